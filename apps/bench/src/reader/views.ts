@@ -33,6 +33,11 @@ export const policies: Readonly<Record<string, Policy>> = {
     const answers = byFile(point, 'llm');
     return answers && compacted(point, answers);
   },
+  // Compacted at the very point, as `peer` is: the same moment for both.
+  'llm-now': async (point) => {
+    const answers = byFile(point, 'llm');
+    return answers && compacted(point, answers, true);
+  },
   peer: async (point) => {
     const { messages, out } = point;
     const answers = byFile(point, 'peer');
@@ -73,7 +78,9 @@ export async function compacted(
     view = (await compactor.compact(view, { reason: 'proactive_budget' })).messages;
     if (answers?.missing()) return undefined;
   }
-  return now ? (await compactor.compact(view)).messages : view;
+  if (!now) return view;
+  view = (await compactor.compact(view)).messages;
+  return answers?.missing() ? undefined : view;
 }
 
 interface Answers {

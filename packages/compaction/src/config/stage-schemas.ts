@@ -146,8 +146,8 @@ export const summaryShape = {
   maxTokens: z._default(positiveSchema, 4_000),
   /** The share of the tokens at which a reduction is due that the record may have; 0 writes none. Default 0.25, in small windows up to 0.5. */
   record: z.optional(shareSchema),
-  /** UTF-16 units of each tool result that the model sees. */
-  toolResultLength: z._default(countSchema, 2_000),
+  /** UTF-16 units of each tool result that the model sees at most; 2 000 where the transcript would not fit one request. */
+  toolResultLength: z._default(countSchema, 8_000),
   /**
    * Lets an agent write a summary in the background from 70 % of the trigger point on, to be swapped in when it is due and
    * nothing before it changed. Without a model there is none.
@@ -162,7 +162,7 @@ export const summarizeOptionsSchema = z.strictObject({
   /** Summarize in this many parts, each summary feeding the next. More when the model's window asks for it. */
   chunks: z._default(positiveSchema, 1),
   /** The lengths of tool results to fall back to when the model overflows. */
-  truncationRetries: z._default(z.array(countSchema), [500, 100, 0]),
+  truncationRetries: z._default(z.array(countSchema), [2_000, 500, 100, 0]),
   keep: z.prefault(keepSchema, {}),
   saving: z.prefault(savingSchema, {}),
   /** Replace secrets by `[redacted:kind]`: common ones (`true`), `patterns` besides, or none (`false`). */

@@ -94,7 +94,8 @@ export function buildPrompt(options: SummarizeOptions, input: PromptInput): Summ
   if (!used.has('instructions') && instructions) rest.push(`The user also asks: ${instructions}`);
   if (input.requests) {
     const why =
-      'The user asked this. It stays in front of your record word for word: write the record for it, but do not answer it.';
+      'The user asked this. It stays in front of your record word for word: write the record for it, but do not answer it. ' +
+      'Requests marked as later come after the end of the transcript: leave what came of them open.';
     rest.push(`${why}\n${fenced('requests', input.requests)}`);
   }
   if (!used.has('previous_summary') && previous) {

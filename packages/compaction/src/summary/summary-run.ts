@@ -215,6 +215,7 @@ export class SummaryRun {
         messages: fresh.map((message) => this.#redactedOriginal(message)),
         live: this.#livePrefix(part, model),
         requests: this.#view.messages.filter(isUserRequest).map((message) => this.#redactedOriginal(message)),
+        laterRequests: part.tail.filter(isUserRequest).length,
         instructions,
         appendix,
         signal,

@@ -21,23 +21,33 @@ export interface TranscriptEntry {
   readonly end: number;
 }
 
-/** A failed result keeps so many times the length of another. */
+/** A failed result keeps so many times the length of another, up to so many UTF-16 units. */
 const FAILED_LENGTH = 8;
+const LONGEST_FAILURE = 16_000;
+/** UTF-16 units from which on a request that is listed is not repeated in the transcript. */
+const LONG_REQUEST = 200;
 /** UTF-16 units of an argument that a summarizer sees, however short results are cut. */
 const ARGUMENT_LENGTH = 500;
 
 /**
  * Renders messages for a summarizer: thinking left out, results cut to `resultLength` UTF-16 units, failed ones to eight
  * times as many, edits as what they changed. Every line that structures the transcript carries `nonce`.
+ *
+ * @param listed Numbers of the requests that the prompt lists whole, by the message's id.
  */
 export function renderTranscript(
   messages: readonly Message[],
   nonce: string,
   resultLength: number,
+  listed: ReadonlyMap<string, number> = new Map(),
 ): readonly TranscriptEntry[] {
   return pairingOf(messages).groups.flatMap(({ start, end }) =>
     messages.slice(start, end).map((message) => {
-      const parts = message.content.flatMap((block) => renderBlock(block, nonce, resultLength) ?? []);
+      const number = textOf(message).length < LONG_REQUEST ? undefined : listed.get(message.id);
+      const parts = message.content.flatMap((block) =>
+        number !== undefined && block.type === 'text' ? [] : (renderBlock(block, nonce, resultLength) ?? []),
+      );
+      if (number !== undefined) parts.unshift(`(request ${number} of the list)`);
       const label = message.kind === 'synthetic' ? 'injected' : message.role;
       const body = parts.length > 0 ? parts.join('\n') : '(nothing)';
       return { text: `[${nonce} ${label}]\n${body}`, end };
@@ -67,14 +77,16 @@ function renderBlock(block: ContentBlock, nonce: string, resultLength: number): 
       return `[${nonce} call ${block.name}] ${withoutNonce(argumentsOf(block, Math.max(ARGUMENT_LENGTH, resultLength)), nonce)}`;
     case 'tool_result': {
       const { failed, exitCode } = outcomeOf(block);
-      const code = exitCode === undefined ? '' : ` with exit ${exitCode}`;
       const full = textOf([block]);
-      const cut = withoutNonce(edges(full, failed ? resultLength * FAILED_LENGTH : resultLength), nonce);
+      const longest = Math.min(resultLength * FAILED_LENGTH, LONGEST_FAILURE);
+      const cut = withoutNonce(edges(full, failed ? Math.max(resultLength, longest) : resultLength), nonce);
       const files = block.output.flatMap((part) =>
         part.type === 'file' ? [` (file ${part.mediaType})`] : [],
       );
-      const outcome = failed ? `failed${code}` : 'ok';
-      return `[${nonce} result of ${block.toolName}, ${outcome}, ${full.length} characters] ${cut}${files.join('')}`;
+      // Many tools answer a failure with an ordinary result: without a code nothing is said of how it ended.
+      const ended = [failed ? 'failed' : '', exitCode === undefined ? '' : `exit ${exitCode}`];
+      const told = [block.toolName, ...ended, `${full.length} characters`].filter(Boolean).join(', ');
+      return `[${nonce} result of ${told}] ${cut}${files.join('')}`;
     }
     case 'opaque':
       return `[${nonce} provider item]`;

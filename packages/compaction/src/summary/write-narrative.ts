@@ -30,6 +30,8 @@ export interface NarrativeTask {
   readonly live: Pick<ModelRequest, 'system' | 'tools' | 'messages'> | undefined;
   /** The user's requests, oldest first: the model is shown the first and the latest. */
   readonly requests: readonly Message[];
+  /** How many of them come after `messages`. */
+  readonly laterRequests: number;
   readonly instructions: string | undefined;
   readonly appendix: string | undefined;
   readonly signal: AbortSignal | undefined;
@@ -49,6 +51,8 @@ const TOLERANCE = 1.25;
 const HALVINGS = 2;
 /** A chunk below this many tokens is not worth a call. */
 const SMALLEST_CHUNK = 100;
+/** Tool results are cut to so many UTF-16 units before a transcript is told in two requests rather than one. */
+const SHORT_RESULT = 2_000;
 /** The share of the window in which the model is shown what the user asked. */
 const REQUESTS_SHARE = 0.15;
 /** An answer has this share of the tokens that it stands for at least, up to so many. */
@@ -71,9 +75,10 @@ export async function writeNarrative(task: NarrativeTask): Promise<Verdict> {
   const behind = await askBehind(task);
   if (behind) return behind;
   const nonce = nonceFor(messages);
-  const requests = requestsShown(task);
+  const { text: requests, listed } = requestsShown(task);
   const lengths = options.truncationRetries.filter((length) => length < options.toolResultLength);
-  let entries = renderTranscript(messages, nonce, options.toolResultLength);
+  const render = (length: number) => renderTranscript(messages, nonce, length, listed);
+  let entries = render(options.toolResultLength);
   let narrative = task.previous;
   let done = 0;
   let shrink = 1;
@@ -90,11 +95,19 @@ export async function writeNarrative(task: NarrativeTask): Promise<Verdict> {
       maxTokens: task.maxTokens,
     });
 
+  const roomNow = () => {
+    const { system, user } = promptFor('', true);
+    return ((task.window - task.maxTokens) * SAFETY - meter.text(system + user)) * shrink;
+  };
+  const tokensOf = (parts: readonly TranscriptEntry[]) =>
+    parts.reduce((sum, { text }) => sum + meter.text(text), 0);
+  while ((lengths[0] ?? 0) >= SHORT_RESULT && tokensOf(entries) > roomNow())
+    entries = render(lengths.shift() ?? 0);
+
   for (let halvings = 0; halvings <= HALVINGS; ) {
     try {
       while (done < entries.length) {
-        const { system, user } = promptFor('', true);
-        const room = ((task.window - task.maxTokens) * SAFETY - meter.text(system + user)) * shrink;
+        const room = roomNow();
         if (room < SMALLEST_CHUNK) return { ok: false, problem: 'the summarizer’s window is too small' };
         const end = takeChunk(entries, done, perChunk, room, meter);
         const parts = entries.slice(done, end).map(({ text }) => fitToTokens(text, room, meter));
@@ -110,7 +123,7 @@ export async function writeNarrative(task: NarrativeTask): Promise<Verdict> {
       if (!isContextOverflow(error)) throw error;
       const before = sizeOf(entries);
       while (lengths.length > 0 && sizeOf(entries) >= before) {
-        entries = renderTranscript(messages, nonce, lengths.shift() ?? 0);
+        entries = render(lengths.shift() ?? 0);
       }
       if (sizeOf(entries) < before) continue;
       halvings++;
@@ -125,24 +138,38 @@ function sizeOf(entries: readonly TranscriptEntry[]): number {
   return entries.reduce((sum, { text }) => sum + text.length, 0);
 }
 
-/** The first request and the latest ones, as many as have room; each is cut where one alone has none. */
-function requestsShown({ requests, window, meter }: NarrativeTask): string {
-  const [first, ...rest] = requests.map((message) => textOf(message.content)).filter((text) => text !== '');
-  if (first === undefined) return '';
+/**
+ * Lists the first request and the latest ones, as many as have room; each is cut where one alone has none. Numbers of those
+ * that stand there whole are given by the message's id.
+ */
+function requestsShown(task: NarrativeTask): { text: string; listed: ReadonlyMap<string, number> } {
+  const { window, meter, laterRequests } = task;
+  const listed = new Map<string, number>();
+  const requests = task.requests
+    .map((message, index) => {
+      const later = index >= task.requests.length - laterRequests;
+      return { id: message.id, text: textOf(message.content), number: index + 1, later };
+    })
+    .filter(({ text }) => text !== '');
+  type Request = (typeof requests)[number];
+  const [first, ...rest] = requests;
+  if (first === undefined) return { text: '', listed };
   let room = window * REQUESTS_SHARE;
-  const take = (text: string) => {
+  const take = ({ id, text, number, later }: Request) => {
     const fitted = fitToTokens(text, room, meter);
     room -= meter.text(fitted);
-    return fitted;
+    if (fitted === text) listed.set(id, number);
+    return `${number}. ${later ? '(later) ' : ''}${fitted}`;
   };
-  const latest = rest.length > 0 ? [take(rest.at(-1) ?? '')] : [];
+  const last = rest.at(-1);
+  const latest = last ? [take(last)] : [];
   const shown = [take(first)];
-  for (const text of rest.slice(0, -1).toReversed()) {
-    if (meter.text(text) > room) break;
-    latest.unshift(take(text));
+  for (const request of rest.slice(0, -1).toReversed()) {
+    if (meter.text(request.text) > room) break;
+    latest.unshift(take(request));
   }
   if (latest.length < rest.length) shown.push('[…]');
-  return [...shown, ...latest].map((text) => `- ${text}`).join('\n');
+  return { text: [...shown, ...latest].join('\n'), listed };
 }
 
 /** Asks behind the live conversation; `undefined` where there is none, or no room. */

@@ -41,9 +41,13 @@ describe('what a summarizer is asked', () => {
   it('holds the request, also when only work since an earlier summary is to be told', async () => {
     const model = modelOf(() => GOOD_SUMMARY);
     const first = await compact(model);
-    expect(promptOf(model.requests.at(-1))).toMatch(/<requests-\w+>\\n- Move the shop to the new tax rules/);
+    expect(promptOf(model.requests.at(-1))).toMatch(
+      /<requests-\w+>\\n1\. Move the shop to the new tax rules/,
+    );
     const second = await compact(model, [...first.messages, ...rounds(40, () => ({ output: lines(20) }))]);
-    expect(promptOf(model.requests.at(-1))).toMatch(/<requests-\w+>\\n- Move the shop to the new tax rules/);
+    expect(promptOf(model.requests.at(-1))).toMatch(
+      /<requests-\w+>\\n1\. Move the shop to the new tax rules/,
+    );
     const [request, summary] = second.messages;
     expect(request).toMatchObject({
       role: 'user',
@@ -88,9 +92,47 @@ describe('what a summarizer is asked', () => {
       .join('\n');
     expect(text).toContain('MIDDLE');
     expect(text).toContain('CAUSE');
-    expect(text).toContain('result of execute, failed with exit 1');
+    expect(text).toContain('result of execute, failed, exit 1');
     expect(text).toMatch(/call edit_file\] \{"path":"src\/tax.ts"\} −“[^”]*19[^”]*” \+“[^”]*21/);
     expect(text.match(/same line of code/g)?.length ?? 0).toBeLessThan(3);
+  });
+
+  it('is not told how a result ended whose tool does not say', () => {
+    const messages = round({ name: 'lookup', output: '503 Service Unavailable' });
+    const [, result] = renderTranscript(messages, 'n0', 2_000);
+    expect(result?.text).toContain('[n0 result of lookup, 23 characters] 503');
+  });
+
+  it('holds a long request once, and tells which ones come after its end', async () => {
+    const long = `Translate the catalog. ${'Every entry of it, one after the other. '.repeat(12)}`;
+    const model = modelOf(() => GOOD_SUMMARY);
+    await compact(model, [
+      userMessage(long),
+      ...rounds(40, () => ({ output: lines(20) })),
+      userMessage('And the index, please.'),
+      assistantMessage('The index is next.'),
+    ]);
+    const prompt = promptOf(model.requests[0]);
+    expect(prompt.split('Translate the catalog.')).toHaveLength(2);
+    expect(prompt).toContain('user]\\n(request 1 of the list)');
+    expect(prompt).toContain('2. (later) And the index, please.');
+  });
+
+  it('holds results whole where all of them fit its window, and cut where two requests would be needed', async () => {
+    const results = rounds(12, (index) => ({
+      output: `${'a '.repeat(1_500)}MIDDLE${index}${' b'.repeat(1_500)}`,
+    }));
+    const chat = [userMessage('Read all twelve.'), ...results];
+    const shown = async (window: number) => {
+      const model = modelOf(() => GOOD_SUMMARY, { contextWindow: window });
+      await compact(model, chat);
+      return { requests: model.requests.length, prompt: promptOf(model.requests[0]) };
+    };
+    const large = await shown(100_000);
+    expect(large).toMatchObject({ requests: 1, prompt: expect.stringContaining('MIDDLE0') });
+    const small = await shown(24_000);
+    expect(small.requests).toBe(1);
+    expect(small.prompt).not.toContain('MIDDLE0');
   });
 
   it('tells what may be left out first', async () => {
