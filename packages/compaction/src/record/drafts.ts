@@ -88,15 +88,34 @@ function fitCalls(drafts: Draft[], room: number, cost: (text: string) => number)
   }
 }
 
-/** A path of two folders or more, and the name behind them, in the line of a call. */
-const PATH = /(?<![\w:/.~-])(?:[~.]{0,2}\/)?(?:[\w.@+-]+\/){2,}[\w.@+-]*[A-Za-z_]\w*/g;
+/** A path of two folders or more and a file with an ending, in the line of a call. */
+const PATH = /(?<![\w:/.~-])(?:[~.]{0,2}\/)?(?:[\w.@+-]+\/){2,}[\w.@+-]*\w\.[A-Za-z]\w*(?![\w/])/g;
+
+/** The paths of files in the lines of calls, by name: of a name that several files have, none. */
+function pathsIn(drafts: readonly Draft[]): ReadonlyMap<string, string | undefined> {
+  const paths = new Map<string, string | undefined>();
+  for (const { kind, text } of drafts) {
+    if (!isCall(kind)) continue;
+    for (const [path] of text.matchAll(PATH)) {
+      const name = nameIn(path);
+      const known = paths.has(name) ? paths.get(name) : path;
+      paths.set(name, known && (known.endsWith(path) || path.endsWith(known)) ? known : undefined);
+    }
+  }
+  return paths;
+}
+
+function nameIn(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}
 
 /**
  * Says once what calls repeat. A call that was made again in the same words, with the same outcome, stands once, with the
- * numbers of all. A file whose path stands in the line of an earlier call has its name alone.
+ * numbers of all. A file whose path stands in the line of an earlier call has its name alone, unless two have that name.
  */
 function withoutRepeats(drafts: readonly Draft[], cost: (text: string) => number): Draft[] {
-  const paths = new Map<string, string>();
+  const paths = pathsIn(drafts);
+  const told = new Set<string>();
   const first = new Map<
     string,
     { readonly index: number; readonly text: string; readonly again: string[] }
@@ -111,11 +130,10 @@ function withoutRepeats(drafts: readonly Draft[], cost: (text: string) => number
     const text = draft.text.slice(0, draft.text.length - again.length);
     let isNew = false;
     const short = text.replaceAll(PATH, (path) => {
-      const name = path.slice(path.lastIndexOf('/') + 1);
-      const known = paths.get(name);
-      if (known === undefined) paths.set(name, path);
-      isNew ||= known === undefined;
-      return known === undefined || known.endsWith(path) || path.endsWith(known) ? name : path;
+      const name = nameIn(path);
+      if (paths.get(name) === undefined) return path;
+      isNew ||= told.size < told.add(name).size;
+      return name;
     });
     const key = `${draft.kind} ${short}`;
     const known = first.get(key);
