@@ -40,16 +40,17 @@ const WEIGHT = {
 /** The share that what the assistant said may have: an assistant that talks a lot must not crowd out what it found. */
 const STATEMENTS_SHARE = 0.4;
 
-/** Candidates that do not fit, after which no shorter one is looked for: it would be worth little. */
-const PATIENCE = 50;
+/** The factor by which the least gain falls from one pass over the candidates to the next, and passes at most. */
+const STEP = 0.95;
+const MOST_PASSES = 150;
 
 /** Below 1, long excerpts are preferred a little: they keep together what belongs together. */
 const COST_EXPONENT = 0.9;
 
 /**
  * Chooses candidates that together hold as much as can be of what the conversation relied on later. Greedy maximization
- * of a submodular coverage (Nemhauser, Wolsey and Fisher 1978; for summaries Lin and Bilmes 2011), with lazy evaluation
- * (Minoux 1978): a term counts fully once, more when it is rare, when it was new where it stands, and when the assistant
+ * of a submodular coverage (Nemhauser, Wolsey and Fisher 1978; for summaries Lin and Bilmes 2011) by falling thresholds
+ * (Badanidiyuru and Vondrák 2014): a term counts fully once, more when it is rare, when it was new where it stands, and when the assistant
  * or the user came back to it.
  */
 export class Choice<Item extends Candidate> {
@@ -62,7 +63,8 @@ export class Choice<Item extends Candidate> {
   readonly #starts: Uint32Array;
   readonly #covered: Uint8Array;
   readonly #taken = new Map<number | string, number>();
-  readonly #queue: MaxQueue;
+  /** By candidate, at most what choosing it would gain: gains only fall. Nothing for a chosen one. */
+  readonly #gains: Float64Array;
   readonly #least: number;
   #left = 0;
   #forStatements = 0;
@@ -83,35 +85,48 @@ export class Choice<Item extends Candidate> {
       for (let index = 0; index < terms.length; index++)
         this.#terms[at++] = vocabulary.index(terms[index] as number);
     this.#least = candidates.reduce((least, { cost }) => Math.min(least, cost), Number.POSITIVE_INFINITY);
-    this.#queue = new MaxQueue(candidates.length, (index) => this.#gain(index));
+    this.#gains = Float64Array.from(candidates, (_, index) => this.#gain(index));
   }
 
   /** Chooses more, of at most so many tokens beside those that are left. */
   take(tokens: number): void {
     this.#left += tokens;
     this.#forStatements += tokens * STATEMENTS_SHARE;
-    const misfits: number[] = [];
-    let patience = PATIENCE;
-    while (this.#left >= this.#least) {
-      const index = this.#queue.pop();
-      if (index === undefined) break;
-      const candidate = this.#candidates[index] as Item;
-      const { kind, cost, at } = candidate;
-      const fits = cost <= this.#left;
-      if (!fits || (kind === 'said' && cost > this.#forStatements)) {
-        misfits.push(index);
-        if (!fits && --patience === 0) break;
-        continue;
+    const misfits = new Uint8Array(this.#candidates.length);
+    const gains = this.#gains;
+    let least = gains.reduce((most, gain) => Math.max(most, gain), 0);
+    for (let pass = 0; pass < MOST_PASSES && this.#left >= this.#least; pass++) {
+      least *= STEP;
+      for (let index = 0; index < gains.length; index++) {
+        if ((gains[index] as number) < least || misfits[index]) continue;
+        // What was chosen since may have taken from it.
+        const gain = this.#gain(index);
+        gains[index] = gain;
+        if (gain < least) continue;
+        if (!this.#fits(index)) misfits[index] = 1;
+        else {
+          gains[index] = 0;
+          this.#choose(index);
+        }
       }
-      this.chosen.push(candidate);
-      this.#left -= cost;
-      if (kind === 'said') this.#forStatements -= cost;
-      const end = this.#starts[index + 1] as number;
-      for (let at = this.#starts[index] as number; at < end; at++)
-        this.#covered[this.#terms[at] as number] = 1;
-      for (const key of [at, shapeOf(candidate)]) this.#taken.set(key, (this.#taken.get(key) ?? 0) + 1);
     }
-    for (const index of misfits) this.#queue.push(index);
+  }
+
+  #fits(index: number): boolean {
+    const { kind, cost } = this.#candidates[index] as Item;
+    return cost <= this.#left && (kind !== 'said' || cost <= this.#forStatements);
+  }
+
+  #choose(index: number): void {
+    const candidate = this.#candidates[index] as Item;
+    const { kind, cost, at } = candidate;
+    this.chosen.push(candidate);
+    this.#left -= cost;
+    if (kind === 'said') this.#forStatements -= cost;
+    const end = this.#starts[index + 1] as number;
+    for (let place = this.#starts[index] as number; place < end; place++)
+      this.#covered[this.#terms[place] as number] = 1;
+    for (const key of [at, shapeOf(candidate)]) this.#taken.set(key, (this.#taken.get(key) ?? 0) + 1);
   }
 
   #gain(index: number): number {
@@ -229,67 +244,5 @@ class TermTable {
     this.#slots = new Uint32Array(this.#slots.length * 2);
     for (let index = 1; index <= this.#count; index++)
       this.#slots[this.#slotOf(terms[index] as number)] = index;
-  }
-}
-
-/** Indices by a value that can only fall: the largest comes first, and a value is computed again when its turn comes. */
-class MaxQueue {
-  readonly #heap: { readonly index: number; value: number }[];
-  readonly #worth: (index: number) => number;
-
-  /** Holds the indices below `size`. */
-  constructor(size: number, worth: (index: number) => number) {
-    this.#worth = worth;
-    this.#heap = Array.from({ length: size }, (_, index) => ({ index, value: worth(index) }));
-    for (let at = (size >> 1) - 1; at >= 0; at--) this.#sink(at);
-  }
-
-  push(index: number): void {
-    const heap = this.#heap;
-    const added = { index, value: this.#worth(index) };
-    let at = heap.push(added) - 1;
-    while (at > 0) {
-      const above = (at - 1) >> 1;
-      const parent = heap[above];
-      if (!parent || parent.value >= added.value) break;
-      heap[at] = parent;
-      at = above;
-    }
-    heap[at] = added;
-  }
-
-  pop(): number | undefined {
-    for (;;) {
-      const top = this.#heap[0];
-      if (!top) return undefined;
-      const value = this.#worth(top.index);
-      if (value < top.value) {
-        top.value = value;
-        this.#sink(0);
-        if (this.#heap[0] !== top) continue;
-      }
-      const last = this.#heap.pop();
-      if (last && last !== top) {
-        this.#heap[0] = last;
-        this.#sink(0);
-      }
-      return top.index;
-    }
-  }
-
-  #sink(start: number): void {
-    const heap = this.#heap;
-    const moving = heap[start];
-    if (!moving) return;
-    let at = start;
-    for (;;) {
-      let child = 2 * at + 1;
-      if (child + 1 < heap.length && (heap[child + 1]?.value ?? 0) > (heap[child]?.value ?? 0)) child++;
-      const below = heap[child];
-      if (!below || below.value <= moving.value) break;
-      heap[at] = below;
-      at = child;
-    }
-    heap[at] = moving;
   }
 }

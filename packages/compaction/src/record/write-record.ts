@@ -1,4 +1,4 @@
-import { estimateCounter, type Message, type Redact } from '@x/core';
+import { countMessages, estimateCounter, type Message } from '@x/core';
 import type { Meter } from '../meter.js';
 import { Choice, type Saying } from './choose-excerpts.js';
 import { type Draft, draftsOf, isCall, type RecordInput } from './drafts.js';
@@ -13,7 +13,7 @@ const NAMES_SHARE = 0.1;
 /** Tokens that an entry needs beside its text. */
 const FRAME = 4;
 
-/** Messages, and excerpts of each, by which the tokens of all are estimated. */
+/** Messages by which the tokens of all are estimated. */
 const SAMPLE = 50;
 /** The share of a record that may stay empty before more is chosen. */
 const SPARE_SHARE = 0.04;
@@ -26,7 +26,7 @@ const SPARE_SHARE = 0.04;
 export function writeRecord(recorded: RecordInput): readonly Entry[] {
   const input = withoutSecrets(recorded);
   const { earlier, covered, staying, room, meter, redact } = input;
-  const ratio = tokensPerEstimate(covered, meter, redact);
+  const ratio = tokensPerEstimate(covered, meter);
   const cost = (estimate: number) => estimate * ratio + FRAME;
   const drafts = draftsOf(input, cost);
   const termsIn = (message: Message) => excerptsOf(message, redact).terms;
@@ -51,8 +51,8 @@ export function writeRecord(recorded: RecordInput): readonly Entry[] {
   const needed = meter.text(renderEntries(inOrder(drafts, new Set(choice.chosen))));
   // Costs are estimates: where the text is shorter than they say, there is room for more.
   if (most - needed > room * SPARE_SHARE) choice.take(left * (most / needed - 1));
-  const entries = fitted(drafts, choice.chosen, most, meter);
-  const unused = Math.min(room * NAMES_SHARE, room - meter.text(renderEntries(entries)));
+  const { entries, tokens } = fitted(drafts, choice.chosen, most, meter);
+  const unused = Math.min(room * NAMES_SHARE, room - tokens);
   return [...entries, ...namesBeside(entries, input, unused, (text) => cost(estimateCounter.count(text)))];
 }
 
@@ -106,33 +106,29 @@ function inOrder(drafts: readonly Draft[], chosen: ReadonlySet<Draft>): readonly
   return drafts.filter((draft) => draft.must || chosen.has(draft));
 }
 
-/** The entries in their order, less those chosen last while the text is longer than the estimate said. */
+/** The entries in their order with their tokens, less those chosen last while the text is longer than the estimate said. */
 function fitted(
   drafts: readonly Draft[],
   chosen: readonly Draft[],
   room: number,
   meter: Meter,
-): readonly Entry[] {
+): { readonly entries: readonly Entry[]; readonly tokens: number } {
   const rest = [...chosen];
   for (;;) {
     const entries = inOrder(drafts, new Set(rest));
-    let excess = meter.text(renderEntries(entries)) - room;
-    if (excess <= 0 || rest.length === 0) return entries;
+    const tokens = meter.text(renderEntries(entries));
+    let excess = tokens - room;
+    if (excess <= 0 || rest.length === 0) return { entries, tokens };
     while (excess > 0 && rest.length > 0) excess -= (rest.pop() as Draft).cost;
   }
 }
 
-/** Tokens of the meter for each estimated one, by a sample of what may be recorded. */
-function tokensPerEstimate(covered: readonly Numbered[], meter: Meter, redact: Redact | undefined): number {
-  if (meter.counter === estimateCounter) return meter.ratio;
+/** Tokens of the meter for each estimated one, by a sample of the messages. */
+function tokensPerEstimate(covered: readonly Numbered[], meter: Meter): number {
   const step = Math.max(1, Math.floor(covered.length / SAMPLE));
-  const texts: string[] = [];
-  for (let index = 0; index < covered.length; index += step) {
-    const { parts } = excerptsOf((covered[index] as Numbered).message, redact);
-    texts.push(...parts.slice(0, SAMPLE).map(({ text }) => text));
-  }
-  const text = texts.join('\n');
-  return text === '' ? meter.ratio : meter.text(text) / estimateCounter.count(text);
+  const sample = covered.flatMap(({ message }, index) => (index % step === 0 ? message : []));
+  const estimate = countMessages(estimateCounter, sample);
+  return estimate === 0 ? meter.ratio : meter.messages(sample) / estimate;
 }
 
 function byOf(message: Message): Saying['by'] {
