@@ -27,6 +27,13 @@ describe('what a user states', () => {
     ['I stopped using Docker', 'Preference'],
     ["We don't use Kubernetes anymore.", 'Preference'],
     ['I am a freelance graphic designer', 'Preference'],
+    ['Sure, my name is Ada Lovelace, and my zip code is 10115.', 'Preference'],
+    ['Sure thing, my user ID is ada_1815.', 'Preference'],
+    ['Ja, ich heiße Ada', 'Preference'],
+    ['Claro, me llamo Ada', 'Preference'],
+    ['好的，我叫小明', 'Preference'],
+    ['Meine Telefonnummer ist 030 1815', 'Preference'],
+    ['我的电话是1815', 'Preference'],
   ])('%s', (text, kind) => {
     expect(found(text)).toEqual([`${kind} (as stated): ${text}`]);
   });
@@ -55,6 +62,11 @@ describe('what a user states', () => {
     'also remember the @packages/app/docs/refactor.md file btw.',
     'We use this one as an example',
     'if we use the last text search it would be wrong',
+    'Hi, my phone has been showing "No Service" for the past few hours',
+    'My network mode preference is set to 4G',
+    'Yes, the address is wrong',
+    'in fact, I prefer u dont',
+    'ok, we use the other one',
   ])('not: %s', (text) => {
     expect(found(text)).toEqual([]);
   });
