@@ -3,7 +3,7 @@ import { mkdir, open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { errorText } from '@x/core';
-import type { Database } from 'better-sqlite3';
+import type { Database, Statement } from 'better-sqlite3';
 import { MemoryIndexError } from '../errors.js';
 
 /** The version of the tables below. An index of another version is made anew. */
@@ -67,6 +67,42 @@ export async function openIndexDatabase(path: string, { readOnly = false } = {})
     return attempt(path, readOnly).catch((again: unknown) => {
       throw unusable(path, again);
     });
+  }
+}
+
+type Value = string | number | null;
+type Values = readonly Value[] | readonly [Readonly<Record<string, Value>>];
+
+/** The statements of a database, each prepared when it is first run. */
+export class Statements {
+  readonly #database: Database;
+  readonly #known = new Map<string, Statement<unknown[]>>();
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  run(sql: string, ...values: Values): void {
+    this.#prepared(sql).run(...values);
+  }
+
+  rows<Row>(sql: string, ...values: Values): Row[] {
+    return this.#prepared(sql)
+      .raw(false)
+      .all(...values) as Row[];
+  }
+
+  /** Answers the first column of all rows. */
+  column<Cell>(sql: string, ...values: Values): Cell[] {
+    return this.#prepared(sql)
+      .pluck()
+      .all(...values) as Cell[];
+  }
+
+  #prepared(sql: string): Statement<unknown[]> {
+    const statement = this.#known.get(sql) ?? this.#database.prepare<unknown[]>(sql);
+    this.#known.set(sql, statement);
+    return statement;
   }
 }
 

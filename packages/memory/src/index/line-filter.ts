@@ -1,4 +1,4 @@
-import type { Database } from 'better-sqlite3';
+import type { Statements } from './index-database.js';
 
 const PREFIX = /^(?:tenants\/[^/]+\/)?(?:users\/[^/]+\/)?(?:agents\/[^/]+\/)?/;
 
@@ -28,7 +28,7 @@ export function idsOfScope(scopeId: number): IdRange {
 
 /** Which lines a search may find. */
 export interface LineFilter {
-  readonly prefix?: string | undefined;
+  readonly prefix?: string | null | undefined;
   /** Days since 1970, both included; undated lines are left out. */
   readonly since?: number | undefined;
   readonly until?: number | undefined;
@@ -45,24 +45,13 @@ export interface SearchedLines {
   readonly averageLength: number;
 }
 
-interface ScopeRow {
-  readonly id: number;
-  readonly lines: number;
-  readonly terms: number;
-}
-
 /** The scopes that a filter allows: what is outside of them is neither found nor counted. */
-export function searchedLines(database: Database, filter: LineFilter): SearchedLines {
-  const rows = database
-    .prepare<[{ prefix: string | null }], ScopeRow>(
-      'SELECT id, lines, terms FROM scopes WHERE lines > 0 AND (:prefix IS NULL OR prefix = :prefix)',
-    )
-    .all({ prefix: filter.prefix ?? null });
-  const sum = (pick: (row: ScopeRow) => number) => rows.reduce((total, row) => total + pick(row), 0);
-  const lines = sum((row) => row.lines);
-  return {
-    ranges: rows.map(({ id }) => idsOfScope(id)),
-    lines,
-    averageLength: sum((row) => row.terms) / Math.max(1, lines),
-  };
+export function searchedLines(sql: Statements, { prefix = null }: LineFilter): SearchedLines {
+  const rows = sql.rows<{ readonly id: number; readonly lines: number; readonly terms: number }>(
+    'SELECT id, lines, terms FROM scopes WHERE lines > 0 AND (:prefix IS NULL OR prefix = :prefix)',
+    { prefix },
+  );
+  const lines = rows.reduce((sum, row) => sum + row.lines, 0);
+  const terms = rows.reduce((sum, row) => sum + row.terms, 0);
+  return { ranges: rows.map(({ id }) => idsOfScope(id)), lines, averageLength: terms / Math.max(1, lines) };
 }

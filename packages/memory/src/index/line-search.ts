@@ -1,4 +1,5 @@
-import type { Database, Statement } from 'better-sqlite3';
+import type { Database } from 'better-sqlite3';
+import { Statements } from './index-database.js';
 import { type IdRange, type LineFilter, PASSES, type SearchedLines, searchedLines } from './line-filter.js';
 import { type Collection, type Match, NEIGHBORS, rankMatches, termWeights } from './rank.js';
 import { type SearchQuery, type SearchTerm, TermMatcher } from './search-query.js';
@@ -59,6 +60,9 @@ type Parameters = Readonly<Record<string, string | number | null>>;
 const COLUMNS = `lines.id, lines.file_id AS fileId, files.path, lines.number, lines.day, lines.content, ${PASSES} AS passes
   FROM lines JOIN files ON files.id = lines.file_id`;
 
+const LINES_OF = `SELECT ${COLUMNS} WHERE lines.id IN (SELECT value FROM json_each(:ids))`;
+const LINES_BETWEEN = `SELECT ${COLUMNS} WHERE lines.id BETWEEN :first AND :last`;
+const LINES_AROUND = `SELECT ${COLUMNS} WHERE lines.file_id = :fileId AND lines.number BETWEEN :from AND :to LIMIT ${MAX_AROUND}`;
 const ALLOWED = `AND EXISTS (
   SELECT 1 FROM lines WHERE lines.id = line_terms.rowid AND ${PASSES}
 )`;
@@ -71,29 +75,17 @@ function findingWith(condition: string): string {
 
 /** Finds lines by words: of those with the weightiest words the most promising are read, and ranked with their neighbors. */
 export class LineSearch {
-  readonly #database: Database;
+  readonly #sql: Statements;
   readonly #counts: TermCounts;
-  readonly #find: Statement<[Parameters], number>;
-  readonly #findAllowed: Statement<[Parameters], number>;
-  readonly #lines: Statement<[Parameters], StoredLine>;
-  readonly #range: Statement<[Parameters], StoredLine>;
-  readonly #around: Statement<[Parameters], StoredLine>;
 
   constructor(database: Database) {
-    this.#database = database;
-    this.#counts = new TermCounts(database);
-    this.#find = database.prepare<[Parameters], number>(findingWith('')).pluck();
-    this.#findAllowed = database.prepare<[Parameters], number>(findingWith(ALLOWED)).pluck();
-    this.#lines = database.prepare(`SELECT ${COLUMNS} WHERE lines.id IN (SELECT value FROM json_each(:ids))`);
-    this.#range = database.prepare(`SELECT ${COLUMNS} WHERE lines.id BETWEEN :first AND :last`);
-    this.#around = database.prepare(
-      `SELECT ${COLUMNS} WHERE lines.file_id = :fileId AND lines.number BETWEEN :from AND :to LIMIT ${MAX_AROUND}`,
-    );
+    this.#sql = new Statements(database);
+    this.#counts = new TermCounts(this.#sql);
   }
 
   /** The places from `from` to before `to` of the ranking. */
   search(query: SearchQuery, filter: LineFilter, from: number, to: number): readonly RankedLine[] {
-    const searched = searchedLines(this.#database, filter);
+    const searched = searchedLines(this.#sql, filter);
     if (query.terms.length === 0 || from >= to || searched.lines === 0) return [];
     const first = this.#rank(query, filter, searched, FIRST);
     if (to <= first.length || first.length < FIRST.places) return first.slice(from, to);
@@ -113,7 +105,9 @@ export class LineSearch {
     const isSmall = searched.lines <= FEW_LINES;
     const texts = query.isQuestion ? effort.texts : effort.keywordTexts;
     const lines = isSmall
-      ? searched.ranges.flatMap((range) => this.#range.all({ ...range, ...allowed }))
+      ? searched.ranges.flatMap((range) =>
+          this.#sql.rows<StoredLine>(LINES_BETWEEN, { ...range, ...allowed }),
+        )
       : this.#read(this.#candidates(query, allowed, searched, collection, effort), allowed, texts);
     const matcher = new TermMatcher(query);
     const matches = new Map<number, MatchedLine>();
@@ -127,7 +121,7 @@ export class LineSearch {
     const best = isSmall ? [] : rankMatches([...matches.values()], query, collection);
     for (const { fileId, number } of best.slice(0, effort.best).map(({ match }) => match.line)) {
       const around = { fileId, from: number - NEIGHBORS.length, to: number + NEIGHBORS.length };
-      for (const line of this.#around.all({ ...around, ...allowed })) consider(line);
+      for (const line of this.#sql.rows<StoredLine>(LINES_AROUND, { ...around, ...allowed })) consider(line);
     }
     return rankMatches([...matches.values()], query, collection)
       .filter(({ match }) => match.line.passes === 1)
@@ -146,9 +140,7 @@ export class LineSearch {
     collection: Collection,
     { places, scored }: Effort,
   ): readonly number[] {
-    const statement = Object.values(allowed).every((value) => value === null)
-      ? this.#find
-      : this.#findAllowed;
+    const finding = findingWith(Object.values(allowed).every((value) => value === null) ? '' : ALLOWED);
     const weights = termWeights(terms, collection);
     const isWeighty = terms.some(({ weight }) => weight === 1);
     const chosen = [...terms.keys()]
@@ -163,7 +155,7 @@ export class LineSearch {
         .join(' AND ');
       const bits = places.reduce((sum, place) => sum | (1 << place), 0);
       for (const range of ranges) {
-        for (const id of statement.all({ ...range, ...allowed, match, scored }))
+        for (const id of this.#sql.column<number>(finding, { ...range, ...allowed, match, scored }))
           found.set(id, (found.get(id) ?? 0) | bits);
       }
     };
@@ -206,7 +198,7 @@ export class LineSearch {
     // A long text has many lines: more are read until there are as many texts as are wanted.
     for (let from = 0; from < promising.length && texts.size < most; from += most) {
       const ids = JSON.stringify(promising.slice(from, from + most));
-      const read = this.#lines.all({ ids, ...allowed });
+      const read = this.#sql.rows<StoredLine>(LINES_OF, { ids, ...allowed });
       for (const line of read) texts.add(`${line.fileId} ${line.number}`);
       lines.push(...read);
     }
@@ -214,33 +206,29 @@ export class LineSearch {
   }
 }
 
+const COUNT = 'SELECT count(*) FROM line_terms WHERE line_terms MATCH ? AND rowid BETWEEN ? AND ?';
+
 /** How many lines have a term. Counting reads all that is indexed of it, so it is done once until the index changes. */
 class TermCounts {
-  readonly #count: Statement<[string, number, number], number>;
-  readonly #version: Statement<[], number>;
-  readonly #ownChanges: Statement<[], number>;
+  readonly #sql: Statements;
   readonly #known = new Map<string, number>();
   #knownFor = '';
 
-  constructor(database: Database) {
-    this.#count = database
-      .prepare<[string, number, number], number>(
-        'SELECT count(*) FROM line_terms WHERE line_terms MATCH ? AND rowid BETWEEN ? AND ?',
-      )
-      .pluck();
-    // The one changes when other connections write, the other when this one does.
-    this.#version = database.prepare<[], number>('PRAGMA data_version').pluck();
-    this.#ownChanges = database.prepare<[], number>('SELECT total_changes()').pluck();
+  constructor(sql: Statements) {
+    this.#sql = sql;
   }
 
   count(expression: string, ranges: readonly IdRange[]): number {
-    const version = `${this.#version.get()} ${this.#ownChanges.get()}`;
+    // The one changes when other connections write, the other when this one does.
+    const version = ['PRAGMA data_version', 'SELECT total_changes()']
+      .map((sql) => this.#sql.column(sql)[0])
+      .join(' ');
     if (version !== this.#knownFor || this.#known.size > MAX_COUNTED) this.#known.clear();
     this.#knownFor = version;
     let sum = 0;
     for (const { first, last } of ranges) {
       const key = `${first} ${expression}`;
-      const count = this.#known.get(key) ?? this.#count.get(expression, first, last) ?? 0;
+      const count = this.#known.get(key) ?? this.#sql.column<number>(COUNT, expression, first, last)[0] ?? 0;
       this.#known.set(key, count);
       sum += count;
     }

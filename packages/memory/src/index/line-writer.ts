@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import type { Database, Statement } from 'better-sqlite3';
+import type { Database } from 'better-sqlite3';
 import { MemoryIndexError } from '../errors.js';
 import { withoutMark } from '../notes.js';
 import { dateTermsOf, dayOfPath } from './dates.js';
-import { patiently } from './index-database.js';
+import { patiently, Statements } from './index-database.js';
 import { idsOfScope, MAX_SCOPES, scopeOfPath } from './line-filter.js';
 import { indexTermsOf, piecesOf } from './terms.js';
 
@@ -12,20 +12,16 @@ import { indexTermsOf, piecesOf } from './terms.js';
 const ROWS_PER_SLICE = 25;
 /** Pages that the full-text index merges at a time. */
 const MERGED_PAGES = 200;
+const INSERT_LINE = 'INSERT INTO lines (id, file_id, number, day, content) VALUES (?, ?, ?, ?, ?)';
+const INSERT_TERMS = 'INSERT INTO line_terms (rowid, terms) VALUES (?, ?)';
+const DELETIONS = ['lines WHERE id', 'line_terms WHERE rowid'].map(
+  (rest) => `DELETE FROM ${rest} IN (SELECT value FROM json_each(?))`,
+);
 
 interface IndexedLine {
   readonly id: number;
   readonly number: number;
   readonly content: string;
-}
-
-/** A line that is not indexed yet. */
-export interface NewLine {
-  /** From 1. */
-  readonly number: number;
-  readonly content: string;
-  /** Days since 1970. */
-  readonly day: number | null;
 }
 
 /** What is stored of a file beside its lines. */
@@ -46,33 +42,14 @@ interface Change {
 export class LineWriter {
   readonly #database: Database;
   readonly #path: string;
-  readonly #fileOf: Statement<[string], FileRecord>;
-  readonly #lastId: Statement<[number, number], number | null>;
-  readonly #insertLine: Statement<[number, number, number, number | null, string]>;
-  readonly #insertTerms: Statement<[number, string]>;
-  readonly #moveLine: Statement<[number, number]>;
-  readonly #deletions: readonly Statement<[string]>[];
-  readonly #noteDeletion: Statement<[]>;
+  readonly #sql: Statements;
   #idle: Promise<unknown> = Promise.resolve();
 
   /** @param path of the index, for errors. */
   constructor(database: Database, path: string) {
     this.#database = database;
     this.#path = path;
-    this.#fileOf = database.prepare('SELECT hash, mark FROM files WHERE path = ?');
-    this.#lastId = database
-      .prepare<[number, number], number | null>('SELECT max(id) FROM lines WHERE id BETWEEN ? AND ?')
-      .pluck();
-    this.#insertLine = database.prepare(
-      'INSERT INTO lines (id, file_id, number, day, content) VALUES (?, ?, ?, ?, ?)',
-    );
-    this.#insertTerms = database.prepare('INSERT INTO line_terms (rowid, terms) VALUES (?, ?)');
-    this.#moveLine = database.prepare('UPDATE lines SET number = ? WHERE id = ?');
-    this.#noteDeletion = database.prepare(`INSERT OR IGNORE INTO settings VALUES ('deleted', '1')`);
-    // All in one go: to begin a statement costs about as much as to delete a line.
-    this.#deletions = ['lines WHERE id', 'line_terms WHERE rowid'].map((rest) =>
-      database.prepare<[string]>(`DELETE FROM ${rest} IN (SELECT value FROM json_each(?))`),
-    );
+    this.#sql = new Statements(database);
   }
 
   /** Resolves when no transaction is open. */
@@ -108,26 +85,22 @@ export class LineWriter {
     const isSame = text === '' ? known === undefined : known?.hash === hash && known.mark === mark;
     if (isSame) return;
     if (known?.hash === hash) {
-      const update = this.#database.prepare('UPDATE files SET mark = ? WHERE path = ?');
-      await this.transaction(() => update.run(mark, path));
+      await this.transaction(() => this.#sql.run('UPDATE files SET mark = ? WHERE path = ?', mark, path));
     } else await this.transaction(() => this.#replace(path, { hash, mark }, text));
   }
 
   fileOf(path: string): FileRecord | undefined {
-    return this.#fileOf.get(path);
+    return this.#sql.rows<FileRecord>('SELECT hash, mark FROM files WHERE path = ?', path)[0];
   }
 
   /** The files whose path begins with `prefix`. */
   pathsOf(prefix: string): string[] {
-    return this.#database
-      .prepare<[string, string], string>('SELECT path FROM files WHERE substr(path, 1, length(?)) = ?')
-      .pluck()
-      .all(prefix, prefix);
+    return this.#sql.column('SELECT path FROM files WHERE substr(path, 1, length(?)) = ?', prefix, prefix);
   }
 
   /** All scopes that hold lines. */
   scopes(): readonly string[] {
-    return this.#database.prepare<[], string>('SELECT prefix FROM scopes WHERE lines > 0').pluck().all();
+    return this.#sql.column('SELECT prefix FROM scopes WHERE lines > 0');
   }
 
   /**
@@ -135,21 +108,21 @@ export class LineWriter {
    * changes keeps everything until it is written back.
    */
   async purge(): Promise<void> {
-    const database = this.#database;
-    const deleted = database.prepare(`SELECT 1 FROM settings WHERE name = 'deleted'`).get();
-    if (deleted === undefined) return;
-    const merge = database.prepare(`INSERT INTO line_terms (line_terms, rank) VALUES ('merge', ?)`);
-    const changes = database.prepare<[], number>('SELECT total_changes()').pluck();
+    const sql = this.#sql;
+    if (sql.column(`SELECT 1 FROM settings WHERE name = 'deleted'`).length === 0) return;
+    const changes = () => sql.column<number>('SELECT total_changes()')[0] ?? 0;
     for (let pages = -MERGED_PAGES; ; pages = MERGED_PAGES) {
-      const before = changes.get() ?? 0;
-      await this.transaction(() => merge.run(pages));
+      const before = changes();
+      await this.transaction(() =>
+        sql.run(`INSERT INTO line_terms (line_terms, rank) VALUES ('merge', ?)`, pages),
+      );
       // As SQLite's manual has it: a merge that found work changes more than the row that asks for it.
-      if ((changes.get() ?? 0) - before < 2) break;
+      if (changes() - before < 2) break;
       await setImmediate();
     }
-    await this.transaction(() => database.prepare(`DELETE FROM settings WHERE name = 'deleted'`).run());
+    await this.transaction(() => sql.run(`DELETE FROM settings WHERE name = 'deleted'`));
     await this.transaction(() => {});
-    database.pragma('wal_checkpoint(TRUNCATE)');
+    this.#database.pragma('wal_checkpoint(TRUNCATE)');
   }
 
   async #replace(path: string, record: FileRecord, text: string): Promise<void> {
@@ -157,13 +130,12 @@ export class LineWriter {
     const change = { lines: 0, terms: 0 };
     const day = dayOfPath(path) ?? null;
     const stored = new LinesByContent(
-      this.#database
-        .prepare<[number], IndexedLine>(
-          'SELECT id, number, content FROM lines WHERE file_id = ? ORDER BY number, id DESC',
-        )
-        .all(fileId),
+      this.#sql.rows(
+        'SELECT id, number, content FROM lines WHERE file_id = ? ORDER BY number, id DESC',
+        fileId,
+      ),
     );
-    const added: NewLine[] = [];
+    const added: Omit<IndexedLine, 'id'>[] = [];
     let compared = 0;
     for (const [index, line] of text.split(/\r\n|\n|\r/).entries()) {
       const number = index + 1;
@@ -171,64 +143,74 @@ export class LineWriter {
       for (const content of piecesOf(withoutMark(line))) {
         if (++compared % ROWS_PER_SLICE === 0) await setImmediate();
         const known = stored.take(content);
-        if (known === undefined) added.push({ number, content, day });
-        else if (known.number !== number) this.#moveLine.run(number, known.id);
+        if (known === undefined) added.push({ number, content });
+        else if (known.number !== number)
+          this.#sql.run('UPDATE lines SET number = ? WHERE id = ?', number, known.id);
       }
     }
     await this.#remove(stored.left(), change);
-    await this.#add(fileId, scopeId, added, change);
-    if (text === '') {
-      this.#database.prepare('DELETE FROM files WHERE id = ?').run(fileId);
-    }
+    await this.#add({ fileId, scopeId, day }, added, change);
+    if (text === '') this.#sql.run('DELETE FROM files WHERE id = ?', fileId);
     this.#record(scopeId, change);
   }
 
   #file(path: string, { hash, mark }: FileRecord): { readonly fileId: number; readonly scopeId: number } {
     const scopeId = this.#scope(scopeOfPath(path));
-    const fileId = this.#database
-      .prepare<[number, string, string, string | null], number>(
-        `INSERT INTO files (scope_id, path, hash, mark) VALUES (?, ?, ?, ?)
-         ON CONFLICT (path) DO UPDATE SET hash = excluded.hash, mark = excluded.mark RETURNING id`,
-      )
-      .pluck()
-      .get(scopeId, path, hash, mark);
-    return { fileId: fileId ?? 0, scopeId };
+    const [fileId = 0] = this.#sql.column<number>(
+      `INSERT INTO files (scope_id, path, hash, mark) VALUES (?, ?, ?, ?)
+       ON CONFLICT (path) DO UPDATE SET hash = excluded.hash, mark = excluded.mark RETURNING id`,
+      ...[scopeId, path, hash, mark],
+    );
+    return { fileId, scopeId };
   }
 
   #scope(prefix: string): number {
-    const id = this.#database
-      .prepare<[string], number>('SELECT id FROM scopes WHERE prefix = ?')
-      .pluck()
-      .get(prefix);
+    const [id] = this.#sql.column<number>('SELECT id FROM scopes WHERE prefix = ?', prefix);
     if (id !== undefined) return id;
-    const added = this.#database.prepare('INSERT INTO scopes (prefix) VALUES (?)').run(prefix);
-    const scopeId = Number(added.lastInsertRowid);
-    if (scopeId < MAX_SCOPES) return scopeId;
+    const [added = 0] = this.#sql.column<number>(
+      'INSERT INTO scopes (prefix) VALUES (?) RETURNING id',
+      prefix,
+    );
+    if (added < MAX_SCOPES) return added;
     throw new MemoryIndexError(
       this.#path,
       `The memory index ${this.#path} is full: it holds ${MAX_SCOPES} users and agents. Give some an index of their own.`,
     );
   }
 
-  async #add(fileId: number, scopeId: number, lines: readonly NewLine[], change: Change): Promise<void> {
+  async #add(
+    {
+      fileId,
+      scopeId,
+      day,
+    }: { readonly fileId: number; readonly scopeId: number; readonly day: number | null },
+    lines: readonly Omit<IndexedLine, 'id'>[],
+    change: Change,
+  ): Promise<void> {
     const { first, last } = idsOfScope(scopeId);
-    let id = this.#lastId.get(first, last) ?? first;
-    for (const [index, { number, day, content }] of lines.entries()) {
+    const [newest] = this.#sql.column<number | null>(
+      'SELECT max(id) FROM lines WHERE id BETWEEN ? AND ?',
+      first,
+      last,
+    );
+    let id = newest ?? first;
+    for (const [index, { number, content }] of lines.entries()) {
       if (index % ROWS_PER_SLICE === 0) await setImmediate();
       const terms = indexTermsOf(content);
       change.lines++;
       change.terms += terms.length;
-      this.#insertLine.run(++id, fileId, number, day, content);
-      this.#insertTerms.run(id, [...terms, ...dateTermsOf(day)].join(' '));
+      this.#sql.run(INSERT_LINE, ++id, fileId, number, day, content);
+      this.#sql.run(INSERT_TERMS, id, [...terms, ...dateTermsOf(day)].join(' '));
     }
   }
 
   async #remove(lines: readonly IndexedLine[], change: Change): Promise<void> {
-    if (lines.length > 0) this.#noteDeletion.run();
+    if (lines.length > 0) this.#sql.run(`INSERT OR IGNORE INTO settings VALUES ('deleted', '1')`);
     for (let from = 0; from < lines.length; from += ROWS_PER_SLICE) {
       const slice = lines.slice(from, from + ROWS_PER_SLICE);
       const ids = JSON.stringify(slice.map(({ id }) => id));
-      for (const statement of this.#deletions) statement.run(ids);
+      // Many in one go: to begin a statement costs about as much as to delete a line.
+      for (const deletion of DELETIONS) this.#sql.run(deletion, ids);
       change.lines -= slice.length;
       for (const { content } of slice) change.terms -= indexTermsOf(content).length;
       await setImmediate();
@@ -236,9 +218,12 @@ export class LineWriter {
   }
 
   #record(scopeId: number, { lines, terms }: Change): void {
-    this.#database
-      .prepare('UPDATE scopes SET lines = lines + ?, terms = terms + ? WHERE id = ?')
-      .run(lines, terms, scopeId);
+    this.#sql.run(
+      'UPDATE scopes SET lines = lines + ?, terms = terms + ? WHERE id = ?',
+      lines,
+      terms,
+      scopeId,
+    );
   }
 }
 
