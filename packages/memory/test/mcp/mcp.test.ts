@@ -202,7 +202,7 @@ describe('over HTTP', () => {
     for (const agentId of ['x', '../../bob/agents/x', 'users/bob/agents/x', '%2e%2e']) {
       expect(await search(agentId)).toEqual({
         isError: false,
-        text: `There are no sessions of agent ${JSON.stringify(agentId)} with this user. These agents have some: "writer".`,
+        text: `There are no sessions of agent ${JSON.stringify(agentId)} with this user.`,
       });
     }
   });
