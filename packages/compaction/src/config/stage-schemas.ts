@@ -163,6 +163,8 @@ export const summarizeOptionsSchema = z.strictObject({
   chunks: z._default(positiveSchema, 1),
   /** The lengths of tool results to fall back to when the model overflows. */
   truncationRetries: z._default(z.array(countSchema), [2_000, 500, 100, 0]),
+  /** Falls back to them also when the summary itself is too long. */
+  retryTooLong: z._default(z.boolean(), false),
   keep: z.prefault(keepSchema, {}),
   saving: z.prefault(savingSchema, {}),
   /** Replace secrets by `[redacted:kind]`: common ones (`true`), `patterns` besides, or none (`false`). */

@@ -65,8 +65,8 @@ export const RETRIES = { maxRetries: 3, retryDelayMs: 1_000 };
  * Has a model write the narrative of a summary. The agent's own model is asked behind the conversation as it knows it, so that
  * all but the question is read from its cache. Any other reads a transcript: in as many chunks as its window asks for, each updating the one before.
  * When it overflows, tool results are cut further, as long as that makes anything shorter, and chunks halved at last; what has been written
- * stays. An answer that cannot be used gets one repair attempt, and is shortened where it is only too long again; a failure that may
- * pass gets three retries.
+ * stays. An answer that cannot be used gets one repair attempt, and is shortened where it is only too long again; with `retryTooLong`
+ * one that is too long is first asked for with results cut further. A failure that may pass gets three retries.
  *
  * @throws what the model throws, except overflows.
  */
@@ -83,6 +83,15 @@ export async function writeNarrative(task: NarrativeTask): Promise<Verdict> {
   let done = 0;
   let shrink = 1;
   let perChunk = Math.ceil(messages.length / options.chunks);
+
+  /** Renders tool results at the next length that makes anything shorter; says whether there is one. */
+  const shorten = (): boolean => {
+    const before = sizeOf(entries);
+    while (lengths.length > 0 && sizeOf(entries) >= before) {
+      entries = render(lengths.shift() ?? 0);
+    }
+    return sizeOf(entries) < before;
+  };
 
   const promptFor = (transcript: string, last: boolean): SummaryPrompt =>
     buildPrompt(options, {
@@ -110,10 +119,13 @@ export async function writeNarrative(task: NarrativeTask): Promise<Verdict> {
         const room = roomNow();
         if (room < SMALLEST_CHUNK) return { ok: false, problem: 'the summarizer’s window is too small' };
         const end = takeChunk(entries, done, perChunk, room, meter);
-        const parts = entries.slice(done, end).map(({ text }) => fitToTokens(text, room, meter));
-        const transcript = parts.join('\n\n');
-        const prompt = promptFor(transcript, end === entries.length);
-        const result = await ask(task, prompt, meter.text(transcript));
+        const reading = (): Reading => {
+          const parts = entries.slice(done, end).map(({ text }) => fitToTokens(text, room, meter));
+          const transcript = parts.join('\n\n');
+          return { prompt: promptFor(transcript, end === entries.length), read: meter.text(transcript) };
+        };
+        const less = () => (options.retryTooLong && shorten() ? reading() : undefined);
+        const result = await ask(task, reading(), less);
         if (!result.ok) return result;
         narrative = task.redact(result.text);
         done = end;
@@ -121,11 +133,7 @@ export async function writeNarrative(task: NarrativeTask): Promise<Verdict> {
       return { ok: true, text: narrative ?? '' };
     } catch (error) {
       if (!isContextOverflow(error)) throw error;
-      const before = sizeOf(entries);
-      while (lengths.length > 0 && sizeOf(entries) >= before) {
-        entries = render(lengths.shift() ?? 0);
-      }
-      if (sizeOf(entries) < before) continue;
+      if (shorten()) continue;
       halvings++;
       shrink /= 2;
       perChunk = Math.max(1, Math.ceil(perChunk / 2));
@@ -189,7 +197,7 @@ async function askBehind(task: NarrativeTask): Promise<Verdict | undefined> {
   const size = meter.frame(live) + read + meter.text(prompt.user) + maxTokens;
   if (size > task.window * LIVE_SHARE) return undefined;
   try {
-    const verdict = await ask(task, prompt, read, live);
+    const verdict = await ask(task, { prompt, read, live });
     return verdict.ok ? { ...verdict, text: task.redact(verdict.text) } : verdict;
   } catch (error) {
     if (isContextOverflow(error)) return undefined;
@@ -197,11 +205,18 @@ async function askBehind(task: NarrativeTask): Promise<Verdict | undefined> {
   }
 }
 
+interface Reading {
+  readonly prompt: SummaryPrompt;
+  /** Tokens of what the model reads. */
+  readonly read: number;
+  readonly live?: NarrativeTask['live'];
+}
+
+/** @param less Makes less to read of it, where an answer that is too long is asked for anew. */
 async function ask(
   task: NarrativeTask,
-  prompt: SummaryPrompt,
-  read: number,
-  live?: NarrativeTask['live'],
+  { prompt, read, live }: Reading,
+  less?: () => Reading | undefined,
 ): Promise<Verdict> {
   const { model, signal, maxTokens, meter } = task;
   const request = async (text: string, maxOutputTokens: number) => {
@@ -226,8 +241,10 @@ async function ask(
   const first = await request(prompt.user, maxTokens);
   const verdict = checkAnswer(first, limits);
   if (verdict.ok) return verdict;
-
   signal?.throwIfAborted();
+  const shorter = verdict.tooLong === undefined ? undefined : less?.();
+  if (shorter !== undefined) return ask(task, shorter, less);
+
   const complaint = `${prompt.user}\n\nAn earlier answer could not be used: ${verdict.problem}. Answer once more, with the record alone.`;
   // Models that reason spend output on it: a second attempt after a cut-off answer gets twice the room.
   const second = await request(complaint, first.finishReason === 'length' ? maxTokens * 2 : maxTokens);

@@ -224,6 +224,30 @@ describe('an answer that is too long, twice', () => {
   });
 });
 
+describe('an answer that is always too long', () => {
+  const large = () => [userMessage('go'), ...rounds(40, () => ({ output: lines(60) }))];
+  const words = Array.from({ length: 4_000 }, (_, index) => (index * 7_919).toString(36)).join(' ');
+  const long = GOOD_SUMMARY.replace('Read the code', `Read the code. ${words}`);
+  const own = { toolResultLength: 200, truncationRetries: [150, 100, 50, 0], keep: { tokens: 200 } };
+  const sizesOf = async (retryTooLong: boolean) => {
+    const model = modelOf(() => long);
+    const outcome = await compact(model, large(), {
+      stages: [summarize({ ...own, maxTokens: 500, retryTooLong })],
+    });
+    expect(narrativeIn(outcome.messages)).toContain('Read the code');
+    return model.requests.map((request) => promptOf(request).length);
+  };
+
+  it('is asked for with ever shorter results where retryTooLong says so, then once more, and shortened', async () => {
+    const sizes = await sizesOf(true);
+    // 200, 150, 100, 50, none; the last time with what is wrong about it.
+    expect(sizes).toHaveLength(6);
+    expect(sizes.slice(0, 5)).toEqual(sizes.slice(0, 5).toSorted((a, b) => b - a));
+    expect(new Set(sizes).size).toBe(6);
+    expect(await sizesOf(false)).toHaveLength(2);
+  });
+});
+
 describe('chunks', () => {
   it('cost what there is to read: every entry is looked at a fixed number of times', () => {
     const looksAt = (rows: number) => {

@@ -35,7 +35,7 @@ export const auraShape = {
   chunks: z._default(z.int().check(z.minimum(1)), 1),
   /** UTF-16 units of each tool result that the model sees. */
   toolResultMaxLength: z._default(countSchema, 200),
-  /** The lengths to fall back to when the model overflows. */
+  /** The lengths to fall back to when the model overflows, or its summary is too long. */
   truncationRetries: z._default(z.array(countSchema), [150, 100, 50, 0]),
   /** Shortens large arguments of old tool calls. */
   prune: z.prefault(
@@ -80,6 +80,7 @@ export function fromAura(config: z.output<z.ZodMiniObject<typeof auraShape>>): P
       toolResultLength: toolResultMaxLength,
       chunks,
       truncationRetries,
+      retryTooLong: true,
     },
     stages: [
       'cut_unseen',
