@@ -64,11 +64,16 @@ export function withSummary(context: readonly unknown[], summary: unknown): read
   return [{ role: 'USER', name: SUMMARY, content: text }, ...context];
 }
 
+/** The messages of version 1. */
+export const memorySchema = z.looseObject({ messages: z.array(z.unknown()) });
+
 const stateSchema = z.looseObject({
   session_id: z.string().min(1).nullish(),
   user_id: z.string().min(1).nullish(),
   summary: z.string().nullish(),
-  context: z.array(z.unknown()).default([]),
+  context: z.array(z.unknown()).optional(),
+  /** Where version 1 keeps the messages. */
+  memory: memorySchema.optional(),
   tasks_context: z
     .looseObject({
       tasks: z
@@ -106,13 +111,25 @@ export function stateFromAgentscope(
     const message = 'is missing; name the session: stateFromAgentscope(document, { sessionId })';
     throw new InvalidInputError(subject, [{ path: 'session_id', message }]);
   }
+  const path = state.context === undefined && state.memory !== undefined ? 'memory.messages' : 'context';
+  const context = state.context ?? state.memory?.messages ?? [];
+  const unread = context.flatMap((entry, index) =>
+    agentscope.recognizes(entry)
+      ? []
+      : [{ path: `${path}[${index}]`, message: 'is no message of AgentScope; take it out, or mend it' }],
+  );
+  if (unread.length > 0) throw new InvalidInputError(subject, unread);
+  if (context.length === 0 && state.context === undefined && !state.summary) {
+    const message = 'is missing; it holds the messages, or memory.messages does, as version 1 writes them';
+    throw new InvalidInputError(subject, [{ path, message }]);
+  }
   const builder = new ConversationBuilder(agentscope.format);
-  agentscope.read(withSummary(state.context, state.summary), builder);
+  agentscope.read(withSummary(context, state.summary), builder);
   const made = AgentState.create({
     sessionId,
     ...(state.user_id ? { userId: state.user_id } : {}),
   });
-  const asking = state.context.flatMap(
+  const asking = context.flatMap(
     (entry) =>
       askingSchema
         .safeParse(entry)

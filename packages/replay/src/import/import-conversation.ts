@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { RecordedConversation } from '../conversation.js';
 import { ReplayError } from '../replay-error.js';
-import { agentscope, withSummary } from './agentscope.js';
+import { agentscope, memorySchema, withSummary } from './agentscope.js';
 import { aiSdkModelMessages, aiSdkUiMessages } from './ai-sdk-messages.js';
 import { anthropicMessages } from './anthropic-messages.js';
 import { claudeCode } from './claude-code.js';
@@ -38,6 +38,7 @@ const wrapped = z.union([
   z
     .looseObject({ context: z.array(z.unknown()) })
     .transform(({ context, summary }) => withSummary(context, summary)),
+  z.looseObject({ memory: memorySchema }).transform(({ memory }) => memory.messages),
   z
     .looseObject({ input: z.array(z.unknown()), output: z.array(z.unknown()).default([]) })
     .transform(({ input, output }) => [...input, ...output]),

@@ -135,3 +135,18 @@ it('takes the session from whoever reads a document that names none, and says ho
 it('refuses what is no state, by its path', () => {
   expect(() => stateFromAgentscope({ ...document, session_id: '' })).toThrow('session_id');
 });
+
+it('reads the messages of version 1, and refuses a document whose messages it would lose', () => {
+  const { context, summary: _, ...rest } = document;
+  const old = { ...rest, memory: { messages: context } };
+  expect(stateFromAgentscope(old).context).toEqual(stateFromAgentscope(document).context);
+  const { format, messages } = importConversation(JSON.stringify(old));
+  expect({ format, length: messages.length }).toEqual({ format: 'agentscope', length: 4 });
+  expect(() => stateFromAgentscope(rest)).toThrow(
+    'context: is missing; it holds the messages, or memory.messages',
+  );
+  expect(() => stateFromAgentscope({ ...rest, memory: { messages: [context[0], { said: 'Hi' }] } })).toThrow(
+    'memory.messages[1]: is no message of AgentScope',
+  );
+  expect(stateFromAgentscope({ ...rest, context: [] }).context).toEqual([]);
+});
