@@ -1,29 +1,10 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type AgentEvent, RuntimeContext } from '@x/core';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { openAgent } from '../../src/agent/open-agent.js';
 import { runCommand } from '../support/run-command.js';
-import { type ProviderServer, providerServer } from './provider-server.js';
-
-let directory: string;
-let server: ProviderServer;
-beforeEach(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'x-files-'));
-  server = await providerServer();
-});
-afterEach(async () => {
-  await server.close();
-  rmSync(directory, { recursive: true, force: true, maxRetries: 20 });
-});
-
-const environment = () => ({
-  OPENAI_API_KEY: 'secret',
-  OPENAI_BASE_URL: server.url,
-  ANTHROPIC_API_KEY: 'secret',
-  ANTHROPIC_BASE_URL: server.url,
-});
+import { directory, environment, server } from './of-test.js';
 
 /** Files of a directory, and `turns` turns of the agent in the first of them. */
 async function answer(files: Readonly<Record<string, string>>, turns: number) {
@@ -152,4 +133,25 @@ it('x run of Markdown sends its text as the system prompt', async () => {
   });
   expect(status).toBe(0);
   expect(server.taken[0]?.readable).toContain('You answer in rhymes.');
+});
+
+it('x run --prompt begins nothing that only a later answer could use', async () => {
+  const compacts = 'features: { compaction: { trigger: { tokens: 3000 }, stages: [native, summarize] } }';
+  const text = `model: { id: openai:gpt-5, context_window: 20000, native_compaction: auto }\n${compacts}`;
+  const file = join(directory, 'agent.yaml');
+  writeFileSync(file, text);
+  const said = (turn: number) => `Look at part ${turn}. ${'word '.repeat(420)}`;
+  const env = { ...process.env, ...environment(), HOME: directory };
+  for (let turn = 0; turn < 3; turn++) {
+    const args = ['run', file, '--session', 's', '--prompt', said(turn)];
+    expect((await runCommand(args, { env, cwd: directory })).status).toBe(0);
+  }
+  expect([server.taken.length, server.compactions]).toEqual([3, 0]);
+  // The same conversation in a process that goes on has one ready before it is due.
+  Object.assign(process.env, environment());
+  const { agent, close } = await openAgent(file, { environment: environment(), project: directory });
+  const context = RuntimeContext.of({ sessionId: 'other' });
+  for (let turn = 0; turn < 3; turn++) await agent.call(said(turn), context);
+  await close();
+  expect(server.compactions).toBeGreaterThan(0);
 });

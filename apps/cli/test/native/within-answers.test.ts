@@ -1,26 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAI } from '@ai-sdk/openai';
 import { anthropicCompaction, fromAiSdk, openaiCompaction } from '@x/ai-sdk';
 import { compaction } from '@x/compaction';
-import { type AgentEvent, type Model, RuntimeContext, userMessage } from '@x/core';
+import { type AgentEvent, type Model, RuntimeContext, toSnakeCase, userMessage } from '@x/core';
 import { JsonSession } from '@x/core/node';
 import { HarnessAgent } from '@x/harness';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type ProviderServer, providerServer } from './provider-server.js';
-
-let directory: string;
-let server: ProviderServer;
-beforeEach(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'within-'));
-  server = await providerServer();
-});
-afterEach(async () => {
-  await server.close();
-  rmSync(directory, { recursive: true, force: true, maxRetries: 20 });
-});
+import { describe, expect, it } from 'vitest';
+import { directory, server } from './of-test.js';
 
 const edits = [
   {
@@ -135,22 +121,9 @@ it('Anthropic’s edits are sent with every field, and their effect is told', as
     anthropic: { contextManagement: { appliedEdits: [{ type: edits[0].type, clearedToolUses: 2 }, {}] } },
   });
   expect(server.taken.at(-1)?.body.context_management).toEqual({
-    edits: [
-      {
-        type: 'clear_tool_uses_20250919',
-        trigger: { type: 'input_tokens', value: 30_000 },
-        keep: { type: 'tool_uses', value: 3 },
-        clear_at_least: { type: 'input_tokens', value: 5_000 },
-        clear_tool_inputs: true,
-        exclude_tools: ['web_search'],
-      },
-      {
-        type: 'compact_20260112',
-        trigger: { type: 'input_tokens', value: 1_500 },
-        instructions: 'Keep the prices.',
-        pause_after_compaction: false,
-      },
-    ],
+    edits: edits.map((edit) =>
+      Object.fromEntries(Object.entries(edit).map(([key, value]) => [toSnakeCase(key), value])),
+    ),
   });
 });
 

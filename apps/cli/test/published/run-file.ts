@@ -1,5 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Meter } from '@x/compaction';
 import {
@@ -13,30 +12,18 @@ import {
   toolResultMessage,
   userMessage,
 } from '@x/core';
-import { afterEach, beforeEach, expect } from 'vitest';
+import { beforeEach, expect } from 'vitest';
 import { openAgent } from '../../src/agent/open-agent.js';
-import {
-  type Faults,
-  type ProviderServer,
-  providerServer,
-  QUESTION,
-  type Taken,
-} from '../native/provider-server.js';
+import { directory, environment, server } from '../native/of-test.js';
+import { type Faults, QUESTION, type Taken } from '../native/provider-server.js';
 
-let directory: string;
-/** The provider of the test. */
-export let server: ProviderServer;
-beforeEach(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'x-features-'));
-  server = await providerServer();
+beforeEach(() => {
   server.faults.record =
     '## SESSION INTENT\nMend the login.\n## SUMMARY\nThe cause was found in the third file that was read, and is mended.\n' +
     '## ARTIFACTS\nsrc/login.ts changed\n## NEXT STEPS\nRun the tests.';
 });
-afterEach(async () => {
-  await server.close();
-  rmSync(directory, { recursive: true, force: true, maxRetries: 20 });
-});
+
+export { server };
 
 export const lines = (count: number) => Array.from({ length: count }, (_, line) => `line ${line}`).join('\n');
 
@@ -87,18 +74,12 @@ export async function run({
     writeFileSync(join(directory, name), name === 'agent.yaml' ? `${head}${text}` : text);
   }
   Object.assign(server.faults, faults);
-  const environment = {
-    OPENAI_API_KEY: 'secret',
-    OPENAI_BASE_URL: server.url,
-    ANTHROPIC_API_KEY: 'secret',
-    ANTHROPIC_BASE_URL: server.url,
-  };
-  Object.assign(process.env, environment);
+  Object.assign(process.env, environment());
   const told: string[] = [];
   const { agent, store, close } = await openAgent(
     join(directory, 'agent.md' in beside ? 'agent.md' : 'agent.yaml'),
     {
-      environment,
+      environment: environment(),
       project: directory,
       once,
       warn: (message) => told.push(message),
