@@ -1,5 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { severableProxy } from '../packages/testkit/src/severable-proxy.js';
+import { bundled } from './bundled.js';
 import { resolve } from './services/resolve.js';
 import type { Service } from './services/service.js';
 import { ownServers } from './services/strategies.js';
@@ -43,8 +45,6 @@ export async function chaoticServer(service: Service): Promise<ChaoticServer> {
 
 /** Starts a program of a test as a process with an IPC channel; its last argument is what it is to do. */
 export function writerOf(program: URL, ...values: readonly string[]): (plan: object) => ChildProcess {
-  return (plan) =>
-    fork(program, [...values, JSON.stringify(plan)], {
-      execArgv: ['--conditions=@x/source', '--import', 'tsx'],
-    });
+  const file = bundled(fileURLToPath(program));
+  return (plan) => fork(file, [...values, JSON.stringify(plan)], { execArgv: [] });
 }

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import { onTestFinished } from 'vitest';
+import { bundled } from '../../../../tooling/bundled.js';
 
 /** A program of this directory in a process of its own. */
 export interface Child {
@@ -17,11 +18,9 @@ export interface Child {
 /** Starts a TypeScript program with the sources of the packages. It ends with the test at the latest. */
 export function runChild(program: string, ...parameters: readonly string[]): Child {
   const file = join(import.meta.dirname, `${program}.ts`);
-  const process_ = spawn(
-    process.execPath,
-    ['--conditions=@x/source', '--import', 'tsx', file, ...parameters],
-    { stdio: ['pipe', 'pipe', 'inherit'] },
-  );
+  const process_ = spawn(process.execPath, [bundled(file), ...parameters], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   onTestFinished(() => void process_.kill('SIGKILL'));
   const lines: string[] = [];
   const output = createInterface({ input: process_.stdout });
