@@ -1,7 +1,7 @@
 import { type JsonValue, type Message, type Objection, type ToolUseBlock, textOf } from '@x/core';
 import { marksOf } from '../conversation/marks.js';
 import { mapStrings } from '../conversation/text.js';
-import { effectOf } from '../conversation/tool-calls.js';
+import { readsByName } from '../conversation/tool-calls.js';
 
 /** Patterns of the texts that this package leaves in place of others. A model may see and copy them. */
 const STUBS = [
@@ -23,7 +23,7 @@ export function refuseCopiedStubs(
   context: readonly Message[],
   truncations: ReadonlySet<string>,
 ): Objection | undefined {
-  if (effectOf(call.name, false) === 'read') return undefined;
+  if (readsByName(call.name)) return undefined;
   const found = stubIn(call.input, truncations);
   if (found === undefined) return undefined;
   if (!context.some(isReduced)) return undefined;

@@ -1,4 +1,5 @@
 import { headOf, isObject, type ToolResultBlock, type ToolUseBlock, textOf } from '@x/core';
+import { once } from './once.js';
 
 const PATH_KEYS = [
   'path',
@@ -94,20 +95,9 @@ const KILLED = /^(?:killed by \w+|timed out after \d+ ms and was killed|was inte
  * Tests if a call failed: by the tool's own word or, for a command, by the exit code in the output. Most
  * shells answer a command that failed with an ordinary result.
  */
-export function outcomeOf(result: ToolResultBlock): CommandOutcome {
-  let outcome = outcomes.get(result);
-  if (outcome === undefined) {
-    outcome = readOutcome(result);
-    outcomes.set(result, outcome);
-  }
-  return outcome;
-}
-
-const outcomes = new WeakMap<ToolResultBlock, CommandOutcome>();
-
-function readOutcome(result: ToolResultBlock): CommandOutcome {
+export const outcomeOf = once((result: ToolResultBlock): CommandOutcome => {
   // An exit code in a file or a page is about something else.
-  if (effectOf(result.toolName, false) === 'read') return { failed: result.isError };
+  if (readsByName(result.toolName)) return { failed: result.isError };
   const text = textOf([result]).replace(EVICTED, '');
   const stub = STUB.exec(text.slice(-TAIL - HEAD));
   if (stub)
@@ -120,7 +110,7 @@ function readOutcome(result: ToolResultBlock): CommandOutcome {
   const code = codeIn(head, STATUS) ?? codeIn(text.slice(-TAIL), STATUS, MENTION);
   if (code !== undefined) return { failed: result.isError || code !== 0, exitCode: code };
   return { failed: result.isError || KILLED.test(head) };
-}
+});
 
 /** The end of a stub for a masked result, which tells how its call ended. */
 const STUB = /\[[^\n]* → (?:ok|(failed)(?: with exit (-?\d+))?)(?:[,;:][^\n]*)?\]$/;
@@ -145,35 +135,26 @@ function codeIn(text: string, ...patterns: readonly RegExp[]): number | undefine
   return undefined;
 }
 
-/** The effect of a tool call on the world, judged by the tool's name. */
-type ToolEffect = 'read' | 'change' | 'run' | 'other';
-
 // Beginnings of words: a thread is not read, nor is an application.
 const CHANGES =
   /^(?:write|overwrite|edit|multiedit|create|patch|replace|insert|append|apply|update|modify|delete|remove|move|rename|save)/;
 const READS = /^(?:read|view|open|cat$|list|ls$|glob|grep|search|find|fetch|get)/;
 const WORD_BOUNDARY = /[^\p{L}\p{N}]+|(?<=\p{Ll})(?=\p{Lu})/u;
 
-/** The effects of tools that were asked about: they are few, and asked about for every call. */
-const known = new Map<string, ToolEffect>();
+/** What was found of tools by their names: they are few, and asked about for every call. */
+const known = new Map<string, boolean>();
 const MOST_KNOWN = 1_000;
 
-/** @param runs Whether the call has a command line. */
-export function effectOf(tool: string, runs: boolean): ToolEffect {
-  if (runs) return 'run';
-  let effect = known.get(tool);
-  if (effect === undefined) {
-    effect = effectOfName(tool);
+/** Tests by its name if a tool only reads: it says so, and says of no change. */
+export function readsByName(tool: string): boolean {
+  let reads = known.get(tool);
+  if (reads === undefined) {
+    const words = tool.split(WORD_BOUNDARY).map((word) => word.toLowerCase());
+    reads = words.some((word) => READS.test(word)) && !words.some((word) => CHANGES.test(word));
     if (known.size >= MOST_KNOWN) known.clear();
-    known.set(tool, effect);
+    known.set(tool, reads);
   }
-  return effect;
-}
-
-function effectOfName(tool: string): ToolEffect {
-  const words = tool.split(WORD_BOUNDARY).map((word) => word.toLowerCase());
-  if (words.some((word) => CHANGES.test(word))) return 'change';
-  return words.some((word) => READS.test(word)) ? 'read' : 'other';
+  return reads;
 }
 
 /** UTF-16 units of a line that says what went wrong. */

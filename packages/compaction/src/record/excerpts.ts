@@ -1,9 +1,9 @@
 import {
-  type ContentBlock,
   estimateCounter,
   type JsonValue,
   type Message,
   type Redact,
+  type ToolUseBlock,
   textOf,
 } from '@x/core';
 import { redactMessage } from '../conversation/redaction.js';
@@ -97,11 +97,11 @@ function extract(message: Message): Excerpts {
   const printed = [said];
   for (const block of message.content) {
     if (block.type === 'tool_use') {
-      const written = longStringsIn(block.input);
+      const { written, short } = textsIn(block);
       for (const text of written) {
         for (const part of joinLines(linesOf(text))) add('wrote', part, WORTH.wrote, block.id);
       }
-      const text = within(shortTextOf(block));
+      const text = within(short);
       terms.push(termsOf(text));
       for (const name of namesIn(text, true)) passed.add(name);
       // Numbers of a content that is written name nothing.
@@ -267,33 +267,24 @@ function hasWord(text: string): boolean {
   return WORD.test(text);
 }
 
-function longStringsIn(value: JsonValue, found: string[] = []): readonly string[] {
-  const open: JsonValue[] = [value];
+/** The texts of a call's input: long ones are content that it writes, the others stand together with keys and numbers. */
+function textsIn({ name, input }: ToolUseBlock): {
+  readonly written: readonly string[];
+  readonly short: string;
+} {
+  const written: string[] = [];
+  const short: string[] = [name];
+  const open: JsonValue[] = [input];
   // A stack of its own: input may be nested deeper than the call stack reaches.
   while (open.length > 0) {
     const next = open.pop() as JsonValue;
-    if (typeof next === 'string') {
-      if (next.length > LONG_ARGUMENT) found.push(next);
-    } else if (typeof next === 'object' && next !== null) {
-      const inner = Array.isArray(next) ? next : Object.values(next);
+    if (typeof next === 'string') (next.length > LONG_ARGUMENT ? written : short).push(next);
+    else if (typeof next === 'number') short.push(String(next));
+    else if (typeof next === 'object' && next !== null) {
+      if (!Array.isArray(next)) short.push(...Object.keys(next));
+      const inner = Object.values(next);
       for (let index = inner.length - 1; index >= 0; index--) open.push(inner[index] as JsonValue);
     }
   }
-  return found;
-}
-
-function shortTextOf(block: ContentBlock & { readonly type: 'tool_use' }): string {
-  const texts: string[] = [block.name];
-  const open: JsonValue[] = [block.input];
-  while (open.length > 0) {
-    const next = open.pop() as JsonValue;
-    if (typeof next === 'string') {
-      if (next.length <= LONG_ARGUMENT) texts.push(next);
-    } else if (typeof next === 'number') texts.push(String(next));
-    else if (typeof next === 'object' && next !== null) {
-      if (!Array.isArray(next)) texts.push(...Object.keys(next));
-      for (const inner of Object.values(next)) open.push(inner as JsonValue);
-    }
-  }
-  return texts.join(' ');
+  return { written, short: short.join(' ') };
 }

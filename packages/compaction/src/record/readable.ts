@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, type JsonValue, jsonText, type ToolResultBlock, textOf } from '@x/core';
+import { once } from '../conversation/once.js';
 
 /** UTF-16 units of a nested value that stands on the line of its owner, and of a text that is looked at for data of its own. */
 const INLINE = 90;
@@ -22,17 +23,8 @@ export function within(text: string): string {
   return `${text.slice(0, MOST_UNITS / 2)}\n${text.slice(-MOST_UNITS / 2)}`;
 }
 
-const known = new WeakMap<ToolResultBlock, string>();
-
 /** What a tool returned, as {@link readable} text: made once. */
-export function resultText(block: ToolResultBlock): string {
-  let text = known.get(block);
-  if (text === undefined) {
-    text = readable(within(textOf([block])));
-    known.set(block, text);
-  }
-  return text;
-}
+export const resultText = once((block: ToolResultBlock): string => readable(within(textOf([block]))));
 
 /**
  * The text of a tool as a reader wants it. Data becomes lines of facts, `key value, key value`, each behind its owner:

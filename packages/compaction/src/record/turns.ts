@@ -7,7 +7,7 @@ import {
   toolResultsOf,
   toolUsesOf,
 } from '@x/core';
-import { commandOf, effectOf, outcomeOf, pathOf } from '../conversation/tool-calls.js';
+import { commandOf, outcomeOf, pathOf, readsByName } from '../conversation/tool-calls.js';
 import { type Boilerplate, outcomeText } from './calls.js';
 
 /** A message with its running number in the session. */
@@ -67,7 +67,7 @@ function looksOnly(use: ToolUseBlock, readOnly: boolean | undefined): boolean {
   if (readOnly !== undefined) return readOnly;
   const command = commandOf(use);
   if (command !== undefined && pathOf(use) === undefined) return onlyPrints(command);
-  return effectOf(use.name, false) === 'read';
+  return readsByName(use.name);
 }
 /** Programs that print, and change nothing whatever they are given. */
 const PRINTERS = /^(?:bat|cat|cut|diff|file|grep|head|jq|less|ls|nl|pwd|rg|stat|tail|tr|uniq|wc)$/;

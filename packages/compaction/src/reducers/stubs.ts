@@ -1,4 +1,4 @@
-import { type FileBlock, type FileSource, headOf, type Message, type ToolResultBlock, textOf } from '@x/core';
+import { type FileBlock, headOf, type Message, type ToolResultBlock, textOf } from '@x/core';
 import { failureLine, outcomeOf } from '../conversation/tool-calls.js';
 import type { ReducerContext } from '../reducer.js';
 import { numbersOf } from '../summary/numbers.js';
@@ -94,37 +94,16 @@ function lineCount(text: string): number {
 const LONGEST_NAME = 120;
 
 /**
- * Writes the stub of a file that was taken out: media type, size where it is known, name, and where it is now.
- * `[image/png, 24.1 KB, login.png; in full: recall r12]`.
+ * Writes the stub of a file that was taken out: media type, name, and where it is now.
+ * `[image/png, login.png; in full: recall r12]`.
  */
-export function mediaReference(file: FileBlock, where: string | undefined): string {
+export function mediaReference(
+  { mediaType, filename, source }: FileBlock,
+  where: string | undefined,
+): string {
+  const address = source.type === 'url' && !source.url.startsWith('data:') ? source.url : undefined;
+  const place = source.type === 'workspace' ? source.path : address;
+  const name = headOf([filename, place].filter(Boolean).join(' at ').replaceAll(/\s+/g, ' '), LONGEST_NAME);
   const inFull = where === undefined ? '' : `; in full: ${where}`;
-  return `[${[file.mediaType, sizeOf(file), nameOf(file)].filter(Boolean).join(', ')}${inFull}]`;
-}
-
-function sizeOf({ source }: FileBlock): string | undefined {
-  if (source.type !== 'base64') return undefined;
-  const padding = source.data.endsWith('==') ? 2 : Number(source.data.endsWith('='));
-  const bytes = Math.max(0, Math.floor((source.data.length * 3) / 4) - padding);
-  if (bytes < 1_000) return `${bytes} bytes`;
-  return bytes < 1_000_000 ? `${(bytes / 1_000).toFixed(1)} KB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
-}
-
-function nameOf({ filename, source }: FileBlock): string | undefined {
-  const place = placeOf(source);
-  const name = [filename, place].filter(Boolean).join(' at ');
-  return name === '' ? undefined : headOf(name.replaceAll(/\s+/g, ' '), LONGEST_NAME);
-}
-
-function placeOf(source: FileSource): string | undefined {
-  switch (source.type) {
-    case 'url':
-      return source.url.startsWith('data:') ? undefined : source.url;
-    case 'workspace':
-      return source.path;
-    case 'provider':
-      return `${source.provider} file ${source.id}`;
-    case 'base64':
-      return undefined;
-  }
+  return `[${[mediaType, name].filter(Boolean).join(', ')}${inFull}]`;
 }

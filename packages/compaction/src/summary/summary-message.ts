@@ -8,6 +8,7 @@ import {
   userMessage,
 } from '@x/core';
 import { marksOf } from '../conversation/marks.js';
+import { once } from '../conversation/once.js';
 import { type Entry, LEGEND, parseEntries, renderEntries } from '../record/entry.js';
 
 const OPEN = '[CONVERSATION_SUMMARY]';
@@ -89,15 +90,9 @@ export interface EarlierSummaries {
   readonly standing: ReadonlyMap<string, number>;
 }
 
-const known = new WeakMap<Message, EarlierSummaries>();
-
 /** Reads what earlier summaries hold. The text tells it, so that a summary survives other programs that keep only text. */
 export function readSummaries(summaries: readonly Message[]): EarlierSummaries {
-  const read = summaries.map((summary) => {
-    const held = known.get(summary) ?? readSummary(summary);
-    known.set(summary, held);
-    return held;
-  });
+  const read = summaries.map(readSummary);
   return {
     narrative: read.flatMap(({ narrative }) => narrative || []).join('\n\n') || undefined,
     record: read.flatMap(({ record }) => record),
@@ -106,7 +101,7 @@ export function readSummaries(summaries: readonly Message[]): EarlierSummaries {
   };
 }
 
-function readSummary(summary: Message): EarlierSummaries {
+const readSummary = once((summary: Message): EarlierSummaries => {
   const marks = marksOf(summary);
   const text = textOf(summary).replaceAll(TAGS, '');
   const start = text.indexOf(`\n${RECORD}\n`);
@@ -119,7 +114,7 @@ function readSummary(summary: Message): EarlierSummaries {
     count: Math.max(numberIn(marks.count), record.at(-1)?.at ?? 0),
     standing: new Map(standing.filter((entry): entry is [string, number] => typeof entry[1] === 'number')),
   };
-}
+});
 
 function endOfRecord(text: string, start: number): number {
   const carried = text.indexOf(`\n${CARRIED}\n`, start);

@@ -1,0 +1,12 @@
+/** Makes a function that computes its answer once for each object, for as long as the object is there. */
+export function once<Key extends object, Value>(compute: (key: Key) => Value): (key: Key) => Value {
+  const known = new WeakMap<Key, { readonly value: Value }>();
+  return (key) => {
+    let held = known.get(key);
+    if (held === undefined) {
+      held = { value: compute(key) };
+      known.set(key, held);
+    }
+    return held.value;
+  };
+}
