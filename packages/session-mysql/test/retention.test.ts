@@ -1,8 +1,8 @@
-import { SessionKey } from '@x/core';
+import { SessionKey, type SessionLease } from '@x/core';
 import { commitAt } from '@x/testkit';
 import type { Pool, RowDataPacket } from 'mysql2/promise';
 import { describe, expect, it } from 'vitest';
-import type { MysqlSession } from '../src/index.js';
+import { MysqlSession } from '../src/index.js';
 import { statementsFor } from '../src/statements.js';
 import { collect, messages, testPool, testStore } from './support/test-store.js';
 import { waiting } from './support/waiting.js';
@@ -60,6 +60,27 @@ describe('deleteOlderThan', () => {
     other.release();
     expect(await deleted).toBe(0);
     expect(await ids(store)).toEqual(['a']);
+  });
+
+  it('keeps a session whose turn begins between the look and the lock, and takes its commit', async () => {
+    const { pool, table, store } = await storeWith(['a']);
+    await pool.query(`UPDATE ${table} SET updated_at = '2026-01-01'`);
+    const key = SessionKey.of('a');
+    const other = new MysqlSession({ pool: testPool(), table });
+    let lease: SessionLease | undefined;
+    const connect = pool.getConnection.bind(pool);
+    pool.getConnection = async () => {
+      const connection = await connect();
+      const begin = connection.beginTransaction.bind(connection);
+      connection.beginTransaction = async () => {
+        lease ??= await other.lease(key, { ttlMs: 60_000 });
+        await begin();
+      };
+      return connection;
+    };
+    expect(await store.deleteOlderThan({ olderThan: cutoff })).toBe(0);
+    const change = { expectedVersion: 'latest', head: {}, keep: 2, append: messages(1) } as const;
+    expect(await commitAt(other, key, { ...change, fence: lease?.fence })).toBe(2);
   });
 
   it('finds them by the index of times', async () => {

@@ -25,6 +25,7 @@ import { grantLease, isLeased, type LeaseFile, newestFence, sweepLease } from '.
 import {
   asSessionStoreError,
   DamagedFileError,
+  deleteLocked,
   ifFound,
   listBelowPrefixes,
   listSessions,
@@ -141,7 +142,7 @@ export class JsonSession implements SessionStore {
 
   async delete(key: SessionKey): Promise<boolean> {
     const path = pathOf(key);
-    return this.#locked(key, path, async () => {
+    const remove = async () => {
       const leftovers = [leaseOf(path)];
       // Looked for first: those of a session that is begun anew meanwhile are not among them.
       for await (const file of this.#workspace.list(dirname(path))) {
@@ -151,7 +152,9 @@ export class JsonSession implements SessionStore {
       const existed = await this.#workspace.delete(path);
       await this.#prune(dirname(path));
       return existed;
-    });
+    };
+    const timeoutMs = this.#lockTimeoutMs;
+    return deleteLocked(key, remove, () => this.#workspace.lock(path, remove, { timeoutMs }));
   }
 
   /** Newest first. Sessions that cannot be read are reported by an error after all others have been listed. */

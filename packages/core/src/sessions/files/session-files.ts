@@ -32,6 +32,23 @@ export async function asSessionStoreError<T>(
   }
 }
 
+const FULL = new Set(['ENOSPC', 'EDQUOT']);
+
+/** Deletes a session under its lock; on a full disk without: a lock is a file, too, and this makes room for one. */
+export function deleteLocked(
+  key: SessionKey,
+  remove: () => Promise<boolean>,
+  removeLocked: () => Promise<boolean>,
+): Promise<boolean> {
+  return asSessionStoreError(key, () =>
+    removeLocked().catch((error: Error) => {
+      const { code = '' } = (error.cause ?? {}) as { readonly code?: string };
+      if (WorkspaceError.isInstance(error) && FULL.has(code)) return remove();
+      throw error;
+    }),
+  );
+}
+
 /** What a read answers, or `undefined` when there is no such file. */
 export async function ifFound<T>(reading: Promise<T>): Promise<T | undefined> {
   try {

@@ -21,6 +21,7 @@ import { grantLease, isLeased, newestFence } from './lease-file.js';
 import { formatManifest, type Manifest, parseManifest, readSegments, writeSegments } from './segments.js';
 import {
   asSessionStoreError,
+  deleteLocked,
   ifFound,
   listBelowPrefixes,
   listSessions,
@@ -34,7 +35,6 @@ const optionsSchema = z.strictObject({
 /** The manifest with which a session begins. It stays, and is what a listing looks for. */
 const FIRST = 'head.json';
 const LEASE = 'lease.json';
-const FULL = new Set(['ENOSPC', 'EDQUOT']);
 
 /**
  * Stores sessions as files of a workspace: the default of an agent. A session is the directory
@@ -152,15 +152,8 @@ export class WorkspaceSession implements SessionStore {
       if ((await this.#names(directory)).length === 0) await this.workspace.delete(directory);
       return existed;
     };
-    return asSessionStoreError(key, async () => {
-      try {
-        return await this.#lock(directory, remove, { timeoutMs: this.#lockTimeoutMs });
-      } catch (error) {
-        // A lock is a file too, and this makes room for one.
-        if (isDiskFull(error)) return remove();
-        throw error;
-      }
-    });
+    const timeoutMs = this.#lockTimeoutMs;
+    return deleteLocked(key, remove, () => this.#lock(directory, remove, { timeoutMs }));
   }
 
   /** Newest first. Sessions that cannot be read are reported by an error after all others have been listed. */
@@ -276,9 +269,4 @@ function newestOf(names: readonly string[], incarnation: string): string | undef
   );
   const version = Math.max(0, ...versions);
   return version === 0 ? undefined : nameOf({ incarnation, version });
-}
-
-function isDiskFull(error: unknown): boolean {
-  const { cause } = error as { cause?: { code?: string } };
-  return WorkspaceError.isInstance(error) && FULL.has(cause?.code ?? '');
 }

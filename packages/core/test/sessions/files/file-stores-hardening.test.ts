@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmdirSync } from 'node:fs';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -23,7 +23,7 @@ const key = SessionKey.of({ userId: 'u', sessionId: 's' });
 
 /** Mounts a disk of 256 KiB; whether this process may. */
 function mountTinyDisk(directory: string): boolean {
-  const mount = ['-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', directory];
+  const mount = ['-t', 'tmpfs', '-o', 'size=256k,nr_inodes=300', 'tmpfs', directory];
   return spawnSync('mount', mount, { stdio: 'ignore' }).status === 0;
 }
 
@@ -128,6 +128,33 @@ describe('a full disk', () => {
       expect((await open(directory).load(key))?.messages).toEqual([...messages, ...numbered(1, 'more')]);
     },
   );
+
+  test.runIf(canMount()).for(stores)('is freed by deleting a %s session', async ([, open]) => {
+    const directory = mkdtempSync(join(tmpdir(), 'x-tiny-disk-'));
+    onTestFinished(() => unmount(directory));
+    expect(mountTinyDisk(directory)).toBe(true);
+    const append = [userMessage('x'.repeat(50_000))];
+    const change = { expectedVersion: 0, head: {}, keep: 0, append };
+    await commitAt(open(directory), key, change);
+    // Until no byte is left and no file can be made, a lock neither.
+    const page = Buffer.alloc(4096);
+    const fill = async (write: (count: number) => Promise<void>) => {
+      for (let count = 0, isFull = false; !isFull; count++) {
+        isFull = await write(count).then(
+          () => false,
+          () => true,
+        );
+      }
+    };
+    await fill(() => appendFile(join(directory, 'ballast'), page));
+    await fill((count) => writeFile(join(directory, `ballast-${count}`), ''));
+    const other = SessionKey.of('other');
+    await expect(commitAt(open(directory), other, change)).rejects.toMatchObject({
+      code: 'session_unavailable',
+    });
+    expect(await open(directory).delete(key)).toBe(true);
+    await appendFile(join(directory, 'ballast'), page);
+  });
 
   test.each([0, 100, 2050, 5000, 20_000, 20_100])(
     'after %d bytes keeps every turn that was acknowledged',
