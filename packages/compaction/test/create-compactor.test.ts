@@ -15,6 +15,18 @@ describe('createCompactor', () => {
     expect(outcome.messages).toBe(messages);
   });
 
+  it('rewrites nothing but what it summarizes: no stage masks, truncates or drops unless it is asked for', async () => {
+    const messages = [userMessage('start'), ...rounds(40, () => ({ output: lines(200) }))];
+    const outcome = await createCompactor({ contextWindow: 20_000 }).compact(messages);
+    expect(outcome.status).toBe('applied');
+    expect(outcome.steps.map(({ reducer }) => reducer)).toEqual(['cut_unseen', 'native', 'summarize']);
+    expect(new Set(outcome.manifest.map(({ reducer, fate }) => `${reducer} ${fate}`))).toEqual(
+      new Set(['summarize summarized']),
+    );
+    const staying = outcome.messages.filter(({ kind }) => kind !== 'summary');
+    for (const message of staying) expect(messages).toContain(message);
+  });
+
   it('stops as soon as the view fits: masking that suffices is followed by no model call', async () => {
     const model = modelOf(() => GOOD_SUMMARY);
     const messages = [userMessage('start'), ...rounds(12, () => ({ output: lines(700) }))];
