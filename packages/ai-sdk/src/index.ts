@@ -10,6 +10,7 @@ export { fromAiSdk } from './from-ai-sdk.js';
 export type { FromAiSdkOptions } from './from-ai-sdk-options.js';
 export type { AiSdkLanguageModel } from './language-model.js';
 export type { ResolveFile } from './prompt/resolve-files.js';
+export { type SdkLanguageModel, toAiSdk } from './to-ai-sdk.js';
 export type { ChatOptions } from './ui/chat-key.js';
 export { ResumableStreams, type ResumableStreamsOptions } from './ui/resumable-streams.js';
 export { type ToUIMessageStreamOptions, toUIMessageStream } from './ui/to-ui-message-stream.js';

@@ -15,7 +15,7 @@ import {
 import { LocalWorkspace } from '@x/core/node';
 import { generateText, jsonSchema, type ModelMessage, stepCountIs, streamText, type ToolSet, tool } from 'ai';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { evictingTools, fromAiSdk, prepareStepWith, withOverflowRecovery } from '../src/index.js';
+import { evictingTools, fromAiSdk, prepareStepWith, toAiSdk, withOverflowRecovery } from '../src/index.js';
 import {
   anthropicAnswer,
   anthropicStream,
@@ -237,6 +237,14 @@ const read = tool({
   }),
 }) as unknown as ToolSet[string];
 
+/** The provider's model as a `Model`, with the tools that the provider runs. */
+function ours({ model, serverTools, options }: Wire, url: string) {
+  const providerTools = Object.entries(
+    serverTools(url) as Record<string, { id?: string; args?: object }>,
+  ).map(([name, { id, args }]) => ({ type: 'provider' as const, name, id: String(id), args }));
+  return fromAiSdk(model(url), { providerOptions: options, providerTools } as never);
+}
+
 type How = 'generated' | 'streamed';
 
 /** A call of the SDK, one way or the other. */
@@ -362,13 +370,7 @@ describe.each([
         const theirs = await send(wire, sdk);
         const first = answersOf(wire, how, [wire.answer(content)]);
         const server = await modelServer(...first, wire.answer(wire.recordings.text ?? []));
-        const providerTools = Object.entries(
-          wire.serverTools(server.url) as Record<string, { id?: string; args?: object }>,
-        ).map(([name, { id, args }]) => ({ type: 'provider' as const, name, id: String(id), args }));
-        const model = fromAiSdk(wire.model(server.url), {
-          providerOptions: wire.options,
-          providerTools,
-        } as never);
+        const model = ours(wire, server.url);
         const tools = [{ name: 'read', description: 'Reads', inputSchema: { type: 'object' } }];
         const asked = { messages: [userMessage('Go')], tools };
         const { content: blocks } =
@@ -384,6 +386,20 @@ describe.each([
         expect(wire.sent(server.bodies.at(-1) ?? {})).toEqual(wire.sent(theirs));
       },
     );
+
+    it.each<How>(['generated', 'streamed'])('is the same, %s, when the SDK calls our model', async (how) => {
+      const asked = { role: 'user', content: 'Go' } as const;
+      const expected = await send(wire, [asked, ...(await record(wire, content, how)), later]);
+      const through: Wire = {
+        ...wire,
+        model: (url) => toAiSdk(ours(wire, url)) as never,
+        serverTools: () => ({}),
+      };
+      const kept = JSON.stringify([asked, ...(await record(through, content, how)), later]);
+      const sent = await send(through, JSON.parse(kept));
+      expect(wire.broken(sent)).toEqual([]);
+      expect(wire.sent(sent)).toEqual(wire.sent(expected));
+    });
 
     it('is what the SDK itself sends but for long results of our tools, behind tools that evict them', async () => {
       const plain = await act(wire, content, false);

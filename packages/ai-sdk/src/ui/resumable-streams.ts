@@ -1,5 +1,6 @@
 import { parseWith, SessionStoreError, StreamLog, type StreamLogOptions } from '@x/core';
 import * as z from 'zod';
+import { readableOf } from '../readable-of.js';
 import { type ChatOptions, chatKey, chatSchema } from './chat-key.js';
 
 const AGENT = 'ai-sdk-streams';
@@ -47,7 +48,7 @@ export class ResumableStreams {
    * leaves comes back by {@link ResumableStreams.resume}. A store that fails ends the keeping, not the stream.
    */
   async record<Chunk>(chatId: string, source: ReadableStream<Chunk>): Promise<ReadableStream<Chunk>> {
-    return streamOf(await this.#log(chatId).record(chunksOf(source)));
+    return readableOf(await this.#log(chatId).record(chunksOf(source)));
   }
 
   /**
@@ -58,7 +59,7 @@ export class ResumableStreams {
    */
   async resume<Chunk = never>(chatId: string, cursor = 0): Promise<ReadableStream<Chunk> | undefined> {
     const chunks = await this.#log(chatId).resume<Chunk>(cursor);
-    return chunks && streamOf(withoutStall(chunks));
+    return chunks && readableOf(withoutStall(chunks));
   }
 
   #log(chatId: string): StreamLog {
@@ -80,21 +81,4 @@ async function* withoutStall<Chunk>(chunks: AsyncGenerator<Chunk, void>): AsyncG
     if (!SessionStoreError.isInstance(error) || error.code !== 'stream_stalled') throw error;
     yield { type: 'error', errorText: 'The answer broke off.' } as Chunk;
   }
-}
-
-function streamOf<Chunk>(chunks: AsyncGenerator<Chunk, void>): ReadableStream<Chunk> {
-  return new ReadableStream<Chunk>(
-    {
-      async pull(controller) {
-        const { done, value } = await chunks.next();
-        if (done) controller.close();
-        else controller.enqueue(value);
-      },
-      cancel() {
-        // Not awaited: it waits for the read that is under way.
-        void chunks.return();
-      },
-    },
-    { highWaterMark: 0 },
-  );
 }

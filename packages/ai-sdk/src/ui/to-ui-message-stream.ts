@@ -1,4 +1,5 @@
 import { type AgentEvent, type ContentBlock, type Message, type ToolResultBlock, textOf } from '@x/core';
+import { readableOf } from '../readable-of.js';
 import type { UIChunk, UIFinishReason } from './ui-chunk.js';
 
 export interface ToUIMessageStreamOptions {
@@ -38,20 +39,8 @@ export function toUIMessageStream(
 ): ReadableStream<UIChunk> {
   const source = events[Symbol.asyncIterator]();
   const chunks = chunksOf({ [Symbol.asyncIterator]: () => source }, options);
-  return new ReadableStream<UIChunk>(
-    {
-      async pull(controller) {
-        const { done, value } = await chunks.next();
-        if (done) controller.close();
-        else controller.enqueue(value);
-      },
-      async cancel() {
-        // The chunks wait for the next event, and would return behind it.
-        await Promise.all([source.return?.(), chunks.return()]);
-      },
-    },
-    { highWaterMark: 0 },
-  );
+  // The chunks wait for the next event, and would end behind it.
+  return readableOf(chunks, () => source.return?.());
 }
 
 async function* chunksOf(

@@ -1,0 +1,17 @@
+import { defineConfig } from 'vitest/config';
+import { unitWith } from '../vitest.js';
+
+const SERVICES = { redis: 'redis', mysql: 'mariadb', postgres: 'postgres' } as const;
+const name = process.env.X_STORE as keyof typeof SERVICES;
+const config = name in SERVICES ? unitWith(SERVICES[name]) : unitWith();
+
+export default defineConfig({
+  ...config,
+  // The suite declares its tests by globals.
+  test: {
+    ...config.test,
+    globals: true,
+    include: ['validation.ts'],
+    server: { deps: { inline: [/checkpoint-validation/] } },
+  },
+});
