@@ -1,12 +1,19 @@
-import type { ContentBlock, FinishReason, Model, ModelStreamPart, Usage } from '@x/core';
+import type { ContentBlock, FinishReason, Model, ModelStreamPart, StopReason, Usage } from '@x/core';
 
 /** One way in which a model may do wrong. */
 export interface ChaosModel {
   readonly name: string;
   /**
-   * The right way to end for a call: `stalls` ends by a limit, `fails` with an error, `answers` with a reply. The session opens after each.
+   * The right way to end for a call: `stalls` ends by a limit, `fails` with an error, `answers` with a reply, `settles` with either. The
+   * session opens after each.
    */
-  readonly ends: 'stalls' | 'fails' | 'answers';
+  readonly ends: 'stalls' | 'fails' | 'answers' | 'settles';
+  /** The stop reason of a call that it answers. Default `completed`. */
+  readonly stopReason?: StopReason;
+  /** Tells that its first answer asks for a tool, so that another step follows. */
+  readonly calls?: boolean;
+  /** Tells that the request itself is refused: no other model takes over. */
+  readonly refuses?: boolean;
   /** Makes the model anew. Where a tool `act` exists, some call it. */
   open(): Model;
 }
@@ -45,8 +52,17 @@ function gives(name: string, ends: ChaosModel['ends'], ...answers: readonly unkn
       },
     } as unknown as Model;
   };
-  return { name, ends, open };
+  const [first] = answers as readonly ({ content?: unknown; finishReason?: FinishReason } | undefined)[];
+  const calls = Array.isArray(first?.content) && first.content.some((block) => block?.type === 'tool_use');
+  const stopReason = calls ? undefined : CUT[first?.finishReason ?? 'stop'];
+  return { name, ends, open, calls, ...(stopReason && { stopReason }) };
 }
+
+const CUT: Readonly<Partial<Record<FinishReason, StopReason>>> = {
+  length: 'truncated',
+  'content-filter': 'filtered',
+  refusal: 'refused',
+};
 
 function answer(content: unknown, finishReason: FinishReason = 'stop', usage: unknown = USAGE): object {
   return { content, finishReason, usage };

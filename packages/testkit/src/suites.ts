@@ -1,5 +1,12 @@
 // Apart from the rest, since these load vitest: a program, or another test runner, can use models that are scripted without.
 export type { AttackedAgent, Attacker } from './attacks/attacker.js';
+export { brokenServers } from './broken-servers.js';
+export {
+  type ChaosAgent,
+  type ChaosParts,
+  type ChaosSuiteOptions,
+  chaosSuite,
+} from './chaos-suite.js';
 export type { CompactorSuiteOptions, CompactorSuiteOptOut } from './compactor-suite/compactor-suite.js';
 export { compactorSuite } from './compactor-suite.js';
 export { type Dialect, type DialectSuiteOptions, dialectSuite } from './dialect-suite.js';
