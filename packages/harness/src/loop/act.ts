@@ -61,6 +61,8 @@ export async function act(call: RunningCall, tools: ReadonlyMap<string, Tool>): 
       if (effects.length > 0) await call.protect(effects);
       // One that only reads may store the session itself, as a tool does that gives work to a subagent.
       else call.mark(batch.map(({ use }) => use.id));
+      // Whoever interrupted while that was stored is told that nothing of it began.
+      call.scope.signal.throwIfAborted();
       begun = batch.map(({ use }) => use.id);
       const approvals = approvalsOf(
         state,

@@ -1,11 +1,11 @@
 import type { Counter, Histogram, Meter } from '@opentelemetry/api';
 
 /**
- * The names of the OpenTelemetry semantic conventions for generative AI, in one table, as they stood in
- * open-telemetry/semantic-conventions-genai in November 2026 (status "Development", on top of core conventions 1.44).
+ * The names of the OpenTelemetry semantic conventions for generative AI, in one table: open-telemetry/semantic-conventions-genai
+ * 0.1.0 (status "Development", on top of core conventions 1.45).
  * Names that they lack begin with `x.`.
  */
-export const CONVENTIONS_VERSION = 'gen-ai/2026-11+1.44.0';
+export const CONVENTIONS_VERSION = 'gen-ai/0.1.0+1.45.0';
 
 export const OPERATION = {
   invokeAgent: 'invoke_agent',

@@ -487,3 +487,25 @@ it('a definition is told by what it is, and not by its JSON', async () => {
   expect(resultsOf(model.requests[1]?.messages ?? [], 'agent_spawn')[0]).toContain('done');
   await agent.close();
 });
+
+it('a definition with limits, and with a capability that holds data, is spawned without writing either as JSON', async () => {
+  const records = {
+    toJSON: () => {
+      throw new Error('written as JSON');
+    },
+  };
+  const archive: Capability & { records: unknown } = { name: 'archive', records };
+  const worker = {
+    name: 'worker',
+    description: 'Works',
+    model: new ScriptedModel([{ text: 'done' }]),
+    maxIterations: 1,
+    capabilities: [archive],
+  };
+  const model = new ScriptedModel([spawn(), { text: 'ok' }]);
+  const settings = { limits: { modelMs: Number.POSITIVE_INFINITY, callMs: 60_000 } };
+  const agent = parentWith(model, subagents([worker], { settings })).build();
+  await agent.call('go', context);
+  expect(resultsOf(model.requests[1]?.messages ?? [], 'agent_spawn')[0]).toContain('done');
+  await agent.close();
+});
