@@ -14,7 +14,8 @@ export interface IsolationSuiteOptions {
   readonly name: string;
   /**
    * Opens an agent with this model on an empty store and workspace. Let it allow every call, or the attacks end at its
-   * permissions. Whatever else was opened closes with `close` of the agent.
+   * permissions. With the capability `model.direct` most calls take no step of the model. Whatever else was opened closes with
+   * `close` of the agent.
    */
   open(model: Attacker): Promise<{
     readonly agent: AttackedAgent;
@@ -28,17 +29,21 @@ export interface IsolationSuiteOptions {
    * nobody else was given a byte of what the victim kept.
    */
   readonly leftAfterErasing?: (user: UserScope, text: string) => Promise<readonly string[]>;
-  /** Sequences of tool calls that are tried. Default 60; the variable `X_ATTACKS` says otherwise, `full` is 100 000. */
+  /** Sequences of tool calls that are tried. Default 60; the variable `X_ATTACKS` says otherwise. */
   readonly sequences?: number | undefined;
 }
 
 const VICTIM = { tenantId: 'acme', userId: 'alice', sessionId: 'shared-name' };
-const ATTACKERS: Readonly<Record<string, { readonly tenantId?: string; readonly userId?: string }>> = {
-  'another user': { tenantId: 'acme', userId: 'bob' },
-  'a user of the same name in another tenant': { tenantId: 'other', userId: 'alice' },
-  'a user of the same name without a tenant': { userId: 'alice' },
-  nobody: {},
-  'nobody of the tenant': { tenantId: 'acme' },
+/** Each call of many is a new attacker's where it can be: searches of what one kept for long would be all the work. */
+const ATTACKERS: Readonly<Record<string, (call: number) => Partial<UserScope>>> = {
+  'another user': (call) => ({ tenantId: 'acme', userId: `bob${call || ''}` }),
+  'a user of the same name in another tenant': (call) => ({
+    tenantId: `other${call || ''}`,
+    userId: 'alice',
+  }),
+  'a user of the same name without a tenant': () => ({ userId: 'alice' }),
+  nobody: () => ({}),
+  'nobody of the tenant': () => ({ tenantId: 'acme' }),
 };
 /** What stands in every canary: searches for it must find nothing. */
 const WORD = 'canarybird';
@@ -53,9 +58,13 @@ const LONG = 60_000;
  * ```ts
  * isolationSuite({
  *   name: 'my store',
- *   areas: { memory: /memory/, log: /log/ },
+ *   areas: memory: /memory/, log: /log/ ,
  *   async open(model) {
- *     const agent = HarnessAgent.builder().model(model).session(new MyStore()).use(workspaceTools()).build();
+ *     const agent = HarnessAgent.builder()
+ *       .model(model)
+ *       .session(new MyStore())
+ *       .use(workspaceTools(), model.direct)
+ *       .build();
  *     return { agent, storage: agent.storage };
  *   },
  * });
@@ -112,17 +121,21 @@ export function isolationSuite({
     test.each(Object.entries(ATTACKERS))(
       'random calls never reach it: %s',
       { timeout: 0 },
-      async (_, identity) => {
+      async (_, identify) => {
         const each = Math.ceil(sequences / Object.keys(ATTACKERS).length);
-        await attackWith(attacker, { words, sequences: each, rounds: 2 }, async (made) => {
-          // The victim's own session id, too; not for ever, since that session grows.
-          const sessionId = made === 0 ? VICTIM.sessionId : `session-${made}`;
-          const reply = await agent
-            .call(`Find ${WORD}`, RuntimeContext.of({ ...identity, sessionId }))
-            .catch((error: unknown) => String(error));
-          const seen = `${attacker.seen}\n${typeof reply === 'string' ? reply : textOf(reply)}`;
-          expect(excerpt(seen, canary), `behind sequence ${made}`).toBe('');
-        });
+        await attackWith(
+          attacker,
+          { words, sequences: each, rounds: 2, secret: canary, writes: 16 },
+          async (made) => {
+            // The victim's own session id, too; not for ever, since that session grows.
+            const sessionId = made === 0 ? VICTIM.sessionId : `session-${made}`;
+            const reply = await agent
+              .call(`Find ${WORD}`, RuntimeContext.of({ ...identify(made), sessionId }))
+              .catch((error: unknown) => String(error));
+            const seen = `${attacker.seen}\n${typeof reply === 'string' ? reply : textOf(reply)}`;
+            expect(excerpt(seen, canary), `behind sequence ${made}`).toBe('');
+          },
+        );
       },
     );
 

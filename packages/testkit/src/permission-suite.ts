@@ -30,7 +30,7 @@ export interface PermissionSuiteOptions {
   readonly name: string;
   /** Opens an agent of these parts. */
   open(parts: PermissionSuiteParts): Promise<AttackedAgent>;
-  /** Sequences of tool calls that are tried. Default 30; the variable `X_ATTACKS` says otherwise, `full` is 100 000. */
+  /** Sequences of tool calls that are tried. Default 30; the variable `X_ATTACKS` says otherwise. */
   readonly sequences?: number | undefined;
 }
 
@@ -119,7 +119,7 @@ const OTHERS = [
  *       .workspace(directory)
  *       .isolation('shared')
  *       .tools(tool)
- *       .use(workspaceTools(), server, permissions(rules))
+ *       .use(workspaceTools(), server, permissions(rules), model.direct)
  *       .build();
  *   },
  * });
@@ -161,7 +161,7 @@ export function permissionSuite({ name, open, sequences = sequencesOf(30) }: Per
 
     test('random calls do nothing that is not allowed', { timeout: 0 }, async () => {
       const words = [...PATHS, ...COMMANDS, ...OTHERS];
-      await attackWith(model, { words, sequences, rounds: 4 }, async (made) => {
+      await attackWith(model, { words, sequences, rounds: 4, secret: SECRET }, async (made) => {
         const context = RuntimeContext.of({ userId: 'alice', sessionId: `session-${made}` });
         await agent.call('Go', context).catch(() => {});
         const at = model.seen.indexOf(SECRET);

@@ -138,6 +138,7 @@ for (const [storeName, workspaceName] of places) {
           planMode({ approval: false }),
           workspaceTools(),
           subagents([], { timeoutMs: 20_000 }),
+          model.direct,
         )
         .build();
       opened = agent;
@@ -151,7 +152,8 @@ let endRunning: () => Promise<void>;
 const project = place();
 isolationSuite({
   name: 'the agent of a file, as x run opens it',
-  sequences: process.env.X_ATTACKS === undefined ? 10 : undefined,
+  // Its file names all capabilities: each sequence takes steps of the model.
+  sequences: Math.min(1_000, Number(process.env.X_ATTACKS ?? 10)),
   areas: {
     logs: /\.log\.jsonl$/,
     evictions: EVICTED,

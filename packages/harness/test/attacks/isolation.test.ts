@@ -40,6 +40,7 @@ isolationSuite({
         skills(),
         workspaceTools(),
         subagents([], { timeoutMs: 20_000 }),
+        model.direct,
       )
       .build();
     return { agent, storage: agent.storage };

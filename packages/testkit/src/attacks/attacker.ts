@@ -1,4 +1,5 @@
 import {
+  type Capability,
   isObject,
   type JsonObject,
   type JsonValue,
@@ -9,6 +10,7 @@ import {
   type ToolDefinition,
 } from '@x/core';
 import { randomNumbers } from '../random-numbers.js';
+import { DirectCalls } from './direct-calls.js';
 
 /** An agent as suites attack it: a `HarnessAgent`, or anything else with these. */
 export interface AttackedAgent {
@@ -30,6 +32,8 @@ type Plan = (tools: readonly ToolDefinition[]) => readonly Attack[];
 export class Attacker implements Model {
   readonly id = 'attacker';
   readonly contextWindow = 1_000_000;
+  /** A capability for the agent: with it, 199 of 200 sequences of calls take no step of the model. */
+  readonly direct: Capability = new DirectCalls();
   /** The text of an answer without calls. */
   answer = 'Done.';
   #plan: Plan = () => [];
@@ -44,7 +48,12 @@ export class Attacker implements Model {
     this.#known = new Set();
   }
 
-  /** All that requests since the plan have held, as text. */
+  /** Adds what the model would have been shown. */
+  saw(text: string): void {
+    this.#seen.push(text);
+  }
+
+  /** All that requests since the plan have held, and direct calls have answered with a secret, as text. */
   get seen(): string {
     return this.#seen.join('\n');
   }
@@ -69,42 +78,69 @@ export class Attacker implements Model {
 /** Answers that one call of an agent may take: fewer than agents allow. */
 const ROUNDS_PER_CALL = 40;
 const CALLS_PER_ROUND = 4;
+/** Sequences that are tried directly before each that the model makes, where the agent lets them be. */
+const DIRECT = 199;
+
+interface Attacks {
+  /** What calls may name. */
+  readonly words: readonly string[];
+  readonly sequences: number;
+  /** Answers with calls that a sequence has. */
+  readonly rounds: number;
+  /** The text that no answer may hold. */
+  readonly secret: string;
+  /** One in so many direct calls may write: what attackers keep should not become all the work. Default 1. */
+  readonly writes?: number;
+}
 
 /**
  * Has an attacker make sequences of random calls to the tools that it is offered, the same for the same seed. One call of the
  * agent makes many, one behind the other: what an earlier one left in the conversation is there for the next.
  *
- * @param rounds Answers with calls that a sequence has.
  * @param call Lets the attacker loose once, and checks what it has seen. Told how many sequences were made before.
  * @throws {Error} when a call of the agent does not let the attacker make any.
  */
 export async function attackWith(
   attacker: Attacker,
-  {
-    words,
-    sequences,
-    rounds,
-  }: { readonly words: readonly string[]; readonly sequences: number; readonly rounds: number },
+  { words, sequences, rounds, secret, writes }: Attacks,
   call: (made: number) => Promise<void>,
 ): Promise<void> {
+  const direct = attacker.direct as DirectCalls;
+  const choose = (tools: readonly ToolDefinition[], below: Choice['below'], every = 1) => {
+    const text = () => words[below(words.length)] ?? '';
+    const readers = tools.filter(({ annotations }) => annotations?.readOnly === true);
+    return Array.from({ length: CALLS_PER_ROUND }, () => {
+      const list = readers.length > 0 && below(every) > 0 ? readers : tools;
+      const { name, inputSchema } = list[below(list.length)] as ToolDefinition;
+      return { name, input: inputFor(inputSchema, { below, text }) };
+    });
+  };
   for (let made = 0; made < sequences; ) {
-    const most = Math.min(sequences - made, Math.floor(ROUNDS_PER_CALL / rounds));
+    // The first are the model's: few sequences prove the whole way.
+    const tried = direct.isInstalled && made > 0 ? Math.min(sequences - made - 1, DIRECT) : 0;
+    const first = made + tried;
+    const most = tried > 0 ? 1 : Math.min(sequences - first, Math.floor(ROUNDS_PER_CALL / rounds));
+    direct.attempt(async (make, tools) => {
+      for (let seed = made; seed < first; seed++) {
+        const below = randomNumbers(seed);
+        for (let round = 0; round < rounds; round++) {
+          const answers = await Promise.all(choose(tools, below, writes).map(make));
+          for (const answer of answers) if (answer.includes(secret)) attacker.saw(answer);
+        }
+      }
+    });
     let round = 0;
-    let below = randomNumbers(made);
+    let below = randomNumbers(first);
     attacker.plan((tools) => {
       if (round >= most * rounds || tools.length === 0) return [];
-      if (round % rounds === 0) below = randomNumbers(made + round / rounds);
+      if (round % rounds === 0) below = randomNumbers(first + round / rounds);
       round++;
-      const text = () => words[below(words.length)] ?? '';
-      return Array.from({ length: CALLS_PER_ROUND }, () => {
-        const { name, inputSchema } = tools[below(tools.length)] as ToolDefinition;
-        return { name, input: inputFor(inputSchema, { below, text }) };
-      });
+      return choose(tools, below);
     });
     await call(made);
     if (round === 0) throw new Error('The agent asked for no calls: no attack was tried.');
     // One that the agent ended early is one, too.
-    made += Math.max(1, Math.floor(round / rounds));
+    made = first + Math.max(1, Math.floor(round / rounds));
   }
 }
 
@@ -145,8 +181,7 @@ function valueFor(schema: JsonObject, choice: Choice): JsonValue {
   return kind === 'null' ? null : choice.text();
 }
 
-/** Reads how many sequences a suite tries: `X_ATTACKS` is a number, or `full` for 100 000. */
+/** Reads how many sequences a suite tries: the number in `X_ATTACKS`, else the standard. */
 export function sequencesOf(standard: number): number {
-  const { X_ATTACKS: asked } = process.env;
-  return asked === 'full' ? 100_000 : Number(asked ?? standard);
+  return Number(process.env.X_ATTACKS ?? standard);
 }

@@ -13,7 +13,13 @@ import type { PermissionSuiteParts } from '../../src/suites.js';
 import type { Holes } from './small-agent.js';
 
 /** An agent for each hole, and the attackers who come through it. */
-export const brokenAgents: readonly (readonly [name: string, holes: Holes, through: readonly string[]])[] = [
+export const brokenAgents: readonly (readonly [
+  name: string,
+  holes: Holes,
+  through: readonly string[],
+  /** Holes of calls that take no step of the model. */
+  direct?: Holes,
+])[] = [
   ['Sound', {}, []],
   ['SessionsOfAll', { sessionsOfAll: true }, ['another user', 'nobody']],
   [
@@ -23,6 +29,14 @@ export const brokenAgents: readonly (readonly [name: string, holes: Holes, throu
   ],
   ['Tenantless', { tenantless: true }, ['a user of the same name in another tenant']],
   ['OpensStorage', { opensStorage: true }, ['another user', 'nobody']],
+  ['SoundDirectly', {}, [], {}],
+  ['OpensStorageDirectly', {}, ['another user', 'nobody'], { opensStorage: true }],
+  [
+    'SearchesAllDirectly',
+    {},
+    ['another user', 'a user of the same name in another tenant'],
+    { searchesAll: true },
+  ],
 ];
 
 const schema = (...names: readonly string[]) => ({

@@ -6,14 +6,14 @@ import { isolationSuite, permissionSuite } from '../../src/suites.js';
 import { brokenAgents, looseAgents } from './broken-agents.js';
 import { smallAgent } from './small-agent.js';
 
-for (const [name, holes] of brokenAgents) {
+for (const [name, holes, , direct] of brokenAgents) {
   isolationSuite({
     name,
     areas: { logs: /log-/, files: /big\.txt$/ },
-    sequences: 60,
+    sequences: direct === undefined ? 60 : 400,
     async open(model) {
       const storage = new LocalWorkspace(mkdtempSync(join(tmpdir(), 'x-broken-')));
-      return { agent: smallAgent(model, storage, holes), storage };
+      return { agent: smallAgent(model, storage, holes, direct), storage };
     },
   });
 }

@@ -13,6 +13,7 @@ import {
   type Workspace,
   WorkspaceError,
 } from '@x/core';
+import type { Attacker } from '../../src/suites.js';
 
 /** What is wrong with an agent; without any it is sound. */
 export interface Holes {
@@ -38,16 +39,25 @@ const TOOLS: readonly ToolDefinition[] = [
 ];
 
 /** The smallest agent that keeps sessions and files: the suite has to tell its holes from what is sound. */
-export function smallAgent(model: Model, storage: Workspace, holes: Holes = {}) {
+export function smallAgent(
+  model: Model & Partial<Pick<Attacker, 'direct'>>,
+  storage: Workspace,
+  holes: Holes = {},
+  direct?: Holes,
+) {
   const sessions = new Map<string, Message[]>();
-  const ownerOf = ({ tenantId = '-', userId = '-' }: RuntimeContext) =>
-    `${holes.tenantless ? '' : `tenants/${tenantId}/`}users/${userId}/`;
+  const ownerOf = ({ tenantId = '-', userId = '-' }: RuntimeContext, of = holes) =>
+    `${of.tenantless ? '' : `tenants/${tenantId}/`}users/${userId}/`;
 
-  async function run({ name, input }: ToolUseBlock, owner: string): Promise<string> {
+  async function run(
+    { name, input }: Pick<ToolUseBlock, 'name' | 'input'>,
+    owner: string,
+    of = holes,
+  ): Promise<string> {
     const { path = '', content = '', word = '' } = (isObject(input) ? input : {}) as Record<string, string>;
     if (name === 'write_file') await storage.write(`${owner}${path}`, content);
     if (name === 'read_file') {
-      const opened = holes.opensStorage && path.startsWith('.x/') ? path.slice(3) : `${owner}${path}`;
+      const opened = of.opensStorage && path.startsWith('.x/') ? path.slice(3) : `${owner}${path}`;
       // A path is joined by its text: the workspace refuses what leads out, and `..` must not lead to another.
       if (opened.split('/').includes('..')) throw new Error('No.');
       return readText(storage, opened);
@@ -55,11 +65,24 @@ export function smallAgent(model: Model, storage: Workspace, holes: Holes = {}) 
     if (name !== 'search') return 'Done.';
     const found: string[] = [];
     for await (const entry of storage.list('', { recursive: true })) {
-      if (entry.type !== 'file' || !(holes.searchesAll || entry.path.startsWith(owner))) continue;
+      if (entry.type !== 'file' || !(of.searchesAll || entry.path.startsWith(owner))) continue;
       const whole = await readText(storage, entry.path);
       if (word !== '' && whole.includes(word)) found.push(whole);
     }
     return found.map((each) => each.slice(0, 200)).join('\n');
+  }
+
+  /** Lets calls be made as an agent with capabilities does, with holes of their own. */
+  async function offer(owner: string) {
+    const tools = TOOLS.map((definition) => ({
+      definition,
+      run: async (input: ToolUseBlock['input']) => [
+        await run({ name: definition.name, input }, owner, direct),
+      ],
+    }));
+    const name = 'small';
+    model.direct?.install?.({ name, tools, capabilities: [] } as never);
+    await model.direct?.aroundReason?.({ agentId: name, tools: TOOLS } as never, async () => ({}) as never);
   }
 
   return {
@@ -69,6 +92,7 @@ export function smallAgent(model: Model, storage: Workspace, holes: Holes = {}) 
       const messages = sessions.get(key) ?? [];
       sessions.set(key, messages);
       messages.push(userMessage(input));
+      if (direct !== undefined) await offer(ownerOf(context, direct));
       for (;;) {
         const { content } = await model.generate({ messages, tools: TOOLS });
         messages.push(assistantMessage([...content]));

@@ -1,0 +1,73 @@
+import {
+  type AgentComposition,
+  type Capability,
+  confineWorkspace,
+  errorText,
+  type ModelResponse,
+  type ReasonScope,
+  type Tool,
+} from '@x/core';
+import type { Attack } from './attacker.js';
+
+/** Makes one tool call in the running call of the agent, and answers what the model would be shown. */
+export type MakeCall = (attack: Attack) => Promise<string>;
+
+/**
+ * Makes tool calls within a call of an agent, without a step of its model for each: input, judgment of every capability, confined
+ * files and tool are those that the loop would use. Hooks around tools, the context and the log are left out.
+ */
+export class DirectCalls implements Capability {
+  readonly name = 'direct_calls';
+  #agent: AgentComposition | undefined;
+  #work: ((make: MakeCall, tools: ReasonScope['tools']) => Promise<void>) | undefined;
+
+  /** Tells whether an agent has the capability. */
+  get isInstalled(): boolean {
+    return this.#agent !== undefined;
+  }
+
+  /** Has the next step of the agent begin with `work`. */
+  attempt(work: (make: MakeCall, tools: ReasonScope['tools']) => Promise<void>): void {
+    this.#work = work;
+  }
+
+  install(agent: AgentComposition): void {
+    this.#agent = agent;
+  }
+
+  async aroundReason(scope: ReasonScope, next: () => Promise<ModelResponse>): Promise<ModelResponse> {
+    const [agent, work] = [this.#agent, this.#work];
+    // Its subagents have it, too.
+    if (agent === undefined || scope.agentId !== agent.name) return next();
+    this.#work = undefined;
+    const found = [...agent.tools, ...agent.capabilities.flatMap(({ tools = [] }) => tools)];
+    const byName = new Map(found.map((tool) => [tool.definition.name, tool]));
+    await work?.(async (attack) => {
+      const tool = byName.get(attack.name);
+      return tool ? makeCall(tool, attack, agent, scope).catch(errorText) : '';
+    }, scope.tools);
+    return next();
+  }
+}
+
+let made = 0;
+
+async function makeCall(
+  tool: Tool,
+  { name, input: written }: Attack,
+  { capabilities }: AgentComposition,
+  scope: ReasonScope,
+): Promise<string> {
+  const use = { type: 'tool_use', id: `direct-${made++}`, name, input: written } as const;
+  const input = tool.parse === undefined ? written : ((await tool.parse(written)) as typeof written);
+  let { workspace } = scope;
+  for (const capability of capabilities) {
+    const objection = await capability.authorize?.({ ...use, input }, { ...scope, tool });
+    // There is nobody to be asked.
+    if (objection?.type === 'deny' || objection?.type === 'ask') return objection.reason ?? '';
+    if (objection?.type === 'confine') workspace = confineWorkspace(workspace, objection.confine);
+  }
+  const { runtime, state, storage, log, signal } = scope;
+  const surroundings = { runtime, state, workspace, storage, log, signal };
+  return JSON.stringify(await tool.run(written, { ...surroundings, call: use, idempotencyKey: use.id }));
+}
