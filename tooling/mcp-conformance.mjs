@@ -1,5 +1,6 @@
-// Runs MCP's official conformance suite against the client of `@x/harness/mcp` and a server of `@x/memory/mcp`. The suite asks
-// for Node 22 and brings 122 packages, so that it is no dependency: npm installs it into a folder of its own.
+// Runs MCP's official conformance suite against the client of `@x/harness/mcp` and a server of `@x/memory/mcp`, and its
+// inspector's command line against that server. Both ask for Node 22 and bring 270 packages, so that they are no dependency and
+// no part of the tests, which run on Node 20 and without a registry: npm installs them into a folder of its own.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,6 +10,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
 const SUITE = '@modelcontextprotocol/conformance@0.1.16';
+const INSPECTOR = '@modelcontextprotocol/inspector@0.17.2';
 /** The others ask for tools, resources and prompts that only a server made for the suite has. */
 const SERVER_SCENARIOS = [
   'server-initialize',
@@ -18,6 +20,16 @@ const SERVER_SCENARIOS = [
   'prompts-list',
   'dns-rebinding-protection',
 ];
+/** What the inspector's command line is asked for, and what its answer holds. */
+const INSPECTIONS = [
+  [['tools/list'], '"memory_forget"'],
+  [
+    ['tools/call', '--tool-name', 'memory_save', '--tool-arg', 'content=Alice likes tea'],
+    'Saved in MEMORY.md',
+  ],
+  [['resources/read', '--uri', 'memory://MEMORY.md'], 'Alice likes tea'],
+  [['prompts/get', '--prompt-name', 'memory'], 'Alice likes tea'],
+];
 const program = (path) => ['--conditions=@x/source', '--import', 'tsx', path];
 const folderOf = (name) => fileURLToPath(new URL(`../packages/${name}`, import.meta.url));
 /** Scenarios that were asked for; all without a word. */
@@ -25,19 +37,26 @@ const isAsked = (name) =>
   process.argv.length < 3 || process.argv.slice(2).some((word) => name.includes(word));
 const folder = mkdtempSync(join(tmpdir(), 'x-mcp-conformance-'));
 
-function suite(parameters, cwd) {
-  const bin = join(folder, 'node_modules/@modelcontextprotocol/conformance/dist/index.js');
-  const { status, stdout, stderr } = spawnSync(process.execPath, [bin, ...parameters], {
+function run(bin, parameters, cwd) {
+  const path = join(folder, 'node_modules/@modelcontextprotocol', bin);
+  const { status, stdout, stderr } = spawnSync(process.execPath, [path, ...parameters], {
     cwd,
     encoding: 'utf8',
   });
   return { passed: status === 0, said: `${stdout}${stderr}` };
 }
 
+function suite(parameters, cwd) {
+  return run('conformance/dist/index.js', parameters, cwd);
+}
+
 function report(side, scenario, parameters, cwd) {
-  if (!isAsked(scenario)) return;
-  const { passed, said } = suite([side, '--scenario', scenario, ...parameters], cwd);
-  console.log(`${side} ${scenario}: ${passed ? 'ok' : `FAILED\n${said}`}`);
+  if (isAsked(scenario))
+    tell(`${side} ${scenario}`, suite([side, '--scenario', scenario, ...parameters], cwd));
+}
+
+function tell(name, { passed, said }) {
+  console.log(`${name}: ${passed ? 'ok' : `FAILED\n${said}`}`);
   if (!passed) process.exitCode = 1;
 }
 
@@ -45,9 +64,9 @@ let server;
 try {
   if (Number(process.versions.node.split('.')[0]) < 22) throw new Error('The suite needs Node 22 or newer.');
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true }));
-  const install = ['install', '--no-audit', '--no-fund', '--loglevel=error', SUITE];
+  const install = ['install', '--no-audit', '--no-fund', '--loglevel=error', SUITE, INSPECTOR];
   const { status } = spawnSync('npm', install, { cwd: folder, stdio: 'inherit' });
-  if (status !== 0) throw new Error(`${SUITE} could not be installed: npm says why above.`);
+  if (status !== 0) throw new Error(`${SUITE} and ${INSPECTOR} could not be installed: npm says why above.`);
 
   const [, listed = ''] = suite(['list'], folder).said.split('Client scenarios');
   const client = ['node', ...program('test/children/mcp-conformance-client.ts')].join(' ');
@@ -68,6 +87,12 @@ try {
   ended.catch(() => {});
   for (const scenario of SERVER_SCENARIOS) {
     report('server', scenario, ['--url', url], folder);
+  }
+  for (const [[method, ...rest], answer] of INSPECTIONS) {
+    if (!isAsked(method)) continue;
+    const asked = ['--cli', url, '--transport', 'http', '--method', method, ...rest];
+    const { passed, said } = run('inspector/cli/build/cli.js', asked, folder);
+    tell(`inspector ${method}`, { passed: passed && said.includes(answer), said });
   }
 } finally {
   server?.kill();
