@@ -233,6 +233,14 @@ describe('a merge', () => {
     expect(await textOf(workspace, core)).toBe('## Noted\n\n- We no longer use Docker\n- We use Biome\n');
   });
 
+  it('by rule keeps the newer of two lines of one note that contradict each other', async () => {
+    const workspace = await testWorkspace();
+    const said = ['I prefer tabs over spaces', 'My port is 1', 'I prefer spaces over tabs', 'My port is 2'];
+    await workspace.write(note('2026-01-01'), said.map((text) => `- ${text}\n`).join(''));
+    await new MemoryConsolidator({ workspace, model: null }).consolidate(scope);
+    expect(await textOf(workspace)).toBe('## Noted\n\n- I prefer spaces over tabs\n- My port is 2\n');
+  });
+
   it('maintains a scope that has a MEMORY.md alone', async () => {
     const workspace = await testWorkspace();
     await workspace.write('users/carol/MEMORY.md', '- by hand\n');

@@ -14,7 +14,7 @@ import {
   ruleEdits,
 } from './edits.js';
 import { readState, type StoredFact, writeState } from './memory-state.js';
-import { type FreshNotes, freshNotes } from './new-notes.js';
+import { type FreshNotes, freshNotes, type ReadNotes } from './new-notes.js';
 import { listVersions, type MemoryVersion, readVersion } from './versions.js';
 
 /** Estimated tokens of notes that are merged at once; more are merged in several rounds. */
@@ -62,12 +62,13 @@ export class MemoryConsolidator {
     const { model = this.#settings.model } = options;
     const maxTokens = tokensFor(model, MAX_NOTES_TOKENS);
     const startedAt = performance.now();
+    const readBefore: ReadNotes = new Map();
     let [lines, charsBefore, charsAfter] = [0, 0, 0];
     for (let round = 0; ; round++) {
       const seen = await withCore(this.coreOptions(prefix), async (core) => core);
       if (round === 0) charsBefore = seen.text.length;
       charsAfter = seen.text.length;
-      const fresh = await freshNotes(workspace, prefix, seen, maxTokens);
+      const fresh = await freshNotes(workspace, prefix, seen, maxTokens, readBefore);
       if (fresh.read === 0 && fresh.withdrawn.length === 0) break;
       const byRule = model === null || seen.state.refusals >= MOST_REFUSALS;
       let edits: readonly Edit[] = [];

@@ -122,6 +122,14 @@ const USED = /^(?:i|we) (?:\w+ )?use (.+)$/u;
 const NOT_USED =
   /^(?:and |also |but |so )?(?:i|we) (?:currently )?(?:(?:no longer|do not|don't) use|stopped using) (.+?)(?: any ?more)?$/u;
 
+/** A text, and what may contradict it. */
+interface Said {
+  readonly key: string;
+  readonly fact?: StoredFact;
+  /** The index of the edit that says it. */
+  readonly edit?: number;
+}
+
 /**
  * Edits without a model: each line of a note is a fact. One that contradicts an older fact in so many words replaces it:
  * another value of the same attribute, what is used no longer, the same comparison the other way round, or a stance with a word of change where
@@ -129,39 +137,48 @@ const NOT_USED =
  */
 export function ruleEdits(facts: readonly StoredFact[], notes: readonly FreshLine[]): readonly Edit[] {
   const edits: Edit[] = [];
-  const replaced = new Set<string>();
-  for (const note of notes) {
-    const older = facts.filter(({ id }) => !replaced.has(id));
-    const fact = older.find((other) => isOpposite(other.text, note.text)) ?? bySameSubject(older, note.text);
-    if (fact !== undefined) replaced.add(fact.id);
-    const earlier =
-      fact === undefined ? edits.findIndex((edit) => contradicts(edit.text ?? '', note.text)) : -1;
-    if (earlier >= 0) edits[earlier] = { ...(edits[earlier] as Edit), notes: [note], text: note.text };
-    else edits.push({ notes: [note], fact, text: note.text });
+  const said = new Map<string, Said[]>();
+  const note = (one: Said) => {
+    for (const subject of subjectsOf(one.key)) said.set(subject, [...(said.get(subject) ?? []), one]);
+  };
+  for (const fact of facts) note({ key: factKey(fact.text), fact });
+  for (const line of notes) {
+    const key = factKey(line.text);
+    const older = contradictedBy(key).map((subject) =>
+      (said.get(subject) ?? []).filter((one) => one.key !== key),
+    );
+    // Of several it is not plain which one is meant.
+    const [old] = older.find(({ length }) => length === 1) ?? [];
+    const edit = old?.edit ?? edits.length;
+    edits[edit] = { notes: [line], fact: old?.fact ?? edits[edit]?.fact, text: line.text };
+    for (const subject of old === undefined ? [] : subjectsOf(old.key)) {
+      said.set(
+        subject,
+        (said.get(subject) ?? []).filter((one) => one !== old),
+      );
+    }
+    note({ key, edit });
   }
   return edits;
 }
 
-function bySameSubject(facts: readonly StoredFact[], text: string): StoredFact | undefined {
-  const same = facts.filter((fact) => contradicts(fact.text, text));
-  // Of several it is not plain which one is meant.
-  return same.length === 1 ? same[0] : undefined;
+/** Names what a text speaks of: a comparison, an attribute, a stance, something that is used. */
+function subjectsOf(key: string): string[] {
+  const words = [...contentTermsOf(key)].sort();
+  const used = USED.exec(key)?.[1];
+  const found = [ATTRIBUTE.exec(key)?.[1], STANCE.exec(key)?.[1], used && `use of ${used}`];
+  return [
+    ...found.filter((subject) => subject !== undefined),
+    ...(words.length > 2 ? [`words ${words.join(' ')}`] : []),
+  ];
 }
 
-function contradicts(older: string, newer: string): boolean {
-  const [left, right] = [factKey(older), factKey(newer)];
-  const dropped = NOT_USED.exec(right)?.[1];
-  if (dropped !== undefined) return USED.exec(left)?.[1] === dropped;
-  const attribute = ATTRIBUTE.exec(right)?.[1];
-  if (attribute !== undefined) return ATTRIBUTE.exec(left)?.[1] === attribute && left !== right;
-  const stance = STANCE.exec(right)?.[1];
-  return stance !== undefined && CHANGE.test(right) && STANCE.exec(left)?.[1] === stance && left !== right;
-}
-
-/** `tabs over spaces`, and `spaces over tabs`. */
-function isOpposite(older: string, newer: string): boolean {
-  const [left, right] = [factKey(older), factKey(newer)];
-  if (left === right || !/ (?:over|rather than|to|als|que|より) /u.test(right)) return false;
-  const [words, others] = [contentTermsOf(left), contentTermsOf(right)];
-  return words.size > 2 && words.size === others.size && [...words].every((word) => others.has(word));
+/** Names what a text contradicts older ones about: `tabs over spaces`, and `spaces over tabs`. */
+function contradictedBy(key: string): string[] {
+  const isComparison = / (?:over|rather than|to|als|que|より) /u.test(key);
+  const dropped = NOT_USED.exec(key)?.[1];
+  const stance = ATTRIBUTE.exec(key)?.[1] ?? (CHANGE.test(key) ? STANCE.exec(key)?.[1] : undefined);
+  const subject = dropped === undefined ? stance : `use of ${dropped}`;
+  const words = isComparison ? [`words ${[...contentTermsOf(key)].sort().join(' ')}`] : [];
+  return subject === undefined ? words : [...words, subject];
 }

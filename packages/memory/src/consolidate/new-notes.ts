@@ -3,7 +3,6 @@ import { noteLines } from '../flush/flush-state.js';
 import { readIfFound } from '../memory-files.js';
 import { factKey, factKeys, keyHash, type NoteLine, parseNoteLine } from '../notes.js';
 import type { Core } from './core-file.js';
-import type { MemoryState } from './memory-state.js';
 
 const DAILY = /^\d{4}-\d\d-\d\d\.md$/;
 
@@ -38,8 +37,11 @@ export async function dailyNotes(workspace: Workspace, folder: string): Promise<
   return names.sort();
 }
 
+/** The lines of notes as they were read before, by the notes' paths. */
+export type ReadNotes = Map<string, { readonly note: string; readonly lines: readonly FreshLine[] }>;
+
 /** The lines of a note that say something, but for one that is still being written. */
-function linesOf(name: string, note: string): FreshLine[] {
+function linesOf(name: string, note: string): readonly FreshLine[] {
   const day = name.slice(0, -'.md'.length);
   return noteLines(note.slice(0, note.lastIndexOf('\n') + 1))
     .filter((line) => !line.startsWith('#'))
@@ -53,12 +55,15 @@ function linesOf(name: string, note: string): FreshLine[] {
  * What the daily notes say beyond what was considered, the oldest first, up to about `maxTokens`. Each line is known by its
  * content: what was added late is found however old the note is, and of a note that somebody rewrote, what changed. A fact
  * that was retired or forgotten since is not said again.
+ *
+ * @param readBefore Notes that say the same are not taken apart again.
  */
 export async function freshNotes(
   workspace: Workspace,
   prefix: string,
   { text, state }: Core,
   maxTokens: number,
+  readBefore: ReadNotes = new Map(),
 ): Promise<FreshNotes> {
   const folder = `${prefix}memory/`;
   const daily = await dailyNotes(workspace, folder);
@@ -76,18 +81,21 @@ export async function freshNotes(
   let more = false;
   for (const path of paths) {
     const note = (await readIfFound(workspace, `${folder}${path}`)) ?? '';
-    for (const line of linesOf(path.replace('archive/', ''), note)) {
-      const { from, text: said, saidOn = line.day } = line;
+    const before = readBefore.get(path);
+    const said = before?.note === note ? before.lines : linesOf(path.replace('archive/', ''), note);
+    readBefore.set(path, { note, lines: said });
+    for (const line of said) {
+      const { from, text: words, saidOn = line.day } = line;
       const isNew = !considered.has(from);
       present.add(from);
       if (!isNew) seen.add(from);
       if (!isNew || seen.has(from)) continue;
-      rest -= estimateCounter.count(said);
+      rest -= estimateCounter.count(words);
       more ||= rest < 0 && read > 0;
       if (more) continue;
       read++;
       seen.add(from);
-      const key = factKey(said);
+      const key = factKey(words);
       const goneOn = state.gone[hashIn(from)];
       const isGone = goneOn !== undefined && saidOn <= goneOn;
       if (key === '' || known.has(key) || sources.has(hashIn(from)) || isGone) continue;
@@ -113,8 +121,8 @@ async function areArchived(workspace: Workspace, folder: string, from: readonly 
 }
 
 /** Tests whether all that a note says has been considered. */
-export function isMerged(name: string, note: string, { seen }: MemoryState): boolean {
-  return note.endsWith('\n') && linesOf(name, note).every(({ from }) => seen.includes(from));
+export function isMerged(name: string, note: string, seen: ReadonlySet<string>): boolean {
+  return note.endsWith('\n') && linesOf(name, note).every(({ from }) => seen.has(from));
 }
 
 function noteIn(from: string): string {

@@ -294,14 +294,15 @@ async function archiveNotes(
   { now, days }: { readonly now: number; readonly days: number },
 ): Promise<number> {
   if (days === 0) return 0;
-  const state = await readState(workspace, prefix);
-  if (state.pending !== undefined) return 0;
+  const { seen, pending } = await readState(workspace, prefix);
+  if (pending !== undefined) return 0;
+  const isSeen = new Set(seen);
   let moved = 0;
   for (const name of await dailyNotes(workspace, `${prefix}memory/`)) {
     if (Date.parse(name.slice(0, -'.md'.length)) > now - days * DAY_MS) continue;
     const path = `${prefix}memory/${name}`;
     const text = (await readIfFound(workspace, path)) ?? '';
-    if (!isMerged(name, text, state)) continue;
+    if (!isMerged(name, text, isSeen)) continue;
     await keep(workspace, `${prefix}memory/archive/${name}`, text);
     // Somebody may have added to it meanwhile: then it stays, and is archived with the rest the next time.
     if ((await workspace.stat(path))?.size !== Buffer.byteLength(text)) continue;
