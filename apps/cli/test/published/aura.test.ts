@@ -198,16 +198,22 @@ You review.`;
     expect(body?.max_output_tokens).toBe(8_000);
   });
 
-  it('retries with 150, 100, 50 and 0 characters of each result, then leaves a record', async () => {
+  const words = Array.from({ length: 9_000 }, (_, index) => (index * 7_919).toString(36)).join(' ');
+  const record = ['INTENT\nMend.', `SUMMARY\n${words}`, 'ARTIFACTS\na.ts', 'NEXT STEPS\nTest.'];
+  it.each([
+    // Then it has less to read at a time.
+    ['the model overflows', { windows: { 'claude-haiku-4-5': 1 } }, [0, 0]],
+    // Then it is told what is wrong.
+    ['the summary is too large', { record: record.map((section) => `## ${section}`).join('\n') }, [0]],
+  ])('retries with 150, 100, 50 and 0 characters of each result where %s', async (_, faults, then) => {
     const files = { 'agent.yaml': config('agent: Compaction'), ...summarizer };
     const loud = talkOf(20, { output: 'x'.repeat(5_000) });
-    const faults = { windows: { 'claude-haiku-4-5': 1 } };
     const { asked, used, sent } = await run({ files, talk: loud, window: windowFor(loud, 0.9), faults });
     const seen = asked.map(({ readable }) =>
       Math.max(0, ...(readable.match(/x{9,}/g) ?? []).map((run) => run.length)),
     );
-    // Half of it is the head and half the tail, an ellipsis between them. Then it has less to read at a time.
-    expect(seen).toEqual([99, 74, 49, 24, 0, 0, 0]);
+    // Half of it is the head and half the tail, an ellipsis between them.
+    expect(seen).toEqual([99, 74, 49, 24, 0, ...then]);
     expect(used).toBe('summarize');
     expect(sent).toContain('[CONVERSATION_SUMMARY]');
   });
