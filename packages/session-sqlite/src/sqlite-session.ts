@@ -175,13 +175,17 @@ export class SqliteSession implements SessionStore {
       if (row !== undefined) this.#remove(row.id);
       return row !== undefined;
     });
+    if (existed) this.#emptyLog();
+    return existed;
+  }
+
+  /** Empties the log of writes, which holds pages from before a deletion. */
+  #emptyLog(): void {
     try {
-      // The log of writes holds pages from before.
-      if (existed) this.#database.pragma('wal_checkpoint(TRUNCATE)');
+      this.#database.pragma('wal_checkpoint(TRUNCATE)');
     } catch {
       // A reader needs them still. A later deletion empties it, or the close.
     }
-    return existed;
   }
 
   /**
@@ -213,6 +217,7 @@ export class SqliteSession implements SessionStore {
         return ids.length;
       });
       deleted += count;
+      if (count > 0) this.#emptyLog();
       if (count === 0 || deleted >= limit) return deleted;
     }
   }

@@ -40,3 +40,21 @@ it('leaves no byte of a deleted session in its file once it is closed', async ()
   expect(left.includes('harmless')).toBe(true);
   expect(left.includes('canary')).toBe(false);
 });
+
+it.each<[string, (store: SqliteSession, key: SessionKey) => Promise<unknown>]>([
+  ['is deleted', (store, key) => store.delete(key)],
+  ['has aged', (store) => store.deleteOlderThan({ olderThan: new Date(Date.now() + 60_000) })],
+])('leaves no byte of a session that %s in the log of writes, while it is open', async (_, erase) => {
+  const directory = mkdtempSync(join(tmpdir(), 'x-erased-'));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  const file = join(directory, 'sessions.db');
+  const store = new SqliteSession({ file });
+  onTestFinished(() => store.close());
+  const key = SessionKey.of({ userId: 'alice', sessionId: 's' });
+  const append = [userMessage('canary')];
+  await store.commit(key, { operation: operationId(), expected: undefined, head: {}, keep: 0, append });
+  const written = () => ['', '-wal'].filter((end) => readFileSync(`${file}${end}`).includes('canary'));
+  expect(written()).toContain('-wal');
+  await erase(store, key);
+  expect(written()).toEqual([]);
+});

@@ -126,14 +126,14 @@ const SKIPPED = ['.git', 'node_modules'];
 /** The names of the folders within folders that were read, and what of each folder changes with them. */
 type Folders = Map<
   string,
-  { readonly ino: bigint; readonly ctimeNs: bigint; readonly names: readonly string[] }
+  { readonly dev: bigint; readonly ino: bigint; readonly ctimeNs: bigint; readonly names: readonly string[] }
 >;
 
 /** Milliseconds for which a change may leave a folder's time as it is: systems write times in ticks. */
 const TICK_MS = 2_000;
 
 /**
- * Finds what any agent keeps below a directory: whose it is, nobody knows. A folder is read again when its inode or the time of its
+ * Finds what any agent keeps below a directory: whose it is, nobody knows. A folder is read again when its device, its inode or the time of its
  * last change is another; a command cannot set that time, as it can that of the contents.
  */
 async function storagesBelow(
@@ -144,12 +144,12 @@ async function storagesBelow(
   signal.throwIfAborted();
   const now = await stat(directory, { bigint: true }).catch(gone);
   if (now === undefined) return [];
-  const { ino, ctimeNs } = now;
+  const { dev, ino, ctimeNs } = now;
   let known = folders.get(directory);
-  if (known?.ino !== ino || known.ctimeNs !== ctimeNs) {
+  if (known?.dev !== dev || known.ino !== ino || known.ctimeNs !== ctimeNs) {
     const entries = (await readdir(directory, { withFileTypes: true }).catch(gone)) ?? [];
     const below = entries.filter((entry) => entry.isDirectory() && !SKIPPED.includes(entry.name));
-    known = { ino, ctimeNs, names: below.map(({ name }) => name) };
+    known = { dev, ino, ctimeNs, names: below.map(({ name }) => name) };
     if (ctimeNs < BigInt(Date.now() - TICK_MS) * 1_000_000n) folders.set(directory, known);
   }
   const found = known.names.map((name) => {
