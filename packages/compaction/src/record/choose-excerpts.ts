@@ -32,7 +32,10 @@ const WEIGHT = {
   commonShare: 0.3,
   /** For a term that stands somewhere already. */
   again: 0.15,
-  /** For each further excerpt of one message, and for each further one that differs in names and numbers alone. */
+  /**
+   * For each further excerpt of one message, and for each further one that differs in names and numbers alone. On either
+   * half of the recorded projects 1 is worse for the first, and 0.65 no better.
+   */
   more: 0.8,
   alike: 0.5,
 };
