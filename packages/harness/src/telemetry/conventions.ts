@@ -70,6 +70,8 @@ export const ATTRIBUTE = {
   retryAttempt: 'x.agent.retry.attempt',
 } as const;
 
+const INFERENCE = 'gen_ai.client.inference';
+
 /** Bucket boundaries that the conventions ask for. */
 const SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
 const AGENT_SECONDS = SECONDS.map((seconds) => seconds * 10)
@@ -79,92 +81,73 @@ const CALLS = [1, 2, 4, 8, 16, 32, 64, 128];
 const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
 const SHARES = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99];
 
-/** Everything that is measured. */
-export type Instruments = ReturnType<typeof createInstruments>;
+/** Names, units, buckets and descriptions. */
+const HISTOGRAMS = {
+  inferenceDuration: [`${INFERENCE}.duration`, 's', SECONDS, 'Duration of a model call with its retries.'],
+  timeToFirstChunk: [`${INFERENCE}.time_to_first_chunk`, 's', SECONDS, 'Time until a stream begins.'],
+  timePerOutputChunk: [`${INFERENCE}.time_per_output_chunk`, 's', SECONDS, 'Time between chunks.'],
+  agentDuration: ['gen_ai.invoke_agent.duration', 's', AGENT_SECONDS, 'Duration of an agent call.'],
+  inferenceCalls: [
+    'gen_ai.invoke_agent.inference_calls',
+    '{inference_call}',
+    CALLS,
+    'Model calls of an agent call.',
+  ],
+  toolCalls: ['gen_ai.invoke_agent.tool_calls', '{tool_call}', CALLS, 'Tool calls of an agent call.'],
+  operationInputTokens: [
+    `${INFERENCE}.operation.input_tokens`,
+    '{token}',
+    TOKENS,
+    'Input tokens of a model call.',
+  ],
+  operationOutputTokens: [
+    `${INFERENCE}.operation.output_tokens`,
+    '{token}',
+    TOKENS,
+    'Output tokens of a model call.',
+  ],
+  toolDuration: ['gen_ai.execute_tool.duration', 's', SECONDS, 'Duration of a tool call.'],
+  compactionDuration: ['x.agent.compaction.duration', 's', SECONDS, 'Duration of a compaction.'],
+  cacheShare: ['x.agent.cache.share', '1', SHARES, 'Share of input tokens from the provider’s cache.'],
+} as const;
 
-export function createInstruments(meter: Meter) {
-  const histogram = (name: string, description: string, unit: string, buckets: number[]): Histogram =>
-    meter.createHistogram(name, { description, unit, advice: { explicitBucketBoundaries: buckets } });
-  const seconds = (name: string, description: string): Histogram =>
-    histogram(name, description, 's', SECONDS);
-  const tokens = (name: string, description: string): Counter =>
-    meter.createCounter(name, { description, unit: '{token}' });
-  const times = (name: string, description: string, unit: string): Counter =>
-    meter.createCounter(name, { description, unit });
-  return {
-    inferenceDuration: seconds(
-      'gen_ai.client.inference.duration',
-      'Duration of a model call, retries included.',
-    ),
-    timeToFirstChunk: seconds(
-      'gen_ai.client.inference.time_to_first_chunk',
-      'Time until a streamed answer begins.',
-    ),
-    timePerOutputChunk: seconds(
-      'gen_ai.client.inference.time_per_output_chunk',
-      'Time between two pieces of a streamed answer.',
-    ),
-    agentDuration: histogram(
-      'gen_ai.invoke_agent.duration',
-      'Duration of an agent call.',
-      's',
-      AGENT_SECONDS,
-    ),
-    inferenceCalls: histogram(
-      'gen_ai.invoke_agent.inference_calls',
-      'Model calls of an agent call.',
-      '{inference_call}',
-      CALLS,
-    ),
-    toolCalls: histogram(
-      'gen_ai.invoke_agent.tool_calls',
-      'Tool calls of an agent call.',
-      '{tool_call}',
-      CALLS,
-    ),
-    operationInputTokens: histogram(
-      'gen_ai.client.inference.operation.input_tokens',
-      'Input tokens of a model call.',
-      '{token}',
-      TOKENS,
-    ),
-    operationOutputTokens: histogram(
-      'gen_ai.client.inference.operation.output_tokens',
-      'Output tokens of a model call.',
-      '{token}',
-      TOKENS,
-    ),
-    toolDuration: seconds('gen_ai.execute_tool.duration', 'Duration of a tool call.'),
-    compactionDuration: seconds('x.agent.compaction.duration', 'Duration of a compaction.'),
-    inputTokens: tokens(
-      'gen_ai.client.inference.usage.input_tokens',
-      'Input tokens used, cached ones included.',
-    ),
-    outputTokens: tokens(
-      'gen_ai.client.inference.usage.output_tokens',
-      'Output tokens used, reasoning included.',
-    ),
-    cacheReadTokens: tokens(
-      'gen_ai.client.inference.usage.cache_read.input_tokens',
-      'Input tokens read from the provider’s cache.',
-    ),
-    cacheWriteTokens: tokens(
-      'gen_ai.client.inference.usage.cache_write.input_tokens',
-      'Input tokens written to the provider’s cache.',
-    ),
-    reasoningTokens: tokens(
-      'gen_ai.client.inference.usage.reasoning.output_tokens',
-      'Output tokens used for reasoning.',
-    ),
-    cacheShare: histogram(
-      'x.agent.cache.share',
-      'Share of a request’s input tokens that came from the provider’s cache.',
-      '1',
-      SHARES,
-    ),
-    compactions: times('x.agent.compactions', 'Compactions, by outcome.', '{compaction}'),
-    conflicts: times('x.agent.session.conflicts', 'Commits that met another writer’s.', '{conflict}'),
-    retries: times('x.agent.model.retries', 'Model calls that were made again.', '{retry}'),
-    fallbacks: times('x.agent.model.fallbacks', 'Models that another one took over from.', '{fallback}'),
-  };
+/** Names, units and descriptions. */
+const COUNTERS = {
+  inputTokens: [`${INFERENCE}.usage.input_tokens`, '{token}', 'Input tokens used, cached ones included.'],
+  outputTokens: [`${INFERENCE}.usage.output_tokens`, '{token}', 'Output tokens used, reasoning included.'],
+  cacheReadTokens: [
+    `${INFERENCE}.usage.cache_read.input_tokens`,
+    '{token}',
+    'Input tokens read from a cache.',
+  ],
+  cacheWriteTokens: [
+    `${INFERENCE}.usage.cache_write.input_tokens`,
+    '{token}',
+    'Input tokens written to a cache.',
+  ],
+  reasoningTokens: [
+    `${INFERENCE}.usage.reasoning.output_tokens`,
+    '{token}',
+    'Output tokens used for reasoning.',
+  ],
+  compactions: ['x.agent.compactions', '{compaction}', 'Compactions, by outcome.'],
+  conflicts: ['x.agent.session.conflicts', '{conflict}', 'Commits that met another writer’s.'],
+  retries: ['x.agent.model.retries', '{retry}', 'Model calls that were made again.'],
+  fallbacks: ['x.agent.model.fallbacks', '{fallback}', 'Models that another one took over from.'],
+} as const;
+
+/** Everything that is measured. */
+export type Instruments = Readonly<
+  Record<keyof typeof HISTOGRAMS, Histogram> & Record<keyof typeof COUNTERS, Counter>
+>;
+
+export function createInstruments(meter: Meter): Instruments {
+  const histograms = Object.entries(HISTOGRAMS).map(([key, [name, unit, buckets, description]]) => {
+    const advice = { explicitBucketBoundaries: [...buckets] };
+    return [key, meter.createHistogram(name, { description, unit, advice })];
+  });
+  const counters = Object.entries(COUNTERS).map(([key, [name, unit, description]]) => {
+    return [key, meter.createCounter(name, { description, unit })];
+  });
+  return Object.fromEntries([...histograms, ...counters]) as Instruments;
 }
