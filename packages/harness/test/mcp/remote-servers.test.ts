@@ -338,6 +338,25 @@ describe('what a server has beside tools', () => {
     });
   });
 
+  it.each([true, false])(
+    'is read without a question only where its server is trusted: %s',
+    async (trusted) => {
+      const server = new McpServer({ name: 'archive', version: '1.0.0' });
+      server.registerResource('rules', 'book://rules', {}, ({ href }) => ({
+        contents: [{ uri: href, text: '' }],
+      }));
+      server.registerPrompt('review', {}, () => ({ messages: [] }));
+      const annotations = { readOnlyHint: true };
+      server.registerTool('look', { annotations }, () => ({ content: [{ type: 'text', text: '' }] }));
+      const { tools = [] } = await shelf(server, { trusted });
+      expect(tools.map(({ definition, readOnly }) => [definition.name, readOnly])).toEqual([
+        ['mcp__web__look', trusted],
+        ['mcp__web__prompts_get', trusted],
+        ['mcp__web__resources_read', trusted],
+      ]);
+    },
+  );
+
   it('leaves a tool of the same name to the server, and follows the patterns of the tools to offer', async () => {
     const make = () => {
       const server = new McpServer({ name: 'archive', version: '1.0.0' });
