@@ -72,7 +72,11 @@ it.each([
   const sdk = toAiSdk(model);
   if (how === 'generateText') {
     const { text, totalUsage } = await generateText({ model: sdk, ...settings });
-    expect([text, totalUsage.inputTokens, totalUsage.cachedInputTokens]).toEqual(['Done.', 20, 8]);
+    expect([text, totalUsage.inputTokens, totalUsage.inputTokenDetails.cacheReadTokens]).toEqual([
+      'Done.',
+      20,
+      8,
+    ]);
   } else {
     const result = streamText({ model: sdk, ...settings });
     let text = '';
