@@ -72,7 +72,7 @@ function start(path: string, settings: readonly string[]): Promise<Running> {
         ...['dynamic_shared_memory_type=mmap', ...settings].flatMap((each) => ['-c', each]),
       ];
       // After it was killed its children take a moment to end, and until then it refuses to start.
-      const untilItRuns = 'for attempt in 1 2 3 4 5 6 7 8 9; do "$@" && exit; sleep 0.5; done; exit 1';
+      const untilItRuns = 'for attempt in $(seq 60); do "$@" && exit; sleep 0.5; done; exit 1';
       return [
         ...(asRoot ? [['chown', 'nobody', directory]] : []),
         [...user, ...init],
