@@ -183,7 +183,10 @@ function plants(canary: string): readonly Round[] {
   ];
 }
 
-/** Collects what a call may name: every path of the storage and its parts, in the forms that have led elsewhere before. */
+/**
+ * Collects what a call may name: every path of the storage and its parts, in the forms that have led elsewhere before. Every third is a
+ * path as it is: who guesses it must not be let in.
+ */
 async function wordsOf(storage: Workspace, canary: string): Promise<readonly string[]> {
   const words = new Set([
     WORD,
@@ -200,8 +203,10 @@ async function wordsOf(storage: Workspace, canary: string): Promise<readonly str
     'x',
     'general-purpose',
   ]);
+  const paths: string[] = [];
   for await (const { path } of storage.list('', { recursive: true })) {
     if (path.includes(canary)) continue;
+    paths.push(path);
     for (const form of [
       path,
       `.x/${path}`,
@@ -218,5 +223,7 @@ async function wordsOf(storage: Workspace, canary: string): Promise<readonly str
     for (const root of ['', '.x/', '.x/files/', '../', '../../', 'files/'])
       words.add(`${root}${tree}`).add(`${root}${tree}/**`);
   }
-  return [...words];
+  return [...words].flatMap((word, index) =>
+    index % 2 ? [word] : [word, paths[(index / 2) % paths.length] ?? word],
+  );
 }
