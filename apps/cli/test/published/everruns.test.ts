@@ -214,6 +214,27 @@ describe('Everruns from YAML alone', () => {
     expect(server.taken.at(-1)?.readable).toContain('heron');
   });
 
+  it('takes the configuration of infinity_context that Everruns publishes', async () => {
+    const published =
+      'context_budget_tokens: 100000, min_recent_messages: 10, max_recent_messages: null, keep_first_messages: 0';
+    const { told, capabilities } = await run({
+      files: `capabilities: [{ ref: infinity_context, config: { ${published} } }]`,
+      talk: [],
+    });
+    expect([told, capabilities]).toEqual([[], expect.arrayContaining(['infinity_context'])]);
+  });
+
+  it.each([
+    ['max_recent_messages: 50', 'max_recent_messages: tokens alone decide here; write null'],
+    [
+      'keep_first_messages: 2',
+      'keep_first_messages: no message but the first request stays for its place; write 0',
+    ],
+  ])('refuses %s of infinity_context, and says what differs', async (words, message) => {
+    const files = `capabilities: [{ ref: infinity_context, config: { ${words} } }]`;
+    await expect(run({ files, talk: [] })).rejects.toThrow(message);
+  });
+
   it('refuses an unknown key of infinity_context where it stands', async () => {
     const files = 'capabilities: [{ ref: infinity_context, config: { context_budget_token: 5 } }]';
     await expect(run({ files, talk: [] })).rejects.toThrow(

@@ -16,6 +16,12 @@ export const infinityContextSchema = z.strictObject({
   contextBudgetTokens: z._default(z.int().check(z.minimum(1)), 100_000),
   /** The newest messages, which stay as they are. */
   minRecentMessages: z._default(countSchema, KEPT),
+  /** Taken as `null`, its default: tokens alone decide here. */
+  maxRecentMessages: z.optional(z.null('tokens alone decide here; write null')),
+  /** Taken as 0, its default: the first request stays in any case. */
+  keepFirstMessages: z.optional(
+    z.literal(0, 'no message but the first request stays for its place; write 0'),
+  ),
 });
 
 /** Keys of Everruns' `compaction` capability, with its defaults. */
