@@ -85,6 +85,8 @@ function wrapped(sections: readonly (string | false | undefined)[]): readonly Te
 export interface EarlierSummaries {
   /** The texts that models wrote, oldest first. A summary of another program counts as such. */
   readonly narrative: string | undefined;
+  /** What a model is to take over: the narratives, and the records of summaries that have none. */
+  readonly told: string | undefined;
   readonly record: readonly Entry[];
   readonly count: number;
   readonly standing: ReadonlyMap<string, number>;
@@ -95,6 +97,7 @@ export function readSummaries(summaries: readonly Message[]): EarlierSummaries {
   const read = summaries.map(readSummary);
   return {
     narrative: read.flatMap(({ narrative }) => narrative || []).join('\n\n') || undefined,
+    told: read.flatMap(({ told }) => told || []).join('\n\n') || undefined,
     record: read.flatMap(({ record }) => record),
     count: Math.max(0, ...read.map(({ count }) => count)),
     standing: new Map(read.flatMap(({ standing }) => [...standing])),
@@ -105,11 +108,14 @@ const readSummary = once((summary: Message): EarlierSummaries => {
   const marks = marksOf(summary);
   const text = textOf(summary).replaceAll(TAGS, '');
   const start = text.indexOf(`\n${RECORD}\n`);
-  const record = start === -1 ? [] : parseEntries(text.slice(start, endOfRecord(text, start)));
+  const lines = start === -1 ? '' : text.slice(start, endOfRecord(text, start)).trim();
+  const record = parseEntries(lines);
   const written = start === -1 ? text.trim() : undefined;
+  const narrative = typeof marks.narrative === 'string' ? marks.narrative : written;
   const standing = Object.entries(isObject(marks.standing) ? marks.standing : {});
   return {
-    narrative: typeof marks.narrative === 'string' ? marks.narrative : written,
+    narrative,
+    told: narrative || lines,
     record,
     count: Math.max(numberIn(marks.count), record.at(-1)?.at ?? 0),
     standing: new Map(standing.filter((entry): entry is [string, number] => typeof entry[1] === 'number')),

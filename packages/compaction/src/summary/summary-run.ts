@@ -211,7 +211,7 @@ export class SummaryRun {
         options: this.#settings,
         meter,
         maxTokens: this.#maxNarrative,
-        previous: this.#narrativeFor(part),
+        previous: this.#toldBefore(part),
         messages: fresh.map((message) => this.#redactedOriginal(message)),
         live: this.#livePrefix(part, model),
         requests: this.#view.messages.filter(isUserRequest).map((message) => this.#redactedOriginal(message)),
@@ -254,6 +254,13 @@ export class SummaryRun {
     if (this.#narrated > 0) return this.#narrative;
     const { narrative } = readSummaries(part.previous);
     return narrative && this.#redact(narrative);
+  }
+
+  /** What the writer updates: a record that no narrative stands beside, too, for less of it stays beside what is written. */
+  #toldBefore(part: Partition): string | undefined {
+    if (this.#narrated > 0) return this.#narrative;
+    const { told } = readSummaries(part.previous);
+    return told && this.#redact(told);
   }
 
   #compose(

@@ -103,6 +103,28 @@ describe('what a summarizer is asked', () => {
     expect(result?.text).toContain('[n0 result of lookup, 23 characters] 503');
   });
 
+  it('holds the record of a summary that no model wrote, also of a provider’s own', async () => {
+    const found = Array.from({ length: 20 }, (_, index) => [
+      userMessage(`Look at station ${index}.`),
+      assistantMessage(
+        `Station QX-${100 + index} holds ${7_000 + index * 13} crates. ${'I looked well. '.repeat(20)}`,
+      ),
+    ]).flat();
+    const byRule = await createCompactor({ model: null, keep: { tokens: 200 } }).compact(found);
+    const record = byRule.messages.find(({ kind }) => kind === 'summary') as Message;
+    const opaque = { type: 'opaque', provider: 'test', data: { encrypted: '…' } } as const;
+    for (const earlier of [record, { ...record, content: [...record.content, opaque] }]) {
+      const model = modelOf(() => GOOD_SUMMARY);
+      const before = byRule.messages.map((message) => (message === record ? earlier : message));
+      await compact(model, [...before, ...rounds(40, () => ({ output: lines(20) }))]);
+      const told =
+        /<previous-summary-\w+>(.*?)<\/previous-summary-/s.exec(promptOf(model.requests[0]))?.[1] ?? '';
+      const facts = textOf(record).match(/QX-\d+ holds \d+/g) ?? [];
+      expect(facts.length).toBeGreaterThan(3);
+      for (const fact of facts) expect(told).toContain(fact);
+    }
+  });
+
   it('holds a long request once, and tells which ones come after its end', async () => {
     const long = `Translate the catalog. ${'Every entry of it, one after the other. '.repeat(12)}`;
     const model = modelOf(() => GOOD_SUMMARY);
