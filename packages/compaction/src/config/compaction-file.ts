@@ -1,4 +1,11 @@
-import { fileJsonSchema, InvalidInputError, type JsonObject, parseFileConfig, toSnakeCase } from '@x/core';
+import {
+  fileJsonSchema,
+  InvalidInputError,
+  type Issue,
+  type JsonObject,
+  parseFileConfig,
+  toSnakeCase,
+} from '@x/core';
 import * as z from 'zod/mini';
 import { agentShape } from '../capability/capability-config.js';
 import { evictionConfigSchema } from '../eviction/eviction-config.js';
@@ -43,7 +50,24 @@ export function parseCompactionConfig(
   value: unknown,
   subject = 'compaction configuration',
 ): ParsedCompactionConfig {
-  return namesOf(parseFileConfig(compactionFileSchema, configOf(value, subject) ?? {}, subject));
+  const config = configOf(value, subject) ?? {};
+  try {
+    return namesOf(parseFileConfig(compactionFileSchema, config, subject));
+  } catch (error) {
+    if (!InvalidInputError.isInstance(error)) throw error;
+    throw new InvalidInputError(error.subject, error.issues.map(withRemedy), { cause: error.cause });
+  }
+}
+
+/** By unknown key, the one that says it here. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  summarizer: 'the model that summarizes is written as model: PROVIDER:MODEL',
+};
+
+/** Says of an unknown key where its meaning is written. */
+function withRemedy(issue: Issue): Issue {
+  const remedy = Object.hasOwn(REMEDIES, issue.path) && REMEDIES[issue.path];
+  return remedy ? { ...issue, message: `unknown key; ${remedy}` } : issue;
 }
 
 /** Takes the names, which only a table can resolve, out of what a file said. */

@@ -20,6 +20,12 @@ describe('parseCompactionConfig', () => {
     [{ preset: 'aura', threshold: 40, trim_threshold: 50 }, 'trim_threshold: 50 must be below threshold 40'],
     [{ preset: 'everruns', keep: {} }, 'keep: unknown key'],
     [{ ref: 'compaction', keep: {} }, 'keep: unknown key; options stand under config'],
+    ...[{}, { preset: 'everruns' }, { preset: 'aura' }, { preset: 'agentscope' }].map(
+      (preset): [object, string] => [
+        { ...preset, summarizer: 'anthropic:claude-haiku-4-5' },
+        'summarizer: unknown key; the model that summarizes is written as model: PROVIDER:MODEL',
+      ],
+    ),
   ])('refuses %j in the words of the file', (written, message) => {
     expect(() => parseCompactionConfig(written)).toThrow(message);
   });
