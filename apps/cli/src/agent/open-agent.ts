@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { parseCompactionConfig } from '@x/compaction';
 import { errorText, InvalidInputError, parseWith, type SessionStore } from '@x/core';
@@ -254,13 +255,34 @@ async function systemOf(system: unknown, file: string, warn: (message: string) =
       { path: 'system', message: 'must name a file of prompts/system; for a text write system_prompt' },
     ]);
   }
-  const path = `${PROMPTS}/system/${system}.md`;
-  const whole = join(dirname(resolve(file)), path);
-  if (!existsSync(whole)) {
-    warn(`${file}: system: there is no ${path}; the text of the agent's file is the whole prompt`);
+  const folder = `${PROMPTS}/system`;
+  const whole = join(dirname(resolve(file)), folder);
+  const prompts: { path: string; name: unknown; body: string }[] = [];
+  for (const entry of existsSync(whole) ? (await readdir(whole)).toSorted() : []) {
+    if (!entry.endsWith('.md')) continue;
+    const path = `${folder}/${entry}`;
+    try {
+      const { data, body } = parseFrontMatter(await readInput(join(whole, entry)), path);
+      prompts.push({ path, name: data.name, body });
+    } catch (error) {
+      // A prompt of another name harms no agent, but its own name cannot be read.
+      if (entry === `${system}.md`) throw error;
+      warn(errorText(error));
+    }
+  }
+  const byFile = `${folder}/${system}.md`;
+  const named = prompts.filter(({ name }) => name === system);
+  if (named.length > 1) {
+    const message = `${named.map(({ path }) => path).join(' and ')} have this name; rename all but one`;
+    throw new InvalidInputError(file, [{ path: 'system', message }]);
+  }
+  const found = named[0] ?? prompts.find(({ path }) => path === byFile);
+  if (found === undefined) {
+    const sought = `there is no ${byFile}, nor a file beside it with name: ${system}`;
+    warn(`${file}: system: ${sought}; the text of the agent's file is the whole prompt`);
     return '';
   }
-  const { body } = parseFrontMatter(await readInput(whole), path);
+  const { path, body } = found;
   if (body.includes('{{')) warn(`${path}: templates are not filled in; the model reads them as they stand`);
   return body;
 }

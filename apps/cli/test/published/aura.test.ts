@@ -198,6 +198,35 @@ You review.`;
     expect(body?.max_output_tokens).toBe(8_000);
   });
 
+  const promptNamed = (name: string, text: string) => `---\nname: ${name}\n---\n${text}`;
+  const ofSystem = (files: Readonly<Record<string, string>>) => ({
+    files: {
+      'agent.md': '---\nmodel: openai:gpt-5\nsystem: Agentic\n---\nYou review.',
+      ...Object.fromEntries(Object.entries(files).map(([file, text]) => [`prompts/system/${file}.md`, text])),
+    },
+    talk: [],
+  });
+  it.each<[string, Record<string, string>]>([
+    ['by the name in its front matter', { base: promptNamed('Agentic', 'You act.') }],
+    [
+      'by that name before the name of its file',
+      { Agentic: promptNamed('Other', 'You rest.'), base: promptNamed('Agentic', 'You act.') },
+    ],
+    ['by the name of its file', { Agentic: 'You act.', base: promptNamed('Other', 'You rest.') }],
+    ['beside one that cannot be read, with a warning', { Agentic: 'You act.', base: '---\nname: [' }],
+  ])('finds the prompt of system %s', async (_, files) => {
+    const { told } = await run(ofSystem(files));
+    expect(JSON.stringify(server.taken.at(-1)?.body)).toContain('You act.\\n\\nYou review.');
+    expect(told.join()).toMatch(files.base?.endsWith('[') ? /system\/base\.md/ : /^$/);
+  });
+
+  it('refuses a system that two prompts are named by', async () => {
+    const files = { a: promptNamed('Agentic', 'You act.'), b: promptNamed('Agentic', 'You rest.') };
+    await expect(run(ofSystem(files))).rejects.toThrow(
+      'system: prompts/system/a.md and prompts/system/b.md have this name; rename all but one',
+    );
+  });
+
   const words = Array.from({ length: 9_000 }, (_, index) => (index * 7_919).toString(36)).join(' ');
   const record = ['INTENT\nMend.', `SUMMARY\n${words}`, 'ARTIFACTS\na.ts', 'NEXT STEPS\nTest.'];
   it.each([
