@@ -37,17 +37,17 @@ describe('subagents', () => {
     const keys = `steps: 5\n${harmless.map((key) => `${key}: true`).join('\n')}\nhidden: false`;
     const subagent = definition(`mode: subagent, ${keys.replaceAll('\n', ', ')}`);
     const { warnings } = await open({
-      'agent.md': `---\nmodel: anthropic:claude-sonnet-4-5\n${keys}\nmode: primary\n${subagent}\n---\nYou help.`,
+      'agent.md': `---\nmodel: anthropic:claude-sonnet-4-5\n${keys}\nmode: primary\nworkspace: { mode: isolated, path: ./w }\n${subagent}\n---\nYou help.`,
     });
     const told = warnings.split('\n');
     const inDefinition = ['mode', ...harmless];
-    for (const key of ['mode', 'hidden', ...harmless]) {
+    for (const key of ['mode', 'hidden', 'workspace', ...harmless]) {
       expect(told).toContain(`${join(directory, 'agent.md')}: ${key}: unknown key, which does nothing`);
     }
     for (const key of inDefinition) {
       expect(told).toContain(`subagents: definitions[0].${key}: unknown key, which does nothing`);
     }
-    expect(told).toHaveLength(2 + harmless.length + inDefinition.length);
+    expect(told).toHaveLength(3 + harmless.length + inDefinition.length);
   });
 
   it.each(['hidden: true', 'mode: primary'])(
@@ -66,6 +66,7 @@ describe('subagents', () => {
     ['max_iteration: 3', 'max_iteration: unknown key; did you mean max_iterations?'],
     ['top_p: 0.9', 'top_p: unknown key, which does nothing'],
     ['model: openai:gpt-5', 'model: there is no model named "openai:gpt-5" (known: none)'],
+    ['model: openai:gpt-5', 'that the operator lists: in definitions of the agent’s file'],
     ['"a\\e[2J": 1', 'a[2J: unknown key'],
   ])('in files are read when the agent is opened, and their mistakes told: %s', async (line, problem) => {
     const files = (agent: string) => ({

@@ -1,4 +1,4 @@
-import { InvalidInputError, toSnakeCase } from '@x/core';
+import { InvalidInputError, isObject, toSnakeCase } from '@x/core';
 import { ownSettingsSchema } from '../agent/agent-parts.js';
 
 /** Keys of other systems that mean one of ours. */
@@ -77,6 +77,12 @@ export function withReasons<Result>(kind: 'agent' | 'definition' | 'file', run: 
 
 type Keys = Readonly<Record<string, unknown>>;
 
+/** Tells AgentScope's `workspace: { mode, path }` from a workspace of ours. */
+function isForeignWorkspace(value: unknown): boolean {
+  const keys = isObject(value) ? Object.keys(value) : [];
+  return keys.length > 0 && keys.every((key) => key === 'mode' || key === 'path');
+}
+
 /**
  * Renames the keys of other systems that mean one of ours, and leaves out those that nothing takes and that do no harm.
  *
@@ -98,8 +104,10 @@ export function withoutForeignKeys(
     }));
     throw new InvalidInputError(file, issues);
   }
-  const isIgnored = ({ name }: { readonly name: string }) =>
-    !ours.includes(name) && HARMLESS.has(toSnakeCase(name));
+  const isIgnored = ({ path, name }: (typeof keys)[number]) =>
+    ours.includes(name)
+      ? name === 'workspace' && isForeignWorkspace(data[path])
+      : HARMLESS.has(toSnakeCase(name));
   const known = keys.filter((key) => !isIgnored(key)).map(({ path, name }) => [name, data[path]]);
   return { known: Object.fromEntries(known), ignored: keys.filter(isIgnored).map(({ path }) => path) };
 }

@@ -88,7 +88,8 @@ export async function loadSubagents(
       const known = models.toSorted().join(', ') || 'none';
       problems.push(
         `${entry.path}: model: there is no model named "${model}" (known: ${known}), and its parent's works for it; ` +
-          'add it to subagents(…, { models })',
+          'a file of the workspace may name only models that the operator lists: in definitions of the agent’s file, ' +
+          'or in code in models of subagents(…)',
       );
     } catch (error) {
       problems.push(`${entry.path}: ${errorText(error)}`);

@@ -108,7 +108,9 @@ describe('subagents in files', () => {
     const keys = ['workspace', 'top_p', 'mode', 'expose_to_user', 'enable_pending_tool_recovery', 'topK'];
     expect(warnings).toEqual([
       ...keys.map((key) => `subagents/reviewer.md: ${key}: unknown key, which does nothing`),
-      expect.stringContaining('model: there is no model named "openai:gpt-4o-mini" (known: none)'),
+      expect.stringMatching(
+        /model: there is no model named "openai:gpt-4o-mini" \(known: none\).* in definitions of the agent’s file, or in code in models of/,
+      ),
     ]);
     // The parent's model works for it, with its prompt and tools, for one step.
     expect(model.requests[1]).toMatchObject({ system: 'You review.', temperature: 0.3 });
