@@ -37,12 +37,14 @@ export async function besideOf(
   const folder = join(directory, PROMPTS);
   const prompts: Record<string, string> = {};
   const agents: Record<string, NonNullable<Beside['agents']>[string]> = {};
-  for (const entry of existsSync(folder) ? await readdir(folder) : []) {
+  /** Files by the `name` in their front matter, which goes before the names of files. */
+  const named = new Map<string, string>();
+  for (const entry of existsSync(folder) ? (await readdir(folder)).toSorted() : []) {
     if (!entry.endsWith('.md')) continue;
     const path = `${PROMPTS}/${entry}`;
     const { data, body } = parseFrontMatter(await readInput(join(folder, entry)), path);
     const { model: written, hide: _hide, ...others } = data;
-    const { model: named, known, ignored } = modelFromAura(written, path);
+    const { model: summarizer, known, ignored } = modelFromAura(written, path);
     for (const key of [...Object.keys(known).map((key) => `model.generation.${key}`), ...ignored]) {
       warn(`${path}: ${key}: a key of Aura, which does nothing here`);
     }
@@ -52,19 +54,24 @@ export async function besideOf(
       }
       if (!OF_PROMPTS.includes(key)) warn(`${path}: ${key}: unknown key, which does nothing`);
     }
-    const name = basename(entry, '.md');
-    prompts[name] = body;
-    if (named === undefined) continue;
-    const reference = parseModelReference(named, path);
+    const stem = basename(entry, '.md');
+    if (typeof others.name === 'string' && others.name !== '') {
+      const first = named.get(others.name);
+      if (first === undefined) named.set(others.name, stem);
+      else warn(`${path}: name: ${PROMPTS}/${first}.md has this name too, and counts`);
+    }
+    prompts[stem] = body;
+    if (summarizer === undefined) continue;
+    const reference = parseModelReference(summarizer, path);
     const model = await modelOf(path, 'model', () => laterModel(reference, environment));
-    agents[name] = body === '' ? { model } : { model, summaryPrompt: body };
+    agents[stem] = body === '' ? { model } : { model, summaryPrompt: body };
   }
   return {
     ...(file === undefined
       ? {}
       : { compaction: await readYaml(join(directory, file)), compactionFile: file }),
-    prompts,
-    agents,
+    prompts: withNames(prompts, named),
+    agents: withNames(agents, named),
     folder,
     onWarning: warn,
     models(name, preset) {
@@ -73,6 +80,18 @@ export async function besideOf(
       return preset === 'everruns' ? laterModel({ id: `${provider}${name}` }, environment) : undefined;
     },
   };
+}
+
+/** Adds the names in front matter to a table by the names of files. */
+function withNames<Value>(
+  byFile: Readonly<Record<string, Value>>,
+  named: ReadonlyMap<string, string>,
+): Readonly<Record<string, Value>> {
+  const found = [...named].flatMap(([name, stem]) => {
+    const value = byFile[stem];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return { ...byFile, ...Object.fromEntries(found) };
 }
 
 /** Says in which file, and where in it, a model stands that cannot be made. */

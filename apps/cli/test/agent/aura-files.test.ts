@@ -5,7 +5,7 @@ import { LocalWorkspace } from '@x/core/node';
 import { type PermissionsConfig, permissions, workspaceTools } from '@x/harness';
 import { describe, expect, it } from 'vitest';
 import { agentFromAura } from '../../src/agent/aura-file.js';
-import { AGENT, directory, open } from './open-files.js';
+import { AGENT, directory, MODEL, open } from './open-files.js';
 
 const auraFile = (names: string) => `threshold: 80
 max_tokens: 0
@@ -34,6 +34,21 @@ describe('files of Aura', () => {
     expect(warnings).toContain(`${join(directory, 'prompts')}/FastCompactor.md`);
     expect(warnings).toContain('the default summarizer takes over');
   });
+
+  it.each(['agent: FastCompactor', 'prompt: FastCompactor'])(
+    'name a prompt by its front matter, and warn of a second one: %s',
+    async (names) => {
+      const prompt = (text: string) => `---\nname: FastCompactor\n${MODEL}\n---\n${text}`;
+      const files = {
+        'agent.yaml': AGENT,
+        'compaction.yaml': auraFile(names),
+        'prompts/a.md': prompt('Brief.'),
+      };
+      expect((await open(files)).warnings).toBe('');
+      const { warnings } = await open({ ...files, 'prompts/b.md': prompt('Long.') });
+      expect(warnings).toBe('prompts/b.md: name: prompts/a.md has this name too, and counts');
+    },
+  );
 
   it.each(['agent: Compaction', 'prompt: Compaction'])(
     'load with the default that Aura ships, which no file holds: %s',
