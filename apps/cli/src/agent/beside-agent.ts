@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { InvalidInputError, type Model, nearNames } from '@x/core';
 import { parseFrontMatter, parseModelReference } from '@x/harness';
 import { parseDocument } from 'yaml';
@@ -18,6 +18,17 @@ const COMPACTION_FILES = ['', 'features/'].flatMap((folder) =>
 export const PROMPTS = 'prompts';
 /** What their front matter may say beside the model, for people. */
 const OF_PROMPTS = ['name', 'description'];
+
+/** Finds the folder of what stands beside an agent's file; a file somewhere in `agents`, as Aura lays them out, has it beside `agents`. */
+export function folderBeside(file: string): string {
+  const directory = dirname(resolve(file));
+  const holds = (folder: string) =>
+    [PROMPTS, ...COMPACTION_FILES].some((name) => existsSync(join(folder, name)));
+  for (let folder = directory; !holds(directory) && folder !== dirname(folder); folder = dirname(folder)) {
+    if (basename(folder) === 'agents') return holds(dirname(folder)) ? dirname(folder) : directory;
+  }
+  return directory;
+}
 
 /**
  * Reads what stands beside an agent's file.

@@ -23,7 +23,7 @@ import { readInput } from '../read-input.js';
 import { storeKind, storeNames, storeOfAddress } from '../stores.js';
 import { oneLine } from '../terminal/style.js';
 import { agentFromAura } from './aura-file.js';
-import { besideOf, PROMPTS, readYaml } from './beside-agent.js';
+import { besideOf, folderBeside, PROMPTS, readYaml } from './beside-agent.js';
 import { type Beside, createRegistry } from './capabilities.js';
 import { chooseModel } from './choose-model.js';
 
@@ -110,7 +110,7 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
   const written = model === undefined ? config : { ...config, model };
   const first = parseAgentConfig(written, { environment });
   const { id } = first.model;
-  const read = await besideOf(directory, id.slice(0, id.indexOf(':') + 1), environment, warn);
+  const read = await besideOf(folderBeside(file), id.slice(0, id.indexOf(':') + 1), environment, warn);
   const whole = withCompaction(written, first, read, warn);
   const parsed = parseAgentConfig(whole, { environment });
   const beside: Beside = {
@@ -256,7 +256,7 @@ async function systemOf(system: unknown, file: string, warn: (message: string) =
     ]);
   }
   const folder = `${PROMPTS}/system`;
-  const whole = join(dirname(resolve(file)), folder);
+  const whole = join(folderBeside(file), folder);
   const prompts: { path: string; name: unknown; body: string }[] = [];
   for (const entry of existsSync(whole) ? (await readdir(whole)).toSorted() : []) {
     if (!entry.endsWith('.md')) continue;

@@ -72,6 +72,19 @@ describe('files of Aura', () => {
     },
   );
 
+  it('stand beside the folder of agents, as Aura lays them out', async () => {
+    const file = '---\nmodel: anthropic:claude-sonnet-4-5\nsystem: Agentic\n---\nYou review.';
+    const beside = {
+      'features/compaction.yaml': auraFile('agent: Compaction'),
+      'prompts/system/agentic.md': '---\nname: Agentic\n---\nYou act.',
+    };
+    const { agent, warnings } = await open({ 'agents/openai/small.md': file, ...beside });
+    expect(agent.capabilities).toContain('compaction');
+    expect(warnings).toBe('');
+    const elsewhere = await open({ 'other/small.md': file, ...beside });
+    expect(elsewhere.agent.capabilities).not.toContain('compaction');
+  });
+
   it('of other systems do nothing where an agent names no compaction, and say so', async () => {
     const files = {
       'agent.yaml': 'model: anthropic:claude-sonnet-4-5',
