@@ -107,6 +107,22 @@ describe('the page for those who come from AgentScope says that', () => {
     await agent.close();
   });
 
+  it('what is pushed into a context reaches the log with the next step, with or without a compaction waiting for it', async () => {
+    for (const offloadBeforeCompact of [true, false]) {
+      const agent = builder(new ScriptedModel([{ text: 'one' }]))
+        .use(compaction({ offloadBeforeCompact }))
+        .build();
+      await agent.updateState(context, (state) => {
+        state.contextMutable().push(userMessage('pushed'));
+      });
+      await agent.call('first', context);
+      const logged: string[] = [];
+      for await (const message of agent.log(context).read()) logged.push(textOf(message));
+      expect(logged).toEqual(['pushed', 'first', 'one']);
+      await agent.close();
+    }
+  });
+
   it('memory files are copied below the user and the agent in the storage', async () => {
     const workspace = scratch();
     const folder = join(workspace, '.x/users/alice/agents/coder');

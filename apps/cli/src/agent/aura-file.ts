@@ -53,12 +53,14 @@ const HARMLESS = ['thinking', 'hide', 'default', 'subagent', 'agentsmd'];
 /** The same of `features`. */
 const HARMLESS_FEATURES = ['title', 'thinking', 'vision', 'embeddings', 'stt', 'tts', 'estimation'];
 
-/** Keys that have no counterpart here: what to write instead. */
+/** Keys that have no counterpart here, where they say anything: what to write instead. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   inherit: 'write the keys of the agents that it names into this file',
   files: 'write their text into this file, or into AGENTS.md, which agents_files reads',
   response_format: 'a program gives the schema with the call',
 };
+const saysNothing = (value: unknown) =>
+  value === null || value === '' || value === 'text' || (Array.isArray(value) && value.length === 0);
 
 /** Keys as they are written here, and those that nothing takes. */
 export interface FromAura {
@@ -103,7 +105,11 @@ export function modelFromAura(model: unknown, file: string): FromAura & { readon
  * @throws {InvalidInputError} for what limits and has no counterpart, and for two keys that mean the same.
  */
 export function agentFromAura(data: Keys, file: string): FromAura {
-  const { model, tools, hooks, features, ...rest } = data;
+  const { model, tools, hooks, features, ...others } = data;
+  const empty = Object.keys(ELSEWHERE).filter(
+    (key) => Object.hasOwn(others, key) && saysNothing(others[key]),
+  );
+  const rest = Object.fromEntries(Object.entries(others).filter(([key]) => !empty.includes(key)));
   const issues = Object.entries(ELSEWHERE).flatMap(([path, remedy]) =>
     Object.hasOwn(rest, path) ? [{ path, message: `unknown key here; ${remedy}` }] : [],
   );

@@ -220,6 +220,14 @@ You review.`;
     await expect(open({ 'agent.md': auraAgent(more) })).rejects.toThrow(message);
   });
 
+  it.each(['inherit: []', 'files: []', 'response_format: text'])(
+    'load with what says nothing: %s',
+    async (more) => {
+      const beside = { 'prompts/system/Agentic.md': 'You act.' };
+      expect((await open({ 'agent.md': auraAgent(more), ...beside })).agent.name).toBe('MyAgent');
+    },
+  );
+
   it('say in which of two files a mistake stands, and under which key a model', async () => {
     const agent = (words: string) =>
       `model: anthropic:claude-sonnet-4-5\nfeatures: { compaction: { ${words} } }`;
