@@ -170,7 +170,8 @@ class Writer {
   #waiting: JsonValue[] = [];
   #writing: Promise<void> = Promise.resolve();
   #isQueued = false;
-  #hasFailed = false;
+  /** The store failed, or another stream took this one's place: what comes is not kept any more. */
+  #isOver = false;
 
   constructor(log: ItemLog, id: string, aliveMs: number) {
     this.#log = log;
@@ -200,15 +201,15 @@ class Writer {
   }
 
   async #write(...entries: readonly Entry[]): Promise<void> {
-    if (this.#hasFailed) return;
+    if (this.#isOver) return;
     try {
       await this.#log.append((loaded) => {
         // The next answer of the chat has begun, perhaps in another process.
-        if (loaded !== undefined && loaded.state.id !== this.#id) return [];
-        return entries.map((entry) => this.#log.message(entry as unknown as JsonValue));
+        if (loaded !== undefined && loaded.state.id !== this.#id) this.#isOver = true;
+        return this.#isOver ? [] : entries.map((entry) => this.#log.message(entry as unknown as JsonValue));
       });
     } catch {
-      this.#hasFailed = true;
+      this.#isOver = true;
     }
   }
 }

@@ -41,6 +41,46 @@ describe('a log of a stream', () => {
     expect(await open().resume()).toBeUndefined();
   });
 
+  it('keeps nothing more of a stream once another one took its place', async () => {
+    const store = new InMemorySession();
+    const place = SessionKey.of({ sessionId: 'displaced' });
+    const open = () => new StreamLog(store, place, { pollMs: 1 });
+    const gate = () => {
+      let release = () => {};
+      const opened = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      return { opened, release };
+    };
+    const [begin, goOn, end] = [gate(), gate(), gate()];
+    let loads = 0;
+    const load = store.load.bind(store);
+    store.load = (...asked) => {
+      loads++;
+      return load(...asked);
+    };
+    const displaced = await open().record(
+      (async function* () {
+        await begin.opened;
+        yield { old: 1 };
+        await goOn.opened;
+        yield { old: 2 };
+      })(),
+    );
+    const next = await open().record(of([{ next: 1 }], end.opened));
+    await next.next();
+    const before = loads;
+    // Its write meets the other stream; the writes behind that one know where the other stream ends.
+    begin.release();
+    expect((await displaced.next()).value).toEqual({ old: 1 });
+    await expect.poll(() => loads).toBeGreaterThan(before);
+    goOn.release();
+    expect(await drain(displaced)).toEqual([{ old: 2 }]);
+    expect(JSON.stringify((await load(place))?.messages)).not.toContain('old');
+    end.release();
+    await drain(next);
+  });
+
   it('gives reader and log the same, at any cursor', async () => {
     await fc.assert(
       fc.asyncProperty(fc.nat({ max: 30 }), fc.nat({ max: 35 }), async (count, cursor) => {
