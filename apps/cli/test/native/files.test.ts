@@ -41,6 +41,21 @@ describe('an agent file', () => {
     },
   );
 
+  it('asks an endpoint that is down once, with its retries, and goes on with the record', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    server.faults.compaction = 503;
+    const model = 'model: { id: openai:gpt-5, context_window: 20000, native_compaction: auto }';
+    const stages = 'features: { compaction: { trigger: { tokens: 3000 }, stages: [native, drop_oldest] } }';
+    const { events } = await answer({ 'agent.yaml': `${model}\n${stages}` }, 12);
+    vi.useRealTimers();
+    const applied = events.filter((event) => event.type === 'context.compacted');
+    expect(applied.length).toBeGreaterThan(1);
+    expect(applied.map(({ detail }) => detail)).toEqual(
+      applied.map(() => expect.stringMatching(/^reduced by summarize; native: /)),
+    );
+    expect(server.asked).toBe(4);
+  });
+
   it.each([
     ['openai:gpt-5', /^compaction: .*gpt-5 offers no .*these act: summarize\..*native_compaction: auto/],
     [

@@ -34,6 +34,8 @@ export interface ProviderServer {
   /** Requests that break the protocol. */
   readonly refused: readonly string[];
   compactions: number;
+  /** Compactions that were asked for, whatever came of it. */
+  readonly asked: number;
   /** Items that were given out before are refused from now on, as after a change of the key. */
   rotateKey(): void;
   close(): Promise<void>;
@@ -49,7 +51,7 @@ export async function providerServer(): Promise<ProviderServer> {
   const refused: string[] = [];
   const given = new Map<string, { readonly json: string; readonly stands: string }>();
   const faults: Faults = {};
-  const state = { compactions: 0 };
+  const state = { compactions: 0, asked: 0 };
 
   const refuse = (response: ServerResponse, status: number, code: string, message: string) => {
     const error = { message, type: 'invalid_request_error', code, details: { error_code: code } };
@@ -106,6 +108,7 @@ export async function providerServer(): Promise<ProviderServer> {
       }
       readable += `${STANDS}${known.stands}`;
     }
+    if (compacts) state.asked++;
     const fault = compacts ? faults.compaction : faults.answers;
     if (typeof fault === 'number') return refuse(response, fault, `status_${fault}`, 'not now');
     taken.push({ path, body, readable });
@@ -213,6 +216,7 @@ export async function providerServer(): Promise<ProviderServer> {
       }
       readable += `${STANDS}${known.stands}`;
     }
+    if (compacts) state.asked++;
     const fault = compacts ? faults.compaction : faults.answers;
     if (typeof fault === 'number') return refuse(response, fault, `status_${fault}`, 'not now');
     taken.push({ path, body, readable });

@@ -2,23 +2,44 @@ import {
   classifyModelError,
   type Message,
   type Model,
+  ModelError,
+  type ModelErrorKind,
   type NativeCompaction,
   type NativeCompactionRequest,
   nativeIndex,
+  systemClock,
   withRetries,
 } from '@x/core';
+import { errorLine } from '../conversation/text.js';
 import { RETRIES } from './write-narrative.js';
+
+/** For how many milliseconds an endpoint that failed so, retries and all, is not asked again. Other failures are of one request. */
+const REST_MS: { readonly [Kind in ModelErrorKind]?: number } = {
+  transient: 60_000,
+  rate_limit: 60_000,
+  quota: 600_000,
+  auth: 600_000,
+};
+
+/** By model, what its endpoint failed with, and until when it rests. */
+const resting = new WeakMap<Model, { readonly until: number; readonly error: unknown }>();
 
 /**
  * Has a model's provider condense a conversation with its own endpoint. An item that it made earlier and no longer reads is
- * replaced by the record beside it.
+ * replaced by the record beside it. An endpoint that is down is left alone for a while: whoever waits for a compaction
+ * should not wait for its retries again.
  *
- * @throws what the provider throws once retries have failed.
+ * @throws what the provider throws once retries have failed, and at once while the endpoint is left alone.
  */
 export async function askProvider(
   model: Model,
   request: NativeCompactionRequest,
 ): Promise<NativeCompaction & { readonly note?: string }> {
+  const rest = resting.get(model);
+  if (rest && systemClock.now() < rest.until) {
+    const message = `not asked again, for it failed a moment ago: ${errorLine(rest.error)}`;
+    throw new ModelError(message, { modelId: model.id, cause: rest.error });
+  }
   const ask = async (reader: string | undefined) => {
     const messages = request.messages.flatMap((message) =>
       message.role === 'system' ? [] : forProvider(message, reader),
@@ -29,7 +50,10 @@ export async function askProvider(
   try {
     return await ask(model.id);
   } catch (error) {
-    if (classifyModelError(error) !== 'unreadable') throw error;
+    const kind = classifyModelError(error);
+    const restMs = request.signal?.aborted ? undefined : REST_MS[kind];
+    if (restMs !== undefined) resting.set(model, { until: systemClock.now() + restMs, error });
+    if (kind !== 'unreadable') throw error;
     const note = 'the provider no longer reads its earlier compaction: the record stood in';
     return { ...(await ask(undefined)), note };
   }
