@@ -20,7 +20,7 @@ export interface NoteLine {
   readonly source?: FactSource | undefined;
 }
 
-const MARK = /\s*<!-- (model|rule) (\d{4}-\d\d-\d\d) (\S+) (\S+) -->\s*$/;
+const MARK = /^<!-- (model|rule) (\d{4}-\d\d-\d\d) (\S+) (\S+) -->$/;
 const NONE = '-';
 const SIGN = /^\s*[-*+•]\s+/u;
 const BULLET = /^[-*+•]\s+(\S.*)$/u;
@@ -38,8 +38,9 @@ export function renderNoteLine({ text, author, saidOn, source }: NoteLine): stri
 
 /** Reads a line of a note; one without a comment was written by a person. */
 export function parseNoteLine(line: string): NoteLine {
-  const [, author, saidOn, session = NONE, message = NONE] = MARK.exec(line) ?? [];
-  const text = withoutMark(line).replace(SIGN, '').trim();
+  const { said, mark } = parted(line);
+  const [, author, saidOn, session = NONE, message = NONE] = mark ?? [];
+  const text = said.replace(SIGN, '').trim();
   if (author === undefined) return { text, author: 'person' };
   const messageId = message === NONE ? undefined : decoded(message);
   const source = session === NONE ? undefined : { sessionId: decoded(session), messageId };
@@ -48,7 +49,15 @@ export function parseNoteLine(line: string): NoteLine {
 
 /** Cuts the comment off a line. */
 export function withoutMark(line: string): string {
-  return line.replace(MARK, '');
+  return parted(line).said;
+}
+
+// No pattern that looks for its beginning: a line may have a million spaces.
+function parted(line: string): { readonly said: string; readonly mark: RegExpExecArray | null } {
+  const whole = line.trimEnd();
+  const start = whole.endsWith('-->') ? whole.lastIndexOf('<!-- ') : -1;
+  const mark = start < 0 ? null : MARK.exec(whole.slice(start));
+  return { said: mark === null ? line : whole.slice(0, start).trimEnd(), mark };
 }
 
 function decoded(part: string): string {
@@ -90,7 +99,7 @@ export function factKey(text: string): string {
     .toLowerCase()
     .replaceAll(/[*_`]+/g, '')
     .replaceAll(/\s+/g, ' ')
-    .replace(/[.!。！\s]+$/u, '')
+    .replace(/(?<![.!。！\s])[.!。！\s]+$/u, '')
     .trim();
 }
 

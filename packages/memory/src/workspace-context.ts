@@ -58,7 +58,7 @@ function render(parts: readonly ContextPart[], maxTokens: number): string | unde
 // A file must not be able to end its own quotation, or to begin another one.
 function section({ tag, path, text, note }: ContextPart, maxTokens: number): string {
   const fitted = fitTokens(text, Math.max(0, maxTokens), note, 'beginning');
-  const quoted = fitted.replaceAll(/<(?=\s*\/?\s*(?:instructions|file|knowledge|memory)\b)/gi, '‹');
+  const quoted = fitted.replaceAll(/<(?=[\s/]*(?:instructions|file|knowledge|memory)\b)/gi, '‹');
   return `<${tag} path=${JSON.stringify(path)}>\n${quoted}\n</${tag}>`;
 }
 

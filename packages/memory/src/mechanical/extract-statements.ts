@@ -13,7 +13,7 @@ const SENTENCE_END = /(?<=[.!?])\s+|(?<=[。！？])|\n+/u;
 const DECORATION = /^(?:[-*•\s]|\d+[.)]\s)+|\*\*/g;
 /** Pasted code, quotations, output and what programs put into a conversation: never what the user says of themselves. */
 const FENCE = /(?:```|~~~)[\s\S]*?(?:```|~~~|$)/g;
-const TAGGED = /<([a-z][\w-]*)[^>]*>[\s\S]*?(?:<\/\1>|$)/gi;
+const TAGGED = /<([a-z][\w-]*)(?![\w-])[^<>]*>[\s\S]*?(?:<\/\1>|$)/gi;
 const PASTED_LINE = /^\s*(?:[>$#%|]|\d+[:|]|at |@@|\+\+\+|---|[-+] ?[{}\w]+\()/;
 const CODE = /[{}<>\\|=;`]|\w\(\)?|:\/\/|^\/|\w\/\w+\.\w|[A-Z]{3,} [A-Z]{3,}|->|=>|\/\w+\/|^[\w-]+:\s*\S+$/;
 

@@ -83,5 +83,5 @@ function linesOf(text: string): ReadonlySet<string> {
 
 /** What is remembered must not be able to end its own quotation, in whatever spelling. */
 function quoted(text: string): string {
-  return `<memory>\n${text.replaceAll(/<(?=\s*\/?\s*memory\b)/gi, '‹')}\n</memory>`;
+  return `<memory>\n${text.replaceAll(/<(?=[\s/]*memory\b)/gi, '‹')}\n</memory>`;
 }
