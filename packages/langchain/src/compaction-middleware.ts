@@ -48,13 +48,13 @@ export function compactionMiddleware(options: CompactionMiddlewareOptions = {}) 
     settings: ResolvedSettings,
     runtime: Runtime,
     sources: readonly BaseMessage[],
-    { reason, kept }: Due,
+    due: Due,
     system?: string,
   ): Promise<readonly BaseMessage[] | undefined> {
-    const compactor = compactorOf(settings, kept, pickRunnableConfigKeys(runtime) as RunnableConfig);
+    const compactor = compactorOf(settings, due, pickRunnableConfigKeys(runtime) as RunnableConfig);
     const { signal } = runtime;
     const outcome = await compactor.compact(sources.map(toMessage), {
-      reason,
+      reason: due.reason,
       ...(system ? { system } : {}),
       ...(signal === undefined ? {} : { signal }),
     });

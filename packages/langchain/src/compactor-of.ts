@@ -3,7 +3,7 @@ import { type CompactionSettings, createCompactor, DEFAULT_SUMMARY_PROMPT } from
 import type { Compactor } from '@x/core';
 import { fromChatModel } from './chat-model.js';
 import type { ResolvedSettings } from './settings.js';
-import { tokensOf } from './trigger.js';
+import { type Due, tokensOf } from './trigger.js';
 
 /** Below this many tokens a trigger point has no room for a summary beside what is kept. */
 const LEAST_POINT = 2_000;
@@ -14,27 +14,35 @@ const LEAST_POINT = 2_000;
  * summary stands for the user's words too, unless `compat` is off: in front of it they would reach a small trigger again.
  * And what the model writes is the summary, whatever headings it has: those of the default prompt are asked for, not demanded.
  *
- * @param kept The newest messages, which stay.
+ * @param due Its number of messages makes the reduction due, so that `keep` is kept exactly.
  * @param run Carries the run's metadata, tags and callbacks to the summarizer's call.
  */
-export function compactorOf(settings: ResolvedSettings, kept: number, run: RunnableConfig): Compactor {
+export function compactorOf(
+  settings: ResolvedSettings,
+  { kept, reached }: Due,
+  run: RunnableConfig,
+): Compactor {
   const { model, window, summaryPrompt, trimTokensToSummarize, options } = settings;
   if (options.compactor !== undefined) return options.compactor;
   const { compaction = {} } = options;
   const sizes = (settings.trigger ?? []).flatMap((size) => tokensOf(size, window) ?? []);
   // A reduction that leaves no less than what makes one due would be followed by the next one at once.
-  const due = Math.min(Math.max(LEAST_POINT, Math.min(...sizes)), window ?? Infinity);
-  const trigger = sizes.length > 0 ? { trigger: { tokens: due } } : {};
+  const point = Math.min(Math.max(LEAST_POINT, Math.min(...sizes)), window ?? Infinity);
+  const trigger = {
+    ...(sizes.length > 0 ? { tokens: point } : compaction.trigger),
+    ...(reached === undefined ? {} : { messages: reached }),
+  };
   const isCompat = options.compat !== false;
   const prompt =
     summaryPrompt || (isCompat ? (compaction.summary?.prompt ?? DEFAULT_SUMMARY_PROMPT) : undefined);
   const config: CompactionSettings = {
+    ...(isCompat ? { saving: false } : {}),
     ...compaction,
     ...(model === undefined
       ? {}
       : { model: fromChatModel(model, { run, asText: isCompat, trimTokensToSummarize }) }),
     ...(window === undefined ? {} : { contextWindow: window }),
-    ...trigger,
+    ...(Object.keys(trigger).length > 0 ? { trigger } : {}),
     ...(prompt ? { summary: { ...compaction.summary, prompt } } : {}),
     keep: { ...(isCompat ? { users: 0 } : {}), ...compaction.keep, messages: kept },
   };

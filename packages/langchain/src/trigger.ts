@@ -6,11 +6,9 @@ import type { ResolvedSettings } from './settings.js';
 
 /** What is to be done with a conversation now. */
 export interface Due {
-  /**
-   * `manual` when all sizes of a condition are reached; `proactive_budget` when so little is there that all of it would be
-   * kept: then only a window that is nearly full is a reason.
-   */
   readonly reason: CompactionReason;
+  /** The number of messages, when all sizes of a condition are reached; else only a window that is nearly full is a reason. */
+  readonly reached?: number | undefined;
   /** The newest messages, which stay: as many as `keep` has room for. */
   readonly kept: number;
 }
@@ -32,7 +30,8 @@ export async function dueNow(
     const needed = tokensOf(size, window);
     if (needed !== undefined && (await count(settings, messages)) < needed) continue;
     const kept = await keptMessages(settings, messages);
-    return { reason: kept < messages.length ? 'manual' : 'proactive_budget', kept };
+    if (kept >= messages.length) return { reason: 'proactive_budget', kept };
+    return { reason: options.compactor ? 'manual' : 'proactive_budget', reached: messages.length, kept };
   }
   if (trigger !== undefined) return undefined;
   return { reason: 'proactive_budget', kept: await keptMessages(settings, messages) };

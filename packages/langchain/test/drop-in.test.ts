@@ -1,7 +1,7 @@
 import { AIMessage, type BaseMessage, HumanMessage } from '@langchain/core/messages';
 import { type CompactionMiddlewareOptions, compactionMiddleware } from '@x/langchain';
 import { createAgent, fakeModel, summarizationMiddleware } from 'langchain';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 const SUMMARY = `## SESSION INTENT\nFix the login.\n## SUMMARY\nRead the code.\n## ARTIFACTS\nsrc/login.ts\n## NEXT STEPS\nRun the tests.`;
 
@@ -208,4 +208,63 @@ it('has a model write the summary, however few tokens it is to read at once', as
   const { sent } = await run(options, {}, asked(40));
   expect(model.calls.length).toBeGreaterThan(0);
   expect(sent.map(({ text }) => text).join()).toContain('Fix the login.');
+});
+
+describe('a trigger that is reached', () => {
+  const short = (count: number): BaseMessage[] =>
+    asked(count).map((message, index) => Object.assign(message, { content: `Word ${index}` }));
+
+  it.each([
+    ['the number of messages', { trigger: { messages: 5 }, keep: { messages: 4 } }, 4],
+    [
+      'the number of messages, far fewer of which stay',
+      { trigger: [{ messages: 3 }, { tokens: 900 }], keep: { messages: 1 } },
+      1,
+    ],
+    ['a counter of its own', { trigger: { tokens: 50 }, keep: { messages: 2 }, tokenCounter: () => 60 }, 2],
+  ])(
+    'is followed by a summary however short the messages are, with exactly what is kept: %s',
+    async (_, options, kept) => {
+      const model = summarizer();
+      const { sent } = await run({ model, ...options }, {}, short(2));
+      expect(model.calls).toHaveLength(1);
+      expect(sent[0]?.text).toContain('Fix the login.');
+      expect(sent.slice(1).map(({ text }) => text)).toEqual(
+        short(2)
+          .slice(-kept)
+          .map(({ text }) => text),
+      );
+      const off = summarizer();
+      expect((await run({ model: off, ...options, compat: false }, {}, short(2))).sent).toHaveLength(5);
+      expect(off.calls).toHaveLength(0);
+    },
+  );
+
+  it('is not followed by another summary where nothing is new', async () => {
+    const model = summarizer();
+    const options = { model, trigger: { messages: 3 }, keep: { messages: 2 } };
+    const { messages } = await run(options, {}, short(2));
+    const { sent } = await run(options, {}, messages.slice(0, 3));
+    expect(model.calls).toHaveLength(1);
+    expect(sent).toHaveLength(3);
+  });
+
+  it('leaves the messages where the summarizer fails and no record has anything to tell', async () => {
+    const invoke = () => Promise.reject(new Error('overloaded'));
+    const options = {
+      model: summarizer(undefined, { invoke }),
+      trigger: { messages: 3 },
+      keep: { messages: 1 },
+    };
+    expect((await run(options, {}, short(2))).sent).toHaveLength(5);
+  });
+
+  it('has the summarizer tell what the user asked, which stands nowhere else', async () => {
+    const [compat, own] = [summarizer(), summarizer()];
+    const options = { trigger: { messages: 30 }, keep: { messages: 4 } };
+    await run({ model: compat, ...options });
+    expect(compat.calls[0]?.input).toContain('Your record stands for it, too');
+    await run({ model: own, ...options, compat: false });
+    expect(JSON.stringify(own.calls[0]?.input)).toContain('stays in front of your record');
+  });
 });

@@ -71,7 +71,7 @@ const groupedShape = {
   keep: z.prefault(keepSchema, {}),
   /** How summaries are written. */
   summary: z.prefault(z.strictObject(summaryShape), {}),
-  /** How much a reduction must save to count. */
+  /** How much a reduction must save to count; `false`: fewer messages are enough, also where a summary of them is longer. */
   saving: z.prefault(savingSchema, {}),
 };
 

@@ -121,13 +121,16 @@ export const keepSchema = z.pipe(
 
 export type Keep = z.output<typeof keepSchema>;
 
-/** How much a reduction must save to count: both. */
-export const savingSchema = z.strictObject({
-  /** The share of the conversation. */
-  share: z._default(shareSchema, 0.05),
-  /** Tokens. */
-  tokens: z._default(countSchema, 16),
-});
+/** How much a reduction must save to count: both; `false`: fewer messages are enough, also where a summary of them is longer. */
+export const savingSchema = z.union([
+  z.literal(false),
+  z.strictObject({
+    /** The share of the conversation. */
+    share: z._default(shareSchema, 0.05),
+    /** Tokens. */
+    tokens: z._default(countSchema, 16),
+  }),
+]);
 
 export type Saving = z.output<typeof savingSchema>;
 

@@ -69,6 +69,7 @@ export function ifWorthwhile(
 
 /** Tests if a conversation fell by the share and by the number of tokens that make a reduction worthwhile. */
 export function savesEnough(before: number, after: number, minimum: Saving): boolean {
+  if (minimum === false) return true;
   const saved = before - after;
   return saved > 0 && saved >= Math.max(before * minimum.share, minimum.tokens);
 }

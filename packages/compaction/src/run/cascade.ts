@@ -102,8 +102,8 @@ async function attempt(
   if (problem)
     return { ...reduction, messages: view.messages, failure: `its result was not used: ${problem}` };
   const tokens = withMessages(view, reduction.messages, context.meter).tokens;
-  // A repair is needed whatever it costs.
-  if (tokens > view.tokens && reducer !== repairPairs) {
+  // A repair is needed whatever it costs, and a summary knows what it has to save.
+  if (tokens > view.tokens && reducer !== repairPairs && !reduction.condensed) {
     return { ...reduction, messages: view.messages, note: 'would make the conversation larger' };
   }
   return reduction;

@@ -97,7 +97,12 @@ async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
 
   const broken = needsRepair(messages);
   const conversation = view.tokens - fixedTokens;
-  if (budget.forced && !broken && conversation < Math.min(TRIFLE.tokens, contextWindow * TRIFLE.share)) {
+  if (
+    budget.forced &&
+    config.saving &&
+    !broken &&
+    conversation < Math.min(TRIFLE.tokens, contextWindow * TRIFLE.share)
+  ) {
     return report(
       'ineffective',
       `the conversation has only ${Math.round(conversation)} tokens: too few to matter`,

@@ -21,7 +21,7 @@ export interface PromptInput {
   /** The summary so far, to be updated. */
   readonly previous: string | undefined;
   readonly instructions: string | undefined;
-  /** The user's requests in the user's own words: they stay where they stand. */
+  /** The user's requests in the user's own words: they stay where they stand, unless `keep.users` is 0. */
   readonly requests: string;
   /** State that will stand beside the summary: todos, the plan. */
   readonly appendix: string | undefined;
@@ -93,8 +93,12 @@ export function buildPrompt(options: SummarizeOptions, input: PromptInput): Summ
   if (!used.has('preserve') && preserve) rest.push(`Keep in particular: ${preserve}.`);
   if (!used.has('instructions') && instructions) rest.push(`The user also asks: ${instructions}`);
   if (input.requests) {
+    const place =
+      options.keep.users > 0
+        ? 'It stays in front of your record word for word'
+        : 'Your record stands for it, too';
     const why =
-      'The user asked this. It stays in front of your record word for word: write the record for it, but do not answer it. ' +
+      `The user asked this. ${place}: write the record for it, but do not answer it. ` +
       'Requests marked as later come after the end of the transcript: leave what came of them open.';
     rest.push(`${why}\n${fenced('requests', input.requests)}`);
   }

@@ -179,7 +179,11 @@ export class SummaryRun {
     let best: Candidate | undefined;
     for (const [index, cut] of cuts.entries()) {
       const part = partitionAt(this.#view.messages, cut, this.#maxRequests, meter, targetMessages / 2);
-      if (part.covered.length === 0) continue;
+      if (part.covered.length === 0) {
+        // Nothing is to be saved: what is to be kept makes way for its own size alone.
+        if (!this.#settings.saving && this.#view.tokens <= enough) break;
+        continue;
+      }
       const bare = this.#compose(part, undefined, 0);
       if (!this.#savesEnough(bare)) continue;
       const most = this.#total(bare) + summary;
@@ -188,6 +192,8 @@ export class SummaryRun {
       if (this.#problem && this.#context.summarizer && !this.#writer && !this.#mayFallBack()) return best;
       const candidate = this.#compose(part, this.#narrativeFor(part), this.#maxRecord());
       if (!this.#savesEnough(candidate)) continue;
+      // Where nothing has to be saved, a frame with nothing in it stands for nobody's words.
+      if (!this.#settings.saving && candidate.tokens <= bare.tokens) continue;
       if (this.#total(candidate) <= enough) return candidate;
       if (!best || candidate.tokens < best.tokens) best = candidate;
     }
