@@ -57,6 +57,7 @@ export {
   classifyModelError,
   isContextOverflow,
   type ModelErrorFacts,
+  mayRefuseItems,
   modelErrorFacts,
 } from './errors/classify-model-error.js';
 export { InvalidInputError, type Issue } from './errors/invalid-input-error.js';

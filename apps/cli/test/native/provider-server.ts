@@ -17,6 +17,8 @@ export interface Faults {
   compaction?: number | 'cut off';
   /** HTTP status of answers. */
   answers?: number;
+  /** The server is another one, which knows no compactions and speaks of them in words of its own. */
+  foreign?: boolean;
   /** Bytes of an item. */
   size?: number;
   /** By model, the tokens that a request may have. */
@@ -95,6 +97,14 @@ export async function providerServer(): Promise<ProviderServer> {
       return refuse(response, 400, 'invalid_request', problem);
     }
     let readable = JSON.stringify(items.filter(({ type }) => type !== 'compaction'));
+    if (faults.foreign && items.some(({ type }) => type === 'compaction')) {
+      return refuse(
+        response,
+        400,
+        'invalid_value',
+        "Invalid value: 'compaction'. Supported values are: 'message'.",
+      );
+    }
     for (const item of items.filter(({ type }) => type === 'compaction')) {
       const known = given.get(String(item.encrypted_content));
       if (known?.json !== JSON.stringify(item)) {
@@ -204,6 +214,10 @@ export async function providerServer(): Promise<ProviderServer> {
     if (problem) {
       refused.push(problem);
       return refuse(response, 400, 'invalid_request_error', problem);
+    }
+    if (faults.foreign && block) {
+      const words = "messages.0.content.0: Input tag 'compaction' does not match any of the expected tags";
+      return refuse(response, 400, 'invalid_request_error', words);
     }
     if (compactions.length > 1) return refuse(response, 400, 'compaction_block_ambiguous', 'more than one');
     if (block && blocks[0] !== block) refused.push('the block is not the first');

@@ -59,6 +59,9 @@ export function openaiCompaction(options: z.input<typeof optionsSchema> = {}): P
       items({ output }) {
         const items = objectsIn(output);
         const compacted = items.filter(({ type }) => type === 'compaction');
+        // One without its content would be refused in every later request.
+        if (!compacted.every(({ encrypted_content: sealed }) => sealed && typeof sealed === 'string'))
+          return [];
         return isEndpoint && compacted.length > 0 ? items : compacted;
       },
       emptied: (answer, { model = null }) => ({ ...answer, object: 'response', model, output: [] }),

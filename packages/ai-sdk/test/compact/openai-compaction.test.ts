@@ -153,15 +153,18 @@ it('fails as a call of the model fails', async () => {
       json: { error: { message: 'Slow down', code: 'rate_limit' } },
     },
     { json: { id: 'resp_9', object: 'response.compaction', created_at: 1, output: [], usage: USAGE } },
+    { json: { object: 'response.compaction', output: [OUTPUT[0], { type: 'compaction' }], usage: USAGE } },
   );
   const request = { messages: older, tools: [] };
-  const [limited, empty] = [
+  const [limited, empty, hollow] = [
+    await rejection(model.compact?.(request) ?? Promise.resolve()),
     await rejection(model.compact?.(request) ?? Promise.resolve()),
     await rejection(model.compact?.(request) ?? Promise.resolve()),
   ];
   expect(limited).toMatchObject({ status: 429, retryable: true, retryAfterMs: 7_000 });
   expect(ModelError.isInstance(empty)).toBe(true);
   expect(String(empty)).toContain('no compaction item');
+  expect(String(hollow)).toContain('no compaction item');
 });
 
 it('tells when the provider does not call through it', async () => {

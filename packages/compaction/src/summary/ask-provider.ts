@@ -4,6 +4,7 @@ import {
   type Model,
   ModelError,
   type ModelErrorKind,
+  mayRefuseItems,
   type NativeCompaction,
   type NativeCompactionRequest,
   nativeIndex,
@@ -50,10 +51,10 @@ export async function askProvider(
   try {
     return await ask(model.id);
   } catch (error) {
-    const kind = classifyModelError(error);
-    const restMs = request.signal?.aborted ? undefined : REST_MS[kind];
+    const restMs = request.signal?.aborted ? undefined : REST_MS[classifyModelError(error)];
     if (restMs !== undefined) resting.set(model, { until: systemClock.now() + restMs, error });
-    if (kind !== 'unreadable') throw error;
+    const isReread = request.messages.some((message) => isNative(message, model.id));
+    if (!isReread || !mayRefuseItems(error)) throw error;
     const note = 'the provider no longer reads its earlier compaction: the record stood in';
     return { ...(await ask(undefined)), note };
   }
@@ -65,10 +66,14 @@ export async function askProvider(
  */
 function forProvider(message: Message, reader: string | undefined): Message {
   if (message.kind !== 'summary') return message;
-  const native = nativeIndex(message) >= 0 && message.metadata?.modelId === reader;
+  const native = isNative(message, reader);
   return {
     ...message,
     role: 'assistant',
     content: message.content.filter(({ type }) => (type === 'opaque') === native),
   };
+}
+
+function isNative(message: Message, reader: string | undefined): boolean {
+  return nativeIndex(message) >= 0 && message.metadata?.modelId === reader;
 }

@@ -3,6 +3,7 @@ import {
   type Message,
   type Model,
   type ModelRequest,
+  mayRefuseItems,
   type Redact,
   textOf,
   type Usage,
@@ -200,7 +201,8 @@ async function askBehind(task: NarrativeTask): Promise<Verdict | undefined> {
     const verdict = await ask(task, { prompt, read, live });
     return verdict.ok ? { ...verdict, text: task.redact(verdict.text) } : verdict;
   } catch (error) {
-    if (isContextOverflow(error)) return undefined;
+    const isSealed = live.messages.some(({ content }) => content.some(({ type }) => type === 'opaque'));
+    if (isContextOverflow(error) || (isSealed && mayRefuseItems(error))) return undefined;
     throw error;
   }
 }

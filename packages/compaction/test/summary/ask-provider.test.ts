@@ -75,7 +75,7 @@ it('asks again at once where the request was refused', async () => {
     throw new ModelError('Bad', { status: 400 });
   };
   const model = modelOf(() => GOOD_SUMMARY, { compact });
-  const ask = () => askProvider(model, { messages: conversation(model.id), tools: [] });
+  const ask = () => askProvider(model, { messages: conversation('another'), tools: [] });
   await expect(ask()).rejects.toThrow('Bad');
   await expect(ask()).rejects.toThrow('Bad');
   expect(asked).toBe(2);

@@ -356,6 +356,21 @@ describe('the agent’s own model', () => {
     }
   });
 
+  it('reads a transcript where it refuses the conversation for an item of its provider', async () => {
+    const isSealed = (request: ModelRequest) =>
+      request.messages.some(({ content }) => content.some(({ type }) => type === 'opaque'));
+    const model = modelOf((request) => {
+      if (isSealed(request)) throw new ModelError('Unknown item', { status: 400 });
+      return GOOD_SUMMARY;
+    });
+    const { scope, capability } = session(model);
+    const item = { type: 'opaque', provider: 'acme', data: 'sealed' } as const;
+    scope.state.contextMutable().splice(1, 0, assistantMessage([item, { type: 'text', text: 'Looking.' }]));
+    expect((await capability.compact?.(scope, {}))?.status).toBe('applied');
+    expect(model.requests.map(isSealed)).toEqual([true, false]);
+    expect(narrativeIn(scope.state.context)).toContain('Read the code, found the cause.');
+  });
+
   it('is refused an answer that goes on with the work', async () => {
     const call = { type: 'tool_use', id: 'c', name: 'read_file', input: {} } as const;
     const model = modelOf(() => ({ content: [call], finishReason: 'tool-calls' }));

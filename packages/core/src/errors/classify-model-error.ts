@@ -91,6 +91,17 @@ export function isContextOverflow(error: unknown): boolean {
   return classifyModelError(error) === 'overflow';
 }
 
+/**
+ * Tests whether a request that was refused so may succeed without the thoughts and compactions that only its provider reads. Others
+ * who speak its protocol do not know these, and say so in their own words.
+ */
+export function mayRefuseItems(error: unknown): boolean {
+  const kind = classifyModelError(error);
+  // The AI SDK makes a 500 of what Anthropic refuses within a stream.
+  if (kind === 'transient') return modelErrorFacts(error).codes.some((code) => PAYLOAD_CODES.test(code));
+  return kind === 'unreadable' || kind === 'payload' || kind === 'other';
+}
+
 function classifyFacts(
   { statuses, codes, texts, isRetryable }: ModelErrorFacts,
   isOverflow: boolean,

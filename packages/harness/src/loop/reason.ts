@@ -8,6 +8,7 @@ import {
   type Model,
   type ModelRequest,
   type ModelResponse,
+  mayRefuseItems,
   type ReasonScope,
   textOf,
 } from '@x/core';
@@ -61,45 +62,46 @@ function withDistinctIds(content: readonly ContentBlock[]): readonly ContentBloc
 
 /** Asks the model, or the next one when it failed for good, with a view that fits the new window. */
 async function respond(call: RunningCall, streaming: boolean): Promise<ModelResponse> {
+  let leavesOut = false;
   for (;;) {
     const scope = await call.reasonScope();
     call.lastRescue = undefined;
     try {
-      return await around(
+      const response = await around(
         call.capabilities,
         'aroundReason',
         scope,
-        () => ask(call, scope, streaming),
+        () => ask(call, scope, streaming, leavesOut),
         call.settings.limits,
       )();
+      if (leavesOut) leaveOutRefused(call);
+      return response;
     } catch (error) {
-      if (leaveOutRefused(call, error)) continue;
+      leavesOut = !leavesOut && isOfItems(call, error);
+      if (leavesOut) continue;
       if (!call.fallBack(error)) throw isUnrescued(call, error) ? unfitRequest(call, scope, error) : error;
     }
   }
 }
 
-/**
- * After a provider has refused thoughts or a compaction that it had given itself, as after a change of its key: takes them out
- * of the conversation for good, so that the request can be made again with what everybody can read. Answers whether there
- * were any.
- */
-function leaveOutRefused(call: RunningCall, error: unknown): boolean {
-  const { scope } = call;
-  if (error !== call.modelFailure || classifyModelError(error) !== 'unreadable') return false;
-  const context = scope.state.contextMutable();
-  if (!context.some(({ content }) => content.some(isPrivate))) return false;
-  const readable = context.flatMap((message) =>
-    message.content.some(isPrivate) ? withoutThoughts(message) : message,
+/** Tests whether the model may have refused thoughts or a compaction that its provider had given, as after a change of its key or behind another address. */
+function isOfItems(call: RunningCall, error: unknown): boolean {
+  if (error !== call.modelFailure || !mayRefuseItems(error)) return false;
+  const isSaid = classifyModelError(error) === 'unreadable';
+  return call.scope.state.context.some(({ content }) =>
+    content.some((block) => (isSaid ? isPrivate(block) : block.type === 'opaque')),
   );
-  context.splice(0, context.length, ...readable);
-  call.draft.discard();
+}
+
+/** Takes out of the conversation for good what was refused, once a request without it has succeeded. */
+function leaveOutRefused({ scope }: RunningCall): void {
+  const context = scope.state.contextMutable();
+  context.splice(0, context.length, ...context.flatMap(withoutThoughts));
   scope.emit({
     type: 'warning',
     source: scope.model.id,
     message: `${scope.model.id} no longer reads what it had encrypted. Its thoughts and compactions are left out; the record of each compaction is sent in its place.`,
   });
-  return true;
 }
 
 /** Tells whether a compaction tried to make the request fit, and failed. A skipped compaction did not try. */
@@ -110,15 +112,24 @@ function isUnrescued(call: RunningCall, error: unknown): boolean {
 }
 
 /** Sends the present view through the hooks around the request to the model. The innermost layer. */
-async function ask(call: RunningCall, scope: ReasonScope, streaming: boolean): Promise<ModelResponse> {
+async function ask(
+  call: RunningCall,
+  scope: ReasonScope,
+  streaming: boolean,
+  leavesOut: boolean,
+): Promise<ModelResponse> {
   const { settings, capabilities } = call;
   const { output } = call.options;
   const { reasoningEffort, stopSequences, providerOptions } = call.control;
   const answerTool = call.answerTool?.name;
   const context = call.measure(scope);
+  const { context: messages } = scope.state;
+  const readable = leavesOut
+    ? messages.flatMap(withoutThoughts)
+    : readableBy(scope.model, messages, call.authors);
   const request: ModelRequest = {
     system: scope.system === '' ? undefined : scope.system,
-    messages: [...readableBy(scope.model, scope.state.context, call.authors), ...scope.reminders],
+    messages: [...readable, ...scope.reminders],
     tools: scope.tools,
     ...(scope.model.structuredOutput && output ? { responseFormat: output.responseFormat } : {}),
     maxOutputTokens: call.control.maxOutputTokens ?? settings.maxOutputTokens,
@@ -181,6 +192,7 @@ function readableBy(
 }
 
 function withoutThoughts(message: Message): readonly Message[] {
+  if (!message.content.some(isPrivate)) return [message];
   const content = message.content
     .filter((block) => block.type !== 'thinking' && block.type !== 'opaque')
     .map((block): ContentBlock => {

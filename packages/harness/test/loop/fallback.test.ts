@@ -219,4 +219,43 @@ describe('a fallback model', () => {
       state?.context.filter((message) => message.content.some((block) => block.type === 'opaque')),
     ).toHaveLength(4);
   });
+
+  describe('where the model refuses a request that holds an item of its provider', () => {
+    const item = { content: [{ type: 'opaque', provider: 'acme', data: 1 } as const], text: 'One.' };
+    const words = (status: number, cause: object) => ({
+      error: new ModelError('Refused', { status, cause }),
+    });
+    const holdsItem = (message: { readonly content: readonly { readonly type: string }[] }) =>
+      message.content.some(({ type }) => type === 'opaque');
+
+    it.each([
+      ['in its own words', words(400, { error: { code: 'invalid_encrypted_content' } })],
+      ['in words of others', words(400, { error: { message: 'Invalid value: compaction' } })],
+      ['within a stream', words(500, { data: { error: { type: 'invalid_request_error' } } })],
+    ])('%s, it is asked once more without, and told of', async (_, refusal) => {
+      const model = modelOf('one', [item, refusal, { text: 'Two.' }]);
+      const agent = build(model, modelOf('other', []));
+      await agent.call('Hi', context);
+      const events = await collect(agent.stream('And now?', context));
+      expect(model.requests.map(({ messages }) => messages.some(holdsItem))).toEqual([false, true, false]);
+      const told = events.flatMap((event) => (event.type === 'warning' ? event.message : []));
+      expect(told).toEqual([expect.stringContaining('no longer reads')]);
+      expect((await agent.state(context))?.context.some(holdsItem)).toBe(false);
+    });
+
+    it('and without it too, the item stays', async () => {
+      const bad = { error: new ModelError('Bad', { status: 400 }) };
+      const model = modelOf('one', [item, bad, bad, { text: 'Two.' }]);
+      const agent = build(model);
+      await agent.call('Hi', context);
+      await expect(agent.call('And now?', context)).rejects.toThrow('Bad');
+      await agent.call('And now?', context);
+      expect(model.requests.map(({ messages }) => messages.some(holdsItem))).toEqual([
+        false,
+        true,
+        false,
+        true,
+      ]);
+    });
+  });
 });
