@@ -8,7 +8,7 @@ import { HarnessBackend } from '../../src/backend/harness-backend.js';
 import { createAgent, type DemoAgent } from '../../src/create-agent.js';
 import { GuideModel } from '../../src/guide/guide-model.js';
 import type { Transcript } from '../../src/server/transcript.js';
-import { info } from './info.js';
+import { info, onAnyMachine } from './info.js';
 
 let data: string;
 let demos: DemoAgent[];
@@ -69,7 +69,9 @@ describe('a call that takes approval', () => {
     await second.decide('s-1', { [id]: { type: 'approve', always: true } });
     const { entries } = await once(second, ended);
     expect(readFileSync(file('plan.md'), 'utf8')).toBe('written');
-    const notices = entries.flatMap((entry) => (entry.type === 'notice' ? [entry.notice.message] : []));
+    const notices = onAnyMachine(entries).flatMap((entry) =>
+      entry.type === 'notice' ? [entry.notice.message] : [],
+    );
     expect(notices).toEqual(['You allowed write_file, and calls like this one from now on.']);
     await second.close();
   });

@@ -21,7 +21,7 @@ import { createAgent, type DemoAgent } from '../../src/create-agent.js';
 import type { FilePart } from '../../src/server/backend.js';
 import type { Transcript } from '../../src/server/transcript.js';
 import { openFiles } from '../../src/storage.js';
-import { info } from './info.js';
+import { info, onAnyMachine } from './info.js';
 
 let data: string;
 let demos: DemoAgent[];
@@ -128,7 +128,9 @@ describe('HarnessBackend', () => {
     const told = await transcriptOnce(backend, answered(2));
     expect(told.title).toBe('Look around');
     expect(
-      told.entries.map((entry) => (entry.type === 'message' ? textOf(entry.message) : entry.type)),
+      onAnyMachine(told.entries).map((entry) =>
+        entry.type === 'message' ? textOf(entry.message) : entry.type,
+      ),
     ).toEqual(['Look around', 'Let me see', 'Todo list stored: 1 of 1 done.', 'Nothing there.']);
     expect(told.todos).toEqual(todos);
     expect(told.totals.modelCalls).toBe(2);

@@ -1,4 +1,5 @@
 import type { BackendInfo } from '../../src/server/backend.js';
+import type { Entry } from '../../src/server/transcript.js';
 import { compactionSettings } from '../compaction-settings.js';
 
 /** What backends of these tests say of themselves. */
@@ -12,3 +13,7 @@ export const info: BackendInfo = {
   plans: true,
   starters: [],
 };
+
+/** The entries but for the notice that this machine has no sandbox, which only some machines give. */
+export const onAnyMachine = (entries: readonly Entry[]): Entry[] =>
+  entries.filter((entry) => entry.type !== 'notice' || !entry.notice.message.includes('no sandbox here'));
