@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
-import { unitWith } from '../../tooling/vitest.js';
+import { together, unitWith } from '../../tooling/vitest.js';
 
-const { test, ...config } = unitWith('redis', 'mariadb', 'postgres');
+const { test, ...config } = together(unitWith('redis', 'mariadb', 'postgres'));
 const support = (file: string) => fileURLToPath(new URL(`test/support/${file}`, import.meta.url));
 
 export default defineConfig({

@@ -13,7 +13,7 @@ import pg from 'pg';
 import { beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest';
 import { openStore, type StoreValues } from '../src/open-store.js';
 import { filesWith, keysWith, rowsOfMysqlWith, rowsOfPostgresWith } from './support/places-with.js';
-import { runCommand as x } from './support/run-command.js';
+import { x } from './support/run-command.js';
 
 const CANARY = 'canary-41d7';
 const OTHER = 'canary-b0b0';

@@ -5,7 +5,9 @@ import { LocalWorkspace } from '@x/core/node';
 import { type PermissionsConfig, permissions, workspaceTools } from '@x/harness';
 import { describe, expect, it } from 'vitest';
 import { agentFromAura } from '../../src/agent/aura-file.js';
-import { AGENT, directory, MODEL, open } from './open-files.js';
+import { AGENT, directory, MODEL, open, withDirectory } from './open-files.js';
+
+withDirectory();
 
 const auraFile = (names: string) => `threshold: 80
 max_tokens: 0

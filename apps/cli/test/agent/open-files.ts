@@ -6,10 +6,13 @@ import { openAgent } from '../../src/agent/open-agent.js';
 
 /** The directory of the test's files. */
 export let directory: string;
-beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'x-pasted-'));
-});
-afterEach(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20 }));
+/** Gives each test of the file that calls this a directory. */
+export function withDirectory(): void {
+  beforeEach(() => {
+    directory = mkdtempSync(join(tmpdir(), 'x-pasted-'));
+  });
+  afterEach(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20 }));
+}
 
 const environment = { OPENAI_BASE_URL: 'http://127.0.0.1:1', ANTHROPIC_API_KEY: 'key' };
 

@@ -2,7 +2,9 @@ import { join } from 'node:path';
 import { compileSchema } from '@x/core';
 import { describe, expect, it } from 'vitest';
 import { agentFileSchema } from '../../src/agent/capabilities.js';
-import { AGENT, directory, open } from './open-files.js';
+import { AGENT, directory, open, withDirectory } from './open-files.js';
+
+withDirectory();
 
 describe('files of Everruns', () => {
   it('load with models of the agent’s provider and the rules of cost', async () => {

@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { directory, MODEL, open } from './open-files.js';
+import { directory, MODEL, open, withDirectory } from './open-files.js';
+
+withDirectory();
 
 describe('subagents', () => {
   const definition = (more: string) =>

@@ -4,7 +4,9 @@ import { type AgentEvent, RuntimeContext } from '@x/core';
 import { describe, expect, it, vi } from 'vitest';
 import { openAgent } from '../../src/agent/open-agent.js';
 import { runCommand } from '../support/run-command.js';
-import { directory, environment, server } from './of-test.js';
+import { directory, environment, server, setEnvironment, withProvider } from './of-test.js';
+
+withProvider();
 
 /** Files of a directory, and `turns` turns of the agent in the first of them. */
 async function answer(files: Readonly<Record<string, string>>, turns: number) {
@@ -13,7 +15,7 @@ async function answer(files: Readonly<Record<string, string>>, turns: number) {
     writeFileSync(join(directory, name), text);
   }
   // The SDK's packages read the address of the server from the environment.
-  Object.assign(process.env, environment());
+  setEnvironment();
   const { agent, close } = await openAgent(join(directory, Object.keys(files)[0] ?? ''), {
     environment: environment(),
   });
@@ -163,7 +165,7 @@ it('x run --prompt begins nothing that only a later answer could use', async () 
   }
   expect([server.taken.length, server.compactions]).toEqual([3, 0]);
   // The same conversation in a process that goes on has one ready before it is due.
-  Object.assign(process.env, environment());
+  setEnvironment();
   const { agent, close } = await openAgent(file, { environment: environment(), project: directory });
   const context = RuntimeContext.of({ sessionId: 'other' });
   for (let turn = 0; turn < 3; turn++) await agent.call(said(turn), context);

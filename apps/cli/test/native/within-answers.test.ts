@@ -6,7 +6,9 @@ import { type AgentEvent, type Model, RuntimeContext, toSnakeCase, userMessage }
 import { JsonSession } from '@x/core/node';
 import { HarnessAgent } from '@x/harness';
 import { describe, expect, it } from 'vitest';
-import { directory, server } from './of-test.js';
+import { directory, server, withProvider } from './of-test.js';
+
+withProvider();
 
 const edits = [
   {

@@ -1,5 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { applied, config, nothing, type Row, run, sizeOf, small, talkOf } from './run-file.js';
+import {
+  applied,
+  config,
+  nothing,
+  type Row,
+  run,
+  sizeOf,
+  small,
+  talkOf,
+  withSummarizer,
+} from './run-file.js';
+
+withSummarizer();
 
 describe('AgentScope from YAML alone', () => {
   const preset = (words = '') => config(`preset: agentscope${words}`);

@@ -12,7 +12,10 @@ import {
   small,
   talkOf,
   windowFor,
+  withSummarizer,
 } from './run-file.js';
+
+withSummarizer();
 
 describe('Aura from YAML alone', () => {
   const talk = talkOf(40);

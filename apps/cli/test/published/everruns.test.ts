@@ -13,7 +13,10 @@ import {
   small,
   talkOf,
   windowFor,
+  withSummarizer,
 } from './run-file.js';
+
+withSummarizer();
 
 describe('Everruns from YAML alone', () => {
   const talk = talkOf(40);

@@ -2,7 +2,9 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type Run, run, talkOf, windowFor } from './run-file.js';
+import { type Run, run, talkOf, windowFor, withSummarizer } from './run-file.js';
+
+withSummarizer();
 
 let place: string;
 beforeEach(() => {

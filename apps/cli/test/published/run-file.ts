@@ -14,14 +14,18 @@ import {
 } from '@x/core';
 import { beforeEach, expect } from 'vitest';
 import { openAgent } from '../../src/agent/open-agent.js';
-import { directory, environment, server } from '../native/of-test.js';
+import { directory, environment, server, setEnvironment, withProvider } from '../native/of-test.js';
 import { type Faults, QUESTION, type Taken } from '../native/provider-server.js';
 
-beforeEach(() => {
-  server.faults.record =
-    '## SESSION INTENT\nMend the login.\n## SUMMARY\nThe cause was found in the third file that was read, and is mended.\n' +
-    '## ARTIFACTS\nsrc/login.ts changed\n## NEXT STEPS\nRun the tests.';
-});
+/** Gives each test of the file that calls this a directory and a provider that summarizes. */
+export function withSummarizer(): void {
+  withProvider();
+  beforeEach(() => {
+    server.faults.record =
+      '## SESSION INTENT\nMend the login.\n## SUMMARY\nThe cause was found in the third file that was read, and is mended.\n' +
+      '## ARTIFACTS\nsrc/login.ts changed\n## NEXT STEPS\nRun the tests.';
+  });
+}
 
 export { server };
 
@@ -74,7 +78,7 @@ export async function run({
     writeFileSync(join(directory, name), name === 'agent.yaml' ? `${head}${text}` : text);
   }
   Object.assign(server.faults, faults);
-  Object.assign(process.env, environment());
+  setEnvironment();
   const told: string[] = [];
   const { agent, store, close } = await openAgent(
     join(directory, 'agent.md' in beside ? 'agent.md' : 'agent.yaml'),

@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openSession, SessionKey, userMessage } from '@x/core';
 import { SqliteSession } from '@x/session-sqlite';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runCommand } from '../support/run-command.js';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { runCommand, x } from '../support/run-command.js';
 import { type Answer, type FakeEndpoint, fakeEndpoint } from './fake-endpoint.js';
 
+const start = process.cwd();
 let directory: string;
 let endpoint: FakeEndpoint | undefined;
 
@@ -16,6 +17,8 @@ beforeEach(() => {
 afterEach(async () => {
   await endpoint?.close();
   endpoint = undefined;
+  vi.unstubAllEnvs();
+  process.chdir(start);
   rmSync(directory, { recursive: true, force: true, maxRetries: 20 });
 });
 
@@ -35,13 +38,20 @@ async function run(
   endpoint ??= await fakeEndpoint(answers);
   const file = join(directory, 'agent.yaml');
   writeFileSync(file, config);
+  const { url } = endpoint;
   const env = {
-    ...process.env,
-    OPENAI_BASE_URL: endpoint.url,
+    OPENAI_BASE_URL: url,
     OPENAI_API_KEY: 'secret-key',
+    ANTHROPIC_API_KEY: undefined,
     FORCE_COLOR: undefined,
   };
-  return runCommand(['run', file, ...args], { input, env, cwd });
+  // What reads standard input needs a process of its own.
+  if (args.length === 0) {
+    return runCommand(['run', file], { input, env: { ...process.env, ...env }, cwd });
+  }
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
+  process.chdir(cwd);
+  return x(['run', file, ...args]);
 }
 
 describe('x run in a pipe', () => {
@@ -104,7 +114,7 @@ describe('x run in a pipe', () => {
     );
     const none = await run([], ['--prompt', 'x'], '', 'name: a\n');
     expect(none.stderr).toMatch(/^Invalid .*agent\.yaml: model: is missing; for example: openai:gpt-5\.\n$/);
-    const acp = await runCommand(['acp', join(directory, 'agent.yaml')], { cwd: directory });
+    const acp = await x(['acp', join(directory, 'agent.yaml')]);
     expect(acp).toMatchObject({ status: 1, stdout: '', stderr: none.stderr });
   });
 
@@ -219,7 +229,7 @@ describe('x run in a pipe', () => {
   });
 
   it('knows every capability that its schema names', async () => {
-    const printed = await runCommand(['schema']);
+    const printed = await x(['schema']);
     const { properties } = JSON.parse(printed.stdout);
     const [{ enum: names }] = properties.capabilities.items.anyOf;
     const config: Record<string, object> = {
