@@ -30,6 +30,7 @@ import {
 } from '@x/core';
 import * as z from 'zod';
 import {
+  BeforeTheseRecords,
   type CheckpointRecord,
   Encoder,
   type Serialized,
@@ -65,14 +66,21 @@ const optionsSchema = z.strictObject({
 });
 
 const FRAMEWORK = 'langgraph';
+/** Records that are read first for one checkpoint, four times as many where it needs what stands before them. */
+const FIRST_READ = 128;
+/** Records between a checkpoint and its parent, as a rule. */
+const FEW = 8;
+/** A checkpoint is written whole after so many records, or four for each element of its values. */
+const WHOLE_AFTER = 64;
 /** How many threads stay known, so that adding to them reads nothing. */
 const MAX_THREADS = 256;
 
 interface Thread {
   readonly key: SessionKey;
   readonly log: ItemLog;
-  /** Digests of the texts that the thread holds. */
+  /** Digests of the texts that stand in its last whole checkpoint or behind it, and how many records do. */
   known: Set<string>;
+  since: number;
   checkpoints: number;
 }
 
@@ -105,11 +113,23 @@ export class SessionSaver extends BaseCheckpointSaver {
   async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
     const { thread_id: thread } = config.configurable ?? {};
     if (thread === undefined) return undefined;
-    const { key } = this.#thread(config);
-    const index = await this.#index(key);
-    const id = getCheckpointId(config) || index.ids[0];
-    const record = id === undefined ? undefined : index.checkpoints.get(id);
-    return record && this.#tuple(index, record, String(thread), namespaceOf(config));
+    const { log, since } = this.#thread(config);
+    for (let last = since > 0 ? since + FEW : FIRST_READ; ; last *= 4) {
+      const { messages } = await log.read({ last });
+      const isComplete = messages.length < last;
+      const index = indexOf(log, messages, isComplete);
+      const id = getCheckpointId(config) || index.ids[0];
+      const record = id === undefined ? undefined : index.checkpoints.get(id);
+      if (record === undefined) {
+        if (isComplete) return undefined;
+        continue;
+      }
+      try {
+        return await this.#tuple(index, record, String(thread), namespaceOf(config));
+      } catch (error) {
+        if (!(error instanceof BeforeTheseRecords)) throw error;
+      }
+    }
   }
 
   async *list(config: RunnableConfig, options: CheckpointListOptions = {}): AsyncGenerator<CheckpointTuple> {
@@ -142,23 +162,25 @@ export class SessionSaver extends BaseCheckpointSaver {
     const thread = this.#thread(config);
     const { channel_values: values, ...rest } = copyCheckpoint(checkpoint);
     const parts = await Promise.all([this.serde.dumpsTyped(rest), this.serde.dumpsTyped(metadata)]);
+    const isWhole = thread.since >= Math.max(WHOLE_AFTER, 4 * Object.values(values).flat().length);
     const changed = await Promise.all(
-      Object.entries(newVersions)
-        .filter(([channel]) => channel in values)
-        .map(async ([channel, version]) => {
-          return [channel, String(version), await this.serde.dumpsTyped(values[channel])] as const;
-        }),
+      Object.entries(isWhole ? checkpoint.channel_versions : newVersions).map(async ([channel, version]) => {
+        const value = channel in values ? await this.serde.dumpsTyped(values[channel]) : null;
+        return [channel, String(version), value] as const;
+      }),
     );
     const parent = config.configurable?.checkpoint_id as string | undefined;
-    await this.#add(thread, (encoder) => ({
+    const record = (encoder: Encoder): CheckpointRecord => ({
       kind: 'checkpoint',
       id: checkpoint.id,
       ...(parent === undefined ? {} : { parent }),
       checkpoint: encoder.encode(parts[0]),
       metadata: encoder.encode(parts[1]),
-      values: changed.map(([channel, version, value]) => [channel, version, encoder.encode(value)]),
+      values: changed.map(([channel, version, value]) => [channel, version, value && encoder.encode(value)]),
+      ...(isWhole ? { whole: true } : {}),
       items: encoder.items,
-    }));
+    });
+    await this.#add(thread, record, isWhole);
     thread.checkpoints += 1;
     const { keep } = this.#options;
     if (keep !== undefined && thread.checkpoints >= 2 * keep) await this.#retain(thread, keep);
@@ -213,6 +235,7 @@ export class SessionSaver extends BaseCheckpointSaver {
       key,
       log: new ItemLog(store, key, FRAMEWORK),
       known: new Set<string>(),
+      since: 0,
       checkpoints: 0,
     };
     this.#threads.delete(name);
@@ -242,13 +265,15 @@ export class SessionSaver extends BaseCheckpointSaver {
     return indexOf(log, messages);
   }
 
-  async #add(thread: Thread, make: (encoder: Encoder) => ThreadRecord): Promise<void> {
+  async #add(thread: Thread, make: (encoder: Encoder) => ThreadRecord, isWhole = false): Promise<void> {
     let added: ThreadRecord | undefined;
     await thread.log.append((loaded) => {
       if (loaded !== undefined) learn(thread, indexOf(thread.log, loaded.messages));
-      added = make(new Encoder(thread.known));
+      added = make(new Encoder(isWhole ? new Set() : thread.known));
       return [thread.log.message(added as unknown as JsonValue)];
     });
+    if (isWhole) [thread.known, thread.since] = [new Set(), 0];
+    thread.since += 1;
     for (const digest of Object.keys(added?.items ?? {})) thread.known.add(digest);
   }
 
@@ -288,15 +313,18 @@ export class SessionSaver extends BaseCheckpointSaver {
       config: at(id),
       checkpoint,
       metadata: await this.#load<CheckpointMetadata>(index.decode(record.metadata)),
-      pendingWrites: await this.#pendingWrites(index, id),
+      pendingWrites: await this.#pendingWrites(index, record),
       ...(parent === undefined ? {} : { parentConfig: at(parent) }),
     };
   }
 
   /** The writes beside a checkpoint, in the order in which a step applies them. */
-  async #pendingWrites(index: ThreadIndex, id: string): Promise<CheckpointPendingWrite[]> {
+  async #pendingWrites(
+    index: ThreadIndex,
+    checkpoint: Pick<CheckpointRecord, 'id' | 'parent'>,
+  ): Promise<CheckpointPendingWrite[]> {
     const byPlace = new Map<string, readonly [WritesRecord, WritesRecord['writes'][number]]>();
-    for (const record of index.writes.get(id) ?? []) {
+    for (const record of index.writesOf(checkpoint)) {
       for (const write of record.writes) {
         const place = JSON.stringify([record.task, write[0]]);
         // A task that is run again writes the same; only errors and interrupts, which count below 0, are replaced.
@@ -317,7 +345,7 @@ export class SessionSaver extends BaseCheckpointSaver {
 
   /** Puts what checkpoints before version 4 kept beside their parents into the channel where it is now. */
   async #migrateSends(index: ThreadIndex, checkpoint: Checkpoint, parent: string): Promise<void> {
-    const writes = await this.#pendingWrites(index, parent);
+    const writes = await this.#pendingWrites(index, { id: parent });
     const versions = Object.values(checkpoint.channel_versions);
     checkpoint.channel_values[TASKS] = writes
       .filter(([, channel]) => channel === TASKS)
@@ -331,12 +359,16 @@ export class SessionSaver extends BaseCheckpointSaver {
   }
 }
 
-function indexOf(log: ItemLog, messages: readonly Message[]): ThreadIndex {
-  return new ThreadIndex(messages.map((message) => log.item(message) as unknown as ThreadRecord));
+function indexOf(log: ItemLog, messages: readonly Message[], isComplete = true): ThreadIndex {
+  return new ThreadIndex(
+    messages.map((message) => log.item(message) as unknown as ThreadRecord),
+    isComplete,
+  );
 }
 
 function learn(thread: Thread, index: ThreadIndex): void {
-  thread.known = new Set(index.items.keys());
+  thread.known = index.recent;
+  thread.since = index.since;
   thread.checkpoints = index.checkpoints.size;
 }
 

@@ -14,14 +14,16 @@ export type Ref =
 /** Texts of values by digest, each kept once. */
 type Items = { readonly [digest: string]: string };
 
-/** A checkpoint with the channel values that are new with it. */
+/** A checkpoint with the channel values that are new with it; `null` for a channel that has none. */
 export interface CheckpointRecord {
   readonly kind: 'checkpoint';
   readonly id: string;
   readonly parent?: string | undefined;
   readonly checkpoint: Ref;
   readonly metadata: Ref;
-  readonly values: readonly (readonly [channel: string, version: string, value: Ref])[];
+  readonly values: readonly (readonly [channel: string, version: string, value: Ref | null])[];
+  /** It holds all values and their texts: nothing that comes later needs what stands before it. */
+  readonly whole?: boolean | undefined;
   readonly items: Items;
 }
 
@@ -73,17 +75,28 @@ export class Encoder {
   }
 }
 
-/** Everything that the records of a thread say, by what it is asked for. */
+/** Something is asked for that stands before the records that were read. */
+export class BeforeTheseRecords extends Error {}
+
+/** Everything that the records of a thread, or the last of them, say, by what it is asked for. */
 export class ThreadIndex {
   /** By id. */
   readonly checkpoints = new Map<string, CheckpointRecord>();
   /** By the id of their checkpoint, in the order in which they came. */
   readonly writes = new Map<string, WritesRecord[]>();
   readonly items = new Map<string, string>();
-  readonly #values = new Map<string, Ref>();
+  /** Digests of the texts that stand in the last whole checkpoint or behind it, and how many records do. */
+  recent = new Set<string>();
+  since = 0;
+  readonly #values = new Map<string, Ref | null>();
+  readonly #isComplete: boolean;
 
-  constructor(records: Iterable<ThreadRecord>) {
+  constructor(records: Iterable<ThreadRecord>, isComplete = true) {
+    this.#isComplete = isComplete;
     for (const record of records) {
+      if (record.kind === 'checkpoint' && record.whole) [this.recent, this.since] = [new Set(), 0];
+      this.since += 1;
+      for (const digest of Object.keys(record.items)) this.recent.add(digest);
       for (const [digest, text] of Object.entries(record.items)) this.items.set(digest, text);
       if (record.kind === 'writes') {
         const own = this.writes.get(record.id);
@@ -101,8 +114,25 @@ export class ThreadIndex {
     return [...this.checkpoints.keys()].sort().reverse();
   }
 
+  /** @throws {BeforeTheseRecords} when an earlier record may have it. */
   value(channel: string, version: string): Ref | undefined {
-    return this.#values.get(keyOf(channel, version));
+    const value = this.#values.get(keyOf(channel, version));
+    if (value === undefined) this.#mayStandBefore();
+    return value ?? undefined;
+  }
+
+  /**
+   * What was written beside a checkpoint.
+   *
+   * @throws {BeforeTheseRecords} when earlier records may hold more of it: all came after the parent did.
+   */
+  writesOf({ id, parent }: Pick<CheckpointRecord, 'id' | 'parent'>): readonly WritesRecord[] {
+    if (parent === undefined || !this.checkpoints.has(parent)) this.#mayStandBefore();
+    return this.writes.get(id) ?? [];
+  }
+
+  #mayStandBefore(): void {
+    if (!this.#isComplete) throw new BeforeTheseRecords();
   }
 
   decode(ref: Ref): Serialized {
@@ -129,7 +159,7 @@ export class ThreadIndex {
           values.set(keyOf(channel, String(version)), [channel, String(version), value]);
         else if (record.id === kept[0] && this.#isWritten(channel)) return undefined;
       }
-      records.push({ ...record, values: [], items: {} });
+      records.push({ ...record, whole: undefined, values: [], items: {} });
       for (const writes of this.writes.get(id) ?? []) records.push({ ...writes, items: {} });
     }
     const items = Object.fromEntries(
@@ -149,7 +179,10 @@ export class ThreadIndex {
     if ('text' in ref) return ref.text;
     if ('list' in ref) return `[${ref.list.map((element) => this.#textOf(element)).join(',')}]`;
     const text = 'of' in ref ? this.items.get(ref.of) : undefined;
-    if (text === undefined) throw new Error('A value of the thread is missing.');
+    if (text === undefined) {
+      this.#mayStandBefore();
+      throw new Error('A value of the thread is missing.');
+    }
     return text;
   }
 }

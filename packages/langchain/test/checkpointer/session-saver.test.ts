@@ -2,7 +2,15 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AIMessage, HumanMessage } from '@langchain/core/messages';
-import { Command, END, interrupt, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph';
+import {
+  Annotation,
+  Command,
+  END,
+  interrupt,
+  MessagesAnnotation,
+  START,
+  StateGraph,
+} from '@langchain/langgraph';
 import { emptyCheckpoint, uuid6 } from '@langchain/langgraph-checkpoint';
 import { InMemorySession, InvalidInputError, SessionKey, type SessionStore } from '@x/core';
 import { JsonSession } from '@x/core/node';
@@ -113,15 +121,16 @@ describe.each([
   });
 });
 
-it('writes what a step adds, however long the thread is, and reads nothing to write it', async () => {
-  const store = new InMemorySession();
+/** A store that tells the sizes of what is written, and how many messages each read gave. */
+function countingStore(store: SessionStore) {
   const written: number[] = [];
-  let reads = 0;
+  const read: number[] = [];
   const counting: SessionStore = {
     reach: store.reach,
-    load: (key) => {
-      reads += 1;
-      return store.load(key);
+    load: async (key, options) => {
+      const loaded = await store.load(key, options);
+      read.push(loaded?.messages.length ?? 0);
+      return loaded;
     },
     commit: (key, change) => {
       written.push(JSON.stringify(change.append).length);
@@ -131,6 +140,12 @@ it('writes what a step adds, however long the thread is, and reads nothing to wr
     list: (scope) => store.list(scope),
     close: () => store.close(),
   };
+  return { store: counting, written, read };
+}
+
+it('writes what a step adds, however long the thread is, and reads nothing to write it', async () => {
+  const store = new InMemorySession();
+  const { store: counting, written, read } = countingStore(store);
   const saver = new SessionSaver({ store: counting });
   const text = (at: number) => ({ role: 'user', content: `${at} ${'word '.repeat(400)}` });
   let config = thread('t') as { configurable: Record<string, unknown> };
@@ -150,11 +165,50 @@ it('writes what a step adds, however long the thread is, and reads nothing to wr
       { messages: version },
     )) as never;
   }
-  expect(reads).toBe(1);
+  expect(read).toHaveLength(1);
   // Of the 99 earlier messages a checkpoint holds digests alone.
   expect(written[99]).toBeLessThan((written[1] as number) + 100 * 40);
   const last = await saver.getTuple(thread('t'));
   expect(last?.checkpoint.channel_values.messages).toEqual(Array.from({ length: 100 }, (_, at) => text(at)));
+});
+
+it('reads for the newest checkpoint what that needs, however many there are, in this process and in another', async () => {
+  const store = new InMemorySession();
+  const counted = countingStore(store);
+  const State = Annotation.Root({
+    fixed: Annotation<string>(),
+    notes: Annotation<string[]>({ reducer: (all, more) => [...all, ...more].slice(-5), default: () => [] }),
+  });
+  const build = (of: SessionStore) =>
+    new StateGraph(State)
+      .addNode('note', ({ notes }) => ({ notes: [`note ${notes.length} ${'word '.repeat(40)}`] }))
+      .addEdge(START, 'note')
+      .compile({ checkpointer: new SessionSaver({ store: of }) });
+  const graph = build(counted.store);
+  await graph.invoke({ fixed: `Said once. ${'word '.repeat(40)}`, notes: ['first'] }, thread('t'));
+  for (let turn = 0; turn < 40; turn++) {
+    await graph.invoke({ notes: [`turn ${turn} ${'word '.repeat(40)}`] }, thread('t'));
+  }
+  const all =
+    (await store.load(SessionKey.of({ agentId: 'langgraph', sessionId: 't' })))?.messages.length ?? 0;
+  expect(all).toBeGreaterThan(200);
+  // Once the thread is known each turn reads the records since the last whole checkpoint.
+  expect(Math.max(...counted.read.slice(2))).toBeLessThan(100);
+  counted.read.length = 0;
+  const { values } = await build(counted.store).getState(thread('t'));
+  expect(counted.read).toEqual([128]);
+  expect(values).toEqual((await build(store).getState(thread('t'))).values);
+  expect(values.fixed).toContain('Said once.');
+  expect(values.notes).toHaveLength(5);
+  // From every step back the whole of it, although its texts are written anew now and then.
+  const history = [];
+  for await (const state of build(store).getStateHistory(thread('t'))) history.push(state);
+  for (const at of [history.at(-3), history[70], history[3]]) {
+    const found = await build(store).getState(at?.config as never);
+    expect(found.values).toEqual(at?.values);
+    expect(found.tasks).toEqual(at?.tasks);
+  }
+  expect(Math.max(...counted.written)).toBeLessThan(20 * (counted.written.at(-1) as number));
 });
 
 it('keeps as many checkpoints as it is asked to, each of them whole', async () => {
