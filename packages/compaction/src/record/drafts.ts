@@ -18,6 +18,8 @@ export interface RecordInput {
   readonly covered: readonly Numbered[];
   /** The messages that stay as they are: what they hold is not recorded, and what they use counts. */
   readonly staying: readonly Message[];
+  /** The text that stands in front of the record: what it tells need not be told again. */
+  readonly narrative?: string | undefined;
   /** Requests among the covered that stand in front of the record in full. */
   readonly standing: ReadonlySet<Message>;
   /** The definitions of the tools, as far as they are known: they say which calls change nothing. */

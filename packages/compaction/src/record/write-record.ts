@@ -44,6 +44,7 @@ export function writeRecord(recorded: RecordInput): readonly Entry[] {
   const choice = new Choice(optional, sayings, [
     ...calls.map(({ text, terms }) => (terms.length > 0 ? terms : termsOf(text))),
     ...[...staying, ...input.standing].map(termsIn),
+    termsOf(input.narrative ?? ''),
   ]);
   const most = room * (1 - NAMES_SHARE);
   const left = most - calls.reduce((sum, draft) => sum + draft.cost, 0);
@@ -69,7 +70,7 @@ function withoutSecrets(input: RecordInput): RecordInput {
 /** Names that neither the entries nor the messages that stay hold, by the message where each was last seen. */
 function namesBeside(
   entries: readonly Entry[],
-  { earlier, covered, staying, standing, redact }: RecordInput,
+  { earlier, covered, staying, standing, narrative = '', redact }: RecordInput,
   room: number,
   tokensOf: (text: string) => number,
 ): readonly Entry[] {
@@ -80,7 +81,7 @@ function namesBeside(
     const { names, passed } = excerptsOf(message, redact);
     mentions.push({ names, at, by: byOf(message) }, { names: passed, at, by: 'passed' });
   }
-  const held = new Set<string>();
+  const held = new Set(namesIn(narrative, true));
   for (const { text } of entries) for (const name of namesIn(text, true)) held.add(name);
   for (const message of [...staying, ...standing]) {
     const { names, passed } = excerptsOf(message, redact);

@@ -34,7 +34,7 @@ import { type NarrativeTask, writeNarrative } from './write-narrative.js';
 const SHORTEST_NARRATIVE = 150;
 /** Tokens of what stands around a record: tags, headlines, the legend. */
 const FRAME = 120;
-/** Beside a narrative the record has this share of its room: it holds what the narrative may have left out. */
+/** Beside a narrative the record has this share of its room at least: it holds what the narrative may have left out. */
 const BESIDE_NARRATIVE = 0.4;
 
 const unredacted: Redact = (text) => text;
@@ -96,8 +96,8 @@ export class SummaryRun {
     );
     this.#writer = context.dryRun ? undefined : context.summarizer;
     const window = this.#writer?.contextWindow ?? budget.contextWindow;
-    const narrative = Math.min(settings.maxTokens, budget.enoughTokens / 4, window / 4, room / 2);
-    this.#maxNarrative = Math.floor(narrative);
+    const share = Math.max(budget.enoughTokens / 4, this.#maxRecord() * (1 - BESIDE_NARRATIVE));
+    this.#maxNarrative = Math.floor(Math.min(settings.maxTokens, share, window / 4, room / 2));
     if (this.#writer && this.#maxNarrative < SHORTEST_NARRATIVE) {
       this.#writer = undefined;
       this.#problem = 'the window is too small for a written summary';
@@ -292,13 +292,13 @@ export class SummaryRun {
         ? previous / 2
         : (meter.messages(part.covered) - meter.messages(part.requests.map((r) => r.original))) * 0.6 +
           previous;
-    const left =
-      this.#budget.mostTokens -
-      this.#view.fixedTokens -
-      meter.messages(reassemble(part, [])) -
-      meter.text(`${narrative ?? ''}${appendix ?? ''}`);
-    const room =
-      Math.min(narrative === undefined ? maxRecord : maxRecord * BESIDE_NARRATIVE, most, left) - FRAME;
+    const told = meter.text(narrative ?? '');
+    const others =
+      this.#view.fixedTokens + meter.messages(reassemble(part, [])) + told + meter.text(appendix ?? '');
+    // What the narrative and the newest messages leave of the aim is the record's, unless the user named its size.
+    const spare = this.#settings.record === undefined ? this.#budget.targetTokens - others : 0;
+    const wanted = Math.max(told > 0 ? maxRecord * BESIDE_NARRATIVE : maxRecord, spare);
+    const room = maxRecord === 0 ? 0 : Math.min(wanted, most, this.#budget.mostTokens - others) - FRAME;
     const record =
       room > 0
         ? writeRecord({
@@ -310,6 +310,7 @@ export class SummaryRun {
               .filter(({ message }) => !earlier.standing.has(message.id))
               .map(({ at, message }) => ({ at, message: this.#context.original(message) })),
             staying: part.tail,
+            narrative,
             standing: new Set(part.requests.map(({ original }) => original)),
             tools: this.#context.tools ?? [],
             room,

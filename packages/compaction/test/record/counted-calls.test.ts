@@ -54,6 +54,7 @@ describe('calls of which only the number is told', () => {
       ...failing,
       ...edits(0),
       ...edits(60),
+      ...edits(120),
     ]);
     const record = summaryOf(messages);
     expect(record).toMatch(/ ×\d/);

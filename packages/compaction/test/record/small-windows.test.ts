@@ -1,7 +1,8 @@
 import { type Message, textOf, userMessage } from '@x/core';
 import { describe, expect, it } from 'vitest';
 import { createCompactor } from '../../src/create-compactor.js';
-import { round } from '../build.js';
+import { meter, round } from '../build.js';
+import { GOOD_SUMMARY, modelOf } from '../models.js';
 
 /** A look-up whose answer holds facts that only the record can keep. */
 function lookUp(index: number): readonly Message[] {
@@ -32,5 +33,15 @@ describe('the record in a small window', () => {
       textOf(summary as Message).includes(item),
     );
     expect(held.length).toBeGreaterThanOrEqual(10);
+  });
+
+  it('has what a short narrative and the newest messages leave of the target', async () => {
+    const model = modelOf(() => GOOD_SUMMARY);
+    const orders = Array.from({ length: 60 }, (_, index) => lookUp(index)).flat();
+    const request = userMessage('Which of my orders can go back?');
+    const compactor = createCompactor({ model, contextWindow: 4_000 });
+    const { messages } = await compactor.compact([request, ...orders]);
+    expect(meter.messages(messages)).toBeGreaterThan(0.7 * 2_550);
+    expect(meter.messages(messages)).toBeLessThanOrEqual(2_550);
   });
 });
