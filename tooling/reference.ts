@@ -44,7 +44,8 @@ const meanings: Readonly<Record<string, string>> = {
   'keep.tokens': 'The newest messages, up to this many tokens.',
   'keep.messages': 'The newest messages, up to this many.',
   'summary.prompt': 'The instructions to the model, or the name of a prompt (one word).',
-  'summary.max_tokens': 'The longest narrative to ask for, in tokens; about a quarter of the trigger point at most.',
+  'summary.max_tokens':
+    'The longest narrative to ask for, in tokens; about a quarter of the trigger point at most.',
   'saving.share': 'The share of the conversation that a reduction must save.',
   'saving.tokens': 'The tokens that a reduction must save.',
   'truncate_args.trigger_messages':

@@ -16,6 +16,8 @@ const SHORTEST_ARGUMENT = 12;
 /** Equal units at both ends from which on two arguments count as a text before and after a change. */
 const SAME_ENDS = 8;
 const LONG_ARGUMENT = 40;
+/** UTF-16 units of the line in which a change begins that stand in front of it. */
+const ANCHOR = 40;
 /** UTF-16 units of a word that is left out whole where a cut goes through it. */
 const SHORT_WORD = 10;
 
@@ -161,7 +163,11 @@ export function changeIn(
     if (start + end < SAME_ENDS) continue;
     const removed = before[1].slice(start, before[1].length - end);
     const added = after[1].slice(start, after[1].length - end);
-    const text = `−“${cutLine(removed, Math.floor(length / 3))}” +“${cutLine(added, Math.floor(length / 2))}”`;
+    // Where there is room, and something is only added, or a word changed: the line in front of it tells where.
+    const line = before[1].slice(before[1].lastIndexOf('\n', start - 1) + 1, start).trim();
+    const told = length > 10 * ANCHOR && removed.length < LONG_ARGUMENT && line !== '';
+    const anchor = told ? `${tailOf(line, ANCHOR)} ` : '';
+    const text = `${anchor}−“${cutLine(removed, Math.floor(length / 3))}” +“${cutLine(added, Math.floor(length / 2))}”`;
     return { keys: [before[0], after[0]], text };
   }
   return undefined;

@@ -93,27 +93,30 @@ function fitCalls(drafts: Draft[], room: number, cost: (text: string) => number)
 /** A path of two folders or more and a file with an ending, in the line of a call. */
 const PATH = /(?<![\w:/.~-])(?:[~.]{0,2}\/)?(?:[\w.@+-]+\/){2,}[\w.@+-]*\w\.[A-Za-z]\w*(?![\w/])/g;
 
-/** The paths of files in the lines of calls, by name: of a name that several files have, none. */
+/** The endings of the paths in the lines of calls, each with the path that alone has it. */
 function pathsIn(drafts: readonly Draft[]): ReadonlyMap<string, string | undefined> {
   const paths = new Map<string, string | undefined>();
   for (const { kind, text } of drafts) {
     if (!isCall(kind)) continue;
     for (const [path] of text.matchAll(PATH)) {
-      const name = nameIn(path);
-      const known = paths.has(name) ? paths.get(name) : path;
-      paths.set(name, known && (known.endsWith(path) || path.endsWith(known)) ? known : undefined);
+      for (const ending of endingsOf(path)) {
+        const known = paths.has(ending) ? paths.get(ending) : path;
+        paths.set(ending, known && (known.endsWith(path) || path.endsWith(known)) ? known : undefined);
+      }
     }
   }
   return paths;
 }
 
-function nameIn(path: string): string {
-  return path.slice(path.lastIndexOf('/') + 1);
+/** The name of a file, the same with its folder, and so on. */
+function endingsOf(path: string): readonly string[] {
+  const parts = path.split('/');
+  return parts.map((_, index) => parts.slice(-1 - index).join('/'));
 }
 
 /**
  * Says once what calls repeat. A call that was made again in the same words, with the same outcome, stands once, with the
- * numbers of all. A file whose path stands in the line of an earlier call has its name alone, unless two have that name.
+ * numbers of all. A file whose path stands in the line of an earlier call has its name alone, with folders where two have that name.
  */
 function withoutRepeats(drafts: readonly Draft[], cost: (text: string) => number): Draft[] {
   const paths = pathsIn(drafts);
@@ -132,10 +135,9 @@ function withoutRepeats(drafts: readonly Draft[], cost: (text: string) => number
     const text = draft.text.slice(0, draft.text.length - again.length);
     let isNew = false;
     const short = text.replaceAll(PATH, (path) => {
-      const name = nameIn(path);
-      if (paths.get(name) === undefined) return path;
-      isNew ||= told.size < told.add(name).size;
-      return name;
+      const ending = endingsOf(path).find((other) => paths.get(other) !== undefined) ?? path;
+      isNew ||= told.size < told.add(ending).size;
+      return ending;
     });
     const key = `${draft.kind} ${short}`;
     const known = first.get(key);

@@ -13,6 +13,7 @@ import { cutMiddle, mapStrings } from '../conversation/text.js';
 import { outcomeOf } from '../conversation/tool-calls.js';
 import type { Meter } from '../meter.js';
 import { changeIn } from '../record/calls.js';
+import { resultText } from '../record/readable.js';
 
 /** A message as a summarizer reads it: data behind marks that its content cannot forge. */
 export interface TranscriptEntry {
@@ -77,15 +78,18 @@ function renderBlock(block: ContentBlock, nonce: string, resultLength: number): 
       return `[${nonce} call ${block.name}] ${withoutNonce(argumentsOf(block, Math.max(ARGUMENT_LENGTH, resultLength)), nonce)}`;
     case 'tool_result': {
       const { failed, exitCode } = outcomeOf(block);
-      const full = textOf([block]);
+      const whole = textOf([block]);
       const longest = Math.min(resultLength * FAILED_LENGTH, LONGEST_FAILURE);
-      const cut = withoutNonce(edges(full, failed ? Math.max(resultLength, longest) : resultLength), nonce);
+      const most = failed ? Math.max(resultLength, longest) : resultLength;
+      // Data that has to be cut is cut as facts, each with its owner.
+      const full = whole.length > most ? resultText(block) : whole;
+      const cut = withoutNonce(edges(full, most), nonce);
       const files = block.output.flatMap((part) =>
         part.type === 'file' ? [` (file ${part.mediaType})`] : [],
       );
       // Many tools answer a failure with an ordinary result: without a code nothing is said of how it ended.
       const ended = [failed ? 'failed' : '', exitCode === undefined ? '' : `exit ${exitCode}`];
-      const told = [block.toolName, ...ended, `${full.length} characters`].filter(Boolean).join(', ');
+      const told = [block.toolName, ...ended, `${whole.length} characters`].filter(Boolean).join(', ');
       return `[${nonce} result of ${told}] ${cut}${files.join('')}`;
     }
     case 'opaque':
@@ -108,8 +112,13 @@ function edges(text: string, length: number): string {
   const marker = ' … ';
   if (length <= marker.length * 4) return headOf(text, length);
   const room = length - marker.length;
-  const tail = Math.floor(room / 2);
-  return headOf(text, room - tail) + marker + tailOf(text, tail);
+  const most = Math.floor(room / 2);
+  const head = headOf(text, room - most);
+  const tail = tailOf(text, most);
+  // Whole lines, where that leaves most of them.
+  const end = head.lastIndexOf('\n');
+  const start = tail.indexOf('\n') + 1;
+  return `${end > most / 2 ? head.slice(0, end) : head}${marker}${start < most / 2 ? tail.slice(start) : tail}`;
 }
 
 /**

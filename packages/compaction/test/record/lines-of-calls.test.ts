@@ -12,7 +12,7 @@ const recordOf = async (messages: readonly Message[], contextWindow = 32_000) =>
 const long = rounds(20, () => ({ name: 'survey', output: lines(80) }));
 
 describe('the lines of calls in a record', () => {
-  it('tell a path once, and the name of its file from then on, unless two files have that name', async () => {
+  it('tell a path once, and the name of its file from then on, with folders where two files have it', async () => {
     const path = '/home/ann/shop/packages/orders/src/total.ts';
     const edit = (from: string, to: string) =>
       round({ name: 'edit_file', input: { path, old_text: `${from} items`, new_text: `${to} items` } });
@@ -38,7 +38,7 @@ describe('the lines of calls in a record', () => {
       'git branch -d origin/agentv/results/v1',
       'node packages/orders/src/index.ts',
       'node packages/carts/src/index.ts',
-      'node packages/orders/src/index.ts --again',
+      'node orders/src/index.ts --again',
     ]);
   });
 

@@ -93,8 +93,29 @@ describe('what a summarizer is asked', () => {
     expect(text).toContain('MIDDLE');
     expect(text).toContain('CAUSE');
     expect(text).toContain('result of execute, failed, exit 1');
-    expect(text).toMatch(/call edit_file\] \{"path":"src\/tax.ts"\} −“[^”]*19[^”]*” \+“[^”]*21/);
+    expect(text).toMatch(/call edit_file\] \{"path":"src\/tax.ts"\} const rate = −“19” \+“21”/);
     expect(text.match(/same line of code/g)?.length ?? 0).toBeLessThan(3);
+  });
+
+  it('holds data that has to be cut as facts, and whole lines of what else is cut', () => {
+    const rows = Array.from({ length: 30 }, (_, id) => ({
+      id,
+      title: `a long title of row ${id}`,
+      done: false,
+    }));
+    const output = Array.from({ length: 200 }, (_, index) => `src/file${index}.ts:${index}: match`).join(
+      '\n',
+    );
+    const messages = [
+      ...round({ name: 'list_rows', output: JSON.stringify(rows, null, 4) }),
+      ...round({ name: 'rg', output }),
+    ];
+    const [, list, , found] = renderTranscript(messages, 'n0', 1_500).map(({ text }) => text);
+    expect(list).toContain('(id, title): 0, a long title of row 0');
+    expect(list).toContain('29, a long title of row 29');
+    const [, ...lines] = (found ?? '').replace(/^.*characters\] /s, '\n').split(/\n| … /);
+    expect(lines.length).toBeGreaterThan(20);
+    expect(lines.filter((line) => !/^src\/file\d+\.ts:\d+: match$/.test(line))).toEqual([]);
   });
 
   it('is not told how a result ended whose tool does not say', () => {
