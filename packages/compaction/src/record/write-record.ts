@@ -53,7 +53,10 @@ export function writeRecord(recorded: RecordInput): readonly Entry[] {
   // Costs are estimates: where the text is shorter than they say, there is room for more.
   if (most - needed > room * SPARE_SHARE) choice.take(left * (most / needed - 1));
   const { entries, tokens } = fitted(drafts, choice.chosen, most, meter);
-  return [...entries, ...namesBeside(entries, input, room - tokens, (text) => cost(estimateCounter.count(text)))];
+  return [
+    ...entries,
+    ...namesBeside(entries, input, room - tokens, (text) => cost(estimateCounter.count(text))),
+  ];
 }
 
 /** Takes secrets out before anything is cut: nothing would recognize half of one. */
