@@ -1,12 +1,11 @@
 import { stat } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { errorText, parseWith, type Workspace } from '@x/core';
-import type { Database } from 'better-sqlite3';
 import * as z from 'zod';
 import { MemoryIndexError } from './errors.js';
 import { inTurn, type Turns } from './exclusively.js';
 import { dateOf, dayOf } from './index/dates.js';
-import { deleteIndexFile, isDamage, openIndexDatabase } from './index/index-database.js';
+import { Connection, deleteIndexFile, isDamage, openIndexDatabase } from './index/index-database.js';
 import { scopeOfPath } from './index/line-filter.js';
 import { LineSearch } from './index/line-search.js';
 import { LineWriter } from './index/line-writer.js';
@@ -58,10 +57,10 @@ export interface FreshHits {
 }
 
 interface Opened {
-  /** Of the writer. */
-  readonly database: Database;
+  /** Of the writer; in memory it is the reader, too. */
+  readonly connection: Connection;
+  readonly reader: Connection;
   readonly writer: LineWriter;
-  readonly reader: Database;
   readonly lines: LineSearch;
   /** Tells a file from another one that took its place. */
   readonly inode: number | undefined;
@@ -82,6 +81,7 @@ export class MemoryIndex {
   /** An index that is opened when it is needed may be opened again after it was closed. */
   readonly #isLazy: boolean;
   #opened: Promise<Opened> | undefined;
+  #isClosed = false;
 
   /** Use {@link MemoryIndex.open}. */
   private constructor(path: string, isLazy: boolean) {
@@ -219,13 +219,12 @@ export class MemoryIndex {
     const { limit, offset, snippetChars, ...filter } = settings;
     const parsed = parseQuery(query);
     const opened = await this.#live();
-    const { lines, reader, database, writer } = opened;
     try {
-      // One connection for both, in memory: nothing half written may be read.
-      if (reader === database) await writer.idle;
       // All that a search reads is of one state.
-      const find = reader.transaction(() => lines.search(parsed, filter, offset, offset + limit));
-      return find().map(({ path, number, content, score, day }) => ({
+      const found = await opened.reader.transaction('BEGIN', () =>
+        opened.lines.search(parsed, filter, offset, offset + limit),
+      );
+      return found.map(({ path, number, content, score, day }) => ({
         path,
         lineNumber: number,
         content,
@@ -264,8 +263,10 @@ export class MemoryIndex {
 
   /** Closes the file. Closing twice does nothing. */
   close(): void {
-    void this.#opened?.then(closeParts, () => {});
+    // What is searched at the moment is searched to its end.
+    void this.#opened?.then(closeWhenIdle, () => {});
     if (this.#isLazy) this.#opened = undefined;
+    else this.#isClosed = true;
   }
 
   /** @throws {MemoryIndexError} when it is closed. */
@@ -277,7 +278,7 @@ export class MemoryIndex {
       if (this.#opened === opening) this.#opened = undefined;
       throw error;
     });
-    if (opened.reader.open) return opened;
+    if (!this.#isClosed) return opened;
     throw new MemoryIndexError(this.#path, `The memory index ${this.#path} is closed: open it again.`);
   }
 
@@ -304,16 +305,22 @@ export class MemoryIndex {
 }
 
 async function openParts(path: string): Promise<Opened> {
-  const database = await openIndexDatabase(path);
+  const connection = new Connection(await openIndexDatabase(path));
   // A connection of its own sees nothing of a change that is not complete.
-  const reader = path === ':memory:' ? database : await openIndexDatabase(path, { readOnly: true });
-  const writer = new LineWriter(database, path);
-  return { database, writer, reader, inode: await inodeOf(path), lines: new LineSearch(reader) };
+  const reader =
+    path === ':memory:' ? connection : new Connection(await openIndexDatabase(path, { readOnly: true }));
+  const writer = new LineWriter(connection, path);
+  return { connection, writer, reader, inode: await inodeOf(path), lines: new LineSearch(reader) };
 }
 
-function closeParts({ reader, database }: Opened): void {
+async function closeWhenIdle({ reader, connection }: Opened): Promise<void> {
+  await reader.closeWhenIdle();
+  connection.close();
+}
+
+function closeParts({ reader, connection }: Opened): void {
   reader.close();
-  database.close();
+  connection.close();
 }
 
 async function inodeOf(path: string): Promise<number | undefined> {

@@ -7,7 +7,7 @@ import type { Database, Statement } from 'better-sqlite3';
 import { MemoryIndexError } from '../errors.js';
 
 /** The version of the tables below. An index of another version is made anew. */
-const SCHEMA_VERSION = 7;
+const SCHEMA_VERSION = 8;
 /** "Xmem": tells an index from any other database, in its header. */
 const APPLICATION_ID = 0x586d656d;
 const APPLICATION_ID_OFFSET = 68;
@@ -50,7 +50,8 @@ const SCHEMA = `
   CREATE VIRTUAL TABLE line_terms USING fts5 (
     terms, content = '', contentless_delete = 1, tokenize = "ascii tokenchars '_'"
   );
-  INSERT INTO line_terms (line_terms, rank) VALUES ('deletemerge', ${DELETED_PERCENT});`;
+  -- What it merges by itself it merges in one go.
+  INSERT INTO line_terms (line_terms, rank) VALUES ('deletemerge', ${DELETED_PERCENT}), ('automerge', 0);`;
 const TABLES = ['line_terms', 'vectors', 'log_messages', 'lines', 'files', 'scopes', 'settings'];
 
 /**
@@ -73,13 +74,67 @@ export async function openIndexDatabase(path: string, { readOnly = false } = {})
 type Value = string | number | null;
 type Values = readonly Value[] | readonly [Readonly<Record<string, Value>>];
 
-/** The statements of a database, each prepared when it is first run. */
-export class Statements {
+/** A connection: statements, each prepared when it is first run, and transactions, one behind the other. */
+export class Connection {
   readonly #database: Database;
+  #idle: Promise<unknown> = Promise.resolve();
   readonly #known = new Map<string, Statement<unknown[]>>();
 
   constructor(database: Database) {
     this.#database = database;
+  }
+
+  get isOpen(): boolean {
+    return this.#database.open;
+  }
+
+  /**
+   * Runs a task in a transaction, behind those that were asked for before.
+   *
+   * @throws what the task throws, after undoing what it did; that the database is busy.
+   */
+  transaction<T>(begin: 'BEGIN' | 'BEGIN IMMEDIATE', task: () => Promise<T> | T): Promise<T> {
+    const result = this.#idle.then(async () => {
+      await this.#exec(begin);
+      try {
+        const value = await task();
+        await this.#exec('COMMIT');
+        return value;
+      } catch (error) {
+        if (this.isOpen && this.#database.inTransaction) this.#database.exec('ROLLBACK');
+        throw error;
+      }
+    });
+    this.#idle = result.catch(() => {});
+    return result;
+  }
+
+  /** Writes what the transaction under way has done so far: much at once would hold up this process. */
+  async commitPart(): Promise<void> {
+    await this.#exec('COMMIT');
+    // Others may want to write, too.
+    await setTimeout(0);
+    await this.#exec('BEGIN IMMEDIATE');
+  }
+
+  /** Writes the log of changes back to the file, and empties it. */
+  async checkpoint(): Promise<void> {
+    await this.transaction('BEGIN IMMEDIATE', () => {});
+    this.#database.pragma('wal_checkpoint(TRUNCATE)');
+  }
+
+  /** Closes the database, once no transaction is open. */
+  async closeWhenIdle(): Promise<void> {
+    await this.#idle;
+    this.close();
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  #exec(sql: string): Promise<unknown> {
+    return patiently(() => this.#database.exec(sql));
   }
 
   run(sql: string, ...values: Values): void {
@@ -124,7 +179,7 @@ function isBusy(error: unknown): boolean {
  *
  * @throws what the task throws, also that the database is busy, after ten seconds.
  */
-export async function patiently<T>(task: () => T): Promise<T> {
+async function patiently<T>(task: () => T): Promise<T> {
   for (let waited = 0; ; waited += RETRY_MS + BUSY_TIMEOUT_MS) {
     try {
       return task();

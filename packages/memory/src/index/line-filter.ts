@@ -1,4 +1,4 @@
-import type { Statements } from './index-database.js';
+import type { Connection } from './index-database.js';
 
 const PREFIX = /^(?:tenants\/[^/]+\/)?(?:users\/[^/]+\/)?(?:agents\/[^/]+\/)?/;
 
@@ -46,7 +46,7 @@ export interface SearchedLines {
 }
 
 /** The scopes that a filter allows: what is outside of them is neither found nor counted. */
-export function searchedLines(sql: Statements, { prefix = null }: LineFilter): SearchedLines {
+export function searchedLines(sql: Connection, { prefix = null }: LineFilter): SearchedLines {
   const rows = sql.rows<{ readonly id: number; readonly lines: number; readonly terms: number }>(
     'SELECT id, lines, terms FROM scopes WHERE lines > 0 AND (:prefix IS NULL OR prefix = :prefix)',
     { prefix },

@@ -1,5 +1,5 @@
-import type { Database } from 'better-sqlite3';
-import { Statements } from './index-database.js';
+import { setImmediate } from 'node:timers/promises';
+import type { Connection } from './index-database.js';
 import { type IdRange, type LineFilter, PASSES, type SearchedLines, searchedLines } from './line-filter.js';
 import { type Collection, type Match, NEIGHBORS, rankMatches, termWeights } from './rank.js';
 import { type SearchQuery, type SearchTerm, TermMatcher } from './search-query.js';
@@ -21,7 +21,7 @@ interface Effort {
  * The first places come from few lines, those that promise most; all further ones from as many as a search may go
  * through. Both are chosen without regard to the page that is asked for, so that pages neither repeat nor skip.
  */
-const FIRST: Effort = { places: 20, scored: 1_000, texts: 250, keywordTexts: 60, best: 14 };
+const FIRST: Effort = { places: 20, scored: 1_000, texts: 250, keywordTexts: 24, best: 10 };
 const FURTHER: Effort = { places: 1_000, scored: 2_000, texts: 1_000, keywordTexts: 1_000, best: 24 };
 
 /** So few lines are all read, so that nothing of their ranking is estimated. */
@@ -30,6 +30,8 @@ const FEW_LINES = 1_000;
 const PAIRED_TERMS = 5;
 /** Terms by which lines are compared before they are read. */
 const MOST_TERMS = 30;
+/** Characters that are taken apart before others get their turn. */
+const CHARS_PER_SLICE = 40_000;
 const MAX_AROUND = 20;
 const MAX_COUNTED = 1_000;
 
@@ -75,32 +77,44 @@ function findingWith(condition: string): string {
 
 /** Finds lines by words: of those with the weightiest words the most promising are read, and ranked with their neighbors. */
 export class LineSearch {
-  readonly #sql: Statements;
+  readonly #sql: Connection;
   readonly #counts: TermCounts;
 
-  constructor(database: Database) {
-    this.#sql = new Statements(database);
-    this.#counts = new TermCounts(this.#sql);
+  constructor(connection: Connection) {
+    this.#sql = connection;
+    this.#counts = new TermCounts(connection);
   }
 
-  /** The places from `from` to before `to` of the ranking. */
-  search(query: SearchQuery, filter: LineFilter, from: number, to: number): readonly RankedLine[] {
+  /** The places from `from` to before `to` of the ranking. While much is read, others get their turn. */
+  async search(
+    query: SearchQuery,
+    filter: LineFilter,
+    from: number,
+    to: number,
+  ): Promise<readonly RankedLine[]> {
     const searched = searchedLines(this.#sql, filter);
     if (query.terms.length === 0 || from >= to || searched.lines === 0) return [];
-    const first = this.#rank(query, filter, searched, FIRST);
+    const first = await this.#rank(query, filter, searched, FIRST);
     if (to <= first.length || first.length < FIRST.places) return first.slice(from, to);
     const taken = new Set(first.map(({ fileId, number }) => `${fileId} ${number}`));
-    const further = this.#rank(query, filter, searched, FURTHER);
+    const further = await this.#rank(query, filter, searched, FURTHER);
     return [...first, ...further.filter(({ fileId, number }) => !taken.has(`${fileId} ${number}`))].slice(
       from,
       to,
     );
   }
 
-  #rank(query: SearchQuery, filter: LineFilter, searched: SearchedLines, effort: Effort): RankedLine[] {
+  async #rank(
+    query: SearchQuery,
+    filter: LineFilter,
+    searched: SearchedLines,
+    effort: Effort,
+  ): Promise<readonly RankedLine[]> {
     const { since = null, until = null } = filter;
     const allowed: Parameters = { since, until };
-    const counts = query.terms.map((term) => this.#counts.count(expressionOf(term), searched.ranges));
+    const counts: number[] = [];
+    for (const term of query.terms)
+      counts.push(await this.#counts.count(expressionOf(term), searched.ranges));
     const collection = { ...searched, counts };
     const isSmall = searched.lines <= FEW_LINES;
     const texts = query.isQuestion ? effort.texts : effort.keywordTexts;
@@ -108,21 +122,26 @@ export class LineSearch {
       ? searched.ranges.flatMap((range) =>
           this.#sql.rows<StoredLine>(LINES_BETWEEN, { ...range, ...allowed }),
         )
-      : this.#read(this.#candidates(query, allowed, searched, collection, effort), allowed, texts);
+      : await this.#read(this.#candidates(query, allowed, searched, collection, effort), allowed, texts);
     const matcher = new TermMatcher(query);
     const matches = new Map<number, MatchedLine>();
-    const consider = (line: StoredLine) => {
+    let chars = 0;
+    const consider = async (line: StoredLine) => {
       const { id, fileId, number, day, content } = line;
-      if (matches.has(id)) return;
+      chars += content.length;
+      if (chars > CHARS_PER_SLICE) chars = await setImmediate(0);
       matches.set(id, { ...matcher.match(content, day), file: fileId, number, day, order: id, line });
     };
-    for (const line of lines) consider(line);
+    for (const line of lines) await consider(line);
     // SQLite's scores know neither names nor days: the best lines are told by what was read.
     const best = isSmall ? [] : rankMatches([...matches.values()], query, collection);
     for (const { fileId, number } of best.slice(0, effort.best).map(({ match }) => match.line)) {
       const around = { fileId, from: number - NEIGHBORS.length, to: number + NEIGHBORS.length };
-      for (const line of this.#sql.rows<StoredLine>(LINES_AROUND, { ...around, ...allowed })) consider(line);
+      for (const line of this.#sql.rows<StoredLine>(LINES_AROUND, { ...around, ...allowed })) {
+        if (!matches.has(line.id)) await consider(line);
+      }
     }
+    await setImmediate();
     return rankMatches([...matches.values()], query, collection)
       .filter(({ match }) => match.line.passes === 1)
       .slice(0, effort.places)
@@ -192,11 +211,16 @@ export class LineSearch {
   }
 
   /** The lines of the texts that promise most. */
-  #read(promising: readonly number[], allowed: Parameters, most: number): readonly StoredLine[] {
+  async #read(
+    promising: readonly number[],
+    allowed: Parameters,
+    most: number,
+  ): Promise<readonly StoredLine[]> {
     const texts = new Set<string>();
     const lines: StoredLine[] = [];
     // A long text has many lines: more are read until there are as many texts as are wanted.
     for (let from = 0; from < promising.length && texts.size < most; from += most) {
+      await setImmediate();
       const ids = JSON.stringify(promising.slice(from, from + most));
       const read = this.#sql.rows<StoredLine>(LINES_OF, { ids, ...allowed });
       for (const line of read) texts.add(`${line.fileId} ${line.number}`);
@@ -210,15 +234,15 @@ const COUNT = 'SELECT count(*) FROM line_terms WHERE line_terms MATCH ? AND rowi
 
 /** How many lines have a term. Counting reads all that is indexed of it, so it is done once until the index changes. */
 class TermCounts {
-  readonly #sql: Statements;
+  readonly #sql: Connection;
   readonly #known = new Map<string, number>();
   #knownFor = '';
 
-  constructor(sql: Statements) {
+  constructor(sql: Connection) {
     this.#sql = sql;
   }
 
-  count(expression: string, ranges: readonly IdRange[]): number {
+  async count(expression: string, ranges: readonly IdRange[]): Promise<number> {
     // The one changes when other connections write, the other when this one does.
     const version = ['PRAGMA data_version', 'SELECT total_changes()']
       .map((sql) => this.#sql.column(sql)[0])
@@ -228,8 +252,12 @@ class TermCounts {
     let sum = 0;
     for (const { first, last } of ranges) {
       const key = `${first} ${expression}`;
-      const count = this.#known.get(key) ?? this.#sql.column<number>(COUNT, expression, first, last)[0] ?? 0;
-      this.#known.set(key, count);
+      let count = this.#known.get(key);
+      if (count === undefined) {
+        count = this.#sql.column<number>(COUNT, expression, first, last)[0] ?? 0;
+        this.#known.set(key, count);
+        await setImmediate();
+      }
       sum += count;
     }
     return sum;

@@ -1,18 +1,25 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import type { Database } from 'better-sqlite3';
 import { MemoryIndexError } from '../errors.js';
 import { withoutMark } from '../notes.js';
 import { dateTermsOf, dayOfPath } from './dates.js';
-import { patiently, Statements } from './index-database.js';
+import type { Connection } from './index-database.js';
 import { idsOfScope, MAX_SCOPES, scopeOfPath } from './line-filter.js';
 import { indexTermsOf, piecesOf } from './terms.js';
 
-/** Rows that are made or written before others get their turn: a few milliseconds' work. */
+/** Rows that are read, made or written before others get their turn: a few milliseconds' work. */
 const ROWS_PER_SLICE = 25;
+/** Characters of one file's lines that are changed in one transaction; of more, a search may see a part. */
+const CHARS_PER_PART = 1_000_000;
+/** Rows that are read in one go. */
+const ROWS_READ = 200;
 /** Pages that the full-text index merges at a time. */
-const MERGED_PAGES = 200;
+const MERGED_PAGES = 100;
+const STORED = `SELECT id, number, content FROM lines WHERE file_id = ? AND (number, id) > (?, ?)
+  ORDER BY number, id LIMIT ${ROWS_READ}`;
 const INSERT_LINE = 'INSERT INTO lines (id, file_id, number, day, content) VALUES (?, ?, ?, ?, ?)';
+const MERGE = `INSERT INTO line_terms (line_terms, rank) VALUES ('merge', ?)`;
+const NEWEST = 'SELECT max(id) FROM lines WHERE id BETWEEN ? AND ?';
 const INSERT_TERMS = 'INSERT INTO line_terms (rowid, terms) VALUES (?, ?)';
 const DELETIONS = ['lines WHERE id', 'line_terms WHERE rowid'].map(
   (rest) => `DELETE FROM ${rest} IN (SELECT value FROM json_each(?))`,
@@ -32,50 +39,32 @@ export interface FileRecord {
   readonly mark: string | null;
 }
 
-/** How much a change adds to the figures of a scope. */
+/** A file whose lines are being changed. */
 interface Change {
+  readonly fileId: number;
+  readonly scopeId: number;
+  /** Stands for the hash of the file until all of it is written. */
+  readonly token: string;
+  /** How much is to be added to the figures of the scope. */
   lines: number;
   terms: number;
+  /** Rows since others had their turn, and characters since what was done was committed. */
+  slice: number;
+  part: number;
 }
 
-/** Writes files into an index, each in one transaction. While much is written, others get their turn. */
+/** Another process has begun to write the same file: it will be done by that one. */
+const TAKEN_OVER = new Error('taken over');
+
+/** Writes files into an index. While much is written, others get their turn. */
 export class LineWriter {
-  readonly #database: Database;
   readonly #path: string;
-  readonly #sql: Statements;
-  #idle: Promise<unknown> = Promise.resolve();
+  readonly #sql: Connection;
 
   /** @param path of the index, for errors. */
-  constructor(database: Database, path: string) {
-    this.#database = database;
+  constructor(connection: Connection, path: string) {
     this.#path = path;
-    this.#sql = new Statements(database);
-  }
-
-  /** Resolves when no transaction is open. */
-  get idle(): Promise<unknown> {
-    return this.#idle;
-  }
-
-  /**
-   * Runs a task in a transaction, behind those that were asked for before.
-   *
-   * @throws what the task throws, after undoing what it did; that the database is busy.
-   */
-  transaction<T>(task: () => Promise<T> | T): Promise<T> {
-    const result = this.#idle.then(async () => {
-      await patiently(() => this.#database.exec('BEGIN IMMEDIATE'));
-      try {
-        const value = await task();
-        await patiently(() => this.#database.exec('COMMIT'));
-        return value;
-      } catch (error) {
-        if (this.#database.open && this.#database.inTransaction) this.#database.exec('ROLLBACK');
-        throw error;
-      }
-    });
-    this.#idle = result.catch(() => {});
-    return result;
+    this.#sql = connection;
   }
 
   /** Replaces a file's lines by those of `text`; empty, the file is forgotten. Lines that stay are not touched. */
@@ -85,8 +74,12 @@ export class LineWriter {
     const isSame = text === '' ? known === undefined : known?.hash === hash && known.mark === mark;
     if (isSame) return;
     if (known?.hash === hash) {
-      await this.transaction(() => this.#sql.run('UPDATE files SET mark = ? WHERE path = ?', mark, path));
-    } else await this.transaction(() => this.#replace(path, { hash, mark }, text));
+      await this.#write(() => this.#sql.run('UPDATE files SET mark = ? WHERE path = ?', mark, path));
+    } else {
+      await this.#write(() => this.#replace(path, { hash, mark }, text)).catch((error: unknown) => {
+        if (error !== TAKEN_OVER) throw error;
+      });
+    }
   }
 
   fileOf(path: string): FileRecord | undefined {
@@ -110,58 +103,89 @@ export class LineWriter {
   async purge(): Promise<void> {
     const sql = this.#sql;
     if (sql.column(`SELECT 1 FROM settings WHERE name = 'deleted'`).length === 0) return;
-    const changes = () => sql.column<number>('SELECT total_changes()')[0] ?? 0;
-    for (let pages = -MERGED_PAGES; ; pages = MERGED_PAGES) {
-      const before = changes();
-      await this.transaction(() =>
-        sql.run(`INSERT INTO line_terms (line_terms, rank) VALUES ('merge', ?)`, pages),
-      );
-      // As SQLite's manual has it: a merge that found work changes more than the row that asks for it.
-      if (changes() - before < 2) break;
-      await setImmediate();
-    }
-    await this.transaction(() => sql.run(`DELETE FROM settings WHERE name = 'deleted'`));
-    await this.transaction(() => {});
-    this.#database.pragma('wal_checkpoint(TRUNCATE)');
+    await this.#write(() => this.#merge(-MERGED_PAGES));
+    await this.#write(() => sql.run(`DELETE FROM settings WHERE name = 'deleted'`));
+    await sql.checkpoint();
   }
 
-  async #replace(path: string, record: FileRecord, text: string): Promise<void> {
-    const { fileId, scopeId } = this.#file(path, record);
-    const change = { lines: 0, terms: 0 };
-    const day = dayOfPath(path) ?? null;
-    const stored = new LinesByContent(
-      this.#sql.rows(
-        'SELECT id, number, content FROM lines WHERE file_id = ? ORDER BY number, id DESC',
-        fileId,
-      ),
+  /** Merges what the full-text index has written apart, a few pages at a time; with a negative number, all of it. */
+  async #merge(pages: number): Promise<void> {
+    const changes = () => this.#sql.column<number>('SELECT total_changes()')[0] ?? 0;
+    for (let next = pages; ; next = MERGED_PAGES) {
+      const before = changes();
+      this.#sql.run(MERGE, next);
+      // As SQLite's manual has it: a merge that found work changes more than the row that asks for it.
+      if (changes() - before < 2) return;
+      await this.#sql.commitPart();
+      await setImmediate();
+    }
+  }
+
+  #write<T>(task: () => Promise<T> | T): Promise<T> {
+    return this.#sql.transaction('BEGIN IMMEDIATE', task);
+  }
+
+  async #replace(path: string, { hash, mark }: FileRecord, text: string): Promise<void> {
+    // Hashing a long text took its time.
+    await setImmediate();
+    const scopeId = this.#scope(scopeOfPath(path));
+    const token = randomUUID();
+    const [fileId = 0] = this.#sql.column<number>(
+      `INSERT INTO files (scope_id, path, hash) VALUES (?, ?, ?)
+       ON CONFLICT (path) DO UPDATE SET hash = excluded.hash, mark = NULL RETURNING id`,
+      ...[scopeId, path, token],
     );
+    const change = { fileId, scopeId, token, lines: 0, terms: 0, slice: 0, part: 0 };
+    const stored = await this.#stored(fileId);
     const added: Omit<IndexedLine, 'id'>[] = [];
-    let compared = 0;
-    for (const [index, line] of text.split(/\r\n|\n|\r/).entries()) {
+    const lines = (text.includes('\r') ? text.replaceAll(/\r\n?/g, '\n') : text).split('\n');
+    for (const [index, line] of lines.entries()) {
       const number = index + 1;
       // Where a note's line comes from is no part of what it says.
       for (const content of piecesOf(withoutMark(line))) {
-        if (++compared % ROWS_PER_SLICE === 0) await setImmediate();
-        const known = stored.take(content);
+        const known = stored.get(content)?.shift();
+        const isMoved = known !== undefined && known.number !== number;
+        if (isMoved) this.#sql.run('UPDATE lines SET number = ? WHERE id = ?', number, known.id);
         if (known === undefined) added.push({ number, content });
-        else if (known.number !== number)
-          this.#sql.run('UPDATE lines SET number = ? WHERE id = ?', number, known.id);
+        await this.#pause(change, isMoved ? content.length : 0);
       }
     }
-    await this.#remove(stored.left(), change);
-    await this.#add({ fileId, scopeId, day }, added, change);
+    await this.#remove([...stored.values()].flat(), change);
+    await this.#add(added, dayOfPath(path) ?? null, change);
     if (text === '') this.#sql.run('DELETE FROM files WHERE id = ?', fileId);
-    this.#record(scopeId, change);
+    else this.#sql.run('UPDATE files SET hash = ?, mark = ? WHERE id = ?', hash, mark, fileId);
+    this.#record(change);
+    await this.#merge(MERGED_PAGES);
   }
 
-  #file(path: string, { hash, mark }: FileRecord): { readonly fileId: number; readonly scopeId: number } {
-    const scopeId = this.#scope(scopeOfPath(path));
-    const [fileId = 0] = this.#sql.column<number>(
-      `INSERT INTO files (scope_id, path, hash, mark) VALUES (?, ?, ?, ?)
-       ON CONFLICT (path) DO UPDATE SET hash = excluded.hash, mark = excluded.mark RETURNING id`,
-      ...[scopeId, path, hash, mark],
-    );
-    return { fileId, scopeId };
+  /** The lines of a file that are indexed already, by what they say, those of one content in their order. */
+  async #stored(fileId: number): Promise<Map<string, IndexedLine[]>> {
+    const stored = new Map<string, IndexedLine[]>();
+    let rows: IndexedLine[] = [];
+    do {
+      const { number = 0, id = 0 } = rows.at(-1) ?? {};
+      rows = this.#sql.rows(STORED, fileId, number, id);
+      for (const row of rows) {
+        const same = stored.get(row.content);
+        if (same === undefined) stored.set(row.content, [row]);
+        else same.push(row);
+      }
+      await setImmediate();
+    } while (rows.length === ROWS_READ);
+    return stored;
+  }
+
+  /** Gives others their turn after some rows; when many characters were changed, commits what was done. */
+  async #pause(change: Change, chars: number): Promise<void> {
+    change.part += chars;
+    if (++change.slice % ROWS_PER_SLICE === 0) await setImmediate();
+    if (change.part < CHARS_PER_PART) return;
+    this.#record(change);
+    Object.assign(change, { lines: 0, terms: 0, part: 0 });
+    await this.#sql.commitPart();
+    await this.#merge(MERGED_PAGES);
+    const [hash] = this.#sql.column('SELECT hash FROM files WHERE id = ?', change.fileId);
+    if (hash !== change.token) throw TAKEN_OVER;
   }
 
   #scope(prefix: string): number {
@@ -178,28 +202,18 @@ export class LineWriter {
     );
   }
 
-  async #add(
-    {
-      fileId,
-      scopeId,
-      day,
-    }: { readonly fileId: number; readonly scopeId: number; readonly day: number | null },
-    lines: readonly Omit<IndexedLine, 'id'>[],
-    change: Change,
-  ): Promise<void> {
-    const { first, last } = idsOfScope(scopeId);
-    const [newest] = this.#sql.column<number | null>(
-      'SELECT max(id) FROM lines WHERE id BETWEEN ? AND ?',
-      first,
-      last,
-    );
-    let id = newest ?? first;
-    for (const [index, { number, content }] of lines.entries()) {
-      if (index % ROWS_PER_SLICE === 0) await setImmediate();
+  async #add(lines: readonly Omit<IndexedLine, 'id'>[], day: number | null, change: Change): Promise<void> {
+    const { first, last } = idsOfScope(change.scopeId);
+    let id: number | undefined;
+    for (const { number, content } of lines) {
+      await this.#pause(change, content.length);
+      // Behind a part, others may have added lines.
+      if (change.part === 0) id = undefined;
+      id ??= this.#sql.column<number>(NEWEST, first, last)[0] ?? first;
       const terms = indexTermsOf(content);
       change.lines++;
       change.terms += terms.length;
-      this.#sql.run(INSERT_LINE, ++id, fileId, number, day, content);
+      this.#sql.run(INSERT_LINE, ++id, change.fileId, number, day, content);
       this.#sql.run(INSERT_TERMS, id, [...terms, ...dateTermsOf(day)].join(' '));
     }
   }
@@ -212,38 +226,18 @@ export class LineWriter {
       // Many in one go: to begin a statement costs about as much as to delete a line.
       for (const deletion of DELETIONS) this.#sql.run(deletion, ids);
       change.lines -= slice.length;
-      for (const { content } of slice) change.terms -= indexTermsOf(content).length;
+      let chars = 0;
+      for (const { content } of slice) {
+        chars += content.length;
+        change.terms -= indexTermsOf(content).length;
+      }
       await setImmediate();
+      await this.#pause(change, chars);
     }
   }
 
-  #record(scopeId: number, { lines, terms }: Change): void {
-    this.#sql.run(
-      'UPDATE scopes SET lines = lines + ?, terms = terms + ? WHERE id = ?',
-      lines,
-      terms,
-      scopeId,
-    );
-  }
-}
-
-/** Lines that are indexed already, to be found again by what they say. */
-class LinesByContent {
-  readonly #lines = new Map<string, IndexedLine[]>();
-
-  constructor(lines: readonly IndexedLine[]) {
-    for (const line of lines) {
-      const same = this.#lines.get(line.content);
-      if (same === undefined) this.#lines.set(line.content, [line]);
-      else same.push(line);
-    }
-  }
-
-  take(content: string): IndexedLine | undefined {
-    return this.#lines.get(content)?.shift();
-  }
-
-  left(): IndexedLine[] {
-    return [...this.#lines.values()].flat();
+  #record({ scopeId, lines, terms }: Change): void {
+    const sql = 'UPDATE scopes SET lines = lines + ?, terms = terms + ? WHERE id = ?';
+    this.#sql.run(sql, lines, terms, scopeId);
   }
 }

@@ -156,7 +156,7 @@ describe('while another connection writes', () => {
     await writer.indexFromString('a.md', state('red'));
     let done = false;
     const writing = (async () => {
-      for (let round = 0; round < 20; round++)
+      for (let round = 0; round < 6; round++)
         await writer.indexFromString('a.md', state(round % 2 ? 'red' : 'blue'));
       done = true;
     })();
@@ -196,21 +196,66 @@ describe('on a full disk', () => {
   });
 });
 
-it('a line of megabytes is cut, found by any part, and lets others work meanwhile', async () => {
-  const index = await openIndex(':memory:');
-  const words = Array.from({ length: 200_000 }, (_, number) => `word${number}`);
+/** Counts how often others get their turn meanwhile. */
+async function turnsDuring(task: () => Promise<unknown>): Promise<number> {
   let turns = 0;
-  let done = false;
+  let isDone = false;
   const count = () => {
     turns++;
-    if (!done) setImmediate(count);
+    if (!isDone) setImmediate(count);
   };
   setImmediate(count);
-  await index.indexFromString('memory/a.md', `first\n${words.join(' ')}\nlast`);
-  done = true;
-  // About a thousand rows, written 25 at a time.
-  expect(turns).toBeGreaterThan(40);
-  const [hit] = await index.search('word123456');
-  expect(hit).toMatchObject({ path: 'memory/a.md', lineNumber: 2 });
-  expect(hit?.content.length).toBeLessThanOrEqual(2_000);
+  await task();
+  isDone = true;
+  return turns;
+}
+
+describe('others get their turn', () => {
+  it('while a line of megabytes is cut, indexed, searched and changed', async () => {
+    const index = await openIndex(':memory:');
+    const text = `first\n${Array.from({ length: 150_000 }, (_, number) => `word${number}`).join(' ')} the end\nlast`;
+    // About a thousand rows, written 25 at a time, then read again.
+    expect(await turnsDuring(() => index.indexFromString('memory/a.md', text))).toBeGreaterThan(40);
+    expect(await turnsDuring(() => index.indexFromString('memory/a.md', `${text}!`))).toBeGreaterThan(25);
+    const [hit] = await index.search('word123456');
+    expect(hit).toMatchObject({ path: 'memory/a.md', lineNumber: 2 });
+    expect(hit?.content.length).toBeLessThanOrEqual(2_000);
+    // All of one and a half million characters are taken apart, at most 40 000 in one go.
+    const question = 'what is at the end of the first word?';
+    expect(await turnsDuring(() => index.search(question))).toBeGreaterThan(25);
+  });
+
+  it('while many lines are read, moved and forgotten; what was done is committed in parts', async () => {
+    const path = join(await temporaryDirectory(), 'index.db');
+    const index = await openIndex(path);
+    const commits = vi.spyOn(Sqlite.prototype, 'exec');
+    onTestFinished(() => commits.mockRestore());
+    const commitsOf = () => commits.mock.calls.splice(0).filter(([sql]) => sql === 'COMMIT').length;
+    const lines = Array.from({ length: 10_000 }, (_, number) => `line ${number} ${'of many '.repeat(25)}`);
+    const changes = [lines, ['new', ...lines], []];
+    for (const text of changes.map((all) => all.join('\n'))) {
+      expect(await turnsDuring(() => index.indexFromString('memory/a.md', text))).toBeGreaterThan(400);
+      expect(commitsOf()).toBeGreaterThan(2);
+    }
+    const all = vi.spyOn(Object.getPrototypeOf(new Sqlite(':memory:').prepare('SELECT 1')), 'all');
+    onTestFinished(() => all.mockRestore());
+    await index.indexFromString('memory/a.md', lines.join('\n'));
+    await index.indexFromString('memory/a.md', ['new', ...lines].join('\n'));
+    const rows = all.mock.results.map(({ value }) => (value as unknown[]).length);
+    expect(Math.max(...rows)).toBeLessThanOrEqual(1_000);
+  });
+});
+
+it('two that index one large file at the same time index each line once', async () => {
+  const path = join(await temporaryDirectory(), 'index.db');
+  const both = [await openIndex(path), await openIndex(path)];
+  const text = Array.from({ length: 12_000 }, (_, at) => `line ${at} ${'of many '.repeat(25)}`).join('\n');
+  await Promise.all(both.map((index) => index.indexFromString('memory/a.md', text)));
+  const database = new Sqlite(path);
+  onTestFinished(() => void database.close());
+  const count = (sql: string) => database.prepare(sql).pluck().get();
+  expect(count('SELECT count(*) FROM lines')).toBe(12_000);
+  expect(count('SELECT sum(lines) FROM scopes')).toBe(12_000);
+  expect(count('SELECT count(DISTINCT number) FROM lines')).toBe(12_000);
+  for (const index of both) expect((await index.search('11999'))[0]?.lineNumber).toBe(12_000);
 });
