@@ -93,6 +93,22 @@ describe('a conversation', () => {
     await expect.poll(() => turns.count()).toBe(count);
   });
 
+  it('draws the latest of many messages, and all when asked', async () => {
+    v.backend.seed('s', function* (stage) {
+      for (let turn = 0; turn < 300; turn++) {
+        yield* stage.begin(`Question ${turn}`);
+        yield* stage.answer(`Answer ${turn}`);
+        yield* stage.end();
+      }
+    });
+    await v.open('s');
+    await said('Answer 299').waitFor();
+    expect(await v.page.locator('[data-turn]').count()).toBe(400);
+    await v.page.getByRole('button', { name: 'Show what was said before' }).click();
+    await expect.poll(() => v.page.locator('[data-turn]').count()).toBe(600);
+    expect(v.complaints).toEqual([]);
+  });
+
   it('survives a reload in the middle of an answer', async () => {
     await v.open();
     v.backend.hold('mid-stream');

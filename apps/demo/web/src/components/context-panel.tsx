@@ -20,7 +20,8 @@ import { info, modelLine } from '../state/info.js';
 import { fileAddress, toggleInspector, view } from '../state/route.js';
 import { busy, context, phase, setPlanMode, timeline, todos, totals, work } from '../state/session.js';
 import { files, loadFiles } from '../state/sessions.js';
-import { lookedAt, setOpen, sheetOpen } from '../state/view.js';
+import { showCompaction } from '../state/show-message.js';
+import { lookedAt, sheetOpen } from '../state/view.js';
 import { Fold } from './fold.js';
 import { Gauge, Legend } from './gauge.js';
 import { Markdown } from './markdown.js';
@@ -289,10 +290,7 @@ function LastCompaction() {
     return <p class="quiet small">Nothing has been removed: the model sees the whole conversation.</p>;
   const show = (id: string) => {
     sheetOpen.value = false;
-    setOpen(id, true);
-    const divider = document.getElementById(id);
-    divider?.scrollIntoView({ block: 'start' });
-    divider?.focus({ preventScroll: true });
+    showCompaction(id);
   };
   return (
     <div class="stack">

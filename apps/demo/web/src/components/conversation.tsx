@@ -13,9 +13,9 @@ import {
   Unplug,
   X,
 } from 'lucide-preact';
-import { useLayoutEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { share } from '../lib/format.js';
-import { blocks, liveTurnBegins } from '../state/blocks.js';
+import { blocks, drawWhole, isDrawnWhole, latestFrom, liveTurnBegins } from '../state/blocks.js';
 import { say } from '../state/commands.js';
 import { info, modelLine } from '../state/info.js';
 import { goToNew } from '../state/route.js';
@@ -94,6 +94,9 @@ function Conversation() {
   const following = useRef(true);
   const away = useSignal(false);
   const id = sessionId.value;
+  // Once a session: what one reads should not go while the agent works.
+  const latest = useMemo(() => latestFrom(blocks.peek()), [id]);
+  const from = isDrawnWhole.value ? 0 : latest;
 
   useLayoutEffect(() => {
     const [view, inner] = [scroll.current, content.current];
@@ -125,7 +128,12 @@ function Conversation() {
       <div class="conversation-scroll scrolls" ref={scroll} onScroll={onScroll}>
         {/* biome-ignore lint/a11y/useKeyWithClickEvents lint/a11y/noStaticElementInteractions: listens to the buttons within. */}
         <div class="conversation-content" ref={content} onClick={onClick}>
-          {blocks.value.map((block) => (
+          {from > 0 && (
+            <button type="button" class="button" onClick={drawWhole}>
+              Show what was said before
+            </button>
+          )}
+          {blocks.value.slice(from).map((block) => (
             <BlockView key={block.id} block={block} />
           ))}
           <ApproveAll />

@@ -8,7 +8,7 @@ import { firstArgument, toolIcon } from '../lib/tool-face.js';
 import { answers } from '../state/blocks.js';
 import { fileAddress } from '../state/route.js';
 import { fates, pending, toolRuns } from '../state/session.js';
-import { setOpen } from '../state/view.js';
+import { showCompaction } from '../state/show-message.js';
 import { CodeBlock } from './code-block.js';
 import { Fold } from './fold.js';
 
@@ -89,16 +89,12 @@ function ToolMark(props: {
 
 /** Says that the model no longer sees this as it was; leads to the compaction that did it. */
 export function FateTag({ fate }: { readonly fate: Fate }) {
-  const show = () => {
-    setOpen(fate.compactionId, true);
-    document.getElementById(fate.compactionId)?.scrollIntoView({ block: 'center' });
-  };
   return (
     <button
       type="button"
       class="tag fate-tag"
       title={`The model no longer sees this as it was: ${fate.fate} by a compaction`}
-      onClick={show}
+      onClick={() => showCompaction(fate.compactionId)}
     >
       <EyeOff size={12} aria-hidden="true" />
       {fate.fate}

@@ -1,8 +1,8 @@
-import { computed } from '@preact/signals';
+import { computed, signal } from '@preact/signals';
 import type { Message, ToolResultBlock, ToolUseBlock } from '@x/core';
 import { textOf } from '../../../src/server/message-text.js';
 import type { CompactionRecord, Entry, Notice } from '../../../src/server/transcript.js';
-import { call, compacting, entries } from './session.js';
+import { call, compacting, entries, sessionId } from './session.js';
 
 /** What is drawn as one: what the user said, what the agent did then, a compaction, a notice. */
 export type Block =
@@ -77,6 +77,28 @@ export const blocks = computed(() => {
   drawn = blocksOf(entries.value, drawn);
   return drawn;
 });
+
+/** Messages that are drawn at first, the latest: of thousands one looks at few. */
+const DRAWN = 400;
+/** The session that is drawn whole. */
+const drawnWhole = signal<string>();
+
+/** The first block of the latest messages. */
+export function latestFrom(blocks: readonly Block[]): number {
+  let messages = 0;
+  const cut = blocks.findLastIndex((block) => {
+    messages += block.type === 'agent' ? block.messages.length : 1;
+    return messages > DRAWN;
+  });
+  return Math.min(cut + 1, Math.max(0, blocks.length - 1));
+}
+
+/** Whether the open session is drawn from its first message on. */
+export const isDrawnWhole = computed(() => drawnWhole.value === sessionId.value);
+
+export function drawWhole(): void {
+  drawnWhole.value = sessionId.peek();
+}
 
 /** The messages of each whole reply, by the id of its last turn: compactions and notices stand within a reply. */
 export const wholeReplies = computed(() => {

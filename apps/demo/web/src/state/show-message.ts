@@ -1,4 +1,4 @@
-import { answers, lastApplied, messagesById } from './blocks.js';
+import { answers, drawWhole, lastApplied, messagesById } from './blocks.js';
 import { goToConversation } from './route.js';
 import { setOpen } from './view.js';
 
@@ -21,15 +21,30 @@ export function showMessage(messageId: string): void {
   });
 }
 
-/** The conversation is drawn after the address has changed: looks at every frame for a moment. */
+/** Opens a compaction where it stands in the conversation. */
+export function showCompaction(id: string): void {
+  setOpen(id, true);
+  whenThere(
+    () => document.getElementById(id),
+    (divider) => {
+      divider.scrollIntoView({ block: 'start' });
+      divider.focus({ preventScroll: true });
+    },
+  );
+}
+
+/** Frames until the conversation is drawn after the address has changed; what is not there then stands further up. */
+const UNTIL_DRAWN = 10;
+
 function whenThere(
   find: () => HTMLElement | null | undefined,
   then: (place: HTMLElement) => void,
-  framesLeft = 60,
+  frame = 0,
 ): void {
   requestAnimationFrame(() => {
     const place = find();
     if (place) then(place);
-    else if (framesLeft > 0) whenThere(find, then, framesLeft - 1);
+    else if (frame < 60) whenThere(find, then, frame + 1);
+    if (!place && frame === UNTIL_DRAWN) drawWhole();
   });
 }
