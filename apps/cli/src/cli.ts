@@ -39,7 +39,10 @@ const USAGE = [
   '',
   'Commands:',
   ...columns([
-    ...commands.map(({ name, summary }): [string, string] => [name, summary.split('. ')[0] ?? summary]),
+    ...commands.map(({ name, summary }): [string, string] => [
+      name,
+      summary.split(/\.(?: |$)/)[0] ?? summary,
+    ]),
     ['completion', 'Prints the completions of a shell: x completion bash|zsh|fish'],
   ]),
   '',

@@ -90,6 +90,20 @@ describe('x replay', () => {
     expect(stdout).not.toContain('notes.txt');
   });
 
+  it('says of a folder what it lacks, and the formats once however many files have none', async () => {
+    const folder = mkdtempSync(join(directory, 'none-'));
+    writeFileSync(join(folder, 'notes.txt'), 'no log');
+    const nothing = await replay([folder]);
+    expect(nothing).toMatchObject({
+      status: 2,
+      stderr: `There are no .json or .jsonl files in ${folder}.\n`,
+    });
+    for (const name of ['a.json', 'b.json']) writeFileSync(join(folder, name), '{}');
+    const { stderr } = await replay([folder]);
+    expect(stderr.match(/[ab]\.json: No entry/g)).toHaveLength(2);
+    expect(stderr.match(/claude-code:/g)).toHaveLength(1);
+  });
+
   it('finds the logs of this machine, reports on them, and writes the settings that did best', async () => {
     const home = mkdtempSync(join(directory, 'home-'));
     const reports = () =>

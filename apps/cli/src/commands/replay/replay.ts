@@ -95,7 +95,7 @@ export const replay = command({
         skipped.push(error.message);
       }
     }
-    if (recordings.length === 0) throw new UsageError(skipped.join('\n'));
+    if (recordings.length === 0) throw new UsageError(nothingRead(skipped, positionals));
 
     const priced = pricesFor(recordings, prices);
     const wantsBest = searches || values.write !== undefined;
@@ -131,6 +131,12 @@ export const replay = command({
     tell.write(`Written to ${values.write}\n`);
   },
 });
+
+/** Says why no log could be read; what can be read stands once, at the end. */
+function nothingRead(skipped: readonly string[], named: readonly string[]): string {
+  if (skipped.length === 0) return `There are no .json or .jsonl files in ${named.join(', ')}.`;
+  return [...skipped.slice(0, -1).map((reason) => reason.split('\n')[0]), skipped.at(-1)].join('\n');
+}
 
 async function searched(
   errors: NodeJS.WritableStream,
