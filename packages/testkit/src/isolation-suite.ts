@@ -82,7 +82,7 @@ export function isolationSuite({
     const attacker = new Attacker();
     let agent: AttackedAgent;
     let storage: Workspace;
-    let words: readonly string[] = [];
+    let names: Awaited<ReturnType<typeof namesIn>>;
 
     beforeAll(async () => {
       ({ agent, storage } = await open(attacker));
@@ -98,7 +98,7 @@ export function isolationSuite({
       }
       attacker.plan(() => []);
       await agent.call(longText(canary), RuntimeContext.of(VICTIM));
-      words = await wordsOf(storage, canary);
+      names = await namesIn(storage, canary);
       attacker.answer = 'Done.';
     }, 600_000);
     afterAll(() => agent?.close());
@@ -125,7 +125,7 @@ export function isolationSuite({
         const each = Math.ceil(sequences / Object.keys(ATTACKERS).length);
         await attackWith(
           attacker,
-          { words, sequences: each, rounds: 2, secret: canary, writes: 16 },
+          { ...names, sequences: each, rounds: 2, secret: canary, writes: 16 },
           async (made) => {
             // The victim's own session id, too; not for ever, since that session grows.
             const sessionId = made === 0 ? VICTIM.sessionId : `session-${made}`;
@@ -185,9 +185,12 @@ function plants(canary: string): readonly Round[] {
 
 /**
  * Collects what a call may name: every path of the storage and its parts, in the forms that have led elsewhere before. Every third is a
- * path as it is: who guesses it must not be let in.
+ * path as it is: who guesses it must not be let in. `foreign` are the paths and ids behind which the victim's text stands.
  */
-async function wordsOf(storage: Workspace, canary: string): Promise<readonly string[]> {
+async function namesIn(
+  storage: Workspace,
+  canary: string,
+): Promise<{ readonly words: readonly string[]; readonly foreign: readonly string[] }> {
   const words = new Set([
     WORD,
     '',
@@ -204,9 +207,13 @@ async function wordsOf(storage: Workspace, canary: string): Promise<readonly str
     'general-purpose',
   ]);
   const paths: string[] = [];
-  for await (const { path } of storage.list('', { recursive: true })) {
+  const foreign = new Set<string>();
+  for await (const { path, type } of storage.list('', { recursive: true })) {
     if (path.includes(canary)) continue;
     paths.push(path);
+    // Ids of sessions and tasks stand in names of files, encoded and one in the other.
+    const ids = (path.split('/').at(-1) ?? '').replace(/(\.log)?\.\w+$/, '').split(/%2f/i);
+    if (type === 'file') for (const name of [path, ...ids, ids.join('/')]) foreign.add(name);
     for (const form of [
       path,
       `.x/${path}`,
@@ -223,7 +230,9 @@ async function wordsOf(storage: Workspace, canary: string): Promise<readonly str
     for (const root of ['', '.x/', '.x/files/', '../', '../../', 'files/'])
       words.add(`${root}${tree}`).add(`${root}${tree}/**`);
   }
-  return [...words].flatMap((word, index) =>
+  for (const name of foreign) words.add(name);
+  const guessed = [...words].flatMap((word, index) =>
     index % 2 ? [word] : [word, paths[(index / 2) % paths.length] ?? word],
   );
+  return { words: guessed, foreign: [...foreign] };
 }

@@ -16,13 +16,15 @@ export async function resolveInside(
   path: string,
   segments: readonly string[],
 ): Promise<string> {
-  for (let depth = segments.length; depth > 0; depth--) {
-    const real = await undefinedOn(ABSENT, realpath(join(root, ...segments.slice(0, depth))));
-    if (real === undefined) continue;
-    if (!isInside(root, real)) throw leadsOut(path);
-    return below(path, real, segments.slice(depth));
+  // What lies below a missing directory is missing: the deepest that exists is found by halves.
+  let [real, found, missing] = [root, 0, segments.length + 1];
+  for (let depth = segments.length; found + 1 < missing; depth = Math.floor((found + missing) / 2)) {
+    const at = await undefinedOn(ABSENT, realpath(join(root, ...segments.slice(0, depth))));
+    if (at === undefined) missing = depth;
+    else [real, found] = [at, depth];
   }
-  return below(path, root, segments);
+  if (!isInside(root, real)) throw leadsOut(path);
+  return below(path, real, segments.slice(found));
 }
 
 /** Finds the file that a symbolic link leads to; `undefined` when there is none in `root`. */

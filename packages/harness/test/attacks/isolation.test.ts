@@ -11,7 +11,7 @@ const report = defineTool({
   description: 'Reports at length',
   readOnly: true,
   input: z.strictObject({ on: z.string() }),
-  execute: ({ on }) => `${on}\n`.repeat(1_000),
+  execute: ({ on }) => `${on}\n`.repeat(400),
 });
 
 isolationSuite({

@@ -78,18 +78,21 @@ export class Attacker implements Model {
 /** Answers that one call of an agent may take: fewer than agents allow. */
 const ROUNDS_PER_CALL = 40;
 const CALLS_PER_ROUND = 4;
-/** Sequences that are tried directly before each that the model makes, where the agent lets them be. */
+/** Sequences that are tried directly before each that the model makes, where the agent lets them be; so many at a time. */
 const DIRECT = 199;
+const AT_A_TIME = 8;
 
 interface Attacks {
-  /** What calls may name. */
+  /** What calls may name; the first is a word of the secret that is not all of it. */
   readonly words: readonly string[];
+  /** Paths and ids of another's: before anything random, each tool that reads is asked for each of them, where calls are direct. */
+  readonly foreign?: readonly string[];
   readonly sequences: number;
   /** Answers with calls that a sequence has. */
   readonly rounds: number;
   /** The text that no answer may hold. */
   readonly secret: string;
-  /** One in so many direct calls may write: what attackers keep should not become all the work. Default 1. */
+  /** One in so many calls may write, and fewer with every sequence: what attackers keep should not become all the work. Else all may. */
   readonly writes?: number;
 }
 
@@ -102,11 +105,12 @@ interface Attacks {
  */
 export async function attackWith(
   attacker: Attacker,
-  { words, sequences, rounds, secret, writes }: Attacks,
+  { words, foreign = [], sequences, rounds, secret, writes }: Attacks,
   call: (made: number) => Promise<void>,
 ): Promise<void> {
   const direct = attacker.direct as DirectCalls;
-  const choose = (tools: readonly ToolDefinition[], below: Choice['below'], every = 1) => {
+  const choose = (tools: readonly ToolDefinition[], below: Choice['below'], seed: number) => {
+    const every = writes === undefined ? 1 : writes + Math.floor(seed / 8);
     const text = () => words[below(words.length)] ?? '';
     const readers = tools.filter(({ annotations }) => annotations?.readOnly === true);
     return Array.from({ length: CALLS_PER_ROUND }, () => {
@@ -119,15 +123,25 @@ export async function attackWith(
     // The first are the model's: few sequences prove the whole way.
     const tried = direct.isInstalled && made > 0 ? Math.min(sequences - made - 1, DIRECT) : 0;
     const first = made + tried;
-    const most = tried > 0 ? 1 : Math.min(sequences - first, Math.floor(ROUNDS_PER_CALL / rounds));
+    const most =
+      tried > 0
+        ? 1
+        : Math.min(sequences - first, direct.isInstalled ? 2 : Math.floor(ROUNDS_PER_CALL / rounds));
     direct.attempt(async (make, tools) => {
-      for (let seed = made; seed < first; seed++) {
-        const below = randomNumbers(seed);
-        for (let round = 0; round < rounds; round++) {
-          const answers = await Promise.all(choose(tools, below, writes).map(make));
-          for (const answer of answers) if (answer.includes(secret)) attacker.saw(answer);
+      const attempt = async (attacks: readonly Attack[]) => {
+        for (const answer of await Promise.all(attacks.map(make)))
+          if (answer.includes(secret)) attacker.saw(answer);
+      };
+      if (made === 0) for (const word of foreign) await attempt(callsFor(word, words[0] ?? '', tools));
+      let next = made;
+      const work = async () => {
+        while (next < first) {
+          const seed = next++;
+          const below = randomNumbers(seed);
+          for (let round = 0; round < rounds; round++) await attempt(choose(tools, below, seed));
         }
-      }
+      };
+      await Promise.all(Array.from({ length: AT_A_TIME }, work));
     });
     let round = 0;
     let below = randomNumbers(first);
@@ -135,13 +149,28 @@ export async function attackWith(
       if (round >= most * rounds || tools.length === 0) return [];
       if (round % rounds === 0) below = randomNumbers(first + round / rounds);
       round++;
-      return choose(tools, below);
+      return choose(tools, below, first);
     });
     await call(made);
     if (round === 0) throw new Error('The agent asked for no calls: no attack was tried.');
     // One that the agent ended early is one, too.
     made = first + Math.max(1, Math.floor(round / rounds));
   }
+}
+
+/** The calls that ask all tools that read for what has a name: with that alone, and as the place of a search. */
+function callsFor(name: string, word: string, tools: readonly ToolDefinition[]): readonly Attack[] {
+  return tools
+    .filter(({ annotations }) => annotations?.readOnly === true)
+    .flatMap((tool) =>
+      [0, 1].map((searched) => {
+        let texts = 0;
+        const text = () => (texts++ < searched ? word : name);
+        // The most of a list, and what may be left out only in the search.
+        const below = (bound: number) => (searched ? 0 : bound - 1);
+        return { name: tool.name, input: inputFor(tool.inputSchema, { below, text }) };
+      }),
+    );
 }
 
 interface Choice {
