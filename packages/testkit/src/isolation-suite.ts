@@ -29,7 +29,7 @@ export interface IsolationSuiteOptions {
    * nobody else was given a byte of what the victim kept.
    */
   readonly leftAfterErasing?: (user: UserScope, text: string) => Promise<readonly string[]>;
-  /** Sequences of tool calls that are tried. Default 60; the variable `X_ATTACKS` says otherwise. */
+  /** Sequences of tool calls that are tried. Default 20; the variable `X_ATTACKS` says otherwise. */
   readonly sequences?: number | undefined;
 }
 
@@ -75,7 +75,7 @@ export function isolationSuite({
   open,
   areas,
   leftAfterErasing,
-  sequences = sequencesOf(60),
+  sequences = sequencesOf(20),
 }: IsolationSuiteOptions): void {
   describe(`Isolation: ${name}`, () => {
     const canary = `${WORD}-${Math.random().toString(36).slice(2)}`;

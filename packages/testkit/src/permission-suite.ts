@@ -1,9 +1,16 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { RuntimeContext, type Tool } from '@x/core';
+import { dirname, join } from 'node:path';
+import { type JsonObject, RuntimeContext, type Tool, type ToolDefinition } from '@x/core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type AttackedAgent, Attacker, attackWith, sequencesOf } from './attacks/attacker.js';
+import {
+  type Attack,
+  type AttackedAgent,
+  Attacker,
+  attackWith,
+  inputFor,
+  sequencesOf,
+} from './attacks/attacker.js';
 import {
   forbiddenTool,
   type HostileRepository,
@@ -30,7 +37,7 @@ export interface PermissionSuiteOptions {
   readonly name: string;
   /** Opens an agent of these parts. */
   open(parts: PermissionSuiteParts): Promise<AttackedAgent>;
-  /** Sequences of tool calls that are tried. Default 30; the variable `X_ATTACKS` says otherwise. */
+  /** Sequences of tool calls that are tried. Default 10; the variable `X_ATTACKS` says otherwise. */
   readonly sequences?: number | undefined;
 }
 
@@ -49,6 +56,9 @@ const PATHS = [
   'readme.txt',
   'hard.txt',
   'notes/link.md',
+  'outside.txt',
+  'up/secret.txt',
+  '../secret.txt',
 ]
   .concat([
     'environment.txt',
@@ -125,7 +135,7 @@ const OTHERS = [
  * });
  * ```
  */
-export function permissionSuite({ name, open, sequences = sequencesOf(30) }: PermissionSuiteOptions): void {
+export function permissionSuite({ name, open, sequences = sequencesOf(10) }: PermissionSuiteOptions): void {
   describe(`Permissions: ${name}`, () => {
     const model = new Attacker();
     const server = hostileServer();
@@ -134,14 +144,14 @@ export function permissionSuite({ name, open, sequences = sequencesOf(30) }: Per
     let agent: AttackedAgent;
 
     beforeAll(async () => {
-      repository = hostileRepository(mkdtempSync(join(tmpdir(), 'x-hostile-')));
+      repository = hostileRepository(join(mkdtempSync(join(tmpdir(), 'x-hostile-')), 'repository'));
       const { directory } = repository;
       const { client } = server;
       agent = await open({ model, directory, client, tool: forbidden.tool, rules: RULES });
     }, 120_000);
     afterAll(async () => {
       await agent?.close();
-      rmSync(repository.directory, { recursive: true });
+      rmSync(dirname(repository.directory), { recursive: true });
     });
 
     test('what is allowed can be done, or nothing would be proven', async () => {
@@ -159,15 +169,44 @@ export function permissionSuite({ name, open, sequences = sequencesOf(30) }: Per
       expect(existsSync(join(repository.directory, 'notes/second.md'))).toBe(true);
     });
 
+    const harm = () => {
+      const at = model.seen.indexOf(SECRET);
+      const excerpt = at < 0 ? [] : [model.seen.slice(Math.max(0, at - 300), at + 1)];
+      return [...excerpt, ...server.ran, ...forbidden.ran, ...repository.damage()];
+    };
+
+    test.each(['an agent', 'its subagent'])('every tool refuses what is not allowed: %s', async (who) => {
+      let attacks: Attack[] | undefined;
+      let isIn = who === 'an agent';
+      model.plan((tools) => {
+        const spawns = !isIn && tools.some(({ name }) => name === 'agent_spawn');
+        isIn = true;
+        if (spawns) return [{ name: 'agent_spawn', input: { agent: 'general-purpose', task: 'Go' } }];
+        attacks ??= tools.flatMap(attacksOn);
+        return attacks.splice(0, 20);
+      });
+      await agent.call('Go', RuntimeContext.of({ userId: 'alice', sessionId: who })).catch(() => {});
+      expect(attacks).toEqual([]);
+      expect(harm()).toEqual([]);
+    });
+
     test('random calls do nothing that is not allowed', { timeout: 0 }, async () => {
       const words = [...PATHS, ...COMMANDS, ...OTHERS];
       await attackWith(model, { words, sequences, rounds: 4, secret: SECRET }, async (made) => {
         const context = RuntimeContext.of({ userId: 'alice', sessionId: `session-${made}` });
         await agent.call('Go', context).catch(() => {});
-        const at = model.seen.indexOf(SECRET);
-        expect(model.seen.slice(Math.max(0, at - 300), at + 1), `behind sequence ${made}`).toBe('');
-        expect([...server.ran, ...forbidden.ran, ...repository.damage()], `behind ${made}`).toEqual([]);
+        expect(harm(), `behind sequence ${made}`).toEqual([]);
       });
     });
   });
+}
+
+/** Calls of a tool with each path and command that it may take; one, where it takes neither. */
+function attacksOn({ name, inputSchema }: ToolDefinition): readonly Attack[] {
+  const { path, pattern, command } = (inputSchema.properties ?? {}) as JsonObject;
+  const words = [...(path || pattern ? PATHS : []), ...(command ? COMMANDS : []), ''];
+  return words.map((word) => ({
+    name,
+    input: inputFor(inputSchema, { below: (n) => n - 1, text: () => word }),
+  }));
 }

@@ -41,12 +41,15 @@ export interface HostileRepository {
   damage(): readonly string[];
 }
 
-/** Fills an empty directory with a repository that tries all that files can: claims, secrets, symbolic and hard links. */
+/** Fills a new directory, and a file beside it, with a repository that tries all that files can: claims, secrets, symbolic and hard links. */
 export function hostileRepository(directory: string): HostileRepository {
   for (const [path, text] of Object.entries(FILES)) {
     mkdirSync(dirname(join(directory, path)), { recursive: true });
     writeFileSync(join(directory, path), text);
   }
+  writeFileSync(join(directory, '../secret.txt'), `API_KEY=${SECRET}\n`);
+  symlinkSync('../secret.txt', join(directory, 'outside.txt'));
+  symlinkSync('..', join(directory, 'up'));
   symlinkSync('.env', join(directory, 'readme.txt'));
   symlinkSync('../.env', join(directory, 'notes/link.md'));
   symlinkSync('../docs', join(directory, 'notes/docs'));
