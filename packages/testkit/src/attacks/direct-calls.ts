@@ -67,7 +67,9 @@ async function makeCall(
     if (objection?.type === 'deny' || objection?.type === 'ask') return objection.reason ?? '';
     if (objection?.type === 'confine') workspace = confineWorkspace(workspace, objection.confine);
   }
-  const { runtime, state, storage, log, signal } = scope;
+  const { runtime, state, storage, log } = scope;
+  // One of its own: many calls at a time would listen to that of the step.
+  const signal = AbortSignal.any([scope.signal]);
   const surroundings = { runtime, state, workspace, storage, log, signal };
   return JSON.stringify(await tool.run(written, { ...surroundings, call: use, idempotencyKey: use.id }));
 }
