@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type AgentEvent, estimateCounter, type JsonObject, type Model, textOf } from '@x/core';
@@ -22,18 +22,22 @@ afterEach(async () => {
   rmSync(data, { recursive: true, force: true, maxRetries: 20 });
 });
 
-function open(model: Model, { embedded = false, unattended = false } = {}): HarnessBackend {
+function open(model: Model, { embedded = false, unattended = false, repo = data } = {}): HarnessBackend {
   let backend: HarnessBackend | undefined;
   const onEvent = (event: AgentEvent) => backend?.onEvent(event);
-  const demo = createAgent({ model, embedded, background: null, data, repo: data, unattended, onEvent });
+  const demo = createAgent({ model, embedded, background: null, data, repo, unattended, onEvent });
   demos.push(demo);
   backend = new HarnessBackend({ demo, counter: estimateCounter, info });
   return backend;
 }
 
-async function once(backend: HarnessBackend, isSo: (transcript: Transcript) => boolean): Promise<Transcript> {
+async function once(
+  backend: HarnessBackend,
+  isSo: (transcript: Transcript) => boolean,
+  id = 's-1',
+): Promise<Transcript> {
   for (;;) {
-    const { transcript } = await backend.transcript('s-1');
+    const { transcript } = await backend.transcript(id);
     if (isSo(transcript)) return transcript;
     await new Promise((resolve) => setImmediate(resolve));
   }
@@ -107,6 +111,37 @@ describe('a call that takes approval', () => {
     });
     await backend.close();
   });
+});
+
+it('keeps its data and secrets out of the repository around them, from the agent and from the page', async () => {
+  const [repo, home] = [data, join(data, 'kept')];
+  for (const path of ['.env', '.env.local']) writeFileSync(join(repo, path), 'canary-1\n');
+  writeFileSync(join(repo, 'README.md'), 'A repository.\n');
+  const reads = ['repo/README.md', 'repo/.env', 'repo/.env.local', 'repo/kept', 'repo/KEPT/workspace'];
+  const grep = { name: 'grep_files', input: { pattern: 'canary', path: 'repo' } };
+  const list = { name: 'list_files', input: { path: 'repo', recursive: true } };
+  const script = scripted(
+    { text: 'canary-1 it is.' },
+    { toolCalls: [...reads.map((path) => ({ name: 'read_file', input: { path } })), grep, list] },
+    { text: 'Done.' },
+  );
+  data = home;
+  const backend = open(script, { repo });
+  await backend.send('s-1', 'Keep canary-1');
+  await once(backend, ({ totals, call }) => totals.modelCalls === 1 && call === undefined);
+  const kept = readdirSync(home, { recursive: true, encoding: 'utf8' });
+  expect(kept.length).toBeGreaterThan(2);
+  await backend.send('s-2', 'Look');
+  await once(backend, ({ totals, call }) => totals.modelCalls === 2 && call === undefined, 's-2');
+  const results = JSON.stringify(script.requests.at(-1)?.messages);
+  expect(results).toContain('A repository.');
+  expect(results).not.toMatch(/canary-1|repo\/kept\/[\w.]/);
+  for (const path of [...kept.map((name) => `repo/kept/${name}`), 'repo/.env'])
+    await expect(backend.readFile(path, { offset: 0, length: 10 })).rejects.toMatchObject({
+      name: 'WorkspaceError',
+    });
+  await backend.close();
+  data = repo;
 });
 
 describe('what takes no approval', () => {
