@@ -185,7 +185,7 @@ function plants(canary: string): readonly Round[] {
 
 /**
  * Collects what a call may name: every path of the storage and its parts, in the forms that have led elsewhere before. Every third is a
- * path as it is: who guesses it must not be let in. `foreign` are the paths and ids behind which the victim's text stands.
+ * path as it is, or as the workspace of all has it: who guesses it must not be let in. `foreign` are the paths and ids behind which the victim's text stands.
  */
 async function namesIn(
   storage: Workspace,
@@ -210,7 +210,7 @@ async function namesIn(
   const foreign = new Set<string>();
   for await (const { path, type } of storage.list('', { recursive: true })) {
     if (path.includes(canary)) continue;
-    paths.push(path);
+    paths.push(path, `.x/${path}`);
     // Ids of sessions and tasks stand in names of files, encoded and one in the other.
     const ids = (path.split('/').at(-1) ?? '').replace(/(\.log)?\.\w+$/, '').split(/%2f/i);
     if (type === 'file') for (const name of [path, ...ids, ids.join('/')]) foreign.add(name);

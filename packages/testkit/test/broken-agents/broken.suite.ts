@@ -10,7 +10,7 @@ for (const [name, holes, , direct] of brokenAgents) {
   isolationSuite({
     name,
     areas: { logs: /log-/, files: /big\.txt$/ },
-    sequences: direct === undefined ? 60 : 20,
+    sequences: direct === undefined ? 100 : 200,
     async open(model) {
       const storage = new LocalWorkspace(mkdtempSync(join(tmpdir(), 'x-broken-')));
       return { agent: smallAgent(model, storage, holes, direct), storage };

@@ -32,10 +32,11 @@ const text = (...names: readonly string[]): JsonObject => ({
   properties: Object.fromEntries(names.map((name) => [name, { type: 'string' }])),
   required: [...names],
 });
+const annotations = { readOnly: true, destructive: false };
 const TOOLS: readonly ToolDefinition[] = [
   { name: 'write_file', description: 'Writes', inputSchema: text('path', 'content') },
-  { name: 'read_file', description: 'Reads', inputSchema: text('path') },
-  { name: 'search', description: 'Searches', inputSchema: text('word') },
+  { name: 'read_file', description: 'Reads', inputSchema: text('path'), annotations },
+  { name: 'search', description: 'Searches', inputSchema: text('word'), annotations },
 ];
 
 /** The smallest agent that keeps sessions and files: the suite has to tell its holes from what is sound. */
@@ -82,7 +83,9 @@ export function smallAgent(
     }));
     const name = 'small';
     model.direct?.install?.({ name, tools, capabilities: [] } as never);
-    await model.direct?.aroundReason?.({ agentId: name, tools: TOOLS } as never, async () => ({}) as never);
+    const { signal } = new AbortController();
+    const scope = { agentId: name, tools: TOOLS, signal } as never;
+    await model.direct?.aroundReason?.(scope, async () => ({}) as never);
   }
 
   return {
