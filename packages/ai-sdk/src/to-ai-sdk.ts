@@ -7,13 +7,14 @@ import {
   type ModelRequest,
   type ModelResponse,
   type ModelStreamPart,
+  originOf,
   type Part,
   plainJson,
   type ToolDefinition,
 } from '@x/core';
 import * as z from 'zod';
 import type { SdkMessage } from './agent/sdk-message.js';
-import { partOf, toMessage } from './agent/to-message.js';
+import { toMessage } from './agent/to-message.js';
 import type { CallOptions } from './language-model.js';
 import { readableOf } from './readable-of.js';
 
@@ -200,7 +201,7 @@ function messageOf(source: SdkMessage, at: number): Message {
 
 /** The blocks that a part of an earlier answer carries, unless the application changed its text since. */
 function carriedIn(block: ContentBlock): readonly ContentBlock[] | undefined {
-  const { text, providerOptions } = (partOf(block) ?? {}) as {
+  const { text, providerOptions } = (originOf(block) ?? {}) as {
     readonly text?: string;
     readonly providerOptions?: { readonly [provider: string]: unknown };
   };

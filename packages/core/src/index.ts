@@ -102,7 +102,16 @@ export {
 } from './messages/message.js';
 export { contentBlockSchema, messageSchema } from './messages/message-schemas.js';
 export { type MessageGroup, type Pairing, pairingOf, type RepeatedPair } from './messages/pairing.js';
-export { opaquePart, type Part, parseInput, plainJson, readPart } from './messages/parts.js';
+export {
+  madeFrom,
+  opaquePart,
+  originOf,
+  type Part,
+  parseInput,
+  plainJson,
+  readOutput,
+  readPart,
+} from './messages/parts.js';
 export type { StandardResult, StandardSchema } from './model/compile-schema.js';
 export { type CompiledSchema, compileSchema } from './model/compile-schema.js';
 export {

@@ -5,8 +5,8 @@ import {
   SystemMessage,
   ToolMessage,
 } from '@langchain/core/messages';
-import { type Message, type Part, textOf, toolResultsOf, toolUsesOf } from '@x/core';
-import { CARRIED, partOf, partsOf, sourceOf } from './to-message.js';
+import { type Message, originOf, type Part, textOf, toolResultsOf, toolUsesOf } from '@x/core';
+import { CARRIED, partsOf, sourceOf } from './to-message.js';
 
 /**
  * A message in LangChain's words: the very object it was made from unless it was altered, and of an altered one
@@ -104,7 +104,7 @@ function contentOf(blocks: Message['content'], more: readonly Part[] = []): stri
   const plain = blocks.every((block) => block.type === 'text');
   if (plain && more.length === 0) return textOf(blocks);
   const content = blocks.flatMap((block): Part[] => {
-    const part = partOf(block);
+    const part = originOf(block) as Part | undefined;
     if (part !== undefined) return [part];
     return block.type === 'text' ? [{ type: 'text', text: block.text }] : [];
   });

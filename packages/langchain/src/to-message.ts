@@ -5,11 +5,13 @@ import {
   type JsonValue,
   type Message,
   type MessageKind,
+  madeFrom,
   opaquePart,
+  originOf,
   type Part,
   type Role,
+  readOutput,
   readPart,
-  type ToolOutputBlock,
 } from '@x/core';
 
 /** The key in a message's response metadata under which it carries its kind and metadata. */
@@ -20,8 +22,6 @@ const CREATED_AT = new Date(0).toISOString();
 const PROVIDER = 'langchain';
 
 const messages = new WeakMap<BaseMessage, { readonly content: unknown; readonly message: Message }>();
-const sources = new WeakMap<Message, BaseMessage>();
-const parts = new WeakMap<ContentBlock | ToolOutputBlock, Part>();
 
 /**
  * Reads a message of LangChain; gives the same object for the same message. It must have an id. A message whose content
@@ -45,19 +45,13 @@ export function toMessage(source: BaseMessage): Message {
     ...(carried?.metadata === undefined ? {} : { metadata: carried.metadata }),
   };
   messages.set(source, { content: source.content, message });
-  sources.set(message, source);
-  return message;
+  return madeFrom(message, source);
 }
 
 /** The message that this one was made from, unless either was altered since. */
 export function sourceOf(message: Message): BaseMessage | undefined {
-  const source = sources.get(message);
+  const source = originOf(message) as BaseMessage | undefined;
   return source !== undefined && messages.get(source)?.message === message ? source : undefined;
-}
-
-/** What a block was made from, unless it was altered since. */
-export function partOf(block: ContentBlock | ToolOutputBlock): Part | undefined {
-  return parts.get(block);
 }
 
 /** The parts of a message's content; a text is one. */
@@ -78,7 +72,7 @@ function contentOf(source: BaseMessage): readonly ContentBlock[] {
     // A call stands in the content and beside it; it is one call.
     if (typeof part.id === 'string' && ids.has(part.id)) return [];
     if (part.type === 'text' && part.text === '') return [];
-    return [remember(blockOf(part), part)];
+    return [madeFrom(blockOf(part), part)];
   });
   const toolUses = calls.map(({ id = '', name, args }): ContentBlock => {
     return { type: 'tool_use', id, name, input: args as JsonValue };
@@ -87,11 +81,7 @@ function contentOf(source: BaseMessage): readonly ContentBlock[] {
 }
 
 function toolResult(source: ToolMessage): ContentBlock {
-  const output = partsOf(source).map((part): ToolOutputBlock => {
-    const block = blockOf(part);
-    const fits = block.type === 'text' || block.type === 'file';
-    return remember(fits ? block : { type: 'text', text: JSON.stringify(part) }, part);
-  });
+  const output = partsOf(source).map((part) => madeFrom(readOutput(part), part));
   return {
     type: 'tool_result',
     toolUseId: source.tool_call_id,
@@ -105,9 +95,4 @@ function blockOf(part: Part): ContentBlock {
   // A call that does not stand beside the content is none that LangChain runs.
   const block = readPart(part);
   return block === undefined || block.type === 'tool_use' ? opaquePart(part, PROVIDER) : block;
-}
-
-function remember<Block extends ContentBlock | ToolOutputBlock>(block: Block, part: Part): Block {
-  parts.set(block, part);
-  return block;
 }

@@ -2,13 +2,13 @@ import {
   type ContentBlock,
   InvalidInputError,
   type Message,
+  originOf,
   type Part,
   type ToolResultBlock,
   textOf,
 } from '@x/core';
 import { optionsOf } from '../prompt/prompt.js';
 import type { SdkMessage } from './sdk-message.js';
-import { partOf, sourceOf } from './to-message.js';
 
 /**
  * A message in the words of the SDK: the very object it was made from unless it was altered, and of an altered one every
@@ -18,12 +18,14 @@ import { partOf, sourceOf } from './to-message.js';
  * @throws {InvalidInputError} for a block that the SDK has no words for, such as another library's own item.
  */
 export function fromMessage(message: Message, original: SdkMessage | undefined): SdkMessage {
-  const source = sourceOf(message);
-  if (source !== undefined) return source;
+  const source = originOf(message);
+  if (source !== undefined) return source as SdkMessage;
   const options =
     original?.providerOptions === undefined ? {} : { providerOptions: original.providerOptions };
   if (message.role === 'system') return { role: 'system', content: textOf(message), ...options };
-  const content = message.content.map((block) => partOf(block) ?? rebuilt(block, original));
+  const content = message.content.map(
+    (block) => (originOf(block) as Part | undefined) ?? rebuilt(block, original),
+  );
   return { role: message.role, content, ...options };
 }
 
@@ -70,7 +72,7 @@ export function toolOutput({ output, isError }: Pick<ToolResultBlock, 'output' |
   }
   const value = output.map(
     (part) =>
-      partOf(part) ?? { type: 'text', text: part.type === 'text' ? part.text : `[${part.mediaType}]` },
+      originOf(part) ?? { type: 'text', text: part.type === 'text' ? part.text : `[${part.mediaType}]` },
   );
   return { type: 'content', value };
 }

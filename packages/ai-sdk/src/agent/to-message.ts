@@ -2,14 +2,16 @@ import {
   type ContentBlock,
   type JsonObject,
   type Message,
+  madeFrom,
   opaquePart,
   type Part,
   plainJson,
+  readOutput,
   readPart,
   type ToolOutputBlock,
   type ToolResultBlock,
 } from '@x/core';
-import type { SdkMessage, SdkPart } from './sdk-message.js';
+import type { SdkMessage } from './sdk-message.js';
 
 /** The SDK keeps no times: one for all, so that a message is the same whenever it is converted. */
 const CREATED_AT = new Date(0).toISOString();
@@ -17,39 +19,18 @@ const CREATED_AT = new Date(0).toISOString();
 const PROVIDER = 'ai-sdk';
 
 const messages = new WeakMap<SdkMessage, Message>();
-const sources = new WeakMap<Message, SdkMessage>();
-const parts = new WeakMap<ContentBlock | ToolOutputBlock, SdkPart>();
 
-/**
- * A message of the SDK in our words; the same object for the same message, so that a step costs what it adds.
- * {@link sourceOf} and {@link partOf} find what it was made from.
- */
+/** A message of the SDK in our words; the same object for the same message, so that a step costs what it adds. */
 export function toMessage(source: SdkMessage, id: string): Message {
   const known = messages.get(source);
   if (known?.id === id) return known;
   const content =
     typeof source.content === 'string'
       ? [{ type: 'text' as const, text: source.content }]
-      : source.content.map((part) => remember(blockOf(part as Part, source.role), part));
-  const message: Message = { id, role: source.role, content, createdAt: CREATED_AT };
+      : source.content.map((part) => madeFrom(blockOf(part as Part, source.role), part));
+  const message = madeFrom<Message>({ id, role: source.role, content, createdAt: CREATED_AT }, source);
   messages.set(source, message);
-  sources.set(message, source);
   return message;
-}
-
-/** What a message was made from, unless it was altered since. */
-export function sourceOf(message: Message): SdkMessage | undefined {
-  return sources.get(message);
-}
-
-/** What a block was made from, unless it was altered since. */
-export function partOf(block: ContentBlock | ToolOutputBlock): SdkPart | undefined {
-  return parts.get(block);
-}
-
-function remember<Block extends ContentBlock | ToolOutputBlock>(block: Block, part: SdkPart): Block {
-  parts.set(block, part);
-  return block;
 }
 
 function blockOf(part: Part, role: SdkMessage['role']): ContentBlock {
@@ -80,16 +61,12 @@ export function outputBlocks(output: Part): readonly ToolOutputBlock[] {
     case 'execution-denied':
       return [{ type: 'text', text: String(output.reason ?? 'The user refused this call.') }];
     case 'content':
-      return (output.value as readonly Part[]).map((part) => remember(outputBlock(part), part));
+      return (output.value as readonly Part[]).map((part) =>
+        madeFrom({ ...readOutput(part), ...metadataIn(part) }, part),
+      );
     default:
       return [{ type: 'text', text: JSON.stringify(output.value) ?? '' }];
   }
-}
-
-function outputBlock(part: Part): ToolOutputBlock {
-  const block = readPart(part);
-  const fits = block?.type === 'text' || block?.type === 'file';
-  return fits ? { ...block, ...metadataIn(part) } : { type: 'text', text: JSON.stringify(plainJson(part)) };
 }
 
 /** `{ providerMetadata }` for a block, from the options of its part; nothing where there are none. */

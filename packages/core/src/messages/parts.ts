@@ -1,6 +1,6 @@
 import { base64 } from '../lib/base64.js';
 import { isObject, type JsonValue } from '../lib/json.js';
-import type { ContentBlock, FileSource, OpaqueBlock } from './content-block.js';
+import type { ContentBlock, FileSource, OpaqueBlock, ToolOutputBlock } from './content-block.js';
 
 /** A part of a message in the words of a provider or a framework, open to be read. */
 export type Part = { readonly type: string; readonly [key: string]: unknown };
@@ -101,6 +101,26 @@ const READ: Readonly<Record<string, Read>> = {
 export function readPart(part: unknown): ContentBlock | undefined {
   if (!isObject(part) || typeof part.type !== 'string') return undefined;
   return Object.hasOwn(READ, part.type) ? READ[part.type]?.(part as Part) : undefined;
+}
+
+/** Reads a part of what a tool answered: what is neither a text nor a file becomes JSON. */
+export function readOutput(part: unknown): ToolOutputBlock {
+  const block = readPart(part);
+  if (block?.type === 'text' || block?.type === 'file') return block;
+  return { type: 'text', text: typeof part === 'string' ? part : JSON.stringify(plainJson(part)) };
+}
+
+const origins = new WeakMap<object, object>();
+
+/** Notes what a message or block was made from: as long as nobody alters it, that very object goes back. */
+export function madeFrom<Made extends object>(made: Made, origin: object): Made {
+  origins.set(made, origin);
+  return made;
+}
+
+/** What a message or block was made from; `undefined` for one that was altered since. */
+export function originOf(made: object): object | undefined {
+  return origins.get(made);
 }
 
 /** Keeps a part unread. A half of a call that the provider ran itself knows its call, in Anthropic's words, LangChain's and the AI SDK's. */

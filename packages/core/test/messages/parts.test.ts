@@ -2,10 +2,13 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import {
   contentBlockSchema,
+  madeFrom,
   opaquePart,
+  originOf,
   type Part,
   parseInput,
   plainJson,
+  readOutput,
   readPart,
 } from '../../src/index.js';
 
@@ -154,4 +157,22 @@ it('writes what JSON has no word for as base64, text or null', () => {
     far: null,
     url: 'https://x/a',
   });
+});
+
+it('reads what a tool answered as a text, a file or the JSON of anything else', () => {
+  expect(
+    ['Said', { type: 'text', text: 'Written' }, { type: 'row', at: new Date(0) }].map(readOutput),
+  ).toEqual([
+    { type: 'text', text: 'Said' },
+    { type: 'text', text: 'Written' },
+    { type: 'text', text: '{"type":"row","at":"1970-01-01T00:00:00.000Z"}' },
+  ]);
+  expect(readOutput({ type: 'input_image', image_url: 'data:image/png;base64,AQID' })).toMatchObject(png);
+});
+
+it('knows what a block was made from, and that a copy was not', () => {
+  const part = { type: 'text', text: 'Hi' };
+  const block = madeFrom({ type: 'text', text: 'Hi' }, part);
+  expect(originOf(block)).toBe(part);
+  expect(originOf({ ...block })).toBeUndefined();
 });

@@ -3,8 +3,8 @@ import {
   type JsonObject,
   type JsonValue,
   parseInput,
+  readOutput,
   readPart,
-  type ToolOutputBlock,
 } from '@x/core';
 import { FRAMEWORK } from '../stored-item.js';
 
@@ -35,7 +35,7 @@ export function itemBlocks(item: JsonObject): readonly ContentBlock[] {
     return [{ type: 'tool_use', ...about, input }];
   }
   if (isResult(item)) {
-    const output = [item.output ?? null].flat().map(outputBlock);
+    const output = [item.output ?? null].flat().map(readOutput);
     return [{ type: 'tool_result', toolUseId: about.id, toolName: about.name, output, isError: false }];
   }
   if (role !== undefined && typeof content === 'string') return [{ type: 'text', text: content }];
@@ -46,10 +46,4 @@ export function itemBlocks(item: JsonObject): readonly ContentBlock[] {
 
 function opaque(data: JsonValue): ContentBlock {
   return { type: 'opaque', provider: FRAMEWORK, data };
-}
-
-function outputBlock(part: JsonValue): ToolOutputBlock {
-  const block = readPart(part);
-  if (block?.type === 'text' || block?.type === 'file') return block;
-  return { type: 'text', text: typeof part === 'string' ? part : JSON.stringify(part) };
 }

@@ -3,6 +3,7 @@ import {
   isObject,
   opaquePart,
   type Part,
+  readOutput as readAnswered,
   readPart as readKnown,
   type ToolOutputBlock,
 } from '@x/core';
@@ -34,14 +35,7 @@ export function readParts(value: unknown): readonly ContentBlock[] {
 /** What a tool answered: texts and files, anything else as its JSON. */
 export function readOutput(value: unknown): readonly ToolOutputBlock[] {
   if (!Array.isArray(value)) return outputText(value);
-  return value.flatMap((part: unknown) => {
-    const blocks = readPart(part);
-    return blocks?.every(isOutput) ? blocks.filter(isOutput) : outputText(part);
-  });
-}
-
-function isOutput(block: ContentBlock): block is ToolOutputBlock {
-  return block.type === 'text' || block.type === 'file';
+  return value.map(readAnswered).filter((block) => block.type === 'file' || block.text !== '');
 }
 
 /** The texts of blocks, as instructions are kept. */
