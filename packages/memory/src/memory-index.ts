@@ -297,7 +297,7 @@ export class MemoryIndex {
   /** Puts a new index in the place of a damaged one, unless another process has done so. */
   async #remake(damaged: Opened): Promise<void> {
     if ((await this.#opened) !== damaged) return;
-    closeParts(damaged);
+    await closeWhenIdle(damaged);
     if ((await inodeOf(this.#path)) === damaged.inode) await deleteIndexFile(this.#path);
     this.#opened = openParts(this.#path);
     await this.#opened;
@@ -315,11 +315,6 @@ async function openParts(path: string): Promise<Opened> {
 
 async function closeWhenIdle({ reader, connection }: Opened): Promise<void> {
   await reader.closeWhenIdle();
-  connection.close();
-}
-
-function closeParts({ reader, connection }: Opened): void {
-  reader.close();
   connection.close();
 }
 

@@ -84,10 +84,6 @@ export class Connection {
     this.#database = database;
   }
 
-  get isOpen(): boolean {
-    return this.#database.open;
-  }
-
   /**
    * Runs a task in a transaction, behind those that were asked for before.
    *
@@ -101,7 +97,7 @@ export class Connection {
         await this.#exec('COMMIT');
         return value;
       } catch (error) {
-        if (this.isOpen && this.#database.inTransaction) this.#database.exec('ROLLBACK');
+        if (this.#database.open && this.#database.inTransaction) this.#database.exec('ROLLBACK');
         throw error;
       }
     });

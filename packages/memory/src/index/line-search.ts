@@ -65,6 +65,7 @@ const COLUMNS = `lines.id, lines.file_id AS fileId, files.path, lines.number, li
 const LINES_OF = `SELECT ${COLUMNS} WHERE lines.id IN (SELECT value FROM json_each(:ids))`;
 const LINES_BETWEEN = `SELECT ${COLUMNS} WHERE lines.id BETWEEN :first AND :last`;
 const LINES_AROUND = `SELECT ${COLUMNS} WHERE lines.file_id = :fileId AND lines.number BETWEEN :from AND :to LIMIT ${MAX_AROUND}`;
+const COUNT = 'SELECT count(*) FROM line_terms WHERE line_terms MATCH ? AND rowid BETWEEN ? AND ?';
 const ALLOWED = `AND EXISTS (
   SELECT 1 FROM lines WHERE lines.id = line_terms.rowid AND ${PASSES}
 )`;
@@ -78,11 +79,12 @@ function findingWith(condition: string): string {
 /** Finds lines by words: of those with the weightiest words the most promising are read, and ranked with their neighbors. */
 export class LineSearch {
   readonly #sql: Connection;
-  readonly #counts: TermCounts;
+  /** How many lines have a term: counting reads all that is indexed of it, so it is done once until the index changes. */
+  readonly #counts = new Map<string, number>();
+  #countedFor = '';
 
   constructor(connection: Connection) {
     this.#sql = connection;
-    this.#counts = new TermCounts(connection);
   }
 
   /** The places from `from` to before `to` of the ranking. While much is read, others get their turn. */
@@ -113,8 +115,7 @@ export class LineSearch {
     const { since = null, until = null } = filter;
     const allowed: Parameters = { since, until };
     const counts: number[] = [];
-    for (const term of query.terms)
-      counts.push(await this.#counts.count(expressionOf(term), searched.ranges));
+    for (const term of query.terms) counts.push(await this.#count(expressionOf(term), searched.ranges));
     const collection = { ...searched, counts };
     const isSmall = searched.lines <= FEW_LINES;
     const texts = query.isQuestion ? effort.texts : effort.keywordTexts;
@@ -210,6 +211,23 @@ export class LineSearch {
       .map(({ id }) => id);
   }
 
+  async #count(expression: string, ranges: readonly IdRange[]): Promise<number> {
+    // The one changes when other connections write, the other when this one does.
+    const version = ['PRAGMA data_version', 'SELECT total_changes()'].map((sql) => this.#sql.column(sql)[0]);
+    if (version.join() !== this.#countedFor || this.#counts.size > MAX_COUNTED) this.#counts.clear();
+    this.#countedFor = version.join();
+    let sum = 0;
+    for (const { first, last } of ranges) {
+      const key = `${first} ${expression}`;
+      if (!this.#counts.has(key)) {
+        this.#counts.set(key, this.#sql.column<number>(COUNT, expression, first, last)[0] ?? 0);
+        await setImmediate();
+      }
+      sum += this.#counts.get(key) ?? 0;
+    }
+    return sum;
+  }
+
   /** The lines of the texts that promise most. */
   async #read(
     promising: readonly number[],
@@ -227,40 +245,6 @@ export class LineSearch {
       lines.push(...read);
     }
     return lines;
-  }
-}
-
-const COUNT = 'SELECT count(*) FROM line_terms WHERE line_terms MATCH ? AND rowid BETWEEN ? AND ?';
-
-/** How many lines have a term. Counting reads all that is indexed of it, so it is done once until the index changes. */
-class TermCounts {
-  readonly #sql: Connection;
-  readonly #known = new Map<string, number>();
-  #knownFor = '';
-
-  constructor(sql: Connection) {
-    this.#sql = sql;
-  }
-
-  async count(expression: string, ranges: readonly IdRange[]): Promise<number> {
-    // The one changes when other connections write, the other when this one does.
-    const version = ['PRAGMA data_version', 'SELECT total_changes()']
-      .map((sql) => this.#sql.column(sql)[0])
-      .join(' ');
-    if (version !== this.#knownFor || this.#known.size > MAX_COUNTED) this.#known.clear();
-    this.#knownFor = version;
-    let sum = 0;
-    for (const { first, last } of ranges) {
-      const key = `${first} ${expression}`;
-      let count = this.#known.get(key);
-      if (count === undefined) {
-        count = this.#sql.column<number>(COUNT, expression, first, last)[0] ?? 0;
-        this.#known.set(key, count);
-        await setImmediate();
-      }
-      sum += count;
-    }
-    return sum;
   }
 }
 
