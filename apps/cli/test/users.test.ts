@@ -17,6 +17,7 @@ import { x } from './support/run-command.js';
 
 const CANARY = 'canary-41d7';
 const OTHER = 'canary-b0b0';
+const OF_BOB = 'canary-c5e1';
 
 function scratch(): string {
   const directory = mkdtempSync(join(tmpdir(), 'x-users-'));
@@ -75,7 +76,7 @@ describe.each(stores)('a user on %s', (_, open) => {
     ];
     const index = join(directory, 'index.db');
     const agent = HarnessAgent.builder()
-      .model(new ScriptedModel([CANARY, OTHER, OTHER].flatMap(said)))
+      .model(new ScriptedModel([CANARY, OF_BOB, OTHER].flatMap(said)))
       .workspace(workspace)
       .session(session)
       .use(
@@ -87,7 +88,7 @@ describe.each(stores)('a user on %s', (_, open) => {
     const alice = { userId: 'alice' };
     for (const [scope, text] of [
       [alice, CANARY],
-      [{ userId: 'bob' }, OTHER],
+      [{ userId: 'bob' }, OF_BOB],
       [{ tenantId: 'acme', userId: 'alice' }, OTHER],
     ] as const) {
       await agent.call(`Remember: the code is ${text}`, RuntimeContext.of({ ...scope, sessionId: 's' }));
@@ -99,7 +100,7 @@ describe.each(stores)('a user on %s', (_, open) => {
       );
     }
     expect(records.filter((text) => text.includes(CANARY)).length).toBeGreaterThan(2);
-    expect(records.join('')).not.toContain(OTHER);
+    expect(records.join('')).not.toMatch(new RegExp(`${OTHER}|${OF_BOB}`));
     expect((await placesWith(directory, CANARY)).length).toBeGreaterThan(2);
 
     const report = await agent.eraseUser(alice);
@@ -109,7 +110,8 @@ describe.each(stores)('a user on %s', (_, open) => {
     await agent.close();
     await close();
     expect(await placesWith(directory, CANARY)).toEqual([]);
-    expect((await placesWith(directory, OTHER)).length).toBeGreaterThan(2);
+    expect((await placesWith(directory, OF_BOB)).length).toBeGreaterThan(2);
+    expect((await placesWith(directory, OF_BOB)).join()).toContain(index);
     const options = Object.entries(values).flatMap(([name, value]) => [`--${name}`, String(value)]);
     expect((await x(['users', 'export', 'alice', ...options])).stdout).toBe('');
     const erased = await x(['users', 'erase', 'bob', '--yes', '--index', index, ...options]);
@@ -118,6 +120,8 @@ describe.each(stores)('a user on %s', (_, open) => {
       stderr: '',
       stdout: expect.stringContaining('Erased 1 sessions'),
     });
+    // Of the command, too: in the index as elsewhere.
+    expect(await placesWith(directory, OF_BOB)).toEqual([]);
     const left = await x(['users', 'export', 'alice', '--tenant', 'acme', ...options]);
     expect(left.stdout).toContain('"type":"session"');
   });

@@ -1,9 +1,9 @@
 import { compaction } from '@x/compaction';
-import { RuntimeContext, textOf } from '@x/core';
+import { type JsonObject, RuntimeContext, textOf } from '@x/core';
 import { memory } from '@x/memory';
 import { ScriptedModel } from '@x/testkit';
 import { expect, it, onTestFinished } from 'vitest';
-import { HarnessAgent, permissions } from '../../src/index.js';
+import { HarnessAgent, permissions, planMode } from '../../src/index.js';
 import { scratch } from '../support.js';
 
 const SAVES = 12;
@@ -56,6 +56,31 @@ it('twelve saved facts leave one system prompt, stand behind the conversation, a
   const renewed = model.requests.at(-1);
   expect(renewed?.system).toContain('The port of host 11 is 4311');
   expect(renewed?.messages.some((message) => textOf(message).includes('has changed since'))).toBe(false);
+});
+
+it('in plan mode a fact is saved without asking a human, and none is forgotten', async () => {
+  const content = 'Staging is on 5433';
+  const call = (name: string, input: JsonObject) => ({ toolCalls: [{ id: name, name, input }] });
+  const model = new ScriptedModel([
+    call('plan_enter', {}),
+    call('memory_save', { content }),
+    call('memory_forget', { query: content }),
+    { text: 'Planned.' },
+  ]);
+  const agent = HarnessAgent.builder()
+    .name('coder')
+    .model(model)
+    .workspace(await scratch())
+    .use(permissions(), planMode(), memory({ model: null, maintenance: false, consolidate: false }))
+    .build();
+  onTestFinished(() => agent.close());
+  expect((await agent.call('Plan it.', alice)).text).toBe('Planned.');
+  const [saved, denied] = model.requests.slice(2).map(({ messages }) => {
+    const result = messages.findLast(({ role }) => role === 'tool');
+    return JSON.stringify(result?.content);
+  });
+  expect(saved).toContain('Saved in MEMORY.md');
+  expect(denied).toContain('Denied: plan mode is on');
 });
 
 it('no spelling of the tag ends the quotation of what is remembered', async () => {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { type Capability, estimateCounter, readText, type SessionLog } from '@x/core';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { MemoryIndex, memory } from '../../src/index.js';
+import { MemoryIndex, MemoryService, memory } from '../../src/index.js';
 import {
   callScope,
   runTool,
@@ -250,6 +250,19 @@ it('describes its tools in few words: the schema of a day is no pattern of half 
   expect(definitions.length).toBeGreaterThan(4);
   for (const text of definitions) expect(estimateCounter.count(text)).toBeLessThan(300);
   expect(definitions.reduce((sum, text) => sum + estimateCounter.count(text), 0)).toBeLessThan(1_000);
+});
+
+it.each([
+  'maxBullets',
+  'maxBulletChars',
+  'maxBatches',
+  'maxNotesTokens',
+  'flushPrompt',
+  'consolidationPrompt',
+])('has no option %s: the default is right for everybody', async (name) => {
+  const workspace = await testWorkspace();
+  expect(() => memory({ [name]: 1 })).toThrow(`${name}: unknown key`);
+  expect(() => new MemoryService({ workspace, [name]: 1 } as never)).toThrow(`${name}: unknown key`);
 });
 
 it('refuses a malformed configuration', () => {
