@@ -11,11 +11,18 @@ const TOKEN =
 /** Commands that run another one, which is named by their arguments; and words that stand before a command. */
 const WRAPPERS = new Set(
   (
-    'sudo doas su env command builtin exec eval trap nohup nice ionice time timeout setsid stdbuf watch xargs parallel ' +
-    'flock chroot find busybox sh bash dash zsh ksh if then elif else while until do ! {'
+    'sudo doas su env command builtin exec eval trap coproc nohup nice ionice time timeout setsid stdbuf watch xargs parallel ' +
+    'flock chroot find busybox sh ash bash rbash dash zsh ksh if then elif else while until do ! {'
   ).split(' '),
 );
 const MAX_DEPTH = 3;
+
+/** Words before a directory in which what comes after them is read. */
+const LEADS = /^(?:(?:cd|pushd|-C|--(?:directory|chdir|work-tree|cwd|prefix))(?:=.*)?|-C.+)$/;
+const MAX_DIRECTORIES = 32;
+
+/** The value of an option that is written without a blank: `-fpatterns`. */
+const GLUED = /^-[A-Za-z]([\w./].*)$/;
 
 /** One command of a line: its words as written, and without their quotes. */
 interface Command {
@@ -68,14 +75,32 @@ export function catchesCommand(pattern: string, line: string): boolean {
   return false;
 }
 
+/**
+ * The paths that a line may name: each word as it is, and in the directories that words before it may lead to. `undefined`
+ * when it leads to so many that it may name anything.
+ */
+export function pathsOf(line: string): readonly string[] | undefined {
+  const directories = new Set<string>();
+  const found: string[] = [];
+  let leads = false;
+  for (const word of wordsOf(line)) {
+    const places = [word, ...[...directories].map((directory) => `${directory}/${word}`)];
+    found.push(...places);
+    if (leads) for (const place of places) directories.add(place);
+    if (directories.size > MAX_DIRECTORIES) return undefined;
+    leads = LEADS.test(word) || (leads && word.startsWith('-'));
+  }
+  return found;
+}
+
 /** The words of a line, each of which may be a path. Of a line that is not understood: all that may be words. */
-export function wordsOf(line: string): readonly string[] {
-  const commands = commandsOf(line);
-  if (commands === undefined)
-    return roughly(line)
-      .flat()
-      .flatMap((word) => [word, ...word.split(/[=:,]/)]);
-  return commands.flatMap(({ words }) => words.flatMap((word) => [word, ...word.split('=')]));
+function wordsOf(line: string): readonly string[] {
+  const words = commandsOf(line)?.flatMap((command) => command.words) ?? roughly(line).flat();
+  return words.flatMap((word) => [
+    word,
+    ...(GLUED.exec(word)?.slice(1) ?? []),
+    ...word.split(/[=:,]/).slice(1),
+  ]);
 }
 
 /** `npm test *` fits `npm test` too. */

@@ -8,7 +8,7 @@ import {
   type Workspace,
 } from '@x/core';
 import { matchWildcard } from '../../lib/wildcard.js';
-import { allowsCommand, catchesCommand, wordsOf } from './command-pattern.js';
+import { allowsCommand, catchesCommand, pathsOf } from './command-pattern.js';
 import { matchPath, mayHold, type PlainPath, pathPattern, plainPath } from './path-pattern.js';
 import { RealPaths } from './real-paths.js';
 
@@ -18,8 +18,8 @@ export interface JudgedCall {
   readonly tool: Tool | undefined;
   /** The arguments that the tool declares as paths, but those that cannot be read as such. */
   readonly paths: ReadonlyMap<string, readonly JudgedPath[]>;
-  /** What a command line may name. */
-  readonly words: readonly PlainPath[];
+  /** What a command line may name; `undefined` for anything. */
+  readonly words: readonly PlainPath[] | undefined;
 }
 
 interface JudgedPath {
@@ -61,10 +61,25 @@ export async function judgedCall(
     paths.set(name, await Promise.all(judged));
   }
   const lines = textsOf(call, 'command') ?? [];
+  const named = lines.map(pathsOf);
   const words = await Promise.all(
-    lines.flatMap(wordsOf).map((word) => real.namesOf(word).catch(() => [plainPath(word)])),
+    named.flatMap((texts) => texts ?? []).map((word) => real.namesOf(word).catch(() => [plainPath(word)])),
   );
-  return { call, tool, paths, words: words.flat() };
+  return {
+    call,
+    tool,
+    paths,
+    words: named.includes(undefined) ? undefined : words.flat().flatMap(withinRoot),
+  };
+}
+
+/** A word that begins outside of the workspace may lead back into it: `../x`, `/proc/self/cwd/x`, `~/x`, `$PWD/x`. */
+function withinRoot(path: PlainPath): readonly PlainPath[] {
+  const { names, absolute } = path;
+  if (!absolute && !/^(?:\.\.$|~)|\$/.test(names[0] ?? '')) return [path];
+  return [path, ...names.map((_, index) => ({ names: names.slice(index + 1), absolute: false }))].filter(
+    (each) => each.names.length > 0,
+  );
 }
 
 /** The use of files that a rule is about, if it is about one. */
@@ -117,6 +132,7 @@ function usesFile(use: FileUse, pattern: string, { call, tool, paths, words }: J
   }
   if (tool?.sessionOnly || (use === 'write' && tool?.readOnly)) return false;
   return (
+    words === undefined ||
     concernsFile({ tool: use, match: pattern }, words) ||
     stringsIn(call.input).some((text) => isPathOf(pattern, text))
   );
@@ -172,7 +188,8 @@ function isCovered({ name, pattern }: Condition, { call, paths }: JudgedCall): b
   if (name === undefined || texts === undefined || texts.length === 0) return false;
   return texts.every((text) => {
     if (name === 'command') return allowsCommand([pattern], text);
-    return PATH.test(name) ? coversText(pattern, text) : matchWildcard(pattern, text);
+    const isPath = PATH.test(name) || (pattern.includes('/') && !pattern.includes('://'));
+    return isPath ? coversText(pattern, text) : matchWildcard(pattern, text);
   });
 }
 
@@ -181,7 +198,7 @@ function coversPath(pattern: string, { names }: JudgedPath): boolean {
   return names.every((name) => name.names[0] !== '..' && matchPath(wanted, name));
 }
 
-/** Arguments of tools that declare no paths, such as a server's, are paths by their names. */
+/** Arguments of tools that declare no paths, such as a server's, are paths by their names, or where a rule writes them so. */
 const PATH = /^(?:.+_)?(?:path|file|dir|directory)s?$|(?:Path|File|Dir|Directory)s?$/;
 
 function coversText(pattern: string, text: string): boolean {
@@ -244,7 +261,7 @@ export function textsOf(call: ToolUseBlock, name: string): readonly string[] | u
 
 function stringsIn(value: JsonValue): readonly string[] {
   if (typeof value === 'string') return [value];
-  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(stringsIn) : [];
+  return typeof value === 'object' && value !== null ? Object.entries(value).flat().flatMap(stringsIn) : [];
 }
 
 function has(value: JsonValue | undefined, name: string): value is { [key: string]: JsonValue } {

@@ -169,6 +169,14 @@ describe('a rule on arguments', () => {
     expect(await verdict({ ...mode, deny: [rule] }, tool, input)).toBe(expected);
   });
 
+  it('are paths where a rule writes them so, whatever their names, and keys are read like values', async () => {
+    const src: PermissionRule = { tool: 'mcp__files__write', input: { filename: 'src/**' } };
+    expect(await verdict({ allow: [src] }, 'mcp__files__write', { filename: 'src/a/b.ts' })).toBe('allow');
+    expect(await verdict({ allow: [src] }, 'mcp__files__write', { filename: 'src/../.env' })).toBe('ask');
+    const deny = { mode: 'bypass' as const, deny: ['read(**/.env*)'] };
+    expect(await verdict(deny, 'mcp__files__move', { files: { 'a/.env': true } })).toBe('deny');
+  });
+
   it('may name them', async () => {
     const mail: PermissionRule = { tool: 'send_mail', input: { to: '*@acme.com', subject: 'Report ?' } };
     const input = { to: 'ann@acme.com', subject: 'Report 7' };

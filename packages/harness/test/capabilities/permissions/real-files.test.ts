@@ -200,3 +200,43 @@ describe('rules', () => {
     expect(results['0']).toMatch(/^error: .*Correct the input and call the tool again\.$/s);
   });
 });
+
+describe('a command line that goes elsewhere first', () => {
+  const rules: PermissionsConfig = {
+    mode: 'dont_ask',
+    allow: ['execute(cat *)', 'execute(cd *)', 'execute(grep *)', 'execute(tar *)'],
+    deny: ['read(secrets/**)'],
+  };
+  const read = async (command: string) => {
+    const { results } = await run(rules, [{ name: 'execute', input: { command } }]);
+    return JSON.stringify(results);
+  };
+
+  it.each([
+    'cat secrets/key',
+    'cd docs && cat ../secrets/key',
+    'cd docs && cat soft',
+    'cd -- docs; cat soft',
+    'cd secrets && cat key',
+    'tar -C secrets -cO key',
+    'tar -Csecrets -cO key',
+    'tar --directory=secrets -cO key',
+    'cat /proc/self/cwd/secrets/key',
+    'cat ../*/secrets/key',
+    'grep -fsecrets/key docs/page',
+    'cat ~/secrets/key',
+    'cat $PWD/secrets/key',
+    `${'cd . && '.repeat(40)}cat docs/page`,
+  ])('reads no file that a rule denies: %s', async (command) => {
+    expect(await read(command)).toContain('Denied by the rule');
+  });
+
+  it('reads a denied file by no absolute path', async () => {
+    expect(await read(`cat ${join(root, 'secrets/key')}`)).toContain('Denied by the rule');
+  });
+
+  it('reads what no rule denies, wherever it goes first', async () => {
+    expect(await read('cd docs && cat page')).toContain('page');
+    expect(await read(`cd docs && cat ${join(root, 'docs/page')}`)).toContain('page');
+  });
+});
