@@ -8,7 +8,6 @@ import {
   type Message,
   type Model,
   type ReasonScope,
-  renderTodos,
   type Usage,
 } from '@x/core';
 import { errorLine } from '../conversation/text.js';
@@ -21,6 +20,7 @@ import { runCompaction, unchangedOutcome } from '../run/compaction-run.js';
 import { observerFor, reducersOf } from '../run/ladder.js';
 import { AHEAD_SHARE, AheadOfTime, type Prepared, withSpent } from './ahead.js';
 import type { ResolvedCapabilityConfig } from './capability-config.js';
+import { carriedState } from './carried-state.js';
 import { announce, callAfter, callBefore, flushRemoved } from './notify.js';
 import { SessionTracker } from './session-tracker.js';
 import { calibrate, calibrationOf, changeNotes, heldUntil, holdOff } from './stored-state.js';
@@ -28,6 +28,8 @@ import { swapContext, undoCompaction, undoRecordOf, withRecord } from './undo.js
 
 /** After a run without effect: how much the request must have grown before the next one. */
 const RETRY_GROWTH = 0.05;
+/** The share of a trigger from which messages are read ahead: most conversations end before. */
+const NEAR = 0.5;
 const INSTRUCTIONS_UNREAD =
   'The record is written by rules, which cannot follow instructions: what was asked for changed nothing. Name a model as `model`, and it reads them.';
 
@@ -84,11 +86,20 @@ export class CompactionRunner {
     return new Meter(this.#config.counter ?? estimateCounter, calibrationOf(state, model));
   }
 
-  /** Before a model call: reduces when a trigger is reached, unless nothing could be done for this very conversation. */
-  async reduceIfDue(scope: ReasonScope): Promise<void> {
+  /**
+   * Before a model call: reduces when a trigger is reached, unless nothing could be done for this very conversation. Answers the
+   * count of the request, uncalibrated.
+   */
+  async reduceIfDue(scope: ReasonScope): Promise<number> {
+    const tracker = this.tracker(scope.state);
+    const { version } = tracker;
+    const counted = this.measure(scope);
+    await this.#reduceIfDue(scope, tracker, counted * calibrationOf(scope.state, scope.model));
+    return version === tracker.version ? counted : this.measure(scope);
+  }
+
+  async #reduceIfDue(scope: ReasonScope, tracker: SessionTracker, tokens: number): Promise<void> {
     const { state } = scope;
-    const tracker = this.tracker(state);
-    const tokens = this.measure(scope) * calibrationOf(state, scope.model);
     // A compaction that was undone is not made again, unless the request would not fit at all.
     if (tokens < Math.min(heldUntil(state), this.#window(scope))) return;
     if (isDue(this.#config, this.#window(scope), tokens, state.context.length)) {
@@ -96,6 +107,8 @@ export class CompactionRunner {
       await this.run(scope, 'proactive_budget', await this.#prepared(scope, tokens));
       return;
     }
+    const isNear = isDue(this.#config, this.#window(scope), tokens / NEAR, state.context.length / NEAR);
+    if (isNear) tracker.readAhead(state.context);
     this.#prepare(scope, tokens);
     if (!this.#reducers.some((reducer) => reducer.isDueEarly) || !tracker.earlyCheckDue(tokens)) return;
     // Nothing is announced that then turns out to be nothing: reducing changes nothing yet.
@@ -384,15 +397,4 @@ export class CompactionRunner {
     }
     return tracker;
   }
-}
-
-/** Renders the todo list and the place of the plan, for the end of every summary. */
-function carriedState(state: AgentState): string | undefined {
-  const { todos } = state.tasksContext;
-  const sections: string[] = [];
-  if (todos.length > 0) sections.push(`Todos:\n${renderTodos(todos)}`);
-  const { planFile, active } = state.planModeContext;
-  if (planFile) sections.push(`Plan: ${planFile}`);
-  if (active) sections.push('Plan mode is on.');
-  return sections.length > 0 ? sections.join('\n') : undefined;
 }

@@ -1,8 +1,10 @@
 import {
   type AgentState,
+  type CallScope,
   type Capability,
   defineTool,
   isContextOverflow,
+  type Message,
   type ModelResponse,
   parseWith,
   type ReasonScope,
@@ -41,14 +43,30 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
   const tools = [recall?.tool, requests?.tool].filter((tool) => tool !== undefined);
 
   /** Calls the model, and learns from the usage that it reports how far our count is off. */
-  async function measured(scope: ReasonScope, next: () => Promise<ModelResponse>): Promise<ModelResponse> {
-    const counted = runner.measure(scope);
+  async function measured(
+    scope: ReasonScope,
+    next: () => Promise<ModelResponse>,
+    counted: number,
+  ): Promise<ModelResponse> {
     const { version } = runner.tracker(scope.state);
     const response = await next();
     if (response.usage && runner.tracker(scope.state).version === version) {
       calibrate(scope.state, scope.model, response.usage.inputTokens, counted);
     }
     return response;
+  }
+
+  async function remind(scope: CallScope, recall: SessionRecall): Promise<readonly Message[]> {
+    try {
+      const free = (more: number) => runner.free(scope, more);
+      const reminder = await recall.remind(scope, runner.meter(scope), free);
+      return reminder ? [reminder] : [];
+    } catch (error) {
+      // A model goes on without it, as it does where nothing fits.
+      const message = `nothing was recalled for this request: ${errorLine(error)}`;
+      scope.emit({ type: 'warning', source: 'compaction', message });
+      return [];
+    }
   }
 
   return {
@@ -62,30 +80,19 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
       const unused = runner.unusedNative(model);
       if (unused !== undefined) warnProcess(`compaction: ${unused}`);
     },
-    async remind(scope) {
-      try {
-        const free = (more: number) => runner.free(scope, more);
-        const reminder = await recall?.remind(scope, runner.meter(scope), free);
-        return reminder ? [reminder] : [];
-      } catch (error) {
-        // A model goes on without it, as it does where nothing fits.
-        const message = `nothing was recalled for this request: ${errorLine(error)}`;
-        scope.emit({ type: 'warning', source: 'compaction', message });
-        return [];
-      }
-    },
+    remind: (scope) => (recall?.mayRemind(scope) ? remind(scope, recall) : []),
     async aroundReason(scope, next) {
       const asked = requests?.take(scope.state);
       if (asked) await runner.run(scope, 'manual', asked);
-      await runner.reduceIfDue(scope);
+      const counted = await runner.reduceIfDue(scope);
       try {
-        return await measured(scope, next);
+        return await measured(scope, next, counted);
       } catch (error) {
         if (!isContextOverflow(error)) throw error;
         const reduced = await runner.reduceAfterOverflow(scope, error);
         // Skipped, failed or of no use: the provider's own error says more than we could.
         if (!reduced) throw error;
-        return await measured(scope, next);
+        return await measured(scope, next, runner.measure(scope));
       }
     },
     authorize: (call, { state }) =>

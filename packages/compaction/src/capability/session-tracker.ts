@@ -2,6 +2,9 @@ import { ContextMeter, type Message, type TokenCounter } from '@x/core';
 import { marksOf } from '../conversation/marks.js';
 import type { AheadOfTime } from './ahead.js';
 
+/** Messages that a step reads ahead: more than it adds, so that a few steps have caught up with all before them. */
+const READ_AT_ONCE = 16;
+
 /**
  * What a capability remembers of one state between steps, so that a step costs what it adds: a running count of the
  * conversation, and where the last attempts left off. Lost with the process, and cheap to find again.
@@ -22,16 +25,19 @@ export class SessionTracker {
     | { readonly length: number; readonly lastId: string | undefined; readonly untilTokens: number }
     | undefined;
   #checkedAt = 0;
+  readonly #observe: ((message: Message) => void) | undefined;
+  /** Messages that were read ahead. */
+  #read = 0;
   readonly #truncations = new Set<string>();
   /** The version whose truncations are known. */
   #searched = -1;
 
-  /** @param observe Receives every message that is counted. */
+  /** @param observe Receives every message that is read ahead. */
   constructor(counter: TokenCounter, observe?: (message: Message) => void) {
+    this.#observe = observe;
     this.meter = new ContextMeter(counter, (message) => {
       const { truncated } = marksOf(message);
       if (typeof truncated === 'string') this.#truncations.add(truncated);
-      observe?.(message);
     });
   }
 
@@ -73,8 +79,16 @@ export class SessionTracker {
     return true;
   }
 
+  /** Reads some more messages ahead of a compaction, which would else read them all at once. */
+  readAhead(context: readonly Message[]): void {
+    const next = context.slice(this.#read, this.#read + READ_AT_ONCE);
+    for (const message of next) this.#observe?.(message);
+    this.#read += next.length;
+  }
+
   /** The conversation was rewritten. */
   rewritten(): void {
+    this.#read = 0;
     this.version++;
     this.ahead = undefined;
     this.#settled = undefined;

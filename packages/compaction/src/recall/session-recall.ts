@@ -39,6 +39,11 @@ export class SessionRecall {
     );
   }
 
+  /** Tells whether a reminder may help: until a model has answered the newest request, where something was summarized. */
+  mayRemind({ state: { context } }: RecallScope): boolean {
+    return requestIn(context) !== undefined && context.some(({ kind }) => kind === 'summary');
+  }
+
   /**
    * The reminder for the newest request of the user, until a model has answered it, so that a waiting call resumes without
    * one; none where nothing was summarized.
@@ -51,9 +56,8 @@ export class SessionRecall {
     free: (more: number) => number,
   ): Promise<Message | undefined> {
     const { context } = scope.state;
-    // From the end: most steps stand behind an answer of the model.
-    const request = context.findLast((message) => message.role === 'assistant' || isUserRequest(message));
-    if (request?.role !== 'user' || !context.some(({ kind }) => kind === 'summary')) return undefined;
+    const request = requestIn(context);
+    if (request === undefined || !this.mayRemind(scope)) return undefined;
     const session = this.#session(scope);
     const key = request.id;
     if (session.reminder?.key === key) return session.reminder.message;
@@ -77,4 +81,10 @@ export class SessionRecall {
     this.#sessions.set(state, session);
     return session;
   }
+}
+
+/** Finds the request that no model has answered. From the end: most steps stand behind an answer of the model. */
+function requestIn(context: readonly Message[]): Message | undefined {
+  const last = context.findLast((message) => message.role === 'assistant' || isUserRequest(message));
+  return last?.role === 'user' ? last : undefined;
 }

@@ -35,8 +35,8 @@ function recordAlone(config: ResolvedCompactionConfig): Reducer {
 }
 
 /**
- * Makes the function to call with every message as it comes. It makes the excerpts of a message, which a compaction would
- * else make all at once. `undefined` where no record is written. A second call costs nothing.
+ * Makes the function to call with every message before a compaction is due. It makes the excerpts of a message, which a compaction
+ * would else make all at once. `undefined` where no record is written. A second call costs nothing.
  */
 export function observerFor(config: ResolvedCompactionConfig): ((message: Message) => void) | undefined {
   const writes = reducersOf(config).some(({ name }) => name === 'summarize');
