@@ -151,6 +151,8 @@ export class AgentState {
    */
   readonly extensions: Record<string, JsonObject>;
   #context: Message[];
+  /** The fields that passed the last check, as JSON: a step changes one of them, and pays for that one. */
+  readonly #sound = new Map<string, string | undefined>();
   /** Fields that a later release stored in the head: they go back as they came. */
   readonly #later: readonly LaterField[];
 
@@ -230,7 +232,14 @@ export class AgentState {
    * @throws {InvalidInputError} naming the path of every bad field.
    */
   check(): void {
-    parseWith(headSchema, this.#fields(), 'AgentState');
+    const fields = this.#fields();
+    for (const [name, schema] of Object.entries<z.ZodType>(headSchema.shape)) {
+      const text = JSON.stringify(fields[name]);
+      if (this.#sound.get(name) === text) continue;
+      // The whole tells where a fault is.
+      if (!schema.safeParse(fields[name]).success) parseWith(headSchema, fields, 'AgentState');
+      this.#sound.set(name, text);
+    }
   }
 
   /** The state without its context, as plain JSON. */

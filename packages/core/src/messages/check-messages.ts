@@ -6,9 +6,9 @@ import { errorText } from '../lib/text.js';
 import { warn } from '../lib/warn.js';
 import type { ContentBlock, OpaqueBlock } from './content-block.js';
 import type { Message } from './message.js';
-import { contentBlockSchema, messageSchema } from './message-schemas.js';
+import { contentBlockSchema, envelopeSchema, messageSchema } from './message-schemas.js';
 
-/** The messages that were checked. A message is immutable, so that one check is enough for all who store it. */
+/** The messages and blocks that were checked. They are immutable, so that one check is enough for all who store them. */
 const checked = new WeakSet<object>();
 
 /** The provider of an opaque block that holds stored data which is no block, or no message. */
@@ -82,13 +82,23 @@ function opaque(data: JsonValue): OpaqueBlock {
 }
 
 function faultsOf(value: unknown): readonly Issue[] {
-  if (isObject(value) && checked.has(value)) return [];
+  if (isObject(value) && (checked.has(value) || holdsChecked(value))) return [];
   const { error } = messageSchema.safeParse(value);
   if (error) return issuesOf(error);
   const fault = jsonFault(value);
   if (fault !== undefined) return [fault];
   checked.add(value as object);
+  for (const block of (value as Message).content) checked.add(block);
   return [];
+}
+
+/** Tells whether a message is sound, given that all its blocks have passed: an answer is checked before it has an envelope. */
+function holdsChecked(message: Readonly<Record<string, unknown>>): boolean {
+  const { content, ...envelope } = message;
+  if (!Array.isArray(content) || !content.every((block) => checked.has(block))) return false;
+  if (!envelopeSchema.safeParse(envelope).success || jsonFault(envelope) !== undefined) return false;
+  checked.add(message);
+  return true;
 }
 
 function parsed(text: string): unknown {

@@ -8,7 +8,7 @@ import { type Message, textOf } from '../messages/message.js';
 import { adoptHead, mergeContext, mergeHead } from './merge.js';
 import { checkKey, type SessionKey } from './session-key.js';
 import type { SessionChange, SessionStore, StoredSession } from './session-store.js';
-import { operationId } from './store-rules.js';
+import { operationId, vouchForChange } from './store-rules.js';
 
 /** Characters of a title. */
 const TITLE_LENGTH = 80;
@@ -161,7 +161,7 @@ class StoredBackedSession implements Session {
 
     const { fence } = this.#options;
     const change = { operation: operationId(), expected: this.#token, head, keep, append };
-    return this.#send(fence === undefined ? change : { ...change, fence }, headText);
+    return this.#send(vouchForChange(fence === undefined ? change : { ...change, fence }), headText);
   }
 
   async #send(change: SessionChange, headText = JSON.stringify(change.head)): Promise<number> {

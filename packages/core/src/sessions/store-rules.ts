@@ -50,14 +50,30 @@ export function retentionOf(options: { readonly olderThan: Date; readonly limit?
   return parseWith(retentionSchema, options, 'deleteOlderThan options');
 }
 
+/** Bytes of one operation's name, and how many names are drawn at once: a draw costs more than all the rest of a name. */
+const BYTES = 12;
+const DRAWN = new Uint8Array(BYTES * 64);
+let left = 0;
+
 /** A name that nobody draws twice, for one commit: twelve random bytes as 16 characters of base64url. */
 export function operationId(): string {
-  return base64url(crypto.getRandomValues(new Uint8Array(12)));
+  if (left === 0) left = crypto.getRandomValues(DRAWN).length;
+  left -= BYTES;
+  return base64url(DRAWN.subarray(left, left + BYTES));
 }
 
 /** Tests whether a token names an operation; those of an early release do not. */
 export function isOperation(token: string): boolean {
   return OPERATION.test(token);
+}
+
+/** The changes whose parts were checked as they were made. */
+const sound = new WeakSet<SessionChange>();
+
+/** Marks a change of a session, which checks what is new in it alone. */
+export function vouchForChange(change: SessionChange): SessionChange {
+  sound.add(change);
+  return change;
 }
 
 /**
@@ -67,6 +83,7 @@ export function isOperation(token: string): boolean {
  * @throws {InvalidInputError} with the path of every field that is wrong.
  */
 export function checkChange(change: SessionChange): void {
+  if (sound.has(change)) return;
   const { head, append } = parseWith(changeSchema, change, 'SessionChange');
   checkMessages(append, 'SessionChange', 'append');
   const fault = jsonFault(head);
