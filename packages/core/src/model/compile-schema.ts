@@ -9,8 +9,12 @@ import { runTimed } from '../lib/run-timed.js';
 export interface CompiledSchema<Output> {
   /** JSON Schema, draft 7. */
   readonly jsonSchema: JsonObject;
-  /** @throws {InvalidInputError} naming the path of every bad field. */
-  parse(value: unknown): Promise<Output>;
+  /**
+   * A promise only where the schema's own check gives one.
+   *
+   * @throws {InvalidInputError} naming the path of every bad field.
+   */
+  parse(value: unknown): Output | Promise<Output>;
 }
 
 /**
@@ -162,12 +166,16 @@ function issueOf({ keyword, instanceLocation, error }: OutputUnit) {
   return { path, message: keyword === 'false' ? 'is not allowed' : error.replace(/\.$/, '') };
 }
 
-async function parse<Output>(
+function parse<Output>(
   schema: StandardSchema<Output>,
   value: unknown,
   subject: string,
-): Promise<Output> {
-  const result = await schema['~standard'].validate(value);
+): Output | Promise<Output> {
+  const result = schema['~standard'].validate(value);
+  return 'then' in result ? result.then((found) => outputOf(found, subject)) : outputOf(result, subject);
+}
+
+function outputOf<Output>(result: StandardResult<Output>, subject: string): Output {
   if (result.issues === undefined) return result.value;
   throw new InvalidInputError(
     subject,

@@ -90,7 +90,7 @@ export interface Tool {
    *
    * @throws {InvalidInputError} naming the path of every bad field.
    */
-  parse?(input: JsonValue): Promise<JsonValue>;
+  parse?(input: JsonValue): JsonValue | Promise<JsonValue>;
   /**
    * May run beside other calls of such tools in the same step, although it changes something: downloads, messages to several people.
    * Default false: one after the other.
@@ -197,7 +197,7 @@ export function defineTool<Input>(
     ...(paged === undefined ? {} : { paged }),
     ...(paths === undefined ? {} : { paths }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
-    parse: async (input) => (await schema.parse(input)) as JsonValue,
+    parse: (input) => schema.parse(input) as JsonValue | Promise<JsonValue>,
     async run(input, context) {
       const onUpdate = (output: ToolReturn) => context.onUpdate?.(toBlocks(output));
       const wider: ExecuteContext = { ...context, onUpdate };

@@ -69,9 +69,10 @@ export async function act(call: RunningCall, tools: ReadonlyMap<string, Tool>): 
         uses.filter((use) => !results.has(use)),
       );
       const siblings = new Deadline(call.scope.signal);
-      const { signal } = siblings;
+      // What runs alone has nobody to end.
+      const signal = batch.length === 1 ? call.scope.signal : siblings.signal;
       // Each tool, hook and limit of the batch listens: how many at a time is no sign of a leak.
-      setMaxListeners(0, signal);
+      if (batch.length > 1) setMaxListeners(0, signal);
       const outcomes = await Promise.allSettled(
         batch.map(async (verdict) => {
           const result = await runOne(call, verdict, tools, signal).catch((error: unknown) => {
@@ -94,7 +95,7 @@ export async function act(call: RunningCall, tools: ReadonlyMap<string, Tool>): 
         }),
       );
       siblings.stop();
-      if (outcomes.some(({ status }) => status === 'rejected')) throw signal.reason;
+      if (outcomes.some(({ status }) => status === 'rejected')) throw siblings.signal.reason;
       settle(batch.map(({ use }) => use));
       if (effects.length > 0) await call.protect([]);
       rest = rest.slice(batch.length);

@@ -43,12 +43,22 @@ interface Waiting {
   readonly limits: Pick<ParsedLimits, 'hookMs' | 'interruptMs'>;
 }
 
+/** Answers what a hook gives at once as it is: only a promise needs a limit, and a step has many hooks. */
+export function hookResult<Value>(
+  waiting: Waiting,
+  run: () => Value | PromiseLike<Value>,
+): Value | PromiseLike<Value> {
+  const value = run();
+  const isPromise = typeof (value as PromiseLike<Value> | undefined)?.then === 'function';
+  return isPromise ? withinHookLimit(waiting, () => value as PromiseLike<Value>) : value;
+}
+
 /**
  * Awaits a hook within its limit. After the signal it has a moment to put things in order.
  *
  * @param run Runs the hook; `pause` stops the clock while something runs that has limits of its own.
  */
-export async function withinHookLimit<Value>(
+async function withinHookLimit<Value>(
   { name, signal, limits }: Waiting,
   run: (pause: <Inner>(work: () => Promise<Inner>) => Promise<Inner>) => PromiseLike<Value>,
 ): Promise<Value> {

@@ -14,7 +14,7 @@ import {
 } from '@x/core';
 import type { ParsedLimits } from '../agent/limits.js';
 import { setPending } from './approvals.js';
-import { withinHookLimit } from './around.js';
+import { hookResult } from './around.js';
 import { approvalsOf, digestOf } from './open-calls.js';
 import type { RunningCall } from './running-call.js';
 
@@ -146,10 +146,11 @@ export async function authorize(
   const confines: WorkspaceConfine[] = [];
   for (const capability of capabilities) {
     if (capability.authorize === undefined) continue;
-    const name = `authorize of "${capability.name}"`;
-    const judge = async () => capability.authorize?.(use, scope);
+    const judge = () => capability.authorize?.(use, scope);
     const objection = await ask(scope, capability.name, () =>
-      limits === undefined ? judge() : withinHookLimit({ name, signal: scope.signal, limits }, judge),
+      limits === undefined
+        ? judge()
+        : hookResult({ name: `authorize of "${capability.name}"`, signal: scope.signal, limits }, judge),
     );
     if (objection?.type === 'deny') return objection;
     if (objection?.type === 'ask' && !questions.some((other) => isSame(other, objection))) {
@@ -186,7 +187,7 @@ function allOf(confines: readonly WorkspaceConfine[]): WorkspaceConfine {
 async function ask(
   scope: ToolScope,
   source: string,
-  judge: () => Promise<Objection | undefined>,
+  judge: () => Objection | undefined | PromiseLike<Objection | undefined>,
 ): Promise<Objection | undefined> {
   try {
     return await judge();

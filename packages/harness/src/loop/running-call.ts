@@ -26,7 +26,7 @@ import {
 import type { AgentParts, ParsedSettings } from '../agent/agent-parts.js';
 import type { BackgroundQueue } from '../lib/background-queue.js';
 import type { RequestedOutput } from '../output/requested-output.js';
-import { withinHookLimit } from './around.js';
+import { hookResult } from './around.js';
 import { type CallControl, type CallProgress, type StepControl, stepControl } from './control.js';
 import { Draft } from './draft.js';
 import { ModelChoice } from './model-fallback.js';
@@ -150,10 +150,7 @@ export class RunningCall {
    * @throws {TimeLimitError} when it takes too long; the signal's reason when it does not end soon after the signal.
    */
   waitFor<Value>(name: string, run: () => Value | PromiseLike<Value>): Value | PromiseLike<Value> {
-    const value = run();
-    if (typeof (value as PromiseLike<Value> | undefined)?.then !== 'function') return value;
-    const waiting = { name, signal: this.scope.signal, limits: this.settings.limits };
-    return withinHookLimit(waiting, () => value as PromiseLike<Value>);
+    return hookResult({ name, signal: this.scope.signal, limits: this.settings.limits }, run);
   }
 
   emit(event: AgentEventBody): void | Promise<void> {

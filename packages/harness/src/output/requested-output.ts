@@ -25,7 +25,7 @@ export class RequestedOutput {
   readonly responseFormat: ResponseFormat;
   /** For all others: the answer is the input of this tool. */
   readonly tool: ToolDefinition;
-  readonly #parse: (value: JsonValue) => Promise<unknown>;
+  readonly #parse: (value: JsonValue) => unknown;
   readonly #maxRepairs: number;
   #rejected = 0;
   #value: unknown;
