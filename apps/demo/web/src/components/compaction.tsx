@@ -20,7 +20,7 @@ import { Markdown } from './markdown.js';
 export function CompactionDivider({ compaction }: { readonly compaction: CompactionRecord }) {
   const applied = compaction.status === 'applied';
   const Icon = applied ? Shrink : TriangleAlert;
-  const { head, messages, tokens, strategy } = compactionTitle(compaction);
+  const { head, messages, tokens } = compactionTitle(compaction);
   const line = (
     <span class="compaction-line row">
       <Icon size={16} aria-hidden="true" />
@@ -29,7 +29,6 @@ export function CompactionDivider({ compaction }: { readonly compaction: Compact
         {messages && ` · ${messages}`}
         {/* Messages say it already where there is little room. */}
         {tokens && <span class={messages && 'compaction-tokens'}> · {tokens}</span>}
-        {strategy && ` · ${strategy}`}
       </span>
     </span>
   );

@@ -302,7 +302,6 @@ function LastCompaction() {
             <span class="quiet">
               {shortCount(applied.tokensBefore)} → {shortCount(applied.tokensAfter)} tokens
             </span>
-            <span class="quiet label">{applied.strategyUsed}</span>
           </span>
         </button>
       )}

@@ -14,19 +14,17 @@ interface CompactionTitle {
   readonly head: string;
   readonly messages?: string;
   readonly tokens?: string;
-  readonly strategy: string;
 }
 
 /** What a compaction did, in a few words each. */
 export function compactionTitle(compaction: CompactionRecord): CompactionTitle {
   const { status, messagesBefore, messagesAfter, tokensBefore, tokensAfter } = compaction;
-  const strategy = compaction.strategyUsed;
-  if (compaction.undone) return { head: 'Compaction undone', strategy };
-  if (status !== 'applied') return { head: heads[status], messages: 'nothing was changed', strategy };
+  if (compaction.undone) return { head: 'Compaction undone' };
+  if (status !== 'applied') return { head: heads[status], messages: 'nothing was changed' };
   const tokens = `${shortCount(tokensBefore)} → ${shortCount(tokensAfter)} tokens`;
-  if (messagesBefore === messagesAfter) return { head: heads.applied, tokens, strategy };
+  if (messagesBefore === messagesAfter) return { head: heads.applied, tokens };
   const messages = `${exactCount(messagesBefore)} → ${plural(messagesAfter, 'message')}`;
-  return { head: heads.applied, messages, tokens, strategy };
+  return { head: heads.applied, messages, tokens };
 }
 
 export const reasons: Readonly<Record<CompactionRecord['reason'], string>> = {
