@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { InvalidInputError, type Model, nearNames } from '@x/core';
+import { InvalidInputError, nearNames } from '@x/core';
 import { parseFrontMatter, parseModelReference } from '@x/harness';
 import { parseDocument } from 'yaml';
 import { UsageError } from '../command.js';
@@ -16,8 +16,23 @@ const COMPACTION_FILES = ['', 'features/'].flatMap((folder) =>
 );
 /** The folder of prompts that a compaction names; a prompt whose front matter names a model is a dedicated summarizer. */
 export const PROMPTS = 'prompts';
-/** What their front matter may say beside the model, for people. */
-const OF_PROMPTS = ['name', 'description'];
+/** Where Aura keeps agents that do something for another one, such as to summarize. */
+const AGENTS = 'agents/features';
+/** What the front matter of prompts may say beside the model, for people. */
+const OF_PROMPTS = ['name', 'description', 'model', 'hide'];
+
+type Environment = Readonly<Record<string, string | undefined>>;
+type SummarizerAgent = NonNullable<Beside['agents']>[string];
+
+/** A prompt, or an agent whose text is one. */
+interface Prompt {
+  /** The file, from the folder of what stands beside the agent. */
+  readonly path: string;
+  /** Its name without ending. */
+  readonly stem: string;
+  readonly data: Readonly<Record<string, unknown>>;
+  readonly body: string;
+}
 
 /** Finds the folder of what stands beside an agent's file; a file somewhere in `agents`, as Aura lays them out, has it beside `agents`. */
 export function folderBeside(file: string): string {
@@ -38,7 +53,7 @@ export function folderBeside(file: string): string {
 export async function besideOf(
   directory: string,
   provider: string,
-  environment: Readonly<Record<string, string | undefined>>,
+  environment: Environment,
   warn: (message: string) => void,
 ): Promise<Beside> {
   const [file, other] = COMPACTION_FILES.filter((name) => existsSync(join(directory, name)));
@@ -46,43 +61,40 @@ export async function besideOf(
     throw new UsageError(`${directory} holds ${file} and ${other}: one of them would not count. Delete one.`);
   }
   const folder = join(directory, PROMPTS);
-  const prompts: Record<string, string> = {};
-  const agents: Record<string, NonNullable<Beside['agents']>[string]> = {};
-  /** Files by the `name` in their front matter, which goes before the names of files. */
-  const named = new Map<string, string>();
-  for (const entry of existsSync(folder) ? (await readdir(folder)).toSorted() : []) {
-    if (!entry.endsWith('.md')) continue;
-    const path = `${PROMPTS}/${entry}`;
-    const { data, body } = parseFrontMatter(await readInput(join(folder, entry)), path);
-    const { model: written, hide: _hide, ...others } = data;
-    const { model: summarizer, known, ignored } = modelFromAura(written, path);
-    for (const key of [...Object.keys(known).map((key) => `model.generation.${key}`), ...ignored]) {
-      warn(`${path}: ${key}: a key of Aura, which does nothing here`);
-    }
-    for (const key of Object.keys(others)) {
-      if (key !== 'mode' && nearNames(key, ['model']).length > 0) {
-        throw new InvalidInputError(path, [{ path: key, message: 'unknown key; did you mean model?' }]);
+  const found: Prompt[] = [];
+  for (const within of [PROMPTS, `${PROMPTS}/features`, AGENTS]) {
+    const whole = join(directory, within);
+    for (const entry of existsSync(whole) ? (await readdir(whole)).toSorted() : []) {
+      if (!entry.endsWith('.md')) continue;
+      const path = `${within}/${entry}`;
+      const { data, body } = parseFrontMatter(await readInput(join(whole, entry)), path);
+      const slip = Object.keys(data).find(
+        (key) => !/^mode$|^model$/.test(key) && nearNames(key, ['model'])[0],
+      );
+      if (slip !== undefined && within !== AGENTS) {
+        throw new InvalidInputError(path, [{ path: slip, message: 'unknown key; did you mean model?' }]);
       }
-      if (!OF_PROMPTS.includes(key)) warn(`${path}: ${key}: unknown key, which does nothing`);
+      found.push({ path, data, body, stem: basename(entry, '.md') });
     }
-    const stem = basename(entry, '.md');
-    if (typeof others.name === 'string' && others.name !== '') {
-      const first = named.get(others.name);
-      if (first === undefined) named.set(others.name, stem);
-      else warn(`${path}: name: ${PROMPTS}/${first}.md has this name too, and counts`);
-    }
-    prompts[stem] = body;
-    if (summarizer === undefined) continue;
-    const reference = parseModelReference(summarizer, path);
-    const model = await modelOf(path, 'model', () => laterModel(reference, environment));
-    agents[stem] = body === '' ? { model } : { model, summaryPrompt: body };
+  }
+  const texts = found.filter(({ path }) => !path.startsWith(AGENTS));
+  const prompts = Object.fromEntries([...byName(texts, warn)].map(([name, { body }]) => [name, body]));
+  // Only what is named is made: of the others none needs a key or a warning.
+  const agents = {};
+  for (const [name, prompt] of byName(found.filter(({ data }) => data.model))) {
+    let made: SummarizerAgent | undefined;
+    const get = () => {
+      made ??= summarizerOf(prompt, prompts, environment, warn);
+      return made;
+    };
+    Object.defineProperty(agents, name, { enumerable: true, get });
   }
   return {
     ...(file === undefined
       ? {}
       : { compaction: await readYaml(join(directory, file)), compactionFile: file }),
-    prompts: withNames(prompts, named),
-    agents: withNames(agents, named),
+    prompts,
+    agents,
     folder,
     onWarning: warn,
     models(name, preset) {
@@ -93,26 +105,49 @@ export async function besideOf(
   };
 }
 
-/** Adds the names in front matter to a table by the names of files. */
-function withNames<Value>(
-  byFile: Readonly<Record<string, Value>>,
-  named: ReadonlyMap<string, string>,
-): Readonly<Record<string, Value>> {
-  const found = [...named].flatMap(([name, stem]) => {
-    const value = byFile[stem];
-    return value === undefined ? [] : [[name, value] as const];
-  });
-  return { ...byFile, ...Object.fromEntries(found) };
+/** Finds files by the `name` in their front matter, which goes before the names of files. */
+function byName(files: readonly Prompt[], warn?: Beside['onWarning']): ReadonlyMap<string, Prompt> {
+  const named = new Map<string, Prompt>();
+  for (const file of files) {
+    const { name } = file.data;
+    if (typeof name !== 'string' || name === '') continue;
+    const first = named.get(name);
+    if (first === undefined) named.set(name, file);
+    else warn?.(`${file.path}: name: ${first.path} has this name too, and counts`);
+  }
+  return new Map([...files.map((file) => [file.stem, file] as const).toReversed(), ...named]);
 }
 
-/** Says in which file, and where in it, a model stands that cannot be made. */
-async function modelOf(file: string, path: string, make: () => Model | Promise<Model>): Promise<Model> {
+/**
+ * Makes a dedicated summarizer of a file. In an agent of Aura's `system` names a prompt; what limits its tools holds here anyway.
+ *
+ * @throws {InvalidInputError} for a model that cannot be made.
+ */
+function summarizerOf(
+  { path, data, body }: Prompt,
+  prompts: Readonly<Record<string, string>>,
+  environment: Environment,
+  warn: (message: string) => void,
+): SummarizerAgent {
+  const isAgent = path.startsWith(AGENTS);
   try {
-    return await make();
+    const { model, known, ignored } = modelFromAura(data.model, path);
+    for (const key of [...Object.keys(known).map((key) => `model.generation.${key}`), ...ignored]) {
+      warn(`${path}: ${key}: a key of Aura, which does nothing here`);
+    }
+    for (const key of Object.keys(data).filter((key) => !isAgent && !OF_PROMPTS.includes(key))) {
+      warn(`${path}: ${key}: unknown key, which does nothing`);
+    }
+    const text = [isAgent ? prompts[String(data.system)] : '', body].filter(Boolean).join('\n\n');
+    const made = laterModel(parseModelReference(model, path), environment);
+    return text === '' ? { model: made } : { model: made, summaryPrompt: text };
   } catch (cause) {
     if (!InvalidInputError.isInstance(cause)) throw cause;
-    const issues = cause.issues.map(({ message }) => ({ path, message }));
-    throw new InvalidInputError(file, issues, { cause });
+    const issues = cause.issues.map(({ path: at, message }) => ({
+      path: '',
+      message: `${path}: ${at || 'model'}: ${message}`,
+    }));
+    throw new InvalidInputError('compaction configuration', issues, { cause });
   }
 }
 

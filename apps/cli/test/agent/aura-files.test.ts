@@ -87,6 +87,25 @@ describe('files of Aura', () => {
     expect(elsewhere.agent.capabilities).not.toContain('compaction');
   });
 
+  it('hold the summarizer among the agents, and its prompt among the prompts, as Aura ships them', async () => {
+    const file = '---\nmodel: anthropic:claude-sonnet-4-5\n---\nYou review.';
+    const agent = (model: string) =>
+      `---\nname: Compaction\nmodel: ${model}\ntools: { disabled: ["*"] }\nhide: true\nagentsmd: none\nsystem: Compaction\n---\n`;
+    const files = {
+      'agents/small.md': file,
+      'features/compaction.yaml': auraFile('agent: Compaction'),
+      'agents/features/speak.md': '---\nname: Speak\nmodel: { provider: kokoro, name: a }\n---\n',
+      'prompts/features/compaction.md': '---\nname: Compaction\n---\nWrite down every price.',
+    };
+    const right = {
+      ...files,
+      'agents/features/compaction.md': agent('{ provider: anthropic, name: claude-haiku-4-5 }'),
+    };
+    expect((await open(right)).warnings).toBe('');
+    const wrong = { ...files, 'agents/features/compaction.md': agent('{ provider: kokoro, name: a }') };
+    await expect(open(wrong)).rejects.toThrow(/agents\/features\/compaction\.md.*kokoro:a/s);
+  });
+
   it('of other systems do nothing where an agent names no compaction, and say so', async () => {
     const files = {
       'agent.yaml': 'model: anthropic:claude-sonnet-4-5',
@@ -259,10 +278,10 @@ You review.`;
       'Invalid prompts/Compaction.md: modle: unknown key; did you mean model?',
     );
     await expect(open(files('model: { id: anthropic:x, context_windw: 5 }'))).rejects.toThrow(
-      /Invalid prompts\/Compaction\.md: model.*context_windw: unknown key/,
+      /prompts\/Compaction\.md: model.*context_windw: unknown key/,
     );
     await expect(open(files('model: nowhere:x'))).rejects.toThrow(
-      /Invalid prompts\/Compaction\.md: model: "nowhere:x" is not PROVIDER:MODEL/,
+      /prompts\/Compaction\.md: model: "nowhere:x" is not PROVIDER:MODEL/,
     );
   });
 });
