@@ -134,6 +134,7 @@ export function isolationSuite({
               .catch((error: unknown) => String(error));
             const seen = `${attacker.seen}\n${typeof reply === 'string' ? reply : textOf(reply)}`;
             expect(excerpt(seen, canary), `behind sequence ${made}`).toBe('');
+            return reply;
           },
         );
       },

@@ -194,8 +194,9 @@ export function permissionSuite({ name, open, sequences = sequencesOf(10) }: Per
       const words = [...PATHS, ...COMMANDS, ...OTHERS];
       await attackWith(model, { words, sequences, rounds: 4, secret: SECRET }, async (made) => {
         const context = RuntimeContext.of({ userId: 'alice', sessionId: `session-${made}` });
-        await agent.call('Go', context).catch(() => {});
+        const outcome = await agent.call('Go', context).catch(String);
         expect(harm(), `behind sequence ${made}`).toEqual([]);
+        return outcome;
       });
     });
   });

@@ -80,7 +80,7 @@ const ROUNDS_PER_CALL = 40;
 const CALLS_PER_ROUND = 4;
 /** Sequences that are tried directly before each that the model makes, where the agent lets them be; so many at a time. */
 const DIRECT = 199;
-const AT_A_TIME = 8;
+const AT_A_TIME = 4;
 
 interface Attacks {
   /** What calls may name; the first is a word of the secret that is not all of it. */
@@ -100,13 +100,14 @@ interface Attacks {
  * Has an attacker make sequences of random calls to the tools that it is offered, the same for the same seed. One call of the
  * agent makes many, one behind the other: what an earlier one left in the conversation is there for the next.
  *
- * @param call Lets the attacker loose once, and checks what it has seen. Told how many sequences were made before.
+ * @param call Lets the attacker loose once, checks what it has seen, and resolves to what came of it. Told how many sequences were
+ * made before.
  * @throws {Error} when a call of the agent does not let the attacker make any.
  */
 export async function attackWith(
   attacker: Attacker,
   { words, foreign = [], sequences, rounds, secret, writes }: Attacks,
-  call: (made: number) => Promise<void>,
+  call: (made: number) => Promise<unknown>,
 ): Promise<void> {
   const direct = attacker.direct as DirectCalls;
   const choose = (tools: readonly ToolDefinition[], below: Choice['below'], seed: number) => {
@@ -127,13 +128,13 @@ export async function attackWith(
       tried > 0
         ? 1
         : Math.min(sequences - first, direct.isInstalled ? 2 : Math.floor(ROUNDS_PER_CALL / rounds));
+    let next = made;
     direct.attempt(async (make, tools) => {
       const attempt = async (attacks: readonly Attack[]) => {
         for (const answer of await Promise.all(attacks.map(make)))
           if (answer.includes(secret)) attacker.saw(answer);
       };
       if (made === 0) for (const word of foreign) await attempt(callsFor(word, words[0] ?? '', tools));
-      let next = made;
       const work = async () => {
         while (next < first) {
           const seed = next++;
@@ -151,10 +152,12 @@ export async function attackWith(
       round++;
       return choose(tools, below, first);
     });
-    await call(made);
-    if (round === 0) throw new Error('The agent asked for no calls: no attack was tried.');
+    const outcome = await call(made);
+    // An agent on a busy machine may lose its turn behind attacks that were made.
+    if (round === 0 && next === made)
+      throw new Error(`The agent asked for no calls behind sequence ${made}: ${outcome}`);
     // One that the agent ended early is one, too.
-    made = first + Math.max(1, Math.floor(round / rounds));
+    made = round === 0 ? next : first + Math.max(1, Math.floor(round / rounds));
   }
 }
 

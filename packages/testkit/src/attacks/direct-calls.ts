@@ -43,6 +43,7 @@ export class DirectCalls implements Capability {
     const found = [...agent.tools, ...agent.capabilities.flatMap(({ tools = [] }) => tools)];
     const byName = new Map(found.map((tool) => [tool.definition.name, tool]));
     await work?.(async (attack) => {
+      scope.signal.throwIfAborted();
       const tool = byName.get(attack.name);
       return tool ? makeCall(tool, attack, agent, scope).catch(errorText) : '';
     }, scope.tools);
