@@ -43,7 +43,8 @@ const CORE = `
     const { state } = await core.openSession(store, key);
     const input = { type: 'object', properties: { a: { type: 'string', pattern: '^b' } } };
     const schema = core.compileSchema(input, { owner: 'tool', path: 'input', value: 'input' });
-    const refused = await schema.parse({ a: 'c' }).catch((error) => error.code);
+    const check = async () => schema.parse({ a: 'c' });
+    const refused = await check().catch((error) => error.code);
     let cursor = '';
     for await (const info of store.list()) cursor = info.cursor;
     for await (const info of store.list({}, { after: cursor })) return 'listed twice';

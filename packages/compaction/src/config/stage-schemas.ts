@@ -147,7 +147,7 @@ export const summaryShape = {
   preserve: z._default(namesSchema, ['decisions', 'files_modified', 'errors', 'current_plan']),
   /** The longest narrative to ask for, in tokens; about a quarter of the trigger point at most. */
   maxTokens: z._default(positiveSchema, 4_000),
-  /** The share of the tokens at which a reduction is due that the record may have; 0 writes none. Default 0.25, in small windows up to 0.5, and what else is left of the target. */
+  /** The share of the tokens at which a reduction is due that the record may have; 0 writes none. Default 0.25, in small windows up to 0.5, and beside a narrative what is left of the target. */
   record: z.optional(shareSchema),
   /** UTF-16 units of each tool result that the model sees at most; 2 000 where the transcript would not fit one request. */
   toolResultLength: z._default(countSchema, 8_000),

@@ -8,7 +8,7 @@ import { type Mention, namesIn, rankedNames } from './names.js';
 import { termsOf } from './terms.js';
 import type { Numbered } from './turns.js';
 
-/** The share of a record for names that nothing else in it holds, at least. */
+/** The share of a record for names that nothing else in it holds. */
 const NAMES_SHARE = 0.1;
 /** Tokens that an entry needs beside its text. */
 const FRAME = 4;
@@ -53,10 +53,8 @@ export function writeRecord(recorded: RecordInput): readonly Entry[] {
   // Costs are estimates: where the text is shorter than they say, there is room for more.
   if (most - needed > room * SPARE_SHARE) choice.take(left * (most / needed - 1));
   const { entries, tokens } = fitted(drafts, choice.chosen, most, meter);
-  return [
-    ...entries,
-    ...namesBeside(entries, input, room - tokens, (text) => cost(estimateCounter.count(text))),
-  ];
+  const unused = Math.min(room * NAMES_SHARE, room - tokens);
+  return [...entries, ...namesBeside(entries, input, unused, (text) => cost(estimateCounter.count(text)))];
 }
 
 /** Takes secrets out before anything is cut: nothing would recognize half of one. */

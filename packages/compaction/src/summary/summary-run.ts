@@ -295,9 +295,10 @@ export class SummaryRun {
     const told = meter.text(narrative ?? '');
     const others =
       this.#view.fixedTokens + meter.messages(reassemble(part, [])) + told + meter.text(appendix ?? '');
-    // What the narrative and the newest messages leave of the aim is the record's, unless the user named its size.
+    // Beside a narrative the record has what that and the newest messages leave of the aim, unless the user named its size.
+    // Alone it has its share: readers answered no more from a larger one.
     const spare = this.#settings.record === undefined ? this.#budget.targetTokens - others : 0;
-    const wanted = Math.max(told > 0 ? maxRecord * BESIDE_NARRATIVE : maxRecord, spare);
+    const wanted = told > 0 ? Math.max(maxRecord * BESIDE_NARRATIVE, spare) : maxRecord;
     const room = maxRecord === 0 ? 0 : Math.min(wanted, most, this.#budget.mostTokens - others) - FRAME;
     const record =
       room > 0
