@@ -1,4 +1,4 @@
-import { InvalidInputError, isObject, parseWith } from '@x/core';
+import { InvalidInputError, isObject, type JsonObject, jsonObjectSchema, parseWith } from '@x/core';
 import * as z from 'zod';
 
 type Keys = Readonly<Record<string, unknown>>;
@@ -61,6 +61,37 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
 };
 const saysNothing = (value: unknown) =>
   value === null || value === '' || value === 'text' || (Array.isArray(value) && value.length === 0);
+
+/** Adds what {@link agentFromAura} takes to the JSON Schema of an agent's file. */
+export function withAuraSchema(json: JsonObject): JsonObject {
+  const properties = jsonObjectSchema.parse(json.properties);
+  const features = jsonObjectSchema.parse(properties.features);
+  const only = (...keys: readonly string[]) => ({
+    type: 'object',
+    properties: Object.fromEntries(keys.map((key) => [key, {}])),
+    additionalProperties: false,
+  });
+  const or = (key: string, other: object) => ({ [key]: { anyOf: [properties[key], other] } });
+  const any = (keys: readonly string[]) => `^(?:${keys.join('|')})$`;
+  return jsonObjectSchema.parse({
+    ...json,
+    properties: {
+      ...properties,
+      ...or('model', z.toJSONSchema(modelSchema, { io: 'input' })),
+      ...or('tools', z.toJSONSchema(toolsSchema, { io: 'input' })),
+      ...or('hooks', only('enabled', 'disabled')),
+      features: {
+        ...features,
+        patternProperties: { [any(HARMLESS_FEATURES)]: {}, '^tools$': only('max_steps') },
+      },
+    },
+    patternProperties: {
+      ...jsonObjectSchema.parse(json.patternProperties),
+      [any(['system', ...HARMLESS])]: {},
+      [any(Object.keys(ELSEWHERE))]: { enum: [null, '', 'text', []] },
+    },
+  });
+}
 
 /** Keys as they are written here, and those that nothing takes. */
 export interface FromAura {

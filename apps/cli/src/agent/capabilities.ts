@@ -18,6 +18,7 @@ import {
 } from '@x/harness';
 import { mcpCapability } from '@x/harness/mcp';
 import { memoryCapabilities, sessionHistory } from '@x/memory';
+import { withAuraSchema } from './aura-file.js';
 import { chooseModel } from './choose-model.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -146,9 +147,12 @@ export function createRegistry(
 }
 
 /** JSON Schema of an agent's file, with everything that its capabilities can be told. */
-export function agentFileSchema(): JsonObject {
+export function ownFileSchema(): JsonObject {
   const schemas = Object.entries(fileCapabilities({})).map(
     ([name, { jsonSchema }]) => [name, jsonSchema] as const,
   );
   return agentJsonSchema(Object.fromEntries(schemas));
 }
+
+/** The same for editors, which must let the keys of Aura stand. */
+export const agentFileSchema = (): JsonObject => withAuraSchema(ownFileSchema());

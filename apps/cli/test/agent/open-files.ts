@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach } from 'vitest';
 import { openAgent } from '../../src/agent/open-agent.js';
+import { checkInEditor } from '../support/editor-schema.js';
 
 /** The directory of the test's files. */
 export let directory: string;
@@ -27,6 +28,8 @@ export async function open(files: Readonly<Record<string, string>>, model?: stri
   const warn = (message: string) => warnings.push(message);
   const { agent, close } = await openAgent(file, { project: directory, environment, warn, model });
   await close();
+  // The model of the command line stands in for the one that a file lacks.
+  if (model === undefined) await checkInEditor(file, Object.values(files)[0] ?? '');
   return { agent, warnings: warnings.join('\n') };
 }
 

@@ -100,4 +100,16 @@ describe('the schema for editors', () => {
       await expect(check(fileWith(features))).rejects.toThrow('agent.yaml');
     },
   );
+
+  it.each([
+    { model: { provider: 'openai' } },
+    { model: 'openai:gpt-5', inherit: ['Base'] },
+    { model: 'openai:gpt-5', tools: { enable: ['Bash'] } },
+    { model: 'openai:gpt-5', features: { tools: { max_chars: 9 } } },
+    { model: 'openai:gpt-5', max_iteration: 9 },
+  ])('finds %j wrong, which does not load', async (file) => {
+    await expect(check(file)).rejects.toThrow('agent.yaml');
+    const text = `---\n${JSON.stringify(file)}\n---\nYou review.`;
+    await expect(open({ 'agent.md': text })).rejects.toThrow('agent.md');
+  });
 });

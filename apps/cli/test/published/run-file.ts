@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Meter } from '@x/compaction';
 import {
@@ -16,6 +16,7 @@ import { beforeEach, expect } from 'vitest';
 import { openAgent } from '../../src/agent/open-agent.js';
 import { directory, environment, server, setEnvironment, withProvider } from '../native/of-test.js';
 import { type Faults, QUESTION, type Taken } from '../native/provider-server.js';
+import { checkInEditor } from '../support/editor-schema.js';
 
 /** Gives each test of the file that calls this a directory and a provider that summarizes. */
 export function withSummarizer(): void {
@@ -80,15 +81,14 @@ export async function run({
   Object.assign(server.faults, faults);
   setEnvironment();
   const told: string[] = [];
-  const { agent, store, close } = await openAgent(
-    join(directory, 'agent.md' in beside ? 'agent.md' : 'agent.yaml'),
-    {
-      environment: environment(),
-      project: directory,
-      once,
-      warn: (message) => told.push(message),
-    },
-  );
+  const file = join(directory, 'agent.md' in beside ? 'agent.md' : 'agent.yaml');
+  const { agent, store, close } = await openAgent(file, {
+    environment: environment(),
+    project: directory,
+    once,
+    warn: (message) => told.push(message),
+  });
+  await checkInEditor(file, readFileSync(file, 'utf8'));
   const context = RuntimeContext.of({ sessionId: 's' });
   const session = await openSession(store, agent.keyOf(context));
   session.state.contextMutable().push(...talk);

@@ -14,7 +14,13 @@ import type { CapabilityReference } from '../agent/capability-registry.js';
 import { limitsSchema } from '../agent/limits.js';
 import { type Narrowing, narrowingShape } from '../capabilities/permissions/permissions.js';
 import { definitionSchema, type SubagentDefinition } from '../capabilities/subagents/subagents.js';
-import { notOfMembers, withoutForeignKeys, withoutForeignSubagentKeys, withReasons } from './foreign-keys.js';
+import {
+  notOfMembers,
+  withForeignKeys,
+  withoutForeignKeys,
+  withoutForeignSubagentKeys,
+  withReasons,
+} from './foreign-keys.js';
 import { substituteEnvironment } from './substitute-environment.js';
 
 const partName = z.string().min(1);
@@ -372,7 +378,7 @@ function capabilityKeys(capabilities: Schemas): Readonly<Record<string, JsonValu
 }
 
 function jsonSchemaOf(zod: z.ZodType): JsonObject {
-  return jsonObjectSchema.parse(z.toJSONSchema(zod, { io: 'input', unrepresentable: 'any' }));
+  return withForeignKeys(z.toJSONSchema(zod, { io: 'input', unrepresentable: 'any' }));
 }
 
 /** Describes properties anew, those that are known. */

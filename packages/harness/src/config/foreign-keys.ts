@@ -1,4 +1,4 @@
-import { InvalidInputError, isObject, toSnakeCase } from '@x/core';
+import { InvalidInputError, isObject, type JsonObject, jsonObjectSchema, toSnakeCase } from '@x/core';
 import { ownSettingsSchema } from '../agent/agent-parts.js';
 
 /** Keys of other systems that mean one of ours. */
@@ -29,6 +29,19 @@ const HARMLESS: ReadonlySet<string> = new Set([
   ...['id', 'title', 'display_name', 'color', 'icon', 'version', 'author', 'license', 'homepage', 'category'],
   ...['tags', 'keywords', 'examples', 'metadata', 'argument_hint', 'argument-hint'],
 ]);
+
+const FOREIGN_KEYS = `^(?:${[...HARMLESS, ...Object.keys(ALIASES)]
+  .join('|')
+  .replaceAll(/_([a-z])/g, (_, letter: string) => `(?:_${letter}|${letter.toUpperCase()})`)})$`;
+
+/** Has the JSON Schema of an agent let such keys stand, in either spelling, and AgentScope's workspace. Editors do not propose them. */
+export function withForeignKeys(schema: object): JsonObject {
+  const json = jsonObjectSchema.parse(schema);
+  const { workspace, ...properties } = jsonObjectSchema.parse(json.properties);
+  const theirs = { type: 'object', properties: { mode: {}, path: {} }, additionalProperties: false };
+  const either = workspace === undefined ? {} : { workspace: { anyOf: [workspace, theirs] } };
+  return { ...json, properties: { ...properties, ...either }, patternProperties: { [FOREIGN_KEYS]: {} } };
+}
 
 const OF_AGENT = 'write it in the file of the agent';
 const FROM_PARENT = 'a subagent has those of its parent';
