@@ -8,9 +8,38 @@ const message = z.looseObject({
   role: z.enum(['USER', 'ASSISTANT', 'SYSTEM', 'TOOL']),
   content: z.union([z.string(), z.array(z.looseObject({ type: z.string() }))]),
   name: z.string().nullish(),
-  /** As `2026-01-31 09:30:00.000`, in the zone of the machine that wrote it; read as UTC. */
-  timestamp: z.string().nullish(),
+  /** As `2026-01-31 09:30:00.000`, in the zone of the machine that wrote it and read as UTC; in session files an instant. */
+  timestamp: z.union([z.string(), z.number()]).nullish(),
+  /** In session files, where each block that is no text is an entry of its own. */
+  type: z.literal('message').optional(),
+  id: z.string().nullish(),
+  /** What the message was made of where none of it is in the file. */
+  blockTypes: z.array(z.string()).nullish(),
 });
+
+/** What session files hold beside messages; an id is that of the message, `:use:` or `:result:`, and that of the call. */
+const block = z.discriminatedUnion('type', [
+  z.object({
+    type: z.literal('tool_use'),
+    id: z.string(),
+    timestamp: message.shape.timestamp,
+    toolCallId: z.string(),
+    name: z.string(),
+    input: z.record(z.string(), z.json()).nullish(),
+  }),
+  z.object({
+    type: z.literal('tool_result'),
+    id: z.string(),
+    timestamp: message.shape.timestamp,
+    toolCallId: z.string(),
+    output: z.string().nullish(),
+  }),
+]);
+const mark = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('compaction'), id: z.string() }),
+  z.object({ type: z.literal('summary'), id: z.string(), summary: z.string().nullish() }),
+]);
+const entrySchema = z.union([message, block, mark]);
 
 /** The name of the messages in which AgentScope keeps its summaries. */
 const SUMMARY = '__compaction_summary__';
@@ -29,24 +58,50 @@ type Block = Readonly<Record<string, unknown>> & { readonly type: string };
 export const agentscope = importerOf({
   format: 'agentscope',
   describes: 'agent state and session files of AgentScope (JSON, JSONL)',
-  entry: message,
-  readEntry({ role, name, content, timestamp }, builder) {
-    const time = Date.parse(`${timestamp?.replace(' ', 'T')}Z`);
-    const placed = Number.isNaN(time) ? {} : { at: new Date(time).toISOString() };
-    const blocks: readonly Block[] =
-      typeof content === 'string' ? [{ type: 'text', text: content }] : content;
-    const said = readParts(blocks.filter(({ type }) => type !== 'tool_result'));
-    if (role === 'SYSTEM') builder.system(textsOf(said));
-    else if (role === 'ASSISTANT') builder.assistant(said, placed);
-    else if (said.length > 0)
-      builder.user(said, { ...placed, kind: name === SUMMARY ? 'summary' : undefined });
-    for (const block of blocks) {
-      if (block.type !== 'tool_result') continue;
-      const isError = ['error', 'denied', 'interrupted'].includes(String(block.state));
-      builder.result(String(block.id), readOutput(block.output), { ...placed, isError });
+  entry: entrySchema,
+  recognizes: (value) => message.safeParse(value).success || block.safeParse(value).success,
+  readEntry(entry, builder) {
+    if ('role' in entry) readMessage(entry, builder);
+    else if (entry.type === 'summary') builder.compaction(entry.summary ? { summary: entry.summary } : {});
+    // Its summary is an entry of its own.
+    else if (entry.type !== 'compaction') {
+      const placed = { at: timeOf(entry.timestamp) };
+      const { toolCallId: id } = entry;
+      if (entry.type === 'tool_result') builder.result(id, readOutput(entry.output ?? ''), placed);
+      else {
+        const call = { type: 'tool_use' as const, id, name: entry.name, input: entry.input ?? {} };
+        builder.assistant([call], { ...placed, answer: entry.id.split(':use:')[0] });
+      }
     }
   },
 });
+
+function readMessage(
+  { type, id, role, name, content, timestamp, blockTypes }: z.output<typeof message>,
+  builder: ConversationBuilder,
+): void {
+  const placed = { at: timeOf(timestamp) };
+  const missing = blockTypes?.filter((each) => each !== 'empty') ?? [];
+  const text = content === '' && missing.length > 0 ? `[${missing.join(', ')}: not in the file]` : content;
+  const blocks: readonly Block[] = typeof text === 'string' ? [{ type: 'text', text }] : text;
+  const said = readParts(blocks.filter((each) => each.type !== 'tool_result'));
+  if (role === 'SYSTEM') builder.system(textsOf(said));
+  else if (role === 'ASSISTANT')
+    builder.assistant(said, { ...placed, ...(type === undefined ? {} : { answer: id ?? undefined }) });
+  else if (said.length > 0) builder.user(said, { ...placed, kind: name === SUMMARY ? 'summary' : undefined });
+  for (const each of blocks) {
+    if (each.type !== 'tool_result') continue;
+    const isError = ['error', 'denied', 'interrupted'].includes(String(each.state));
+    builder.result(String(each.id), readOutput(each.output), { ...placed, isError });
+  }
+}
+
+function timeOf(timestamp: string | number | null | undefined): string | undefined {
+  const text = typeof timestamp === 'string' ? timestamp.replace(' ', 'T') : '';
+  const ms =
+    typeof timestamp === 'number' ? timestamp * 1000 : Date.parse(text.endsWith('Z') ? text : `${text}Z`);
+  return Number.isNaN(ms) ? undefined : new Date(ms).toISOString();
+}
 
 function isAsking({ type, state }: { readonly type?: unknown; readonly state?: unknown }): boolean {
   return type === 'tool_use' && state === 'asking';

@@ -150,3 +150,42 @@ it('reads the messages of version 1, and refuses a document whose messages it wo
   );
   expect(stateFromAgentscope({ ...rest, context: [] }).context).toEqual([]);
 });
+
+it('reads session files, in which calls, results and summaries are entries of their own', () => {
+  const line = (id: string, second: number, entry: object) =>
+    JSON.stringify({ id, timestamp: `2026-01-31T09:30:0${second}Z`, ...entry });
+  const { messages, compactions, unread } = importConversation(
+    [
+      line('m1', 0, { type: 'message', role: 'USER', content: 'Find the price' }),
+      line('m2', 1, { type: 'message', role: 'ASSISTANT', content: 'I look.' }),
+      line('m2:use:c1', 1, {
+        type: 'tool_use',
+        toolCallId: 'c1',
+        name: 'read_file',
+        input: { path: 'a.txt' },
+      }),
+      line('m3:result:c1', 2, {
+        type: 'tool_result',
+        toolCallId: 'c1',
+        name: 'read_file',
+        output: 'price 6700',
+      }),
+      line('k', 3, { type: 'compaction', firstKeptEntryId: 'm3:result:c1', summaryEntryId: 's' }),
+      line('s', 3, { type: 'summary', summary: 'The price is asked for.' }),
+      line('m4', 4, { type: 'message', role: 'ASSISTANT', content: 'It is 6700.' }),
+      line('m5', 5, { type: 'message', role: 'USER', content: '', blockTypes: ['image'] }),
+    ].join('\n'),
+  );
+  expect(unread).toEqual({});
+  expect(messages).toMatchObject([
+    { role: 'user', createdAt: '2026-01-31T09:30:00.000Z', content: [{ text: 'Find the price' }] },
+    {
+      role: 'assistant',
+      content: [{ text: 'I look.' }, { type: 'tool_use', id: 'c1', input: { path: 'a.txt' } }],
+    },
+    { role: 'tool', createdAt: '2026-01-31T09:30:02.000Z', content: [{ output: [{ text: 'price 6700' }] }] },
+    { role: 'assistant', content: [{ text: 'It is 6700.' }] },
+    { role: 'user', content: [{ text: '[image: not in the file]' }] },
+  ]);
+  expect(compactions).toEqual([{ beforeIndex: 3, summary: 'The price is asked for.' }]);
+});
