@@ -139,7 +139,11 @@ async function twentyTurns(
   const setting: Setting = {
     server,
     other,
-    models: [models[kind](server), models[kind === 'anthropic' ? 'openai' : 'anthropic'](other)],
+    // Where an item is refused nobody may take over: the same model has to go on.
+    models: [
+      models[kind](server),
+      ...(REFUSES.includes(fault) ? [] : [models[kind === 'anthropic' ? 'openai' : 'anthropic'](other)]),
+    ],
   };
   const events: AgentEvent[] = [];
   const context = RuntimeContext.of({ sessionId: `${kind}-${fault.replaceAll(' ', '-')}` });

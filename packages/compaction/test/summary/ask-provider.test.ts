@@ -80,3 +80,15 @@ it('asks again at once where the request was refused', async () => {
   await expect(ask()).rejects.toThrow('Bad');
   expect(asked).toBe(2);
 });
+
+it('asks again after a pause where the failure may pass', async () => {
+  let asked = 0;
+  const compact = async () => {
+    if (++asked < 3) throw new ModelError('Busy', { status: 503, retryable: true, retryAfterMs: 1 });
+    return { content: [made] };
+  };
+  const model = modelOf(() => GOOD_SUMMARY, { compact });
+  const answer = await askProvider(model, { messages: conversation(model.id), tools: [] });
+  expect(answer.content).toEqual([made]);
+  expect(asked).toBe(3);
+});
