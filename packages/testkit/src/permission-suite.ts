@@ -99,6 +99,9 @@ const COMMANDS = [
     'ls $(touch started-by-a-file)',
     'echo hi & cat .env',
     'command cat .env',
+    'cd docs && ls ../.env',
+    'ls -d /proc/self/cwd/.env',
+    'echo hi; cd up && cat */.env',
     'rm -rf docs',
   ]);
 const OTHERS = [

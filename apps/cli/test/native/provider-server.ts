@@ -98,12 +98,8 @@ export async function providerServer(): Promise<ProviderServer> {
     }
     let readable = JSON.stringify(items.filter(({ type }) => type !== 'compaction'));
     if (faults.foreign && items.some(({ type }) => type === 'compaction')) {
-      return refuse(
-        response,
-        400,
-        'invalid_value',
-        "Invalid value: 'compaction'. Supported values are: 'message'.",
-      );
+      const message = "Invalid value: 'compaction'. Supported values are: 'message'.";
+      return refuse(response, 400, 'invalid_value', message);
     }
     for (const item of items.filter(({ type }) => type === 'compaction')) {
       const known = given.get(String(item.encrypted_content));

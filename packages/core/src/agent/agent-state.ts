@@ -234,7 +234,7 @@ export class AgentState {
   check(): void {
     const fields = this.#fields();
     for (const [name, schema] of Object.entries<z.ZodType>(headSchema.shape)) {
-      const text = JSON.stringify(fields[name]);
+      const text = textIn(fields, name);
       if (this.#sound.get(name) === text) continue;
       // The whole tells where a fault is.
       if (!schema.safeParse(fields[name]).success) parseWith(headSchema, fields, 'AgentState');
@@ -295,6 +295,16 @@ function plain(object: Record<string, unknown>): Record<string, unknown> {
   const fault = jsonFault(object);
   if (fault !== undefined) throw new InvalidInputError('AgentState', [fault]);
   return JSON.parse(JSON.stringify(object)) as Record<string, unknown>;
+}
+
+/** A field as JSON; `undefined` where there is none. */
+function textIn(fields: Record<string, unknown>, name: string): string | undefined {
+  try {
+    return JSON.stringify(fields[name]);
+  } catch {
+    // Tells where it is that JSON cannot hold it.
+    return JSON.stringify(plain(fields)[name]);
+  }
 }
 
 /** A field that this release does not know, and the object in which it was found. */

@@ -190,6 +190,21 @@ test.each([
   }
 });
 
+describe('AgentState.check', () => {
+  const ring: Record<string, unknown> = {};
+  ring.again = ring;
+
+  test.each([
+    ['what JSON has no word for', { calls: 1n }, 'extensions.acme.calls'],
+    ['what holds itself', ring, 'extensions.acme.again'],
+  ])('names the path of %s', (_, value, path) => {
+    const state = fullState();
+    state.check();
+    state.extensions.acme = value as never;
+    expect(pathsOf(() => state.check())).toEqual([path]);
+  });
+});
+
 describe('renderTodos', () => {
   test('gives each item a line with its mark', () => {
     const todos = [

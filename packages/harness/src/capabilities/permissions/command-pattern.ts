@@ -17,9 +17,10 @@ const WRAPPERS = new Set(
 );
 const MAX_DEPTH = 3;
 
-/** Words before a directory in which what comes after them is read. */
-const LEADS = /^(?:(?:cd|pushd|-C|--(?:directory|chdir|work-tree|cwd|prefix))(?:=.*)?|-C.+)$/;
-const MAX_DIRECTORIES = 32;
+/** Words before a directory in which what comes after them is read, and those that hold it. */
+const LEADS = /^(?:cd|pushd|-C|--(?:directory|chdir|work-tree|cwd|prefix))$/;
+const LEADS_GLUED = /^(?:-C|--(?:directory|chdir|work-tree|cwd|prefix)=)./;
+const MAX_DIRECTORIES = 64;
 
 /** The value of an option that is written without a blank: `-fpatterns`. */
 const GLUED = /^-[A-Za-z]([\w./].*)$/;
@@ -76,31 +77,34 @@ export function catchesCommand(pattern: string, line: string): boolean {
 }
 
 /**
- * The paths that a line may name: each word as it is, and in the directories that words before it may lead to. `undefined`
- * when it leads to so many that it may name anything.
+ * The paths that a line may name: each word as it is, and in the directories that words before it may lead to. Of a line that
+ * is not understood: all that may be words. `undefined` when it leads to so many directories that it may name anything.
  */
 export function pathsOf(line: string): readonly string[] | undefined {
+  const commands = commandsOf(line);
+  const readings = commands
+    ? [commands.flatMap(({ words }) => words)]
+    : roughly(line).map((parts) => parts.flat());
+  const found = readings.map(pathsIn);
+  return found.every((paths) => paths !== undefined) ? found.flat() : undefined;
+}
+
+function pathsIn(words: readonly string[]): readonly string[] | undefined {
   const directories = new Set<string>();
   const found: string[] = [];
   let leads = false;
-  for (const word of wordsOf(line)) {
-    const places = [word, ...[...directories].map((directory) => `${directory}/${word}`)];
+  for (const word of words) {
+    const pieces = [word, ...(GLUED.exec(word)?.slice(1) ?? []), ...word.split(/[=:,]/).slice(1)];
+    const places = [
+      ...pieces,
+      ...[...directories].flatMap((directory) => pieces.map((piece) => `${directory}/${piece}`)),
+    ];
     found.push(...places);
-    if (leads) for (const place of places) directories.add(place);
+    if (leads || LEADS_GLUED.test(word)) for (const place of places) directories.add(place);
     if (directories.size > MAX_DIRECTORIES) return undefined;
     leads = LEADS.test(word) || (leads && word.startsWith('-'));
   }
   return found;
-}
-
-/** The words of a line, each of which may be a path. Of a line that is not understood: all that may be words. */
-function wordsOf(line: string): readonly string[] {
-  const words = commandsOf(line)?.flatMap((command) => command.words) ?? roughly(line).flat();
-  return words.flatMap((word) => [
-    word,
-    ...(GLUED.exec(word)?.slice(1) ?? []),
-    ...word.split(/[=:,]/).slice(1),
-  ]);
 }
 
 /** `npm test *` fits `npm test` too. */
@@ -109,9 +113,9 @@ function matchCommand(pattern: string, command: string): boolean {
   return pattern.endsWith(' *') && matchWildcard(pattern.slice(0, -2), command);
 }
 
-/** The lists of words that a line may hold once quotes and escapes are taken away. */
-function roughly(line: string): readonly (readonly string[])[] {
-  return [line.replaceAll(/\\\n|['"\\]/g, ''), line.replaceAll(/['"]/g, ' ')].flatMap((text) =>
+/** The lists of words that a line may hold once quotes and escapes are taken away, or stand between words. */
+function roughly(line: string): readonly (readonly (readonly string[])[])[] {
+  return [line.replaceAll(/\\\n|['"\\]/g, ''), line.replaceAll(/['"]/g, ' ')].map((text) =>
     text.split(/[;&|\n(){}`<>]+/).map((part) => part.split(/\s+/).filter((word) => word !== '')),
   );
 }
@@ -120,7 +124,7 @@ function* candidates(line: string, begins: (word: string) => boolean, depth: num
   yield line.trim();
   const commands = commandsOf(line);
   if (commands === undefined) {
-    for (const words of roughly(line)) {
+    for (const words of roughly(line).flat()) {
       for (const [index, word] of words.entries()) if (begins(word)) yield* spellings(words.slice(index));
     }
     return;

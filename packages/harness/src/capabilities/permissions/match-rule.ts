@@ -63,7 +63,9 @@ export async function judgedCall(
   const lines = textsOf(call, 'command') ?? [];
   const named = lines.map(pathsOf);
   const words = await Promise.all(
-    named.flatMap((texts) => texts ?? []).map((word) => real.namesOf(word).catch(() => [plainPath(word)])),
+    named
+      .flatMap((texts) => texts ?? [])
+      .map((word) => real.namesInShell(word).catch(() => [plainPath(word)])),
   );
   return {
     call,

@@ -24,6 +24,23 @@ export class RealPaths {
     return [given, ...[real, ...others].map(plainPath)];
   }
 
+  /** The names of a file as a shell finds it: `..` leads out of where a symbolic link before it has led, and not out of its name. */
+  async namesInShell(path: string): Promise<readonly PlainPath[]> {
+    const given = await this.namesOf(path);
+    if (!path.includes('/..') || path.startsWith('/')) return given;
+    let at: readonly string[] = [];
+    for (const name of path.split('/').filter((each) => each !== '' && each !== '.')) {
+      if (name !== '..') at = [...at, name];
+      else {
+        const found = at.length > 0 ? await this.#workspace.identify?.(at.join('/')) : undefined;
+        // Out of the workspace.
+        if (found === undefined) return given;
+        at = plainPath(found.path).names.slice(0, -1);
+      }
+    }
+    return [...given, ...(await this.namesOf(at.join('/')))];
+  }
+
   #hardLinks(): Promise<ReadonlyMap<string, readonly string[]>> {
     this.#linked ??= this.#findHardLinks();
     return this.#linked;

@@ -29,6 +29,8 @@ beforeEach(() => {
   writeFileSync(join(root, 'docs/page'), 'page\n');
   symlinkSync('../secrets/key', join(root, 'docs/soft'));
   symlinkSync('secrets', join(root, 'folder'));
+  mkdirSync(join(root, 'secrets/deep'));
+  symlinkSync('secrets/deep', join(root, 'down'));
   linkSync(join(root, 'secrets/key'), join(root, 'docs/hard'));
 });
 
@@ -225,8 +227,10 @@ describe('a command line that goes elsewhere first', () => {
     'cat ../*/secrets/key',
     'grep -fsecrets/key docs/page',
     'cat ~/secrets/key',
+    'cat down/../key',
+    'cd down && cat ../key',
     'cat $PWD/secrets/key',
-    `${'cd . && '.repeat(40)}cat docs/page`,
+    `${Array.from({ length: 9 }, (_, at) => `cd d${at} || `).join('')}cat docs/page`,
   ])('reads no file that a rule denies: %s', async (command) => {
     expect(await read(command)).toContain('Denied by the rule');
   });
@@ -238,5 +242,7 @@ describe('a command line that goes elsewhere first', () => {
   it('reads what no rule denies, wherever it goes first', async () => {
     expect(await read('cd docs && cat page')).toContain('page');
     expect(await read(`cd docs && cat ${join(root, 'docs/page')}`)).toContain('page');
+    const subshells = ['docs', 'secrets/..', 'docs'].map((path) => `(cd ${path} && echo $HOME)`).join('; ');
+    expect(await read(subshells)).toContain('no rule allows');
   });
 });
