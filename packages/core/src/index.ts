@@ -202,6 +202,7 @@ export {
 export { StreamLog, type StreamLogOptions } from './sessions/stream-log.js';
 export {
   type ErasedUser,
+  eraseSession,
   eraseUser,
   exportUser,
   type UserPlaces,

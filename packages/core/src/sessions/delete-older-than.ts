@@ -71,6 +71,7 @@ function deleteIfStillOlder(store: SessionStore, key: SessionKey, olderThan: Dat
   });
 }
 
-function isDamage(error: unknown): boolean {
+/** Whether a store tells that a session cannot be read. */
+export function isDamage(error: unknown): boolean {
   return SessionStoreError.isInstance(error) && error.code === 'session_corrupt';
 }

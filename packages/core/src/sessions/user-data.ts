@@ -3,7 +3,9 @@ import { parseWith } from '../config/parse.js';
 import { base64 } from '../lib/base64.js';
 import type { JsonObject } from '../lib/json.js';
 import type { Message } from '../messages/message.js';
+import { NESTED, TREES } from '../workspace/agent-files.js';
 import type { Workspace } from '../workspace/workspace.js';
+import { isDamage } from './delete-older-than.js';
 import { sessionPrefix } from './files/session-files.js';
 import { SessionKey, type SessionKeyParts } from './session-key.js';
 import type { SessionStore } from './session-store.js';
@@ -70,12 +72,55 @@ export async function eraseUser({ session, storage }: UserPlaces, scope: UserSco
     else if (existed) sessions++;
   }
   let files = 0;
-  for await (const folder of foldersOf(storage, user)) {
-    for await (const { type } of storage.list(folder, { recursive: true })) if (type === 'file') files++;
-    await storage.delete(folder);
-  }
+  for (const folder of await foldersOf(storage, placeOf(user))) files += await remove(storage, folder);
   if (damage !== undefined) throw damage.error;
   return { sessions, files, busy };
+}
+
+/**
+ * Deletes a session and those that its agent gave to subagents, with all that a storage holds of them: logs, evicted results,
+ * plans, tasks. Files that its tools wrote stay. It cannot be undone.
+ *
+ * @returns How much there was.
+ * @throws {SessionStoreError} when the store cannot be reached. What could be deleted is gone.
+ */
+export async function eraseSession(
+  { session, storage }: Pick<UserPlaces, 'session'> & { readonly storage: Workspace | undefined },
+  key: SessionKey,
+): Promise<Omit<ErasedUser, 'busy'>> {
+  const { tenantId, userId, agentId, sessionId } = key.parts;
+  let sessions = Number(await session.delete(key));
+  const children: SessionKey[] = [];
+  try {
+    for await (const { key: each } of session.list({ tenantId, userId })) {
+      const { parts } = each;
+      const isChild = parts.agentId?.startsWith(`${agentId}/`) && parts.sessionId.startsWith(`${sessionId}/`);
+      if (isChild && parts.tenantId === tenantId && parts.userId === userId) children.push(each);
+    }
+  } catch (error) {
+    // Another session is, and this one may be gone for that very reason.
+    if (!isDamage(error)) throw error;
+  }
+  for (const child of children) sessions += Number(await session.delete(child));
+
+  let files = 0;
+  if (storage === undefined) return { sessions, files };
+  const { agentId: agent = '', sessionId: name } = key.path;
+  const agents = [placeOf({ tenantId, userId }), ...(agent && ['agents'])].filter(Boolean).join('/');
+  for (const folder of agent ? await foldersOf(storage, agents) : [agents]) {
+    if (folder.startsWith(`${TREES}/`)) continue;
+    for (const [home, place] of agent ? await entriesOf(storage, folder) : [['', agents] as const]) {
+      const isChild = home.startsWith(`${agent}${NESTED}`);
+      if (!isChild && home !== agent) continue;
+      // Only where nothing but sessions can have the name.
+      const within = folder === agents ? [`${place}/sessions`, `${place}/tasks`] : [place];
+      for (const [file, path] of (await Promise.all(within.map((each) => entriesOf(storage, each)))).flat()) {
+        const own = file.replace(/\.(md|(log|events)\.jsonl)$/, '');
+        if (isChild ? own.startsWith(`${name}${NESTED}`) : own === name) files += await remove(storage, path);
+      }
+    }
+  }
+  return { sessions, files };
 }
 
 /**
@@ -94,7 +139,7 @@ export async function* exportUser(
     if (stored === undefined) continue;
     yield { type: 'session', key: key.parts, head: stored.head, messages: stored.messages };
   }
-  for await (const folder of foldersOf(storage, user)) {
+  for (const folder of await foldersOf(storage, placeOf(user))) {
     for await (const { path, type } of storage.list(folder, { recursive: true })) {
       if (type !== 'file') continue;
       yield { type: 'file', path, base64: base64(await storage.read(path)) };
@@ -108,12 +153,34 @@ async function* sessionsOf(store: SessionStore, { tenantId, userId }: UserScope)
     if (key.parts.tenantId === tenantId) yield key;
 }
 
-/** The user's place, and its counterpart in every folder that comes before the place: evicted results, plans, files. */
-async function* foldersOf(storage: Workspace, user: UserScope): AsyncGenerator<string, void, undefined> {
-  const place = sessionPrefix(SessionKey.of({ ...user, sessionId: 'any' })).slice(0, -1);
-  const folders: string[] = [place];
-  for await (const { path, type } of storage.list('')) {
-    if (type === 'directory' && !LEVELS.has(path)) folders.push(`${path}/${place}`);
+function placeOf(owner: Omit<SessionKeyParts, 'sessionId'>): string {
+  return sessionPrefix(SessionKey.of({ ...owner, sessionId: 'any' })).slice(0, -1);
+}
+
+/** A place, and its counterpart in every folder that may come before it: evicted results, plans, files. */
+async function foldersOf(storage: Workspace, place: string, above = ''): Promise<readonly string[]> {
+  const folder = `${above}${place}`;
+  const folders = (await storage.stat(folder)) === undefined ? [] : [folder];
+  for (const [name, path, type] of await entriesOf(storage, above)) {
+    if (type === 'directory' && !LEVELS.has(name))
+      folders.push(...(await foldersOf(storage, place, `${path}/`)));
   }
-  for (const folder of folders) if ((await storage.stat(folder)) !== undefined) yield folder;
+  return folders;
+}
+
+async function entriesOf(
+  storage: Workspace,
+  folder: string,
+): Promise<readonly (readonly [name: string, path: string, type: string])[]> {
+  const entries: (readonly [string, string, string])[] = [];
+  for await (const { path, type } of storage.list(folder))
+    entries.push([path.slice(path.lastIndexOf('/') + 1), path, type]);
+  return entries;
+}
+
+/** Answers how many files there were. */
+async function remove(storage: Workspace, path: string): Promise<number> {
+  let files = 0;
+  for await (const { type } of storage.list(path, { recursive: true })) if (type === 'file') files++;
+  return files + Number((await storage.delete(path)) && files === 0);
 }

@@ -12,9 +12,9 @@ export type Isolation = (typeof ISOLATIONS)[number];
 /** What of an agent's place in the storage its own session may read. */
 const READABLE: ReadonlySet<string> = new Set(['MEMORY.md', 'memory', 'sessions', 'tasks']);
 /** The trees of {@link treeOf}, in the storage: each is reached as itself alone. */
-const TREES = 'files';
+export const TREES = 'files';
 /** What stands between the id of an agent or a session and that of its subagent, in a file's name. */
-const NESTED = encodeSegment('/');
+export const NESTED = encodeSegment('/');
 
 interface AgentFilesOptions {
   /** The files of all. */

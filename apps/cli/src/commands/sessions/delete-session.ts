@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
-import { SessionKey } from '@x/core';
-import { WorkspaceSessionLog } from '@x/core/node';
+import { eraseSession, SessionKey } from '@x/core';
 import { command, UsageError } from '../../command.js';
 import { describeSession, findSession, noSession } from '../../find-session.js';
 import { identityOptions, openWorkspace, scopeOf } from '../../identity-options.js';
@@ -14,22 +13,19 @@ export const deleteSession = command({
     ...storeOptions,
     ...identityOptions,
   },
-  summary: 'Deletes a session and its log.',
+  summary: 'Deletes a session with its log, evicted results, plan and tasks.',
   async run({ values, positionals: [sessionId = ''], output }) {
     // Exactly this owner's: what a repeated command means by a part of an id is another session.
     const key = SessionKey.of({ ...scopeOf(values), sessionId });
-    let existed = await withStore(values, { readOnly: !values.yes }, async (store) => {
-      if (values.yes) return store.delete(key);
-      const { parts } = await findSession(store, scopeOf(values), sessionId);
+    const { sessions, files } = await withStore(values, { readOnly: !values.yes }, async (session) => {
+      const storage = existsSync(values.workspace) ? openWorkspace(values) : undefined;
+      if (values.yes) return eraseSession({ session, storage }, key);
+      const { parts } = await findSession(session, scopeOf(values), sessionId);
       throw new UsageError(
         `This would delete session ${describeSession(parts)} and its log for good; to do it, say ${deletionOf(parts)}.`,
       );
     });
-    if (existsSync(values.workspace)) {
-      const workspace = openWorkspace(values);
-      existed = (await workspace.delete(new WorkspaceSessionLog(workspace, key).location)) || existed;
-    }
-    if (!existed) throw noSession(key);
+    if (sessions + files === 0) throw noSession(key);
     output.write(`Deleted ${describeSession(key.parts)}.\n`);
   },
 });

@@ -1,0 +1,117 @@
+import { expect, it } from 'vitest';
+import {
+  eraseSession,
+  eraseUser,
+  InMemorySession,
+  openSession,
+  SessionKey,
+  type SessionKeyParts,
+  userMessage,
+  type Workspace,
+} from '../../src/index.js';
+import { LocalWorkspace } from '../../src/node.js';
+import { temporaryDirectory } from '../temporary-directory.js';
+
+async function places(keys: readonly SessionKeyParts[], files: readonly string[]) {
+  const session = new InMemorySession();
+  for (const key of keys) {
+    const opened = await openSession(session, SessionKey.of(key));
+    opened.state.contextMutable().push(userMessage('Hi'));
+    await opened.commit();
+  }
+  const storage = new LocalWorkspace(await temporaryDirectory());
+  for (const file of files) await storage.write(file, 'private');
+  return { session, storage };
+}
+
+async function filesOf(storage: Workspace): Promise<readonly string[]> {
+  const files: string[] = [];
+  for await (const { path, type } of storage.list('', { recursive: true }))
+    if (type === 'file') files.push(path);
+  return files;
+}
+
+const agentOf = { alice: { userId: 'alice' }, nobody: {} } as const;
+
+it.each([
+  ['of a user', 'alice', 'users/alice/'],
+  ['of nobody', 'nobody', ''],
+] as const)('deletes a session %s with all that is kept of it, and nothing else', async (_, owner, place) => {
+  const agentId = 'coder';
+  const own = { ...agentOf[owner], agentId, sessionId: 's-1' };
+  const others = [
+    { ...own, sessionId: 's-10' },
+    { ...own, agentId: 'coder2' },
+    { ...own, userId: 'bob' },
+    { ...own, agentId: 'coder/helper', sessionId: 's-10/task' },
+  ];
+  const home = `${place}agents/coder`;
+  const kept = [
+    `${home}/MEMORY.md`,
+    `${home}/sessions/s-10.log.jsonl`,
+    `${place}agents/coder%2fhelper/sessions/s-10%2ftask.log.jsonl`,
+    `plans/${home}/s-10.md`,
+    `results/large/${home}/s-10/0123.txt`,
+    `results/large/users/bob/agents/coder/s-1/0123.txt`,
+  ];
+  const gone = [
+    `${home}/sessions/s-1.log.jsonl`,
+    `${home}/sessions/s-1.events.jsonl`,
+    `${home}/tasks/s-1/t-1.md`,
+    `${place}agents/coder%2fhelper/sessions/s-1%2ftask.log.jsonl`,
+    `plans/${home}/s-1.md`,
+    `plans/${place}agents/coder%2fhelper/s-1%2ftask.md`,
+    `results/large/${home}/s-1/0123.txt`,
+  ];
+  const child = { ...own, agentId: 'coder/helper', sessionId: 's-1/task' };
+  const { session, storage } = await places([own, child, ...others], [...kept, ...gone]);
+
+  expect(await eraseSession({ session, storage }, SessionKey.of(own))).toEqual({
+    sessions: 2,
+    files: gone.length,
+  });
+  expect(await filesOf(storage)).toEqual(kept.sort());
+  for (const key of others) expect(await session.load(SessionKey.of(key))).toBeDefined();
+  expect(await eraseSession({ session, storage }, SessionKey.of(own))).toEqual({ sessions: 0, files: 0 });
+});
+
+it.each(['memory', 'sessions', 'tasks', 'context', 'plans', 'users', 'agents'])(
+  'deletes a session that is named as a folder is, "%s", and not the folder',
+  async (sessionId) => {
+    const kept = [
+      'memory/2026.md',
+      'sessions/s.log.jsonl',
+      'tasks/s/t.md',
+      'context/s/head.json',
+      'MEMORY.md',
+    ];
+    const homes = ['', 'agents/coder/', 'users/alice/agents/coder/'].flatMap((home) =>
+      kept.map((file) => `${home}${file}`),
+    );
+    const files = [
+      ...homes,
+      'plans/agents/coder/s.md',
+      'results/agents/coder/s/1.txt',
+      'files/agents/coder/sessions/s/a',
+    ];
+    const { session, storage } = await places([], files);
+    for (const owner of [{}, { agentId: 'coder' }, { agentId: 'coder', userId: 'alice' }])
+      await eraseSession({ session, storage }, SessionKey.of({ ...owner, sessionId }));
+    expect(await filesOf(storage)).toEqual(files.sort());
+  },
+);
+
+it('erases what is kept of a user in folders within folders', async () => {
+  const own = [
+    'results/large/users/alice/agents/coder/s-1/0123.txt',
+    'plans/users/alice/agents/coder/s-1.md',
+  ];
+  const other = 'results/large/users/bob/agents/coder/s-1/0123.txt';
+  const { session, storage } = await places([{ userId: 'alice', sessionId: 's-1' }], [...own, other]);
+  expect(await eraseUser({ session, storage }, { userId: 'alice' })).toEqual({
+    sessions: 1,
+    files: 2,
+    busy: [],
+  });
+  expect(await filesOf(storage)).toEqual([other]);
+});
