@@ -91,9 +91,15 @@ export class AgentsSession
     this.#onCompaction = onCompaction;
   }
 
-  /** The whole key as text: two users' sessions of one name have different ids. Of a function's keys it names none. */
+  /**
+   * The session's id, if the key names nothing else; else the whole key as text, for the SDK ties an interrupted run to this
+   * id, and two users' sessions of one name must not pass for one. Of a function's keys it names none.
+   */
   async getSessionId(): Promise<string> {
-    return typeof this.#key === 'function' ? 'by-run-context' : this.#key.toString();
+    if (typeof this.#key === 'function') return 'by-run-context';
+    const { sessionId, ...owner } = this.#key.parts;
+    const isOnly = Object.values(owner).every((part) => part === undefined) && !sessionId.includes('/');
+    return isOnly ? sessionId : this.#key.toString();
   }
 
   /**

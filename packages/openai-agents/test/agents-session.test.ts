@@ -166,7 +166,13 @@ describe.each([
     await bob.clearSession();
     expect(await bob.popItem()).toBeUndefined();
     expect(await alice.getItems()).toEqual([user('secret')]);
-    expect(await alice.getSessionId()).not.toBe(await bob.getSessionId());
+    const ids = [alice, bob, open(SessionKey.of('s-001')), open(SessionKey.of('/alice//s-001'))];
+    expect(await Promise.all(ids.map((session) => session.getSessionId()))).toEqual([
+      '/alice//s-001',
+      '/bob//s-001',
+      's-001',
+      '///%2falice%2f%2fs-001',
+    ]);
   });
 
   it('applies a transaction once, also when another process repeats it', async () => {
