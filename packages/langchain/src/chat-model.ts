@@ -9,8 +9,6 @@ import {
 import { mergeConfigs, type RunnableConfig } from '@langchain/core/runnables';
 import { type FinishReason, type Message, type Model, type ModelResponse, textOf } from '@x/core';
 
-/** Tokens below which no window has room for a summary beside what it is of. */
-const LEAST_WINDOW = 2_000;
 /** LangChain leaves calls with this tag out of the stream of an agent's messages. */
 const INTERNAL_TAG = 'nostream';
 
@@ -20,15 +18,11 @@ export interface ChatModelOptions {
   readonly run: RunnableConfig;
   /** Sends one text, as LangChain's own middleware does, in place of messages. */
   readonly asText: boolean;
-  /** Tokens that the model is to read at once, 2 000 at least. Default: its window. */
-  readonly trimTokensToSummarize: number | undefined;
 }
 
 /** A LangChain model as the writer of summaries: text in, text out. */
-export function fromChatModel(model: BaseLanguageModel, options: ChatModelOptions): Model {
-  const { run, asText, trimTokensToSummarize: trim } = options;
-  const contextWindow =
-    trim !== undefined && trim > 0 ? Math.max(LEAST_WINDOW, Math.floor(trim)) : windowOf(model);
+export function fromChatModel(model: BaseLanguageModel, { run, asText }: ChatModelOptions): Model {
+  const contextWindow = windowOf(model);
   return {
     id: nameOf(model),
     ...(contextWindow === undefined ? {} : { contextWindow }),

@@ -33,17 +33,20 @@ export function compactorOf(
     ...(reached === undefined ? {} : { messages: reached }),
   };
   const isCompat = options.compat !== false;
+  const read = Math.floor(trimTokensToSummarize ?? 0);
   const prompt =
     summaryPrompt || (isCompat ? (compaction.summary?.prompt ?? DEFAULT_SUMMARY_PROMPT) : undefined);
   const config: CompactionSettings = {
     ...(isCompat ? { saving: false } : {}),
     ...compaction,
-    ...(model === undefined
-      ? {}
-      : { model: fromChatModel(model, { run, asText: isCompat, trimTokensToSummarize }) }),
+    ...(model === undefined ? {} : { model: fromChatModel(model, { run, asText: isCompat }) }),
     ...(window === undefined ? {} : { contextWindow: window }),
     ...(Object.keys(trigger).length > 0 ? { trigger } : {}),
-    ...(prompt ? { summary: { ...compaction.summary, prompt } } : {}),
+    summary: {
+      ...compaction.summary,
+      ...(prompt ? { prompt } : {}),
+      ...(read >= 1 ? { transcriptTokens: read } : {}),
+    },
     keep: { ...(isCompat ? { users: 0 } : {}), ...compaction.keep, messages: kept },
   };
   return createCompactor(config);

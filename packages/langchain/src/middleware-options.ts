@@ -48,7 +48,7 @@ export const middlewareContextSchema = z.object({
   summaryPrompt: z.string().optional(),
   /** A line in front of every summary. Default: LangChain's; with `compat: false` none. */
   summaryPrefix: z.string().optional(),
-  /** Tokens that the summarizer reads at once, 2 000 at least; a longer conversation is summarized in parts, not cut off. */
+  /** Tokens of the newest messages that the summarizer reads; the record alone tells of older ones. Default: it reads all. */
   trimTokensToSummarize: z.number().optional(),
 });
 

@@ -1,4 +1,4 @@
-import { AIMessage, type BaseMessage, HumanMessage } from '@langchain/core/messages';
+import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from '@langchain/core/messages';
 import { type CompactionMiddlewareOptions, compactionMiddleware } from '@x/langchain';
 import { createAgent, fakeModel, summarizationMiddleware } from 'langchain';
 import { describe, expect, it } from 'vitest';
@@ -154,15 +154,24 @@ it('reads the window when it is needed, by profile or by name', async () => {
   expect((await run({ ...middleware, model: named })).sent.length).toBeLessThan(41);
 });
 
-it('lets the summarizer read a long conversation in parts of the size that is asked for', async () => {
-  const model = summarizer();
-  await run(
-    { model, trigger: { messages: 30 }, keep: { messages: 4 }, trimTokensToSummarize: 4_000 },
-    {},
-    asked(150),
-  );
-  expect(model.calls.length).toBeGreaterThan(1);
-  for (const { input } of model.calls) expect(String(input).length / 4).toBeLessThan(4_500);
+it('lets the summarizer read the newest tokens that are asked for, and has the record tell of older calls', async () => {
+  const calls = [{ id: 'c1', name: 'book', args: { order: 'W-53' } }];
+  const first = [
+    new HumanMessage({ id: 'first', content: 'Book it' }),
+    new AIMessage({ id: 'call', content: '', tool_calls: calls }),
+    new ToolMessage({ id: 'result', content: 'booked', tool_call_id: 'c1', name: 'book' }),
+  ];
+  for (const trimTokensToSummarize of [4_000, 1]) {
+    const model = summarizer();
+    const options = { model, trigger: { messages: 30 }, keep: { messages: 4 }, trimTokensToSummarize };
+    const { messages } = await run(options, {}, [...first, ...asked(150)]);
+    expect(model.calls).toHaveLength(1);
+    const input = String(model.calls[0]?.input);
+    expect(input.length / 4).toBeLessThan(trimTokensToSummarize + 1_000);
+    expect(input).toContain('Question 148');
+    expect(input).not.toContain('W-53');
+    expect(messages[0]?.text).toContain('W-53');
+  }
 });
 
 it('takes what the model writes for the summary, after one call, as LangChain does; with compat: false it asks again for headings', async () => {
@@ -200,14 +209,6 @@ it('takes over the summary that LangChain’s own middleware left in a thread', 
   expect(fates.left).toBe('merged');
   expect(messages.some(({ id }) => id === 'left')).toBe(false);
   expect(messages.map(({ text }) => text).join('\n')).toContain('P-77');
-});
-
-it('has a model write the summary, however few tokens it is to read at once', async () => {
-  const model = summarizer();
-  const options = { model, trigger: { messages: 30 }, keep: { messages: 4 }, trimTokensToSummarize: 100 };
-  const { sent } = await run(options, {}, asked(40));
-  expect(model.calls.length).toBeGreaterThan(0);
-  expect(sent.map(({ text }) => text).join()).toContain('Fix the login.');
 });
 
 describe('a trigger that is reached', () => {

@@ -151,6 +151,8 @@ export const summaryShape = {
   record: z.optional(shareSchema),
   /** UTF-16 units of each tool result that the model sees at most; 2 000 where the transcript would not fit one request. */
   toolResultLength: z._default(countSchema, 8_000),
+  /** Tokens of the newest messages that the model reads; the record alone tells of older ones. Default: it reads all, in as many parts as its window asks for. */
+  transcriptTokens: z.optional(positiveSchema),
   /**
    * Lets an agent write a summary in the background from 70 % of the trigger point on, to be swapped in when it is due and
    * nothing before it changed. Without a model there is none.

@@ -72,9 +72,10 @@ export const RETRIES = { maxRetries: 3, retryDelayMs: 1_000 };
  * @throws what the model throws, except overflows.
  */
 export async function writeNarrative(task: NarrativeTask): Promise<Verdict> {
-  const { options, messages, meter } = task;
+  const { options, meter } = task;
   const behind = await askBehind(task);
   if (behind) return behind;
+  const messages = messagesRead(task);
   const nonce = nonceFor(messages);
   const { text: requests, listed } = requestsShown(task);
   const lengths = options.truncationRetries.filter((length) => length < options.toolResultLength);
@@ -143,6 +144,16 @@ export async function writeNarrative(task: NarrativeTask): Promise<Verdict> {
   return { ok: false, problem: 'the summarizer overflowed even without tool results' };
 }
 
+/** The messages that the model is to read: the newest, one at least. */
+function messagesRead({ messages, meter, options: { transcriptTokens: most = Infinity } }: NarrativeTask) {
+  let read = 0;
+  const isTooOld = (message: Message) => {
+    read += meter.message(message);
+    return read > most;
+  };
+  return messages.slice(Math.min(messages.findLastIndex(isTooOld) + 1, messages.length - 1));
+}
+
 function sizeOf(entries: readonly TranscriptEntry[]): number {
   return entries.reduce((sum, { text }) => sum + text.length, 0);
 }
@@ -163,7 +174,7 @@ function requestsShown(task: NarrativeTask): { text: string; listed: ReadonlyMap
   type Request = (typeof requests)[number];
   const [first, ...rest] = requests;
   if (first === undefined) return { text: '', listed };
-  let room = window * REQUESTS_SHARE;
+  let room = Math.min(window, task.options.transcriptTokens ?? window) * REQUESTS_SHARE;
   const take = ({ id, text, number, later }: Request) => {
     const fitted = fitToTokens(text, room, meter);
     room -= meter.text(fitted);
@@ -184,7 +195,7 @@ function requestsShown(task: NarrativeTask): { text: string; listed: ReadonlyMap
 /** Asks behind the live conversation; `undefined` where there is none, or no room. */
 async function askBehind(task: NarrativeTask): Promise<Verdict | undefined> {
   const { live, options, meter, maxTokens } = task;
-  if (!live || options.chunks > 1) return undefined;
+  if (!live || options.chunks > 1 || options.transcriptTokens) return undefined;
   const prompt = buildPrompt(options, {
     transcript: undefined,
     nonce: nonceFor([]),
