@@ -1,10 +1,6 @@
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { LocalWorkspace } from '@x/core/node';
 import { isolationSuite, permissionSuite } from '../../src/suites.js';
 import { brokenAgents, looseAgents } from './broken-agents.js';
-import { smallAgent } from './small-agent.js';
+import { filesInMemory, smallAgent } from './small-agent.js';
 
 for (const [name, holes, , direct] of brokenAgents) {
   isolationSuite({
@@ -12,7 +8,7 @@ for (const [name, holes, , direct] of brokenAgents) {
     areas: { logs: /log-/, files: /big\.txt$/ },
     sequences: direct === undefined ? 100 : 200,
     async open(model) {
-      const storage = new LocalWorkspace(mkdtempSync(join(tmpdir(), 'x-broken-')));
+      const storage = filesInMemory();
       return { agent: smallAgent(model, storage, holes, direct), storage };
     },
   });

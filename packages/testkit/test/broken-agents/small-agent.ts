@@ -4,6 +4,7 @@ import {
   type JsonObject,
   type Message,
   type Model,
+  pathSegments,
   type RuntimeContext,
   readText,
   type ToolDefinition,
@@ -38,6 +39,26 @@ const TOOLS: readonly ToolDefinition[] = [
   { name: 'read_file', description: 'Reads', inputSchema: text('path'), annotations },
   { name: 'search', description: 'Searches', inputSchema: text('word'), annotations },
 ];
+
+/** What these agents do with files, without a disk: holes are theirs, and not its. */
+export function filesInMemory(): Workspace {
+  const files = new Map<string, Uint8Array>();
+  const at = (path: string) => pathSegments(path).join('/');
+  const part: Partial<Workspace> = {
+    async read(path) {
+      const found = files.get(at(path));
+      if (found === undefined) throw new WorkspaceError('not_found', path, `${path} does not exist.`);
+      return found;
+    },
+    async write(path, data) {
+      files.set(at(path), typeof data === 'string' ? new TextEncoder().encode(data) : data);
+    },
+    async *list() {
+      for (const [path, { length: size }] of files) yield { path, type: 'file', size, modifiedAt: '' };
+    },
+  };
+  return part as Workspace;
+}
 
 /** The smallest agent that keeps sessions and files: the suite has to tell its holes from what is sound. */
 export function smallAgent(
