@@ -14,6 +14,7 @@ import {
   type RuntimeContext,
   type SessionStore,
   storageOf,
+  type UserScope,
   type Workspace,
 } from '@x/core';
 import { JsonSession, LocalWorkspace, WorkspaceSession } from '@x/core/node';
@@ -27,7 +28,7 @@ import { isolationSuite } from '@x/testkit/suites';
 import { Redis } from 'ioredis';
 import { createPool } from 'mysql2/promise';
 import pg from 'pg';
-import { afterAll, inject } from 'vitest';
+import { afterAll, expect, inject } from 'vitest';
 import { openAgent } from '../../src/agent/open-agent.js';
 import { filesWith, keysWith, rowsOfMysqlWith, rowsOfPostgresWith } from '../support/places-with.js';
 
@@ -67,7 +68,16 @@ const workspaces: Readonly<Record<string, () => Workspace>> = {
 
 const stores: Readonly<Record<string, (workspace: Workspace) => Promise<SessionStore>>> = {
   workspace: async (workspace) => new WorkspaceSession(storageOf(workspace)),
-  memory: async () => new InMemorySession(),
+  async memory() {
+    const store = new InMemorySession();
+    searches.push(async (text) => {
+      const found: string[] = [];
+      for await (const { key } of store.list({}))
+        if (JSON.stringify(await store.load(key)).includes(text)) found.push(key.toString());
+      return found;
+    });
+    return store;
+  },
   'sqlite, encrypted, expiring, observed': async () => {
     const codec = encryption({ keys: { k1: randomBytes(32) }, current: 'k1' });
     const inner = sqlite();
@@ -103,21 +113,37 @@ const places = [
 ];
 
 const EVICTED = /^large_tool_results\//;
+const AREAS = {
+  logs: /\.log\.jsonl$/,
+  memory: /memory\//i,
+  evictions: EVICTED,
+  plans: /^plans\//,
+  tasks: /general-purpose.*\.log\.jsonl$/,
+  files: /^files\//,
+};
+
+/** Proves that a user is handed what is kept of all kinds, and no file of anybody else. */
+async function expectWholeExport(agent: HarnessAgent, user: UserScope, text: string): Promise<void> {
+  const agents: string[] = [];
+  const paths: string[] = [];
+  for await (const record of agent.exportUser(user)) {
+    if (record.type === 'file') {
+      expect(record.path).toContain('tenants/acme/users/alice/');
+      if (Buffer.from(record.base64, 'base64').includes(text)) paths.push(record.path);
+    } else if (JSON.stringify(record.messages).includes(text)) agents.push(record.key.agentId ?? '');
+  }
+  for (const area of Object.values(AREAS)) expect(paths).toContainEqual(expect.stringMatching(area));
+  expect(agents).toContain('keeper/general-purpose');
+}
 
 for (const [storeName, workspaceName] of places) {
   let opened: HarnessAgent;
   isolationSuite({
     name: `the store ${storeName} on ${workspaceName}`,
     sequences: process.env.X_ATTACKS === undefined ? 10 : undefined,
-    areas: {
-      logs: /\.log\.jsonl$/,
-      memory: /memory\//i,
-      evictions: EVICTED,
-      plans: /^plans\//,
-      tasks: /general-purpose.*\.log\.jsonl$/,
-      files: /^files\//,
-    },
+    areas: AREAS,
     async leftAfterErasing(user, text) {
+      await expectWholeExport(opened, user, text);
       await opened.eraseUser(user);
       for (const end of endings.splice(0)) await end();
       return (await Promise.all(searches.map((search) => search(text)))).flat();
