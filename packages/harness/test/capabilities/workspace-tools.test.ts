@@ -169,6 +169,10 @@ describe('list_files, glob_files and grep_files', () => {
     await expect(run('grep_files', { pattern: '^(a+)+$', path: 'evil.txt' })).rejects.toThrow(
       'avoid nested repetition',
     );
+    const slow = `${'*a'.repeat(16)}*c`;
+    await workspace.write(`${'a'.repeat(60)}b`, '');
+    await expect(run('glob_files', { pattern: slow })).rejects.toThrow('pattern: takes more than 1000 ms');
+    await expect(run('grep_files', { pattern: 'x', glob: slow })).rejects.toThrow('glob: takes more than');
   });
 });
 

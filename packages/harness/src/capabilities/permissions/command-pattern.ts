@@ -22,8 +22,9 @@ const LEADS = /^(?:cd|pushd|-C|--(?:directory|chdir|work-tree|cwd|prefix))$/;
 const LEADS_GLUED = /^(?:-C|--(?:directory|chdir|work-tree|cwd|prefix)=)./;
 const MAX_DIRECTORIES = 64;
 
-/** The value of an option that is written without a blank: `-fpatterns`. */
-const GLUED = /^-[A-Za-z]([\w./].*)$/;
+/** Short options, the last of which may have its value right behind it: `-hfpatterns`. */
+const OPTIONS = /^-[A-Za-z]+/;
+const MAX_OPTIONS = 8;
 
 /** One command of a line: its words as written, and without their quotes. */
 interface Command {
@@ -94,7 +95,9 @@ function pathsIn(words: readonly string[]): readonly string[] | undefined {
   const found: string[] = [];
   let leads = false;
   for (const word of words) {
-    const pieces = [word, ...(GLUED.exec(word)?.slice(1) ?? []), ...word.split(/[=:,]/).slice(1)];
+    const options = OPTIONS.exec(word)?.[0].length ?? 0;
+    const glued = Array.from({ length: Math.min(options, MAX_OPTIONS) }, (_, at) => word.slice(at + 1));
+    const pieces = [word, ...glued, ...word.split(/[=:,@]/).slice(1)].filter((piece) => piece !== '');
     const places = [
       ...pieces,
       ...[...directories].flatMap((directory) => pieces.map((piece) => `${directory}/${piece}`)),

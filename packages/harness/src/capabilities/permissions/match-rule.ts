@@ -60,28 +60,24 @@ export async function judgedCall(
     const judged = texts.map(async (text) => ({ role, names: await real.namesOf(text) }));
     paths.set(name, await Promise.all(judged));
   }
-  const lines = textsOf(call, 'command') ?? [];
-  const named = lines.map(pathsOf);
-  const words = await Promise.all(
-    named
-      .flatMap((texts) => texts ?? [])
-      .map((word) => real.namesInShell(word).catch(() => [plainPath(word)])),
+  const named = (textsOf(call, 'command') ?? []).map(pathsOf);
+  const words = [...new Set(named.flatMap((texts) => texts ?? []).flatMap(placesOf))].map((word) =>
+    real.namesInShell(word).catch(() => [plainPath(word)]),
   );
   return {
     call,
     tool,
     paths,
-    words: named.includes(undefined) ? undefined : words.flat().flatMap(withinRoot),
+    words: named.includes(undefined) ? undefined : (await Promise.all(words)).flat(),
   };
 }
 
 /** A word that begins outside of the workspace may lead back into it: `../x`, `/proc/self/cwd/x`, `~/x`, `$PWD/x`. */
-function withinRoot(path: PlainPath): readonly PlainPath[] {
-  const { names, absolute } = path;
-  if (!absolute && !/^(?:\.\.$|~)|\$/.test(names[0] ?? '')) return [path];
-  return [path, ...names.map((_, index) => ({ names: names.slice(index + 1), absolute: false }))].filter(
-    (each) => each.names.length > 0,
-  );
+function placesOf(word: string): readonly string[] {
+  const { names, absolute } = plainPath(word);
+  if (!absolute && !/^(?:\.\.$|~)|\$/.test(names[0] ?? '')) return [word];
+  const steps = word.split('/');
+  return [word, ...steps.map((_, index) => steps.slice(index + 1).join('/')).filter((place) => place !== '')];
 }
 
 /** The use of files that a rule is about, if it is about one. */

@@ -19,9 +19,8 @@ import { RealPaths } from './real-paths.js';
 const NAME = 'permissions';
 const SUBJECT = 'permissions configuration';
 
-const OWN_FILES = ['', 'users/*/', 'tenants/*/', 'tenants/*/users/*/'].flatMap((owner) =>
-  ['context', 'sessions', 'tasks'].map((folder) => `${owner}agents/*/${folder}/**`),
-);
+/** Files that say which programs run: Git starts what its configuration and its hooks name, whoever wrote them. */
+const RUN_BY_GIT = ['**/.git', '**/.git/**'];
 
 /** Rules as configurations write them. */
 const rulesSchema = z
@@ -46,10 +45,10 @@ export const permissionsConfigSchema = z.strictObject({
   /** Names of the tools that `accept_edits` allows. */
   editTools: z.array(z.string().min(1)).default(['write_file', 'edit_file']),
   /**
-   * Paths that `editTools` change only with approval, against every rule that allows it. Default: the harness's folders of
-   * sessions, logs and tasks, so that an agent cannot give itself permissions.
+   * Paths that `editTools` change only with approval, against every rule that allows it. Default: Git's own files, which say
+   * what programs Git starts.
    */
-  protect: z.array(z.string().min(1)).default(OWN_FILES),
+  protect: z.array(z.string().min(1)).default(RUN_BY_GIT),
 });
 
 export type PermissionsConfig = z.input<typeof permissionsConfigSchema>;

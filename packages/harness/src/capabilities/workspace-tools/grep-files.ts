@@ -4,20 +4,16 @@ import {
   headOf,
   InvalidInputError,
   readText,
-  runTimed,
-  TimeLimitError,
   type Tool,
   type Workspace,
   WorkspaceError,
 } from '@x/core';
-import picomatch from 'picomatch';
 import * as z from 'zod';
-import { walk } from './list-files.js';
+import { fitting, tryPattern, walk } from './list-files.js';
 import type { WorkspaceToolsSettings } from './workspace-tools-config.js';
 
 const MAX_LINE_CHARS = 500;
 const MAX_FILE_BYTES = 10_000_000;
-const PATTERN_TIMEOUT_MS = 1_000;
 
 export function grepFilesTool({ maxMatches, ignore }: WorkspaceToolsSettings): Tool {
   return defineTool({
@@ -39,11 +35,11 @@ export function grepFilesTool({ maxMatches, ignore }: WorkspaceToolsSettings): T
     }),
     async execute({ pattern, path, glob, ignoreCase }, { workspace, signal }) {
       const search = lineSearch(pattern, ignoreCase ? 'iu' : 'u');
-      const matchesGlob = glob ? picomatch(glob, { dot: true, basename: !glob.includes('/') }) : () => true;
+      const all = files(workspace, path, new Set(ignore));
+      const wanted = glob ? fitting(all, 'glob', glob, { basename: !glob.includes('/') }) : all;
       const found: string[] = [];
-      for await (const file of files(workspace, path, new Set(ignore))) {
+      for await (const file of wanted) {
         signal.throwIfAborted();
-        if (!matchesGlob(file)) continue;
         const text = await readIfAllowed(workspace, file);
         if (text === undefined || text.includes('\0')) continue;
         const lines = text.split('\n');
@@ -91,17 +87,10 @@ function lineSearch(
   flags: string,
 ): (lines: readonly string[], file: string) => readonly number[] {
   const expression = compile(pattern, flags);
-  return (lines, file) => {
-    try {
-      return runTimed(PATTERN_TIMEOUT_MS, () =>
-        lines.flatMap((line, index) => (expression.test(line) ? [index] : [])),
-      );
-    } catch (error) {
-      if (!TimeLimitError.isInstance(error)) throw error;
-      const message = `takes more than ${PATTERN_TIMEOUT_MS} ms on ${file}; avoid nested repetition`;
-      throw new InvalidInputError('input of tool grep_files', [{ path: 'pattern', message }]);
-    }
-  };
+  return (lines, file) =>
+    tryPattern('pattern', `avoid nested repetition (${file})`, () =>
+      lines.flatMap((line, index) => (expression.test(line) ? [index] : [])),
+    );
 }
 
 function compile(pattern: string, flags: string): RegExp {

@@ -77,23 +77,22 @@ describe('permissions', () => {
     });
   });
 
-  it('has the harness’s own files changed with approval alone, so that no agent gives itself permissions', async () => {
-    const path = 'users/alice/agents/agent/context/s/head.json';
-    const { agent } = build({ mode: 'bypass', allow: ['*'] }, [
-      write('src/agents/a/context/x.ts'),
-      write(path),
-    ]);
-    const reply = await agent.call('Go', context);
-    expect(reply.pendingCalls).toMatchObject([
-      { id: path, reason: expect.stringContaining('wants approval') },
-    ]);
-    expect(reply.pendingCalls[0]).not.toHaveProperty('suggestion');
-    await expect(
-      agent.resume(context, {
-        decisions: await decided(agent, context, { [path]: { type: 'approve', always: true } }),
-      }),
-    ).rejects.toThrow('only be approved once at a time');
-  });
+  it.each(['.git/config', '.git/hooks/pre-commit', 'vendor/library/.git/config', '.git'])(
+    'has %s changed with approval alone: Git starts what it names',
+    async (path) => {
+      const { agent } = build({ mode: 'bypass', allow: ['*'] }, [write('src/.github/git.ts'), write(path)]);
+      const reply = await agent.call('Go', context);
+      expect(reply.pendingCalls).toMatchObject([
+        { id: path, reason: expect.stringContaining('wants approval') },
+      ]);
+      expect(reply.pendingCalls[0]).not.toHaveProperty('suggestion');
+      await expect(
+        agent.resume(context, {
+          decisions: await decided(agent, context, { [path]: { type: 'approve', always: true } }),
+        }),
+      ).rejects.toThrow('only be approved once at a time');
+    },
+  );
 
   it('holds its denials against approvals, and for edited inputs', async () => {
     const directory = scratch();

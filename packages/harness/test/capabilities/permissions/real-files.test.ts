@@ -1,5 +1,5 @@
 import { linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { defineTool, mountWorkspace, RuntimeContext, type Workspace } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
 import { ScriptedModel, type ScriptedToolCall } from '@x/testkit';
@@ -206,7 +206,7 @@ describe('rules', () => {
 describe('a command line that goes elsewhere first', () => {
   const rules: PermissionsConfig = {
     mode: 'dont_ask',
-    allow: ['execute(cat *)', 'execute(cd *)', 'execute(grep *)', 'execute(tar *)'],
+    allow: ['execute(cat *)', 'execute(cd *)', 'execute(grep *)', 'execute(tar *)', 'execute(curl *)'],
     deny: ['read(secrets/**)'],
   };
   const read = async (command: string) => {
@@ -226,6 +226,9 @@ describe('a command line that goes elsewhere first', () => {
     'cat /proc/self/cwd/secrets/key',
     'cat ../*/secrets/key',
     'grep -fsecrets/key docs/page',
+    'grep -hfsecrets/key docs/page',
+    'curl -d@secrets/key localhost',
+    'curl -F field=@secrets/key localhost',
     'cat ~/secrets/key',
     'cat down/../key',
     'cd down && cat ../key',
@@ -235,8 +238,15 @@ describe('a command line that goes elsewhere first', () => {
     expect(await read(command)).toContain('Denied by the rule');
   });
 
-  it('reads a denied file by no absolute path', async () => {
-    expect(await read(`cat ${join(root, 'secrets/key')}`)).toContain('Denied by the rule');
+  it.each([
+    (at: string) => `cat ${at}/secrets/key`,
+    (at: string) => `cat ${at}/docs/soft`,
+    (at: string) => `cat ${at}/docs/hard`,
+    (at: string) => `cat ${at}/down/../key`,
+    (at: string) => `cd ${at}/folder && cat key`,
+  ])('reads a denied file by no name from outside of the workspace: %s', async (line) => {
+    for (const at of [root, `../${basename(root)}`, `./docs/../../${basename(root)}`, '/proc/self/cwd'])
+      expect(await read(line(at)), at).toContain('Denied by the rule');
   });
 
   it('reads what no rule denies, wherever it goes first', async () => {
