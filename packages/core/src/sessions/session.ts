@@ -4,7 +4,7 @@ import { SessionConflictError, SessionStoreError } from '../errors/session-error
 import { XError } from '../errors/x-error.js';
 import type { JsonObject } from '../lib/json.js';
 import { checkMessages, readMessages } from '../messages/check-messages.js';
-import { type Message, textOf } from '../messages/message.js';
+import { commonPrefix, type Message, textOf } from '../messages/message.js';
 import { adoptHead, mergeContext, mergeHead } from './merge.js';
 import { checkKey, type SessionKey } from './session-key.js';
 import type { SessionChange, SessionStore, StoredSession } from './session-store.js';
@@ -227,14 +227,6 @@ function readState(key: SessionKey, stored: StoredSession): AgentState {
       { sessionKey: key.toString(), cause: error },
     );
   }
-}
-
-// Messages are immutable, so the same object is the same message: a comparison of pointers, microseconds for thousands.
-function commonPrefix(left: readonly Message[], right: readonly Message[]): number {
-  const end = Math.min(left.length, right.length);
-  let index = 0;
-  while (index < end && left[index] === right[index]) index++;
-  return index;
 }
 
 /** The first line of the first request among the messages. */

@@ -1,5 +1,5 @@
 import type { ContextUsage } from '../agent/agent-event.js';
-import type { Message } from '../messages/message.js';
+import { commonPrefix, type Message } from '../messages/message.js';
 import type { ToolDefinition } from '../model/model.js';
 import { countMessage, countMessages, countSystem, countTool, type TokenCounter } from './count-tokens.js';
 
@@ -64,9 +64,7 @@ export class ContextMeter {
   /** Counts the tokens of the conversation alone. */
   conversation(context: readonly Message[]): number {
     const seen = this.#seen;
-    let known = 0;
-    while (known < seen.length && seen[known] === context[known]) known++;
-    if (known < seen.length) {
+    if (commonPrefix(seen, context) < seen.length) {
       seen.length = 0;
       this.#totals = EMPTY;
     }
