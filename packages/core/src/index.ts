@@ -66,7 +66,14 @@ export { SessionConflictError, SessionLeaseError, SessionStoreError } from './er
 export { WorkspaceError, type WorkspaceErrorCode } from './errors/workspace-error.js';
 export { XError } from './errors/x-error.js';
 export { type Clock, systemClock } from './lib/clock.js';
-export { Deadline, startTimer, TimeLimitError, unlessAborted, withinLimit } from './lib/deadline.js';
+export {
+  Deadline,
+  startTimer,
+  stepwise,
+  TimeLimitError,
+  unlessAborted,
+  withinLimit,
+} from './lib/deadline.js';
 export { digest, randomHex } from './lib/digest.js';
 export { decodeSegment, encodeSegment, fileSegment } from './lib/encode-segment.js';
 export { isObject, type JsonObject, type JsonValue, jsonText } from './lib/json.js';

@@ -80,6 +80,13 @@ export function startTimer(ms: number, expire: () => void): () => void {
   return () => clearTimeout(timer);
 }
 
+interface Wait {
+  readonly reject: (reason: unknown) => void;
+  readonly graceMs: number;
+  /** Ends the grace. */
+  stop?: () => void;
+}
+
 /**
  * A signal that follows a parent's and fires when a limit runs out. Several limits may run at once, each by its name. Call
  * {@link Deadline.stop} in the end.
@@ -97,7 +104,7 @@ export function startTimer(ms: number, expire: () => void): () => void {
  */
 export class Deadline {
   readonly #timers = new Map<string, () => void>();
-  readonly #waiting = new Set<() => void>();
+  readonly #waiting = new Set<Wait>();
   readonly #leave: (() => void) | undefined;
   #abort: AbortController | undefined;
   #over: { readonly reason: unknown } | undefined;
@@ -120,14 +127,16 @@ export class Deadline {
     if (this.#over) return;
     this.#over = { reason };
     this.#abort?.abort(reason);
-    for (const end of this.#waiting) end();
+    for (const wait of this.#waiting) this.#end(wait);
   }
 
   /** Starts a limit, or starts it anew. The signal's reason is a {@link TimeLimitError} when it runs out. */
   start(subject: string, limit: string, ms: number): void {
     this.pause(limit);
-    const expire = () => this.abort(new TimeLimitError(subject, limit, ms));
-    this.#timers.set(limit, startTimer(ms, expire));
+    this.#timers.set(
+      limit,
+      startTimer(ms, () => this.abort(new TimeLimitError(subject, limit, ms))),
+    );
   }
 
   /** Stops one limit until it is started anew. */
@@ -138,38 +147,47 @@ export class Deadline {
 
   /** Awaits some work until the signal fires: {@link unlessAborted}. */
   race<Value>(work: PromiseLike<Value>, graceMs = 0): Promise<Value> {
-    // One promise in all: most waits are short, and this is what they cost.
     return new Promise((resolve, reject) => {
-      let stop: (() => void) | undefined;
-      const end = () => {
-        const fail = () => reject(this.#over?.reason);
-        if (graceMs > 0) stop = startTimer(graceMs, fail);
-        // Work that is done by now counts.
-        else queueMicrotask(fail);
-      };
-      const leave = () => {
-        stop?.();
-        this.#waiting.delete(end);
-      };
-      this.#waiting.add(end);
-      Promise.resolve(work).then(
-        (value) => {
-          leave();
-          resolve(value);
-        },
-        (error) => {
-          leave();
-          reject(error);
-        },
-      );
-      if (this.#over) end();
+      const wait: Wait = { reject, graceMs };
+      this.#waiting.add(wait);
+      // Whatever comes second is ignored.
+      void Promise.resolve(work)
+        .then(resolve, reject)
+        .then(() => {
+          wait.stop?.();
+          this.#waiting.delete(wait);
+        });
+      if (this.#over) this.#end(wait);
     });
+  }
+
+  #end(wait: Wait): void {
+    // Without a grace, work that is done by now counts.
+    if (wait.graceMs === 0) queueMicrotask(() => wait.reject(this.#over?.reason));
+    else wait.stop = startTimer(wait.graceMs, () => wait.reject(this.#over?.reason));
   }
 
   /** Stops all limits, and follows the parent no more. */
   stop(): void {
     for (const limit of [...this.#timers.keys()]) this.pause(limit);
     this.#leave?.();
+  }
+}
+
+/** Yields what an iterable yields, each step awaited by `wait`. One that hangs is left alone: it does not end at its return either. */
+export async function* stepwise<Item>(
+  items: AsyncIterable<Item>,
+  wait: (step: () => Promise<IteratorResult<Item>>) => Promise<IteratorResult<Item>>,
+): AsyncGenerator<Item, void, undefined> {
+  const iterator = items[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const { done, value } = await wait(() => iterator.next());
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    void (async () => iterator.return?.())().catch(() => {});
   }
 }
 

@@ -2,6 +2,7 @@ import {
   type SessionLease,
   type SessionStore,
   SessionStoreError,
+  stepwise,
   TimeLimitError,
   withinLimit,
   wrapStore,
@@ -25,16 +26,16 @@ export function boundedStore(store: SessionStore, ms: number): SessionStore {
       throw new SessionStoreError('session_unavailable', cause.message, { cause, outcome });
     }
   }
-  const lease = store.lease?.bind(store);
-  const isLeased = store.isLeased?.bind(store);
+  const { lease, isLeased } = store;
   return wrapStore(store, {
     load: (key, options) => within('load', () => store.load(key, options)),
     commit: (key, change) => within('commit', () => store.commit(key, change), 'unknown'),
     delete: (key) => within('deletion', () => store.delete(key), 'unknown'),
-    ...(isLeased && { isLeased: (key) => within('lease', () => isLeased(key)) }),
+    list: (scope, options) => stepwise(store.list(scope, options), (step) => within('list', step)),
+    ...(isLeased && { isLeased: (key) => within('isLeased', () => isLeased.call(store, key)) }),
     ...(lease && {
       lease: async (key, options) => {
-        const granted = await within('lease', () => lease(key, options));
+        const granted = await within('lease', () => lease.call(store, key, options));
         return granted && boundedLease(granted);
       },
     }),

@@ -67,7 +67,7 @@ export class HarnessAgent {
   readonly workspace: Workspace;
   /** What it keeps for itself, of all its users: sessions, logs, tasks, memory, evicted results, plans. */
   readonly storage: Workspace;
-  /** Where its sessions are stored. */
+  /** Where its sessions are stored; each request is within `limits.storeMs`. */
   readonly session: SessionStore;
   /** The names of its capabilities, the outermost first. */
   readonly capabilities: readonly string[];
@@ -287,10 +287,12 @@ export class HarnessAgent {
    * process are left, and reported as `busy`.
    */
   async eraseUser(user: UserScope): Promise<ErasedUser> {
-    const { capabilities, session, storage } = this.#parts;
     await this.#turns.settle(user);
-    const erased = await eraseUser({ session, storage }, user);
-    for (const capability of capabilities) await capability.erase?.(user);
+    const erased = await eraseUser(this.#parts, user);
+    const { hookMs } = this.#parts.settings.limits;
+    for (const one of this.#parts.capabilities) {
+      await withinLimit([`The erase of ${one.name}`, 'limits.hookMs', hookMs], async () => one.erase?.(user));
+    }
     return erased;
   }
 

@@ -1,4 +1,3 @@
-import { parseWith } from '@x/core';
 import * as z from 'zod';
 
 const ms = (fallback: number) => z.number().min(0).default(fallback);
@@ -65,9 +64,4 @@ export function finiteLimits(limits: Limits): Limits {
     value === Number.POSITIVE_INFINITY ? 0 : value,
   ]);
   return Object.fromEntries(entries);
-}
-
-/** @throws {InvalidInputError} naming the path of every bad field. */
-export function parseLimits(limits: Limits = {}): ParsedLimits {
-  return parseWith(limitsSchema, finiteLimits(limits), 'limits');
 }

@@ -8,7 +8,6 @@ import {
   RuntimeContext,
   SessionKey,
   type SessionLog,
-  type SessionStore,
   type SessionTurn,
   startTimer,
   TimeLimitError,
@@ -28,7 +27,6 @@ import { RunningCall } from '../loop/running-call.js';
 import { Steering } from '../loop/steering.js';
 import type { RequestedOutput } from '../output/requested-output.js';
 import { type AgentParts, FilesOwner } from './agent-parts.js';
-import { boundedStore } from './bounded-store.js';
 import { checkContext, type Reply } from './call-options.js';
 import { RemoteControl } from './remote-control.js';
 import type { ToolList } from './tool-list.js';
@@ -57,7 +55,6 @@ export class SessionTurns {
   readonly #logs: OpenLogs;
   readonly #turns = new KeyedMutex();
   readonly #background: BackgroundQueue;
-  readonly #store: SessionStore;
   readonly #running = new Map<string, Running>();
   #isClosed = false;
 
@@ -65,10 +62,8 @@ export class SessionTurns {
     this.#parts = parts;
     this.#tools = tools;
     this.#logs = new OpenLogs(parts.storage);
-    const { limits } = parts.settings;
-    this.#background = new BackgroundQueue(limits);
-    this.#store = boundedStore(parts.session, limits.storeMs);
-    this.control = new RemoteControl(this.#store, parts.settings.remoteControlMs);
+    this.#background = new BackgroundQueue(parts.settings.limits);
+    this.control = new RemoteControl(parts.session, parts.settings.remoteControlMs);
   }
 
   /**
@@ -199,7 +194,7 @@ export class SessionTurns {
     const options = { turns, timeoutMs, ttlMs: leaseTtlMs };
     try {
       // An interruption before the turn begins waits for nothing, but the input is still stored.
-      return await takeTurn(this.#store, key, signal.aborted ? options : { ...options, signal });
+      return await takeTurn(this.#parts.session, key, signal.aborted ? options : { ...options, signal });
     } catch (error) {
       if (error === signal.reason) this.#refuseClosed();
       throw error;
@@ -214,7 +209,7 @@ export class SessionTurns {
     { output, control = {} }: TurnOptions,
   ): Promise<RunningCall> {
     const unstored: Message[] = [];
-    const session = await openSession(this.#store, key, {
+    const session = await openSession(this.#parts.session, key, {
       onConflict: this.#parts.settings.onConflict,
       fence: turn.fence,
       added: () => unstored,

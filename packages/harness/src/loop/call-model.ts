@@ -10,6 +10,7 @@ import {
   type ModelResponse,
   type ModelStreamPart,
   soundUsage,
+  stepwise,
   TimeLimitError,
   withRetries,
 } from '@x/core';
@@ -73,26 +74,19 @@ async function withinLimits(
 }
 
 /** Yields the parts of a stream, each within its limit. The reader's own time does not count. */
-async function* paced(
+function paced(
   stream: AsyncIterable<ModelStreamPart>,
   deadline: Deadline,
   { scope: { model }, settings: { limits } }: RunningCall,
 ): AsyncGenerator<ModelStreamPart> {
-  const parts = stream[Symbol.asyncIterator]();
   let limit: 'modelFirstByteMs' | 'modelIdleMs' = 'modelFirstByteMs';
-  try {
-    for (;;) {
-      deadline.start(`Model ${model.id}`, `limits.${limit}`, limits[limit]);
-      const { done, value } = await deadline.race(parts.next());
-      deadline.pause(`limits.${limit}`);
-      if (done) return;
-      yield value;
-      limit = 'modelIdleMs';
-    }
-  } finally {
-    // A stream that hangs does not end at its return either.
-    void (async () => parts.return?.())().catch(() => {});
-  }
+  return stepwise(stream, async (next) => {
+    deadline.start(`Model ${model.id}`, `limits.${limit}`, limits[limit]);
+    const part = await deadline.race(next());
+    deadline.pause(`limits.${limit}`);
+    limit = 'modelIdleMs';
+    return part;
+  });
 }
 
 async function streamed(

@@ -1,34 +1,86 @@
-import { InMemorySession, RuntimeContext } from '@x/core';
+import { InMemorySession, RuntimeContext, type SessionStore, wrapStore } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { HarnessAgent } from '../../src/index.js';
-import { scratch } from '../support.js';
+import { collect, scratch } from '../support.js';
 
+const context = RuntimeContext.of({ userId: 'u', sessionId: 's' });
 const never = new Promise<never>(() => {});
 
+function agentOn(session: SessionStore, model = new ScriptedModel([{ text: 'one' }])): HarnessAgent {
+  return HarnessAgent.builder().model(model).workspace(scratch()).session(session).build();
+}
+
+/** The store with one method that hangs. */
+function hanging(store: SessionStore, name: string, hang: () => Promise<never>): SessionStore {
+  const step = () => ({ [Symbol.asyncIterator]: () => ({ next: hang }) });
+  const lease: SessionStore['lease'] = async (key, options) => {
+    const granted = await store.lease?.(key, options);
+    return granted && { ...granted, [name]: hang };
+  };
+  const hung = { [name]: name === 'list' ? step : hang };
+  return wrapStore(store, {
+    reach: 'host',
+    ...(name === 'renew' || name === 'release' ? { lease } : hung),
+  });
+}
+
+const UNAVAILABLE = { error: { code: 'session_unavailable', outcome: 'none' } };
+const UNKNOWN = { error: { code: 'session_unavailable', outcome: 'unknown' } };
+const call = (agent: HarnessAgent) => agent.call('Hi', context);
+const state = (agent: HarnessAgent) => agent.state(context);
+const update = (agent: HarnessAgent) =>
+  agent.updateState(context, ({ extensions }) => {
+    extensions.a = {};
+  });
+const interrupt = (agent: HarnessAgent) => agent.interruptAnywhere(context);
+const erase = (agent: HarnessAgent) => agent.eraseUser({ userId: 'u' });
+const read = (agent: HarnessAgent) => collect(agent.exportUser({ userId: 'u' }) as never);
+
 describe('a session store that does not answer', () => {
-  class Silent extends InMemorySession {
-    readonly silent: string;
-    constructor(silent: string) {
-      super();
-      this.silent = silent;
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] }));
+  afterEach(() => void vi.useRealTimers());
+
+  it.each([
+    ['load', call, UNAVAILABLE],
+    ['load', state, UNAVAILABLE],
+    ['load', update, UNAVAILABLE],
+    ['load', read, UNAVAILABLE],
+    ['commit', call, UNKNOWN],
+    ['commit', update, UNKNOWN],
+    ['lease', call, UNAVAILABLE],
+    ['lease', erase, UNAVAILABLE],
+    ['renew', call, { error: { code: 'lease_lost' } }],
+    ['release', call, { value: { stopReason: 'completed' } }],
+    ['isLeased', interrupt, UNAVAILABLE],
+    ['list', erase, UNAVAILABLE],
+    ['list', read, UNAVAILABLE],
+    ['delete', erase, UNKNOWN],
+  ] as const)('to %s ends %o within the limit, and the session opens again', async (method, act, outcome) => {
+    const store = new InMemorySession();
+    await agentOn(store).call('Before', context);
+    let asked = 0;
+    const hang = () => {
+      asked++;
+      return never;
+    };
+    // The lease of a call that lasts is renewed.
+    const model = method === 'renew' ? new ScriptedModel([hang]) : undefined;
+    let ended: object | undefined;
+    const settle = (found: object) => {
+      ended = found;
+    };
+    act(agentOn(hanging(store, method, hang), model)).then(
+      (value) => settle({ value }),
+      (error) => settle({ error }),
+    );
+    for (let seen = 0; ended === undefined; ) {
+      while (asked === seen && ended === undefined) await new Promise((resolve) => setImmediate(resolve));
+      seen = asked;
+      expect(asked).toBeLessThan(6);
+      await vi.advanceTimersByTimeAsync(30_000);
     }
-    override load: InMemorySession['load'] = (key) => (this.silent === 'load' ? never : super.load(key));
-    override commit: InMemorySession['commit'] = (key, change) =>
-      this.silent === 'commit' ? never : super.commit(key, change);
-    override lease: InMemorySession['lease'] = (key, options) =>
-      this.silent === 'lease' ? never : super.lease(key, options);
-  }
-  it.each(['load', 'commit', 'lease'] as const)('to a %s fails the call within the limit', async (silent) => {
-    const agent = HarnessAgent.builder()
-      .model(new ScriptedModel([{ text: 'one' }]))
-      .workspace(scratch())
-      .session(new Silent(silent))
-      .limits({ storeMs: 500 })
-      .build();
-    await expect(agent.call('Hi', RuntimeContext.of({ sessionId: 's' }))).rejects.toMatchObject({
-      code: 'session_unavailable',
-      outcome: silent === 'commit' ? 'unknown' : 'none',
-    });
+    expect(ended).toMatchObject(outcome);
+    expect(await agentOn(store).call('Go on', context)).toMatchObject({ text: 'one' });
   });
 });

@@ -12,8 +12,6 @@ import {
   type StoredSession,
   systemClock,
 } from '@x/core';
-import { boundedStore } from '../../agent/bounded-store.js';
-import { parseLimits } from '../../agent/limits.js';
 import { RemoteControl } from '../../agent/remote-control.js';
 import { KeyedMutex } from '../../lib/keyed-mutex.js';
 import type { SubagentsSettings } from './subagents.js';
@@ -206,7 +204,7 @@ export class Tasks {
   readonly turns = new KeyedMutex();
 
   constructor(store: SessionStore, settings: SubagentsSettings) {
-    this.store = boundedStore(store, parseLimits(settings.settings.limits).storeMs);
+    this.store = store;
     this.#settings = settings;
   }
 
