@@ -23,7 +23,8 @@ function processOf(directory: string, model: Model, session?: SessionStore): Har
     .model(model)
     .workspace(directory)
     .session(session ?? new JsonSession({ directory: `${directory}/sessions` }))
-    .settings({ remoteControlMs: 10 })
+    // However slow the machine is, nobody loses a turn.
+    .settings({ remoteControlMs: 10, leaseTtlMs: 600_000 })
     .limits({ storeMs: 0 })
     .build();
 }
