@@ -7,7 +7,7 @@ import type { Database, Statement } from 'better-sqlite3';
 import { MemoryIndexError } from '../errors.js';
 
 /** The version of the tables below. An index of another version is made anew. */
-const SCHEMA_VERSION = 8;
+const SCHEMA_VERSION = 9;
 /** "Xmem": tells an index from any other database, in its header. */
 const APPLICATION_ID = 0x586d656d;
 const APPLICATION_ID_OFFSET = 68;
@@ -48,11 +48,11 @@ const SCHEMA = `
   );
   CREATE INDEX lines_by_file ON lines (file_id, number);
   CREATE VIRTUAL TABLE line_terms USING fts5 (
-    terms, content = '', contentless_delete = 1, tokenize = "ascii tokenchars '_'"
+    terms, content = '', contentless_delete = 1, detail = none, tokenize = "ascii tokenchars '_'"
   );
   -- What it merges by itself it merges in one go.
   INSERT INTO line_terms (line_terms, rank) VALUES ('deletemerge', ${DELETED_PERCENT}), ('automerge', 0);`;
-const TABLES = ['line_terms', 'vectors', 'log_messages', 'lines', 'files', 'scopes', 'settings'];
+const TABLES = ['line_terms', 'lines', 'files', 'scopes', 'settings'];
 
 /**
  * Opens or creates an index's database; one that is damaged is made anew. SQLite is loaded here and nowhere else.

@@ -1,11 +1,10 @@
-import { type Match, NEIGHBORS, type Ranked, rankMatches } from './rank.js';
+import { type Match, type Ranked, rankMatches } from './rank.js';
 import { type SearchQuery, TermMatcher } from './search-query.js';
 import { piecesOf } from './terms.js';
 
 /** So many matches are kept at most while scanning; the weaker ones go when there are more. */
 const MAX_MATCHES = 10_000;
 const KEPT_MATCHES = 1_000;
-const MAX_OTHERS = 4;
 
 /** A text that passes by. */
 export interface ScannedText {
@@ -19,7 +18,7 @@ export interface ScannedText {
 }
 
 interface Kept<Item> extends Match {
-  readonly item: Item;
+  readonly item: () => Item;
 }
 
 /** Ranks texts that pass by once, without an index, as an index of them does. */
@@ -31,12 +30,6 @@ export class LineScan<Item> {
   #lines = 0;
   #terms = 0;
   #order = 0;
-  #lastHit: { readonly file: string; readonly number: number } | undefined;
-  /** The last texts without a word of the query: they count when the next one is a hit. */
-  readonly #others: {
-    readonly near: (file: string, number: number) => boolean;
-    readonly keep: () => void;
-  }[] = [];
 
   constructor(query: SearchQuery) {
     this.#query = query;
@@ -54,18 +47,9 @@ export class LineScan<Item> {
         if (count > 0) this.#counts[index] = (this.#counts[index] ?? 0) + 1;
       }
       const order = this.#order++;
-      const keep = () => this.#matches.push({ ...match, file, number, day, order, item: item(piece) });
-      if (match.isHit) {
-        for (const { near, keep: keepOther } of this.#others.splice(0)) if (near(file, number)) keepOther();
-        keep();
-        this.#lastHit = { file, number };
-      } else if (this.#lastHit?.file === file && number - this.#lastHit.number <= NEIGHBORS.length) keep();
-      else {
-        const near = (otherFile: string, other: number) =>
-          otherFile === file && other - number <= NEIGHBORS.length;
-        this.#others.push({ near, keep });
-        if (this.#others.length > MAX_OTHERS) this.#others.shift();
-      }
+      // Beside a hit, what has no word of a question may be its answer.
+      if (match.isHit || this.#query.isQuestion)
+        this.#matches.push({ ...match, file, number, day, order, item: () => item(piece) });
     }
     if (this.#matches.length > MAX_MATCHES)
       this.#matches = this.#ranked()
@@ -75,7 +59,7 @@ export class LineScan<Item> {
 
   /** All texts that match, the best first. */
   best(): readonly { readonly item: Item; readonly score: number }[] {
-    return this.#ranked().map(({ match, score }) => ({ item: match.item, score }));
+    return this.#ranked().map(({ match, score }) => ({ item: match.item(), score }));
   }
 
   #ranked(): readonly Ranked<Kept<Item>>[] {

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Connection } from './index-database.js';
-import { type IdRange, type LineFilter, PASSES, type SearchedLines, searchedLines } from './line-filter.js';
-import { type Collection, type Match, NEIGHBORS, rankMatches, termWeights } from './rank.js';
+import { type IdRange, type LineFilter, PASSES, searchedLines } from './line-filter.js';
+import { type Collection, type Match, NEIGHBORS, type Ranked, rankMatches, termWeights } from './rank.js';
 import { type SearchQuery, type SearchTerm, TermMatcher } from './search-query.js';
 
 /** How much a search looks at. */
@@ -32,14 +32,15 @@ const PAIRED_TERMS = 5;
 const MOST_TERMS = 30;
 /** Characters that are taken apart before others get their turn. */
 const CHARS_PER_SLICE = 40_000;
+/** Lines that are read before others get their turn. */
+const READ_AT_ONCE = 50;
 const MAX_AROUND = 20;
 const MAX_COUNTED = 1_000;
 
 /** A line as it is stored. */
-export interface StoredLine {
+interface StoredLine {
   readonly id: number;
   readonly fileId: number;
-  readonly path: string;
   readonly number: number;
   /** Days since 1970. */
   readonly day: number | null;
@@ -49,6 +50,7 @@ export interface StoredLine {
 }
 
 export interface RankedLine extends StoredLine {
+  readonly path: string;
   /** The greater, the better. */
   readonly score: number;
 }
@@ -57,24 +59,26 @@ interface MatchedLine extends Match {
   readonly line: StoredLine;
 }
 
-type Parameters = Readonly<Record<string, string | number | null>>;
-
-const COLUMNS = `lines.id, lines.file_id AS fileId, files.path, lines.number, lines.day, lines.content, ${PASSES} AS passes
-  FROM lines JOIN files ON files.id = lines.file_id`;
-
-const LINES_OF = `SELECT ${COLUMNS} WHERE lines.id IN (SELECT value FROM json_each(:ids))`;
-const LINES_BETWEEN = `SELECT ${COLUMNS} WHERE lines.id BETWEEN :first AND :last`;
-const LINES_AROUND = `SELECT ${COLUMNS} WHERE lines.file_id = :fileId AND lines.number BETWEEN :from AND :to LIMIT ${MAX_AROUND}`;
-const COUNT = 'SELECT count(*) FROM line_terms WHERE line_terms MATCH ? AND rowid BETWEEN ? AND ?';
-const ALLOWED = `AND EXISTS (
-  SELECT 1 FROM lines WHERE lines.id = line_terms.rowid AND ${PASSES}
-)`;
-
-/** The newest lines that match a full-text expression. */
-function findingWith(condition: string): string {
-  return `SELECT rowid FROM line_terms WHERE line_terms MATCH :match AND rowid BETWEEN :first AND :last ${condition}
-    ORDER BY rowid DESC LIMIT :scored`;
+/** What one search looks for, and where. */
+interface Search {
+  readonly query: SearchQuery;
+  readonly ranges: readonly IdRange[];
+  readonly collection: Collection;
+  /** The days that are allowed. */
+  readonly days: { readonly since: number | null; readonly until: number | null };
 }
+
+const LINES = `SELECT id, file_id AS fileId, number, day, content, ${PASSES} AS passes FROM lines WHERE`;
+const LINES_OF = `${LINES} id IN (SELECT value FROM json_each(:ids))`;
+const LINES_BETWEEN = `${LINES} id BETWEEN :first AND :last`;
+const LINES_AROUND = `${LINES} file_id = :fileId AND number BETWEEN :from AND :to LIMIT ${MAX_AROUND}`;
+const PATH = 'SELECT path FROM files WHERE id = ?';
+const COUNT = 'SELECT count(*) FROM line_terms WHERE line_terms MATCH ? AND rowid BETWEEN ? AND ?';
+const VERSION = ['PRAGMA data_version', 'SELECT total_changes()'];
+/** The newest lines that match a full-text expression. */
+const NEWEST =
+  'SELECT rowid FROM line_terms WHERE line_terms MATCH :match AND rowid BETWEEN :first AND :last';
+const ALLOWED = `AND EXISTS (SELECT 1 FROM lines WHERE id = line_terms.rowid AND ${PASSES})`;
 
 /** Finds lines by words: of those with the weightiest words the most promising are read, and ranked with their neighbors. */
 export class LineSearch {
@@ -94,36 +98,28 @@ export class LineSearch {
     from: number,
     to: number,
   ): Promise<readonly RankedLine[]> {
-    const searched = searchedLines(this.#sql, filter);
+    const { ranges, ...searched } = searchedLines(this.#sql, filter);
     if (query.terms.length === 0 || from >= to || searched.lines === 0) return [];
-    const first = await this.#rank(query, filter, searched, FIRST);
-    if (to <= first.length || first.length < FIRST.places) return first.slice(from, to);
-    const taken = new Set(first.map(({ fileId, number }) => `${fileId} ${number}`));
-    const further = await this.#rank(query, filter, searched, FURTHER);
-    return [...first, ...further.filter(({ fileId, number }) => !taken.has(`${fileId} ${number}`))].slice(
-      from,
-      to,
-    );
+    const { since = null, until = null } = filter;
+    const collection = { ...searched, counts: await this.#countAll(query.terms, ranges) };
+    const search = { query, ranges, collection, days: { since, until } };
+    const places = [...(await this.#rank(search, FIRST))];
+    if (to > places.length && places.length === FIRST.places) {
+      const taken = new Set(places.map(({ match: { file, number } }) => `${file} ${number}`));
+      const further = await this.#rank(search, FURTHER);
+      places.push(...further.filter(({ match: { file, number } }) => !taken.has(`${file} ${number}`)));
+    }
+    return places.slice(from, to).map(({ match: { line }, score }) => {
+      return { ...line, score, path: this.#sql.column<string>(PATH, line.fileId)[0] ?? '' };
+    });
   }
 
-  async #rank(
-    query: SearchQuery,
-    filter: LineFilter,
-    searched: SearchedLines,
-    effort: Effort,
-  ): Promise<readonly RankedLine[]> {
-    const { since = null, until = null } = filter;
-    const allowed: Parameters = { since, until };
-    const counts: number[] = [];
-    for (const term of query.terms) counts.push(await this.#count(expressionOf(term), searched.ranges));
-    const collection = { ...searched, counts };
-    const isSmall = searched.lines <= FEW_LINES;
-    const texts = query.isQuestion ? effort.texts : effort.keywordTexts;
+  async #rank(search: Search, effort: Effort): Promise<readonly Ranked<MatchedLine>[]> {
+    const { query, ranges, collection, days } = search;
+    const isSmall = collection.lines <= FEW_LINES;
     const lines = isSmall
-      ? searched.ranges.flatMap((range) =>
-          this.#sql.rows<StoredLine>(LINES_BETWEEN, { ...range, ...allowed }),
-        )
-      : await this.#read(this.#candidates(query, allowed, searched, collection, effort), allowed, texts);
+      ? ranges.flatMap((range) => this.#sql.rows<StoredLine>(LINES_BETWEEN, { ...range, ...days }))
+      : await this.#read(search, effort);
     const matcher = new TermMatcher(query);
     const matches = new Map<number, MatchedLine>();
     let chars = 0;
@@ -135,114 +131,111 @@ export class LineSearch {
     };
     for (const line of lines) await consider(line);
     // SQLite's scores know neither names nor days: the best lines are told by what was read.
-    const best = isSmall ? [] : rankMatches([...matches.values()], query, collection);
-    for (const { fileId, number } of best.slice(0, effort.best).map(({ match }) => match.line)) {
+    const found = isSmall || !query.isQuestion ? [] : rankMatches([...matches.values()], query, collection);
+    for (const { file: fileId, number } of found.slice(0, effort.best).map(({ match }) => match)) {
       const around = { fileId, from: number - NEIGHBORS.length, to: number + NEIGHBORS.length };
-      for (const line of this.#sql.rows<StoredLine>(LINES_AROUND, { ...around, ...allowed })) {
+      for (const line of this.#sql.rows<StoredLine>(LINES_AROUND, { ...around, ...days })) {
         if (!matches.has(line.id)) await consider(line);
       }
     }
     await setImmediate();
     return rankMatches([...matches.values()], query, collection)
       .filter(({ match }) => match.line.passes === 1)
-      .slice(0, effort.places)
-      .map(({ match, score }) => ({ ...match.line, score }));
+      .slice(0, effort.places);
   }
 
   /**
    * The lines with the weightiest of the query's words, the best first: of the rarest words all, of the others, which too many
    * lines have, those with two of them. Of keywords, those with all are enough where there are as many as wanted.
    */
-  #candidates(
-    { terms, isQuestion }: SearchQuery,
-    allowed: Parameters,
-    { ranges }: SearchedLines,
-    collection: Collection,
-    { places, scored }: Effort,
-  ): readonly number[] {
-    const finding = findingWith(Object.values(allowed).every((value) => value === null) ? '' : ALLOWED);
+  async #candidates(search: Search, { places, scored }: Effort): Promise<readonly number[]> {
+    const { query, ranges, collection, days } = search;
+    const { terms, isQuestion } = query;
+    const condition = days.since === null && days.until === null ? '' : ALLOWED;
     const weights = termWeights(terms, collection);
     const isWeighty = terms.some(({ weight }) => weight === 1);
     const chosen = [...terms.keys()]
       .filter((index) => !isWeighty || terms[index]?.weight === 1)
       .sort((left, right) => (weights[right] ?? 0) - (weights[left] ?? 0))
-      .slice(0, MOST_TERMS);
+      .slice(0, MOST_TERMS)
+      .map((index) => ({
+        expression: expressionOf(terms[index] as SearchTerm),
+        isDate: terms[index]?.isDate === true,
+        weight: weights[index] ?? 0,
+        count: collection.counts[index] ?? 0,
+      }));
     /** By line, a bit for each chosen term that it is known to have. */
     const found = new Map<number, number>();
-    const find = (places: readonly number[]) => {
-      const match = places
-        .map((place) => expressionOf(terms[chosen[place] ?? 0] as SearchTerm))
-        .join(' AND ');
-      const bits = places.reduce((sum, place) => sum | (1 << place), 0);
+    const find = async (...wanted: readonly number[]) => {
+      const match = wanted.map((place) => chosen[place]?.expression).join(' AND ');
+      const bits = wanted.reduce((sum, place) => sum | (1 << place), 0);
       for (const range of ranges) {
-        for (const id of this.#sql.column<number>(finding, { ...range, ...allowed, match, scored }))
+        await setImmediate();
+        const newest = `${NEWEST} ${condition} ORDER BY rowid DESC LIMIT ${scored}`;
+        for (const id of this.#sql.column<number>(newest, { match, ...range, ...(condition && days) }))
           found.set(id, (found.get(id) ?? 0) | bits);
       }
     };
-    const keywords = [...chosen.keys()].filter(
-      (place) => terms[chosen[place] ?? 0]?.isDate === false && !isQuestion,
-    );
-    if (keywords.length > 1) find(keywords);
+    const keywords = isQuestion ? [] : [...chosen.keys()].filter((place) => chosen[place]?.isDate === false);
+    if (keywords.length > 1) await find(...keywords);
     if (found.size < places) {
       let matching = 0;
-      const common = chosen.findIndex((index) => {
-        matching += collection.counts[index] ?? 0;
+      const common = chosen.findIndex(({ count }) => {
+        matching += count;
         return matching > scored;
       });
       const rare = common < 0 ? chosen.length : common;
       for (const place of chosen.keys()) {
-        if (place < rare) find([place]);
+        if (place < rare) await find(place);
         for (let other = Math.max(place + 1, rare); other < Math.min(chosen.length, PAIRED_TERMS); other++)
-          find([place, other]);
+          await find(place, other);
       }
-      if (found.size < places && rare < chosen.length) find([rare]);
+      if (found.size < places && rare < chosen.length) await find(rare);
     }
-    const scores = new Map<number, number>();
-    for (const bits of found.values()) {
-      if (!scores.has(bits))
-        scores.set(
-          bits,
-          chosen.reduce((sum, index, place) => sum + ((bits >> place) & 1) * (weights[index] ?? 0), 0),
-        );
-    }
+    const scoreOf = (bits: number) =>
+      chosen.reduce((sum, { weight }, place) => sum + ((bits >> place) & 1) * weight, 0);
+    const scores = new Map([...new Set(found.values())].map((bits) => [bits, scoreOf(bits)]));
     return [...found]
       .map(([id, bits]) => ({ id, score: scores.get(bits) ?? 0 }))
       .sort((left, right) => right.score - left.score || right.id - left.id)
       .map(({ id }) => id);
   }
 
-  async #count(expression: string, ranges: readonly IdRange[]): Promise<number> {
+  async #countAll(terms: readonly SearchTerm[], ranges: readonly IdRange[]): Promise<readonly number[]> {
     // The one changes when other connections write, the other when this one does.
-    const version = ['PRAGMA data_version', 'SELECT total_changes()'].map((sql) => this.#sql.column(sql)[0]);
-    if (version.join() !== this.#countedFor || this.#counts.size > MAX_COUNTED) this.#counts.clear();
-    this.#countedFor = version.join();
-    let sum = 0;
-    for (const { first, last } of ranges) {
-      const key = `${first} ${expression}`;
-      if (!this.#counts.has(key)) {
-        this.#counts.set(key, this.#sql.column<number>(COUNT, expression, first, last)[0] ?? 0);
-        await setImmediate();
+    const version = VERSION.map((sql) => this.#sql.column(sql)[0]).join();
+    if (version !== this.#countedFor || this.#counts.size > MAX_COUNTED) this.#counts.clear();
+    this.#countedFor = version;
+    const sums: number[] = [];
+    for (const expression of terms.map(expressionOf)) {
+      let sum = 0;
+      for (const { first, last } of ranges) {
+        const key = `${first} ${expression}`;
+        const known = this.#counts.get(key);
+        const count = known ?? this.#sql.column<number>(COUNT, expression, first, last)[0] ?? 0;
+        if (known === undefined) await setImmediate(this.#counts.set(key, count));
+        sum += count;
       }
-      sum += this.#counts.get(key) ?? 0;
+      sums.push(sum);
     }
-    return sum;
+    return sums;
   }
 
   /** The lines of the texts that promise most. */
-  async #read(
-    promising: readonly number[],
-    allowed: Parameters,
-    most: number,
-  ): Promise<readonly StoredLine[]> {
+  async #read(search: Search, effort: Effort): Promise<readonly StoredLine[]> {
+    const promising = await this.#candidates(search, effort);
+    const most = search.query.isQuestion ? effort.texts : effort.keywordTexts;
+    const atOnce = Math.min(most, READ_AT_ONCE);
     const texts = new Set<string>();
     const lines: StoredLine[] = [];
     // A long text has many lines: more are read until there are as many texts as are wanted.
-    for (let from = 0; from < promising.length && texts.size < most; from += most) {
+    for (let from = 0; from < promising.length && texts.size < most; from += atOnce) {
       await setImmediate();
-      const ids = JSON.stringify(promising.slice(from, from + most));
-      const read = this.#sql.rows<StoredLine>(LINES_OF, { ids, ...allowed });
-      for (const line of read) texts.add(`${line.fileId} ${line.number}`);
-      lines.push(...read);
+      const ids = JSON.stringify(promising.slice(from, from + atOnce));
+      for (const line of this.#sql.rows<StoredLine>(LINES_OF, { ids, ...search.days })) {
+        texts.add(`${line.fileId} ${line.number}`);
+        lines.push(line);
+      }
     }
     return lines;
   }

@@ -66,44 +66,38 @@ function saturation(frequency: number, length: number, averageLength: number): n
 }
 
 /**
- * Ranks lines, the best first: Okapi BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009) of a line
- * and, for less, of the lines beside it, since an answer often stands beside the words that were asked for. To a question,
- * lines beside others may be answers without any word of it. Of keywords, lines with all of them come before lines with
- * some.
+ * Ranks lines, the best first: by Okapi BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009). Of
+ * keywords, lines with all of them come before lines with some. To a question, the lines beside a line count as well, for
+ * less, since an answer often stands beside the words that were asked for; it may have none of them itself.
  */
 export function rankMatches<M extends Match>(
   matches: readonly M[],
   query: SearchQuery,
   collection: Collection,
 ): readonly Ranked<M>[] {
-  const places = ownScores(matches, query, collection);
-  const at = (file: string | number, number: number) => places.get(file)?.get(number);
-  const ranked: Place<M>[] = [];
-  for (const [file, numbers] of places) {
-    for (const [number, place] of numbers) {
-      let isBeside = false;
-      for (const [index, share] of NEIGHBORS.entries()) {
-        for (const neighbor of [at(file, number - index - 1), at(file, number + index + 1)]) {
-          place.score += share * (neighbor?.own ?? 0);
-          isBeside ||= neighbor?.match.isHit === true;
-        }
-      }
-      if (place.match.isHit || (query.isQuestion && isBeside)) ranked.push(place);
-    }
-  }
-  ranked.sort(compare);
-  const pool = ranked.splice(0, CONSIDERED);
+  const files = ownScores(matches, query, collection);
+  const places = [...files.values()].flatMap((numbers) => [...numbers.values()]);
+  const isHit = ({ match }: Place<M>) => match.isHit;
+  if (!query.isQuestion) return places.filter(isHit).sort(compare);
+  const beside = ({ match: { file, number } }: Place<M>, distance: number) =>
+    [number - distance, number + distance].flatMap((other) => files.get(file)?.get(other) ?? []);
+  const ranked = places.filter((place) => {
+    const near = NEIGHBORS.flatMap((share, index) => {
+      const neighbors = beside(place, index + 1);
+      for (const { own } of neighbors) place.score += share * own;
+      return neighbors;
+    });
+    return isHit(place) || near.some(isHit);
+  });
+  const pool = ranked.sort(compare).splice(0, CONSIDERED);
   const best: Place<M>[] = [];
   while (best.length < PICKED && pool.length > 0) {
     const index = pool.reduce((top, place, at) => (compare(place, pool[top] as Place<M>) < 0 ? at : top), 0);
     const [place] = pool.splice(index, 1) as [Place<M>];
     best.push(place);
-    for (const number of [place.match.number - 1, place.match.number + 1]) {
-      const beside = at(place.match.file, number);
-      if (beside !== undefined) beside.score -= TAKEN_BACK * place.own;
-    }
+    for (const neighbor of beside(place, 1)) neighbor.score -= TAKEN_BACK * place.own;
   }
-  return [...best, ...pool, ...ranked].map(({ match, score }) => ({ match, score }));
+  return [...best, ...pool, ...ranked];
 }
 
 function compare(left: Place<Match>, right: Place<Match>): number {

@@ -1,5 +1,5 @@
 import { datesIn, dateTermsOf } from './dates.js';
-import { indexTermsOf, queryTermsOf, stem } from './terms.js';
+import { queryTermsOf, runsOf, stem, stemsOf } from './terms.js';
 
 /** English words that say how a question is put, not what it is about; and what an apostrophe leaves of them. */
 const FUNCTION_WORDS: ReadonlySet<string> = new Set(
@@ -97,7 +97,7 @@ export class TermMatcher {
   }
 
   match(text: string, day: number | null): TermMatch {
-    const terms = indexTermsOf(text);
+    let length = 0;
     const frequencies = this.#query.terms.map(() => 0);
     let isHit = false;
     const count = (index: number | undefined) => {
@@ -105,16 +105,19 @@ export class TermMatcher {
       frequencies[index] = (frequencies[index] ?? 0) + 1;
       isHit ||= this.#query.terms[index]?.weight === this.#mostWeight;
     };
-    for (const term of terms) {
-      count(this.#exact.get(term));
-      for (const [beginning, index] of this.#beginnings) if (term.startsWith(beginning)) count(index);
+    for (const run of runsOf(text)) {
+      for (const term of stemsOf(run)) {
+        length++;
+        count(this.#exact.get(term));
+        for (const [beginning, index] of this.#beginnings) if (term.startsWith(beginning)) count(index);
+      }
     }
     for (const date of dateTermsOf(day)) count(this.#exact.get(date));
     const { names } = this.#query;
     const lower = names.length === 0 || !isHit ? '' : text.toLowerCase();
     return {
       frequencies,
-      length: terms.length,
+      length,
       isHit,
       names: names.length === 0 ? 0 : names.filter((name) => lower.includes(name)).length / names.length,
     };

@@ -44,16 +44,19 @@ export function termsOf(text: string): string[] {
 /** The terms of a text, words by their stems: what an index holds. */
 export function indexTermsOf(text: string): string[] {
   const terms: string[] = [];
-  for (const run of runsOf(text)) {
-    let stems = known.get(run);
-    if (stems === undefined) {
-      stems = termsOfRun(run).map(stem);
-      if (known.size >= MAX_KNOWN) known.clear();
-      if (run.length <= MAX_TERM) known.set(run, stems);
-    }
-    for (const term of stems) terms.push(term);
-  }
+  for (const run of runsOf(text)) for (const term of stemsOf(run)) terms.push(term);
   return terms;
+}
+
+/** The terms of one of {@link runsOf}. */
+export function stemsOf(run: string): readonly string[] {
+  let stems = known.get(run);
+  if (stems === undefined) {
+    stems = termsOfRun(run).map(stem);
+    if (known.size >= MAX_KNOWN) known.clear();
+    if (run.length <= MAX_TERM) known.set(run, stems);
+  }
+  return stems;
 }
 
 /** The distinct terms of a query, at most `limit`. */
@@ -84,7 +87,7 @@ function termsOfRun(run: string): string[] {
 }
 
 /** Words, and stretches of unspaced text. */
-function runsOf(text: string): readonly string[] {
+export function runsOf(text: string): readonly string[] {
   return (IS_ASCII.test(text) ? text.match(ASCII_RUNS) : normalize(text).match(RUNS)) ?? [];
 }
 
