@@ -29,12 +29,12 @@ export async function* memoryFiles(workspace: Workspace, prefix: string): AsyncI
   }
 }
 
-/** A file's text; `undefined` when there is none. */
+/** A file's text; `undefined` when there is none that may be read. */
 export async function readIfFound(workspace: Workspace, path: string): Promise<string | undefined> {
   try {
     return await readText(workspace, path);
   } catch (error) {
-    if (WorkspaceError.isInstance(error) && error.code === 'not_found') return undefined;
+    if (WorkspaceError.isInstance(error) && ['not_found', 'refused'].includes(error.code)) return undefined;
     throw error;
   }
 }

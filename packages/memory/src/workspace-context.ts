@@ -79,10 +79,12 @@ async function contextParts(
 ): Promise<readonly ContextPart[]> {
   const { workspace } = scope;
   const file = async (tag: ContextPart['tag'], path: string) => {
-    const text = (
-      (await isMeant(workspace, path)) ? ((await readIfFound(workspace, path)) ?? '') : ''
-    ).trim();
-    return { tag, path, text, note: `[… left out: read_file ${path} has the rest …]` };
+    return {
+      tag,
+      path,
+      text: await textOf(workspace, path),
+      note: `[… left out: read_file ${path} has the rest …]`,
+    };
   };
   const parts = await Promise.all([
     ...(instructions === false ? [] : [file('instructions', instructions)]),
@@ -92,10 +94,10 @@ async function contextParts(
   return parts.filter(({ text }) => text !== '');
 }
 
-/** Tells whether a link, if the path is one, leads to a file of the same kind: AGENTS.md to CLAUDE.md, and never to .env. */
-async function isMeant(workspace: Workspace, path: string): Promise<boolean> {
+/** Reads a file. A link has to lead to one of the same kind: AGENTS.md to CLAUDE.md, and never to .env. */
+async function textOf(workspace: Workspace, path: string): Promise<string> {
   const real = (await workspace.identify?.(path))?.path ?? path;
-  return kindOf(real) === kindOf(path);
+  return kindOf(real) === kindOf(path) ? ((await readIfFound(workspace, path)) ?? '').trim() : '';
 }
 
 function kindOf(path: string): string {
@@ -108,7 +110,7 @@ async function knowledgePart(workspace: Workspace, folder: string): Promise<Cont
     if (type === 'file') paths.push(path);
   }
   const index = `${folder.replace(/\/$/, '')}/${INDEX_FILE}`;
-  const text = ((await readIfFound(workspace, index)) ?? '').trim();
+  const text = await textOf(workspace, index);
   const others = paths.filter((path) => path !== index).sort();
   const list = others.length === 0 ? '' : `Files, to be read with read_file:\n${others.join('\n')}`;
   return {

@@ -8,6 +8,7 @@ import {
   type CompactionStatus,
   ContextMeter,
   type ContextUsage,
+  confineWorkspace,
   errorText,
   type FinishReason,
   type Message,
@@ -113,6 +114,7 @@ export class RunningCall {
       const author = metadata?.[AUTHOR];
       if (author !== undefined) this.authors.add(author);
     });
+    const confining = this.capabilities.filter((capability) => capability.confine !== undefined);
     const model = control.model ?? parts.model;
     this.#models = new ModelChoice(model, parts.fallback);
     this.#observers = this.capabilities.filter((capability) => capability.observe !== undefined);
@@ -122,7 +124,14 @@ export class RunningCall {
       model,
       runtime,
       state: session.state,
-      workspace: options.files,
+      workspace: confineWorkspace(options.files, async (path, use) => {
+        for (const each of confining) {
+          const hook = `confine of "${each.name}"`;
+          const reason = await this.waitFor(hook, () => each.confine?.(this.scope)?.(path, use));
+          if (reason !== undefined) return reason;
+        }
+        return undefined;
+      }),
       storage: parts.storage,
       log,
       signal,

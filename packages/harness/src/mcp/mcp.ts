@@ -160,7 +160,7 @@ function offered(
     if (length <= room) room -= length;
     else {
       warn(
-        `Tool "${tool.name}" of MCP server "${server}" is left out: the schemas of one server may have ` +
+        `Tool "${headOf(tool.name, 100)}" of MCP server "${server}" is left out: the schemas of one server may have ` +
           `${settings.maxSchemaChars} characters. Choose some of its tools, or raise maxSchemaChars.`,
       );
       return false;
@@ -192,7 +192,7 @@ function offered(
         }),
       ];
     } catch (error) {
-      warn(`Tool "${tool.name}" of MCP server "${server}" is left out: ${errorText(error)}`);
+      warn(`Tool "${headOf(tool.name, 100)}" of MCP server "${server}" is left out: ${errorText(error)}`);
       return [];
     } finally {
       spentMs += performance.now() - began;

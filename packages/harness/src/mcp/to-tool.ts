@@ -14,6 +14,10 @@ import type { McpResult, McpTool } from './mcp-client.js';
 
 const MAX_DESCRIPTION_CHARS = 8_000;
 const MAX_SCHEMA_CHARS = 50_000;
+/** Parts of one result, and characters of a name in it: what a server says without bound, no request could hold. */
+const MAX_PARTS = 1_000;
+const MAX_NAME_CHARS = 1_000;
+const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
 
 /** Runs the tool at its server. */
 type Call = (input: JsonObject, context: ToolContext) => ReturnType<Tool['run']>;
@@ -64,7 +68,7 @@ export function toTool(name: string, tool: McpTool, trusted: boolean, call: Call
 
 function schemaOf({ name, inputSchema }: McpTool): JsonObject {
   const problem = (message: string) =>
-    new InvalidInputError(`tool ${name}`, [{ path: 'inputSchema', message }]);
+    new InvalidInputError(`tool ${headOf(name, MAX_LENGTH)}`, [{ path: 'inputSchema', message }]);
   if (!isObject(inputSchema) || inputSchema.type !== 'object') throw problem('must describe an object');
   const { length } = JSON.stringify(inputSchema);
   if (length > MAX_SCHEMA_CHARS) throw problem(`has ${length} characters; ${MAX_SCHEMA_CHARS} are allowed`);
@@ -89,7 +93,9 @@ interface OutputLimits {
 export function toOutput(result: McpResult, limits: OutputLimits): readonly ToolOutputBlock[] {
   const content = Array.isArray(result.content) ? result.content : [];
   let left = limits.maxResultBytes;
-  const blocks = content.flatMap((block) => {
+  const more = content.length - MAX_PARTS;
+  const told = more > 0 ? [{ type: 'text', text: `[${more} parts more were left out.]` }] : [];
+  const blocks = [...content.slice(0, MAX_PARTS), ...told].flatMap((block) => {
     const maxFileBytes = Math.min(limits.maxFileBytes, left);
     const converted = toBlocks(block, { ...limits, maxFileBytes });
     for (const each of converted) {
@@ -111,7 +117,7 @@ function toBlocks(block: unknown, limits: OutputLimits): readonly ToolOutputBloc
   if ((type === 'image' || type === 'audio') && typeof data === 'string')
     return [file(data, mimeType, limits)];
   if (type === 'resource' && isObject(resource)) {
-    const name = String(resource.uri ?? 'resource');
+    const name = headOf(String(resource.uri ?? 'resource'), MAX_NAME_CHARS);
     if (typeof resource.text === 'string') return [{ type: 'text', text: `[${name}]\n${resource.text}` }];
     if (typeof resource.blob === 'string') return [file(resource.blob, resource.mimeType, limits, name)];
   }
@@ -124,25 +130,23 @@ function bytesOf(base64: string): number {
 }
 
 function file(
-  data: string,
+  written: string,
   mimeType: unknown,
   { maxFileBytes }: OutputLimits,
   filename?: string,
 ): ToolOutputBlock {
-  const mediaType = typeof mimeType === 'string' ? mimeType : 'application/octet-stream';
-  const bytes = bytesOf(data);
-  if (bytes > maxFileBytes) {
-    return {
-      type: 'text',
-      text: `[A file of type ${mediaType} with ${bytes} bytes was left out: ${maxFileBytes} more are allowed.]`,
-    };
+  const type =
+    typeof mimeType === 'string' ? /^[\w.+-]{1,100}\/[\w.+-]{1,100}(?=;|$)/.exec(mimeType)?.[0] : undefined;
+  const mediaType = type ?? 'application/octet-stream';
+  const bytes = bytesOf(written);
+  const data = bytes > maxFileBytes ? '' : written.replace(/\s+/g, '');
+  if (BASE64.test(data)) {
+    const source = { type: 'base64', data } as const;
+    return { type: 'file', mediaType, source, ...(filename === undefined ? {} : { filename }) };
   }
-  return {
-    type: 'file',
-    mediaType,
-    source: { type: 'base64', data },
-    ...(filename === undefined ? {} : { filename }),
-  };
+  const why = bytes > maxFileBytes ? `${maxFileBytes} more are allowed` : 'they are not base64';
+  const text = `[A file of type ${mediaType} with ${bytes} bytes was left out: ${why}.]`;
+  return { type: 'text', text };
 }
 
 function withinLimit(blocks: readonly ToolOutputBlock[], maxChars: number): readonly ToolOutputBlock[] {

@@ -132,6 +132,30 @@ describe('what a server sends is bounded', () => {
     expect(output.filter(({ type }) => type === 'file')).toHaveLength(3);
     expect(output).toHaveLength(60);
   });
+
+  it('by the parts of a result, and by what each says of itself', () => {
+    const limits = { maxResultChars: 100_000, maxFileBytes: 5_000, maxResultBytes: 10_000 };
+    const many = Array.from({ length: 50_000 }, () => ({ type: 'text', text: '' }));
+    expect(toOutput({ content: many }, limits)).toHaveLength(1_001);
+    const long = 'x'.repeat(1_000_000);
+    const [named, odd, broken, empty] = toOutput(
+      {
+        content: [
+          { type: 'resource', resource: { uri: long, blob: 'QUFB\nQQ==', mimeType: `image/${long}` } },
+          { type: 'image', data: 'QUFB', mimeType: 'text/html\r\nx: y' },
+          { type: 'image', data: '<<<not base64>>>', mimeType: 'image/png' },
+          { type: 'image', data: '', mimeType: 'image/png' },
+        ],
+      },
+      limits,
+    );
+    const source = { type: 'base64', data: 'QUFBQQ==' };
+    expect(named).toMatchObject({ mediaType: 'application/octet-stream', source });
+    expect(JSON.stringify(named).length).toBeLessThan(2_000);
+    expect(odd).toMatchObject({ type: 'file', mediaType: 'application/octet-stream' });
+    for (const part of [broken, empty])
+      expect(part).toMatchObject({ text: expect.stringContaining('base64') });
+  });
 });
 
 it('shows the model no secret in an error, and loses one tool to a schema that is nested too deeply', async () => {

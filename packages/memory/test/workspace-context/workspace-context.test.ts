@@ -43,6 +43,9 @@ describe('workspaceContext', () => {
     expect(await system(workspace)).toContain('Be brief.');
     link('.env');
     expect(await system(workspace)).toBeUndefined();
+    await workspace.write('knowledge/a.md', 'A.');
+    symlinkSync('../.env', join(workspace.root, 'knowledge/KNOWLEDGE.md'));
+    expect(await system(workspace)).not.toContain('canary');
   });
 
   it.each(['instructions', 'Instructions', 'KNOWLEDGE', 'file', 'memory'])(

@@ -91,6 +91,8 @@ export function permissions(config: PermissionsConfig = {}): Capability {
   return {
     name: NAME,
     ...references.hooks,
+    confine: ({ state, workspace }) =>
+      confineBy({ deny: [...denied, ...state.permissionContext.deny], ask: [] }, workspace),
     async authorize(call, { state, tool, workspace }) {
       // A tool that does not exist does no harm; the loop answers that there is none.
       if (tool === undefined) return undefined;
@@ -104,7 +106,7 @@ export function permissions(config: PermissionsConfig = {}): Capability {
       };
       const objection = judge(policy, await judgedCall(call, tool, workspace), tool);
       if (objection?.type === 'deny') return objection;
-      const confine = confineBy(policy, tool, workspace);
+      const confine = confineBy(policy, workspace, tool);
       if (confine === undefined) return objection;
       return objection === undefined ? { type: 'confine', confine } : { ...objection, confine };
     },
@@ -154,9 +156,13 @@ export function narrowing(
   return [{ ...permissions({ mode: 'bypass', deny: [...deny] }), name: NARROWING, ...hooks, install }];
 }
 
-/** Keeps a tool from the files that rules deny, whichever it opens. A search opens none that it would have to ask for. */
-function confineBy({ deny, ask }: Policy, tool: Tool, workspace: Workspace): WorkspaceConfine | undefined {
-  const isSearch = Object.values(tool.paths ?? {}).includes('walk');
+/** Keeps whoever opens files from those that rules deny. A search opens none that it would have to ask for. */
+function confineBy(
+  { deny, ask }: Pick<Policy, 'deny' | 'ask'>,
+  workspace: Workspace,
+  tool?: Tool,
+): WorkspaceConfine | undefined {
+  const isSearch = Object.values(tool?.paths ?? {}).includes('walk');
   const rules = [...deny, ...(isSearch ? ask : [])].filter((rule) => fileUseOf(rule) !== undefined);
   if (rules.length === 0) return undefined;
   const real = new RealPaths(workspace);

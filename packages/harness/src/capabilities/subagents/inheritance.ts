@@ -1,5 +1,6 @@
 import {
   AgentState,
+  type CallScope,
   type Capability,
   RuntimeContext,
   type ToolScope,
@@ -34,13 +35,12 @@ export class Parent {
 export function inheritance({ name, capabilities }: ComposedAgent): Capability {
   const judge = (call: ToolUseBlock, scope: ToolScope, parent: Parent, of: AgentState) => {
     const { permissionContext, planModeContext } = of;
-    const runtime = RuntimeContext.builder(scope.runtime);
-    if (parent.above !== undefined) runtime.put(Parent, parent.above);
+    const runtime = runtimeOf(parent, scope);
     const judges = [of.extensions, scope.state.extensions].map((extensions): Capability => {
       const all = { ...scope.state.extensions, ...of.extensions, ...extensions };
       const head = { ...scope.state.head(), permissionContext, planModeContext, extensions: all };
       const state = AgentState.fromParts(head, scope.state.context);
-      const inherited = { ...scope, agentId: name, state, runtime: runtime.build() };
+      const inherited = { ...scope, agentId: name, state, runtime };
       return { name, authorize: () => authorize(capabilities, call, inherited) };
     });
     // What capabilities keep of a session counts for both: a tool may have changed since either of them used it.
@@ -60,6 +60,17 @@ export function inheritance({ name, capabilities }: ComposedAgent): Capability {
       }
       return judge(call, scope, parent, present);
     },
+    confine: (scope) => async (path, use) => {
+      const parent = scope.runtime.get(Parent);
+      for (const state of (await parent?.states()) ?? []) {
+        const inherited = { ...scope, agentId: name, state, runtime: runtimeOf(parent, scope) };
+        for (const each of capabilities) {
+          const reason = await each.confine?.(inherited)?.(path, use);
+          if (reason !== undefined) return reason;
+        }
+      }
+      return undefined;
+    },
     async remind({ runtime, state }) {
       const [present] = (await runtime.get(Parent)?.states()) ?? [];
       if (present !== undefined) state.planModeContext = structuredClone(present.planModeContext);
@@ -71,4 +82,10 @@ export function inheritance({ name, capabilities }: ComposedAgent): Capability {
       if (event.type === 'model.completed' && event.usage) parent?.used(model.id, event.usage);
     },
   };
+}
+
+/** The runtime context of a parent's own call, in which its parent is the one above it. */
+function runtimeOf(parent: Parent | undefined, { runtime }: CallScope): RuntimeContext {
+  const builder = RuntimeContext.builder(runtime);
+  return (parent?.above === undefined ? builder : builder.put(Parent, parent.above)).build();
 }

@@ -1,7 +1,8 @@
 import { linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
-import { defineTool, mountWorkspace, RuntimeContext, type Workspace } from '@x/core';
+import { basename, dirname, join } from 'node:path';
+import { type Capability, defineTool, mountWorkspace, RuntimeContext, type Workspace } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
+import { workspaceContext } from '@x/memory';
 import { ScriptedModel, type ScriptedToolCall } from '@x/testkit';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -11,6 +12,8 @@ import {
   type PermissionsConfig,
   permissions,
   shell,
+  skills,
+  subagents,
   workspaceTools,
 } from '../../../src/index.js';
 import { resultsIn } from '../../loop/approvals/support.js';
@@ -125,6 +128,30 @@ describe('a rule about reading', () => {
     };
     expect(await said({ mode: 'bypass' })).toContain(CANARY);
     expect(await said(rules)).not.toContain(CANARY);
+  });
+
+  it.each<[string, string, () => Capability]>([
+    ['a skill', 'skills/a/SKILL.md', () => skills()],
+    ['a subagent', 'subagents/leak.md', () => subagents()],
+    ['knowledge', 'knowledge/KNOWLEDGE.md', () => workspaceContext()],
+  ])('holds for what capabilities show by themselves, also in a subagent: %s', async (_, path, part) => {
+    writeFileSync(join(root, 'secrets/note.md'), `---\nname: leak\ndescription: ${CANARY}\n---\n${CANARY}`);
+    mkdirSync(join(root, dirname(path)), { recursive: true });
+    symlinkSync(join(root, 'secrets/note.md'), join(root, path));
+    const said = async (deny: readonly string[]) => {
+      const spawn = { name: 'agent_spawn', input: { agent: 'general-purpose', task: 'Go' } };
+      const model = new ScriptedModel([{ toolCalls: [spawn] }, { text: 'Done.' }, { text: 'Done.' }]);
+      const { name } = part();
+      const builder = HarnessAgent.builder().model(model).workspace(root).use(part()).narrow({ deny });
+      if (name !== 'subagents') builder.use(subagents());
+      const agent = builder.build();
+      await agent.call('Go', RuntimeContext.of({ sessionId: `${deny.length}` }));
+      await agent.close();
+      expect(model.requests).toHaveLength(3);
+      return model.requests.map((request) => JSON.stringify(request).includes(CANARY));
+    };
+    expect(await said([])).toEqual([true, true, true]);
+    expect(await said(['read(secrets/**)'])).toEqual([false, false, false]);
   });
 
   it('holds in a mounted workspace', async () => {
