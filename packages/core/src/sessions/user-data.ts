@@ -3,7 +3,7 @@ import { parseWith } from '../config/parse.js';
 import { base64 } from '../lib/base64.js';
 import type { JsonObject } from '../lib/json.js';
 import type { Message } from '../messages/message.js';
-import { NESTED, TREES } from '../workspace/agent-files.js';
+import { isWithin, TREES } from '../workspace/agent-files.js';
 import type { Workspace } from '../workspace/workspace.js';
 import { isDamage } from './delete-older-than.js';
 import { sessionPrefix } from './files/session-files.js';
@@ -94,7 +94,7 @@ export async function eraseSession(
   try {
     for await (const { key: each } of session.list({ tenantId, userId })) {
       const { parts } = each;
-      const isChild = parts.agentId?.startsWith(`${agentId}/`) && parts.sessionId.startsWith(`${sessionId}/`);
+      const isChild = isWithin([parts.agentId ?? '', parts.sessionId], [agentId ?? '', sessionId], '/');
       if (isChild && parts.tenantId === tenantId && parts.userId === userId) children.push(each);
     }
   } catch (error) {
@@ -110,13 +110,16 @@ export async function eraseSession(
   for (const folder of agent ? await foldersOf(storage, agents) : [agents]) {
     if (folder.startsWith(`${TREES}/`)) continue;
     for (const [home, place] of agent ? await entriesOf(storage, folder) : [['', agents] as const]) {
-      const isChild = home.startsWith(`${agent}${NESTED}`);
-      if (!isChild && home !== agent) continue;
       // Only where nothing but sessions can have the name.
       const within = folder === agents ? [`${place}/sessions`, `${place}/tasks`] : [place];
-      for (const [file, path] of (await Promise.all(within.map((each) => entriesOf(storage, each)))).flat()) {
-        const own = file.replace(/\.(md|(log|events)\.jsonl)$/, '');
-        if (isChild ? own.startsWith(`${name}${NESTED}`) : own === name) files += await remove(storage, path);
+      for (const [file, path, type] of (
+        await Promise.all(within.map((each) => entriesOf(storage, each)))
+      ).flat()) {
+        const own = type === 'file' ? file.replace(/\.(md|(log|events)\.jsonl)$/, '') : file;
+        const isChild = children.some(
+          ({ path: { agentId, sessionId } }) => agentId === home && sessionId === own,
+        );
+        if (isChild || isWithin([home, own], [agent, name])) files += await remove(storage, path);
       }
     }
   }

@@ -14,7 +14,7 @@ const READABLE: ReadonlySet<string> = new Set(['MEMORY.md', 'memory', 'sessions'
 /** The trees of {@link treeOf}, in the storage: each is reached as itself alone. */
 export const TREES = 'files';
 /** What stands between the id of an agent or a session and that of its subagent, in a file's name. */
-export const NESTED = encodeSegment('/');
+const NESTED = encodeSegment('/');
 
 interface AgentFilesOptions {
   /** The files of all. */
@@ -100,7 +100,7 @@ function treeOf(key: SessionKey, isolation: Isolation): string {
 function ownershipOf(key: SessionKey): (path: string) => boolean {
   const { tenantId, userId } = key.parts;
   const home = `${sessionPrefix(SessionKey.of({ tenantId, userId, sessionId: 'any' }))}agents/`;
-  const [ownAgent = '', ownSession] = [key.path.agentId, key.path.sessionId];
+  const { agentId: ownAgent = '', sessionId: ownSession } = key.path;
   return (path) => {
     if (path.split('/', 1)[0]?.toLowerCase() === TREES) return false;
     // Evicted results and plans have a folder before the place of their user and agent; the rest is in that place.
@@ -112,7 +112,18 @@ function ownershipOf(key: SessionKey): (path: string) => boolean {
     if (userId !== undefined) return true;
     const session = start > 0 ? [first, ...rest] : first === 'sessions' || first === 'tasks' ? rest : [];
     const name = (session.length > 1 ? session[0] : session[0]?.replace(/\.(?:md|log\.jsonl)$/, '')) ?? '';
-    const isChild = agent.startsWith(`${ownAgent}${NESTED}`) && name.startsWith(`${ownSession}${NESTED}`);
-    return isChild || (agent === ownAgent && name === ownSession);
+    return isWithin([agent, name], [ownAgent, ownSession]);
   };
+}
+
+type Ids = readonly [agent: string, session: string];
+
+/** Tells whether a session is another, or was given by it to a subagent: behind its ids stand as many agents as tasks. */
+export function isWithin(ids: Ids, of: Ids, separator = NESTED): boolean {
+  const [agents, tasks] = ids.map((id, at) =>
+    id.startsWith(`${of[at]}${separator}`) || id === of[at]
+      ? id.slice(of[at]?.length).split(separator).length
+      : Number.NaN,
+  );
+  return agents === tasks;
 }

@@ -44,12 +44,17 @@ it.each([
     { ...own, agentId: 'coder2' },
     { ...own, userId: 'bob' },
     { ...own, agentId: 'coder/helper', sessionId: 's-10/task' },
+    { ...own, sessionId: 's-1/x' },
+    { ...own, agentId: 'coder/helper', sessionId: 's-1/x/task' },
   ];
   const home = `${place}agents/coder`;
   const kept = [
     `${home}/MEMORY.md`,
     `${home}/sessions/s-10.log.jsonl`,
     `${place}agents/coder%2fhelper/sessions/s-10%2ftask.log.jsonl`,
+    `${home}/sessions/s-1%2fx.log.jsonl`,
+    `${place}agents/coder%2fhelper/sessions/s-1%2fx%2ftask.log.jsonl`,
+    `results/large/${home}/s-1.md/0123.txt`,
     `plans/${home}/s-10.md`,
     `results/large/${home}/s-10/0123.txt`,
     `results/large/users/bob/agents/coder/s-1/0123.txt`,

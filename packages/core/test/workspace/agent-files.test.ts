@@ -139,6 +139,7 @@ test('what is kept for a user or a session is read at its path, by nobody else, 
     alike: { sessionId: 's1.md' },
     nested: { sessionId: 's1/explorer-1' },
     child,
+    childOfNested: { agentId: 'coder/explorer', sessionId: 's1/explorer-1/x-1' },
     nobodyOfTenant: { ...nobody, tenantId: 'acme' },
   };
   const session = ['eviction', 'plan', 'log', 'result'];
@@ -147,7 +148,7 @@ test('what is kept for a user or a session is read at its path, by nobody else, 
     alice: { alice: user, later: user, otherAgent: user },
     nobody: { nobody: session, child: session },
     alike: { alike: session },
-    nested: { nested: session },
+    nested: { nested: session, childOfNested: session },
     nobodyOfTenant: { nobodyOfTenant: session },
   };
   for (const parts of Object.values(keys)) {
