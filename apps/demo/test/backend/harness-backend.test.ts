@@ -21,6 +21,7 @@ import { createAgent, type DemoAgent } from '../../src/create-agent.js';
 import type { FilePart } from '../../src/server/backend.js';
 import type { Transcript } from '../../src/server/transcript.js';
 import { openFiles } from '../../src/storage.js';
+import { startServer } from '../server/running-server.js';
 import { info, onAnyMachine } from './info.js';
 
 let data: string;
@@ -109,7 +110,15 @@ it('lists and serves the other sessions beside a damaged one', async () => {
   const listed = (await next.sessions()).filter(({ damaged }) => !damaged);
   expect(listed.map(({ id }) => id)).toEqual(['good']);
   expect((await next.transcript('good')).transcript.entries.length).toBeGreaterThan(1);
-  next.subscribe('bad', '', () => {})();
+  const { ask, close } = await startServer({ backend: next, onError: () => {} });
+  const after = encodeURIComponent(JSON.stringify({ bad: '', good: '' }));
+  const events = await ask(`/api/events?after=${after}`);
+  expect(events.status).toBe(200);
+  expect((await ask('/api/sessions/bad')).status).toBe(500);
+  expect(await (await ask('/api/sessions')).json()).toContainEqual(expect.objectContaining({ id: 'good' }));
+  expect((await ask('/api/sessions/good')).status).toBe(200);
+  await events.body?.cancel();
+  await close();
   await expect(next.transcript('bad')).rejects.toMatchObject({ code: 'session_corrupt' });
 });
 

@@ -1,11 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import { compileSchema, InvalidInputError, type JsonObject, type JsonValue } from '../../src/index.js';
+import {
+  compileSchema,
+  defineTool,
+  InvalidInputError,
+  type JsonObject,
+  type JsonValue,
+} from '../../src/index.js';
 
 const names = { owner: 'tool t', path: 'input', value: 'input of t' };
 
 async function refusal(schema: JsonObject, value: JsonValue): Promise<readonly string[]> {
   try {
-    await compileSchema(schema, names).parse(value);
+    // A tool's own check, and that of tools of MCP servers, which are made by it.
+    await defineTool({ name: 't', description: 't', input: schema, execute: () => '' }).parse?.(value);
     return [];
   } catch (error) {
     if (!InvalidInputError.isInstance(error)) throw error;

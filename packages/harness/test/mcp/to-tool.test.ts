@@ -1,6 +1,32 @@
+import type { JsonObject, ToolContext } from '@x/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { toolNames } from '../../src/mcp/to-tool.js';
+import { toolNames, toTool } from '../../src/mcp/to-tool.js';
+
+it('checks the input of a server’s tool by all of its JSON Schema before the server is asked', async () => {
+  const inputSchema: JsonObject = {
+    type: 'object',
+    properties: { constructor: { type: 'string' }, kind: { type: 'string' } },
+    if: { properties: { kind: { const: 'box' } }, required: ['kind'] },
+    // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema.
+    then: { required: ['size'] },
+    not: { required: ['root'] },
+  };
+  const sent: JsonObject[] = [];
+  const tool = toTool('pack', { name: 'pack', inputSchema }, true, async (input) => {
+    sent.push(input);
+    return [];
+  });
+  const run = async (input: JsonObject) => {
+    const call = { type: 'tool_use', id: 'c', name: 'pack', input } as const;
+    await tool.run(input, { call } as ToolContext);
+  };
+  await run({ kind: 'bag' });
+  for (const bad of [{ kind: 'box' }, { root: 1 }, { constructor: 1 }]) {
+    await expect(run(bad as JsonObject)).rejects.toMatchObject({ code: 'invalid_input' });
+  }
+  expect(sent).toEqual([{ kind: 'bag' }]);
+});
 
 describe('toolNames', () => {
   it('gives any tools of a server names that providers take and no two alike', () => {
