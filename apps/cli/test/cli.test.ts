@@ -225,7 +225,13 @@ describe('x', () => {
       status: 0,
       stdout: expect.stringMatching(/^Wrote agent\.yaml\nWrote \.env\.example\n/),
     });
-    expect(keyless.stdout).toContain('set -a; . ./.env; set +a; x run');
+    expect(keyless.stdout).toMatch(/name its model in agent\.yaml.*set -a; \. \.\/\.env; set \+a; x run/);
+    const other = { ...bare, ANTHROPIC_API_KEY: 'key' };
+    const kept = await runCommand(['init'], { cwd: folder, env: other });
+    expect(kept.stdout).toMatch(/^Kept {2}agent\.yaml\n.*\nNext: {2}x doctor/s);
+    expect((await runCommand(['run', '--prompt', 'Hi'], { cwd: folder, env: other })).stderr).toContain(
+      '"openai:gpt-5" needs the environment variable OPENAI_API_KEY; with those that are set, name another model: anthropic:MODEL',
+    );
     rmSync(join(folder, 'agent.yaml'));
     const env = { ...bare, OPENAI_BASE_URL: 'http://localhost:1/v1', OPENAI_API_KEY: 'key' };
     const again = await runCommand(['init'], { cwd: folder, env });

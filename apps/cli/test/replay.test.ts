@@ -143,6 +143,21 @@ describe('x replay', () => {
     expect(statSync(dirname(report)).mode & 0o077).toBe(0);
   });
 
+  it('finds the settings for logs in which no name comes up again', async () => {
+    const answers = Array.from({ length: 40 }, (_, at) => [
+      { role: 'user', content: `and ${'abcdefghij'[at % 10]}?` },
+      { role: 'assistant', content: 'so it goes on and on. '.repeat(200) },
+    ]);
+    const plain = join(directory, 'plain.json');
+    writeFileSync(plain, JSON.stringify(answers.flat()));
+    const settings = join(directory, 'plain.yaml');
+    const { stdout } = await replay([plain, '--window', '24000', '--write', settings]);
+    expect(stdout).toMatch(/Best for these logs .*: no name came up again, at \d+ % of the cost/);
+    expect(readFileSync(settings, 'utf8')).toContain('trigger:');
+    const small = await replay([plain, '--window', '400000', '--write', join(directory, 'none.yaml')]);
+    expect(small.stdout).toMatch(/None of these .* outgrew .*\nNothing was written to .*none\.yaml\.\n$/);
+  });
+
   it('takes list prices where the model of every log is known', async () => {
     const known = join(directory, 'known.jsonl');
     const entry = (type: string, message: object, uuid: string, parentUuid: string | null) =>

@@ -83,7 +83,12 @@ function prepared(
     throw refuse(`"${id}" is not PROVIDER:MODEL with one of ${Object.keys(PROVIDERS).join(', ')}`);
   }
   const missing = provider.needs.filter((name) => !environment[name]);
-  if (missing.length > 0) throw refuse(`"${id}" needs the environment variable ${missing.join(' and ')}`);
+  if (missing.length > 0) {
+    const ready = Object.keys(PROVIDERS).filter((name) => isReady(name, environment));
+    const other = ready.map((name) => `${name}:MODEL`).join(' or ');
+    const advice = other && `; with those that are set, name another model: ${other}`;
+    throw refuse(`"${id}" needs the environment variable ${missing.join(' and ')}${advice}`);
+  }
   if (nativeCompaction === 'auto' && provider.compaction === undefined) {
     process.emitWarning(
       `${id} has native_compaction: auto, but ${providerName} offers no compaction: it does nothing. Leave it out, or use ` +
@@ -98,6 +103,10 @@ function prepared(
       ...(compact === undefined ? {} : { compact }),
     });
   };
+}
+
+function isReady(provider: string, environment: Environment): boolean {
+  return PROVIDERS[provider]?.needs.every((name) => environment[name]) === true;
 }
 
 function refuse(message: string): InvalidInputError {

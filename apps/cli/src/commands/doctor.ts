@@ -61,7 +61,7 @@ async function store(values: StoreValues): Promise<Finding> {
     withStore(values, { readOnly: true }, async (store) => {
       let count = 0;
       for await (const _ of store.list({})) if (++count === 100) break;
-      return `the session store answers, with ${count === 100 ? '100 or more' : count} sessions`;
+      return `the session store answers, with ${count === 100 ? '100 or more' : count} ${count === 1 ? 'session' : 'sessions'}`;
     }),
   );
 }

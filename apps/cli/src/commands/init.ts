@@ -28,6 +28,10 @@ OPENAI_BASE_URL=
 OPENAI_MODEL=
 `;
 
+const WITHOUT_KEY = `Next:  cp .env.example .env, fill in one of the three, and name its model in ${DEFAULT_AGENT_FILE}. Then:  set -a; . ./.env; set +a; x run
+Without a key:  x replay shows what compaction does to the logs on this machine.
+`;
+
 /** Writes what a first run needs. A file that is there stays as it is. */
 export const init = command({
   name: 'init',
@@ -38,14 +42,15 @@ export const init = command({
     const known = Object.entries(PROVIDER_VARIABLES).find(([name]) => process.env[name]);
     const [, model] = known ?? ['', PROVIDER_VARIABLES.OPENAI_API_KEY];
     const files = { [DEFAULT_AGENT_FILE]: agentFile(model), '.env.example': ENVIRONMENT };
+    const kept = new Set<string>();
     for (const [file, content] of Object.entries(files)) {
-      output.write(`${(await isNew(file, content)) ? 'Wrote' : 'Kept '} ${file}\n`);
+      if (!(await isNew(file, content))) kept.add(file);
+      output.write(`${kept.has(file) ? 'Kept ' : 'Wrote'} ${file}\n`);
     }
-    const next =
-      known === undefined
-        ? `cp .env.example .env, fill it in, then:  set -a; . ./.env; set +a; x run\nWithout a key:  x replay shows what compaction does to the logs on this machine.`
-        : `x run, which asks ${model} (${known[0]} is set)`;
-    output.write(`Next:  ${next}\n`);
+    if (kept.has(DEFAULT_AGENT_FILE))
+      output.write(`Next:  x doctor, which says what ${DEFAULT_AGENT_FILE} still needs, then x run\n`);
+    else if (known) output.write(`Next:  x run, which asks ${model} (${known[0]} is set)\n`);
+    else output.write(WITHOUT_KEY);
   },
 });
 

@@ -56,7 +56,9 @@ async function findMessages(
     const session = await store.load(key);
     if (session === undefined) throw noSession(key);
     if (log !== undefined) return log.read();
-    errors.write(`No log of it is in ${values.workspace}: these are the messages that it holds now.\n`);
+    errors.write(
+      `No log of it is in ${values.workspace} (--workspace DIR for another): these are the messages that it holds now.\n`,
+    );
     return session.messages;
   });
 }

@@ -17,9 +17,13 @@ export class InvalidInputError extends XError {
   constructor(subject: string, issues: readonly Issue[], options: { cause?: unknown; remedy?: string } = {}) {
     const list = issues.map((issue) => (issue.path ? `${issue.path}: ${issue.message}` : issue.message));
     const remedy = options.remedy ? ` ${options.remedy}` : '';
-    super('invalid_input', `Invalid ${subject}: ${list.join('; ')}.${remedy}`, {
-      cause: options.cause,
-    });
+    super(
+      'invalid_input',
+      `Invalid ${subject}: ${list.join('; ').replace(/[.?!]?$/, (end) => end || '.')}${remedy}`,
+      {
+        cause: options.cause,
+      },
+    );
     this.subject = subject;
     this.issues = issues;
   }

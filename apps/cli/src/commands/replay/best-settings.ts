@@ -23,7 +23,8 @@ const TOLERANCE = 0.01;
 
 /** The settings that did best on some recordings, with what they did. */
 export interface BestSettings {
-  readonly kept: number;
+  /** `undefined` where no name came up again. */
+  readonly kept: number | undefined;
   readonly costShare: number;
   /** For `compaction.yaml`. */
   readonly yaml: string;
@@ -31,7 +32,8 @@ export interface BestSettings {
 
 /**
  * Puts the best of {@link candidates} in the place of all: the cheapest of those that keep the most names, and send
- * nothing that is larger than the window. `undefined` where nothing had to be reduced.
+ * nothing that is larger than the window; the cheapest of all where no name came up again. `undefined` where nothing had
+ * to be reduced.
  */
 export function withBest(compared: readonly Comparison[]): {
   readonly best: BestSettings | undefined;
@@ -39,11 +41,15 @@ export function withBest(compared: readonly Comparison[]): {
 } {
   const rows = figuresOf(compared)
     .filter(({ strategy }) => Object.hasOwn(candidates, strategy))
-    .filter(({ overflows, reductions, references }) => overflows === 0 && reductions > 0 && references > 0)
-    .map((row) => ({ ...row, kept: row.retained / row.references, costShare: row.costShare ?? 1 }));
-  const most = Math.max(...rows.map(({ kept }) => kept));
+    .filter(({ overflows, reductions }) => overflows === 0 && reductions > 0)
+    .map((row) => ({
+      ...row,
+      kept: row.references > 0 ? row.retained / row.references : undefined,
+      costShare: row.costShare ?? 1,
+    }));
+  const most = Math.max(...rows.map(({ kept = 0 }) => kept));
   const [best] = rows
-    .filter(({ kept }) => kept >= most - TOLERANCE)
+    .filter(({ kept = 0 }) => kept >= most - TOLERANCE)
     .sort((left, right) => left.costShare - right.costShare);
   const comparisons = compared.map((comparison) => ({
     ...comparison,

@@ -125,10 +125,10 @@ export const replay = command({
     if (page !== undefined) tell.write(`\nThe report with charts is in ${page}\n`);
     if (page !== undefined && (values.open || (searches && process.stdout.isTTY === true))) openPage(page);
     if (!wantsBest) return;
-    tell.write(`\n${wordsFor(best, values.window)}\n`);
-    if (best === undefined || values.write === undefined) return;
-    await write(values.write, best.yaml);
-    tell.write(`Written to ${values.write}\n`);
+    tell.write(`\n${wordsFor(best, comparisons, values.window)}\n`);
+    if (values.write === undefined) return;
+    if (best) await write(values.write, best.yaml);
+    tell.write(best ? `Written to ${values.write}\n` : `Nothing was written to ${values.write}.\n`);
   },
 });
 
@@ -200,13 +200,21 @@ function progress({ conversation, strategies: results }: Comparison, done: numbe
   return `${done}/${all}  ${conversation.messages.length} messages${kept}\n`;
 }
 
-function wordsFor(best: BestSettings | undefined, window: string): string {
+function wordsFor(
+  best: BestSettings | undefined,
+  comparisons: readonly Comparison[],
+  window: string,
+): string {
   if (best === undefined) {
-    return `None of these conversations outgrew a window of ${window} tokens: the default settings do.`;
+    const outgrown = comparisons.some(({ everything }) => everything.overflows > 0);
+    return outgrown
+      ? `No settings kept every request within ${window} tokens: try a larger --window.`
+      : `None of these conversations outgrew a window of ${window} tokens: the default settings do.`;
   }
   const percent = (share: number) => `${Math.round(100 * share)} %`;
+  const kept = best.kept === undefined ? 'no name came up again' : `${percent(best.kept)} of the names kept`;
   return [
-    `Best for these logs (row best): ${percent(best.kept)} of the names kept, at ${percent(best.costShare)} of the cost of sending everything.`,
+    `Best for these logs (row best): ${kept}, at ${percent(best.costShare)} of the cost of sending everything.`,
     'In compaction.yaml (x replay --write compaction.yaml):',
     best.yaml.trimEnd().replaceAll(/^/gm, '  '),
   ].join('\n');

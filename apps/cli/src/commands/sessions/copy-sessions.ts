@@ -1,6 +1,7 @@
 import { AgentState, copyStore, type Message, operationId, SessionKey } from '@x/core';
 import { WorkspaceSessionLog } from '@x/core/node';
 import { command, positive, UsageError } from '../../command.js';
+import { describeSession } from '../../find-session.js';
 import { identityOptions, openWorkspace, scopeOf } from '../../identity-options.js';
 import {
   namesStore,
@@ -86,7 +87,7 @@ export const importSession = command({
       }
       await store.commit(key, { ...change, head: whole.head(), append: whole.context });
     });
-    output.write(`Imported ${key}.\n`);
+    output.write(`Imported ${describeSession(key.parts)}.\n`);
   },
 });
 
