@@ -24,15 +24,14 @@ export function fromMessage(
   const fields = fieldsOf(message, original);
   switch (message.role) {
     case 'tool': {
-      const [result] = toolResultsOf(message);
-      const tool = ToolMessage.isInstance(original) ? original : undefined;
+      const { toolUseId = '', toolName, output = [], isError } = toolResultsOf(message)[0] ?? {};
       return new ToolMessage({
         ...fields,
-        content: contentOf(result?.output ?? []),
-        tool_call_id: result?.toolUseId ?? '',
-        status: result?.isError ? 'error' : 'success',
-        ...(result?.toolName ? { name: result.toolName } : {}),
-        ...(tool?.artifact === undefined ? {} : { artifact: tool.artifact }),
+        content: contentOf(output),
+        tool_call_id: toolUseId,
+        status: isError ? 'error' : 'success',
+        ...(toolName ? { name: toolName } : {}),
+        ...(ToolMessage.isInstance(original) ? { artifact: original.artifact } : {}),
       });
     }
     case 'assistant':
@@ -82,10 +81,10 @@ function assistantMessage(message: Message, original: AIMessage | undefined, fie
     readonly tool_calls?: readonly { readonly id: string; readonly function: { readonly name: string } }[];
   };
   const toolCalls = sent?.flatMap((call) => {
-    const now = calls.get(call.id);
-    return now === undefined
+    const { input } = calls.get(call.id) ?? {};
+    return input === undefined
       ? []
-      : [{ ...call, function: { ...call.function, arguments: JSON.stringify(now.input) } }];
+      : [{ ...call, function: { ...call.function, arguments: JSON.stringify(input) } }];
   });
   // The provider's own items would be sent in place of what was changed.
   const { output: _, ...response_metadata } = fields.response_metadata as Record<string, unknown>;

@@ -1,10 +1,8 @@
 import { AIMessage, type BaseMessage, ToolMessage } from '@langchain/core/messages';
 import {
   type ContentBlock,
-  type JsonObject,
   type JsonValue,
   type Message,
-  type MessageKind,
   madeFrom,
   opaquePart,
   originOf,
@@ -30,19 +28,16 @@ const messages = new WeakMap<BaseMessage, { readonly content: unknown; readonly 
 export function toMessage(source: BaseMessage): Message {
   const known = messages.get(source);
   if (known?.content === source.content && known.message.id === source.id) return known.message;
-  const carried = source.response_metadata?.[CARRIED] as
-    | { readonly kind?: MessageKind; readonly metadata?: JsonObject }
-    | undefined;
+  const carried = source.response_metadata?.[CARRIED] as Pick<Message, 'kind' | 'metadata'> | undefined;
   // The mark of LangChain's own middleware, whose summaries a thread may hold from before.
   const isSummary = source.additional_kwargs?.lc_source === 'summarization';
-  const kind = carried?.kind ?? (isSummary ? 'summary' : undefined);
   const message: Message = {
     id: source.id ?? '',
     role: roleOf(source),
     content: ToolMessage.isInstance(source) ? [toolResult(source)] : contentOf(source),
     createdAt: CREATED_AT,
-    ...(kind === undefined ? {} : { kind }),
-    ...(carried?.metadata === undefined ? {} : { metadata: carried.metadata }),
+    ...(isSummary ? { kind: 'summary' } : {}),
+    ...carried,
   };
   messages.set(source, { content: source.content, message });
   return madeFrom(message, source);

@@ -31,38 +31,26 @@ export function fromMessage(message: Message, original: SdkMessage | undefined):
 
 function rebuilt(block: ContentBlock, original: SdkMessage | undefined): Part {
   const options = optionsOf(block.providerMetadata);
+  /** A changed call or result: what else the part that it was made from carries stays. */
+  const half = (type: string, toolCallId: string, toolName: string): Part => {
+    const parts = typeof original?.content === 'string' ? [] : ((original?.content ?? []) as readonly Part[]);
+    const before = parts.find((part) => part.type === type && part.toolCallId === toolCallId);
+    return { type, toolCallId, toolName, ...before };
+  };
   switch (block.type) {
     case 'text':
       return { type: 'text', text: block.text, ...options };
     case 'thinking':
       return { type: 'reasoning', text: block.thinking, ...options };
     case 'tool_use':
-      return {
-        type: 'tool-call',
-        toolCallId: block.id,
-        toolName: block.name,
-        ...partOfCall(original, 'tool-call', block.id),
-        input: block.input,
-      };
+      return { ...half('tool-call', block.id, block.name), input: block.input };
     case 'tool_result':
-      return {
-        type: 'tool-result',
-        toolCallId: block.toolUseId,
-        toolName: block.toolName,
-        ...partOfCall(original, 'tool-result', block.toolUseId),
-        output: toolOutput(block),
-      };
+      return { ...half('tool-result', block.toolUseId, block.toolName), output: toolOutput(block) };
     default: {
       const message = `a ${block.type} block cannot be given to the AI SDK; use reducers that write text`;
       throw new InvalidInputError('reduced conversation', [{ path: 'content', message }]);
     }
   }
-}
-
-/** The part that a changed call or result was made from: what else it carries stays. */
-function partOfCall(original: SdkMessage | undefined, type: string, id: string): Part | undefined {
-  if (original === undefined || typeof original.content === 'string') return undefined;
-  return (original.content as readonly Part[]).find((part) => part.type === type && part.toolCallId === id);
 }
 
 /** A tool's answer in the words of the SDK; files that were not altered are the very parts they were. */

@@ -31,10 +31,11 @@ export function fromView(
 }
 
 /** A message that was not there before: a summary, a note. */
-function made({ id, role, content, createdAt, kind, metadata }: Message, log: ItemLog): Message {
+function made(message: Message, log: ItemLog): Message {
+  const { role, content } = message;
   if (role === 'tool' || content.some((block) => block.type !== 'text')) {
-    const message = `a ${role} message of ${content.map(({ type }) => type)} cannot be an item; use reducers that write text`;
-    throw new InvalidInputError('reduced history', [{ path: 'content', message }]);
+    const problem = `a ${role} message of ${content.map(({ type }) => type)} cannot be an item; use reducers that write text`;
+    throw new InvalidInputError('reduced history', [{ path: 'content', message: problem }]);
   }
   const text = textOf(content);
   const item: AgentInputItem =
@@ -43,7 +44,7 @@ function made({ id, role, content, createdAt, kind, metadata }: Message, log: It
       : role === 'system'
         ? { type: 'message', role, content: text }
         : { type: 'message', role, status: 'completed', content: [{ type: 'output_text', text }] };
-  return marked({ ...toStored(log, item), id, createdAt }, { kind, metadata });
+  return holding(message, toStored(log, item));
 }
 
 function altered(message: Message, { message: before, parts }: ViewEntry, log: ItemLog): readonly Message[] {
@@ -60,10 +61,11 @@ function altered(message: Message, { message: before, parts }: ViewEntry, log: I
       return [part.stored];
     }
     const item = changedItem(part, blocks);
-    return item === part.item ? [part.stored] : [restored(part.stored, item, log)];
+    if (item === part.item) return [part.stored];
+    return [holding(part.stored, toStored(log, fromJson(item) as AgentInputItem))];
   });
   const [first, ...others] = kept;
-  return first === undefined ? [] : [marked(first, message), ...others];
+  return first === undefined ? [] : [holding(message, first), ...others];
 }
 
 function isOf(block: ContentBlock, { blocks }: ViewPart): boolean {
@@ -95,14 +97,7 @@ function changedItem({ item, blocks: before }: ViewPart, blocks: readonly Conten
   return { ...item, content: parts };
 }
 
-function restored(stored: Message, item: JsonObject, log: ItemLog): Message {
-  return { ...stored, content: toStored(log, fromJson(item) as AgentInputItem).content };
-}
-
-function marked(stored: Message, { kind, metadata }: Pick<Message, 'kind' | 'metadata'>): Message {
-  return {
-    ...stored,
-    ...(kind === undefined ? {} : { kind }),
-    ...(metadata === undefined ? {} : { metadata }),
-  };
+/** The message with another item in it. */
+function holding(message: Message, { role, content }: Message): Message {
+  return { ...message, role, content };
 }

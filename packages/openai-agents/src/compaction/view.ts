@@ -19,26 +19,17 @@ export interface ViewEntry {
  * reasoning stays or goes with the calls that it led to.
  */
 export function toView(history: readonly Message[], log: ItemLog): readonly ViewEntry[] {
-  const entries: { role: Message['role']; parts: ViewPart[] }[] = [];
+  const turns: { first: Message; parts: ViewPart[] }[] = [];
   for (const stored of history) {
     const item = log.item(stored);
     const role = itemRole(item);
     const part = { stored, item, blocks: itemBlocks(item) };
-    const last = entries.at(-1);
-    if (role === 'assistant' && last?.role === 'assistant') last.parts.push(part);
-    else entries.push({ role, parts: [part] });
+    const last = turns.at(-1);
+    if (role === 'assistant' && last?.first.role === 'assistant') last.parts.push(part);
+    else turns.push({ first: { ...stored, role }, parts: [part] });
   }
-  return entries.map(({ role, parts }) => ({ message: viewMessage(role, parts), parts }));
-}
-
-function viewMessage(role: Message['role'], parts: readonly ViewPart[]): Message {
-  const { id, createdAt, kind, metadata } = (parts[0] as ViewPart).stored;
-  return {
-    id,
-    role,
-    createdAt,
-    content: parts.flatMap(({ blocks }) => blocks),
-    ...(kind === undefined ? {} : { kind }),
-    ...(metadata === undefined ? {} : { metadata }),
-  };
+  return turns.map(({ first, parts }) => ({
+    message: { ...first, content: parts.flatMap(({ blocks }) => blocks) },
+    parts,
+  }));
 }
