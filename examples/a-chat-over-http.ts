@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ResumableStreams, toUIMessageStream, UIMessageStore } from '@x/ai-sdk';
+import { decisionsIn, ResumableStreams, toUIMessageStream, UIMessageStore } from '@x/ai-sdk';
 import { RuntimeContext } from '@x/core';
 import { JsonSession } from '@x/core/node';
 import { HarnessAgent } from '@x/harness';
@@ -34,6 +34,9 @@ export async function POST(request: Request): Promise<Response> {
     .at(-1)
     ?.parts.flatMap((part) => (part.type === 'text' ? [part.text] : []))
     .join('\n');
+  const context = RuntimeContext.of({ userId, sessionId: id });
+  // A call that waited was approved or denied on the page: the agent goes on with it.
+  const decisions = decisionsIn(messages);
   const chats = new UIMessageStore<UIMessage>({ store, userId });
   await chats.save(id, messages);
   const stream = createUIMessageStream<UIMessage>({
@@ -41,7 +44,7 @@ export async function POST(request: Request): Promise<Response> {
     execute: ({ writer }) =>
       writer.merge(
         toUIMessageStream(
-          agent.stream(question ?? '', RuntimeContext.of({ userId, sessionId: id })),
+          decisions ? agent.resumeStream(context, { decisions }) : agent.stream(question ?? '', context),
         ) as ReadableStream,
       ),
     onFinish: ({ messages: whole }) => chats.save(id, whole),

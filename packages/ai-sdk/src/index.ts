@@ -12,6 +12,7 @@ export type { AiSdkLanguageModel } from './language-model.js';
 export type { ResolveFile } from './prompt/resolve-files.js';
 export { type SdkLanguageModel, toAiSdk } from './to-ai-sdk.js';
 export type { ChatOptions } from './ui/chat-key.js';
+export { decisionsIn } from './ui/decisions-in.js';
 export { ResumableStreams, type ResumableStreamsOptions } from './ui/resumable-streams.js';
 export { type ToUIMessageStreamOptions, toUIMessageStream } from './ui/to-ui-message-stream.js';
 export type { UIChunk, UIFinishReason, UIMessageLike } from './ui/ui-chunk.js';

@@ -1,7 +1,7 @@
 import { type AgentEvent, type AgentEventBody, assistantMessage, toolResultBlock } from '@x/core';
 import { readUIMessageStream, type UIMessage, type UIMessageChunk, uiMessageChunkSchema } from 'ai';
 import { expect, it } from 'vitest';
-import { toUIMessageStream } from '../../src/index.js';
+import { decisionsIn, toUIMessageStream } from '../../src/index.js';
 
 const context = {
   system: 0,
@@ -122,6 +122,16 @@ it('asks for approval, and tells the result of a call that an earlier answer mad
     approval: { id: 'a1' },
   });
   expect(asked.chunks.at(-1)).toMatchObject({ type: 'finish', finishReason: 'tool-calls' });
+  const answers = [
+    { id: 'a1', approved: true },
+    { id: 'a2', approved: false, reason: 'No.' },
+  ].map((approval) => ({ type: 'dynamic-tool', state: 'approval-responded', approval }));
+  const parts = [...(asked.message?.parts ?? []), ...answers];
+  expect(decisionsIn([{ id: 'm', role: 'assistant', parts }])).toEqual({
+    a1: { type: 'approve' },
+    a2: { type: 'deny', reason: 'No.' },
+  });
+  expect(decisionsIn(asked.message ? [asked.message] : [])).toBeUndefined();
   const resumed = await told(
     eventsOf(
       { type: 'tool.result', result: toolResultBlock(read, 'no', true), durationMs: 1 },
