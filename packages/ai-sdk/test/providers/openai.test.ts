@@ -173,9 +173,29 @@ describe('OpenAI Responses', () => {
       },
       { type: 'local_shell_call_output', call_id: 'call_1', output: 'a.ts' },
     ],
+    [
+      'tool_search',
+      { type: 'provider', id: 'openai.tool_search', name: 'tool_search', args: { execution: 'client' } },
+      {
+        type: 'tool_search_call',
+        id: 'ts_1',
+        call_id: 'call_1',
+        execution: 'client',
+        status: 'completed',
+        arguments: { query: 'files' },
+      },
+      {
+        type: 'tool_search_output',
+        execution: 'client',
+        call_id: 'call_1',
+        status: 'completed',
+        tools: [{ type: 'function', name: 'read', parameters: {} }],
+      },
+      JSON.stringify({ tools: [{ type: 'function', name: 'read', parameters: {} }] }),
+    ],
   ])(
     'takes the text that a tool answered to a call of %s in the provider’s own form',
-    async (name, tool, call, output) => {
+    async (name, tool, call, output, answer = 'a.ts') => {
       const server = await modelServer(answered([call]), answered([text]));
       const openai = createOpenAI({ baseURL: server.url, apiKey: 'key' });
       const model = fromAiSdk(openai('gpt-5'), { providerTools: [tool] });
@@ -184,7 +204,7 @@ describe('OpenAI Responses', () => {
       const use = content.find((block) => block.type === 'tool_use');
       expect(use?.name).toBe(name);
       await model.generate({
-        messages: [...asked, assistantMessage(content), toolResultMessage({ id: 'call_1', name }, 'a.ts')],
+        messages: [...asked, assistantMessage(content), toolResultMessage({ id: 'call_1', name }, answer)],
         tools: [],
       });
       const { input } = server.bodies[1] as { input: object[] };
