@@ -61,23 +61,13 @@ export interface GenerateResult {
 export type FinishReasonLike = string | { readonly unified: string; readonly raw?: string | undefined };
 
 /** V2: numbers. V3 and V4: numbers by kind. Any of them may be missing. */
-export interface UsageLike {
+export interface UsageLike extends Counts<'cachedInputTokens' | 'reasoningTokens'> {
   readonly inputTokens?: number | InputTokensLike | undefined;
   readonly outputTokens?: number | OutputTokensLike | undefined;
-  readonly cachedInputTokens?: number | undefined;
-  readonly reasoningTokens?: number | undefined;
 }
-export interface InputTokensLike {
-  readonly total?: number | undefined;
-  readonly noCache?: number | undefined;
-  readonly cacheRead?: number | undefined;
-  readonly cacheWrite?: number | undefined;
-}
-export interface OutputTokensLike {
-  readonly total?: number | undefined;
-  readonly text?: number | undefined;
-  readonly reasoning?: number | undefined;
-}
+type Counts<Kind extends string> = { readonly [Each in Kind]?: number | undefined };
+export type InputTokensLike = Counts<'total' | 'noCache' | 'cacheRead' | 'cacheWrite'>;
+export type OutputTokensLike = Counts<'total' | 'text' | 'reasoning'>;
 
 interface WithMetadata {
   readonly providerMetadata?: ProviderData | undefined;
@@ -92,17 +82,6 @@ export interface ReasoningContent extends WithMetadata {
   readonly type: 'reasoning';
   readonly text: string;
 }
-/** V2 and V3: bytes or base64. V4: tagged. */
-export type FileDataLike =
-  | string
-  | Uint8Array
-  | { readonly type: 'data'; readonly data: string | Uint8Array }
-  | { readonly type: 'url'; readonly url: URL; readonly originalUrl?: string | undefined };
-export interface FileContent extends WithMetadata {
-  readonly type: 'file';
-  readonly mediaType: string;
-  readonly data: FileDataLike;
-}
 export interface ToolCallContent extends WithMetadata {
   readonly type: 'tool-call';
   readonly toolCallId: string;
@@ -111,31 +90,19 @@ export interface ToolCallContent extends WithMetadata {
   readonly input: string;
   readonly providerExecuted?: boolean | undefined;
 }
-/** What this package carries without reading it. */
+/** What is carried, or read by core: files, results of tools that the provider ran itself, a provider's own parts. */
 export interface OtherContent extends WithMetadata {
-  readonly type: 'source' | 'reasoning-file' | 'tool-approval-request';
-}
-/** The result of a tool that the provider ran itself. */
-export interface ToolResultContent extends WithMetadata {
-  readonly type: 'tool-result';
-  readonly toolCallId: string;
-  /** Whether a final one follows. */
+  readonly type: 'file' | 'source' | 'reasoning-file' | 'tool-approval-request' | 'tool-result' | 'custom';
+  readonly mediaType?: string | undefined;
+  readonly data?: unknown;
+  readonly toolCallId?: string | undefined;
+  /** Of a result: whether a final one follows. */
   readonly preliminary?: boolean | undefined;
-}
-/** A provider's own part. */
-export interface CustomContent extends WithMetadata {
-  readonly type: 'custom';
+  /** Of a provider's own part. */
   readonly kind?: string | undefined;
 }
 /** A part of an answer. */
-export type ContentPart =
-  | TextContent
-  | ReasoningContent
-  | FileContent
-  | ToolCallContent
-  | ToolResultContent
-  | CustomContent
-  | OtherContent;
+export type ContentPart = TextContent | ReasoningContent | ToolCallContent | OtherContent;
 
 /** A part of a streamed answer. */
 export type StreamPart =
@@ -158,10 +125,7 @@ export type StreamPart =
     }
   | { readonly type: 'tool-input-delta'; readonly id: string; readonly delta: string }
   | { readonly type: 'tool-input-end'; readonly id: string }
-  | FileContent
   | ToolCallContent
-  | ToolResultContent
-  | CustomContent
   | OtherContent
   | { readonly type: 'stream-start'; readonly warnings: readonly unknown[] }
   | ({ readonly type: 'response-metadata' } & ResponseMetadata)

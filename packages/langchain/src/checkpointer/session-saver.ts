@@ -39,31 +39,24 @@ import {
   type WritesRecord,
 } from './thread-records.js';
 
-export interface SessionSaverOptions {
-  /** Where the threads live; the saver never closes it. */
-  readonly store: SessionStore;
-  /** Whose threads they are: no other tenant's or user's can be read, listed or deleted. Default: nobody's. */
-  readonly tenantId?: string | undefined;
-  readonly userId?: string | undefined;
-  /** Keeps threads of different graphs in one store apart. Default `langgraph`. */
-  readonly agentId?: string | undefined;
-  /** Checkpoints that a thread keeps, per namespace: between this many and twice as many. Default: all. */
-  readonly keep?: number | undefined;
-  /** Writes values. Default: LangGraph's own. */
-  readonly serde?: SerializerProtocol | undefined;
-}
-
 const optionsSchema = z.strictObject({
+  /** Where the threads live; the saver never closes it. */
   store: z.custom<SessionStore>(
     (value) => typeof (value as SessionStore | undefined)?.commit === 'function',
     'must be a SessionStore',
   ),
+  /** Whose threads they are: no other tenant's or user's can be read, listed or deleted. Default: nobody's. */
   tenantId: z.string().min(1).optional(),
   userId: z.string().min(1).optional(),
+  /** Keeps threads of different graphs in one store apart. Default `langgraph`. */
   agentId: z.string().min(1).default('langgraph'),
+  /** Checkpoints that a thread keeps, per namespace: between this many and twice as many. Default: all. */
   keep: z.int().positive().optional(),
+  /** Writes values. Default: LangGraph's own. */
   serde: z.custom<SerializerProtocol>().optional(),
 });
+
+export type SessionSaverOptions = Readonly<z.input<typeof optionsSchema>>;
 
 const FRAMEWORK = 'langgraph';
 /** Records that are read first for one checkpoint, four times as many where it needs what stands before them. */
