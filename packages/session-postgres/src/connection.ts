@@ -18,15 +18,26 @@ export const attempt = databaseAttempts(({ code = '', message }: DriverError) =>
   isUnmigrated: NOT_MIGRATED.test(code),
 }));
 
+const watched = new WeakSet<Pool>();
+/** What ends a connection fails the statement that runs on it, too. */
+const ignore = () => {};
+
+/**
+ * Listens before the pool hands a connection out: an error that comes in one packet with the end of the handshake, or of
+ * another's statement, would find no listener, and end the process.
+ */
+function watch(connection: PoolClient): void {
+  if (!connection.listeners('error').includes(ignore)) connection.on('error', ignore);
+}
+
 /** Does something on a connection of its own, which others use afterwards if it is good for that. */
 export async function withConnection<T>(
   pool: Pool,
   task: (connection: PoolClient) => Promise<T>,
 ): Promise<T> {
+  if (!watched.has(pool)) pool.on('acquire', watch);
+  watched.add(pool);
   const connection = await pool.connect();
-  // What ends a connection fails the statement that runs on it, too.
-  const ignore = () => {};
-  connection.on('error', ignore);
   let isGood = true;
   try {
     return await task(connection);
@@ -36,7 +47,6 @@ export async function withConnection<T>(
     isGood = XError.isInstance(error) || (/^[0-9A-Z]{5}$/.test(code) && !/^(25006|57P..|EPIPE)$/.test(code));
     throw error;
   } finally {
-    connection.off('error', ignore);
     connection.release(!isGood);
   }
 }

@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { operationId, SessionKey, userMessage } from '@x/core';
 import { commitAt, severableProxy } from '@x/testkit';
 import { sessionStoreSuite } from '@x/testkit/suites';
@@ -182,4 +184,23 @@ describe('PostgresSession', () => {
     expect(() => new PostgresSession({ pool: {} as never })).toThrow('pool: must be a Pool of pg');
     expect(() => new PostgresSession({ pool: shared(), table: 'A B' })).toThrow('table');
   });
+});
+
+it('outlives a server that ends a connection in one packet with its beginning', async () => {
+  const packet = (type: string, body: string) => {
+    const bytes = Buffer.from(`${type}????${body}`, 'latin1');
+    bytes.writeInt32BE(bytes.length - 1, 1);
+    return bytes;
+  };
+  const fatal = packet('E', 'SFATAL\0C57P01\0Mterminating connection due to unexpected postmaster exit\0\0');
+  const ready = [packet('R', '\0\0\0\0'), packet('Z', 'I')];
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => socket.end(Buffer.concat([...ready, fatal])));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const store = new PostgresSession({ pool: poolOf(`postgres://u@127.0.0.1:${port}/d`), table: 't' });
+  await expect(store.load(key)).rejects.toMatchObject({ code: 'session_unavailable' });
+  server.close();
 });
