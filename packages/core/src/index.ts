@@ -218,6 +218,7 @@ export {
 } from './sessions/user-data.js';
 export { encodeSessions, encryption, type SessionCodec } from './sessions/wrappers/encode-sessions.js';
 export { expireSessions } from './sessions/wrappers/expire-sessions.js';
+export { forkSession, keepHistory, type SessionHistory } from './sessions/wrappers/keep-history.js';
 export { observeStore, type StoreOperation } from './sessions/wrappers/observe-store.js';
 export { wrapStore } from './sessions/wrappers/wrap-store.js';
 export { ContextMeter, type MeasuredRequest } from './tokens/context-meter.js';

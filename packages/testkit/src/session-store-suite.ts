@@ -2,6 +2,7 @@ import { describe } from 'vitest';
 import { compareAndSet } from './store-suite/compare-and-set.js';
 import { expiry } from './store-suite/expiry.js';
 import { faults } from './store-suite/faults.js';
+import { history } from './store-suite/history.js';
 import { instances } from './store-suite/instances.js';
 import { isolation } from './store-suite/isolation.js';
 import { keepAndAppend } from './store-suite/keep-and-append.js';
@@ -24,6 +25,7 @@ const ASPECTS = [
   instances,
   volume,
   randomChanges,
+  history,
   leases,
   expiry,
   migration,

@@ -10,6 +10,7 @@ import { sessionPrefix } from './files/session-files.js';
 import { SessionKey, type SessionKeyParts } from './session-key.js';
 import type { SessionStore } from './session-store.js';
 import { unlessBusy } from './session-turn.js';
+import { historyOf } from './wrappers/keep-history.js';
 
 /** Folders of a storage that are levels of places themselves. */
 const LEVELS: ReadonlySet<string> = new Set(['tenants', 'users', 'agents']);
@@ -89,7 +90,11 @@ export async function eraseSession(
   key: SessionKey,
 ): Promise<Omit<ErasedUser, 'busy'>> {
   const { tenantId, userId, agentId, sessionId } = key.parts;
-  let sessions = Number(await session.delete(key));
+  let sessions = 0;
+  const erase = async (each: SessionKey) => {
+    for (const one of [each, historyOf(each)]) sessions += Number(await session.delete(one));
+  };
+  await erase(key);
   const children: SessionKey[] = [];
   try {
     for await (const { key: each } of session.list({ tenantId, userId })) {
@@ -101,7 +106,7 @@ export async function eraseSession(
     // Another session is, and this one may be gone for that very reason.
     if (!isDamage(error)) throw error;
   }
-  for (const child of children) sessions += Number(await session.delete(child));
+  for (const child of children) await erase(child);
 
   let files = 0;
   if (storage === undefined) return { sessions, files };

@@ -1,0 +1,146 @@
+import * as z from 'zod';
+import { parseWith } from '../../config/parse.js';
+import type { JsonObject } from '../../lib/json.js';
+import type { Message } from '../../messages/message.js';
+import { ItemLog } from '../item-log.js';
+import { SessionKey } from '../session-key.js';
+import type { SessionStore, StoredSession } from '../session-store.js';
+import { checkChange, operationId } from '../store-rules.js';
+import { wrapStore } from './wrap-store.js';
+
+const NAME = 'history';
+const optionsSchema = z.strictObject({ versions: z.int().min(1).default(100) });
+
+/** A store that knows what its sessions were; see {@link keepHistory}. */
+export interface SessionHistory extends SessionStore {
+  /** The states that a session has had, the present one first, as far as they are kept. */
+  history(key: SessionKey): AsyncGenerator<StoredSession, void, undefined>;
+}
+
+/** What is kept of a commit: its head, and how to come from its messages to those before it. */
+interface Step {
+  readonly operation: string;
+  readonly expected: string | null;
+  readonly at: string;
+  readonly head: JsonObject;
+  readonly keep: number;
+  readonly removed: readonly Message[];
+}
+
+interface Known {
+  readonly log: ItemLog;
+  /** Entries of the log. */
+  entries: number;
+  /** The session as it was last seen here. */
+  token?: string | undefined;
+  count?: number;
+}
+
+/**
+ * Keeps the earlier states of the sessions of any store: of each commit the head, and the messages that it took away, as a
+ * compaction does. They lie in the same store, in a session of the same owner and id, whose agent is `<agent>/history`. A commit
+ * costs one more small one.
+ *
+ * @param options `versions`: how many states of a session are kept at least; default 100.
+ * @example
+ * ```ts
+ * const store = keepHistory(new InMemorySession());
+ * const key = SessionKey.of('s-001');
+ * for await (const state of store.history(key)) {
+ *   if (state.version === 2) await forkSession(store, state, SessionKey.of('s-002'));
+ * }
+ * ```
+ * @throws {InvalidInputError} for unknown or impossible options.
+ */
+export function keepHistory(
+  store: SessionStore,
+  options: { readonly versions?: number | undefined } = {},
+): SessionHistory {
+  const { versions } = parseWith(optionsSchema, options, 'keepHistory options');
+  const sessions = new WeakMap<SessionKey, Known>();
+  const knownOf = (key: SessionKey): Known => {
+    const known = sessions.get(key) ?? { log: new ItemLog(store, historyOf(key), NAME), entries: 0 };
+    sessions.set(key, known);
+    return known;
+  };
+  const load: SessionStore['load'] = async (key, load) => {
+    const stored = await store.load(key, load);
+    if (load?.last === undefined)
+      Object.assign(knownOf(key), { token: stored?.token, count: stored?.messages.length ?? 0 });
+    return stored;
+  };
+  const wrapped = wrapStore(store, {
+    load,
+    async commit(key, change) {
+      checkChange(change);
+      const { operation, expected, head, keep, append } = change;
+      const known = knownOf(key);
+      // Whoever only adds is spared the look at what is there.
+      const isAdding = known.token === expected && known.count === keep;
+      const stored = isAdding ? undefined : await load(key);
+      const removed = stored?.messages.slice(keep) ?? [];
+      // What comes too late, or again, is the store's to judge.
+      if (isAdding || stored?.token === expected) {
+        const at = new Date().toISOString();
+        const step = { operation, expected: expected ?? null, at, head, keep, removed } satisfies Step;
+        await known.log.append((loaded) => {
+          known.entries = (loaded?.messages.length ?? known.entries) + 1;
+          return [known.log.message(step as unknown as JsonObject)];
+        });
+      }
+      if (known.entries > 2 * versions) {
+        await known.log.change(({ messages }) => ({ keep: 0, append: messages.slice(-versions) }));
+        known.entries = versions;
+      }
+      const version = await store.commit(key, change);
+      Object.assign(known, { token: operation, count: keep + append.length });
+      return version;
+    },
+    async delete(key) {
+      await store.delete(historyOf(key));
+      return store.delete(key);
+    },
+  });
+  async function* history(key: SessionKey): AsyncGenerator<StoredSession, void, undefined> {
+    let state = await load(key);
+    const { log } = knownOf(key);
+    const { messages } = await log.read();
+    const items = messages.map((message) => log.item(message) as unknown as Step);
+    const steps = new Map(items.map((step) => [step.operation, step]));
+    while (state !== undefined) {
+      yield state;
+      const { token, version, messages: later } = state as StoredSession;
+      const { expected, keep = 0, removed = [] } = steps.get(token) ?? {};
+      const earlier = steps.get(expected ?? '');
+      state = earlier && {
+        token: earlier.operation,
+        version: version - 1,
+        head: earlier.head,
+        messages: [...later.slice(0, keep), ...removed],
+        updatedAt: earlier.at,
+      };
+    }
+  }
+  return { ...wrapped, history };
+}
+
+/**
+ * Begins a session with the state of another one, such as an earlier one that `history` yields, and answers its version.
+ *
+ * @throws {SessionConflictError} when there is a session of that key.
+ */
+export function forkSession(
+  store: SessionStore,
+  { head, messages }: Pick<StoredSession, 'head' | 'messages'>,
+  to: SessionKey,
+): Promise<number> {
+  const { sessionId, userId, tenantId } = to.parts;
+  const own = { ...head, sessionId, ...(userId && { userId }), ...(tenantId && { tenantId }) };
+  const change = { operation: operationId(), expected: undefined, keep: 0, append: messages };
+  return store.commit(to, { ...change, head: own });
+}
+
+/** The session that keeps the earlier states of another. */
+export function historyOf({ parts }: SessionKey): SessionKey {
+  return SessionKey.of({ ...parts, agentId: `${parts.agentId ?? ''}/${NAME}` });
+}

@@ -1,0 +1,47 @@
+import { forkSession, keepHistory, operationId, SessionKey, type StoredSession } from '@x/core';
+import { expect } from 'vitest';
+import { listed } from './listed.js';
+import { numbered } from './sample-messages.js';
+import type { StoreSuite } from './store-suite.js';
+
+/** What each commit keeps and adds; the third takes away, as a compaction does. */
+const COMMITS = [
+  [0, numbered(2, 'a')],
+  [2, numbered(1, 'b')],
+  [1, numbered(1, 'c')],
+  [2, numbered(1, 'd')],
+] as const;
+const head = { title: 'none' };
+
+/** Earlier states of a session: see `keepHistory`. */
+export function history(suite: StoreSuite): void {
+  suite.test('earlier states are read, and one of them is gone on from in another session', async (store) => {
+    const key = SessionKey.of({ userId: 'alice', agentId: 'coder', sessionId: 's' });
+    const states: unknown[] = [];
+    let expected: string | undefined;
+    let messages: readonly unknown[] = [];
+    for (const [index, [keep, append]] of COMMITS.entries()) {
+      // Each by a process of its own, which knows nothing of what was before.
+      const writer = keepHistory(store);
+      const tooLate = { operation: operationId(), expected: 'another', head, keep, append };
+      await expect(writer.commit(key, tooLate)).rejects.toMatchObject({ code: 'session_conflict' });
+      const change = { operation: operationId(), expected, head: { title: `t${index}` }, keep, append };
+      // Also sent again.
+      for (let time = 0; time < 2; time++) expect(await writer.commit(key, change)).toBe(index + 1);
+      expected = change.operation;
+      messages = [...messages.slice(0, keep), ...append];
+      states.unshift([index + 1, change.head, messages]);
+    }
+    const found: StoredSession[] = [];
+    for await (const state of keepHistory(store).history(key)) found.push(state);
+    expect(found.map((state) => [state.version, state.head, state.messages])).toEqual(states);
+
+    const to = SessionKey.of({ userId: 'bob', sessionId: 'fork' });
+    expect(await forkSession(store, found[2] as StoredSession, to)).toBe(1);
+    const forked = { head: { title: 't1', sessionId: 'fork', userId: 'bob' }, messages: found[2]?.messages };
+    expect(await store.load(to)).toMatchObject(forked);
+
+    expect(await keepHistory(store).delete(key)).toBe(true);
+    expect(await listed(store, { userId: 'alice' })).toEqual([]);
+  });
+}
