@@ -1,0 +1,14 @@
+import { expect, it, vi } from 'vitest';
+
+it('clones of one machine, which draw the same bytes, name their commits apart', async () => {
+  vi.spyOn(crypto, 'getRandomValues').mockImplementation((bytes) => bytes);
+  const names = new Set<string>();
+  for (const time of [1_700_000_000_000, 1_700_000_000_001]) {
+    vi.spyOn(Date, 'now').mockReturnValue(time);
+    vi.resetModules();
+    const { operationId } = await import('../../src/sessions/store-rules.js');
+    names.add(operationId());
+  }
+  vi.restoreAllMocks();
+  expect(names.size).toBe(2);
+});
