@@ -1,4 +1,4 @@
-import { operationId, SessionKey, type SessionStore } from '@x/core';
+import { operationId, SessionKey } from '@x/core';
 import { type Conversation, neededBytes, someHead, someMessages, someTurn } from './sessions-conversation.js';
 import { withLangGraph } from './sessions-peers.js';
 import { type MeasuredStore, storeKinds, withStore } from './sessions-stores.js';
@@ -23,7 +23,7 @@ export async function benchSessions(): Promise<void> {
   for (const [name, kind] of Object.entries(storeKinds)) {
     await withStore(kind, async (measured) => {
       for (const [beside, raw] of Object.entries(measured.raw ?? {})) {
-        comparisons.push({ commit: name, beside, ...(await byTurns(measured.store, raw)) });
+        comparisons.push({ commit: name, beside, ...(await byTurns(measured, raw)) });
       }
       costs[name] = await measure((messages) => begin(measured, messages), LENGTHS, SAMPLES);
     });
@@ -42,8 +42,14 @@ export async function benchSessions(): Promise<void> {
   console.table(costs);
 }
 
-async function byTurns(store: SessionStore, raw: () => Promise<unknown>): Promise<object> {
-  const { turn } = await begin({ store, written: async () => 0 }, 2);
+async function byTurns(measured: MeasuredStore, raw: () => Promise<unknown>): Promise<object> {
+  const { turn } = await begin(measured, 2);
+  const bytesOf = async (task: () => Promise<unknown>) => {
+    const before = await measured.written();
+    for (let time = 0; time < SAMPLES; time++) await task();
+    return round(((await measured.written()) - before) / SAMPLES / neededBytes, 2);
+  };
+  const bytes = { 'bytes ours': await bytesOf(turn), 'bytes raw': await bytesOf(raw) };
   const times: { readonly ours: number[]; readonly raw: number[] } = { ours: [], raw: [] };
   for (let round = 0; round < ROUNDS; round++) {
     times.ours.push(await timed(turn));
@@ -54,6 +60,7 @@ async function byTurns(store: SessionStore, raw: () => Promise<unknown>): Promis
     'ms ours': round(ours, 3),
     'ms raw': round(other, 3),
     ratio: round(Number(ours) / Number(other), 2),
+    ...bytes,
   };
 }
 

@@ -29,10 +29,6 @@ interface LockedRow extends RowDataPacket {
   readonly earlier: Buffer;
 }
 
-interface FenceRow extends RowDataPacket {
-  readonly fence: number | string;
-}
-
 /**
  * Writes a change in a transaction, whatever it is, and answers the version that it made.
  *
@@ -97,7 +93,7 @@ async function newestFence(
   { key, change: { fence } }: Write,
 ): Promise<number | undefined> {
   if (fence === undefined) return undefined;
-  const [lease] = await execute<FenceRow[]>(connection, statements.lockFence, [hashKey(key)]);
+  const [lease] = await execute<RowDataPacket[]>(connection, statements.lockFence, [hashKey(key)]);
   return lease && Number(lease.fence);
 }
 
@@ -136,31 +132,21 @@ function sizeOf(rows: readonly Buffer[]): number {
 }
 
 /**
- * Cuts rows into inserts of bounded size. The numbers of rows are few (1 to 8, 16, 32, 64): a prepared statement stays
- * in the server for each of them.
+ * Cuts rows into inserts of bounded size. The numbers of rows are few, powers of two: a prepared statement stays in the server
+ * for each of them.
  */
 function* chunkRows(rows: readonly Buffer[]): Iterable<readonly Buffer[]> {
-  let start = 0;
-  while (start < rows.length) {
-    let count = 0;
-    for (let bytes = 0; count < MAX_ROWS && start + count < rows.length; count++) {
-      bytes += rows[start + count]?.length ?? 0;
-      if (count > 0 && bytes > MAX_BYTES) break;
-    }
-    if (count > 8) count = 2 ** Math.floor(Math.log2(count));
-    yield rows.slice(start, start + count);
-    start += count;
+  for (let start = 0; start < rows.length; ) {
+    let chunk = rows.slice(start, start + MAX_ROWS);
+    chunk = chunk.slice(0, 2 ** Math.floor(Math.log2(chunk.length)));
+    while (chunk.length > 1 && sizeOf(chunk) > MAX_BYTES) chunk = chunk.slice(0, chunk.length / 2);
+    yield chunk;
+    start += chunk.length;
   }
 }
 
-/** What servers take at least, as they come: nobody needs to be asked about less. */
-const UNQUESTIONED = 1 << 20;
 /** What goes with the largest value in a packet; a chunk of rows beside it is smaller than it or goes alone. */
 const OVERHEAD = 64 << 10;
-
-interface LimitRow extends RowDataPacket {
-  readonly bytes: number | string;
-}
 
 /**
  * Refuses what the server would refuse by closing the connection, without a word of the reason in most cases.
@@ -173,9 +159,10 @@ export async function checkPacketLimit(
   values: readonly Buffer[],
 ): Promise<void> {
   const largest = values.reduce((most, { length }) => Math.max(most, length), 0);
-  if (largest <= UNQUESTIONED - OVERHEAD) return;
+  // What servers take at least, as they come: nobody needs to be asked about less.
+  if (largest <= MAX_BYTES - OVERHEAD) return;
   const sql = 'SELECT @@max_allowed_packet AS bytes';
-  const [row] = await attempt(key, () => execute<LimitRow[]>(pool, sql, []));
+  const [row] = await attempt(key, () => execute<RowDataPacket[]>(pool, sql, []));
   if (largest + OVERHEAD <= Number(row?.bytes)) return;
   throw new SessionStoreError(
     'session_unavailable',

@@ -2,84 +2,59 @@ import { InvalidInputError } from '@x/core';
 import type { Pool, PoolConnection, QueryResult, RowDataPacket } from 'mysql2/promise';
 import { isReadOnly } from './store-error.js';
 
-const SHAPE = { rowsAsArray: false, nestTables: false, namedPlaceholders: false, typeCast: true } as const;
+const SHAPE = { nestTables: false, namedPlaceholders: false, typeCast: true } as const;
 
 type Values = readonly (string | number | Buffer | null)[];
 
 /**
  * Runs a prepared statement: values never become part of its text, whatever the server's SQL mode. What a pool may
  * change in the shape of rows is put back to the default.
+ *
+ * @param rowsAsArray Less work where there are thousands of rows.
  */
 export async function execute<Result extends QueryResult>(
   runner: Pool | PoolConnection,
   sql: string,
   values: Values,
+  rowsAsArray = false,
 ): Promise<Result> {
-  return onConnection(runner, async (connection) => {
-    const [result] = await connection.execute<Result>({ sql, ...SHAPE }, [...values]);
-    return result;
-  });
+  if ('getConnection' in runner)
+    return withConnection(runner, (connection) => execute<Result>(connection, sql, values, rowsAsArray));
+  const [result] = await runner.execute<Result>({ sql, ...SHAPE, rowsAsArray }, [...values]);
+  return result;
 }
 
-/** Runs {@link execute} with rows as arrays: less work where there are thousands. */
-export async function executeArrays<Row extends readonly unknown[]>(
-  runner: Pool | PoolConnection,
-  sql: string,
-  values: Values,
-): Promise<readonly Row[]> {
-  return onConnection(runner, async (connection) => {
-    const [rows] = await connection.execute<RowDataPacket[][]>({ sql, ...SHAPE, rowsAsArray: true }, [
-      ...values,
-    ]);
-    return rows as unknown as readonly Row[];
-  });
-}
-
-async function onConnection<T>(
-  runner: Pool | PoolConnection,
-  task: (connection: PoolConnection) => Promise<T>,
-): Promise<T> {
-  if (!isPool(runner)) return task(runner);
-  await checkPool(runner);
-  const connection = await runner.getConnection();
-  let isUsable = true;
+/** Does something on a connection of its own, which others use afterwards if it is good for that. */
+async function withConnection<T>(pool: Pool, task: (connection: PoolConnection) => Promise<T>): Promise<T> {
+  await checkPool(pool);
+  const connection = await pool.getConnection();
+  let isGood = true;
   try {
     return await task(connection);
   } catch (error) {
-    isUsable = !isReadOnly(error);
+    // After a failover a connection may lead to what is a replica now: the next one leads to the new master.
+    isGood = !isReadOnly(error);
     throw error;
   } finally {
-    // After a failover a connection may lead to what is a replica now: the next one leads to the new master.
-    if (isUsable) connection.release();
+    if (isGood) connection.release();
     else connection.destroy();
   }
 }
 
 /** Does `task` in a transaction of its own. Whatever it throws, nothing of it remains. */
-export async function inTransaction<T>(
-  pool: Pool,
-  task: (connection: PoolConnection) => Promise<T>,
-): Promise<T> {
-  await checkPool(pool);
-  const connection = await pool.getConnection();
-  try {
-    await connection.beginTransaction();
-    const result = await task(connection);
-    await connection.commit();
-    connection.release();
-    return result;
-  } catch (error) {
-    await connection.rollback().then(
-      () => (isReadOnly(error) ? connection.destroy() : connection.release()),
+export function inTransaction<T>(pool: Pool, task: (connection: PoolConnection) => Promise<T>): Promise<T> {
+  return withConnection(pool, async (connection) => {
+    try {
+      await connection.beginTransaction();
+      const result = await task(connection);
+      await connection.commit();
+      return result;
+    } catch (error) {
       // Closing the connection rolls back as well.
-      () => connection.destroy(),
-    );
-    throw error;
-  }
-}
-
-function isPool(runner: Pool | PoolConnection): runner is Pool {
-  return typeof (runner as Partial<Pool>).getConnection === 'function';
+      await connection.rollback().catch(() => connection.destroy());
+      throw error;
+    }
+  });
 }
 
 const pools = new WeakMap<Pool, Promise<void>>();

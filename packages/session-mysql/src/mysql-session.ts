@@ -24,8 +24,7 @@ import type { Pool, QueryResult, ResultSetHeader, RowDataPacket } from 'mysql2/p
 import * as z from 'zod';
 import { AppendProcedure } from './append-procedure.js';
 import { applyChange, checkPacketLimit } from './apply-change.js';
-import { deleteOlderThan } from './delete-older-than.js';
-import { execute, executeArrays, inTransaction } from './execute.js';
+import { execute, inTransaction } from './execute.js';
 import { migrateTables } from './migrate-tables.js';
 import {
   fromToken,
@@ -56,6 +55,10 @@ export interface MysqlSessionOptions {
   /** Name of the sessions' table; those beside it begin with the same name. Default `agent_sessions`. */
   readonly table?: string | undefined;
 }
+
+/** Bounds of one transaction of a retention. A session is never divided, so that one with more messages goes alone. */
+const PAGE = 100;
+const PAGE_MESSAGES = 10_000;
 
 /**
  * A row that the load statement answers. The session's own has seq -1, its head as body, and in one text what else there
@@ -94,9 +97,10 @@ export class MysqlSession implements SessionStore {
 
   async load(key: SessionKey, { last = 2 ** 32 }: LoadOptions = {}): Promise<StoredSession | undefined> {
     const hash = hashKey(key);
-    const rows = await attempt(key, () =>
-      executeArrays<LoadedRow>(this.#pool, this.#statements.load, [hash, hash, String(last)]),
-    );
+    const values = [hash, hash, String(last)];
+    const rows = (await attempt(key, () =>
+      execute<RowDataPacket[][]>(this.#pool, this.#statements.load, values, true),
+    )) as unknown as readonly LoadedRow[];
     if (rows.length === 0) return undefined;
     // They come in the order of the primary key, as a rule; nobody promises it.
     const [session, ...messages] = [...rows].sort(([left], [right]) => Number(left) - Number(right));
@@ -136,11 +140,10 @@ export class MysqlSession implements SessionStore {
   }
 
   async delete(key: SessionKey): Promise<boolean> {
-    const { affectedRows } = await attempt(key, () =>
-      execute<ResultSetHeader>(this.#pool, this.#statements.delete, [hashKey(key)]),
-    );
+    const values = [hashKey(key)];
+    const { affectedRows } = await this.#run<ResultSetHeader>(key, this.#statements.delete, values);
     // A lease that somebody has stays: whoever runs a turn still has the right to.
-    await attempt(key, () => execute(this.#pool, this.#statements.forgetLease, [hashKey(key)]));
+    await this.#run(key, this.#statements.forgetLease, values);
     return affectedRows > 0;
   }
 
@@ -157,13 +160,37 @@ export class MysqlSession implements SessionStore {
     readonly limit?: number | undefined;
   }): Promise<number> {
     const { olderThan, limit } = retentionOf(options);
-    return deleteOlderThan(this.#pool, this.#statements, sqlTime(olderThan), limit);
+    const time = sqlTime(olderThan);
+    const { old, lockOld, deleteMessages, deleteSessions, forgetLeases } = this.#statements;
+    let deleted = 0;
+    while (deleted < limit) {
+      const found = await this.#run<RowDataPacket[]>(undefined, old(Math.min(PAGE, limit - deleted)), [time]);
+      if (found.length === 0) break;
+      let messages = 0;
+      const few = found.filter(({ count }, index) => {
+        messages += Number(count);
+        return index === 0 || messages <= PAGE_MESSAGES;
+      });
+      deleted += await attempt(undefined, () =>
+        inTransaction(this.#pool, async (connection) => {
+          // Looks again under a lock: who has been changed meanwhile stays.
+          const values = [...few.map(({ id }) => String(id)), time];
+          const locked = await execute<RowDataPacket[]>(connection, lockOld(few.length), values);
+          const ids = locked.map(({ id }) => String(id));
+          if (ids.length === 0) return 0;
+          await execute(connection, deleteMessages(ids.length), ids);
+          await execute(connection, deleteSessions(ids.length), ids);
+          return ids.length;
+        }),
+      );
+    }
+    // Leases of that time; the next one of a session begins with a larger fence all the same.
+    while ((await this.#run<ResultSetHeader>(undefined, forgetLeases, [time])).affectedRows > 0);
+    return deleted;
   }
 
   async isLeased(key: SessionKey): Promise<boolean> {
-    const values = [hashKey(key)];
-    const ask = () => execute<RowDataPacket[]>(this.#pool, this.#statements.isLeased, values);
-    return (await attempt(key, ask)).length > 0;
+    return (await this.#run<RowDataPacket[]>(key, this.#statements.isLeased, [hashKey(key)])).length > 0;
   }
 
   /**
@@ -178,20 +205,18 @@ export class MysqlSession implements SessionStore {
     const holder = fromToken(operationId());
     const hash = hashKey(key);
     const { lease, fenceOf, renew, release } = this.#statements;
-    const run = <Result extends QueryResult>(statement: string, values: (number | Buffer)[]) =>
-      attempt(key, () => execute<Result>(this.#pool, statement, values));
-    await run(lease, [hash, holder, ttlMs]);
-    const [row] = await run<RowDataPacket[]>(fenceOf, [hash, holder]);
+    await this.#run(key, lease, [hash, holder, ttlMs]);
+    const [row] = await this.#run<RowDataPacket[]>(key, fenceOf, [hash, holder]);
     if (row === undefined) return undefined;
     return {
       fence: Number(row.fence),
       ttlMs,
       renew: async () => {
-        const { affectedRows } = await run<ResultSetHeader>(renew, [ttlMs, hash, holder]);
+        const { affectedRows } = await this.#run<ResultSetHeader>(key, renew, [ttlMs, hash, holder]);
         if (affectedRows === 0) throw leaseLost(key);
       },
       release: async () => {
-        await run(release, [hash, holder]);
+        await this.#run(key, release, [hash, holder]);
       },
     };
   }
@@ -213,15 +238,21 @@ export class MysqlSession implements SessionStore {
         cursor.length > 0 ? [...conditions, ...place] : conditions,
         count,
       );
-      const rows = await attempt(undefined, () =>
-        execute<(ListedRow & RowDataPacket)[]>(this.#pool, statement, [...values, ...cursor]),
-      );
-      return rows.map(listedSession);
+      const all = [...values, ...cursor];
+      return (await this.#run<(ListedRow & RowDataPacket)[]>(undefined, statement, all)).map(listedSession);
     });
   }
 
   /** Does nothing: the pool is the caller's. */
   async close(): Promise<void> {}
+
+  #run<Result extends QueryResult>(
+    key: SessionKey | undefined,
+    statement: string,
+    values: readonly (string | number | Buffer | null)[],
+  ): Promise<Result> {
+    return attempt(key, () => execute<Result>(this.#pool, statement, values));
+  }
 
   // Asked outside of the transaction, so that it locks nothing: an insert that meets a row locks it for reading, and many
   // who hold such a lock and want to write are deadlocked.

@@ -279,7 +279,7 @@ export class PostgresSession implements SessionStore {
       const isCut = keep < stored.messages;
       const kept = isCut ? (await connection.query(bytesOf, [id, keep])).rows[0]?.bytes : row.bytes;
       const bytes = Number(kept) + texts.bytes;
-      await connection.query(replace, [id, count, operation, head, bytes, description, this.#lifetime]);
+      await connection.query(replace, [hash, count, operation, head, bytes, description, this.#lifetime]);
       if (isCut) await connection.query(cut, [id, keep]);
     }
     if (messages.length > 0) await connection.query(add, [id, keep, messages]);

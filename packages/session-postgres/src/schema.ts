@@ -7,26 +7,27 @@ import { inTransaction } from './connection.js';
  * another.
  *
  * Ids of any length are found by their hash: an entry of an index has 2 704 bytes at most. Heads and messages are JSON as
- * text, since a column of JSON would change them.
+ * text, since a column of JSON would change them. What every commit changes stands last: PostgreSQL logs a row from there,
+ * and an entry of each index, so there is none that nothing is found by.
  */
 const migrations: readonly ((table: string) => string)[] = [
   (table) => `
     CREATE TABLE ${table} (
-      id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-      key_hash BYTEA NOT NULL UNIQUE,
+      id BIGINT GENERATED ALWAYS AS IDENTITY,
+      key_hash BYTEA PRIMARY KEY,
       session_key TEXT NOT NULL,
       tenant_hash BYTEA,
       user_hash BYTEA,
       agent_hash BYTEA,
       session_hash BYTEA NOT NULL,
+      created_at TIMESTAMPTZ(3) NOT NULL,
+      description TEXT NOT NULL,
+      head TEXT NOT NULL,
       version BIGINT NOT NULL,
       message_count INTEGER NOT NULL,
       bytes BIGINT NOT NULL,
-      description TEXT NOT NULL,
       token TEXT NOT NULL,
       earlier TEXT NOT NULL,
-      head TEXT NOT NULL,
-      created_at TIMESTAMPTZ(3) NOT NULL,
       updated_at TIMESTAMPTZ(3) NOT NULL,
       expires_at TIMESTAMPTZ(3)
     );

@@ -55,7 +55,7 @@ export function statementsFor(table: string) {
     replace: `
       UPDATE ${table} SET version = version + 1, message_count = $2, ${remember('$3::text')}, head = $4,
         bytes = $5, description = $6, updated_at = clock_timestamp(), expires_at = ${expires('$7')}
-      WHERE id = $1`,
+      WHERE key_hash = $1`,
     bytesOf: `SELECT SUM(OCTET_LENGTH(message)) AS bytes FROM ${messages} WHERE session_id = $1 AND seq < $2`,
     cut: `DELETE FROM ${messages} WHERE session_id = $1 AND seq >= $2`,
     add: `
