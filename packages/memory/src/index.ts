@@ -8,7 +8,7 @@ export { MemoryIndexError, MemoryRefusedError } from './errors.js';
 export type { FactOutcome } from './find-facts.js';
 export { type FlushOptions, type FlushOutcome, MemoryFlushManager } from './flush/flush-manager.js';
 export { type SessionHistoryConfig, sessionHistory } from './history/session-history.js';
-export { type MaintenanceReport, MemoryMaintenanceScheduler } from './maintenance/maintenance-scheduler.js';
+export type { MaintenanceReport } from './maintenance.js';
 export { memory, memoryCapabilities } from './memory/memory.js';
 export {
   type MemoryHit,

@@ -10,15 +10,15 @@ import {
   type WorkspaceEntry,
 } from '@x/core';
 import type { AskOptions } from './ask-model.js';
-import type { ConsolidationOutcome } from './consolidate/consolidator.js';
+import { type ConsolidationOutcome, MemoryConsolidator } from './consolidate/consolidator.js';
 import { type CoreOptions, hashesOf, replaceCore, withCore } from './consolidate/core-file.js';
 import { changeCore } from './consolidate/core-text.js';
 import { type StoredFact, writeState } from './consolidate/memory-state.js';
 import type { MemoryVersion } from './consolidate/versions.js';
 import { coreLock, exclusively, noteLock } from './exclusively.js';
 import { type FactOutcome, forgetLines, notedBullets, outcomeOf, pick } from './find-facts.js';
-import type { FlushOptions, FlushOutcome } from './flush/flush-manager.js';
-import { type MaintenanceReport, MemoryMaintenanceScheduler } from './maintenance/maintenance-scheduler.js';
+import { type FlushOptions, type FlushOutcome, MemoryFlushManager } from './flush/flush-manager.js';
+import { Maintenance, type MaintenanceReport } from './maintenance.js';
 import { appendLine, CORE_FILE, dailyFile, isMemoryPath, memoryFiles, readIfFound } from './memory-files.js';
 import { type FreshHits, MemoryIndex, type MemorySearchOptions } from './memory-index.js';
 import {
@@ -45,6 +45,9 @@ import {
   memoryServiceSchema,
   redactorFor,
 } from './settings.js';
+
+/** Places of which it is remembered when they were last consolidated. */
+const MOST_ATTEMPTS = 1_000;
 
 /** A bullet of MEMORY.md. */
 export interface MemoryFact {
@@ -73,32 +76,41 @@ export class MemoryService {
   readonly withoutUser: WithoutUser;
   readonly #settings: MemoryServiceSettings;
   readonly #redact: Redact;
-  readonly #scheduler: MemoryMaintenanceScheduler;
+  readonly #flusher: MemoryFlushManager;
+  readonly #consolidator: MemoryConsolidator;
+  readonly #maintenance: Maintenance;
   readonly #index: MemoryIndex;
+  /** By prefix, when a consolidation was last asked for and begun. */
+  readonly #attempts = new Map<string, number>();
+  readonly #running = new Set<Promise<unknown>>();
+  #isClosed = false;
   #emit: ((event: AgentEventBody) => void) | undefined;
 
   /** @throws {InvalidInputError} for a malformed configuration. */
   constructor(options: MemoryServiceOptions) {
-    const settings = parseWith(memoryServiceSchema, options, 'MemoryService options');
-    this.#settings = settings;
-    this.workspace = settings.workspace;
-    this.storage = storageOf(settings.workspace);
-    this.withoutUser = settings.withoutUser;
-    this.#redact = redactorFor(settings.redact);
-    this.#index = MemoryIndex.at(settings.index);
-    this.#emit = settings.onEvent;
-    this.#scheduler = new MemoryMaintenanceScheduler({
-      ...settings,
-      workspace: this.storage,
+    const given = parseWith(memoryServiceSchema, options, 'MemoryService options');
+    const { workspace, withoutUser, redact, index, onEvent } = given;
+    this.workspace = workspace;
+    this.storage = storageOf(workspace);
+    this.withoutUser = withoutUser;
+    this.#redact = redactorFor(redact);
+    this.#index = MemoryIndex.at(index);
+    this.#emit = onEvent;
+    this.#settings = { ...given, workspace: this.storage, onEvent: (event) => this.#emit?.(event) };
+    this.#flusher = new MemoryFlushManager(this.#settings);
+    this.#consolidator = new MemoryConsolidator(this.#settings);
+    this.#maintenance = new Maintenance({
+      settings: this.#settings,
+      flusher: this.#flusher,
+      consolidator: this.#consolidator,
       index: this.#index,
-      onEvent: (event) => this.#emit?.(event),
     });
   }
 
   /** Begins the passes of the maintenance, unless they are switched off. Starting twice does nothing. */
   start(emit?: (event: AgentEventBody) => void): void {
     this.#emit = emit ?? this.#emit;
-    if (this.#settings.maintenance !== false) this.#scheduler.start();
+    if (this.#settings.maintenance !== false) this.#maintenance.start();
   }
 
   /**
@@ -234,7 +246,7 @@ export class MemoryService {
   async flush(session: SessionKey | SessionPlace, options: FlushOptions = {}): Promise<FlushOutcome> {
     const place = 'parts' in session ? placeOfSession(session) : session;
     this.prefixOf(place.prefix);
-    const outcome = await this.#scheduler.flusher.flush(place, options);
+    const outcome = await this.#flusher.flush(place, options);
     if (this.#index.isOpen && outcome.paths.length > 0) {
       await this.#index.update(this.storage, { prefix: place.prefix });
     }
@@ -251,8 +263,19 @@ export class MemoryService {
     { now = false, ...options }: AskOptions & { readonly now?: boolean } = {},
   ): Promise<ConsolidationOutcome | undefined> {
     const prefix = this.prefixOf(place);
-    if (now) return this.#scheduler.consolidator.consolidate(prefix, options);
-    return this.#settings.consolidate ? this.#scheduler.requestConsolidation(prefix, options) : undefined;
+    const merge = () => this.#track(this.#consolidator.consolidate(prefix, options));
+    if (now) return merge();
+    const { clock, consolidate, consolidationGapMs } = this.#settings;
+    const time = clock.now();
+    const times = [this.#attempts.get(prefix), await this.#consolidator.lastConsolidation(prefix)];
+    // A clock that was once ahead must not silence the memory until then.
+    const age = time - Math.max(...times.map((last) => last ?? Number.NEGATIVE_INFINITY));
+    if (!consolidate || this.#isClosed || (age >= 0 && age < consolidationGapMs)) return undefined;
+    if (this.#attempts.size >= MOST_ATTEMPTS) this.#attempts.clear();
+    this.#attempts.set(prefix, time);
+    const outcome = await merge();
+    if (outcome.status === 'nothing') this.#attempts.delete(prefix);
+    return outcome;
   }
 
   /** Does the same in the background, for callers without an agent: failures go to `onEvent`. */
@@ -264,17 +287,22 @@ export class MemoryService {
 
   /** Lists the earlier versions of MEMORY.md, the newest first. */
   async versions(place: MemoryPlace): Promise<readonly MemoryVersion[]> {
-    return this.#scheduler.consolidator.versions(this.prefixOf(place));
+    return this.#consolidator.versions(this.prefixOf(place));
   }
 
   /** Puts an earlier MEMORY.md back, by default the one before the last change. */
   async restore(place: MemoryPlace, versionId?: string): Promise<void> {
-    return this.#scheduler.consolidator.restore(this.prefixOf(place), versionId);
+    return this.#consolidator.restore(this.prefixOf(place), versionId);
   }
 
-  /** One pass of the maintenance over the whole workspace, now. */
+  /**
+   * Makes one pass of the maintenance over all memories of the workspace, now. What fails is reported and does not keep the
+   * rest from being done. What a job scheduler for a fleet calls.
+   *
+   * @throws {WorkspaceError} `locked` when the lock of the workspace was lost meanwhile.
+   */
   maintain(): Promise<MaintenanceReport> {
-    return this.#scheduler.run();
+    return this.#track(this.#maintenance.run());
   }
 
   /**
@@ -300,7 +328,9 @@ export class MemoryService {
 
   /** Waits for what is under way, and closes the index that it has opened. */
   async close(): Promise<void> {
-    await this.#scheduler.close();
+    this.#isClosed = true;
+    await this.#maintenance.close();
+    await Promise.allSettled(this.#running);
     if (this.#index !== this.#settings.index) this.#index.close();
   }
 
@@ -316,8 +346,14 @@ export class MemoryService {
     throw new InvalidInputError('scope', [{ path: 'userId', message }]);
   }
 
+  /** Has `close` wait for it. */
+  #track<T>(work: Promise<T>): Promise<T> {
+    this.#running.add(work);
+    return work.finally(() => this.#running.delete(work));
+  }
+
   #core(place: MemoryPlace): CoreOptions {
-    return this.#scheduler.consolidator.coreOptions(this.prefixOf(place));
+    return this.#consolidator.coreOptions(this.prefixOf(place));
   }
 
   /** @throws {InvalidInputError} for a text that says nothing. */

@@ -9,7 +9,6 @@ import {
   MemoryConsolidator,
   MemoryFlushManager,
   MemoryIndex,
-  MemoryMaintenanceScheduler,
   MemoryService,
   type MemoryServiceOptions,
 } from '../src/index.js';
@@ -174,14 +173,14 @@ describe('a merge', () => {
     const workspace = await testWorkspace();
     const clock = new ManualClock(Date.parse('2026-01-02T00:00:00Z'));
     const consolidator = new MemoryConsolidator({ workspace, model: null, clock });
-    const scheduler = new MemoryMaintenanceScheduler({ workspace, clock });
+    const scheduler = new MemoryService({ workspace, clock });
     onTestFinished(() => scheduler.close());
     await workspace.write(note('2026-01-01'), '- fact-1\n');
     await consolidator.consolidate(scope);
     await workspace.write(note('2026-01-02'), '- fact-2\n');
     await consolidator.consolidate(scope);
     await clock.pass(100 * DAY_MS);
-    expect((await scheduler.run()).archived).toBe(2);
+    expect((await scheduler.maintain()).archived).toBe(2);
     await consolidator.restore(scope);
     expect(await textOf(workspace)).not.toContain('fact-2');
     expect((await consolidator.consolidate(scope)).status).toBe('consolidated');
@@ -401,12 +400,12 @@ describe('nothing is missed', () => {
     const workspace = await testWorkspace();
     const clock = new ManualClock(Date.parse('2030-01-01T00:00:00Z'));
     const flusher = new MemoryFlushManager({ workspace, clock, flush: 'throttled' });
-    const scheduler = new MemoryMaintenanceScheduler({ workspace, clock });
+    const scheduler = new MemoryService({ workspace, clock });
     onTestFinished(() => scheduler.close());
     const remember = async (fact: string) => {
       await logSession(workspace, parts, [userMessage(`Remember that ${fact}`)]);
       const { status } = await flusher.flush(SessionKey.of(parts), { reason: 'turn' });
-      return [status, (await scheduler.requestConsolidation(scope))?.status];
+      return [status, (await scheduler.consolidate(scope))?.status];
     };
     expect(await remember('one')).toEqual(['flushed', 'consolidated']);
     await clock.pass(-4 * 365 * DAY_MS);

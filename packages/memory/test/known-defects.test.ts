@@ -1,7 +1,7 @@
 // Defects that other memories of this kind have had. Each was somebody's lost fact.
 import { SessionKey, userMessage, type Workspace, WorkspaceError } from '@x/core';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { MemoryConsolidator, MemoryFlushManager, MemoryMaintenanceScheduler } from '../src/index.js';
+import { MemoryConsolidator, MemoryFlushManager, MemoryService } from '../src/index.js';
 import { ManualClock } from './support/manual-clock.js';
 import { between, factTaker, merger } from './support/models.js';
 import { logSession, type TestWorkspace, testWorkspace } from './support/test-context.js';
@@ -62,14 +62,14 @@ describe('a file that cannot be read', () => {
 it('a throttled flush does not keep notes from being merged, nor one session another', async () => {
   const workspace = await testWorkspace();
   const flusher = new MemoryFlushManager({ workspace, model: factTaker(), clock, flush: 'throttled' });
-  const scheduler = new MemoryMaintenanceScheduler({ workspace, model: merger(), clock });
+  const scheduler = new MemoryService({ workspace, model: merger(), clock });
   onTestFinished(() => scheduler.close());
   for (const sessionId of ['s-1', 's-2']) {
     await logSession(workspace, { ...parts, sessionId }, [userMessage(`fact-${sessionId.at(-1)}`)]);
     await flusher.flush(SessionKey.of({ ...parts, sessionId }), { reason: 'turn' });
   }
   const { userId, agentId } = parts;
-  expect(await scheduler.requestConsolidation({ userId, agentId })).toMatchObject({
+  expect(await scheduler.consolidate({ userId, agentId })).toMatchObject({
     status: 'consolidated',
     lines: 2,
   });

@@ -7,7 +7,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { Workspace } from '@x/core';
 import Sqlite from 'better-sqlite3';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { MemoryIndex, MemoryMaintenanceScheduler, memory } from '../../src/index.js';
+import { MemoryIndex, MemoryService, memory } from '../../src/index.js';
 import { runTool, temporaryDirectory, testWorkspace, toolContext } from '../support/test-context.js';
 
 const DAY_MS = 86_400_000;
@@ -84,9 +84,9 @@ describe('text that left its file', () => {
     expect(await bytesOf(path)).toMatch(/Quetzalcoatl/);
 
     await workspace.delete('users/alice');
-    const scheduler = new MemoryMaintenanceScheduler({ workspace, index });
+    const scheduler = new MemoryService({ workspace, index });
     onTestFinished(() => scheduler.close());
-    expect((await scheduler.run()).failures).toEqual([]);
+    expect((await scheduler.maintain()).failures).toEqual([]);
     expect(await index.search('xylophone7 zanzibar77', { prefix })).toEqual([]);
     const bytes = await bytesOf(path);
     for (const word of ['Quetzalcoatl', 'quetzalcoatl', 'xylophon', 'zanzibar', 'passport']) {

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { LocalWorkspace } from '@x/core/node';
+import { dirname } from 'node:path';
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { expect, inject, it, onTestFinished } from 'vitest';
-import { type MaintenanceReport, MemoryMaintenanceScheduler } from '../../src/index.js';
+import { type MaintenanceReport, MemoryService } from '../../src/index.js';
 import { merger } from '../support/models.js';
-import { testWorkspace } from '../support/test-context.js';
+import { storageIn, testWorkspace } from '../support/test-context.js';
 
 it('maintains a fleet’s memory as a repeated job: however many workers, each pass is run by one', async () => {
   const workspace = await testWorkspace();
@@ -23,10 +23,9 @@ it('maintains a fleet’s memory as a repeated job: however many workers, each p
   const models = [merger(), merger()];
   // As two processes do: each declares the same schedule, and works on it.
   for (const model of models) {
-    const own = new LocalWorkspace(workspace.root);
-    const scheduler = new MemoryMaintenanceScheduler({ workspace: own, model });
+    const scheduler = new MemoryService({ workspace: storageIn(dirname(workspace.root)), model });
     await queue.upsertJobScheduler('every', { every: 300 }, { name: 'maintain' });
-    const worker = new Worker<undefined, MaintenanceReport>(name, () => scheduler.run(), { connection });
+    const worker = new Worker<undefined, MaintenanceReport>(name, () => scheduler.maintain(), { connection });
     worker.on('completed', (_, report) => void reports.push(report));
     onTestFinished(async () => {
       await worker.close();

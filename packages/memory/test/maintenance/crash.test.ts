@@ -1,8 +1,9 @@
 import { cp } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import type { Workspace } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
 import { expect, it } from 'vitest';
-import { MemoryMaintenanceScheduler } from '../../src/index.js';
+import { MemoryService } from '../../src/index.js';
 import { CrashingWorkspace } from '../support/crashing-workspace.js';
 import { ManualClock } from '../support/manual-clock.js';
 import { merger } from '../support/models.js';
@@ -11,12 +12,12 @@ import { type TestWorkspace, testWorkspace } from '../support/test-context.js';
 const clock = new ManualClock(Date.parse('2026-06-01T12:00:00Z'));
 
 const run = (workspace: Workspace) =>
-  new MemoryMaintenanceScheduler({
+  new MemoryService({
     workspace,
     withoutUser: 'shared',
     clock,
     model: merger(),
-  }).run();
+  }).maintain();
 
 async function prepare() {
   const workspace = await testWorkspace();
@@ -48,18 +49,19 @@ it('a crash of maintenance loses no note and doubles none, at whichever moment i
     await cp(prepared.root, workspace.root, { recursive: true });
     return workspace;
   };
-  const whole = new CrashingWorkspace(await copy());
+  const outside = ({ root }: TestWorkspace) => new LocalWorkspace(dirname(root));
+  const whole = new CrashingWorkspace(outside(await copy()));
   await run(whole);
   await run(whole);
   expect(whole.crashes().length).toBeGreaterThan(10);
   for (const crash of whole.crashes()) {
     const workspace = await copy();
-    const crashing = new CrashingWorkspace(workspace, crash);
+    const crashing = new CrashingWorkspace(outside(workspace), crash);
     // What fails in a pass is reported; only reading the workspace at its beginning throws.
     await run(crashing).catch(() => {});
     await run(crashing).catch(() => {});
-    await run(new LocalWorkspace(workspace.root));
-    await run(new LocalWorkspace(workspace.root));
+    await run(outside(workspace));
+    await run(outside(workspace));
     expect(await factsBelow(workspace, 'memory/archive'), JSON.stringify(crash)).toEqual([
       'fact-1',
       'fact-2',

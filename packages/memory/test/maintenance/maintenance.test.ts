@@ -2,7 +2,7 @@ import { utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { userMessage, WorkspaceError } from '@x/core';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { MemoryIndex, MemoryMaintenanceScheduler, type MemoryServiceOptions } from '../../src/index.js';
+import { MemoryIndex, MemoryService, type MemoryServiceOptions } from '../../src/index.js';
 import { ManualClock } from '../support/manual-clock.js';
 import { merger, modelOf } from '../support/models.js';
 import { logSession, storageIn, type TestWorkspace, testWorkspace } from '../support/test-context.js';
@@ -19,7 +19,7 @@ function setUp(
 ) {
   const { model = merger(), ...rest } = options;
   const clock = (rest.clock as ManualClock | undefined) ?? new ManualClock(now);
-  const scheduler = new MemoryMaintenanceScheduler({
+  const scheduler = new MemoryService({
     workspace,
     model,
     withoutUser: 'shared',
@@ -61,7 +61,7 @@ describe('a pass', () => {
     );
 
     const { scheduler } = setUp(workspace, { index });
-    expect(await scheduler.run()).toEqual({
+    expect(await scheduler.maintain()).toEqual({
       status: 'done',
       scopes: 3,
       // The three that are pruned, and the younger one.
@@ -88,17 +88,17 @@ describe('a pass', () => {
     await workspace.write(`${prefix}memory/2026-03-04.md`, '- fact-2\n');
     await workspace.write(`${prefix}memory/plans.md`, 'Not a daily note\n');
     const { scheduler, clock } = setUp(workspace);
-    expect(await scheduler.run()).toMatchObject({ archived: 0, consolidated: 1 });
-    expect(await scheduler.run()).toMatchObject({ archived: 1, consolidated: 0 });
+    expect(await scheduler.maintain()).toMatchObject({ archived: 0, consolidated: 1 });
+    expect(await scheduler.maintain()).toMatchObject({ archived: 1, consolidated: 0 });
     expect(await read(workspace, archived)).toBe('- fact-1\n');
     expect(await workspace.stat(old)).toBeUndefined();
     await workspace.append(old, '- fact-3\n');
-    await scheduler.run();
-    await scheduler.run();
+    await scheduler.maintain();
+    await scheduler.maintain();
     expect(await read(workspace, archived)).toBe('- fact-1\n- fact-3\n');
     expect(await workspace.stat(`${prefix}memory/2026-03-04.md`)).toBeDefined();
     await clock.pass(5 * DAY);
-    expect(await scheduler.run()).toMatchObject({ archived: 1 });
+    expect(await scheduler.maintain()).toMatchObject({ archived: 1 });
     expect(await workspace.stat(`${prefix}memory/plans.md`)).toBeDefined();
     expect((await read(workspace, `${prefix}MEMORY.md`)).match(/fact-\d/g)?.sort()).toEqual([
       'fact-1',
@@ -119,7 +119,7 @@ describe('a pass', () => {
       model,
       maintenance: { archiveAfterDays: 0, pruneSessionsAfterDays: 0 },
     });
-    const report = await scheduler.run();
+    const report = await scheduler.maintain();
     expect(report).toMatchObject({ consolidated: 1, archived: 0 });
     expect(report.failures).toEqual(['consolidation of users/a/: out of order']);
     expect(await read(workspace, 'users/b/MEMORY.md')).toContain('fact-2');
@@ -155,14 +155,14 @@ describe('of several processes', () => {
     const workspace = await testWorkspace();
     await workspace.write('memory/2026-05-30.md', '- fact-1\n');
     const { model, open, wasAsked } = gate();
-    const first = setUp(workspace, { model }).scheduler.run();
+    const first = setUp(workspace, { model }).scheduler.maintain();
     await wasAsked;
     const other = storageIn(dirname(workspace.root));
     const second = setUp(other).scheduler;
-    expect((await second.run()).status).toBe('busy');
+    expect((await second.maintain()).status).toBe('busy');
     open();
     expect(await first).toMatchObject({ status: 'done', consolidated: 1 });
-    expect(await second.run()).toMatchObject({ status: 'done', consolidated: 0 });
+    expect(await second.maintain()).toMatchObject({ status: 'done', consolidated: 0 });
   });
 
   it('stops when it loses the lock', async () => {
@@ -179,7 +179,7 @@ describe('of several processes', () => {
       };
       return task({ check });
     };
-    await expect(setUp(workspace).scheduler.run()).rejects.toThrow('the lock was lost');
+    await expect(setUp(workspace).scheduler.maintain()).rejects.toThrow('the lock was lost');
     expect(await workspace.stat('MEMORY.md')).toBeDefined();
     expect(await workspace.stat('users/z/MEMORY.md')).toBeUndefined();
   });
@@ -229,17 +229,17 @@ describe('a consolidation on request', () => {
     const { scheduler, clock } = setUp(workspace);
     const say = (place: string, fact: string) =>
       workspace.append(`${place}memory/2026-06-01.md`, `- ${fact}\n`);
-    expect((await scheduler.requestConsolidation(alice))?.status).toBe('nothing');
+    expect((await scheduler.consolidate(alice))?.status).toBe('nothing');
     await say(prefix, 'fact-1');
     await say('agents/coder/', 'fact-2');
-    expect((await scheduler.requestConsolidation(alice))?.status).toBe('consolidated');
+    expect((await scheduler.consolidate(alice))?.status).toBe('consolidated');
     await say(prefix, 'fact-3');
-    expect(await scheduler.requestConsolidation(alice)).toBeUndefined();
-    expect((await scheduler.requestConsolidation({ agentId: 'coder' }))?.status).toBe('consolidated');
+    expect(await scheduler.consolidate(alice)).toBeUndefined();
+    expect((await scheduler.consolidate({ agentId: 'coder' }))?.status).toBe('consolidated');
     const other = setUp(workspace, { clock }).scheduler;
-    expect(await other.requestConsolidation(alice)).toBeUndefined();
+    expect(await other.consolidate(alice)).toBeUndefined();
     await clock.pass(30 * 60_000);
-    expect((await other.requestConsolidation(alice))?.status).toBe('consolidated');
+    expect((await other.consolidate(alice))?.status).toBe('consolidated');
     expect(await read(workspace, `${prefix}MEMORY.md`)).toContain('fact-3');
   });
 
@@ -251,16 +251,16 @@ describe('a consolidation on request', () => {
         throw new Error('out of order');
       }),
     });
-    await expect(scheduler.requestConsolidation(alice)).rejects.toThrow('out of order');
-    expect(await scheduler.requestConsolidation(alice)).toBeUndefined();
+    await expect(scheduler.consolidate(alice)).rejects.toThrow('out of order');
+    expect(await scheduler.consolidate(alice)).toBeUndefined();
     expect(model.prompts).toHaveLength(1);
   });
 });
 
 it('refuses a malformed configuration', async () => {
   const workspace = await testWorkspace();
-  expect(() => new MemoryMaintenanceScheduler({ workspace, interval: 1 } as never)).toThrow('unknown key');
-  expect(() => new MemoryMaintenanceScheduler({ workspace, maintenance: { intervalMs: 5 } })).toThrow(
+  expect(() => new MemoryService({ workspace, interval: 1 } as never)).toThrow('unknown key');
+  expect(() => new MemoryService({ workspace, maintenance: { intervalMs: 5 } })).toThrow(
     'maintenance.intervalMs',
   );
 });

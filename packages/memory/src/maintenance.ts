@@ -1,22 +1,16 @@
-import { errorText, parseWith, type Workspace, WorkspaceError } from '@x/core';
+import { errorText, type Workspace, WorkspaceError } from '@x/core';
 import * as z from 'zod';
-import type { AskOptions } from '../ask-model.js';
-import { type ConsolidationOutcome, MemoryConsolidator } from '../consolidate/consolidator.js';
-import { readState } from '../consolidate/memory-state.js';
-import { dailyNotes, isMerged } from '../consolidate/new-notes.js';
-import { exclusively } from '../exclusively.js';
-import { MemoryFlushManager } from '../flush/flush-manager.js';
-import { isFlushed } from '../flush/flush-state.js';
-import { memoryPrefixes, readIfFound, readJson, writeJson } from '../memory-files.js';
-import { MemoryIndex } from '../memory-index.js';
-import { isCommon, type MemoryPlace, scopePrefix } from '../memory-scope.js';
-import { type LogEntry, sessionLogs } from '../session-logs.js';
-import {
-  type MemoryServiceOptions,
-  type MemoryServiceSettings,
-  memoryServiceSchema,
-  passDefaults,
-} from '../settings.js';
+import type { MemoryConsolidator } from './consolidate/consolidator.js';
+import { readState } from './consolidate/memory-state.js';
+import { dailyNotes, isMerged } from './consolidate/new-notes.js';
+import { exclusively } from './exclusively.js';
+import type { MemoryFlushManager } from './flush/flush-manager.js';
+import { isFlushed } from './flush/flush-state.js';
+import { memoryPrefixes, readIfFound, readJson, writeJson } from './memory-files.js';
+import type { MemoryIndex } from './memory-index.js';
+import { isCommon } from './memory-scope.js';
+import { type LogEntry, sessionLogs } from './session-logs.js';
+import { type MemoryServiceSettings, passDefaults } from './settings.js';
 
 /** What a pass did. */
 export interface MaintenanceReport {
@@ -51,36 +45,29 @@ const FAILURE_MS = 3_600_000;
 /** A session in which something was said so lately is flushed by its own agent. */
 const IDLE_MS = 600_000;
 const DAY_MS = 86_400_000;
-/** Places of which it is remembered when they were last consolidated. */
-const MOST_ATTEMPTS = 1_000;
+
+/** What the passes work with. */
+interface Parts {
+  readonly settings: MemoryServiceSettings;
+  readonly flusher: MemoryFlushManager;
+  readonly consolidator: MemoryConsolidator;
+  readonly index: MemoryIndex;
+}
 
 /**
- * Looks after the memories of a workspace: archives old daily notes, merges new ones into MEMORY.md, deletes the logs of
- * sessions that ended long ago, and indexes what changed. However many processes have one, one works at a time, and the
- * interval counts for all of them together.
+ * Looks after the memories of a workspace: flushes sessions whose process died, archives old daily notes, merges new ones
+ * into MEMORY.md, deletes the logs of sessions that ended long ago, and indexes what changed. However many processes have
+ * one, one works at a time, and the interval counts for all of them together.
  */
-export class MemoryMaintenanceScheduler {
-  /** @internal */
-  readonly consolidator: MemoryConsolidator;
-  /** @internal */
-  readonly flusher: MemoryFlushManager;
-  readonly #settings: MemoryServiceSettings;
+export class Maintenance {
+  readonly #parts: Parts;
   readonly #passes: Exclude<MemoryServiceSettings['maintenance'], false>;
-  readonly #index: MemoryIndex;
   readonly #closing = new AbortController();
-  /** By prefix, when a consolidation was last asked for and begun. */
-  readonly #attempts = new Map<string, number>();
-  readonly #running = new Set<Promise<unknown>>();
   #timer: Promise<void> | undefined;
 
-  /** @throws {InvalidInputError} for a malformed configuration. */
-  constructor(options: MemoryServiceOptions) {
-    const settings = parseWith(memoryServiceSchema, options, 'MemoryMaintenanceScheduler options');
-    this.#settings = settings;
-    this.#passes = settings.maintenance || passDefaults;
-    this.#index = MemoryIndex.at(settings.index);
-    this.consolidator = new MemoryConsolidator(settings);
-    this.flusher = new MemoryFlushManager(settings);
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.#passes = parts.settings.maintenance || passDefaults;
   }
 
   /** Begins to run a pass every `intervalMs`. The timer does not keep the process alive. Starting twice does nothing. */
@@ -91,110 +78,58 @@ export class MemoryMaintenanceScheduler {
     });
   }
 
-  /**
-   * Makes one pass over all memories of the workspace, now. What fails is reported and does not keep the rest from being
-   * done. What a job scheduler for a fleet calls.
-   *
-   * @throws {WorkspaceError} `locked` when the lock of the workspace was lost meanwhile.
-   */
-  async run(): Promise<MaintenanceReport> {
-    return this.#alone((check) => this.#pass(check));
-  }
-
-  /**
-   * Merges a scope's new notes, unless that was done or tried less than `consolidationGapMs` ago; then `undefined`.
-   *
-   * @throws what the consolidator throws.
-   */
-  async requestConsolidation(
-    place: MemoryPlace,
-    options: AskOptions = {},
-  ): Promise<ConsolidationOutcome | undefined> {
-    const prefix = scopePrefix(place);
-    const { consolidator } = this;
-    const { clock, consolidationGapMs } = this.#settings;
-    const now = clock.now();
-    const last = Math.max(
-      this.#attempts.get(prefix) ?? Number.NEGATIVE_INFINITY,
-      (await consolidator.lastConsolidation(prefix)) ?? Number.NEGATIVE_INFINITY,
-    );
-    // A clock that was once ahead must not silence the memory until then.
-    const isRecent = now >= last && now - last < consolidationGapMs;
-    if (isRecent || this.#closing.signal.aborted) return undefined;
-    this.#attempts.delete(prefix);
-    this.#attempts.set(prefix, now);
-    const oldest = this.#attempts.keys().next().value;
-    if (this.#attempts.size > MOST_ATTEMPTS && oldest !== undefined) this.#attempts.delete(oldest);
-    const outcome = await this.#track(consolidator.consolidate(prefix, options));
-    if (outcome.status === 'nothing') this.#attempts.delete(prefix);
-    return outcome;
-  }
-
-  /** Stops the timer, and waits for what is under way; a pass ends behind the scope that it is at. */
+  /** Stops the timer; a pass ends behind the scope that it is at. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#timer;
-    await Promise.allSettled(this.#running);
-    if (this.#index !== this.#settings.index) this.#index.close();
+  }
+
+  /** Makes one pass, unless another process is at it. What fails is reported and does not keep the rest from being done. */
+  async run(onlyIfDue = false): Promise<MaintenanceReport> {
+    let isBegun = false;
+    const begin = async (check: () => Promise<void>) => {
+      isBegun = true;
+      if (onlyIfDue && (await this.#untilDue()) > 0) return { ...NOTHING, status: 'not_due' as const };
+      return this.#pass(check);
+    };
+    try {
+      return await exclusively(this.#parts.settings.workspace, LOCK, begin, PATIENCE_MS);
+    } catch (error) {
+      const isBusy = !isBegun && WorkspaceError.isInstance(error) && error.code === 'locked';
+      if (!isBusy && !onlyIfDue) throw error;
+      return { ...NOTHING, status: 'busy', failures: isBusy ? [] : [errorText(error)] };
+    }
   }
 
   async #keepRunning(): Promise<void> {
-    const { clock, onEvent } = this.#settings;
-    const { intervalMs } = this.#passes;
+    const { clock, onEvent } = this.#parts.settings;
     const { signal } = this.#closing;
     while (!signal.aborted) {
       const wait = await this.#untilDue().catch(() => RETRY_MS);
       await clock.sleep(wait, { signal, background: true });
-      const report = await this.#runIfDue();
-      const error = report.failures.join('; ');
-      if (error !== '') onEvent?.({ type: 'memory.failed', operation: 'maintenance', error });
-      if (report.status !== 'busy') continue;
+      const { status, failures } = await this.run(true);
+      if (failures.length > 0)
+        onEvent?.({ type: 'memory.failed', operation: 'maintenance', error: failures.join('; ') });
+      if (status !== 'busy') continue;
       // Somebody else is at it: look again soon. Or nothing works here: look again, but not all the time.
-      const pause = report.failures.length > 0 ? FAILURE_MS : RETRY_MS;
-      await clock.sleep(Math.min(intervalMs, pause), { signal, background: true });
+      const pause = failures.length > 0 ? FAILURE_MS : RETRY_MS;
+      await clock.sleep(Math.min(this.#passes.intervalMs, pause), { signal, background: true });
     }
   }
 
   async #untilDue(): Promise<number> {
-    const { clock, workspace } = this.#settings;
-    const { intervalMs } = this.#passes;
-    let last = await lastPass(workspace);
-    if (last === undefined) {
-      // The first pass of all is due an interval after the first start.
-      last = clock.now();
-      await notePass(workspace, last);
-    }
-    return last > clock.now() ? 0 : Math.max(0, last + intervalMs - clock.now());
-  }
-
-  async #runIfDue(): Promise<MaintenanceReport> {
-    const { clock, workspace } = this.#settings;
-    const { intervalMs } = this.#passes;
-    return this.#alone(async (check) => {
-      const age = clock.now() - ((await lastPass(workspace)) ?? Number.NEGATIVE_INFINITY);
-      if (age >= 0 && age < intervalMs) return { ...NOTHING, status: 'not_due' as const };
-      return this.#pass(check);
-    }).catch((error: unknown) => ({ ...NOTHING, status: 'busy' as const, failures: [errorText(error)] }));
-  }
-
-  /** Runs a task unless another process is at it. */
-  async #alone(task: (check: () => Promise<void>) => Promise<MaintenanceReport>): Promise<MaintenanceReport> {
-    let isBegun = false;
-    const begin = (check: () => Promise<void>) => {
-      isBegun = true;
-      return task(check);
-    };
-    return this.#track(exclusively(this.#settings.workspace, LOCK, begin, PATIENCE_MS)).catch(
-      (error: unknown) => {
-        const isBusy = !isBegun && WorkspaceError.isInstance(error) && error.code === 'locked';
-        if (isBusy) return { ...NOTHING, status: 'busy' };
-        throw error;
-      },
-    );
+    const { clock, workspace } = this.#parts.settings;
+    const now = clock.now();
+    const last = await lastPass(workspace);
+    // The first pass of all is due an interval after the first start.
+    if (last === undefined) await notePass(workspace, now);
+    const due = (last ?? now) + this.#passes.intervalMs;
+    return last !== undefined && last > now ? 0 : Math.max(0, due - now);
   }
 
   async #pass(check: () => Promise<void>): Promise<MaintenanceReport> {
-    const { clock, workspace, withoutUser, flush } = this.#settings;
+    const { settings, consolidator, index } = this.#parts;
+    const { clock, workspace, withoutUser, flush } = settings;
     const { archiveAfterDays, pruneSessionsAfterDays } = this.#passes;
     const { signal } = this.#closing;
     const count = { scopes: 0, flushed: 0, archived: 0, consolidated: 0, pruned: 0 };
@@ -222,7 +157,7 @@ export class MemoryMaintenanceScheduler {
           count.archived += await archiveNotes(workspace, prefix, { now, days: archiveAfterDays });
         });
         await attempt('consolidation', prefix, async () => {
-          const { status } = await this.consolidator.consolidate(prefix, { signal });
+          const { status } = await consolidator.consolidate(prefix, { signal });
           if (status === 'consolidated') count.consolidated++;
         });
         prefixes.push(prefix);
@@ -235,7 +170,7 @@ export class MemoryMaintenanceScheduler {
         });
       });
     }
-    await attempt('indexing', '', () => this.#index.maintain(workspace, prefixes));
+    await attempt('indexing', '', () => index.maintain(workspace, prefixes));
     if (signal.aborted) failures.push('it was stopped');
     else await notePass(workspace, clock.now());
     return { status: 'done', ...count, failures };
@@ -243,28 +178,19 @@ export class MemoryMaintenanceScheduler {
 
   /** Flushes sessions that hold what was not flushed: their process died, or the model could not be reached. */
   async #flush(prefix: string, signal: AbortSignal): Promise<number> {
-    const { workspace, clock } = this.#settings;
+    const { settings, flusher } = this.#parts;
+    const { workspace, clock } = settings;
     let flushed = 0;
     for await (const { place, size, modifiedAt } of sessionLogs(workspace, prefix)) {
       const isIdle = Math.abs(clock.now() - Date.parse(modifiedAt)) >= IDLE_MS;
       if (!isIdle || (await isFlushed(workspace, place, size))) continue;
       let complete = false;
       while (!complete && !signal.aborted) {
-        ({ complete } = await this.flusher.flush(place, { reason: 'manual', signal }));
+        ({ complete } = await flusher.flush(place, { reason: 'manual', signal }));
       }
       flushed++;
     }
     return flushed;
-  }
-
-  /** Has `close` wait for it. */
-  async #track<T>(work: Promise<T>): Promise<T> {
-    this.#running.add(work);
-    try {
-      return await work;
-    } finally {
-      this.#running.delete(work);
-    }
   }
 }
 
