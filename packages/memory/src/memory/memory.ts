@@ -14,7 +14,7 @@ import { inTurn, type Turns } from '../exclusively.js';
 import { historyConfigSchema, sessionHistory } from '../history/session-history.js';
 import { memoryPrefix, placeOfLog } from '../memory-scope.js';
 import { MemoryService } from '../memory-service.js';
-import { type MemoryConfig, type MemorySettings, memoryConfigSchema } from '../settings.js';
+import { type MemoryConfig, memoryConfigSchema } from '../settings.js';
 import { workspaceContext, workspaceContextConfigSchema } from '../workspace-context.js';
 import { memoryChanges, memorySection, renewSection } from './memory-section.js';
 import { memoryTools } from './memory-tools.js';
@@ -37,16 +37,40 @@ const NO_USER =
  */
 export function memory(config: MemoryConfig = {}): Capability {
   const settings = parseWith(memoryConfigSchema, config, 'memory configuration');
-  const keepers = new Map<Workspace, MemoryKeeper>();
-  const keeperOf = (storage: Workspace, own: { readonly model?: Model } = {}) => {
-    const keeper = keepers.get(storage) ?? new MemoryKeeper(settings, storage, own);
-    keepers.set(storage, keeper);
-    return keeper;
+  const { maxPromptTokens: _, tools: isWithTools, maxOutputChars, ...shared } = settings;
+  const services = new Map<Workspace, MemoryService>();
+  const serviceOf = (workspace: Workspace, own: { readonly model?: Model } = {}) => {
+    const { model = own.model ?? null } = settings;
+    const service = services.get(workspace) ?? new MemoryService({ ...shared, model, workspace });
+    services.set(workspace, service);
+    return service;
+  };
+  const flushes: Turns = new Map();
+  /** Flushes the session of a call in the background. */
+  const flush = (scope: CallScope, reason: 'turn' | 'compaction') => {
+    const service = serviceOf(scope.storage);
+    // Not before there was a call: an agent that is built and not used leaves no trace.
+    service.start(scope.emit);
+    if (settings.flush === 'never' && !settings.consolidate && reason === 'turn') return;
+    const fail = (operation: 'flush' | 'consolidation') => (error: unknown) => {
+      scope.emit({ type: 'memory.failed', operation, error: errorText(error) });
+    };
+    const work = async (signal: AbortSignal) => {
+      const options = { model: settings.model === undefined ? scope.model : settings.model, signal };
+      const { sessionId: session } = scope.state;
+      const place = { ...placeOfLog(memoryPrefix(scope), fileSegment(session)), session };
+      await service.flush(place, { ...options, emit: scope.emit, reason });
+      if (reason === 'compaction') return;
+      await service.consolidate(place.prefix, { ...options, emit: scope.emit }).catch(fail('consolidation'));
+    };
+    scope.background('memory', (signal) =>
+      inTurn(flushes, scope.log.location, () => work(signal).catch(fail('flush'))),
+    );
   };
   /** Sections as they stand in the system prompt of the step under way, and sessions that were compacted in it. */
   const shown = new WeakMap<object, string | undefined>();
   const compacted = new WeakSet<object>();
-  const tools = settings.tools ? memoryTools(settings, ({ storage }) => keeperOf(storage).service) : [];
+  const tools = isWithTools ? memoryTools({ maxOutputChars }, ({ storage }) => serviceOf(storage)) : [];
   const names = new Set(tools.map(({ definition }) => definition.name));
   const withoutOwn = new WeakMap<readonly ToolDefinition[], readonly ToolDefinition[]>();
   let isWarned = false;
@@ -59,7 +83,7 @@ export function memory(config: MemoryConfig = {}): Capability {
   return {
     name: 'memory',
     tools,
-    install: (agent) => void keeperOf(agent.storage, agent),
+    install: (agent) => void serviceOf(agent.storage, agent),
     offerTools(offered, scope) {
       if (remembers(scope)) return offered;
       const rest = withoutOwn.get(offered) ?? offered.filter(({ name }) => !names.has(name));
@@ -93,66 +117,19 @@ export function memory(config: MemoryConfig = {}): Capability {
         compacted.add(scope.state);
       }
       // By now all that was said is in the session's log.
-      if (event.type === 'call.completed' || event.type === 'call.failed') {
-        keeperOf(scope.storage).flush(scope, 'turn');
-      }
+      if (event.type === 'call.completed' || event.type === 'call.failed') flush(scope, 'turn');
     },
     beforeReduction(_, scope) {
-      if (remembers(scope)) keeperOf(scope.storage).flush(scope, 'compaction');
+      if (remembers(scope)) flush(scope, 'compaction');
     },
     async erase(user) {
-      for (const { service } of keepers.values()) await service.erase(user);
+      for (const service of services.values()) await service.erase(user);
     },
     async close() {
-      for (const { service } of keepers.values()) await service.close();
-      keepers.clear();
+      for (const service of services.values()) await service.close();
+      services.clear();
     },
   };
-}
-
-/** Keeps the memory of one workspace beside the calls of an agent. */
-class MemoryKeeper {
-  readonly service: MemoryService;
-  readonly #settings: MemorySettings;
-  readonly #flushes: Turns = new Map();
-
-  constructor(settings: MemorySettings, workspace: Workspace, own: { readonly model?: Model }) {
-    const { maxPromptTokens: _, tools: __, maxOutputChars: ___, ...shared } = settings;
-    const { model = own.model ?? null } = settings;
-    this.#settings = settings;
-    this.service = new MemoryService({ ...shared, model, workspace });
-  }
-
-  /** Flushes the session of a call in the background. */
-  flush(scope: CallScope, reason: 'turn' | 'compaction'): void {
-    const settings = this.#settings;
-    // Not before there was a call: an agent that is built and not used leaves no trace.
-    this.service.start(scope.emit);
-    if (settings.flush === 'never' && !settings.consolidate && reason === 'turn') return;
-    scope.background('memory', (signal) =>
-      inTurn(this.#flushes, scope.log.location, () => this.#work(scope, reason, signal)),
-    );
-  }
-
-  async #work(scope: CallScope, reason: 'turn' | 'compaction', signal: AbortSignal): Promise<void> {
-    const model = this.#settings.model === undefined ? scope.model : this.#settings.model;
-    const options = { model, signal, emit: scope.emit };
-    try {
-      const { sessionId: session } = scope.state;
-      const place = { ...placeOfLog(memoryPrefix(scope), fileSegment(session)), session };
-      await this.service.flush(place, { ...options, reason });
-      if (reason === 'compaction') return;
-      await this.service
-        .consolidate(place.prefix, options)
-        .catch((error: unknown) => fail(scope, 'consolidation', error));
-    } catch (error) {
-      fail(scope, 'flush', error);
-    }
-  }
-}
-
-function fail(scope: CallScope, operation: 'flush' | 'consolidation', error: unknown): void {
-  scope.emit({ type: 'memory.failed', operation, error: errorText(error) });
 }
 
 /** The capabilities of this package by the names that files use, to be registered in a `CapabilityRegistry`. */

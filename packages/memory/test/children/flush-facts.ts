@@ -1,23 +1,19 @@
 // Says facts in a session of its own and in one that all processes share, and flushes both after each.
 import { SessionKey, userMessage } from '@x/core';
 import { LocalWorkspace, WorkspaceSessionLog } from '@x/core/node';
-import { MemoryConsolidator, MemoryFlushManager } from '../../src/index.js';
+import { MemoryFlushManager } from '../../src/index.js';
 import { factTaker } from '../support/models.js';
-import { withoutLock } from '../support/without-lock.js';
 
-const [root = '', name = '', count = '0', locks = ''] = process.argv.slice(2);
-const own = new LocalWorkspace(root);
-const workspace = locks === 'lockless' ? withoutLock(own) : own;
+const [root = '', name = '', count = '0'] = process.argv.slice(2);
+const workspace = new LocalWorkspace(root);
 const flusher = new MemoryFlushManager({ workspace, model: factTaker() });
-const consolidator = new MemoryConsolidator({ workspace, model: null, maxMemoryTokens: 100_000 });
 const sessions = [name, 'shared'].map((sessionId) => SessionKey.of({ userId: 'alice', sessionId }));
 
 for (let number = 0; number < Number(count); number++) {
   for (const [index, session] of sessions.entries()) {
     const fact = `fact-${name}${index}${String(number).padStart(2, '0')}`;
-    await new WorkspaceSessionLog(own, session).append([userMessage(fact)]);
+    await new WorkspaceSessionLog(workspace, session).append([userMessage(fact)]);
     process.stdout.write(`${fact}\n`);
     await flusher.flush(session);
   }
-  if (locks === 'lockless') await consolidator.consolidate({ userId: 'alice' });
 }
