@@ -165,12 +165,22 @@ describe('a hook that never ends', () => {
   });
 
   it('is not charged for what it encloses', async () => {
-    const agent = builder(new ScriptedModel([CALL, { text: 'done' }]))
-      .tools(tool())
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    let begin: (timer: unknown) => void = () => {};
+    const begun = new Promise((resolve) => {
+      begin = resolve;
+    });
+    const slow = { ...tool(0), run: () => new Promise<never>((end) => begin(setTimeout(end, 1_000, []))) };
+    const reply = builder(new ScriptedModel([CALL, { text: 'done' }]))
+      .tools(slow)
       .use({ name: 'odd', aroundCall: (_, next) => next(), aroundTool: (call, _, next) => next(call) })
       .limits({ hookMs: 10, interruptMs: 1 })
-      .build();
-    expect(await agent.call('Hi', context)).toMatchObject({ stopReason: 'completed' });
+      .build()
+      .call('Hi', context);
+    await begun;
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await reply).toMatchObject({ stopReason: 'completed' });
   });
 });
 
@@ -335,7 +345,7 @@ describe('a call behind another', () => {
     const third = first.call('three', context);
     stop.abort();
     expect(await second).toMatchObject({ stopReason: 'interrupted', steps: 0, sessionId: 's' });
-    await vi.waitUntil(() => model.requests.length === 1);
+    while (model.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
     first.interrupt(context);
     expect(await long).toMatchObject({ stopReason: 'interrupted' });
     expect((await third).text).toBe('third');
