@@ -1,11 +1,12 @@
-import { createHash } from 'node:crypto';
 import {
   type AgentState,
   type ContentBlock,
+  digest,
   type JsonObject,
   type Message,
   type ToolResultBlock,
   textOf,
+  toolResultsOf,
   userMessage,
 } from '@x/core';
 
@@ -32,7 +33,7 @@ export function rememberLoading(state: AgentState, toolUseId: string, name: stri
 /** Tells whether the whole text of a skill is in these messages. */
 export function isInView(state: AgentState, messages: readonly Message[], name: string): boolean {
   const loadings = loadingsIn(state);
-  return resultsIn(messages).some((block) => {
+  return messages.flatMap(toolResultsOf).some((block) => {
     const loading = loadings[block.toolUseId];
     return loading?.name === name && isWhole(block, loading);
   });
@@ -45,32 +46,28 @@ export function isInView(state: AgentState, messages: readonly Message[], name: 
 export function wholeOrPointer(state: AgentState, messages: readonly Message[]): readonly Message[] {
   const loadings = loadingsIn(state);
   if (Object.keys(loadings).length === 0) return messages;
-  const present = new Set<string>();
+  const absent = new Set(Object.values(loadings).map(({ name }) => name));
+  const inView = (block: ContentBlock): ContentBlock => {
+    const loading = block.type === 'tool_result' ? loadings[block.toolUseId] : undefined;
+    if (block.type !== 'tool_result' || loading === undefined) return block;
+    const whole = isWhole(block, loading);
+    if (loading.whole === undefined)
+      store(state, { ...loadingsIn(state), [block.toolUseId]: { ...loading, whole } });
+    // One that was whole once, and is not now. One that never was, as when it was written to a file at once, says where it is.
+    if (!whole && loading.whole) return { ...block, output: [{ type: 'text', text: pointer(loading.name) }] };
+    absent.delete(loading.name);
+    return block;
+  };
   const view = messages.map((message) => {
-    if (message.role !== 'tool' || !message.content.some((block) => isLoading(block, loadings)))
-      return message;
-    let changed = false;
-    const content = message.content.map((block) => {
-      const loading = block.type === 'tool_result' ? loadings[block.toolUseId] : undefined;
-      if (block.type !== 'tool_result' || loading === undefined) return block;
-      const whole = isWhole(block, loading);
-      if (loading.whole === undefined) note(state, block.toolUseId, whole);
-      // One that never was whole, such as one that was written to a file at once, says itself where it is.
-      if (whole || loading.whole !== true) {
-        present.add(loading.name);
-        return block;
-      }
-      changed = true;
-      return { ...block, output: [{ type: 'text' as const, text: pointer(loading.name) }] };
-    });
-    return changed ? { ...message, content } : message;
+    if (message.role !== 'tool') return message;
+    const content = message.content.map(inView);
+    return content.every((block, index) => block === message.content[index])
+      ? message
+      : { ...message, content };
   });
-  const absent = [...new Set(Object.values(loadings).map(({ name }) => name))].filter(
-    (name) => !present.has(name),
-  );
-  if (absent.length === 0)
-    return view.some((message, index) => message !== messages[index]) ? view : messages;
-  return [...view, userMessage(reminder(absent), { id: 'skills-reminder', kind: 'synthetic' })];
+  if (absent.size > 0)
+    return [...view, userMessage(reminder([...absent]), { id: 'skills-reminder', kind: 'synthetic' })];
+  return view.some((message, index) => message !== messages[index]) ? view : messages;
 }
 
 function pointer(name: string): string {
@@ -84,28 +81,12 @@ function reminder(names: readonly string[]): string {
   );
 }
 
-function resultsIn(messages: readonly Message[]): readonly ToolResultBlock[] {
-  return messages.flatMap(({ role, content }) =>
-    role === 'tool' ? content.filter((block) => block.type === 'tool_result') : [],
-  );
-}
-
-function isLoading(block: ContentBlock, loadings: Readonly<Record<string, Loading>>): boolean {
-  return block.type === 'tool_result' && loadings[block.toolUseId] !== undefined;
-}
-
 function isWhole(block: ToolResultBlock, { hash }: Loading): boolean {
   const known = compared.get(block);
   if (known !== undefined) return known;
   const whole = hashOf(textOf([block])) === hash;
   compared.set(block, whole);
   return whole;
-}
-
-function note(state: AgentState, toolUseId: string, whole: boolean): void {
-  const loadings = loadingsIn(state);
-  const loading = loadings[toolUseId];
-  if (loading !== undefined) store(state, { ...loadings, [toolUseId]: { ...loading, whole } });
 }
 
 /** Reads the stored state. Its form is trusted: only this module writes it. */
@@ -118,5 +99,5 @@ function store(state: AgentState, loaded: Readonly<Record<string, Loading>>): vo
 }
 
 function hashOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 32);
+  return digest(text).slice(0, 32);
 }
