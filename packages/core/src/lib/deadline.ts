@@ -45,7 +45,7 @@ function follow(signal: AbortSignal, onAbort: () => void): () => void {
  * const answer = await unlessAborted(client.send(request), AbortSignal.timeout(10_000));
  * ```
  *
- * @param graceMs Milliseconds that the work has to end by itself once the signal has fired. Default 0.
+ * @param graceMs Milliseconds that the work has to end by itself once the signal has fired; `Infinity` for as long as it takes. Default 0.
  * @throws the signal's reason.
  */
 export async function unlessAborted<Value>(

@@ -23,7 +23,7 @@ export class BackgroundQueue {
     deadline.start(`The work of ${name} in the background`, 'limits.backgroundMs', backgroundMs);
     const work = Promise.resolve().then(() => task(deadline.signal));
     const running = deadline
-      .race(work, interruptMs)
+      .race(work, interruptMs || Number.POSITIVE_INFINITY)
       .catch(report)
       .finally(() => {
         deadline.stop();

@@ -76,7 +76,7 @@ async function withinHookLimit<Value>(
         if (--enclosed === 0 && !signal.aborted) start();
       }
     });
-    return await deadline.race(work, limits.interruptMs);
+    return await deadline.race(work, limits.interruptMs || Number.POSITIVE_INFINITY);
   } finally {
     deadline.stop();
   }

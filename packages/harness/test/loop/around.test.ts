@@ -1,12 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Capability } from '@x/core';
+import type { CallScope, Capability } from '@x/core';
 import { defineTool } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { limitsSchema } from '../../src/agent/limits.js';
 import { HarnessAgent } from '../../src/index.js';
+import { around } from '../../src/loop/around.js';
 import { scratch } from '../support.js';
 
 const HOOKS = ['aroundCall', 'aroundReason', 'aroundModel', 'aroundTool'] as const;
@@ -41,6 +43,32 @@ class Recording implements Capability {
 }
 
 describe('around', () => {
+  it('gives a hook that was told to end all its time where its limit is 0', async () => {
+    const stop = new AbortController();
+    let end = () => {};
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const scope = { signal: stop.signal } as CallScope;
+    const limits = limitsSchema.parse({ interruptMs: 0 });
+    const run = around(
+      [{ name: 'odd', aroundCall: () => ended }],
+      'aroundCall',
+      scope,
+      async () => {},
+      limits,
+    );
+    let isOver = false;
+    const over = run().finally(() => {
+      isOver = true;
+    });
+    stop.abort();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(isOver).toBe(false);
+    end();
+    await over;
+  });
+
   it('runs each hook of all capabilities, the first outermost, on the capability that it belongs to', async () => {
     const said: string[] = [];
     const tool = defineTool({ name: 'echo', description: '', input: z.object({}), execute: () => 'x' });

@@ -171,7 +171,7 @@ describe('a hook that never ends', () => {
     const begun = new Promise((resolve) => {
       begin = resolve;
     });
-    const slow = { ...tool(0), run: () => new Promise<never>((end) => begin(setTimeout(end, 1_000, []))) };
+    const slow = { ...tool(0), run: () => new Promise<never[]>((end) => begin(setTimeout(end, 1_000, []))) };
     const reply = builder(new ScriptedModel([CALL, { text: 'done' }]))
       .tools(slow)
       .use({ name: 'odd', aroundCall: (_, next) => next(), aroundTool: (call, _, next) => next(call) })
