@@ -19,14 +19,16 @@ const context = RuntimeContext.of({ userId: 'alice', sessionId: 's-1' });
 
 /** A process: an agent of its own over the files that all share. One that dies while it stores fails nothing later. */
 function processOf(directory: string, model: Model, session?: SessionStore): HarnessAgent {
-  return HarnessAgent.builder()
-    .model(model)
-    .workspace(directory)
-    .session(session ?? new JsonSession({ directory: `${directory}/sessions` }))
-    // However slow the machine is, nobody loses a turn.
-    .settings({ remoteControlMs: 10, leaseTtlMs: 600_000 })
-    .limits({ storeMs: 0 })
-    .build();
+  return (
+    HarnessAgent.builder()
+      .model(model)
+      .workspace(directory)
+      .session(session ?? new JsonSession({ directory: `${directory}/sessions` }))
+      // However slow the machine is, nobody loses a turn.
+      .settings({ remoteControlMs: 10, leaseTtlMs: 600_000 })
+      .limits({ storeMs: 0 })
+      .build()
+  );
 }
 
 /** The agents of all sessions that are stored. */

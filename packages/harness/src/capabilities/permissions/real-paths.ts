@@ -1,13 +1,13 @@
-import { pathSegments, type Workspace, WorkspaceError } from '@x/core';
+import { pathSegments, type Workspace, type WorkspaceEntry, WorkspaceError } from '@x/core';
 import { type PlainPath, plainPath } from './path-pattern.js';
 
 /**
  * Finds all names of a file in a workspace: as it was given, with its symbolic links followed, and those of its hard links.
- * One serves one judgment: it looks for hard links once.
+ * One serves one judgment: it lists the files, among which hard links are, once.
  */
 export class RealPaths {
   readonly #workspace: Workspace;
-  #linked: Promise<ReadonlyMap<string, readonly string[]>> | undefined;
+  #files: Promise<readonly WorkspaceEntry[]> | undefined;
 
   constructor(workspace: Workspace) {
     this.#workspace = workspace;
@@ -20,7 +20,7 @@ export class RealPaths {
     if (!isInside(path)) return [given, plainPath(path.replaceAll('\\', '/'))];
     if (this.#workspace.identify === undefined) return [given];
     const { path: real, links, id } = await this.#workspace.identify(path);
-    const others = links > 1 ? ((await this.#hardLinks()).get(id) ?? []) : [];
+    const others = links > 1 ? await this.#hardLinksOf(real, id) : [];
     return [given, ...[real, ...others].map(plainPath)];
   }
 
@@ -41,20 +41,32 @@ export class RealPaths {
     return [...given, ...(await this.namesOf(at.join('/')))];
   }
 
-  #hardLinks(): Promise<ReadonlyMap<string, readonly string[]>> {
-    this.#linked ??= this.#findHardLinks();
-    return this.#linked;
-  }
-
-  async #findHardLinks(): Promise<ReadonlyMap<string, readonly string[]>> {
-    const found = new Map<string, readonly string[]>();
-    for await (const { type, path } of this.#workspace.list('', { recursive: true })) {
-      if (type !== 'file') continue;
-      const file = await this.#workspace.identify?.(path);
-      if (file && file.links > 1) found.set(file.id, [...(found.get(file.id) ?? []), file.path]);
+  async #hardLinksOf(path: string, id: string): Promise<readonly string[]> {
+    this.#files ??= this.#listFiles();
+    const files = await this.#files;
+    const own = files.find((file) => file.path === path);
+    const now = await this.#workspace.stat(path);
+    // All names of a file have its size and its time, unless it changed meanwhile.
+    const isSteady = own !== undefined && isAlike(now, own);
+    const found: string[] = [];
+    for (const file of files) {
+      if (isSteady && !isAlike(file, own)) continue;
+      if ((await this.#workspace.identify?.(file.path))?.id === id) found.push(file.path);
     }
     return found;
   }
+
+  async #listFiles(): Promise<readonly WorkspaceEntry[]> {
+    const files: WorkspaceEntry[] = [];
+    for await (const entry of this.#workspace.list('', { recursive: true })) {
+      if (entry.type === 'file') files.push(entry);
+    }
+    return files;
+  }
+}
+
+function isAlike(one: WorkspaceEntry | undefined, other: WorkspaceEntry): boolean {
+  return one?.size === other.size && one.modifiedAt === other.modifiedAt;
 }
 
 function isInside(path: string): boolean {

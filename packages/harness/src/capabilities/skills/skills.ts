@@ -12,6 +12,7 @@ import {
 } from '@x/core';
 import * as z from 'zod';
 import { parseFrontMatter } from '../../lib/front-matter.js';
+import { promptList } from '../../lib/prompt-list.js';
 import { isInView, LOAD_SKILL, rememberLoading, SKILLS, wholeOrPointer } from './loaded-skills.js';
 
 export const skillsConfigSchema = z.strictObject({
@@ -64,16 +65,10 @@ export function skills(config: SkillsConfig = {}): Capability {
 }
 
 function listOf(known: readonly Skill[], maxChars: number): string {
-  let left = maxChars;
-  const lines = known.map(({ name, description }) => {
-    const line = `- ${name}: ${description.replace(/\s+/g, ' ')}`;
-    left -= line.length;
-    return left >= 0 ? line : headOf(`- ${name}`, line.length);
-  });
   return [
     '# Skills',
     'Instructions for kinds of work. load_skill reads one whose description fits:',
-    ...lines,
+    ...promptList(known, maxChars),
   ].join('\n');
 }
 

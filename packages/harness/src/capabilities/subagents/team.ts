@@ -21,6 +21,7 @@ import { type ComposedAgent, FilesOwner } from '../../agent/agent-parts.js';
 import type { Reply } from '../../agent/call-options.js';
 import { HarnessConfigError } from '../../errors/harness-config-error.js';
 import { HarnessError } from '../../errors/harness-error.js';
+import { promptList } from '../../lib/prompt-list.js';
 import { Parent } from './inheritance.js';
 import { Members, type MembersOptions } from './member-agent.js';
 import type { Subagent, SubagentsSettings } from './subagents.js';
@@ -42,6 +43,8 @@ import {
 } from './tasks.js';
 import { tasksReminder, teamTools } from './tools.js';
 
+/** Characters of names and descriptions in the system prompt. Any file of the workspace may be a subagent. */
+const MAX_LIST_CHARS = 20_000;
 /** Characters of a message that a parent remembers. */
 const TASK_CHARS = 300;
 /** Milliseconds in which this process begins, or stores the end of, what it runs itself. */
@@ -110,7 +113,7 @@ export class Team implements Capability {
 
   async system(scope: CallScope): Promise<string> {
     const { subagents } = await this.#open(scope);
-    const lines = [...subagents.values()].map(({ name, description }) => `- ${name}: ${description}`);
+    const lines = promptList([...subagents.values()], MAX_LIST_CHARS);
     return ['# Subagents', 'agent_spawn gives a task to one of these:', ...lines].join('\n');
   }
 

@@ -4,7 +4,7 @@ import { type Capability, defineTool, mountWorkspace, RuntimeContext, type Works
 import { LocalWorkspace } from '@x/core/node';
 import { workspaceContext } from '@x/memory';
 import { ScriptedModel, type ScriptedToolCall } from '@x/testkit';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import {
   agentsFiles,
@@ -228,6 +228,22 @@ describe('rules', () => {
     expect(reply.stopReason).toBe('completed');
     expect(results['0']).toMatch(/^error: .*Correct the input and call the tool again\.$/s);
   });
+});
+
+it('looks for the other names of a linked file among those alike alone', async () => {
+  for (let at = 0; at < 40; at++) {
+    writeFileSync(join(root, `docs/part-${at}`), 'x'.repeat(at + 10));
+    linkSync(join(root, `docs/part-${at}`), join(root, `docs/copy-${at}`));
+  }
+  const identify = vi.spyOn(LocalWorkspace.prototype, 'identify');
+  const { results } = await run({ deny: ['read(**/copy-7)'] }, [
+    { name: 'read_file', input: { path: 'docs/part-7' } },
+  ]);
+  const looked = identify.mock.calls.map(([path]) => path);
+  identify.mockRestore();
+  expect(JSON.stringify(results)).toContain('Denied by the rule');
+  expect(looked).toContain('docs/copy-7');
+  expect(looked.length).toBeLessThan(12);
 });
 
 describe('a command line that goes elsewhere first', () => {
