@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import {
   type AgentState,
@@ -6,7 +6,6 @@ import {
   checkMessages,
   confineWorkspace,
   Deadline,
-  digest,
   errorText,
   type Message,
   type PendingApproval,
@@ -201,7 +200,8 @@ async function runOne(
 function idempotencyKeyOf({ scope, options }: RunningCall, use: ToolUseBlock): string {
   const step = scope.state.context.findLast(({ role }) => role === 'assistant');
   const place = step && [step.id, toolUsesOf(step).indexOf(use)];
-  return digest(JSON.stringify([options.session.key.toString(), place, use.id]));
+  const text = JSON.stringify([options.session.key.toString(), place, use.id]);
+  return createHash('sha256').update(text).digest('hex');
 }
 
 /** What a tool, or a hook around it, answers in place of a result is told to the model, and never stored. */

@@ -1,7 +1,7 @@
+import { createHash } from 'node:crypto';
 import {
   type AgentState,
   type ContentBlock,
-  digest,
   type JsonObject,
   type Message,
   type ToolResultBlock,
@@ -99,5 +99,5 @@ function store(state: AgentState, loaded: Readonly<Record<string, Loading>>): vo
 }
 
 function hashOf(text: string): string {
-  return digest(text).slice(0, 32);
+  return createHash('sha256').update(text).digest('hex').slice(0, 32);
 }
