@@ -21,25 +21,35 @@ export interface SessionHistory extends SessionStore {
 interface Step {
   readonly operation: string;
   readonly expected: string | null;
+  readonly version: number;
   readonly at: string;
   readonly head: JsonObject;
   readonly keep: number;
-  readonly removed: readonly Message[];
 }
+
+/** A message that a commit took away: an item each, as backends bound the size of one. */
+interface Removed {
+  readonly operation: string;
+  readonly place: number;
+  readonly message: Message;
+}
+
+const isStep = ({ role }: Message) => role === 'system';
 
 interface Known {
   readonly log: ItemLog;
-  /** Entries of the log. */
-  entries: number;
+  /** Number of steps in the log. */
+  steps: number;
   /** The session as it was last seen here. */
   token?: string | undefined;
+  version?: number;
   count?: number;
 }
 
 /**
  * Keeps the earlier states of the sessions of any store: of each commit the head, and the messages that it took away, as a
  * compaction does. They lie in the same store, in a session of the same owner and id, whose agent is `<agent>/history`. A commit
- * costs one more small one.
+ * costs one more small one. What is committed beside it, to the bare store, ends what can be read back.
  *
  * @param options `versions`: how many states of a session are kept at least; default 100.
  * @example
@@ -59,14 +69,16 @@ export function keepHistory(
   const { versions } = parseWith(optionsSchema, options, 'keepHistory options');
   const sessions = new WeakMap<SessionKey, Known>();
   const knownOf = (key: SessionKey): Known => {
-    const known = sessions.get(key) ?? { log: new ItemLog(store, historyOf(key), NAME), entries: 0 };
+    const known = sessions.get(key) ?? { log: new ItemLog(store, historyOf(key), NAME), steps: 0 };
     sessions.set(key, known);
     return known;
   };
   const load: SessionStore['load'] = async (key, load) => {
     const stored = await store.load(key, load);
-    if (load?.last === undefined)
-      Object.assign(knownOf(key), { token: stored?.token, count: stored?.messages.length ?? 0 });
+    if (load?.last === undefined) {
+      const { token, version = 0, messages = [] } = stored ?? {};
+      Object.assign(knownOf(key), { token, version, count: messages.length });
+    }
     return stored;
   };
   const wrapped = wrapStore(store, {
@@ -82,18 +94,25 @@ export function keepHistory(
       // What comes too late, or again, is the store's to judge.
       if (isAdding || stored?.token === expected) {
         const at = new Date().toISOString();
-        const step = { operation, expected: expected ?? null, at, head, keep, removed } satisfies Step;
-        await known.log.append((loaded) => {
-          known.entries = (loaded?.messages.length ?? known.entries) + 1;
-          return [known.log.message(step as unknown as JsonObject)];
+        const version = (known.version ?? 0) + 1;
+        const step: Step = { operation, expected: expected ?? null, version, at, head, keep };
+        const { log } = known;
+        const items = removed.map((message, place): Removed => ({ operation, place, message }));
+        const entries = items.map((item) => log.message(item as unknown as JsonObject, 'user'));
+        await log.append((loaded) => {
+          known.steps = (loaded?.messages.filter(isStep).length ?? known.steps) + 1;
+          return [...entries, log.message(step as unknown as JsonObject, 'system')];
         });
-      }
-      if (known.entries > 2 * versions) {
-        await known.log.change(({ messages }) => ({ keep: 0, append: messages.slice(-versions) }));
-        known.entries = versions;
+        if (known.steps > 2 * versions) {
+          await log.change(({ messages }) => {
+            const places = [...messages.keys()].filter((place) => isStep(messages[place] as Message));
+            return { keep: 0, append: messages.slice((places.at(-versions - 1) ?? -1) + 1) };
+          });
+          known.steps = versions;
+        }
       }
       const version = await store.commit(key, change);
-      Object.assign(known, { token: operation, count: keep + append.length });
+      Object.assign(known, { token: operation, version, count: keep + append.length });
       return version;
     },
     async delete(key) {
@@ -105,18 +124,26 @@ export function keepHistory(
     let state = await load(key);
     const { log } = knownOf(key);
     const { messages } = await log.read();
-    const items = messages.map((message) => log.item(message) as unknown as Step);
-    const steps = new Map(items.map((step) => [step.operation, step]));
+    const steps = new Map<string, Step>();
+    const removed = new Map<string, Message[]>();
+    for (const message of messages) {
+      const item = log.item(message) as unknown as Step & Removed;
+      const own = removed.get(item.operation) ?? [];
+      removed.set(item.operation, own);
+      if (isStep(message)) steps.set(item.operation, item);
+      // Sent again, it has the same place.
+      else own[item.place] = item.message;
+    }
     while (state !== undefined) {
       yield state;
-      const { token, version, messages: later } = state as StoredSession;
-      const { expected, keep = 0, removed = [] } = steps.get(token) ?? {};
+      const { token, messages: later } = state as StoredSession;
+      const { expected, keep = 0 } = steps.get(token) ?? {};
       const earlier = steps.get(expected ?? '');
       state = earlier && {
         token: earlier.operation,
-        version: version - 1,
+        version: earlier.version,
         head: earlier.head,
-        messages: [...later.slice(0, keep), ...removed],
+        messages: [...later.slice(0, keep), ...(removed.get(token) ?? [])],
         updatedAt: earlier.at,
       };
     }
@@ -135,7 +162,8 @@ export function forkSession(
   to: SessionKey,
 ): Promise<number> {
   const { sessionId, userId, tenantId } = to.parts;
-  const own = { ...head, sessionId, ...(userId && { userId }), ...(tenantId && { tenantId }) };
+  const { userId: _, tenantId: __, ...rest } = head;
+  const own = { ...rest, sessionId, ...(userId && { userId }), ...(tenantId && { tenantId }) };
   const change = { operation: operationId(), expected: undefined, keep: 0, append: messages };
   return store.commit(to, { ...change, head: own });
 }

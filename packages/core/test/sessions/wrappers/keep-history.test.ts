@@ -1,10 +1,13 @@
 import { expect, it } from 'vitest';
 import {
+  copyStore,
   eraseSession,
+  forkSession,
   InMemorySession,
   keepHistory,
   openSession,
   SessionKey,
+  type StoredSession,
   userMessage,
 } from '../../../src/index.js';
 
@@ -30,6 +33,39 @@ it('keeps so many states at least, and a bounded number of them', async () => {
   expect(versions.slice(0, 3)).toEqual([20, 19, 18]);
   expect(versions.length).toBeLessThan(8);
   expect(() => keepHistory(inner, { versions: 0 })).toThrow('versions');
+});
+
+it('keeps the versions of a session that was moved, and gives a fork nobody’s identity but its own', async () => {
+  const [from, to] = [new InMemorySession(), new InMemorySession()];
+  await write(keepHistory(from), 3);
+  await copyStore(from, to);
+  const versions: number[] = [];
+  for await (const { version } of keepHistory(to).history(key)) versions.push(version);
+  expect(versions).toEqual([1, 2, 1]);
+  const stored = (await to.load(key)) as StoredSession;
+  await forkSession(to, stored, SessionKey.of('fork'));
+  const head = (await to.load(SessionKey.of('fork')))?.head;
+  expect(head).toMatchObject({ sessionId: 'fork' });
+  expect(head).not.toHaveProperty('userId');
+});
+
+it('keeps what a compaction takes away message by message, as no backend stores one of any size', async () => {
+  const inner = new InMemorySession();
+  const store = keepHistory(inner);
+  const session = await openSession(store, key);
+  const context = session.state.contextMutable();
+  for (let turn = 0; turn < 5; turn++) context.push(userMessage('a'.repeat(1000)));
+  await session.commit();
+  const before = [...context];
+  context.splice(0, 5, userMessage('short'));
+  await session.commit();
+  const states: unknown[] = [];
+  for await (const { messages } of store.history(key)) states.push(messages);
+  expect(states).toEqual([[...context], before]);
+  const log = await inner.load(SessionKey.of({ ...key.parts, agentId: '/history' }));
+  expect(Math.max(...(log?.messages.map((message) => JSON.stringify(message).length) ?? []))).toBeLessThan(
+    2000,
+  );
 });
 
 it('begins with a session that was there before, and goes with it', async () => {
