@@ -1,5 +1,5 @@
 import { compaction } from '@x/compaction';
-import { type JsonObject, RuntimeContext, textOf } from '@x/core';
+import { type JsonObject, RuntimeContext, readText, textOf } from '@x/core';
 import { memory } from '@x/memory';
 import { ScriptedModel } from '@x/testkit';
 import { expect, it, onTestFinished } from 'vitest';
@@ -56,6 +56,30 @@ it('twelve saved facts leave one system prompt, stand behind the conversation, a
   const renewed = model.requests.at(-1);
   expect(renewed?.system).toContain('The port of host 11 is 4311');
   expect(renewed?.messages.some((message) => textOf(message).includes('has changed since'))).toBe(false);
+});
+
+it('without a flush after a turn, what a compaction removes is remembered', async () => {
+  const agent = HarnessAgent.builder()
+    .model(new ScriptedModel(Array.from({ length: 12 }, () => ({ text: 'Well. '.repeat(500) }))))
+    .workspace(await scratch())
+    .use(
+      compaction({ model: null }),
+      memory({ model: null, flush: 'never', consolidate: false, maintenance: false }),
+    )
+    .build();
+  const notes = async () => {
+    let text = '';
+    for await (const { path, type } of agent.storage.list('', { recursive: true })) {
+      if (type === 'file' && /memory\/[^/]+\.md$/.test(path)) text += await readText(agent.storage, path);
+    }
+    return text;
+  };
+  await agent.call('Remember that the port of the host is 4711.', alice);
+  for (let turn = 0; turn < 10; turn++) await agent.call('And?', alice);
+  expect(await notes()).not.toContain('4711');
+  expect((await agent.compact(alice)).status).toBe('applied');
+  await agent.close();
+  expect(await notes()).toContain('4711');
 });
 
 it('in plan mode a fact is saved without asking a human, and none is forgotten', async () => {
