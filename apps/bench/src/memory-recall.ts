@@ -99,7 +99,7 @@ function conversationsOf(directory: string, dataset: string): readonly Conversat
 }
 
 /** Asks every contender the questions about long conversations, whose turns are one line each; no vectors. */
-async function measureRecall(directory: string): Promise<readonly Recall[]> {
+export async function measureRecall(directory: string): Promise<readonly Recall[]> {
   const results: Recall[] = [];
   for (const dataset of DATASETS) {
     const conversations = conversationsOf(directory, dataset);

@@ -2,7 +2,7 @@ import { open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import fc from 'fast-check';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { dayOf } from '../../src/index/dates.js';
 import { LineScan } from '../../src/index/line-scan.js';
 import { parseQuery } from '../../src/index/search-query.js';
@@ -224,4 +224,22 @@ describe('the file', () => {
     const hits = await repaired().catch(repaired);
     expect(hits).toHaveLength(10);
   });
+});
+
+it('reads as many lines of a large index as of a smaller one, for words that all lines have', async () => {
+  const all = vi.spyOn(Object.getPrototypeOf(new Sqlite(':memory:').prepare('SELECT 1')), 'all');
+  onTestFinished(() => all.mockRestore());
+  const index = await openIndex();
+  const line = (_: unknown, number: number) => `The deployment of service ${number} was on schedule`;
+  const readFor = async (query: string) => {
+    all.mockClear();
+    expect(await index.search(query)).toHaveLength(10);
+    const rows = all.mock.results.flatMap(({ value }) => value as readonly unknown[]);
+    return rows.filter((row) => typeof row === 'object' && row !== null && 'content' in row).length;
+  };
+  for (const lines of [1_500, 6_000]) {
+    await index.indexFromString('memory/a.md', Array.from({ length: lines }, line).join('\n'));
+    expect(await readFor('deployment schedule')).toBeLessThan(50);
+    expect(await readFor('what was on the schedule of the deployment?')).toBeLessThan(500);
+  }
 });
