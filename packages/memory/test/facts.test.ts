@@ -284,6 +284,18 @@ describe('save, correct and forget', () => {
     expect(fact?.text).toBe('Fact (as stated): Remember that the port is 5433');
   });
 
+  it('tells so too of a fact that was restored away and taken over from its note by rule', async () => {
+    const service = serviceIn(await testWorkspace());
+    await service.save(scope, 'The port is 5433');
+    await service.save(scope, 'The host is alpha');
+    await service.restore(scope);
+    await service.consolidate(scope, { now: true });
+    expect(await service.facts(scope)).toMatchObject([
+      { text: 'The port is 5433', author: 'model' },
+      { text: 'The host is alpha', author: 'model' },
+    ]);
+  });
+
   it('corrects a fact, and refuses a model what a person wrote', async () => {
     const workspace = await testWorkspace();
     await workspace.write(core, '- by hand: the port is 1\n');

@@ -100,7 +100,8 @@ export function factOf({ notes, text = '' }: Edit, author: StoredFact['author'])
   return {
     id: keyHash(`${saidOn} ${factKey(text)}`),
     text,
-    author,
+    // Who only takes a line over has not worded it.
+    author: first?.text === text && first.author !== 'person' ? first.author : author,
     saidOn,
     ...(first?.source === undefined ? {} : { source: { ...first.source } }),
     from: notes.map(({ from }) => from),
