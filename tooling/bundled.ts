@@ -24,7 +24,7 @@ function bundle(source: string): string {
     target: 'node20',
     conditions: ['@x/source'],
     // Compiled code, and what is not installed.
-    external: ['better-sqlite3', 'pg-native'],
+    external: ['better-sqlite3', 'pg-native', '*.node'],
     banner: {
       js: `import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);`,
     },
