@@ -40,10 +40,15 @@ export async function inTurn<T>(turns: Turns, name: string, task: () => Promise<
 
 /** The lock under which MEMORY.md of a prefix is rewritten. */
 export function coreLock(prefix: string): string {
-  return `memory ${prefix}`;
+  return `memory ${ownerOf(prefix)}`;
 }
 
-/** The lock under which the notes of a prefix are written. */
+/** The lock under which the notes of a prefix are written. One that takes both takes this one second. */
 export function noteLock(prefix: string): string {
-  return `memory notes ${prefix}`;
+  return `memory notes ${ownerOf(prefix)}`;
+}
+
+/** All agents of an owner have one lock: who erases the owner takes it, too. */
+function ownerOf(prefix: string): string {
+  return prefix.replace(/agents\/[^/]+\/$/, '');
 }

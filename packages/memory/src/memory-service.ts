@@ -319,10 +319,12 @@ export class MemoryService {
       throw new InvalidInputError('scope', [{ path: 'userId', message: 'must name whose memory to erase' }]);
     }
     let files = 0;
-    await exclusively(storage, coreLock(prefix), async () => {
-      for await (const { type } of storage.list(prefix, { recursive: true })) if (type === 'file') files++;
-      await storage.delete(prefix.slice(0, -1));
-    });
+    await exclusively(storage, coreLock(prefix), () =>
+      exclusively(storage, noteLock(prefix), async () => {
+        for await (const { type } of storage.list(prefix, { recursive: true })) if (type === 'file') files++;
+        await storage.delete(prefix.slice(0, -1));
+      }),
+    );
     return { files, indexed: await this.#index.forget(prefix) };
   }
 

@@ -25,8 +25,8 @@ const ANSWER_TOKENS = 8_000;
 /** What came of a consolidation. */
 export interface ConsolidationOutcome {
   /**
-   * `nothing`: all notes had been merged already. `conflict`: another process merged the same notes meanwhile; what it
-   * made of them stands.
+   * `nothing`: all notes had been merged already. `conflict`: another process merged the same notes meanwhile, and what it
+   * made of them stands, or they are gone.
    */
   readonly status: 'consolidated' | 'nothing' | 'conflict';
   /** Lines of notes that were merged. */
@@ -165,8 +165,12 @@ export class MemoryConsolidator {
     edits: readonly Edit[],
     author: 'model' | 'rule',
   ): Promise<Core | undefined> {
-    return withCore(this.coreOptions(prefix), async ({ state }, change) => {
+    return withCore(this.coreOptions(prefix), async (core, change) => {
+      const { state } = core;
       if (JSON.stringify(state.seen) !== JSON.stringify(seen.state.seen)) return undefined;
+      // What was erased meanwhile is not merged.
+      const left = new Set((await freshNotes(this.#settings.workspace, prefix, core, Infinity)).seen);
+      if (!fresh.lines.every(({ from }) => left.has(from))) return undefined;
       const isThere = new Set(state.facts.map(({ id }) => id));
       const add: StoredFact[] = [];
       const retire: Retired[] = [];

@@ -180,9 +180,11 @@ export class MemoryFlushManager {
     entry: FlushEntry,
   ): Promise<{ readonly state: FlushState; readonly own: boolean }> {
     const { workspace, clock } = this.#settings;
-    return exclusively(workspace, lockOf(place), async (check) => {
+    return exclusively(workspace, noteLock(place.prefix), async (check) => {
       const current = await this.#finish(place, await readFlushState(workspace, place.flushState), check);
-      if (!isAt(current, seen)) return { state: current, own: false };
+      // Without its log, the session was erased while the model read it.
+      const isThere = (await workspace.stat(place.log)) !== undefined;
+      if (!isThere || !isAt(current, seen)) return { state: current, own: false };
       const flushedAt = new Date(clock.now()).toISOString();
       const pending: FlushState = { ...current, flushedAt, refusals: 0, pending: { note, entry, offset } };
       if (entry.bullets.length === 0) {
@@ -199,8 +201,9 @@ export class MemoryFlushManager {
   /** Remembers that the model failed at the messages behind `seen`. */
   async #countRefusal(place: SessionPlace, seen: FlushState): Promise<void> {
     const { workspace } = this.#settings;
-    await exclusively(workspace, lockOf(place), async () => {
+    await exclusively(workspace, noteLock(place.prefix), async () => {
       const current = await readFlushState(workspace, place.flushState);
+      if ((await workspace.stat(place.log)) === undefined) return;
       if (current.pending !== undefined || !isAt(current, seen)) return;
       await writeJson(workspace, place.flushState, { ...current, refusals: current.refusals + 1 });
     });
@@ -211,7 +214,7 @@ export class MemoryFlushManager {
     const { workspace } = this.#settings;
     const state = await readFlushState(workspace, place.flushState);
     if (state.pending === undefined) return state;
-    return exclusively(workspace, lockOf(place), async (check) =>
+    return exclusively(workspace, noteLock(place.prefix), async (check) =>
       this.#finish(place, await readFlushState(workspace, place.flushState), check),
     );
   }
@@ -220,11 +223,9 @@ export class MemoryFlushManager {
     if (state.pending === undefined) return state;
     const { workspace } = this.#settings;
     const { note, entry, offset } = state.pending;
-    await exclusively(workspace, noteLock(place.prefix), async () => {
-      const missing = missingFrom((await readIfFound(workspace, note)) ?? '', entry);
-      await check();
-      if (missing !== '') await workspace.append(note, missing);
-    });
+    const missing = missingFrom((await readIfFound(workspace, note)) ?? '', entry);
+    await check();
+    if (missing !== '') await workspace.append(note, missing);
     const { pending: _, ...rest } = state;
     const finished = { ...rest, offset };
     await writeJson(workspace, place.flushState, finished);
@@ -235,8 +236,4 @@ export class MemoryFlushManager {
 /** Whether both stand behind the same message. */
 function isAt({ offset: left }: FlushState, { offset: right }: FlushState): boolean {
   return left?.end === right?.end && left?.messageId === right?.messageId;
-}
-
-function lockOf({ flushState }: SessionPlace): string {
-  return `flush ${flushState}`;
 }

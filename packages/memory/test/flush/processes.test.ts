@@ -1,11 +1,12 @@
-import { readText, SessionKey, textOf, userMessage } from '@x/core';
+import { dirname } from 'node:path';
+import { eraseUser, InMemorySession, type Model, readText, SessionKey, textOf, userMessage } from '@x/core';
 import { WorkspaceSessionLog } from '@x/core/node';
 import { describe, expect, it } from 'vitest';
-import { MemoryFlushManager } from '../../src/index.js';
+import { MemoryConsolidator, MemoryFlushManager, MemoryService } from '../../src/index.js';
 import { runChild, runUntil } from '../children/run-child.js';
-import { factTaker } from '../support/models.js';
+import { factTaker, merger } from '../support/models.js';
 import { SIZE } from '../support/size.js';
-import { logSession, testWorkspace } from '../support/test-context.js';
+import { logSession, storageIn, type TestWorkspace, testWorkspace } from '../support/test-context.js';
 import { withoutLock } from '../support/without-lock.js';
 
 describe('several processes', () => {
@@ -88,4 +89,46 @@ it('a workspace that cannot exclude others is still safe within a process', asyn
     if (path.endsWith('.md')) text += Buffer.from(await workspace.read(path)).toString('utf8');
   }
   expect(text.match(/fact-\d/g)?.sort()).toEqual(facts);
+});
+
+describe('what another process erases while a model reads it', () => {
+  const alice = { userId: 'alice', agentId: 'coder' };
+  /** A model whose every answer comes when its user is erased, and has said something since. */
+  function late(model: Model, root: string): Model {
+    return {
+      ...model,
+      async generate(request) {
+        const storage = storageIn(dirname(root));
+        await eraseUser({ session: new InMemorySession(), storage }, { userId: 'alice' });
+        const service = new MemoryService({ workspace: storage });
+        await service.erase({ userId: 'alice' });
+        await service.close();
+        await storage.write('users/alice/agents/coder/memory/2026-01-02.md', '- fact-9\n');
+        return model.generate(request);
+      },
+    };
+  }
+  async function kept(workspace: TestWorkspace): Promise<string> {
+    const texts: string[] = [];
+    for await (const { path, type } of workspace.list('', { recursive: true }))
+      if (type === 'file') texts.push(await readText(workspace, path));
+    return texts.join('\n');
+  }
+
+  it('is not written again by a flush', async () => {
+    const workspace = await testWorkspace();
+    const key = { ...alice, sessionId: 's' };
+    await logSession(workspace, key, [userMessage('Remember fact-1.')]);
+    const flusher = new MemoryFlushManager({ workspace, model: late(factTaker(), workspace.root) });
+    expect(await flusher.flush(SessionKey.of(key))).toMatchObject({ bullets: [], complete: true });
+    expect(await kept(workspace)).not.toContain('fact-1');
+  });
+
+  it('is not written again by a consolidation', async () => {
+    const workspace = await testWorkspace();
+    await workspace.write('users/alice/agents/coder/memory/2026-01-01.md', '- fact-1\n');
+    const consolidator = new MemoryConsolidator({ workspace, model: late(merger(), workspace.root) });
+    expect(await consolidator.consolidate(alice)).toMatchObject({ status: 'conflict' });
+    expect(await kept(workspace)).not.toContain('fact-1');
+  });
 });
