@@ -34,6 +34,8 @@ export interface IsolationSuiteOptions {
 }
 
 const VICTIM = { tenantId: 'acme', userId: 'alice', sessionId: 'shared-name' };
+/** Has its files in common with all who have no user, and nothing else. */
+const NOBODY = { tenantId: 'acme', sessionId: 'of-nobody' };
 /** Each call of many is a new attacker's where it can be: searches of what one kept for long would be all the work. */
 const ATTACKERS: Readonly<Record<string, (call: number) => Partial<UserScope>>> = {
   'another user': (call) => ({ tenantId: 'acme', userId: `bob${call || ''}` }),
@@ -78,7 +80,8 @@ export function isolationSuite({
   sequences = sequencesOf(20),
 }: IsolationSuiteOptions): void {
   describe(`Isolation: ${name}`, () => {
-    const canary = `${WORD}-${Math.random().toString(36).slice(2)}`;
+    const secret = `${WORD}-${Math.random().toString(36).slice(2)}`;
+    const canary = `${secret}-of-alice`;
     const attacker = new Attacker();
     let agent: AttackedAgent;
     let storage: Workspace;
@@ -86,19 +89,26 @@ export function isolationSuite({
 
     beforeAll(async () => {
       ({ agent, storage } = await open(attacker));
-      attacker.answer = `I keep ${canary}.`;
-      for (const round of plants(canary)) {
-        let made = false;
-        attacker.plan((tools) => {
-          if (made) return [];
-          made = true;
-          return round(tools);
-        });
-        await agent.call(`Keep ${canary}`, RuntimeContext.of(VICTIM));
+      const victims = [
+        [VICTIM, canary],
+        [NOBODY, `${secret}-of-nobody`],
+      ] as const;
+      for (const [victim, text] of victims) {
+        attacker.answer = `I keep ${text}.`;
+        for (const round of plants(text)) {
+          let made = false;
+          attacker.plan((tools) => {
+            if (made) return [];
+            made = true;
+            const readers = tools.filter(({ annotations }) => annotations?.readOnly === true);
+            return round(victim === VICTIM ? tools : readers);
+          });
+          await agent.call(`Keep ${text}`, RuntimeContext.of(victim));
+        }
+        attacker.plan(() => []);
+        await agent.call(longText(text), RuntimeContext.of(victim));
       }
-      attacker.plan(() => []);
-      await agent.call(longText(canary), RuntimeContext.of(VICTIM));
-      names = await namesIn(storage, canary);
+      names = await namesIn(storage, secret);
       attacker.answer = 'Done.';
     }, 600_000);
     afterAll(() => agent?.close());
@@ -125,7 +135,7 @@ export function isolationSuite({
         const each = Math.ceil(sequences / Object.keys(ATTACKERS).length);
         await attackWith(
           attacker,
-          { ...names, sequences: each, rounds: 2, secret: canary, writes: 16 },
+          { ...names, sequences: each, rounds: 2, secret, writes: 16 },
           async (made) => {
             // The victim's own session id, too; not for ever, since that session grows.
             const sessionId = made === 0 ? VICTIM.sessionId : `session-${made}`;
@@ -133,7 +143,7 @@ export function isolationSuite({
               .call(`Find ${WORD}`, RuntimeContext.of({ ...identify(made), sessionId }))
               .catch((error: unknown) => String(error));
             const seen = `${attacker.seen}\n${typeof reply === 'string' ? reply : textOf(reply)}`;
-            expect(excerpt(seen, canary), `behind sequence ${made}`).toBe('');
+            expect(excerpt(seen, secret), `behind sequence ${made}`).toBe('');
             return reply;
           },
         );
@@ -172,8 +182,12 @@ function plants(canary: string): readonly Round[] {
     (tools) =>
       calls.filter((call) => tools.some(({ name }) => name === call.name));
   const big = { path: 'big.txt', content: longText(canary) };
+  const content = `---\nname: leak\ndescription: ${canary}\n---\n${canary}`;
+  const shown = ['AGENTS.md', 'skills/leak/SKILL.md', 'subagents/leak.md', 'knowledge/KNOWLEDGE.md'];
   return [
-    offered([{ name: 'write_file', input: big }]),
+    offered(
+      [big, ...shown.map((path) => ({ path, content }))].map((input) => ({ name: 'write_file', input })),
+    ),
     offered([{ name: 'read_file', input: { path: big.path } }]),
     offered([{ name: 'agent_spawn', input: { agent: 'general-purpose', task: canary } }]),
     (tools) =>

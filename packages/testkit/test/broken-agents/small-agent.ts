@@ -68,7 +68,7 @@ export function smallAgent(
   direct?: Holes,
 ) {
   const sessions = new Map<string, Message[]>();
-  const ownerOf = ({ tenantId = '-', userId = '-' }: RuntimeContext, of = holes) =>
+  const ownerOf = ({ tenantId = '-', sessionId, userId = `-/${sessionId}` }: RuntimeContext, of = holes) =>
     `${of.tenantless ? '' : `tenants/${tenantId}/`}users/${userId}/`;
 
   async function run(
