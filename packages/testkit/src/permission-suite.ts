@@ -43,7 +43,7 @@ export interface PermissionSuiteOptions {
 
 const RULES = {
   mode: 'dont_ask' as const,
-  allow: ['write(notes/*.md)', 'execute(echo *)', 'execute(ls *)'],
+  allow: ['write(notes/*.md)', 'execute(echo *)', 'execute(ls *)', 'execute(cat *)'],
   deny: ['read(**/.env*)', 'write(docs/**)', 'read(**/environ)'],
 };
 
@@ -86,6 +86,9 @@ const COMMANDS = [
   'echo `cat .env`',
   'echo hi; cat .env',
   'echo hi && cat hard.txt',
+  'cat /proc/self/cwd/hard.txt',
+  'cat ../repository/readme.txt',
+  'cat ./nested/../notes/link.md',
 ]
   .concat([
     'echo <(cat .env)',

@@ -200,8 +200,9 @@ isolationSuite({
         'model: compatible:attacker',
         'workspace: .',
         'permissions: { mode: bypass }',
-        'features: { tool_result_eviction: { max_user_chars: 20000 } }',
-        'capabilities: [session_history, todo_list, workspace_tools, subagents]',
+        // Strangers use it, and `x run` is made for one person.
+        'features: { tool_result_eviction: { max_user_chars: 20000 }, session_history: { without_user: private } }',
+        'capabilities: [todo_list, workspace_tools, subagents]',
       ].join('\n'),
     );
     const endpoint = { OPENAI_BASE_URL: 'http://127.0.0.1:1' };
