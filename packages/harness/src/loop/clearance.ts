@@ -173,7 +173,8 @@ function isSame(left: Question, right: Question): boolean {
   return JSON.stringify([left.reason, left.suggestion]) === JSON.stringify([right.reason, right.suggestion]);
 }
 
-function allOf(confines: readonly WorkspaceConfine[]): WorkspaceConfine {
+/** Every file that one of them refuses is refused. */
+export function allOf(confines: readonly WorkspaceConfine[]): WorkspaceConfine {
   return async (path, use) => {
     for (const confine of confines) {
       const reason = await confine(path, use);

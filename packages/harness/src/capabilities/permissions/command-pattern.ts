@@ -21,6 +21,8 @@ const MAX_DEPTH = 3;
 const LEADS = /^(?:cd|pushd|-C|--(?:directory|chdir|work-tree|cwd|prefix))$/;
 const LEADS_GLUED = /^(?:-C|--(?:directory|chdir|work-tree|cwd|prefix)=)./;
 const MAX_DIRECTORIES = 64;
+/** Names in one path: each may be where the workspace begins. */
+const MAX_STEPS = 64;
 
 /** Short options, the last of which may have its value right behind it: `-hfpatterns`. */
 const OPTIONS = /^-[A-Za-z]+/;
@@ -79,7 +81,7 @@ export function catchesCommand(pattern: string, line: string): boolean {
 
 /**
  * The paths that a line may name: each word as it is, and in the directories that words before it may lead to. Of a line that
- * is not understood: all that may be words. `undefined` when it leads to so many directories that it may name anything.
+ * is not understood: all that may be words. `undefined` when it leads to so many places that it may name anything.
  */
 export function pathsOf(line: string): readonly string[] | undefined {
   const commands = commandsOf(line);
@@ -95,6 +97,7 @@ function pathsIn(words: readonly string[]): readonly string[] | undefined {
   const found: string[] = [];
   let leads = false;
   for (const word of words) {
+    if (word.split('/').length > MAX_STEPS) return undefined;
     const options = OPTIONS.exec(word)?.[0].length ?? 0;
     const glued = Array.from({ length: Math.min(options, MAX_OPTIONS) }, (_, at) => word.slice(at + 1));
     const pieces = [word, ...glued, ...word.split(/[=:,@]/).slice(1)].filter((piece) => piece !== '');

@@ -8,7 +8,7 @@ import {
   type Usage,
 } from '@x/core';
 import type { ComposedAgent } from '../../agent/agent-parts.js';
-import { authorize } from '../../loop/clearance.js';
+import { allOf, authorize } from '../../loop/clearance.js';
 
 export const INHERITANCE = 'subagent_inheritance';
 
@@ -62,14 +62,12 @@ export function inheritance({ name, capabilities }: ComposedAgent): Capability {
     },
     confine: (scope) => async (path, use) => {
       const parent = scope.runtime.get(Parent);
-      for (const state of (await parent?.states()) ?? []) {
+      const states = (await parent?.states()) ?? [];
+      const confines = states.flatMap((state) => {
         const inherited = { ...scope, agentId: name, state, runtime: runtimeOf(parent, scope) };
-        for (const each of capabilities) {
-          const reason = await each.confine?.(inherited)?.(path, use);
-          if (reason !== undefined) return reason;
-        }
-      }
-      return undefined;
+        return capabilities.flatMap((each) => each.confine?.(inherited) ?? []);
+      });
+      return allOf(confines)(path, use);
     },
     async remind({ runtime, state }) {
       const [present] = (await runtime.get(Parent)?.states()) ?? [];

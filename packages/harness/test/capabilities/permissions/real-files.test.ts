@@ -276,6 +276,7 @@ describe('a command line that goes elsewhere first', () => {
     'cat down/../key',
     'cd down && cat ../key',
     'cat $PWD/secrets/key',
+    `cat ${'./'.repeat(70)}docs/page`,
     `${Array.from({ length: 9 }, (_, at) => `cd d${at} || `).join('')}cat docs/page`,
   ])('reads no file that a rule denies: %s', async (command) => {
     expect(await read(command)).toContain('Denied by the rule');
