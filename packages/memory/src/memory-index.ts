@@ -5,7 +5,13 @@ import * as z from 'zod';
 import { MemoryIndexError } from './errors.js';
 import { inTurn, type Turns } from './exclusively.js';
 import { dateOf, dayOf } from './index/dates.js';
-import { Connection, deleteIndexFile, isDamage, openIndexDatabase } from './index/index-database.js';
+import {
+  Connection,
+  deleteIndexFile,
+  isDamage,
+  isUnwritable,
+  openIndexDatabase,
+} from './index/index-database.js';
 import { scopeOfPath } from './index/line-filter.js';
 import { LineSearch } from './index/line-search.js';
 import { LineWriter } from './index/line-writer.js';
@@ -64,6 +70,8 @@ interface Opened {
   readonly lines: LineSearch;
   /** Tells a file from another one that took its place. */
   readonly inode: number | undefined;
+  /** Why this is in memory, and not in the file. */
+  readonly unwritable?: MemoryIndexError;
 }
 
 /**
@@ -87,7 +95,7 @@ export class MemoryIndex {
   private constructor(path: string, isLazy: boolean) {
     this.#path = path;
     this.#isLazy = isLazy;
-    if (!isLazy) this.#opened = openParts(path);
+    if (!isLazy) this.#opened = this.#openParts();
   }
 
   /**
@@ -177,7 +185,7 @@ export class MemoryIndex {
    */
   async maintain(workspace: Workspace, prefixes: readonly string[] = []): Promise<void> {
     if (!this.isKept) return;
-    const scopes = (await this.#live()).writer.scopes();
+    const scopes = (await this.#writable()).writer.scopes();
     for (const prefix of new Set([...prefixes, ...scopes])) {
       await this.indexAllFromWorkspace(workspace, { prefix });
     }
@@ -192,6 +200,7 @@ export class MemoryIndex {
   async forget(prefix: string): Promise<number> {
     let count = 0;
     if (!this.isKept) return count;
+    await this.#writable();
     await this.#write(async ({ writer }) => {
       const paths = writer.pathsOf(prefix);
       for (const path of paths) await writer.replaceText(path, '');
@@ -271,7 +280,7 @@ export class MemoryIndex {
 
   /** @throws {MemoryIndexError} when it is closed. */
   async #live(): Promise<Opened> {
-    this.#opened ??= openParts(this.#path);
+    this.#opened ??= this.#openParts();
     const opening = this.#opened;
     const opened = await opening.catch((error: unknown) => {
       // A failure must not stay: the next use tries again.
@@ -280,6 +289,22 @@ export class MemoryIndex {
     });
     if (!this.#isClosed) return opened;
     throw new MemoryIndexError(this.#path, `The memory index ${this.#path} is closed: open it again.`);
+  }
+
+  /** @throws {MemoryIndexError} also when the file cannot be written. */
+  async #writable(): Promise<Opened> {
+    const opened = await this.#live();
+    if (opened.unwritable) throw opened.unwritable;
+    return opened;
+  }
+
+  /** Of an agent's index whose file cannot be written, one in memory: what there is to search is in the files. */
+  #openParts(): Promise<Opened> {
+    return openParts(this.#path).catch(async (error: unknown) => {
+      if (!this.#isLazy || !MemoryIndexError.isInstance(error) || !isUnwritable(error)) throw error;
+      process.emitWarning(`It is made in memory by each process until then: ${error.message}`);
+      return { ...(await openParts(':memory:')), unwritable: error };
+    });
   }
 
   /** Writes, and once more into a new index if this one turns out to be damaged. */
@@ -299,7 +324,7 @@ export class MemoryIndex {
     if ((await this.#opened) !== damaged) return;
     await closeWhenIdle(damaged);
     if ((await inodeOf(this.#path)) === damaged.inode) await deleteIndexFile(this.#path);
-    this.#opened = openParts(this.#path);
+    this.#opened = this.#openParts();
     await this.#opened;
   }
 }

@@ -165,6 +165,12 @@ export function isDamage(error: unknown): boolean {
   );
 }
 
+/** Whether an error says that the file, which may be whole, cannot be written: a folder to read only, a full disk. */
+export function isUnwritable({ cause }: MemoryIndexError): boolean {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  return /^(?:EACCES|EPERM|EROFS|ENOSPC|EDQUOT|SQLITE_(?:READONLY|CANTOPEN|FULL|IOERR))/.test(code);
+}
+
 /** Whether an error says that another connection is writing. */
 function isBusy(error: unknown): boolean {
   return error instanceof Error && 'code' in error && /^SQLITE_BUSY/.test(String(error.code));

@@ -1,7 +1,7 @@
 // What left its file is gone, what did not change is not read, and a search works while writing does not.
 import { spawnSync } from 'node:child_process';
 import { appendFileSync, rmSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { chmod, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import type { Workspace } from '@x/core';
@@ -194,6 +194,37 @@ describe('on a full disk', () => {
     await index.indexAllFromWorkspace(workspace, { prefix });
     expect(await search('lion 299')).toMatch(/^memory\/2026-01-02\.md:300: /);
   });
+});
+
+/** A folder that nobody can write in, where there is a way to have one. */
+async function readOnlyFolder(path: string): Promise<boolean> {
+  if (process.getuid?.() !== 0) {
+    await chmod(path, 0o500);
+    onTestFinished(() => chmod(path, 0o700));
+    return true;
+  }
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'ro', 'tmpfs', path]).status === 0;
+  if (mounted) onTestFinished(() => void spawnSync('umount', ['-l', path]));
+  return mounted;
+}
+
+it('is made in memory where its folder is to be read only, and takes nothing for forgotten there', async (test) => {
+  const directory = await temporaryDirectory();
+  if (!(await readOnlyFolder(directory))) return test.skip();
+  const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
+  onTestFinished(() => warned.mockRestore());
+  const workspace = await testWorkspace();
+  await workspace.write(`${prefix}memory/2026-01-01.md`, '- the zebra is striped\n');
+  const path = join(directory, 'index.db');
+  const service = new MemoryService({ workspace, index: path });
+  onTestFinished(() => service.close());
+  for (const query of ['zebra', 'striped']) {
+    const { hits, stale } = await service.search(prefix, query);
+    expect([hits.map(({ content }) => content), stale]).toEqual([['- the zebra is striped'], undefined]);
+  }
+  expect(warned.mock.calls.map(String)).toEqual([expect.stringContaining(path)]);
+  await expect(MemoryIndex.at(path).forget('users/alice/')).rejects.toThrow(path);
+  await expect(MemoryIndex.open(path)).rejects.toThrow(path);
 });
 
 /** Counts how often others get their turn meanwhile. */
