@@ -27,7 +27,7 @@ import type { Pool, PoolClient, QueryResult } from 'pg';
 import * as z from 'zod';
 import { attempt, inTransaction, withConnection } from './connection.js';
 import { migrateTables } from './schema.js';
-import { type Statements, statementsFor } from './statements.js';
+import { LIVES, type Statements, statementsFor } from './statements.js';
 
 const optionsSchema = z.strictObject({
   pool: z.custom<Pool>(
@@ -186,7 +186,7 @@ export class PostgresSession implements SessionStore {
 
   /** The sessions within a scope, newest first; those that are committed to meanwhile once more at the end. */
   list(scope: SessionScope = {}, options?: ListOptions): AsyncGenerator<SessionInfo, void, undefined> {
-    const conditions: string[] = [];
+    const conditions = [options?.expired ? 'TRUE' : LIVES];
     const values: unknown[] = [];
     for (const [part, column] of PARTS) {
       const wanted = scope[part];

@@ -1,5 +1,5 @@
 /** Holds for a session that has not expired. */
-const LIVES = '(expires_at IS NULL OR expires_at > clock_timestamp())';
+export const LIVES = '(expires_at IS NULL OR expires_at > clock_timestamp())';
 /** Microseconds since 1970: where the record of the last fence is gone, the next is larger all the same. */
 const FIRST_FENCE = '(extract(epoch FROM clock_timestamp()) * 1000000)::bigint';
 const milliseconds = (parameter: string) => `${parameter}::bigint * interval '1 millisecond'`;
@@ -71,7 +71,7 @@ export function statementsFor(table: string) {
       SELECT id, session_key AS key, version, message_count AS messages, bytes, description,
         created_at AS "createdAt", updated_at AS "updatedAt"
       FROM ${table}
-      WHERE ${[LIVES, ...conditions].join(' AND ')} ORDER BY updated_at DESC, id DESC LIMIT ${limit}`,
+      WHERE ${conditions.join(' AND ')} ORDER BY updated_at DESC, id DESC LIMIT ${limit}`,
     /** Takes a lease that nobody has, or that this holder has already: then the reply to an earlier attempt was lost. */
     lease: `
       INSERT INTO ${leases} AS l (key_hash, fence, holder, expires_at)

@@ -169,14 +169,13 @@ export class SqliteSession implements SessionStore {
   }
 
   async delete(key: SessionKey): Promise<boolean> {
-    const existed = await this.#transaction(key, 'immediate', () => {
+    const { removed, lived } = await this.#transaction(key, 'immediate', () => {
       this.#database.prepare('DELETE FROM leases WHERE key = ?').run(checkKey(key).toString());
-      const row = this.#row(key);
-      if (row !== undefined) this.#remove(row.id);
-      return row !== undefined;
+      const lived = this.#row(key) !== undefined;
+      return { removed: this.#removeKey(key), lived };
     });
-    if (existed) this.#emptyLog();
-    return existed;
+    if (removed) this.#emptyLog();
+    return lived;
   }
 
   /** Empties the log of writes, which holds pages from before a deletion. */
@@ -224,7 +223,7 @@ export class SqliteSession implements SessionStore {
 
   /** The sessions within a scope, newest first; those that are committed to meanwhile once more at the end. */
   list(scope: SessionScope = {}, options?: ListOptions): AsyncGenerator<SessionInfo, void, undefined> {
-    return listPages(options, (behind, count) => this.#page(scope, behind, count));
+    return listPages(options, (behind, count) => this.#page(scope, options?.expired, behind, count));
   }
 
   /** Closes the file. One of up to 64 MB from which sessions were deleted is written anew first, without a trace of them. */
@@ -287,11 +286,12 @@ export class SqliteSession implements SessionStore {
 
   async #page(
     scope: SessionScope,
+    expired: boolean | undefined,
     behind: ListPosition | undefined,
     count: number,
   ): Promise<readonly ListedSession[]> {
     const conditions = ['(expires_at IS NULL OR expires_at > ?)'];
-    const values: (string | number)[] = [this.#clock.now()];
+    const values: (string | number)[] = [expired ? 0 : this.#clock.now()];
     for (const [part, column] of PARTS) {
       const wanted = scope[part];
       if (wanted === undefined) continue;
@@ -350,11 +350,7 @@ export class SqliteSession implements SessionStore {
         .run({ ...values, id: row.id });
       return row.id;
     }
-    const expired = this.#database
-      .prepare('SELECT id FROM sessions WHERE key = ?')
-      .pluck()
-      .get(key.toString());
-    if (expired !== undefined) this.#remove(Number(expired));
+    this.#removeKey(key);
     const [tenant = '', user = '', agent = '', session = ''] = key.toString().split('/');
     const all = {
       ...values,
@@ -371,6 +367,13 @@ export class SqliteSession implements SessionStore {
         `INSERT INTO sessions (${columns.join(', ')}) VALUES (${columns.map((name) => `@${name}`).join(', ')})`,
       )
       .run(all).lastInsertRowid;
+  }
+
+  /** Removes a session, also one that has expired. */
+  #removeKey(key: SessionKey): boolean {
+    const id = this.#database.prepare('SELECT id FROM sessions WHERE key = ?').pluck().get(key.toString());
+    if (id !== undefined) this.#remove(Number(id));
+    return id !== undefined;
   }
 
   #remove(id: number): void {

@@ -1,7 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { operationId, SessionKey, userMessage } from '@x/core';
+import { eraseUser, operationId, SessionKey, systemClock, userMessage } from '@x/core';
+import { LocalWorkspace } from '@x/core/node';
 import { expect, it, onTestFinished } from 'vitest';
 import { SqliteSession } from '../src/index.js';
 
@@ -41,20 +42,32 @@ it('leaves no byte of a deleted session in its file once it is closed', async ()
   expect(left.includes('canary')).toBe(false);
 });
 
-it.each<[string, (store: SqliteSession, key: SessionKey) => Promise<unknown>]>([
+it.each<[string, (store: SqliteSession, key: SessionKey, clock: { now(): number }) => Promise<unknown>]>([
   ['is deleted', (store, key) => store.delete(key)],
+  [
+    'has expired and is erased with its user',
+    async (store, _, clock) => {
+      clock.now = () => Date.now() + 60_000;
+      const places = {
+        session: store,
+        storage: new LocalWorkspace(mkdtempSync(join(tmpdir(), 'x-erased-'))),
+      };
+      expect(await eraseUser(places, { userId: 'alice' })).toMatchObject({ sessions: 1 });
+    },
+  ],
   ['has aged', (store) => store.deleteOlderThan({ olderThan: new Date(Date.now() + 60_000) })],
 ])('leaves no byte of a session that %s in the log of writes, while it is open', async (_, erase) => {
   const directory = mkdtempSync(join(tmpdir(), 'x-erased-'));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   const file = join(directory, 'sessions.db');
-  const store = new SqliteSession({ file });
+  const clock = { ...systemClock };
+  const store = new SqliteSession({ file, ttlSeconds: 60, clock });
   onTestFinished(() => store.close());
   const key = SessionKey.of({ userId: 'alice', sessionId: 's' });
   const append = [userMessage('canary')];
   await store.commit(key, { operation: operationId(), expected: undefined, head: {}, keep: 0, append });
   const written = () => ['', '-wal'].filter((end) => readFileSync(`${file}${end}`).includes('canary'));
   expect(written()).toContain('-wal');
-  await erase(store, key);
+  await erase(store, key, clock);
   expect(written()).toEqual([]);
 });

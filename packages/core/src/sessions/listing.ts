@@ -14,6 +14,7 @@ const optionsSchema = z.strictObject({
   after: z.string().optional(),
   updatedBefore: z.date().optional(),
   metadata: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).optional(),
+  expired: z.boolean().optional(),
 });
 const descriptionSchema = z.object({ title: z.string().optional(), metadata: jsonObjectSchema.default({}) });
 

@@ -81,6 +81,8 @@ export interface ListOptions {
   readonly updatedBefore?: Date | undefined;
   /** Only sessions whose metadata has these values. Read over, not looked up: a scope keeps that short. */
   readonly metadata?: Readonly<Record<string, string | number | boolean>> | undefined;
+  /** Also sessions that have expired, as far as the store holds data of them still: for whoever erases it. Default false. */
+  readonly expired?: boolean | undefined;
 }
 
 /** How much of a session is loaded. */

@@ -8,7 +8,7 @@ import type { Workspace } from '../workspace/workspace.js';
 import { isDamage } from './delete-older-than.js';
 import { sessionPrefix } from './files/session-files.js';
 import { SessionKey, type SessionKeyParts } from './session-key.js';
-import type { SessionStore } from './session-store.js';
+import type { ListOptions, SessionStore } from './session-store.js';
 import { unlessBusy } from './session-turn.js';
 import { historyOf } from './wrappers/keep-history.js';
 
@@ -61,16 +61,17 @@ export async function eraseUser({ session, storage }: UserPlaces, scope: UserSco
   const busy: SessionKey[] = [];
   let damage: { readonly error: unknown } | undefined;
   try {
-    for await (const key of sessionsOf(session, user)) keys.push(key);
+    for await (const key of sessionsOf(session, user, { expired: true })) keys.push(key);
   } catch (error) {
     // A store lists all that it can read first.
     damage = { error };
   }
   let sessions = 0;
   for (const key of keys) {
-    const existed = await unlessBusy(session, key, () => session.delete(key));
-    if (existed === undefined) busy.push(key);
-    else if (existed) sessions++;
+    // One that has expired is none to `delete`, which removes it all the same.
+    const deleted = await unlessBusy(session, key, () => session.delete(key));
+    if (deleted === undefined) busy.push(key);
+    else sessions++;
   }
   let files = 0;
   for (const folder of await foldersOf(storage, placeOf(user))) files += await remove(storage, folder);
@@ -97,7 +98,7 @@ export async function eraseSession(
   await erase(key);
   const children: SessionKey[] = [];
   try {
-    for await (const { key: each } of session.list({ tenantId, userId })) {
+    for await (const { key: each } of session.list({ tenantId, userId }, { expired: true })) {
       const { parts } = each;
       const isChild = isWithin([parts.agentId ?? '', parts.sessionId], [agentId ?? '', sessionId], '/');
       if (isChild && parts.tenantId === tenantId && parts.userId === userId) children.push(each);
@@ -155,9 +156,9 @@ export async function* exportUser(
   }
 }
 
-async function* sessionsOf(store: SessionStore, { tenantId, userId }: UserScope) {
+async function* sessionsOf(store: SessionStore, { tenantId, userId }: UserScope, options?: ListOptions) {
   // A scope without a tenant lists those of all tenants.
-  for await (const { key } of store.list({ tenantId, userId }))
+  for await (const { key } of store.list({ tenantId, userId }, options))
     if (key.parts.tenantId === tenantId) yield key;
 }
 

@@ -2,10 +2,12 @@ import { expect, it } from 'vitest';
 import {
   eraseSession,
   eraseUser,
+  expireSessions,
   InMemorySession,
   openSession,
   SessionKey,
   type SessionKeyParts,
+  systemClock,
   userMessage,
   type Workspace,
 } from '../../src/index.js';
@@ -119,4 +121,14 @@ it('erases what is kept of a user in folders within folders', async () => {
     busy: [],
   });
   expect(await filesOf(storage)).toEqual([other]);
+});
+
+it('erases sessions of a user that have expired and were not swept', async () => {
+  const { session, storage } = await places([{ userId: 'alice', sessionId: 's-1' }], []);
+  const clock = { ...systemClock, now: () => Date.now() + 61_000 };
+  const expiring = expireSessions(session, { ttlSeconds: 60, clock });
+  expect(await expiring.load(SessionKey.of({ userId: 'alice', sessionId: 's-1' }))).toBeUndefined();
+  const erased = await eraseUser({ session: expiring, storage }, { userId: 'alice' });
+  expect(erased).toMatchObject({ sessions: 1 });
+  expect(await session.load(SessionKey.of({ userId: 'alice', sessionId: 's-1' }))).toBeUndefined();
 });

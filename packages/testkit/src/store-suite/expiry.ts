@@ -1,4 +1,4 @@
-import { SessionKey } from '@x/core';
+import { eraseUser, SessionKey, type Workspace } from '@x/core';
 import { describe, expect } from 'vitest';
 import { commitAt } from '../commit-at.js';
 import { eventually } from './eventually.js';
@@ -37,6 +37,21 @@ export function expiry(suite: StoreSuite): void {
       expect(await commitAt(store, key, change)).toBe(1);
       expect(await store.load(key)).toMatchObject({ head: { old: false }, messages: numbered(1, 'n') });
       expect(await store.load(other)).toMatchObject({ version: 1, messages: numbered(1) });
+    });
+
+    suite.test('an expired session is erased with its user, and told of until then', async (store) => {
+      for (const each of [key, other])
+        await commitAt(store, each, { expectedVersion: 0, head: {}, keep: 0, append: numbered(1) });
+      await options.expireIn(key, 1);
+      await eventually(async () => ((await store.load(key)) === undefined ? true : undefined));
+      // A backend may have removed it by itself.
+      const held: string[] = [];
+      for await (const info of store.list({}, { expired: true })) held.push(info.key.toString());
+      expect(held).toContain(other.toString());
+      const storage = { stat: async () => undefined, list: async function* () {} } as unknown as Workspace;
+      const erased = await eraseUser({ session: store, storage }, { userId: 'u' });
+      expect(erased).toEqual({ sessions: held.length, files: 0, busy: [] });
+      for await (const info of store.list({}, { expired: true })) expect(info).toBeUndefined();
     });
   });
 }

@@ -43,9 +43,8 @@ export function expireSessions(
     },
     async *list(scope, list) {
       for await (const info of store.list(scope, list)) {
-        // Those behind are older.
-        if (isExpired(info)) return;
-        yield info;
+        // Those that were committed to meanwhile come last.
+        if (list?.expired || !isExpired(info)) yield info;
       }
     },
     async delete(key) {

@@ -8,6 +8,7 @@ import {
   InMemorySession,
   observeStore,
   openSession,
+  type SessionInfo,
   SessionKey,
   type SessionStore,
   type StoreOperation,
@@ -97,6 +98,21 @@ test('a session expires in any store, begins anew with nothing of the old one, a
   expect((await inner.load(key))?.messages).toEqual(numbered(1, 'new'));
   expect(await store.sweep()).toBe(2);
   expect(await all(inner.list())).toEqual([]);
+});
+
+test('a listing leaves out what has expired, and nothing that moved to the front meanwhile', async () => {
+  const clock = new ManualClock();
+  await clock.pass(Date.now() - clock.now());
+  const inner = new InMemorySession();
+  const [young, old] = [SessionKey.of('young'), SessionKey.of('old')];
+  const at = (time: number, each: SessionKey) => ({ key: each, updatedAt: new Date(time).toISOString() });
+  const listed = [at(clock.now(), young), at(clock.now() - 120_000, old), at(clock.now(), key)];
+  const list = async function* () {
+    yield* listed as SessionInfo[];
+  };
+  const store = expireSessions(Object.assign(inner, { list }), { ttlSeconds: 60, clock });
+  expect((await all(store.list())).map((info) => info.key)).toEqual([young, key]);
+  expect(await all(store.list({}, { expired: true }))).toEqual(listed);
 });
 
 test('a copy keeps tokens, may be repeated, overwrites nothing, and moves what nobody is working on', async () => {
