@@ -1,5 +1,5 @@
 // Facts have a life: who worded them, where they were said, what replaced them, and that they stay forgotten.
-import { appendFile, readFile } from 'node:fs/promises';
+import { appendFile, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SessionKey, userMessage } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
@@ -116,15 +116,29 @@ describe('what a person wrote', () => {
     expect(inFile.size).toBe(said);
   }, 120_000);
 
-  it('is in the file when a line is saved at each of many replacements in a row', async () => {
+  it.each([
+    ['appended', (file: string, line: string) => appendFile(file, line)],
+    [
+      'saved by an editor that renames',
+      async (file: string, line: string) => {
+        await writeFile(`${file}.swp`, `${await readFile(file, 'utf8')}${line}`);
+        await rename(`${file}.swp`, file);
+      },
+    ],
+  ])('is in the file when a line is %s at each of many replacements in a row', async (_, saveLine) => {
     const { root } = await testWorkspace();
     let said = 0;
+    const interrupt = async (path: string) => {
+      if (path === core && said < 50) await saveLine(join(root, core), `- line ${said++} of a person\n`);
+    };
     class Interrupted extends LocalWorkspace {
       override async write(...parameters: Parameters<TestWorkspace['write']>) {
-        // The file has become a version by now, and is not replaced yet.
-        if (parameters[0] === core && said < 50)
-          await appendFile(join(root, core), `- line ${said++} of a person\n`);
+        await interrupt(parameters[0]);
         return super.write(...parameters);
+      }
+      override async replace(...parameters: Parameters<LocalWorkspace['replace']>) {
+        await interrupt(parameters[0]);
+        return super.replace(...parameters);
       }
     }
     const workspace = new Interrupted(root);

@@ -52,7 +52,7 @@ export function agentFiles(key: SessionKey, { workspace, storage, isolation }: A
         `${JSON.stringify(path)} is kept by the agent itself: read it only.`,
       );
     });
-  const { lock, link } = tree;
+  const { lock, replace } = tree;
   return {
     reach: tree.reach,
     read: (path, range) => route(path, (of) => of.read(path, range)),
@@ -67,11 +67,11 @@ export function agentFiles(key: SessionKey, { workspace, storage, isolation }: A
       route(path, async (of) => (await of.identify?.(path)) ?? { path, id: path, links: 1 }),
     ...('root' in tree ? { root: tree.root } : {}),
     ...(lock === undefined ? {} : { lock: lock.bind(tree) }),
-    ...(link === undefined
+    ...(replace === undefined
       ? {}
       : {
-          link: (path: string, target: string) =>
-            change(path, () => change(target, () => link.call(tree, path, target))),
+          replace: (path: string, kept: string, data: string | Uint8Array) =>
+            change(path, () => change(kept, () => replace.call(tree, path, kept, data))),
         }),
   };
 }

@@ -7,12 +7,18 @@ export type WorkspaceConfine = (
   use: 'read' | 'write',
 ) => string | undefined | Promise<string | undefined>;
 
-const USES: Readonly<Partial<Record<PropertyKey, readonly ('read' | 'write')[]>>> = {
-  read: ['read'],
-  write: ['write'],
-  append: ['write'],
-  delete: ['write'],
-  link: ['read', 'write'],
+/** What methods do with which of their parameters. */
+const USES: Readonly<Partial<Record<PropertyKey, readonly (readonly [number, 'read' | 'write'])[]>>> = {
+  read: [[0, 'read']],
+  write: [[0, 'write']],
+  append: [[0, 'write']],
+  delete: [[0, 'write']],
+  // What may be read where it is kept has been read.
+  replace: [
+    [0, 'read'],
+    [0, 'write'],
+    [1, 'write'],
+  ],
 };
 
 /** A workspace that refuses some of its files: its methods fail for these with a `WorkspaceError` `refused`. */
@@ -24,7 +30,7 @@ export function confineWorkspace(workspace: Workspace, confine: WorkspaceConfine
       const uses = USES[property];
       if (uses === undefined) return value.bind(target);
       return async (...parameters: unknown[]) => {
-        for (const [index, use] of uses.entries()) {
+        for (const [index, use] of uses) {
           const path = String(parameters[index]);
           const reason = await confine(path, use);
           if (reason !== undefined) throw new WorkspaceError('refused', path, reason);

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, statSync } from 'node:fs';
+import { linkSync, mkdirSync, renameSync, statSync } from 'node:fs';
 import { constants, type FileHandle, link, mkdir, open, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ABSENT, errorCode, undefinedOn } from './io-error.js';
@@ -21,12 +21,13 @@ export function isTemporaryName(name: string): boolean {
  * Replaces or creates a file so that readers, and a machine that loses power, see the old bytes or the new ones; with
  * `ifAbsent` an existing file is left alone and the call fails with EEXIST.
  *
- * @param options `mode`: the permissions of the new file; by default those that new files have.
+ * @param options `mode`: the permissions of the new file; by default those that new files have. `kept`: another name for the
+ *   file that is replaced.
  */
 export async function replaceFile(
   file: string,
   data: string | Uint8Array,
-  options: { readonly ifAbsent?: boolean; readonly mode?: number | undefined } = {},
+  options: { readonly ifAbsent?: boolean; readonly kept?: string; readonly mode?: number | undefined } = {},
 ): Promise<void> {
   const directory = dirname(file);
   const temporary = join(directory, `.x-${randomBytes(12).toString('hex')}.tmp`);
@@ -44,6 +45,11 @@ export async function replaceFile(
     if (options.ifAbsent) {
       await link(temporary, file);
       await unlink(temporary);
+    } else if (options.kept !== undefined) {
+      // Nothing in between: a file that somebody put in its place by then would be lost.
+      linkSync(file, options.kept);
+      renameSync(temporary, file);
+      await syncDirectory(dirname(options.kept));
     } else await rename(temporary, file);
   } catch (error) {
     await unlink(temporary).catch(() => {});

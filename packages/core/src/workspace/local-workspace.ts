@@ -1,5 +1,5 @@
 import { accessSync, constants, opendirSync, type Stats } from 'node:fs';
-import { type FileHandle, link, lstat, open, readdir, realpath, rm, stat, unlink } from 'node:fs/promises';
+import { type FileHandle, lstat, open, readdir, realpath, rm, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import * as z from 'zod';
 import { parseWith } from '../config/parse.js';
@@ -115,13 +115,17 @@ export class LocalWorkspace implements Workspace {
     options: { readonly ifAbsent?: boolean } = {},
   ): Promise<void> {
     this.#assertWritable(path);
-    await this.#withFile(path, async (file) => {
-      const old = await undefinedOn(ABSENT, lstat(file));
-      if (old?.isDirectory()) throw isDirectory(path);
-      // A script stays executable.
-      const mode = old === undefined ? this.#modeOf(file) : old.mode & 0o777;
-      await replaceFile(file, data, { ...options, mode });
-    });
+    await this.#withFile(path, (file) => this.#replace(path, file, data, options));
+  }
+
+  async replace(path: string, kept: string, data: string | Uint8Array): Promise<void> {
+    this.#assertWritable(path);
+    await this.#withFile(path, (file) =>
+      this.#withFile(kept, async (other) => {
+        await makeDurableDirectory(dirname(other), this.#modeOf(other));
+        await this.#replace(path, file, data, { kept: other });
+      }),
+    );
   }
 
   async append(path: string, data: string | Uint8Array): Promise<void> {
@@ -185,17 +189,6 @@ export class LocalWorkspace implements Workspace {
     return this.#withFile(path, inParent, parent);
   }
 
-  async link(path: string, target: string): Promise<void> {
-    this.#assertWritable(target);
-    await this.#withFile(path, (file) =>
-      this.#withFile(target, async (other) => {
-        await makeDurableDirectory(dirname(other), this.#modeOf(other));
-        await link(file, other);
-        await syncDirectory(dirname(other));
-      }),
-    );
-  }
-
   async lock<T>(
     name: string,
     task: (lock: HeldLock) => Promise<T>,
@@ -204,6 +197,19 @@ export class LocalWorkspace implements Workspace {
     this.#assertWritable(name);
     const root = await this.#open();
     return withFileLock(join(root, LOCKS, `${fileSegment(name)}.lock`), task, options);
+  }
+
+  async #replace(
+    path: string,
+    file: string,
+    data: string | Uint8Array,
+    options: { readonly ifAbsent?: boolean; readonly kept?: string },
+  ): Promise<void> {
+    const old = await undefinedOn(ABSENT, lstat(file));
+    if (old?.isDirectory()) throw isDirectory(path);
+    // A script stays executable.
+    const mode = old === undefined ? this.#modeOf(file) : old.mode & 0o777;
+    await replaceFile(file, data, { ...options, mode });
   }
 
   /** Chooses the mode of what is made at a place; that of ordinary files where it is `undefined`. */

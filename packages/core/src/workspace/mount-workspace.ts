@@ -69,14 +69,15 @@ export function mountWorkspace(base: Workspace, mounts: Readonly<Record<string, 
         yield* prefixed(name, workspace.list(rest.join('/'), options));
       } else yield* listRoot(options);
     },
-    ...(base.link === undefined
+    ...(base.replace === undefined
       ? {}
       : {
-          link: (path: string, target: string) =>
+          replace: (path: string, kept: string, data: string | Uint8Array) =>
             within(path, (workspace, inner) =>
-              within(target, async (other, to) => {
-                if (workspace === other && workspace.link !== undefined) return workspace.link(inner, to);
-                throw new WorkspaceError('invalid_path', target, 'A link needs both paths in one workspace.');
+              within(kept, async (other, to) => {
+                if (workspace === other && workspace.replace !== undefined)
+                  return workspace.replace(inner, to, data);
+                throw new WorkspaceError('invalid_path', kept, 'A file is kept in its own workspace only.');
               }),
             ),
         }),

@@ -29,7 +29,7 @@ export function below(workspace: Workspace, root: string, options: TreeOptions):
       throw new WorkspaceError(error.code as WorkspaceErrorCode, path, message, { cause: error });
     }
   };
-  const { lock, link, identify } = workspace;
+  const { lock, replace, identify } = workspace;
   return {
     reach: workspace.reach,
     read: (path, range) => within(path, (at) => workspace.read(at, range)),
@@ -56,11 +56,11 @@ export function below(workspace: Workspace, root: string, options: TreeOptions):
         if (check === undefined || !isStorage(inner)) yield { ...entry, path: inner };
       }
     },
-    ...(link === undefined
+    ...(replace === undefined
       ? {}
       : {
-          link: (path: string, target: string) =>
-            within(path, (from) => within(target, (to) => link.call(workspace, from, to))),
+          replace: (path: string, kept: string, data: string | Uint8Array) =>
+            within(path, (at) => within(kept, (to) => replace.call(workspace, at, to, data))),
         }),
     ...(lock === undefined
       ? {}

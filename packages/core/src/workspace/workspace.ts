@@ -54,12 +54,12 @@ export interface Workspace {
   /** Deletes a file, or a directory with its contents. Answers whether there was one. */
   delete(path: string): Promise<boolean>;
   /**
-   * Gives a file a second path for the same bytes: what others still write to the file is seen under both, and a `write`
-   * to one of them leaves the other as it was. Left out by workspaces that have no such links.
+   * Replaces a file as `write` does, and keeps the old one, the very file, at `kept`: what others wrote to it until then, and
+   * what they still write to what they have open, is found there. Left out by workspaces that cannot.
    *
-   * @throws {WorkspaceError} `not_found`; `already_exists` when there is something at `target`.
+   * @throws {WorkspaceError} `not_found`; `already_exists` when there is something at `kept`.
    */
-  link?(path: string, target: string): Promise<void>;
+  replace?(path: string, kept: string, data: string | Uint8Array): Promise<void>;
   /**
    * Opens a directory, `''` for the root, as a workspace of its own: no path and no link leads out of it, or to a harness's
    * own tree. Left out by workspaces without links, where paths alone decide.

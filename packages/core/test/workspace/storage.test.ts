@@ -177,7 +177,7 @@ test('names that are kept back are reached by no path, case or link', async () =
   ]) {
     await expect(tree.read(path), path).rejects.toMatchObject({ code: 'outside_workspace' });
     await expect(tree.write(path, ''), path).rejects.toMatchObject({ code: 'outside_workspace' });
-    await expect(tree.link('a.txt', path), path).rejects.toMatchObject({ code: 'outside_workspace' });
+    await expect(tree.replace('a.txt', path, ''), path).rejects.toMatchObject({ code: 'outside_workspace' });
   }
   await expect(tree.delete('.x')).rejects.toMatchObject({ code: 'outside_workspace' });
 });

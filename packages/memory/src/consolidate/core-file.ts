@@ -5,7 +5,7 @@ import { factKey, factKeys, keyHash } from '../notes.js';
 import { addedLines, changeCore, mergeText } from './core-text.js';
 import { type KnownFacts, type MemoryState, readState, type StoredFact, writeState } from './memory-state.js';
 import { hashIn } from './new-notes.js';
-import { dropOldVersions, keepVersion, versionPath } from './versions.js';
+import { dropOldVersions, writeCore } from './versions.js';
 
 /** What was in MEMORY.md and is no longer true, with its days: readable and searchable, not in front of the agent. */
 export const RETIRED_FILE = 'memory/retired.md';
@@ -152,18 +152,14 @@ async function finish(
  */
 export async function replaceCore(
   { workspace, prefix, now }: CoreOptions,
-  state: KnownFacts,
+  known: KnownFacts,
   edit: (before: string) => string,
 ): Promise<string> {
   let before = await readCore(workspace, prefix);
   let after = edit(before);
   for (let round = 0; round < MAX_ROUNDS && after !== before; round++) {
-    const exists = (await workspace.stat(`${prefix}${CORE_FILE}`)) !== undefined;
     const at = new Date(now + round).toISOString();
-    const id = exists ? await keepVersion(workspace, prefix, before, state, at) : undefined;
-    await workspace.write(`${prefix}${CORE_FILE}`, after);
-    const late =
-      id === undefined ? before : ((await readIfFound(workspace, versionPath(prefix, id))) ?? before);
+    const late = await writeCore(workspace, prefix, { before, after, known, at });
     if (late === before) return after;
     const current = await readCore(workspace, prefix);
     after = mergeText(before, late, current);

@@ -50,11 +50,15 @@ function withAdded(lines: readonly string[], added: readonly string[]): string {
 export function mergeText(before: string, theirs: string, ours: string): string {
   const theirLines = theirs.split('\n');
   const known = counts(before);
+  const wanted = counts(theirs);
+  const present = counts(ours);
   const lines = ours.split('\n');
   for (const [at, line] of theirLines.entries()) {
     const left = known.get(line) ?? 0;
     known.set(line, left - 1);
-    if (left > 0) continue;
+    // They may have saved the same text once more, and it is in both.
+    const isThere = line.trim() !== '' && (present.get(line) ?? 0) >= (wanted.get(line) ?? 0);
+    if (left > 0 || isThere) continue;
     const anchor = theirLines.slice(0, at).findLast((other) => other.trim() !== '' && lines.includes(other));
     const place = anchor === undefined ? 0 : lines.lastIndexOf(anchor) + 1;
     lines.splice(place, 0, line);

@@ -16,33 +16,46 @@ export interface MemoryVersion {
   readonly replacedAt: string;
 }
 
+/** A text of MEMORY.md in the place of another. */
+interface CoreReplacement {
+  readonly before: string;
+  readonly after: string;
+  /** What was known of it before. */
+  readonly known: KnownFacts;
+  /** ISO 8601, UTC. */
+  readonly at: string;
+}
+
 /** Where the text of a version lies: the very file that was replaced, where the workspace can keep it. */
-export function versionPath(prefix: string, id: string): string {
+function versionPath(prefix: string, id: string): string {
   return `${prefix}${FOLDER}/${id}.md`;
 }
 
 /**
- * Keeps MEMORY.md, and what is known of it, before it is replaced. Its file itself becomes the version, so that what a
- * person saves into it at this moment is found there.
+ * Replaces MEMORY.md, and keeps what it was and what was known of it as a version. Its file itself becomes the version, so
+ * that what a person saved at this moment is found there. Answers the text that was replaced.
  */
-export async function keepVersion(
+export async function writeCore(
   workspace: Workspace,
   prefix: string,
-  text: string,
-  { facts, gone, seen }: KnownFacts,
-  at: string,
+  { before, after, known, at }: CoreReplacement,
 ): Promise<string> {
-  const id = `${at.replaceAll(':', '-')}~${hashOf(`${text}${JSON.stringify(seen)}`).slice(0, 8)}`;
+  const core = `${prefix}${CORE_FILE}`;
+  const { facts, gone, seen } = known;
+  const id = `${at.replaceAll(':', '-')}~${hashOf(`${before}${JSON.stringify(seen)}`).slice(0, 8)}`;
   const path = versionPath(prefix, id);
-  await workspace.write(`${prefix}${FOLDER}/${id}.json`, JSON.stringify({ facts, gone, seen }));
-  if ((await workspace.stat(path)) !== undefined) return id;
-  const linked = await workspace.link?.(`${prefix}${CORE_FILE}`, path).then(
-    () => true,
-    // Not every file system has links: then a copy has to do.
-    (error: unknown) => !WorkspaceError.isInstance(error) && Promise.reject(error),
-  );
-  if (linked !== true) await workspace.write(path, text);
-  return id;
+  if ((await workspace.stat(core)) !== undefined) {
+    await workspace.write(`${prefix}${FOLDER}/${id}.json`, JSON.stringify({ facts, gone, seen }));
+    const replaced = await workspace.replace?.(core, path, after).then(
+      () => true,
+      // Not every file system has links: then a copy has to do.
+      (error: unknown) => !WorkspaceError.isInstance(error) && Promise.reject(error),
+    );
+    if (replaced === true) return (await readIfFound(workspace, path)) ?? before;
+    if ((await workspace.stat(path)) === undefined) await workspace.write(path, before);
+  }
+  await workspace.write(core, after);
+  return before;
 }
 
 /** The versions of a prefix, the newest first. */

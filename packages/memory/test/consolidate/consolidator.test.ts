@@ -4,6 +4,7 @@ import { estimateCounter } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { mergeText } from '../../src/consolidate/core-text.js';
 import { MemoryConsolidator, MemoryRefusedError } from '../../src/index.js';
 import { between, merger, modelOf } from '../support/models.js';
 import { type TestWorkspace, testWorkspace } from '../support/test-context.js';
@@ -198,20 +199,28 @@ describe('somebody who edits MEMORY.md meanwhile', () => {
     },
   );
 
+  it('doubles nothing that they save into both, the file that was replaced and the new one', () => {
+    expect(mergeText('', 'one\n\ntwo\n', 'one\n\ntwo\nthree\n').match(/one|two|three/g)).toEqual([
+      'one',
+      'two',
+      'three',
+    ]);
+  });
+
   it('loses nothing at the last moment either', async () => {
     const workspace = await testWorkspace();
     await workspace.write(core, '# Memory\n- fact-0\n- wrong\n');
     await workspace.write(note('2026-01-01'), '- fact-1\n');
     const sly = new LocalWorkspace(workspace.root);
-    const write = sly.write.bind(sly);
+    const replace = sly.replace.bind(sly);
     let edited = false;
-    sly.write = async (path, data, options) => {
+    sly.replace = async (path, kept, data) => {
       // Right before the file is replaced: an editor that holds it open saves into it.
       if (path === core && !edited) {
         edited = true;
         await writeFile(join(workspace.root, core), '# Memory\n- fact-0\n- by hand: fact-9\n');
       }
-      return write(path, data, options);
+      return replace(path, kept, data);
     };
     await new MemoryConsolidator({ workspace: sly, model: merger() }).consolidate(scope);
     const text = await textOf(workspace);
