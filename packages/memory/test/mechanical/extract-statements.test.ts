@@ -34,6 +34,20 @@ describe('what a user states', () => {
     ['好的，我叫小明', 'Preference'],
     ['Meine Telefonnummer ist 030 1815', 'Preference'],
     ['我的电话是1815', 'Preference'],
+    ['Remember that my dentist is Dr. Weiss in Main St. 5.', 'Fact'],
+    ['Remember that the meeting with Mr. Brown is on Jan. 12.', 'Fact'],
+    ['Remember: invoices of J. Smith go to No. 7, e.g. on Mondays.', 'Fact'],
+    ['Merk dir, dass die Sitzung mit Hr. Maier am 12. März ist.', 'Fact'],
+    ["N'oublie pas que la réunion avec M. Durand est le 12 mars à 14 h.", 'Fact'],
+    ['Bitte antworte immer auf Deutsch', 'Preference'],
+    ['Wir haben uns gegen Docker entschieden', 'Decision'],
+    ['Écris toujours en français', 'Preference'],
+    ['No olvides que soy zurdo', 'Fact'],
+    ['Responde siempre en español', 'Preference'],
+    ['Отвечай мне всегда по-русски', 'Preference'],
+    ['请始终用简体中文回答', 'Preference'],
+    ['别忘了我对花生过敏', 'Fact'],
+    ['今後は敬語で話してください', 'Preference'],
   ])('%s', (text, kind) => {
     expect(found(text)).toEqual([`${kind} (as stated): ${text}`]);
   });
@@ -67,9 +81,52 @@ describe('what a user states', () => {
     'Yes, the address is wrong',
     'in fact, I prefer u dont',
     'ok, we use the other one',
+    "Let's keep it short for now.",
+    "Let's use the second one",
+    'My name is in the header of the file, change it to Bob',
+    'my email is not working',
+    'Call me when it is done',
+    "Don't forget to run the tests",
+    'I like your idea',
+    'Immer noch kaputt, auch nach dem Neustart',
+    'Ich mag den Vorschlag nicht',
+    'Vergiss nicht, die Tests zu starten',
+    'Mein Mann meint, das ist falsch',
+    'Toujours le même problème avec le fichier',
+    "N'oublie pas de corriger le test",
+    'Je préfère la deuxième',
+    'Siempre que lo abro se cierra',
+    'No olvides actualizar el README',
+    'Odio los lunes',
+    'Всегда падает на этой строке',
+    'Не забудь поправить тест',
+    'Я люблю когда тесты зелёные',
+    '我喜欢你刚才的写法',
+    '别忘了加测试',
+    '私はこれがエラーだと思うんですが、好きに直してください',
+    '覚えておいてください。',
+    'Please remember that.',
+    'Remember to water...',
   ])('not: %s', (text) => {
     expect(found(text)).toEqual([]);
   });
+});
+
+it.each([
+  ['My bank is N26. Please remember that.', ['My bank is N26.']],
+  ['Der Server heißt caliban. Merk dir das bitte.', ['Der Server heißt caliban.']],
+  ['El servidor se llama zeus. Recuérdalo.', ['El servidor se llama zeus.']],
+  ['来週の発表は火曜日の10時です。覚えておいてください。', ['来週の発表は火曜日の10時です。']],
+  ['我家的 Wi-Fi 叫 panda5。请记住。', ['我家的 Wi-Fi 叫 panda5。']],
+  [
+    'Please remember the following:\n\n1. rent is due on the 3rd\n- my doctor is Dr. Kim\n\nNow fix it',
+    ['rent is due on the 3rd', 'my doctor is Dr. Kim'],
+  ],
+  ['Remember:\nmy bank is N26\nNow fix it', ['my bank is N26']],
+  ['Remember this:\n```\ncode\n```\nthen fix it', []],
+  ['Fix it now. Remember the following:', []],
+])('takes what a request means, not the request alone: %s', (text, facts) => {
+  expect(found(text)).toEqual(facts.map((fact) => `Fact (as stated): ${fact}`));
 });
 
 it('takes nothing of the model, of injected messages and of what tools put there', () => {
