@@ -1,6 +1,7 @@
 import type { Capability, Model, Tool, Workspace } from '@x/core';
 import type { ComposedAgent } from '../../agent/agent-parts.js';
 import { HarnessAgent } from '../../agent/harness-agent.js';
+import { share } from '../../agent/share-capability.js';
 import { unknownTools } from '../../agent/tool-references.js';
 import { loadSubagents } from '../../config/subagent-files.js';
 import { HarnessConfigError } from '../../errors/harness-config-error.js';
@@ -163,26 +164,3 @@ function settingsOf({ settings, maxIterations, maxOutputTokens, temperature }: S
 const OWNED_ABOVE: readonly PropertyKey[] = ['install', 'close'] satisfies (keyof Capability)[];
 /** What the parent does for its own: its judgment is asked for by {@link inheritance}. */
 const FROM_PARENT: readonly PropertyKey[] = [...OWNED_ABOVE, 'authorize', 'confine'];
-
-/** Makes a capability of one agent part of another: the same hooks, on the same object, less those of `hidden`. */
-function share(
-  capability: Capability,
-  hidden: readonly PropertyKey[],
-  mayUse: (tool: Tool) => boolean = () => true,
-): Capability {
-  let listed: readonly Tool[] | undefined;
-  let tools: readonly Tool[] | undefined;
-  return new Proxy(capability, {
-    get(target, property) {
-      if (hidden.includes(property)) return undefined;
-      const value: unknown = Reflect.get(target, property, target);
-      if (property !== 'tools') return typeof value === 'function' ? value.bind(target) : value;
-      // Another list tells an agent that its tools have changed.
-      if (value !== listed) {
-        listed = value as typeof listed;
-        tools = listed?.filter(mayUse);
-      }
-      return tools;
-    },
-  });
-}
