@@ -169,6 +169,6 @@ export async function checkPacketLimit(
     `Session ${key} has a message or head of ${largest} bytes, more than the server's max_allowed_packet of ${row?.bytes} ` +
       `allows; nothing was written. Set max_allowed_packet to ${2 * largest} bytes or more, or keep large tool results ` +
       'out of the context.',
-    { sessionKey: key.toString() },
+    { sessionKey: key.toString(), outcome: 'none' },
   );
 }

@@ -17,7 +17,8 @@ const TRANSIENT = new Set([1205, 1213, 1020, 1053, 1927]);
 const READ_ONLY = new Set([1290, 1792, 1836]);
 /** The server did nothing of the statement, for certain. */
 const REFUSED = new Set([
-  1040, 1044, 1045, 1054, 1114, 1142, 1146, 1203, 1205, 1213, 1226, 1290, 1305, 1370, 1792, 1836, 3024,
+  1021, 1040, 1044, 1045, 1054, 1114, 1142, 1146, 1153, 1203, 1205, 1213, 1226, 1290, 1305, 1366, 1370, 1406,
+  1792, 1836, 3024,
 ]);
 
 /** Does something with the database, again when it failed for a passing reason, so `task` must bear repetition. */

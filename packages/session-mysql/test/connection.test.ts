@@ -1,4 +1,4 @@
-import { operationId, SessionKey, SessionStoreError, userMessage } from '@x/core';
+import { openSession, operationId, SessionKey, SessionStoreError, userMessage } from '@x/core';
 import { commitAt } from '@x/testkit';
 import type { Pool, RowDataPacket } from 'mysql2/promise';
 import { describe, expect, it } from 'vitest';
@@ -159,8 +159,15 @@ describe('what is too large for the server', () => {
       const refused = commitAt(store, key, { expectedVersion: 1, keep: 1, ...change });
       await expect(refused).rejects.toBeInstanceOf(SessionStoreError);
       await expect(refused).rejects.toThrow(/max_allowed_packet.*\d+ bytes/);
+      await expect(refused).rejects.toMatchObject({ outcome: 'none' });
     }
     expect(await store.load(key)).toMatchObject({ version: 1, messages: [{}] });
+
+    const session = await openSession(store, SessionKey.of('another'));
+    session.state.contextMutable().push(userMessage(text));
+    await expect(session.commit()).rejects.toMatchObject({ outcome: 'none' });
+    session.state.contextMutable().splice(0, 1, userMessage('small'));
+    expect(await session.commit()).toBe(1);
   });
 });
 

@@ -14,7 +14,7 @@ import { operationId, vouchForChange } from './store-rules.js';
 const TITLE_LENGTH = 80;
 /** Bounds the merges of one commit with other writers' commits. */
 const MAX_MERGES = 5;
-/** How often a commit whose reply was lost is sent again at once; the next commit goes on with it. */
+/** How often a commit whose reply was lost is sent again at once; the next commit sends it once more, or finds it unwritten. */
 const MAX_RESENDS = 1;
 
 /** A loaded or new session, which stores only its changes. */
@@ -91,7 +91,7 @@ class StoredBackedSession implements Session {
   #version: number;
   /** Of what is stored; `undefined` for a new session. */
   #token: string | undefined;
-  /** A commit that was sent and may have been applied: it is sent again before any other. */
+  /** A commit that was sent and may have been applied: it is sent again before any other, or found not to be written. */
   #pending: SessionChange | undefined;
   /** Settles when the last commit that was asked for is done. */
   #committing: Promise<unknown> = Promise.resolve();
@@ -126,17 +126,21 @@ class StoredBackedSession implements Session {
   }
 
   async #commitMerging(merges: number): Promise<number> {
-    let resent = 0;
-    for (let merged = 0; ; merged++) {
+    const earlier = this.#pending;
+    const lost: unknown[] = [];
+    for (let merged = 0; ; ) {
       try {
         return await this.#commit();
       } catch (error) {
-        if (isUnknown(error) && resent < MAX_RESENDS) {
-          resent++;
-          merged--;
+        if (isUnknown(error) && lost.push(error) <= MAX_RESENDS) continue;
+        if (this.#pending !== undefined) {
+          // What fails for good, as it is too large, must not be in the way of all that follows.
+          if (this.#pending !== earlier || !(await this.#isUnwritten())) throw lost[0] ?? error;
+          this.#pending = undefined;
+          lost.length = 0;
           continue;
         }
-        if (!SessionConflictError.isInstance(error) || merged >= merges) throw error;
+        if (!SessionConflictError.isInstance(error) || merged++ >= merges) throw error;
         const stored = await this.#store.load(this.key);
         // Whoever deleted the session did not mean it to come back.
         if (stored === undefined) throw error;
@@ -164,12 +168,20 @@ class StoredBackedSession implements Session {
     return this.#send(vouchForChange(fence === undefined ? change : { ...change, fence }), headText);
   }
 
+  /** Whether the store still holds what it held before the pending commit. */
+  async #isUnwritten(): Promise<boolean> {
+    const stored = await this.#store.load(this.key, { last: 0 }).catch(() => ({ token: '' }));
+    return stored?.token === this.#token;
+  }
+
   async #send(change: SessionChange, headText = JSON.stringify(change.head)): Promise<number> {
+    // A refusal tells nothing of an earlier attempt, whose reply may have been all that was lost.
+    const isInDoubt = this.#pending === change;
     this.#pending = change;
     try {
       this.#version = await this.#store.commit(this.key, change);
     } catch (error) {
-      if (!isUnknown(error)) this.#pending = undefined;
+      if (!isUnknown(error) && !(isInDoubt && SessionStoreError.isInstance(error))) this.#pending = undefined;
       throw error;
     }
     const { operation, keep, append, head } = change;

@@ -236,6 +236,44 @@ describe('a commit whose reply was lost', () => {
     expect(ids).toEqual([...numbered(2), ...numbered(1, 'other'), ...numbered(1, 'n')].map(({ id }) => id));
   });
 
+  test("is in nobody's way when it fails for good and nothing was written", async () => {
+    class ClosesConnections extends RecordingSession {
+      override commit(sessionKey: SessionKey, change: SessionChange): Promise<number> {
+        if (change.append.length < 5) return super.commit(sessionKey, change);
+        return Promise.reject(new Error('The connection was closed.'));
+      }
+    }
+    for (const before of [0, 2]) {
+      const store = new ClosesConnections();
+      const session = await openSession(store, key);
+      session.state.contextMutable().push(...numbered(before));
+      if (before > 0) await session.commit();
+      session.state.contextMutable().push(...numbered(5, 'too large'));
+      for (let time = 0; time < 2; time++) await expect(session.commit()).rejects.toThrow('closed');
+      session.state.contextMutable().splice(before, 5, ...numbered(1, 'n'));
+      await session.commit();
+      expect((await store.load(key))?.messages).toEqual(session.state.context);
+    }
+  });
+
+  test('stays in doubt when it is refused as it is sent again', async () => {
+    const store = new LosesReplies();
+    const session = await openSession(store, key);
+    session.state.contextMutable().push(...numbered(2));
+    store.lost = 1;
+    const { commit } = store;
+    const refuse = () =>
+      Promise.reject(new SessionStoreError('session_unavailable', 'Read only.', { outcome: 'none' }));
+    store.meanwhile = async () => {
+      store.commit = refuse;
+    };
+    expect(await thrownBy(session.commit())).toMatchObject({ outcome: 'unknown' });
+    session.state.contextMutable().push(...numbered(1, 'n'));
+    expect(await thrownBy(session.commit())).toMatchObject({ outcome: 'none' });
+    store.commit = commit;
+    expect(await session.commit()).toBe(2);
+  });
+
   test('is not sent again when nothing was written', async () => {
     class Refuses extends RecordingSession {
       override async commit(sessionKey: SessionKey, change: SessionChange): Promise<number> {
