@@ -1,4 +1,12 @@
-import { forkSession, keepHistory, operationId, SessionKey, type StoredSession } from '@x/core';
+import {
+  forkSession,
+  keepHistory,
+  openSession,
+  operationId,
+  SessionKey,
+  type StoredSession,
+  userMessage,
+} from '@x/core';
 import { expect } from 'vitest';
 import { listed } from './listed.js';
 import { numbered } from './sample-messages.js';
@@ -43,5 +51,33 @@ export function history(suite: StoreSuite): void {
 
     expect(await keepHistory(store).delete(key)).toBe(true);
     expect(await listed(store, { userId: 'alice' })).toEqual([]);
+  });
+
+  suite.test('who comes too late takes no earlier state away, however often', async (store) => {
+    const parts = { userId: 'alice', sessionId: 's' };
+    const options = { versions: 3 };
+    const versionsOf = async (): Promise<readonly number[]> => {
+      const versions: number[] = [];
+      for await (const { version } of keepHistory(store, options).history(SessionKey.of(parts)))
+        versions.push(version);
+      return versions;
+    };
+    const write = async (onConflict: 'fail' | 'merge') => {
+      const session = await openSession(keepHistory(store, options), SessionKey.of(parts), { onConflict });
+      return () => {
+        session.state.contextMutable().push(userMessage('Hi'));
+        return session.commit();
+      };
+    };
+    const late = await write('fail');
+    await late();
+    const writers = [await write('merge'), await write('merge')];
+    for (let turn = 0; turn < 10; turn++) await writers[turn % 2]?.();
+    expect((await versionsOf()).slice(0, 3)).toEqual([11, 10, 9]);
+    for (let time = 0; time < 8; time++)
+      await expect(late()).rejects.toMatchObject({ code: 'session_conflict' });
+    expect((await versionsOf()).slice(0, 3)).toEqual([11, 10, 9]);
+    const kept = await store.load(SessionKey.of({ ...parts, agentId: '/history' }));
+    expect(kept?.messages.length).toBeLessThan(12);
   });
 }

@@ -81,6 +81,13 @@ export function keepHistory(
     }
     return stored;
   };
+  const trim = async (known: Known, operation: string): Promise<void> => {
+    await known.log.change(({ messages }) => {
+      const append = leadingTo(operation, versions, messages, known.log);
+      known.steps = append.filter(isStep).length;
+      return append.length < messages.length ? { keep: 0, append } : undefined;
+    });
+  };
   const wrapped = wrapStore(store, {
     load,
     async commit(key, change) {
@@ -103,16 +110,13 @@ export function keepHistory(
           known.steps = (loaded?.messages.filter(isStep).length ?? known.steps) + 1;
           return [...entries, log.message(step as unknown as JsonObject, 'system')];
         });
-        if (known.steps > 2 * versions) {
-          await log.change(({ messages }) => {
-            const places = [...messages.keys()].filter((place) => isStep(messages[place] as Message));
-            return { keep: 0, append: messages.slice((places.at(-versions - 1) ?? -1) + 1) };
-          });
-          known.steps = versions;
-        }
       }
+      // Who was refused looks at what is there before the next step.
+      known.count = -1;
       const version = await store.commit(key, change);
       Object.assign(known, { token: operation, version, count: keep + append.length });
+      // Now that it is committed; should it fail, the next commit does it.
+      if (known.steps > 2 * versions) await trim(known, operation).catch(() => {});
       return version;
     },
     async delete(key) {
@@ -124,15 +128,14 @@ export function keepHistory(
     let state = await load(key);
     const { log } = knownOf(key);
     const { messages } = await log.read();
-    const steps = new Map<string, Step>();
+    const steps = stepsOf(messages, log);
     const removed = new Map<string, Message[]>();
     for (const message of messages) {
-      const item = log.item(message) as unknown as Step & Removed;
+      const item = log.item(message) as unknown as Removed;
       const own = removed.get(item.operation) ?? [];
       removed.set(item.operation, own);
-      if (isStep(message)) steps.set(item.operation, item);
       // Sent again, it has the same place.
-      else own[item.place] = item.message;
+      if (!isStep(message)) own[item.place] = item.message;
     }
     while (state !== undefined) {
       yield state;
@@ -149,6 +152,35 @@ export function keepHistory(
     }
   }
   return { ...wrapped, history };
+}
+
+function stepsOf(messages: readonly Message[], log: ItemLog): ReadonlyMap<string | null, Step> {
+  const steps = messages.filter(isStep).map((message) => log.item(message) as unknown as Step);
+  return new Map(steps.map((step) => [step.operation, step]));
+}
+
+/**
+ * What leads to the last so many states up to a commit, or may yet lead on from there: not the steps before them, nor those
+ * of writers who came too late.
+ */
+function leadingTo(
+  operation: string,
+  versions: number,
+  messages: readonly Message[],
+  log: ItemLog,
+): readonly Message[] {
+  const steps = stepsOf(messages, log);
+  const line = new Set<string | null>();
+  for (let step = steps.get(operation); step !== undefined; step = steps.get(step.expected)) {
+    line.add(step.operation);
+  }
+  const operationOf = (message: Message) => (log.item(message) as unknown as Step).operation;
+  const oldest = [...line].slice(0, versions).at(-1);
+  const kept = messages.slice(messages.findIndex((message) => operationOf(message) === oldest));
+  return kept.filter((message) => {
+    const { operation: own, expected = null } = steps.get(operationOf(message)) ?? {};
+    return own === undefined || line.has(own) || expected === operation || !line.has(expected);
+  });
 }
 
 /**
