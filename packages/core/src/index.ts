@@ -76,6 +76,7 @@ export {
 } from './lib/deadline.js';
 export { digest, randomHex } from './lib/digest.js';
 export { decodeSegment, encodeSegment, fileSegment } from './lib/encode-segment.js';
+export { exactText } from './lib/exact-text.js';
 export { isObject, type JsonObject, type JsonValue, jsonText } from './lib/json.js';
 export { jsonObjectSchema, jsonValueSchema } from './lib/json-schemas.js';
 export { runTimed } from './lib/run-timed.js';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { plainJson } from '@x/core';
+import { exactText } from '@x/core';
 import type { SdkMessage } from './sdk-message.js';
 
 /** For each message that was seen: what came before it then, and its fingerprint behind that. */
@@ -20,7 +20,7 @@ export function fingerprints(messages: readonly SdkMessage[]): readonly string[]
 function fingerprint(message: SdkMessage, before: string): string {
   const seen = known.get(message);
   if (seen?.before === before) return seen.id;
-  const id = digest(`${before} ${JSON.stringify(plainJson(message))}`);
+  const id = digest(`${before} ${exactText(message)}`);
   known.set(message, { before, id });
   return id;
 }

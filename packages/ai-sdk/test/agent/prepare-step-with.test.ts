@@ -283,6 +283,28 @@ it('finds in another process what one has reduced, and summarizes it once', asyn
   expect(summaries).toBeGreaterThan(used);
 });
 
+it.each<readonly [string, (owner: string) => unknown]>([
+  ['an ArrayBuffer', (owner) => new TextEncoder().encode(owner).buffer],
+  ['a view of a buffer', (owner) => new DataView(new TextEncoder().encode(owner).buffer)],
+])('never finds the reduction of a conversation that differs by %s alone', async (_, data) => {
+  const prepareStep = prepareStepWith(createCompactor({ contextWindow: 8_000, trigger: { tokens: 2_000 } }));
+  const conversation = (owner: string): ModelMessage[] => [
+    {
+      role: 'user',
+      content: [{ type: 'file', mediaType: 'application/pdf', data: data(owner) as ArrayBuffer }],
+    },
+    ...Array.from({ length: 40 }, (_, turn): ModelMessage[] => [
+      { role: 'assistant', content: `Answer ${turn}. ${'More of it. '.repeat(40)}` },
+      { role: 'user', content: `Question ${turn}` },
+    ]).flat(),
+  ];
+  const [alice, bob] = [conversation('alice'), conversation('bob')];
+  await prepareStep({ messages: alice });
+  const { messages } = await prepareStep({ messages: bob });
+  expect(messages.length).toBeLessThan(bob.length);
+  expect(messages).not.toContain(alice[0]);
+});
+
 it('learns from the usage of steps how the provider counts', async () => {
   const messages: ModelMessage[] = Array.from({ length: 40 }, (_, turn): ModelMessage[] => [
     { role: 'user', content: `Question ${turn}` },

@@ -1,6 +1,7 @@
 import {
   type ContentBlock,
   digest,
+  exactText,
   type FileBlock,
   InvalidInputError,
   isObject,
@@ -316,7 +317,7 @@ function placeOf({ role, hash, id, isSummary }: Place): Place {
 }
 
 function hashOf(source: ProviderMessage): string {
-  return digest(JSON.stringify(source)).slice(0, 24);
+  return digest(exactText(source)).slice(0, 24);
 }
 
 /**

@@ -10,6 +10,13 @@ export function base64(bytes: Uint8Array): string {
   return btoa(text);
 }
 
+/** The bytes that a buffer or a view of one holds; `undefined` for any other value. */
+export function bytesIn(value: unknown): Uint8Array | undefined {
+  if (value instanceof ArrayBuffer) return new Uint8Array(value);
+  if (!ArrayBuffer.isView(value)) return undefined;
+  return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
+}
+
 /** Writes bytes as base64url, without padding. */
 export function base64url(bytes: Uint8Array): string {
   return base64(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');

@@ -1,4 +1,4 @@
-import { base64 } from '../lib/base64.js';
+import { base64, bytesIn } from '../lib/base64.js';
 import { isObject, type JsonValue } from '../lib/json.js';
 import type { ContentBlock, FileSource, OpaqueBlock, ToolOutputBlock } from './content-block.js';
 
@@ -71,8 +71,8 @@ interface Found {
 
 function sourceIn(value: unknown): Found | undefined {
   if (value instanceof URL) return sourceIn(value.href);
-  if (value instanceof ArrayBuffer) return sourceIn(new Uint8Array(value));
-  if (value instanceof Uint8Array) return { source: { type: 'base64', data: base64(value) } };
+  const bytes = bytesIn(value);
+  if (bytes !== undefined) return { source: { type: 'base64', data: base64(bytes) } };
   if (typeof value === 'string' && value !== '') {
     const [, mediaType, data] = /^data:([^;,]+);base64,(.*)$/s.exec(value) ?? [];
     if (data !== undefined) return { source: { type: 'base64', data }, mediaType };
@@ -145,11 +145,15 @@ export function parseInput(input: unknown): JsonValue {
   }
 }
 
-/** Makes JSON of a value: bytes become base64, URLs and dates text; what is undefined is left out. */
+/**
+ * Makes JSON of a value: bytes become base64, URLs and dates text, maps and sets lists; what is undefined is left out. Different
+ * values may become the same: compare by `exactText`.
+ */
 export function plainJson(value: unknown): JsonValue {
-  if (value instanceof Uint8Array) return base64(value);
-  if (value instanceof URL) return value.href;
-  if (value instanceof Date) return value.toISOString();
+  const bytes = bytesIn(value);
+  if (bytes !== undefined) return base64(bytes);
+  if (value instanceof URL || value instanceof Date) return value.toJSON();
+  if (value instanceof Map || value instanceof Set) return Array.from(value, plainJson);
   if (Array.isArray(value)) return value.map(plainJson);
   if (isObject(value)) {
     const entries = Object.entries(value).filter(([, child]) => child !== undefined);

@@ -147,14 +147,20 @@ it('writes what JSON has no word for as base64, text or null', () => {
   const value = {
     at: new Date(0),
     bytes,
+    buffer: bytes.buffer,
     far: Number.POSITIVE_INFINITY,
     gone: undefined,
+    map: new Map([['a', new Set([1])]]),
+    never: new Date(Number.NaN),
     url: new URL('https://x/a'),
   };
   expect(plainJson(value)).toEqual({
     at: '1970-01-01T00:00:00.000Z',
     bytes: 'AQID',
+    buffer: 'AQID',
     far: null,
+    map: [['a', [1]]],
+    never: null,
     url: 'https://x/a',
   });
 });
