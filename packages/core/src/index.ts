@@ -176,6 +176,7 @@ export {
 export { type OpenSessionOptions, openSession, type Session } from './sessions/session.js';
 export { checkKey, SessionKey, type SessionKeyParts, type SessionScope } from './sessions/session-key.js';
 export type {
+  DeleteOptions,
   ListOptions,
   LoadOptions,
   SessionChange,
@@ -197,6 +198,7 @@ export {
   checkChange,
   checkCommit,
   conflict,
+  isAnother,
   keepRefused,
   lastOf,
   leaseLost,

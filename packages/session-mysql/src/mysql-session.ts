@@ -1,5 +1,6 @@
 import {
   checkChange,
+  type DeleteOptions,
   decodeSession,
   describeHead,
   type ListedRow,
@@ -139,11 +140,16 @@ export class MysqlSession implements SessionStore {
     });
   }
 
-  async delete(key: SessionKey): Promise<boolean> {
-    const values = [hashKey(key)];
-    const { affectedRows } = await this.#run<ResultSetHeader>(key, this.#statements.delete, values);
-    // A lease that somebody has stays: whoever runs a turn still has the right to.
-    await this.#run(key, this.#statements.forgetLease, values);
+  async delete(key: SessionKey, { token }: DeleteOptions = {}): Promise<boolean> {
+    const hash = hashKey(key);
+    // First, so that its holder does not write in between; where the session may be another, only once it is gone.
+    if (token === undefined) await this.#run(key, this.#statements.forgetLease, [hash]);
+    const operation = token === undefined ? null : fromToken(token);
+    const { affectedRows } = await this.#run<ResultSetHeader>(key, this.#statements.delete, [
+      hash,
+      operation,
+    ]);
+    if (token !== undefined && affectedRows > 0) await this.#run(key, this.#statements.forgetLease, [hash]);
     return affectedRows > 0;
   }
 

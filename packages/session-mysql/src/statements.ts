@@ -56,7 +56,8 @@ export function statementsFor(table: string) {
     add: (rows: number) =>
       `INSERT INTO ${messages} (session_id, seq, message) VALUES ${Array(rows).fill('(?, ?, ?)').join(', ')}`,
     delete: `
-      DELETE s, m FROM ${sessions} AS s LEFT JOIN ${messages} AS m ON m.session_id = s.id WHERE s.key_hash = ?`,
+      DELETE s, m FROM ${sessions} AS s LEFT JOIN ${messages} AS m ON m.session_id = s.id
+      WHERE s.key_hash = ? AND s.operation = COALESCE(?, s.operation)`,
     list: (conditions: readonly string[], limit: number) => `
       SELECT id, session_key AS \`key\`, version, message_count AS messages, bytes, description,
         ${iso('COALESCE(created_at, updated_at)')} AS createdAt, ${iso('updated_at')} AS updatedAt
@@ -77,7 +78,7 @@ export function statementsFor(table: string) {
       UPDATE ${leases} SET renewals = renewals + 1, expires_at = ${IN_MILLISECONDS}
       WHERE key_hash = ? AND holder = ?`,
     release: `UPDATE ${leases} SET holder = NULL, expires_at = UTC_TIMESTAMP(3) WHERE key_hash = ? AND holder = ?`,
-    forgetLease: `DELETE FROM ${leases} WHERE key_hash = ? AND expires_at <= UTC_TIMESTAMP(3)`,
+    forgetLease: `DELETE FROM ${leases} WHERE key_hash = ?`,
     forgetLeases: `DELETE FROM ${leases} WHERE expires_at < ? AND expires_at <= UTC_TIMESTAMP(3) LIMIT 1000`,
     /** A session whose turn is running is not old. */
     old: (limit: number) => `

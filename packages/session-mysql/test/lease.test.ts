@@ -91,14 +91,12 @@ describe('a lease', () => {
     expect(lease.fence).toBe(future + 1);
   });
 
-  it('is kept when the session is deleted, and its row goes once it is over', async () => {
+  it('goes with the session when that is deleted, and its row too', async () => {
     const { pool, table, first, second } = await twoStores();
     const lease = await granted(first);
     await commitAt(first, key, { expectedVersion: 0, head, keep: 0, append: [], fence: lease.fence });
     await second.delete(key);
-    expect(await second.lease(key, { ttlMs })).toBeUndefined();
-    await lease.release();
-    await second.delete(key);
+    await expect(lease.renew()).rejects.toMatchObject({ code: 'lease_lost' });
     const [rows] = await pool.query(`SELECT * FROM ${table}_leases`);
     expect(rows).toEqual([]);
     expect((await granted(second)).fence).toBeGreaterThan(lease.fence);

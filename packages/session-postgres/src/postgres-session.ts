@@ -3,6 +3,7 @@ import {
   checkChange,
   checkCommit,
   checkKey,
+  type DeleteOptions,
   decodeSession,
   describeHead,
   encodeSegment,
@@ -150,8 +151,8 @@ export class PostgresSession implements SessionStore {
     });
   }
 
-  async delete(key: SessionKey): Promise<boolean> {
-    const { rows } = await this.#run(key, this.#statements.delete, [hashOf(`${checkKey(key)}`)]);
+  async delete(key: SessionKey, { token }: DeleteOptions = {}): Promise<boolean> {
+    const { rows } = await this.#run(key, this.#statements.delete, [hashOf(`${checkKey(key)}`), token]);
     return rows[0]?.lived === true;
   }
 
@@ -244,11 +245,12 @@ export class PostgresSession implements SessionStore {
   ): Promise<number> {
     const { operation, keep, fence } = change;
     const { head, description, messages } = texts;
-    const { lockFence, lock, delete: remove, insert, replace, cut, add, bytesOf } = this.#statements;
+    const { lockFence, lock, deleteOld, insert, replace, cut, add, bytesOf } = this.#statements;
     const hash = hashOf(`${checkKey(key)}`);
     const [lease] = fence === undefined ? [] : (await connection.query(lockFence, [hash])).rows;
     const [row] = (await connection.query(lock, [hash])).rows;
-    if (row?.expired) await connection.query(remove, [hash]);
+    // Without its lease, under which this is written.
+    if (row?.expired) await connection.query(deleteOld, [[hash], new Date(0)]);
     const stored =
       row === undefined || row.expired
         ? undefined

@@ -62,10 +62,12 @@ export function statementsFor(table: string) {
       INSERT INTO ${messages} (session_id, seq, message)
       SELECT $1::bigint, $2::integer + place - 1, message
       FROM unnest($3::text[]) WITH ORDINALITY AS given (message, place)`,
+    /** The lease goes too: whoever has it writes no more. The next one's fence is larger all the same. */
     delete: `
-      WITH gone AS (DELETE FROM ${table} WHERE key_hash = $1 RETURNING id, ${LIVES} AS lived),
+      WITH gone AS (DELETE FROM ${table} WHERE key_hash = $1 AND ($2::text IS NULL OR token = $2)
+          RETURNING id, ${LIVES} AS lived),
         texts AS (DELETE FROM ${messages} USING gone WHERE session_id = gone.id),
-        lease AS (DELETE FROM ${leases} WHERE key_hash = $1 AND expires_at <= clock_timestamp())
+        lease AS (DELETE FROM ${leases} WHERE key_hash = $1 AND ($2::text IS NULL OR EXISTS (SELECT FROM gone)))
       SELECT lived FROM gone`,
     list: (conditions: readonly string[], limit: number) => `
       SELECT id, session_key AS key, version, message_count AS messages, bytes, description,

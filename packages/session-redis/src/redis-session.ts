@@ -2,6 +2,7 @@ import {
   checkChange,
   checkKey,
   conflict,
+  type DeleteOptions,
   decodeSession,
   describeHead,
   keepRefused,
@@ -122,10 +123,10 @@ export class RedisSession implements SessionStore {
     return Number(number);
   }
 
-  async delete(key: SessionKey): Promise<boolean> {
+  async delete(key: SessionKey, { token = '' }: DeleteOptions = {}): Promise<boolean> {
     const { member, indexes, ...keys } = this.#keysOf(key);
     const names = [keys.session, keys.messages, keys.lease, keys.fence, keys.lifetime, keys.log, ...indexes];
-    return asStoreError(key, async () => Number(await this.#run(deleteScript, names, [member])) !== 0);
+    return asStoreError(key, async () => Number(await this.#run(deleteScript, names, [member, token])) !== 0);
   }
 
   /** The sessions within a scope, newest first; those that are committed to meanwhile once more at the end. */

@@ -5,9 +5,11 @@ import {
   checkChange,
   checkCommit,
   checkKey,
+  type DeleteOptions,
   decodeSession,
   describeHead,
   encodeSegment,
+  isAnother,
   type ListedRow,
   type ListedSession,
   type ListOptions,
@@ -168,11 +170,12 @@ export class SqliteSession implements SessionStore {
     });
   }
 
-  async delete(key: SessionKey): Promise<boolean> {
+  async delete(key: SessionKey, { token }: DeleteOptions = {}): Promise<boolean> {
     const { removed, lived } = await this.#transaction(key, 'immediate', () => {
-      this.#database.prepare('DELETE FROM leases WHERE key = ?').run(checkKey(key).toString());
-      const lived = this.#row(key) !== undefined;
-      return { removed: this.#removeKey(key), lived };
+      const row = this.#row(key);
+      if (isAnother(row && committed(row), token)) return { removed: false, lived: false };
+      this.#database.prepare('DELETE FROM leases WHERE key = ?').run(key.toString());
+      return { removed: this.#removeKey(key), lived: row !== undefined };
     });
     if (removed) this.#emptyLog();
     return lived;

@@ -67,17 +67,27 @@ async function copySession(
   key: SessionKey,
   move: boolean,
 ): Promise<'gone' | 'copied' | 'unchanged' | 'conflict'> {
-  const stored = await from.load(key);
-  if (stored === undefined) return 'gone';
-  const { token, head, messages } = stored;
-  const isThere = (await to.load(key, { last: 0 }))?.token === token;
-  const operation = isOperation(token) ? token : operationId();
-  try {
-    if (!isThere) await to.commit(key, { operation, expected: undefined, head, keep: 0, append: messages });
-  } catch (error) {
-    if (SessionConflictError.isInstance(error)) return 'conflict';
-    throw error;
+  let outcome: 'gone' | 'copied' | 'unchanged' = 'gone';
+  let seen: string | undefined;
+  for (let expected: string | undefined; ; ) {
+    const stored = await from.load(key);
+    if (stored === undefined || stored.token === seen) return outcome;
+    const { token, head, messages } = stored;
+    const isThere = (await to.load(key, { last: 0 }))?.token === token;
+    if (isThere && outcome === 'gone') outcome = 'unchanged';
+    const operation = isOperation(token) ? token : operationId();
+    try {
+      if (!isThere) {
+        await to.commit(key, { operation, expected, head, keep: 0, append: messages });
+        outcome = 'copied';
+      }
+    } catch (error) {
+      if (SessionConflictError.isInstance(error)) return 'conflict';
+      throw error;
+    }
+    // Who committed meanwhile without a lease has the copy brought up to date.
+    if (!move || (await from.delete(key, { token }))) return outcome;
+    expected = isThere ? token : operation;
+    seen = token;
   }
-  if (move) await from.delete(key);
-  return isThere ? 'unchanged' : 'copied';
 }

@@ -62,7 +62,8 @@ function deleteIfStillOlder(store: SessionStore, key: SessionKey, olderThan: Dat
   const deleted = unlessBusy(store, key, async () => {
     // The whole of it: one that cannot be read stays.
     const stored = await store.load(key);
-    return stored !== undefined && Date.parse(stored.updatedAt) < olderThan.getTime() && store.delete(key);
+    if (stored === undefined || Date.parse(stored.updatedAt) >= olderThan.getTime()) return false;
+    return store.delete(key, { token: stored.token });
   });
   return deleted.then(Boolean, (error) => {
     // Somebody should look at it first.

@@ -5,6 +5,7 @@ import type { Message } from '../messages/message.js';
 import { describeSession, listAll } from './listing.js';
 import { checkKey, SessionKey, type SessionScope } from './session-key.js';
 import type {
+  DeleteOptions,
   ListOptions,
   LoadOptions,
   SessionChange,
@@ -13,7 +14,16 @@ import type {
   SessionStore,
   StoredSession,
 } from './session-store.js';
-import { checkChange, checkCommit, lastOf, leaseLost, leaseTime, remember, tokenOf } from './store-rules.js';
+import {
+  checkChange,
+  checkCommit,
+  isAnother,
+  lastOf,
+  leaseLost,
+  leaseTime,
+  remember,
+  tokenOf,
+} from './store-rules.js';
 
 interface Entry {
   readonly version: number;
@@ -85,9 +95,11 @@ export class InMemorySession implements SessionStore {
     return version;
   }
 
-  async delete(key: SessionKey): Promise<boolean> {
-    this.#leases.delete(checkKey(key).toString());
-    return this.#sessions.delete(key.toString());
+  async delete(key: SessionKey, { token }: DeleteOptions = {}): Promise<boolean> {
+    const id = checkKey(key).toString();
+    if (isAnother(this.#sessions.get(id), token)) return false;
+    this.#leases.delete(id);
+    return this.#sessions.delete(id);
   }
 
   async *list(scope?: SessionScope, options?: ListOptions): AsyncGenerator<SessionInfo, void, undefined> {

@@ -91,6 +91,12 @@ export interface LoadOptions {
   readonly last?: number | undefined;
 }
 
+/** Which state of a session is deleted. */
+export interface DeleteOptions {
+  /** Only that of this token: what somebody committed since it was looked at stays. Default: whatever there is. */
+  readonly token?: string | undefined;
+}
+
 /**
  * Storage for sessions. `sessionStoreSuite` of `@x/testkit/suites` proves implementations.
  *
@@ -113,8 +119,8 @@ export interface SessionStore {
    * @throws {SessionStoreError} whose `outcome` tells whether it may have been applied nevertheless.
    */
   commit(key: SessionKey, change: SessionChange): Promise<number>;
-  /** Deletes a session with all that belongs to it. Answers whether there was one. */
-  delete(key: SessionKey): Promise<boolean>;
+  /** Deletes a session with all that belongs to it, its lease too. Answers whether there was one. */
+  delete(key: SessionKey, options?: DeleteOptions): Promise<boolean>;
   /**
    * Lists the sessions within a scope, the last changed first.
    *

@@ -115,6 +115,14 @@ export function tokenOf({ version, operations }: Pick<Committed, 'version' | 'op
   return operations.at(-1) ?? `v${version}`;
 }
 
+/** Whether a session is not the one that is to be deleted: see `DeleteOptions`. */
+export function isAnother(
+  stored: Pick<Committed, 'version' | 'operations'> | undefined,
+  token: string | undefined,
+): boolean {
+  return token !== undefined && (stored === undefined || tokenOf(stored) !== token);
+}
+
 /**
  * Whether a change fits what is stored.
  *

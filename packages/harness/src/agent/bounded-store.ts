@@ -30,7 +30,7 @@ export function boundedStore(store: SessionStore, ms: number): SessionStore {
   return wrapStore(store, {
     load: (key, options) => within('load', () => store.load(key, options)),
     commit: (key, change) => within('commit', () => store.commit(key, change), 'unknown'),
-    delete: (key) => within('deletion', () => store.delete(key), 'unknown'),
+    delete: (key, options) => within('deletion', () => store.delete(key, options), 'unknown'),
     list: (scope, options) => stepwise(store.list(scope, options), (step) => within('list', step)),
     ...(isLeased && { isLeased: (key) => within('isLeased', () => isLeased.call(store, key)) }),
     ...(lease && {

@@ -125,9 +125,7 @@ export class RemoteControl {
 
   /** Removes what has this token. Who removes has the place's lease, so that nothing else stands there when it does. */
   async #remove(place: SessionKey, token: string): Promise<void> {
-    await unlessBusy(this.#store, place, async () => {
-      if ((await this.#store.load(place))?.token === token) await this.#store.delete(place);
-    });
+    await unlessBusy(this.#store, place, () => this.#store.delete(place, { token }));
   }
 
   /** Stores an order in place of the one with the token `expected`, and answers its token; `undefined` where another one is there. */

@@ -9,9 +9,10 @@ return {redis.call('HMGET', KEYS[1], unpack(ARGV, 3)), redis.call('LRANGE', KEYS
  * Removes a session with its lease. Its log stays, as a file does: who moves a session to another store needs it. Answers how
  * much there was of the session.
  *
- * Keys: session, messages, lease, fence, lifetime, log, indexes. Values: member.
+ * Keys: session, messages, lease, fence, lifetime, log, indexes. Values: member, token that it must have or nothing.
  */
 export const deleteScript = script(`
+if ARGV[2] ~= '' and redis.call('HGET', KEYS[1], 'operation') ~= ARGV[2] then return 0 end
 local removed = redis.call('UNLINK', KEYS[1], KEYS[2])
 redis.call('UNLINK', KEYS[3], KEYS[4])
 redis.call('PERSIST', KEYS[6])

@@ -136,6 +136,19 @@ export function leases(suite: StoreSuite): void {
       },
     );
 
+    suite.testLeases('who had the turn of a deleted session can neither renew nor write', async (store) => {
+      const change = { expectedVersion: 0, head: {}, keep: 0, append: numbered(1) };
+      for (const commits of [[], [change]]) {
+        const lease = await granted(store, LONG);
+        for (const each of commits) await commitAt(store, key, { ...each, fence: lease.fence });
+        expect(await store.delete(key)).toBe(commits.length > 0);
+        expect(await store.isLeased?.(key)).toBe(false);
+        await lossOf(lease.renew());
+        await lossOf(commitAt(store, key, { ...change, fence: lease.fence }));
+        expect(await store.load(key)).toBeUndefined();
+      }
+    });
+
     suite.testLeases('releasing twice, or after the loss, does nothing', async (store) => {
       const first = await granted(store, LONG);
       await first.release();

@@ -7,6 +7,7 @@ import {
   type SessionKeyParts,
   type SessionScope,
   type SessionStore,
+  type StoredSession,
 } from '@x/core';
 import { describe, expect } from 'vitest';
 import { commitAt } from '../commit-at.js';
@@ -160,6 +161,22 @@ export function listAndDelete(suite: StoreSuite): void {
       await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: numbered(1) });
       expect(await store.delete(key)).toBe(true);
       expect(await store.delete(key)).toBe(false);
+    });
+
+    suite.test('what was committed since a session was looked at is not deleted', async (store) => {
+      const key = SessionKey.of('s');
+      const change = { head: {}, keep: 0, append: numbered(1) };
+      expect(await store.delete(key, { token: 'none' })).toBe(false);
+      await commitAt(store, key, { expectedVersion: 0, ...change });
+      const { token } = (await store.load(key)) as StoredSession;
+      const lease = await store.lease?.(key, { ttlMs: 600_000 });
+      await commitAt(store, key, { expectedVersion: 1, ...change, keep: 1 });
+      expect(await store.delete(key, { token })).toBe(false);
+      await lease?.renew();
+      const stored = (await store.load(key)) as StoredSession;
+      expect(stored.messages).toHaveLength(2);
+      expect(await store.delete(key, stored)).toBe(true);
+      expect(await store.load(key)).toBeUndefined();
     });
 
     suite.test('a deleted session begins again at version 1, with nothing of the old one', async (store) => {

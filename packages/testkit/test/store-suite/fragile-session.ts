@@ -85,8 +85,8 @@ export class FragileSession extends InMemorySession {
     });
   }
 
-  override delete(key: SessionKey): Promise<boolean> {
-    return this.#through(key, () => super.delete(key));
+  override delete(...parameters: Parameters<InMemorySession['delete']>): Promise<boolean> {
+    return this.#through(parameters[0], () => super.delete(...parameters));
   }
 
   override async *list(...parameters: Parameters<InMemorySession['list']>) {

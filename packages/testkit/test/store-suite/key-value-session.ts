@@ -2,7 +2,9 @@ import {
   type Committed,
   checkChange,
   checkCommit,
+  type DeleteOptions,
   describeSession,
+  isAnother,
   type ListedSession,
   type ListOptions,
   type LoadOptions,
@@ -68,10 +70,10 @@ export class KeyValueSession implements SessionStore {
     }
   }
 
-  async delete(key: SessionKey): Promise<boolean> {
+  async delete(key: SessionKey, { token }: DeleteOptions = {}): Promise<boolean> {
     for (;;) {
       const { stored, revision } = await this.#read(key);
-      if (stored === undefined) return false;
+      if (stored === undefined || isAnother(stored, token)) return false;
       if (await this.#backend.put(key.toString(), undefined, revision)) return true;
     }
   }

@@ -12,6 +12,7 @@ import { type HeldLock, readText } from '../../workspace/workspace.js';
 import { describeSession } from '../listing.js';
 import { checkKey, SessionKey, type SessionScope } from '../session-key.js';
 import type {
+  DeleteOptions,
   ListOptions,
   LoadOptions,
   SessionChange,
@@ -20,7 +21,7 @@ import type {
   SessionStore,
   StoredSession,
 } from '../session-store.js';
-import { checkChange, checkCommit, conflict, lastOf, remember, tokenOf } from '../store-rules.js';
+import { checkChange, checkCommit, conflict, isAnother, lastOf, remember, tokenOf } from '../store-rules.js';
 import { grantLease, isLeased, type LeaseFile, newestFence, sweepLease } from './lease-file.js';
 import {
   asSessionStoreError,
@@ -140,9 +141,11 @@ export class JsonSession implements SessionStore {
     });
   }
 
-  async delete(key: SessionKey): Promise<boolean> {
+  async delete(key: SessionKey, { token }: DeleteOptions = {}): Promise<boolean> {
     const path = pathOf(key);
     const remove = async () => {
+      // Without a token, one that cannot be read is deleted, too.
+      if (token !== undefined && isAnother((await this.#read(path, key))?.document, token)) return false;
       const leftovers = [leaseOf(path)];
       // Looked for first: those of a session that is begun anew meanwhile are not among them.
       for await (const file of this.#workspace.list(dirname(path))) {

@@ -8,6 +8,7 @@ import { type HeldLock, type Reach, readText, type Workspace } from '../../works
 import { describeHead, parseDescription } from '../listing.js';
 import { checkKey, type SessionKey, type SessionScope } from '../session-key.js';
 import type {
+  DeleteOptions,
   ListOptions,
   LoadOptions,
   SessionChange,
@@ -16,7 +17,7 @@ import type {
   SessionStore,
   StoredSession,
 } from '../session-store.js';
-import { checkChange, checkCommit, conflict, remember, tokenOf } from '../store-rules.js';
+import { checkChange, checkCommit, conflict, isAnother, remember, tokenOf } from '../store-rules.js';
 import { grantLease, isLeased, newestFence } from './lease-file.js';
 import { formatManifest, type Manifest, parseManifest, readSegments, writeSegments } from './segments.js';
 import {
@@ -141,9 +142,11 @@ export class WorkspaceSession implements SessionStore {
     });
   }
 
-  async delete(key: SessionKey): Promise<boolean> {
+  async delete(key: SessionKey, { token }: DeleteOptions = {}): Promise<boolean> {
     const directory = directoryOf(key);
     const remove = async () => {
+      // Without a token, one that cannot be read is deleted, too.
+      if (token !== undefined && isAnother((await this.#read(directory, key)).manifest, token)) return false;
       const names = await this.#names(directory);
       // The beginning goes first: without it, whatever a crash leaves is no session. Only what was there before goes
       // then, so that a session which is begun meanwhile loses nothing.

@@ -47,9 +47,9 @@ export function expireSessions(
         if (list?.expired || !isExpired(info)) yield info;
       }
     },
-    async delete(key) {
+    async delete(key, options) {
       const stored = await store.load(key, { last: 0 });
-      const existed = await store.delete(key);
+      const existed = await store.delete(key, options);
       return existed && stored !== undefined && !isExpired(stored);
     },
   });

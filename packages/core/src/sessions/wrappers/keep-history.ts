@@ -119,9 +119,10 @@ export function keepHistory(
       if (known.steps > 2 * versions) await trim(known, operation).catch(() => {});
       return version;
     },
-    async delete(key) {
-      await store.delete(historyOf(key));
-      return store.delete(key);
+    async delete(key, options) {
+      const existed = await store.delete(key, options);
+      if (existed || options?.token === undefined) await store.delete(historyOf(key));
+      return existed;
     },
   });
   async function* history(key: SessionKey): AsyncGenerator<StoredSession, void, undefined> {

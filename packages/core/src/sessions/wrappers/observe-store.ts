@@ -48,7 +48,7 @@ export function observeStore(store: SessionStore, observe: (ended: StoreOperatio
   return wrapStore(store, {
     load: (key, options) => watch('load', key, () => store.load(key, options)),
     commit: (key, change) => watch('commit', key, () => store.commit(key, change)),
-    delete: (key) => watch('delete', key, () => store.delete(key)),
+    delete: (key, options) => watch('delete', key, () => store.delete(key, options)),
     async *list(scope, options) {
       const end = begin('list');
       let outcome = 'ok';

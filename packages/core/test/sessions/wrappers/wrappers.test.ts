@@ -139,6 +139,25 @@ test('a copy keeps tokens, may be repeated, overwrites nothing, and moves what n
   ]);
 });
 
+test('a move takes along what is committed meanwhile without a lease, and deletes nothing that it has not copied', async () => {
+  const [from, target] = [new InMemorySession(), new InMemorySession()];
+  await commitAt(from, key, { expectedVersion: 0, ...change });
+  const late = { expectedVersion: 1, head: {}, keep: 3, append: numbered(1, 'late') };
+  let isLate = true;
+  const to = Object.assign(Object.create(target), {
+    async commit(...args: Parameters<SessionStore['commit']>) {
+      const version = await target.commit(...args);
+      if (isLate) await commitAt(from, key, late);
+      isLate = false;
+      return version;
+    },
+    load: target.load.bind(target),
+  });
+  expect(await copyStore(from, to, { move: true })).toMatchObject({ copied: 1, conflicts: [], busy: [] });
+  expect(await from.load(key)).toBeUndefined();
+  expect((await target.load(key))?.messages).toEqual([...numbered(3), ...numbered(1, 'late')]);
+});
+
 test('operations are told with their outcome', async () => {
   const seen: StoreOperation[] = [];
   const store = observeStore(new InMemorySession(), (ended) => seen.push(ended));
