@@ -217,7 +217,7 @@ export class MemoryIndex {
 
   /**
    * Finds the best lines. Any text is a query; nothing in it is an operator. A sentence finds lines that have some of its
-   * words, a date what was said that day.
+   * words, a date what was said that day. Of more than 256 different words the first count.
    * Of a line longer than 2 000 characters, the part that matches best is answered.
    *
    * @throws {InvalidInputError} for unknown or bad options.

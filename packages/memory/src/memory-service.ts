@@ -65,7 +65,7 @@ export interface MemoryFact {
  *
  * @example
  * const service = new MemoryService({ workspace, index: './memory_index.db' });
- * await service.save({ userId: 'alice' }, 'Alice prefers PostgreSQL');
+ * await service.save({ userId: 'alice' }, 'The database of Alice is PostgreSQL');
  * const { hits } = await service.search({ userId: 'alice' }, 'which database?');
  */
 export class MemoryService {

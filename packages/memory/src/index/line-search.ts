@@ -155,7 +155,8 @@ export class LineSearch {
     const weights = termWeights(terms, collection);
     const isWeighty = terms.some(({ weight }) => weight === 1);
     const chosen = [...terms.keys()]
-      .filter((index) => !isWeighty || terms[index]?.weight === 1)
+      // What no line has must not take the place of what some have.
+      .filter((index) => (!isWeighty || terms[index]?.weight === 1) && collection.counts[index] !== 0)
       .sort((left, right) => (weights[right] ?? 0) - (weights[left] ?? 0))
       .slice(0, MOST_TERMS)
       .map((index) => ({

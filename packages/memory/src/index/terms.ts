@@ -59,8 +59,8 @@ export function stemsOf(run: string): readonly string[] {
   return stems;
 }
 
-/** The distinct terms of a query, at most `limit`. */
-export function queryTermsOf(query: string, limit = 32): QueryTerm[] {
+/** The distinct terms of a query, at most `limit`: so many that a question of some paragraphs is looked for as a whole. */
+export function queryTermsOf(query: string, limit = 256): QueryTerm[] {
   const terms = new Map<string, QueryTerm>();
   for (const run of runsOf(query)) {
     const characters = isUnspaced(run) ? [...run] : [];

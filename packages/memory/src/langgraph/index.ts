@@ -53,7 +53,7 @@ const REMEDY = 'Delete the file: it is no item of the store.';
  * @example
  * ```ts
  * const store = new WorkspaceStore({ workspace });
- * await store.put(['alice', 'facts'], 'db', { text: 'Alice prefers PostgreSQL' });
+ * await store.put(['alice', 'facts'], 'db', { text: 'The database of Alice is PostgreSQL' });
  * const [best] = await store.search(['alice'], { query: 'which database?' });
  * ```
  */

@@ -31,6 +31,20 @@ describe('words', () => {
     expect(await found(index, query)).toEqual(['a.md:2']);
   });
 
+  it.each([
+    ['zeppelin', `${Array.from({ length: 60 }, (_, at) => `word${at}`).join(' ')} zeppelin`],
+    [
+      '会议地点改到杭州西湖宾馆三楼',
+      `${'请问你还记得我们上个月在线上讨论过的那个关于年度总结安排和大家一起聚餐的事情吗'}会议地点改到杭州的哪个宾馆了`,
+    ],
+  ])('finds %s by the end of a long query', async (line, query) => {
+    const index = await openIndex();
+    // So many lines that not all of them are read.
+    const others = Array.from({ length: 2_000 }, (_, at) => `发布第${at}版本 release ${at}`);
+    await index.indexFromString('a.md', [line, ...others].join('\n'));
+    expect((await found(index, query))[0]).toBe('a.md:1');
+  });
+
   it('answers a question by lines with some of its words', async () => {
     const index = await openIndex();
     const lines = ['We are where we are', 'The office is in Bern', 'What do you do', 'Lunch is at noon'];
