@@ -24,6 +24,7 @@ const MARK = /^<!-- (model|rule) (\d{4}-\d\d-\d\d) (\S+) (\S+) -->$/;
 const NONE = '-';
 const SIGN = /^\s*[-*+•]\s+/u;
 const BULLET = /^[-*+•]\s+(\S.*)$/u;
+const NAME_CHARACTER = /[a-z0-9]/;
 /** How notes that were taken without a model begin. */
 const LABEL = /^(?:preference|decision|fact) \(as stated\): /i;
 
@@ -91,13 +92,20 @@ export function bulletText(line: string): string | undefined {
   return BULLET.exec(withoutMark(line).trim())?.[1];
 }
 
-/** Answers what texts have in common that say the same but for case, spaces, emphasis and the full stop. */
+/**
+ * Answers what texts have in common that say the same but for case, spaces, emphasis and the full stop. What stands within a
+ * name or a number is no emphasis: `user_id`, `5*3`.
+ */
 export function factKey(text: string): string {
   return withoutMark(text)
     .replace(LABEL, '')
     .normalize('NFKC')
     .toLowerCase()
-    .replaceAll(/[*_`]+/g, '')
+    .replaceAll(/[*_`]+/g, (signs, at: number, whole: string) =>
+      NAME_CHARACTER.test(whole[at - 1] ?? '') && NAME_CHARACTER.test(whole[at + signs.length] ?? '')
+        ? signs
+        : '',
+    )
     .replaceAll(/\s+/g, ' ')
     .replace(/(?<![.!。！\s])[.!。！\s]+$/u, '')
     .trim();

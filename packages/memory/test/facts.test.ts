@@ -271,6 +271,21 @@ describe('save, correct and forget', () => {
     expect(await textOf(workspace)).toBe('## Noted\n\n- Likes tea\n- A mark ‹!-- cut off -->\n');
   });
 
+  it('tells names and numbers with signs within from those without', async () => {
+    const service = serviceIn(await testWorkspace());
+    const texts = [
+      'The column is user_id',
+      'The column is userid',
+      'It costs 5*3',
+      'It costs 53',
+      '用**茶**',
+      '用茶',
+    ];
+    const said: string[] = [];
+    for (const text of texts) said.push((await service.save(scope, text)).status);
+    expect(said).toEqual(['done', 'done', 'done', 'done', 'done', 'known']);
+  });
+
   it('is never full: the oldest facts retire where there is no room, and stay readable', async () => {
     const workspace = await testWorkspace();
     const service = serviceIn(workspace, { maxMemoryTokens: 300 });
