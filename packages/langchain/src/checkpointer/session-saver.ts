@@ -21,7 +21,6 @@ import {
 import {
   InvalidInputError,
   ItemLog,
-  type JsonObject,
   type JsonValue,
   type Message,
   parseWith,
@@ -89,6 +88,8 @@ interface Thread {
  */
 export class SessionSaver extends BaseCheckpointSaver {
   readonly #options: z.output<typeof optionsSchema>;
+  /** The agent id without the sign that parts it from a namespace. */
+  readonly #agent: string;
   /** By key; least recently used first. */
   readonly #threads = new Map<string, Thread>();
 
@@ -96,6 +97,7 @@ export class SessionSaver extends BaseCheckpointSaver {
   constructor(options: SessionSaverOptions) {
     super(options.serde);
     this.#options = parseWith(optionsSchema, options, 'SessionSaverOptions');
+    this.#agent = this.#options.agentId.replace(/[%:]/g, encodeURIComponent);
   }
 
   /** Makes versions that no fork of the thread makes again: values are kept by channel and version. */
@@ -215,12 +217,12 @@ export class SessionSaver extends BaseCheckpointSaver {
   #thread(config: RunnableConfig): Thread {
     const id = config.configurable?.thread_id as unknown;
     if (id === undefined || id === null || id === '') throw missing('thread_id');
-    const { tenantId, userId, agentId, store } = this.#options;
+    const { tenantId, userId, store } = this.#options;
     const namespace = namespaceOf(config);
     const key = SessionKey.of({
       tenantId,
       userId,
-      agentId: namespace === '' ? agentId : `${agentId}:${namespace}`,
+      agentId: namespace === '' ? this.#agent : `${this.#agent}:${namespace}`,
       sessionId: String(id),
     });
     const name = key.toString();
@@ -240,14 +242,14 @@ export class SessionSaver extends BaseCheckpointSaver {
 
   /** The sessions of this saver's tenant and user, of one thread or all. */
   async *#sessions(thread: string | undefined) {
-    const { store, tenantId, userId, agentId } = this.#options;
+    const { store, tenantId, userId } = this.#options;
     for await (const { key } of store.list({ tenantId, userId, sessionId: thread })) {
       const { parts } = key;
       // A scope without a user is everybody's.
       if (parts.tenantId !== tenantId || parts.userId !== userId || parts.agentId === undefined) continue;
-      if (parts.agentId === agentId) yield { key, namespace: '' };
-      else if (parts.agentId.startsWith(`${agentId}:`)) {
-        yield { key, namespace: parts.agentId.slice(agentId.length + 1) };
+      if (parts.agentId === this.#agent) yield { key, namespace: '' };
+      else if (parts.agentId.startsWith(`${this.#agent}:`)) {
+        yield { key, namespace: parts.agentId.slice(this.#agent.length + 1) };
       }
     }
   }
@@ -271,13 +273,17 @@ export class SessionSaver extends BaseCheckpointSaver {
   }
 
   async #retain(thread: Thread, keep: number): Promise<void> {
-    await thread.log.change(({ messages }) => {
+    await thread.log.change(async ({ messages }) => {
       const index = indexOf(thread.log, messages);
-      const records = index.newest(keep, (record) => {
-        const [, text] = index.decode(record.checkpoint);
-        return (JSON.parse(String(text)) as { channel_versions?: JsonObject }).channel_versions ?? {};
-      });
+      const versions = await Promise.all(
+        [...index.checkpoints.values()].map(async ({ id, checkpoint }) => {
+          return [id, (await this.#load<Checkpoint>(index.decode(checkpoint))).channel_versions] as const;
+        }),
+      );
+      const records = index.newest(keep, new Map(versions));
       learn(thread, records === undefined ? index : new ThreadIndex(records));
+      // What is still needed is not asked for at every step.
+      if (records === undefined) thread.checkpoints = keep;
       return (
         records && {
           keep: 0,

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import type { JsonObject } from '@x/core';
 
 /** Shorter texts stand where they are; longer ones once for the whole thread. */
 const INLINE = 64;
@@ -45,6 +44,9 @@ interface ValuesRecord {
 }
 
 export type ThreadRecord = CheckpointRecord | WritesRecord | ValuesRecord;
+
+/** The versions of a checkpoint's channels. */
+type Versions = Readonly<Record<string, number | string>>;
 
 /** A value as a serializer of LangGraph writes it. */
 export type Serialized = readonly [type: string, data: Uint8Array | string];
@@ -142,22 +144,21 @@ export class ThreadIndex {
   /**
    * The records of a thread that holds the newest `keep` checkpoints alone; `undefined` where an older one is still needed
    * to make up a value.
+   *
+   * @param versions The versions of a checkpoint's channels, by its id.
    */
-  newest(
-    keep: number,
-    versionsOf: (record: CheckpointRecord) => JsonObject,
-  ): readonly ThreadRecord[] | undefined {
+  newest(keep: number, versions: ReadonlyMap<string, Versions>): readonly ThreadRecord[] | undefined {
     const kept = this.ids.slice(0, keep).reverse();
     const values = new Map<string, CheckpointRecord['values'][number]>();
     const records: ThreadRecord[] = [];
     for (const id of kept) {
       const record = this.checkpoints.get(id) as CheckpointRecord;
-      for (const [channel, version] of Object.entries(versionsOf(record))) {
+      const isFirst = !kept.includes(record.parent ?? '');
+      for (const [channel, version] of Object.entries(versions.get(id) ?? {})) {
         const value = this.value(channel, String(version));
-        // Channels of deltas have no value of their own but what their ancestors wrote.
         if (value !== undefined)
           values.set(keyOf(channel, String(version)), [channel, String(version), value]);
-        else if (record.id === kept[0] && this.#isWritten(channel)) return undefined;
+        else if (isFirst && this.#isOfDeltas(channel, record, versions)) return undefined;
       }
       records.push({ ...record, whole: undefined, values: [], items: {} });
       for (const writes of this.writes.get(id) ?? []) records.push({ ...writes, items: {} });
@@ -171,8 +172,18 @@ export class ThreadIndex {
     return [{ kind: 'values', values: [...values.values()], items }, ...records];
   }
 
-  #isWritten(channel: string): boolean {
-    return [...this.writes.values()].flat().some(({ writes }) => writes.some(([, name]) => name === channel));
+  /**
+   * Tests whether a channel without a value has one that its ancestors' deltas make up: what was written to it since it had one
+   * of its own. Of a channel that was emptied, what was written became a value first.
+   */
+  #isOfDeltas(channel: string, record: CheckpointRecord, versions: ReadonlyMap<string, Versions>): boolean {
+    for (let parent = record.parent; parent !== undefined; parent = this.checkpoints.get(parent)?.parent) {
+      const written = this.writes.get(parent) ?? [];
+      if (written.some(({ writes }) => writes.some(([, name]) => name === channel))) return true;
+      const version = versions.get(parent)?.[channel];
+      if (version !== undefined && this.value(channel, String(version)) !== undefined) return false;
+    }
+    return false;
   }
 
   #textOf(ref: Ref): string {

@@ -1,10 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { deserialize, serialize } from 'node:v8';
 import { AIMessage, HumanMessage } from '@langchain/core/messages';
 import {
   Annotation,
   Command,
+  DeltaChannel,
   END,
   interrupt,
   MessagesAnnotation,
@@ -228,6 +230,60 @@ it('keeps as many checkpoints as it is asked to, each of them whole', async () =
   expect(stored?.messages.length).toBeLessThan(40);
 });
 
+it.each([1, 2, 5])(
+  'keeps %i checkpoints of a graph with nodes in a row, written by any serializer',
+  async (keep) => {
+    const serde = {
+      dumpsTyped: async (value: unknown) => ['own', serialize(value)] as [string, Uint8Array],
+      loadsTyped: async (_: string, data: Uint8Array | string) => deserialize(data as Uint8Array) as unknown,
+    };
+    const saver = new SessionSaver({ store: new InMemorySession(), keep, serde });
+    const step = () => ({ count: 1 });
+    const graph = new StateGraph(
+      Annotation.Root({ count: Annotation<number>({ reducer: (a, b) => a + b, default: () => 0 }) }),
+    )
+      .addNode('a', step)
+      .addNode('b', step)
+      .addNode('c', step)
+      .addEdge(START, 'a')
+      .addEdge('a', 'b')
+      .addEdge('b', 'c')
+      .addEdge('c', END)
+      .compile({ checkpointer: saver });
+    for (let run = 0; run < 6; run++) await graph.invoke({ count: 0 }, thread('t'));
+    const history = [];
+    for await (const state of graph.getStateHistory(thread('t'))) history.push(state);
+    expect(history.length).toBeGreaterThanOrEqual(keep);
+    expect(history.length).toBeLessThan(2 * keep);
+    expect(history[0]?.values).toEqual({ count: 18 });
+  },
+);
+
+it('keeps what deltas were written on, and cuts behind the whole value that comes after them', async () => {
+  const saver = new SessionSaver({ store: new InMemorySession(), keep: 2 });
+  const said = new DeltaChannel<string[], string[]>((have, added) => [...have, ...added.flat()], {
+    snapshotFrequency: 6,
+  });
+  const graph = new StateGraph(Annotation.Root({ said: () => said }))
+    .addNode('a', () => ({ said: ['a'] }))
+    .addNode('b', () => ({ said: ['b'] }))
+    .addEdge(START, 'a')
+    .addEdge('a', 'b')
+    .addEdge('b', END)
+    .compile({ checkpointer: saver });
+  const counts: number[] = [];
+  for (let run = 1; run <= 6; run++) {
+    await graph.invoke({ said: ['x'] }, thread('t'));
+    const { values } = await graph.getState(thread('t'));
+    expect(values.said).toHaveLength(3 * run);
+    const found = [];
+    for await (const tuple of saver.list(thread('t'))) found.push(tuple);
+    counts.push(found.length);
+  }
+  expect(Math.max(...counts)).toBeGreaterThan(4);
+  expect(Math.max(...counts)).toBeLessThan(15);
+});
+
 it('never brings a thread back whole or in part that was deleted meanwhile', async () => {
   const store = new InMemorySession();
   const graph = echo(store);
@@ -259,6 +315,19 @@ it('keeps threads of any name apart, whatever their namespaces', async () => {
   }
   await expect(put('', '')).rejects.toBeInstanceOf(InvalidInputError);
   expect(() => new SessionSaver({ store: {} } as never)).toThrow('must be a SessionStore');
+});
+
+it('keeps the threads of agents apart of which one is named like a namespace of the other', async () => {
+  const store = new InMemorySession();
+  const [one, other] = [
+    new SessionSaver({ store, agentId: 'g' }),
+    new SessionSaver({ store, agentId: 'g:sub' }),
+  ];
+  const inputs = [{ source: 'input', step: -1, parents: {} }, {}] as const;
+  await other.put(thread('t'), { ...emptyCheckpoint(), id: uuid6(0) }, ...inputs);
+  expect(await one.getTuple({ configurable: { thread_id: 't', checkpoint_ns: 'sub' } })).toBeUndefined();
+  await one.deleteThread('t');
+  expect(await other.getTuple(thread('t'))).toBeDefined();
 });
 
 it('carries an agent with our middleware', async () => {
