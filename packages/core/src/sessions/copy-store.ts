@@ -5,6 +5,7 @@ import type { SessionKey, SessionScope } from './session-key.js';
 import type { SessionStore } from './session-store.js';
 import { unlessBusy } from './session-turn.js';
 import { isOperation, operationId } from './store-rules.js';
+import { historyOf, isHistory } from './wrappers/keep-history.js';
 
 const optionsSchema = z.strictObject({
   scope: z.custom<SessionScope>().optional(),
@@ -35,7 +36,7 @@ export interface CopyReport {
 
 /**
  * Copies sessions from one store to another, of any kind. Each keeps its token, so that a copy that was interrupted may be called
- * again. Nothing in the target is overwritten. Logs lie in workspaces and are not copied; times and versions begin anew.
+ * again. The history of a session goes with it. Nothing in the target is overwritten. Logs lie in workspaces and are not copied; times and versions begin anew.
  *
  * @throws {InvalidInputError} for unknown or impossible options.
  * @throws {SessionStoreError} when a store cannot be reached or a session cannot be read; what was copied stays copied.
@@ -50,14 +51,33 @@ export async function copyStore(
   let unchanged = 0;
   const conflicts: SessionKey[] = [];
   const busy: SessionKey[] = [];
-  for await (const { key } of from.list(scope, { updatedBefore })) {
-    const copy = () => copySession(from, to, key, move);
+  const keys: SessionKey[] = [];
+  let damage: { readonly error: unknown } | undefined;
+  try {
+    for await (const { key } of from.list(scope, { updatedBefore })) keys.push(key);
+  } catch (error) {
+    // A store lists all that it can read first.
+    damage = { error };
+  }
+  // The newest last, so that the target lists them in the same order.
+  for (const key of keys.reverse()) {
+    if (await isHistory(from, key)) continue;
+    const copy = async () => {
+      // Before the session: whatever keeps its history deletes both.
+      const history = await copySession(from, to, historyOf(key), false);
+      if (history === 'conflict') return history;
+      const outcome = await copySession(from, to, key, move);
+      const isLeft = move && outcome !== 'conflict' && history !== 'gone';
+      if (isLeft) await copySession(from, to, historyOf(key), true);
+      return outcome;
+    };
     const outcome = await (move ? unlessBusy(from, key, copy) : copy());
     if (outcome === undefined) busy.push(key);
     else if (outcome === 'conflict') conflicts.push(key);
     else if (outcome === 'copied') copied++;
     else if (outcome === 'unchanged') unchanged++;
   }
+  if (damage !== undefined) throw damage.error;
   return { copied, unchanged, conflicts, busy };
 }
 

@@ -4,6 +4,7 @@ import { SessionStoreError } from '../errors/session-errors.js';
 import type { SessionKey, SessionScope } from './session-key.js';
 import type { SessionStore } from './session-store.js';
 import { unlessBusy } from './session-turn.js';
+import { historyOf, isHistory } from './wrappers/keep-history.js';
 
 const part = z.string().min(1).optional();
 const optionsSchema = z.strictObject({
@@ -51,8 +52,12 @@ export async function deleteOlderThan(store: SessionStore, options: RetentionOpt
   }
   found.sort((left, right) => left.at - right.at);
   let deleted = 0;
-  for (const { key } of found.slice(0, limit)) {
-    if (await deleteIfStillOlder(store, key, olderThan)) deleted++;
+  for (const { key } of found) {
+    if (deleted === limit) break;
+    // What was kept of a session ends with it, and not before.
+    if ((await isHistory(store, key)) || !(await deleteIfStillOlder(store, key, olderThan))) continue;
+    deleted++;
+    await store.delete(historyOf(key));
   }
   if (damage !== undefined) throw damage;
   return deleted;

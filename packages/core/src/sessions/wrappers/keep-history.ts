@@ -201,6 +201,15 @@ export function forkSession(
   return store.commit(to, { ...change, head: own });
 }
 
+/** Whether a session keeps the earlier states of one that there is: it goes where that one goes. */
+export async function isHistory(store: SessionStore, { parts }: SessionKey): Promise<boolean> {
+  const { agentId = '', ...rest } = parts;
+  if (!agentId.endsWith(`/${NAME}`)) return false;
+  const own = agentId.slice(0, -NAME.length - 1);
+  const owner = SessionKey.of({ ...rest, ...(own && { agentId: own }) });
+  return (await store.load(owner, { last: 0 })) !== undefined;
+}
+
 /** The session that keeps the earlier states of another. */
 export function historyOf({ parts }: SessionKey): SessionKey {
   return SessionKey.of({ ...parts, agentId: `${parts.agentId ?? ''}/${NAME}` });

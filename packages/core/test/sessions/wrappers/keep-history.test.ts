@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import {
   copyStore,
+  deleteOlderThan,
   eraseSession,
   forkSession,
   InMemorySession,
@@ -66,6 +67,28 @@ it('keeps what a compaction takes away message by message, as no backend stores 
   expect(Math.max(...(log?.messages.map((message) => JSON.stringify(message).length) ?? []))).toBeLessThan(
     2000,
   );
+});
+
+it('moves and ends with its session, and stays while somebody has the turn of that', async () => {
+  const [from, to] = [new InMemorySession(), new InMemorySession()];
+  const statesIn = async (store: InMemorySession) => {
+    const states: number[] = [];
+    for await (const { messages } of keepHistory(store).history(key)) states.push(messages.length);
+    return states;
+  };
+  await write(keepHistory(from), 3);
+  const olderThan = new Date(Date.now() + 60_000);
+  const lease = await from.lease(key, { ttlMs: 60_000 });
+  expect(await copyStore(from, to, { move: true })).toMatchObject({ copied: 0, busy: [key] });
+  expect(await deleteOlderThan(from, { olderThan })).toBe(0);
+  expect(await statesIn(from)).toEqual([3, 2, 1]);
+  await lease?.release();
+  // Also where the source deletes what it kept of a session with it.
+  expect(await copyStore(keepHistory(from), to, { move: true })).toMatchObject({ copied: 1, conflicts: [] });
+  expect(await statesIn(to)).toEqual([3, 2, 1]);
+  expect(await statesIn(from)).toEqual([]);
+  expect(await deleteOlderThan(to, { olderThan, limit: 1 })).toBe(1);
+  for await (const info of to.list()) expect(info).toBeUndefined();
 });
 
 it('begins with a session that was there before, and goes with it', async () => {

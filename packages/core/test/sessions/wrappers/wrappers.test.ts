@@ -126,6 +126,10 @@ test('a copy keeps tokens, may be repeated, overwrites nothing, and moves what n
   await commitAt(to, keys[2], { expectedVersion: 0, head: { own: true }, keep: 0, append: [] });
   expect(await copyStore(from, to)).toEqual({ copied: 2, unchanged: 0, conflicts: [keys[2]], busy: [] });
   expect(await copyStore(from, to)).toMatchObject({ copied: 0, unchanged: 2 });
+  const order: unknown[] = [];
+  const commit = async (each: SessionKey) => order.unshift(each);
+  await copyStore(from, Object.assign(new InMemorySession(), { commit }));
+  expect(order).toEqual((await all(from.list())).map((info) => info.key));
   expect(await to.load(keys[0])).toMatchObject({
     token: (await from.load(keys[0]))?.token,
     ...shown(change),
