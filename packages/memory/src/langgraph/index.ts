@@ -115,9 +115,9 @@ export class WorkspaceStore extends BaseStore {
       const fits =
         item && Object.entries(filter).every(([field, wanted]) => matches(item.value[field], wanted));
       if (item && fits) found.push(score === undefined ? item : { ...item, score });
-      if (found.length === offset + limit) break;
+      if (found.length >= offset + limit) break;
     }
-    return found.slice(offset);
+    return found.slice(offset, offset + limit);
   }
 
   async *#listed(folder: string): AsyncIterable<{ readonly path: string; readonly score?: number }> {

@@ -77,6 +77,8 @@ it('ranks items by their words, in any language, and sees what another process p
     (await other.search(['alice'], { query, filter })).map(({ key }) => key);
   expect(await found('which database, postgres?')).toEqual(['db']);
   expect(await found('postgresql')).toEqual(['db']);
+  expect(await other.search(['alice'], { limit: 0 })).toEqual([]);
+  expect(await other.search(['alice'], { limit: 1, offset: 1 })).toHaveLength(1);
   expect(await found('星期五')).toEqual(['tea']);
   expect(await found('postgresql', { kind: 'date' })).toEqual([]);
   const [hit] = await store.search(['alice'], { query: 'services' });
