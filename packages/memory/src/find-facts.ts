@@ -2,7 +2,8 @@ import type { Workspace } from '@x/core';
 import { type CoreOptions, RETIRED_FILE } from './consolidate/core-file.js';
 import { deleteVersion, listVersions, readVersion } from './consolidate/versions.js';
 import { exclusively, noteLock } from './exclusively.js';
-import { CORE_FILE, memoryFiles, readIfFound } from './memory-files.js';
+import { readFlushState } from './flush/flush-state.js';
+import { CORE_FILE, memoryFiles, readIfFound, writeJson } from './memory-files.js';
 import { type Bullet, bulletsOf, factKey, keyHash, parseNoteLine, withoutBullets } from './notes.js';
 
 /** What came of changing a fact. */
@@ -18,13 +19,37 @@ export interface FactOutcome {
   readonly paths?: readonly string[] | undefined;
 }
 
+/** The days of a retired fact, and the reason. */
+const RETIRED = / \(((?:\d{4}-\d\d-\d\d )?to \d{4}-\d\d-\d\d); (.*)\)$/;
+/** Scripts that have no space between words. */
+const UNSPACED = '\\p{sc=Han}\\p{sc=Hira}\\p{sc=Kana}\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmr}\\p{sc=Mymr}';
+
+/** Makes a test for texts that have all words of a query, as whole words and in any order. */
+function hasWordsOf(query: string): (text: string) => boolean {
+  const letter = `(?![${UNSPACED}])[\\p{L}\\p{M}\\p{N}_]`;
+  const said = query.split(' ').map((word) => word.replace(/^["'(«„“]+|["')»”,.;:?!]+$/gu, ''));
+  const words = said.filter(Boolean).map((word) => {
+    const escaped = word.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
+    const [before, after] = [`^${letter}`, `${letter}$`].map((edge) => new RegExp(edge, 'u').test(escaped));
+    return new RegExp(`${before ? `(?<!${letter})` : ''}${escaped}${after ? `(?!${letter})` : ''}`, 'u');
+  });
+  return (text) => words.length > 0 && words.every((word) => word.test(text));
+}
+
 /** The bullets that say what is meant: the one with exactly that text, or all that have the words. */
 export function pick(bullets: readonly Bullet[], query: string): readonly Bullet[] {
   const key = factKey(query);
   if (key === '') return [];
+  const hasWords = hasWordsOf(key);
   const exact = bullets.filter((bullet) => bullet.key === key);
-  const found = exact.length > 0 ? exact : bullets.filter((bullet) => bullet.key.includes(key));
+  const found = exact.length > 0 ? exact : bullets.filter((bullet) => hasWords(bullet.key));
   return [...new Map(found.map((bullet) => [bullet.key, bullet])).values()];
+}
+
+/** Makes a test for facts that one of some bullets says. */
+export function isAmong(bullets: readonly Bullet[]): (fact: { readonly text: string }) => boolean {
+  const keys = new Set(bullets.map(({ key }) => key));
+  return ({ text }) => keys.has(factKey(text));
 }
 
 /** What it comes to when not exactly one fact was found. */
@@ -32,36 +57,77 @@ export function outcomeOf(found: readonly Bullet[]): FactOutcome {
   return { status: found.length === 0 ? 'missing' : 'ambiguous', facts: found.map(({ text }) => text) };
 }
 
-/** The bullets of the notes, the archive and what was retired, each with whether a person wrote the line. */
+/**
+ * The bullets of the notes, the archive, what was retired and what is about to be noted, each with whether a person wrote the
+ * line.
+ */
 export async function notedBullets(workspace: Workspace, prefix: string) {
   const found: (Bullet & { readonly isByPerson: boolean })[] = [];
   for await (const { path } of memoryFiles(workspace, prefix)) {
     if (path === `${prefix}${CORE_FILE}`) continue;
-    const text = (await readIfFound(workspace, path)) ?? '';
-    const lines = text.split('\n');
     const isNote = path !== `${prefix}${RETIRED_FILE}`;
-    for (const bullet of bulletsOf(text)) {
-      const isByPerson = isNote && parseNoteLine(lines[bullet.start] ?? '').author === 'person';
-      found.push({ ...bullet, isByPerson });
-    }
+    add((await readIfFound(workspace, path)) ?? '', isNote);
+  }
+  for await (const { bullets } of pendingEntries(workspace, prefix)) {
+    add(bullets.map((bullet) => `- ${bullet}`).join('\n'), true);
   }
   return found;
+
+  function add(whole: string, isNote: boolean) {
+    const lines = whole.split('\n');
+    for (const bullet of bulletsOf(whole)) {
+      const isByPerson = isNote && parseNoteLine(lines[bullet.start] ?? '').author === 'person';
+      const text = isNote ? bullet.text : bullet.text.replace(RETIRED, '');
+      found.push({ ...bullet, text, key: factKey(text), isByPerson });
+    }
+  }
 }
 
-/** Takes facts, by the hashes of their keys, out of every file of a scope: memory, notes, archive, retired facts, versions. */
+/** What flushes whose process died are about to write to notes, each with how to write something else. */
+async function* pendingEntries(workspace: Workspace, prefix: string) {
+  for await (const { path } of workspace.list(`${prefix}memory/.flush`)) {
+    const state = await readFlushState(workspace, path);
+    const { pending } = state;
+    if (pending === undefined) continue;
+    yield {
+      bullets: pending.entry.bullets,
+      keep: (bullets: string[]) =>
+        writeJson(workspace, path, {
+          ...state,
+          pending: { ...pending, entry: { ...pending.entry, bullets } },
+        }),
+    };
+  }
+}
+
+/**
+ * Takes facts, by the hashes of their keys, out of every file of a scope: memory, notes, also those that are about to be
+ * written, archive, retired facts, versions.
+ */
 export async function forgetLines(
   { workspace, prefix }: CoreOptions,
   hashes: Readonly<Record<string, unknown>>,
 ): Promise<void> {
   // What was retired has its days and the reason behind it.
   const isGone = (key: string) =>
-    keyHash(key) in hashes ||
-    keyHash(factKey(key.replace(/ \((?:\d{4}-\d\d-\d\d )?to \d{4}-\d\d-\d\d;.*$/, ''))) in hashes;
+    keyHash(key) in hashes || keyHash(factKey(key.replace(RETIRED, ''))) in hashes;
+  const withoutReason = (line: string) =>
+    line.replace(RETIRED, (whole, days: string, why: string) =>
+      why.split('; ').some((part) => isGone(factKey(part.replace(/^now: /, ''))))
+        ? ` (${days}; forgotten)`
+        : whole,
+    );
   await exclusively(workspace, noteLock(prefix), async () => {
     for await (const { path } of memoryFiles(workspace, prefix)) {
       const text = (await readIfFound(workspace, path)) ?? '';
-      const left = withoutBullets(text, isGone);
+      const isRetired = path === `${prefix}${RETIRED_FILE}`;
+      const rest = withoutBullets(text, isGone);
+      const left = isRetired ? rest.split('\n').map(withoutReason).join('\n') : rest;
       if (left !== text) await workspace.write(path, left);
+    }
+    for await (const { bullets, keep } of pendingEntries(workspace, prefix)) {
+      const left = bullets.filter((bullet) => !isGone(factKey(bullet)));
+      if (left.length < bullets.length) await keep(left);
     }
   });
   for (const { id } of await listVersions(workspace, prefix)) {

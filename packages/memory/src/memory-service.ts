@@ -11,12 +11,20 @@ import {
 } from '@x/core';
 import type { AskOptions } from './ask-model.js';
 import { type ConsolidationOutcome, MemoryConsolidator } from './consolidate/consolidator.js';
-import { type CoreOptions, hashesOf, replaceCore, withCore } from './consolidate/core-file.js';
+import {
+  type CoreOptions,
+  coreOptions,
+  goneSince,
+  hashesOf,
+  replaceCore,
+  retireText,
+  withCore,
+} from './consolidate/core-file.js';
 import { changeCore } from './consolidate/core-text.js';
 import { type StoredFact, writeState } from './consolidate/memory-state.js';
 import type { MemoryVersion } from './consolidate/versions.js';
 import { coreLock, exclusively, noteLock } from './exclusively.js';
-import { type FactOutcome, forgetLines, notedBullets, outcomeOf, pick } from './find-facts.js';
+import { type FactOutcome, forgetLines, isAmong, notedBullets, outcomeOf, pick } from './find-facts.js';
 import { type FlushOptions, type FlushOutcome, MemoryFlushManager } from './flush/flush-manager.js';
 import { Maintenance, type MaintenanceReport } from './maintenance.js';
 import { appendLine, CORE_FILE, dailyFile, isMemoryPath, memoryFiles, readIfFound } from './memory-files.js';
@@ -162,6 +170,7 @@ export class MemoryService {
       if (fact !== undefined) await change({ retire: [{ id: fact.id, by: newer, why: '' }] });
       else {
         const change = { replace: [{ key: bullet.key, text: newer.text }], add: [], drop: [] };
+        await retireText(options, bullet.text, `now: ${newer.text}`);
         await replaceCore(options, state, (before) => changeCore(before, change));
       }
       return { status: 'done', facts: [bullet.text] };
@@ -169,8 +178,8 @@ export class MemoryService {
   }
 
   /**
-   * Forgets a fact everywhere: in MEMORY.md, the notes, the archive, what was retired, the versions and the index. It does
-   * not come back from a note. What was said stands in the session's log still; `erase` deletes that too.
+   * Forgets a fact everywhere: in MEMORY.md, the notes, the archive, what was retired, the versions and the index. It comes
+   * back when a person says it again only. What was said stands in the session's log still; `erase` deletes that too.
    *
    * @param query the fact, or words that only it has.
    * @param by who asks: what a person wrote, only a person forgets.
@@ -185,18 +194,25 @@ export class MemoryService {
     const { prefix } = options;
     const outcome = await withCore(options, async ({ text: core, state }): Promise<FactOutcome> => {
       const noted = await notedBullets(storage, prefix);
-      const inCore = pick(bulletsOf(core), query);
-      const found = inCore.length > 0 ? inCore : pick(noted, query);
+      const inCore = new Set(bulletsOf(core).map(({ key }) => key));
+      const matching = pick([...bulletsOf(core), ...noted], query);
+      // The lines that a fact comes from are forgotten with it.
+      const sources = hashesOf(state.facts.filter(isAmong(matching)), '');
+      const found = matching.filter(({ key }) => inCore.has(key) || !(keyHash(key) in sources));
       const [bullet] = found;
       if (bullet === undefined || found.length > 1) return outcomeOf(found);
       const { key, text } = bullet;
       const fact = state.facts.find((one) => factKey(one.text) === key);
-      const isTheirs = inCore.length > 0 || noted.some((line) => line.key === key && line.isByPerson);
+      const isTheirs = inCore.has(key) || noted.some((line) => line.key === key && line.isByPerson);
       if (fact === undefined && isTheirs && by !== 'person') return { status: 'refused', facts: [text] };
-      const gone = { [keyHash(key)]: options.today, ...hashesOf(fact ? [fact] : [], options.today) };
-      await forgetLines(options, gone);
+      const since = goneSince(options);
+      const hashes = { [keyHash(key)]: since, ...hashesOf(fact ? [fact] : [], since) };
+      const gone = { ...state.gone, ...hashes };
+      // Known before anything is deleted: a flush that is under way writes it no more.
+      await writeState(storage, prefix, { ...state, gone });
+      await forgetLines(options, hashes);
       const facts = state.facts.filter((one) => one !== fact);
-      await writeState(storage, prefix, { ...state, facts, gone: { ...state.gone, ...gone } });
+      await writeState(storage, prefix, { ...state, facts, gone });
       return { status: 'done', facts: [text] };
     });
     if (outcome.status === 'done' && this.#index.isKept) {
@@ -355,7 +371,7 @@ export class MemoryService {
   }
 
   #core(place: MemoryPlace): CoreOptions {
-    return this.#consolidator.coreOptions(this.prefixOf(place));
+    return coreOptions(this.#settings, this.prefixOf(place));
   }
 
   /** @throws {InvalidInputError} for a text that says nothing. */

@@ -338,7 +338,8 @@ describe('save, correct and forget', () => {
     expect((await service.correct(scope, 'port', 'the port is 2', { by: 'person' })).status).toBe('done');
     await service.consolidate(scope, { now: true });
     expect(await textOf(workspace)).not.toMatch(/alpha|port is 1/);
-    expect(await textOf(workspace, `${prefix}memory/retired.md`)).toContain('The host is alpha');
+    const retired = await textOf(workspace, `${prefix}memory/retired.md`);
+    for (const text of ['The host is alpha', 'by hand: the port is 1']) expect(retired).toContain(text);
   });
 
   it('refuses a correction that says nothing', async () => {
@@ -372,6 +373,128 @@ describe('save, correct and forget', () => {
     await workspace.append(note('2026-01-01'), '- Lives in Zanzibar\n');
     await service.consolidate(scope, { now: true });
     expect(await textOf(workspace)).not.toContain('Zanzibar');
+  });
+
+  it('calls it ambiguous what the words name elsewhere too, and forgets it by its whole text', async () => {
+    const workspace = await testWorkspace();
+    const service = serviceIn(workspace);
+    const said = 'Remember that my passport number is X1234567.';
+    await logSession(workspace, { ...scope, sessionId: 's' }, [userMessage(said)]);
+    await service.flush(SessionKey.of({ ...scope, sessionId: 's' }));
+    await service.save(scope, 'Passport number: X1234567');
+    const { status, facts } = await service.forget(scope, 'X1234567');
+    expect([status, facts.length]).toEqual(['ambiguous', 2]);
+    for (const fact of facts) expect((await service.forget(scope, fact)).status).toBe('done');
+    await service.consolidate(scope, { now: true });
+    expect((await service.search(scope, 'X1234567')).hits).toEqual([]);
+  });
+
+  it('forgets the words of a note together with the fact that a model made of them', async () => {
+    const workspace = await testWorkspace();
+    const model = modelOf(() => 'ADD n1: The passport of Alice has the number X1234567');
+    const service = serviceIn(workspace, { model });
+    await workspace.write(note('2026-01-01'), '- My passport number is X1234567\n');
+    await service.consolidate(scope, { now: true });
+    expect((await service.forget(scope, 'X1234567')).status).toBe('done');
+    expect(await everythingIn(workspace)).not.toContain('X1234567');
+  });
+
+  it('finds a fact by whole words in any order, and by parts where a script has no spaces', async () => {
+    const service = serviceIn(await testWorkspace());
+    for (const text of [
+      'The category of the shop is books',
+      'Staging database runs on port 5433',
+      '会议在上海举行',
+      'Deploys (see c++/a.b) use k8s-prod-eu-1',
+    ])
+      await service.save(scope, text);
+    for (const [words, status] of [
+      ['cat', 'missing'],
+      ['?', 'missing'],
+      ['543', 'missing'],
+      ['port, staging?', 'done'],
+      ['上海', 'done'],
+      ['K8S-prod-eu-1 (c++/a.b)', 'done'],
+    ])
+      expect((await service.forget(scope, words ?? '')).status, words).toBe(status);
+  });
+
+  it('leaves what was forgotten in the reasons of no retired fact', async () => {
+    const service = serviceIn(await testWorkspace());
+    await service.save(scope, 'Lives in Rome');
+    await service.correct(scope, 'Rome', 'Lives in Oslo');
+    expect((await service.forget(scope, 'Oslo')).status).toBe('done');
+    const retired = await service.read(scope, 'memory/retired.md');
+    expect(retired).toMatch(/^- Lives in Rome \(.* to .*; forgotten\)\n$/);
+  });
+
+  it('keeps forgotten what a session said that is flushed after a restore', async () => {
+    const workspace = await testWorkspace();
+    const service = serviceIn(workspace);
+    const key = { ...scope, sessionId: 's' };
+    await service.save(scope, 'Likes tea');
+    await service.save(scope, 'Likes rum');
+    await logSession(workspace, key, [userMessage('Remember that I live in Zanzibar.')]);
+    await service.save(scope, 'Remember that I live in Zanzibar.');
+    expect((await service.forget(scope, 'Zanzibar')).status).toBe('done');
+    await service.restore(scope);
+    await service.flush(SessionKey.of(key));
+    await service.consolidate(scope, { now: true });
+    expect(await everythingIn(workspace, `${prefix}memory`)).not.toContain('Zanzibar');
+    expect(await textOf(workspace)).not.toContain('Zanzibar');
+  });
+
+  it.each([
+    ['while it stands there alone', false],
+    ['while it stands in MEMORY.md too', true],
+  ])('forgets what a process that died was about to note, %s', async (_, isSaved) => {
+    const workspace = await testWorkspace();
+    const said = 'Remember that I live in Zanzibar.';
+    const key = { ...scope, sessionId: 's' };
+    await logSession(workspace, key, [userMessage(said), userMessage('Remember that I like tea.')]);
+    // The note is the first file that a flush appends to.
+    const append = workspace.append.bind(workspace);
+    workspace.append = () => Promise.reject(new Error('died'));
+    const service = serviceIn(workspace);
+    await expect(service.flush(SessionKey.of(key))).rejects.toThrow('died');
+    workspace.append = append;
+    if (isSaved) await service.save(scope, said);
+    expect((await service.forget(scope, 'Zanzibar')).status).toBe('done');
+    expect(await everythingIn(workspace, `${prefix}memory`)).not.toContain('Zanzibar');
+    await service.flush(SessionKey.of(key));
+    await service.consolidate(scope, { now: true });
+    expect(await everythingIn(workspace, `${prefix}memory`)).not.toContain('Zanzibar');
+    expect(await textOf(workspace)).toContain('I like tea');
+  });
+
+  it('hears again what a person says after it was forgotten or replaced, also on the same day', async () => {
+    const workspace = await testWorkspace();
+    const clock = new ManualClock(Date.parse('2026-01-02T08:00:00Z'));
+    const service = serviceIn(workspace, { clock });
+    let sessions = 0;
+    const say = async (text: string) => {
+      await clock.pass(60_000);
+      const key = { ...scope, sessionId: `s${sessions++}` };
+      await logSession(workspace, key, [
+        userMessage(text, { createdAt: new Date(clock.now()).toISOString() }),
+      ]);
+      await service.flush(SessionKey.of(key));
+      await service.consolidate(scope, { now: true });
+      await clock.pass(60_000);
+    };
+    await say('Remember that my seat is 12A.');
+    expect((await service.forget(scope, 'seat')).status).toBe('done');
+    await say('Remember that my seat is 12A.');
+    expect(await textOf(workspace)).toContain('12A');
+    for (const name of ['Bob', 'Rob', 'Bob']) await say(`Call me ${name}.`);
+    expect((await textOf(workspace)).match(/Call me \w+/g)).toEqual(['Call me Bob']);
+    // What went by a clock that was ahead goes now.
+    await clock.pass(1_500 * DAY_MS);
+    expect((await service.forget(scope, 'seat')).status).toBe('done');
+    await clock.pass(-1_500 * DAY_MS);
+    await service.consolidate(scope, { now: true });
+    await say('Remember that my seat is 12A.');
+    expect(await textOf(workspace)).toContain('12A');
   });
 
   it('erases a user: nothing is left in the workspace or the index', async () => {

@@ -1,10 +1,9 @@
 import { InvalidInputError, type Model, parseWith } from '@x/core';
 import { type AskOptions, askModel, MOST_REFUSALS, tokensFor } from '../ask-model.js';
-import { dayIn } from '../index/dates.js';
 import { CORE_FILE } from '../memory-files.js';
 import { type MemoryPlace, scopePrefix } from '../memory-scope.js';
 import { type MemoryServiceOptions, type MemoryServiceSettings, memoryServiceSchema } from '../settings.js';
-import { type Core, type CoreOptions, type Retired, replaceCore, withCore } from './core-file.js';
+import { type Core, coreOptions, hashesOf, type Retired, replaceCore, withCore } from './core-file.js';
 import {
   CONSOLIDATION_INSTRUCTIONS,
   consolidationPrompt,
@@ -65,7 +64,7 @@ export class MemoryConsolidator {
     const readBefore: ReadNotes = new Map();
     let [lines, charsBefore, charsAfter] = [0, 0, 0];
     for (let round = 0; ; round++) {
-      const seen = await withCore(this.coreOptions(prefix), async (core) => core);
+      const seen = await withCore(coreOptions(this.#settings, prefix), async (core) => core);
       if (round === 0) charsBefore = seen.text.length;
       charsAfter = seen.text.length;
       const fresh = await freshNotes(workspace, prefix, seen, maxTokens, readBefore);
@@ -106,7 +105,7 @@ export class MemoryConsolidator {
   async restore(place: MemoryPlace, versionId?: string): Promise<void> {
     const { workspace } = this.#settings;
     const prefix = scopePrefix(place);
-    const options = this.coreOptions(prefix);
+    const options = coreOptions(this.#settings, prefix);
     await withCore(options, async ({ state }) => {
       const id = versionId ?? (await listVersions(workspace, prefix))[0]?.id;
       const version = id === undefined ? undefined : await readVersion(workspace, prefix, id);
@@ -117,9 +116,12 @@ export class MemoryConsolidator {
             : `there is no version ${JSON.stringify(id)} of ${prefix}${CORE_FILE}; versions() names those there are`;
         throw new InvalidInputError('versionId', [{ path: '', message }]);
       }
-      const { text, ...known } = version;
+      const { text, facts, seen } = version;
+      // What was forgotten since stays so: nothing is heard again but what the version says.
+      const back = hashesOf(facts, '');
+      const gone = Object.fromEntries(Object.entries(state.gone).filter(([hash]) => !(hash in back)));
       await replaceCore(options, state, () => text);
-      await writeState(workspace, prefix, { ...state, ...known, rereads: true });
+      await writeState(workspace, prefix, { ...state, facts, seen, gone, rereads: true });
     });
   }
 
@@ -127,13 +129,6 @@ export class MemoryConsolidator {
   async lastConsolidation(prefix: string): Promise<number | undefined> {
     const { consolidatedAt } = await readState(this.#settings.workspace, prefix);
     return consolidatedAt === undefined ? undefined : Date.parse(consolidatedAt);
-  }
-
-  /** What a change of the MEMORY.md at a place needs. @internal */
-  coreOptions(prefix: string): CoreOptions {
-    const { workspace, maxMemoryTokens, keepVersions, clock, timeZone } = this.#settings;
-    const now = clock.now();
-    return { workspace, prefix, maxTokens: maxMemoryTokens, keepVersions, now, today: dayIn(now, timeZone) };
   }
 
   async #ask(
@@ -150,7 +145,7 @@ export class MemoryConsolidator {
       signal,
       emit,
       countRefusal: () =>
-        withCore(this.coreOptions(prefix), ({ state }) =>
+        withCore(coreOptions(this.#settings, prefix), ({ state }) =>
           writeState(this.#settings.workspace, prefix, { ...state, refusals: state.refusals + 1 }),
         ),
     } as const;
@@ -165,7 +160,7 @@ export class MemoryConsolidator {
     edits: readonly Edit[],
     author: 'model' | 'rule',
   ): Promise<Core | undefined> {
-    return withCore(this.coreOptions(prefix), async (core, change) => {
+    return withCore(coreOptions(this.#settings, prefix), async (core, change) => {
       const { state } = core;
       if (JSON.stringify(state.seen) !== JSON.stringify(seen.state.seen)) return undefined;
       // What was erased meanwhile is not merged.

@@ -1,7 +1,9 @@
 import { estimateCounter, type Workspace } from '@x/core';
 import { coreLock, exclusively } from '../exclusively.js';
+import { dayIn } from '../index/dates.js';
 import { appendLine, CORE_FILE, readIfFound } from '../memory-files.js';
 import { factKey, factKeys, keyHash } from '../notes.js';
+import type { MemoryServiceSettings } from '../settings.js';
 import { addedLines, changeCore, mergeText } from './core-text.js';
 import { type KnownFacts, type MemoryState, readState, type StoredFact, writeState } from './memory-state.js';
 import { hashIn } from './new-notes.js';
@@ -45,6 +47,15 @@ export interface CoreOptions {
   readonly today: string;
 }
 
+/** What a change of the MEMORY.md at a place needs. */
+export function coreOptions(
+  { workspace, maxMemoryTokens, keepVersions, clock, timeZone }: MemoryServiceSettings,
+  prefix: string,
+): CoreOptions {
+  const now = clock.now();
+  return { workspace, prefix, maxTokens: maxMemoryTokens, keepVersions, now, today: dayIn(now, timeZone) };
+}
+
 /**
  * Runs a task that may change the MEMORY.md of a scope, alone. What a process that died was about to write is written
  * first, and what a person did to the file is taken note of: a fact that is not there any more was retired by them.
@@ -61,15 +72,32 @@ export async function withCore<T>(
 }
 
 async function settle(options: CoreOptions, check: () => Promise<void>): Promise<Core> {
-  const { workspace, prefix, today } = options;
+  const { workspace, prefix } = options;
   const { pending, ...state } = await readState(workspace, prefix);
   if (pending !== undefined) return finish(options, state, pending, check);
+  const since = goneSince(options);
+  const ahead = Object.keys(state.gone).filter((hash) => (state.gone[hash] ?? '') > since);
+  if (ahead.length > 0) {
+    // By a clock that was ahead. What is said from now on is heard.
+    for (const hash of ahead) state.gone[hash] = since;
+    await writeState(workspace, prefix, state);
+  }
   const text = await readCore(workspace, prefix);
   const present = factKeys(text);
   const lost = state.facts.filter((fact) => !present.has(factKey(fact.text)));
   if (lost.length === 0) return { text, state };
   const facts = state.facts.filter((fact) => !lost.includes(fact));
-  return { text, state: { ...state, facts, gone: { ...state.gone, ...hashesOf(lost, today) } } };
+  return { text, state: { ...state, facts, gone: { ...state.gone, ...hashesOf(lost, since) } } };
+}
+
+/** Hears facts again, by the hashes of their keys, that were retired or forgotten before somebody said them once more. */
+export async function hearAgain(options: CoreOptions, hashes: ReadonlySet<string>): Promise<void> {
+  if (hashes.size === 0) return;
+  await withCore(options, async ({ state }) => {
+    const gone = Object.fromEntries(Object.entries(state.gone).filter(([hash]) => !hashes.has(hash)));
+    const seen = state.seen.filter((from) => !hashes.has(hashIn(from)));
+    await writeState(options.workspace, options.prefix, { ...state, gone, seen });
+  });
 }
 
 async function commit(
@@ -97,7 +125,10 @@ async function commit(
   const dropped = withoutRoom(changeCore(text, change), facts, options.maxTokens);
   change.drop = dropped.map((fact) => factKey(fact.text));
   const kept = facts.filter((fact) => !dropped.includes(fact));
-  const gone = { ...state.gone, ...hashesOf([...retired.map(({ fact }) => fact), ...dropped], today) };
+  const gone = {
+    ...state.gone,
+    ...hashesOf([...retired.map(({ fact }) => fact), ...dropped], goneSince(options)),
+  };
   for (const fact of kept) delete gone[keyHash(factKey(fact.text))];
   const lines = [
     ...retired.map(({ fact, by, why }) =>
@@ -194,12 +225,30 @@ function withoutRoom(text: string, facts: readonly StoredFact[], maxTokens: numb
   return dropped;
 }
 
-function retiredLine({ text, saidOn }: StoredFact, today: string, why: string): string {
+/** Keeps what a person wrote readable when it is replaced. */
+export async function retireText(
+  { workspace, prefix, today }: CoreOptions,
+  text: string,
+  why: string,
+): Promise<void> {
+  await appendLine(workspace, `${prefix}${RETIRED_FILE}`, retiredLine({ text }, today, why));
+}
+
+function retiredLine(
+  { text, saidOn }: Pick<StoredFact, 'text' | 'saidOn'>,
+  today: string,
+  why: string,
+): string {
   return `- ${text} (${saidOn === undefined ? '' : `${saidOn} `}to ${today}; ${why})`;
 }
 
+/** Since when a fact is gone that goes now: the day, and the moment. */
+export function goneSince({ today, now }: CoreOptions): string {
+  return `${today} ${new Date(now).toISOString()}`;
+}
+
 /** The hashes under which facts, and the lines of notes that they come from, are known as gone. */
-export function hashesOf(facts: readonly StoredFact[], today: string): Record<string, string> {
+export function hashesOf(facts: readonly StoredFact[], since: string): Record<string, string> {
   const hashes = facts.flatMap(({ text, from }) => [keyHash(factKey(text)), ...from.map(hashIn)]);
-  return Object.fromEntries(hashes.map((hash) => [hash, today]));
+  return Object.fromEntries(hashes.map((hash) => [hash, since]));
 }

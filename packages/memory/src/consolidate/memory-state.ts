@@ -30,7 +30,7 @@ const stateShape = {
   refusals: z.int().min(0).default(0),
   /** The bullets of MEMORY.md that were not written by a person. */
   facts: z.array(factSchema).default([]),
-  /** By the hash of its key, the day on which a fact was retired or forgotten: it does not come back from a note of before. */
+  /** By the hash of its key, the day and the moment at which a fact was retired or forgotten: it does not come back from before. */
   gone: z.record(z.string(), z.string()).default({}),
   /** The lines of notes that were considered, as long as the notes have them: a note's name and the hash of the line's key. */
   seen: z.array(z.string()).default([]),

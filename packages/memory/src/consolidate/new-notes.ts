@@ -4,6 +4,8 @@ import { readIfFound } from '../memory-files.js';
 import { factKey, factKeys, keyHash, type NoteLine, parseNoteLine } from '../notes.js';
 import type { Core } from './core-file.js';
 
+/** Characters of a day. */
+const DAY = '2026-01-31'.length;
 const DAILY = /^\d{4}-\d\d-\d\d\.md$/;
 
 /** A line of a note that has not been merged yet. */
@@ -97,7 +99,7 @@ export async function freshNotes(
       seen.add(from);
       const key = factKey(words);
       const goneOn = state.gone[hashIn(from)];
-      const isGone = goneOn !== undefined && saidOn <= goneOn;
+      const isGone = goneOn !== undefined && saidOn <= goneOn.slice(0, DAY);
       if (key === '' || known.has(key) || sources.has(hashIn(from)) || isGone) continue;
       known.add(key);
       lines.push(line);

@@ -1,5 +1,6 @@
 import { type Message, type Model, parseWith, type Redact, type SessionKey } from '@x/core';
 import { type AskOptions, askModel, MOST_REFUSALS, tokensFor } from '../ask-model.js';
+import { coreOptions, hearAgain } from '../consolidate/core-file.js';
 import { readState } from '../consolidate/memory-state.js';
 import { exclusively, noteLock } from '../exclusively.js';
 import { dayIn } from '../index/dates.js';
@@ -153,21 +154,31 @@ export class MemoryFlushManager {
     const found = byModel
       ? await askModel(model, question, parseBullets)
       : extractStatements(messages, MAX_BULLETS);
+    const inFront = factKeys(memory);
     const known = factKeys(memory, noted);
     const { gone } = await readState(workspace, place.prefix);
+    const again = new Set<string>();
     const bullets: string[] = [];
     for (const { text: said, message } of found) {
       const text = plainLine(this.#redact(said));
       const key = factKey(text);
       const by: Message | undefined = messages[message ?? -1];
       const saidOn = dayIn(Date.parse((by ?? messages.at(-1))?.createdAt ?? '') || clock.now(), timeZone);
-      const goneOn = gone[keyHash(key)];
-      if (key === '' || known.has(key) || (goneOn !== undefined && saidOn <= goneOn)) continue;
-      known.add(key);
+      const hash = keyHash(key);
+      const [goneOn = '', goneAt] = gone[hash]?.split(' ') ?? [];
+      // On the same day only what a person said: an assistant that says what it has forgotten does not bring it back.
+      const isLater = by?.role === 'user' && Date.parse(by.createdAt) > Date.parse(goneAt ?? '');
+      // A time that has not come yet tells of no order.
+      const isPast = !(Date.parse((by ?? messages.at(-1))?.createdAt ?? '') > clock.now());
+      const isAgain = hash in gone && isPast && (saidOn > goneOn || isLater);
+      if (key === '' || inFront.has(key) || (!isAgain && (known.has(key) || hash in gone))) continue;
+      for (const keys of [inFront, known]) keys.add(key);
+      if (isAgain) again.add(hash);
       const source = { sessionId: place.session, messageId: by?.id };
       const author = extraction === 'model' ? 'model' : 'rule';
       bullets.push(renderNoteLine({ text, author, saidOn, source }).slice('- '.length));
     }
+    await hearAgain(coreOptions(this.#settings, place.prefix), again);
     return { id, bullets, extraction };
   }
 
@@ -223,7 +234,10 @@ export class MemoryFlushManager {
     if (state.pending === undefined) return state;
     const { workspace } = this.#settings;
     const { note, entry, offset } = state.pending;
-    const missing = missingFrom((await readIfFound(workspace, note)) ?? '', entry);
+    // What was forgotten since is not written.
+    const { gone } = await readState(workspace, place.prefix);
+    const bullets = entry.bullets.filter((bullet) => !(keyHash(factKey(bullet)) in gone));
+    const missing = missingFrom((await readIfFound(workspace, note)) ?? '', { ...entry, bullets });
     await check();
     if (missing !== '') await workspace.append(note, missing);
     const { pending: _, ...rest } = state;
