@@ -26,8 +26,9 @@ export class McpServerError extends XError {
  */
 type FailureKind = 'unsent' | 'unauthorized' | 'lost' | 'answered';
 
-/** JSON-RPC, as the SDK uses it: the connection was closed. */
+/** JSON-RPC, as the SDK uses it: the connection was closed. Servers use the number for errors of their own. */
 const CONNECTION_CLOSED = -32_000;
+const CLOSED_WORDS = /: (?:connection closed|request was cancelled)$/i;
 const UNREACHED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'EPIPE']);
 const BROKEN = new Set([
   'ECONNRESET',
@@ -43,10 +44,10 @@ export function failureKind(error: unknown): FailureKind {
   let current: unknown = error;
   for (let depth = 0; depth < MAX_CAUSES && current instanceof Error; depth++) {
     const { code } = current as { readonly code?: unknown };
-    if (code === CONNECTION_CLOSED) return 'lost';
+    if (code === CONNECTION_CLOSED && CLOSED_WORDS.test(current.message)) return 'lost';
     if (current instanceof UnauthorizedError) return 'unauthorized';
-    // The session is unknown to a server that was begun anew; it refused before it did anything.
-    if (code === 404 && /session/i.test(current.message)) return 'unsent';
+    // The session is unknown to a server that was begun anew, whatever it says; it refused before it did anything.
+    if (code === 404 && current.message.startsWith('Streamable HTTP error')) return 'unsent';
     if (typeof code === 'string' && UNREACHED.has(code)) return 'unsent';
     if (typeof code === 'string' && BROKEN.has(code)) return 'lost';
     messages.push(current.message);

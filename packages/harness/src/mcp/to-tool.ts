@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import {
   defineTool,
   headOf,
@@ -91,7 +92,8 @@ interface OutputLimits {
  * limit and files that are too large, with a word for the model.
  */
 export function toOutput(result: McpResult, limits: OutputLimits): readonly ToolOutputBlock[] {
-  const content = Array.isArray(result.content) ? result.content : [];
+  const { structuredContent = result.toolResult } = result;
+  const content = [result.content ?? []].flat();
   let left = limits.maxResultBytes;
   const more = content.length - MAX_PARTS;
   const told = more > 0 ? [{ type: 'text', text: `[${more} parts more were left out.]` }] : [];
@@ -103,15 +105,17 @@ export function toOutput(result: McpResult, limits: OutputLimits): readonly Tool
     }
     return converted;
   });
-  if (blocks.length > 0) return withinLimit(blocks, limits.maxResultChars);
-  const structuredContent = result.structuredContent ?? result.toolResult;
-  const text =
-    structuredContent === undefined ? 'The tool returned nothing.' : JSON.stringify(structuredContent);
-  return withinLimit([{ type: 'text', text }], limits.maxResultChars);
+  // Most servers say the structured content as a text, too.
+  const isSaid = blocks.some((block) => block.type === 'text' && isTextOf(block.text, structuredContent));
+  if (structuredContent !== undefined && !isSaid)
+    blocks.push({ type: 'text', text: JSON.stringify(structuredContent) });
+  if (blocks.length === 0) blocks.push({ type: 'text', text: 'The tool returned nothing.' });
+  return withinLimit(blocks, limits.maxResultChars);
 }
 
 function toBlocks(block: unknown, limits: OutputLimits): readonly ToolOutputBlock[] {
-  if (!isObject(block)) return [];
+  if (!isObject(block))
+    return [{ type: 'text', text: typeof block === 'string' ? block : JSON.stringify(block) }];
   const { type, text, data, mimeType, resource } = block;
   if (type === 'text' && typeof text === 'string') return [{ type: 'text', text }];
   if ((type === 'image' || type === 'audio') && typeof data === 'string')
@@ -123,6 +127,14 @@ function toBlocks(block: unknown, limits: OutputLimits): readonly ToolOutputBloc
   }
   // A link, or something that the protocol did not have when this was written.
   return [{ type: 'text', text: JSON.stringify(block) }];
+}
+
+function isTextOf(text: string, value: unknown): boolean {
+  try {
+    return isDeepStrictEqual(JSON.parse(text), value);
+  } catch {
+    return false;
+  }
 }
 
 function bytesOf(base64: string): number {

@@ -101,7 +101,13 @@ describe('a client of one’s own', () => {
       { content: [{ type: 'hologram', x: 1 }, null, 7] },
       '{"type":"hologram","x":1}',
     ],
-    ['content that is no list', { content: 'text' }, 'The tool returned nothing.'],
+    ['content that is no list', { content: 'plain words' }, 'plain words'],
+    ['one part in no list', { content: { type: 'text', text: 'alone' } }, 'alone'],
+    [
+      'more than it says as a text',
+      { content: [{ type: 'text', text: 'Two found.' }], structuredContent: { ids: [1, 2] } },
+      '{"ids":[1,2]}',
+    ],
     [
       'a file that is too large',
       { content: [{ type: 'image', data: 'A'.repeat(4_000), mimeType: 'image/png' }] },
@@ -113,6 +119,13 @@ describe('a client of one’s own', () => {
       { maxFileBytes: 1_000 },
     );
     expect(textOf([...(await run(toolOf(capability, 'mcp__x__a'), {}))])).toContain(text);
+  });
+
+  it('that says its structured content as a text, too, says it once', async () => {
+    const result = { content: [{ type: 'text', text: '{ "a": 1 }' }], structuredContent: { a: 1 } };
+    const own = client([{ name: 'a', inputSchema: object }], () => result);
+    const capability = await connect({ x: { client: own } });
+    expect(textOf([...(await run(toolOf(capability, 'mcp__x__a'), {}))])).toBe('{ "a": 1 }');
   });
 
   it('that never answers is not waited for', async () => {

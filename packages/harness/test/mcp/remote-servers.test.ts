@@ -285,6 +285,57 @@ it('a stream of events that never names its endpoint is left when the time to be
   await expect(openClient({ url }, listener, time.signal)).rejects.toThrow('The time to begin is up.');
 });
 
+describe('a server that was begun anew', () => {
+  /** Answers calls in one session, whose id `answer` may change. */
+  const serve = async (refusal: string, answer: (server: { session: string; begun: number }) => object) => {
+    const server = { session: 'first', begun: 0 };
+    const url = await listen(async (request, response) => {
+      const { id, method, params } = JSON.parse((await text(request)) || '{}');
+      const say = (said: object) => {
+        response.writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': server.session });
+        response.end(JSON.stringify({ jsonrpc: '2.0', id, ...said }));
+      };
+      if (request.method !== 'POST') return void response.writeHead(405).end();
+      if (method === 'initialize') {
+        server.begun += 1;
+        const serverInfo = { name: 'own', version: '1' };
+        const { protocolVersion } = params;
+        return say({ result: { protocolVersion, capabilities: { tools: {} }, serverInfo } });
+      }
+      if (request.headers['mcp-session-id'] !== server.session)
+        return void response.writeHead(404).end(refusal);
+      if (id === undefined) return void response.writeHead(202).end();
+      if (method === 'tools/list')
+        return say({ result: { tools: [{ name: 'go', inputSchema: { type: 'object' } }] } });
+      say(answer(server));
+    });
+    const capability = await connect({ web: { url } });
+    return { server, go: () => run(toolOf(capability, 'mcp__web__go'), {}) };
+  };
+
+  it.each(['', 'Not Found', '{"error":"unknown mcp id"}'])(
+    'is met anew, whatever its 404 says: %j',
+    async (refusal) => {
+      const { server, go } = await serve(refusal, () => ({
+        result: { content: [{ type: 'text', text: 'done' }] },
+      }));
+      expect(textOf([...(await go())])).toBe('done');
+      server.session = 'second';
+      expect(textOf([...(await go())])).toBe('done');
+      expect(server.begun).toBe(2);
+    },
+  );
+
+  it('is no server that answers with an error of the number of a closed connection', async () => {
+    const { server, go } = await serve('', () => ({
+      error: { code: -32_000, message: 'quota of ten used up' },
+    }));
+    const failed = { code: 'mcp_tool_failed', message: expect.stringContaining('quota of ten used up') };
+    await expect(go()).rejects.toMatchObject(failed);
+    expect(server.begun).toBe(1);
+  });
+});
+
 describe('what a server has beside tools', () => {
   const shelf = async (served: McpServer, config: Partial<McpConfig['servers'][string]> = {}) => {
     const sessions: StreamableHTTPServerTransport[] = [];
