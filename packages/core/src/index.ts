@@ -172,6 +172,7 @@ export {
   listedSession,
   listPages,
   parseDescription,
+  rowOf,
 } from './sessions/listing.js';
 export { type OpenSessionOptions, openSession, type Session } from './sessions/session.js';
 export { checkKey, SessionKey, type SessionKeyParts, type SessionScope } from './sessions/session-key.js';
@@ -201,6 +202,7 @@ export {
   isAnother,
   keepRefused,
   lastOf,
+  lastWanted,
   leaseLost,
   leaseTime,
   operationId,

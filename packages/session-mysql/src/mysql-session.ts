@@ -6,6 +6,7 @@ import {
   type ListedRow,
   type ListOptions,
   type LoadOptions,
+  lastWanted,
   leaseLost,
   leaseTime,
   listedSession,
@@ -13,6 +14,7 @@ import {
   operationId,
   parseWith,
   retentionOf,
+  rowOf,
   type SessionChange,
   type SessionInfo,
   type SessionKey,
@@ -96,7 +98,8 @@ export class MysqlSession implements SessionStore {
     return attempt(undefined, () => migrateTables(this.#pool, this.#table));
   }
 
-  async load(key: SessionKey, { last = 2 ** 32 }: LoadOptions = {}): Promise<StoredSession | undefined> {
+  async load(key: SessionKey, options?: LoadOptions): Promise<StoredSession | undefined> {
+    const last = lastWanted(options) ?? Number.MAX_SAFE_INTEGER;
     const hash = hashKey(key);
     const values = [hash, hash, String(last)];
     const rows = (await attempt(key, () =>
@@ -239,7 +242,7 @@ export class MysqlSession implements SessionStore {
     const place = ['updated_at <= ?', '(updated_at < ? OR id < CAST(? AS UNSIGNED))'];
     return listPages(options, async (behind, count) => {
       const time = behind && sqlTime(new Date(behind.time));
-      const cursor = time === undefined ? [] : [time, time, behind?.id || '0'];
+      const cursor = behind && time ? [time, time, rowOf(behind)] : [];
       const statement = this.#statements.list(
         cursor.length > 0 ? [...conditions, ...place] : conditions,
         count,

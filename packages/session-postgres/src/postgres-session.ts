@@ -9,6 +9,7 @@ import {
   encodeSegment,
   type ListOptions,
   type LoadOptions,
+  lastWanted,
   leaseLost,
   leaseTime,
   listedSession,
@@ -16,6 +17,7 @@ import {
   operationId,
   parseWith,
   retentionOf,
+  rowOf,
   type SessionChange,
   type SessionInfo,
   type SessionKey,
@@ -104,10 +106,8 @@ export class PostgresSession implements SessionStore {
     return attempt(undefined, () => migrateTables(this.#pool, this.#table));
   }
 
-  async load(
-    key: SessionKey,
-    { last = Number.MAX_SAFE_INTEGER }: LoadOptions = {},
-  ): Promise<StoredSession | undefined> {
+  async load(key: SessionKey, options?: LoadOptions): Promise<StoredSession | undefined> {
+    const last = lastWanted(options) ?? Number.MAX_SAFE_INTEGER;
     const { rows } = await this.#run(key, this.#statements.load, [hashOf(`${checkKey(key)}`), last]);
     const [session, ...messages] = rows;
     if (session === undefined) return undefined;
@@ -198,7 +198,7 @@ export class PostgresSession implements SessionStore {
     const place = `(updated_at, id) < ($${values.length + 1}, $${values.length + 2})`;
     return listPages(options, async (behind, count) => {
       const statement = this.#statements.list(behind ? [...conditions, place] : conditions, count);
-      const cursor = behind ? [new Date(behind.time), Number(behind.id)] : [];
+      const cursor = behind ? [new Date(behind.time), rowOf(behind)] : [];
       const { rows } = await this.#run(undefined, statement, [...values, ...cursor]);
       return rows.map(listedSession);
     });

@@ -11,6 +11,7 @@ import {
   type ListOptions,
   type ListPosition,
   type LoadOptions,
+  lastWanted,
   leaseLost,
   leaseTime,
   listedSession,
@@ -80,7 +81,8 @@ export class RedisSession implements SessionStore {
     this.#lifetime = ttlSeconds * 1000;
   }
 
-  async load(key: SessionKey, { last }: LoadOptions = {}): Promise<StoredSession | undefined> {
+  async load(key: SessionKey, options?: LoadOptions): Promise<StoredSession | undefined> {
+    const last = lastWanted(options);
     return asStoreError(key, async () => {
       const [fields, messages] = await this.#read(this.#keysOf(key), last);
       if (fields.every((field) => field == null) && messages.length === 0) return undefined;

@@ -15,6 +15,7 @@ import {
   type ListOptions,
   type ListPosition,
   type LoadOptions,
+  lastWanted,
   leaseLost,
   leaseTime,
   listedSession,
@@ -22,6 +23,7 @@ import {
   parseWith,
   remember,
   retentionOf,
+  rowOf,
   type SessionChange,
   type SessionInfo,
   type SessionKey,
@@ -118,10 +120,8 @@ export class SqliteSession implements SessionStore {
     this.#database = openDatabase(file, synchronous, lockTimeoutMs);
   }
 
-  load(
-    key: SessionKey,
-    { last = Number.MAX_SAFE_INTEGER }: LoadOptions = {},
-  ): Promise<StoredSession | undefined> {
+  async load(key: SessionKey, options?: LoadOptions): Promise<StoredSession | undefined> {
+    const last = lastWanted(options) ?? Number.MAX_SAFE_INTEGER;
     return this.#transaction(key, 'deferred', () => {
       const row = this.#row(key);
       if (row === undefined) return undefined;
@@ -303,7 +303,7 @@ export class SqliteSession implements SessionStore {
     }
     if (behind !== undefined) {
       conditions.push('(updated_at, id) < (?, ?)');
-      values.push(behind.time, Number(behind.id));
+      values.push(behind.time, Number(rowOf(behind)));
     }
     const statement = `
       SELECT id, key, version, message_count AS messages, bytes, description, created_at AS createdAt,

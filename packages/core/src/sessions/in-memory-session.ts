@@ -19,6 +19,7 @@ import {
   checkCommit,
   isAnother,
   lastOf,
+  lastWanted,
   leaseLost,
   leaseTime,
   remember,
@@ -63,7 +64,8 @@ export class InMemorySession implements SessionStore {
     this.#clock = options.clock ?? systemClock;
   }
 
-  async load(key: SessionKey, { last }: LoadOptions = {}): Promise<StoredSession | undefined> {
+  async load(key: SessionKey, options?: LoadOptions): Promise<StoredSession | undefined> {
+    const last = lastWanted(options);
     const stored = this.#sessions.get(checkKey(key).toString());
     if (stored === undefined) return undefined;
     const { version, head, updatedAt } = stored;

@@ -155,6 +155,16 @@ export function listedSession({ id, key, ...row }: ListedRow): ListedSession {
   };
 }
 
+/**
+ * The number of the row that a place names, in a database; 0 for a place before all of a millisecond.
+ *
+ * @throws {InvalidInputError} when it is a place in the listing of another kind of store.
+ */
+export function rowOf({ id }: ListPosition): string {
+  if (/^\d{0,18}$/.test(id)) return id || '0';
+  throw badCursor();
+}
+
 function positionOf({ updatedAt, id }: ListedSession): ListPosition {
   return { time: Date.parse(updatedAt), id };
 }
@@ -171,13 +181,18 @@ function infoOf({ id, ...row }: ListedSession): SessionInfo {
 function parseCursor(cursor: string): ListPosition {
   try {
     const text = new TextDecoder().decode(fromBase64(cursor));
-    const [, time, id] = /^(\d+) (.*)$/s.exec(text) ?? [];
+    // Fourteen digits are the year 5138: every database knows such times.
+    const [, time, id] = /^(\d{1,14}) (.*)$/s.exec(text) ?? [];
     if (time !== undefined && id !== undefined) return { time: Number(time), id };
   } catch {
     // No base64: no cursor of ours.
   }
+  throw badCursor();
+}
+
+function badCursor(): InvalidInputError {
   const message = 'must be the cursor of a session that this store has listed';
-  throw new InvalidInputError('list options', [{ path: 'after', message }]);
+  return new InvalidInputError('list options', [{ path: 'after', message }]);
 }
 
 function earliest(place: ListPosition | undefined, before: Date | undefined): ListPosition | undefined {

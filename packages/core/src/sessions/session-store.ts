@@ -107,6 +107,7 @@ export interface SessionStore {
   /**
    * Loads a session; `undefined` when it does not exist.
    *
+   * @throws {InvalidInputError} for impossible options.
    * @throws {SessionStoreError} when it cannot be read; never `undefined` in place of a failure.
    */
   load(key: SessionKey, options?: LoadOptions): Promise<StoredSession | undefined>;

@@ -8,7 +8,7 @@ import { jsonObjectSchema } from '../lib/json-schemas.js';
 import { errorText } from '../lib/text.js';
 import { checkMessages } from '../messages/check-messages.js';
 import type { SessionKey } from './session-key.js';
-import type { SessionChange } from './session-store.js';
+import type { LoadOptions, SessionChange } from './session-store.js';
 
 /** How many of its latest commits a store remembers of a session. */
 const REMEMBERED = 8;
@@ -195,6 +195,16 @@ export function leaseLost(
       'session again and repeat the call.',
     { sessionKey: key.toString() },
   );
+}
+
+/**
+ * Reads the number of messages from the options of `SessionStore.load`; `undefined`: all.
+ *
+ * @throws {InvalidInputError} for anything but a whole number from 0.
+ */
+export function lastWanted({ last }: LoadOptions = {}): number | undefined {
+  if (last === undefined || (Number.isSafeInteger(last) && last >= 0)) return last;
+  throw new InvalidInputError('load options', [{ path: 'last', message: 'must be a whole number from 0' }]);
 }
 
 /** Takes the last so many of a list, which are all by default. */

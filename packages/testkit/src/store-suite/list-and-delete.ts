@@ -131,6 +131,24 @@ export function listAndDelete(suite: StoreSuite): void {
       }
     });
 
+    suite.test('a cursor of another store, or of nobody, is refused or has its page', async (store) => {
+      const keys = await commitAll(store);
+      for (const text of [
+        `${Date.now() + 1000} /u//c`,
+        '99999999999999999999 1',
+        '99999999999999 1',
+        `${Date.now()} 99999999999999999999999`,
+        `${Date.now()} 1.5`,
+        `${Date.now()} \0`,
+        `${Date.now()}  `,
+      ]) {
+        const after = Buffer.from(text).toString('base64url');
+        const answer = await infosOf(store, {}, { after }).catch((thrown: unknown) => thrown);
+        const isPage = Array.isArray(answer) && answer.length <= keys.length;
+        expect(isPage || InvalidInputError.isInstance(answer), `${text}: ${answer}`).toBe(true);
+      }
+    });
+
     suite.test('the last messages are loaded without the rest', async (store) => {
       const key = SessionKey.of('s');
       await commitAt(store, key, { expectedVersion: 0, head: { n: 1 }, keep: 0, append: numbered(5) });
@@ -142,6 +160,10 @@ export function listAndDelete(suite: StoreSuite): void {
         expect(stored?.messages, `${last}`).toEqual(last === 0 ? [] : whole.slice(-last));
       }
       expect(await store.load(SessionKey.of('none'), { last: 3 })).toBeUndefined();
+      for (const last of [-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '2' as unknown as number]) {
+        const refused = store.load(key, { last });
+        await expect(refused, `${last}`).rejects.toSatisfy((error) => InvalidInputError.isInstance(error));
+      }
     });
 
     suite.test('deleting removes one session and no other', async (store) => {

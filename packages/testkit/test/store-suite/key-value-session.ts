@@ -9,6 +9,7 @@ import {
   type ListOptions,
   type LoadOptions,
   lastOf,
+  lastWanted,
   listAll,
   remember,
   type SessionChange,
@@ -41,7 +42,8 @@ export class KeyValueSession implements SessionStore {
     this.#backend = backend;
   }
 
-  async load(key: SessionKey, { last }: LoadOptions = {}): Promise<StoredSession | undefined> {
+  async load(key: SessionKey, options?: LoadOptions): Promise<StoredSession | undefined> {
+    const last = lastWanted(options);
     const { stored } = await this.#read(key);
     if (stored === undefined) return undefined;
     const { operations: _, createdAt: __, messages, ...session } = stored;

@@ -21,7 +21,7 @@ import type {
   SessionStore,
   StoredSession,
 } from '../session-store.js';
-import { checkChange, checkCommit, conflict, isAnother, lastOf, remember, tokenOf } from '../store-rules.js';
+import { checkChange, checkCommit, conflict, isAnother, lastOf, lastWanted, remember, tokenOf } from '../store-rules.js';
 import { grantLease, isLeased, type LeaseFile, newestFence, sweepLease } from './lease-file.js';
 import {
   asSessionStoreError,
@@ -95,8 +95,9 @@ export class JsonSession implements SessionStore {
     this.#clock = clock;
   }
 
-  load(key: SessionKey, { last }: LoadOptions = {}): Promise<StoredSession | undefined> {
+  load(key: SessionKey, options?: LoadOptions): Promise<StoredSession | undefined> {
     return asSessionStoreError(key, async () => {
+      const last = lastWanted(options);
       const { document } = (await this.#read(pathOf(key), key)) ?? {};
       if (document === undefined) return undefined;
       const { version, head, updatedAt } = document;

@@ -17,7 +17,7 @@ import type {
   SessionStore,
   StoredSession,
 } from '../session-store.js';
-import { checkChange, checkCommit, conflict, isAnother, remember, tokenOf } from '../store-rules.js';
+import { checkChange, checkCommit, conflict, isAnother, lastWanted, remember, tokenOf } from '../store-rules.js';
 import { grantLease, isLeased, newestFence } from './lease-file.js';
 import { formatManifest, type Manifest, parseManifest, readSegments, writeSegments } from './segments.js';
 import {
@@ -84,7 +84,8 @@ export class WorkspaceSession implements SessionStore {
     this.reach = workspace.reach;
   }
 
-  async load(key: SessionKey, { last }: LoadOptions = {}): Promise<StoredSession | undefined> {
+  async load(key: SessionKey, options?: LoadOptions): Promise<StoredSession | undefined> {
+    const last = lastWanted(options);
     const directory = directoryOf(key);
     return asSessionStoreError(key, async () => {
       let failed: { readonly error: unknown; readonly segments: string } | undefined;
