@@ -25,6 +25,7 @@ import { checkChange, checkCommit, conflict, isAnother, lastOf, lastWanted, reme
 import { grantLease, isLeased, type LeaseFile, newestFence, sweepLease } from './lease-file.js';
 import {
   asSessionStoreError,
+  type CommitProgress,
   DamagedFileError,
   deleteLocked,
   ifFound,
@@ -115,7 +116,8 @@ export class JsonSession implements SessionStore {
     const path = pathOf(key);
     // A directory that cannot be read is the commit's own to report.
     await this.#sweep(key, dirname(path)).catch(() => {});
-    return this.#locked(key, path, async () => {
+    const progress: CommitProgress = { outcome: 'none' };
+    const write = async () => {
       checkChange(change);
       const read = await this.#read(path, key);
       if (read?.from !== undefined) await this.#advance(read.from, path);
@@ -137,9 +139,11 @@ export class JsonSession implements SessionStore {
         head: change.head,
         messages: [...messages.slice(0, change.keep), ...change.append],
       };
+      progress.outcome = 'unknown';
       await this.#replace(key, path, read, JSON.stringify(document), change);
       return document.version;
-    });
+    };
+    return this.#locked(key, path, write, progress);
   }
 
   async delete(key: SessionKey, { token }: DeleteOptions = {}): Promise<boolean> {
@@ -215,10 +219,14 @@ export class JsonSession implements SessionStore {
     if (text === undefined || tokenOf(parse(document, text)) !== token) await this.#workspace.delete(path);
   }
 
-  #locked<T>(key: SessionKey, path: string, task: (lock: HeldLock) => Promise<T>): Promise<T> {
-    return asSessionStoreError(key, () =>
-      this.#workspace.lock(path, task, { timeoutMs: this.#lockTimeoutMs }),
-    );
+  #locked<T>(
+    key: SessionKey,
+    path: string,
+    task: (lock: HeldLock) => Promise<T>,
+    progress?: CommitProgress,
+  ): Promise<T> {
+    const options = { timeoutMs: this.#lockTimeoutMs };
+    return asSessionStoreError(key, () => this.#workspace.lock(path, task, options), progress);
   }
 
   /**

@@ -20,19 +20,28 @@ export class NewerFormatError extends Error {
   }
 }
 
+/** How far a commit has come: nothing of it counts before its last file is made. */
+export interface CommitProgress {
+  outcome: 'none' | 'unknown';
+}
+
 /** Runs an operation of a store that keeps sessions in files, and gives what goes wrong its meaning. */
 export async function asSessionStoreError<T>(
   key: SessionKey | undefined,
   operation: () => Promise<T>,
+  progress?: CommitProgress,
 ): Promise<T> {
   try {
     return await operation();
   } catch (error) {
-    throw toSessionStoreError(key, error);
+    throw toSessionStoreError(key, error, progress?.outcome);
   }
 }
 
-const FULL = new Set(['ENOSPC', 'EDQUOT']);
+/** Whether no room was left for a file. */
+function isFull({ cause }: WorkspaceError): boolean {
+  return ['ENOSPC', 'EDQUOT'].includes((cause as { readonly code?: string } | undefined)?.code ?? '');
+}
 
 /** Deletes a session under its lock; on a full disk without: a lock is a file, too, and this makes room for one. */
 export function deleteLocked(
@@ -42,8 +51,7 @@ export function deleteLocked(
 ): Promise<boolean> {
   return asSessionStoreError(key, () =>
     removeLocked().catch((error: Error) => {
-      const { code = '' } = (error.cause ?? {}) as { readonly code?: string };
-      if (WorkspaceError.isInstance(error) && FULL.has(code)) return remove();
+      if (WorkspaceError.isInstance(error) && isFull(error)) return remove();
       throw error;
     }),
   );
@@ -94,7 +102,11 @@ export async function* listSessions(
   throw new SessionStoreError('session_corrupt', messages, { cause: new AggregateError(errors) });
 }
 
-function toSessionStoreError(key: SessionKey | undefined, error: unknown): unknown {
+function toSessionStoreError(
+  key: SessionKey | undefined,
+  error: unknown,
+  outcome: CommitProgress['outcome'] = 'unknown',
+): unknown {
   const subject = key === undefined ? 'A session' : `Session ${key}`;
   const details = { cause: error, ...(key === undefined ? {} : { sessionKey: key.toString() }) };
   if (error instanceof DamagedFileError) {
@@ -117,7 +129,8 @@ function toSessionStoreError(key: SessionKey | undefined, error: unknown): unkno
     return new SessionStoreError(
       'session_unavailable',
       `${subject} could not be read or written: ${error.message}`,
-      details,
+      // What only failed, as a connection does, is worth another attempt.
+      { ...details, outcome: error.code === 'workspace_io' && !isFull(error) ? 'unknown' : outcome },
     );
   }
   return error;

@@ -22,6 +22,7 @@ import { grantLease, isLeased, newestFence } from './lease-file.js';
 import { formatManifest, type Manifest, parseManifest, readSegments, writeSegments } from './segments.js';
 import {
   asSessionStoreError,
+  type CommitProgress,
   deleteLocked,
   ifFound,
   listBelowPrefixes,
@@ -108,7 +109,8 @@ export class WorkspaceSession implements SessionStore {
 
   async commit(key: SessionKey, change: SessionChange): Promise<number> {
     const directory = directoryOf(key);
-    return this.#locked(key, directory, async () => {
+    const progress: CommitProgress = { outcome: 'none' };
+    const write = async () => {
       checkChange(change);
       const { manifest: stored, names } = await this.#read(directory, key);
       const old = stored?.segments ?? [];
@@ -132,6 +134,7 @@ export class WorkspaceSession implements SessionStore {
       // An older release would go on from the first manifest alone: it must not be able to read it.
       if (stored?.format === 1) await this.workspace.write(`${directory}/${FIRST}`, formatManifest(stored));
       const name = stored === undefined ? FIRST : nameOf(next);
+      progress.outcome = 'unknown';
       await this.#create(directory, name, next, change);
 
       // Committed: whatever cannot be removed now is removed by a later commit. What was there before is removed and no
@@ -140,7 +143,8 @@ export class WorkspaceSession implements SessionStore {
       const useless = names.filter((each) => !counting.has(each));
       await Promise.all(useless.map((each) => this.workspace.delete(`${directory}/${each}`))).catch(() => {});
       return next.version;
-    });
+    };
+    return this.#locked(key, directory, write, progress);
   }
 
   async delete(key: SessionKey, { token }: DeleteOptions = {}): Promise<boolean> {
@@ -199,8 +203,14 @@ export class WorkspaceSession implements SessionStore {
     return grantLease(file, options);
   }
 
-  #locked<T>(key: SessionKey, directory: string, task: (lock: HeldLock) => Promise<T>): Promise<T> {
-    return asSessionStoreError(key, () => this.#lock(directory, task, { timeoutMs: this.#lockTimeoutMs }));
+  #locked<T>(
+    key: SessionKey,
+    directory: string,
+    task: (lock: HeldLock) => Promise<T>,
+    progress?: CommitProgress,
+  ): Promise<T> {
+    const options = { timeoutMs: this.#lockTimeoutMs };
+    return asSessionStoreError(key, () => this.#lock(directory, task, options), progress);
   }
 
   /** The newest manifest in a directory, `undefined` when there is no session, and the names of all files there. */

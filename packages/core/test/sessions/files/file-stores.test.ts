@@ -1,5 +1,7 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import { SessionKey, type SessionStore } from '../../../src/index.js';
+import { openSession, SessionKey, type SessionStore, userMessage } from '../../../src/index.js';
 import { JsonSession, LocalWorkspace, WorkspaceSession } from '../../../src/node.js';
 import { printed, runChild } from '../../children/run-child.js';
 import { temporaryDirectory } from '../../temporary-directory.js';
@@ -13,6 +15,22 @@ const stores: readonly (readonly [kind: string, open: (directory: string) => Ses
   ['json', (directory) => new JsonSession({ directory })],
   ['workspace', (directory) => new WorkspaceSession(new LocalWorkspace(directory))],
 ];
+
+test.each(stores)(
+  'a commit that no lock could be made for says that nothing was written: %s',
+  async (_, open) => {
+    const directory = await temporaryDirectory();
+    const store = open(directory);
+    const session = await openSession(store, key);
+    await session.commit();
+    await rm(join(directory, '.locks'), { recursive: true, force: true });
+    await writeFile(join(directory, '.locks'), 'in the way');
+    session.state.contextMutable().push(userMessage('Hi'));
+    await expect(session.commit()).rejects.toMatchObject({ code: 'session_unavailable', outcome: 'none' });
+    await rm(join(directory, '.locks'));
+    expect(await session.commit()).toBe(2);
+  },
+);
 
 describe.each(stores)('several processes with a %s session', (kind, open) => {
   test('commit each version exactly once, and lose no turn', async () => {
