@@ -21,7 +21,16 @@ import type {
   SessionStore,
   StoredSession,
 } from '../session-store.js';
-import { checkChange, checkCommit, conflict, isAnother, lastOf, lastWanted, remember, tokenOf } from '../store-rules.js';
+import {
+  checkChange,
+  checkCommit,
+  conflict,
+  isAnother,
+  lastOf,
+  lastWanted,
+  remember,
+  tokenOf,
+} from '../store-rules.js';
 import { grantLease, isLeased, type LeaseFile, newestFence, sweepLease } from './lease-file.js';
 import {
   asSessionStoreError,

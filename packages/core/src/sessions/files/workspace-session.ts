@@ -17,7 +17,15 @@ import type {
   SessionStore,
   StoredSession,
 } from '../session-store.js';
-import { checkChange, checkCommit, conflict, isAnother, lastWanted, remember, tokenOf } from '../store-rules.js';
+import {
+  checkChange,
+  checkCommit,
+  conflict,
+  isAnother,
+  lastWanted,
+  remember,
+  tokenOf,
+} from '../store-rules.js';
 import { grantLease, isLeased, newestFence } from './lease-file.js';
 import { formatManifest, type Manifest, parseManifest, readSegments, writeSegments } from './segments.js';
 import {
