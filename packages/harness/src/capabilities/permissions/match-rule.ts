@@ -61,14 +61,16 @@ export async function judgedCall(
     paths.set(name, await Promise.all(judged));
   }
   const named = (textsOf(call, 'command') ?? []).map(pathsOf);
-  const words = [...new Set(named.flatMap((texts) => texts ?? []).flatMap(placesOf))].map((word) =>
-    real.namesInShell(word).catch(() => [plainPath(word)]),
-  );
+  const places = [...new Set(named.flatMap((texts) => texts ?? []).flatMap(placesOf))];
+  const words = await Promise.all(places.map((place) => real.namesInShell(place)));
   return {
     call,
     tool,
     paths,
-    words: named.includes(undefined) ? undefined : (await Promise.all(words)).flat(),
+    words:
+      named.includes(undefined) || words.includes(undefined)
+        ? undefined
+        : words.flatMap((names) => names ?? []),
   };
 }
 

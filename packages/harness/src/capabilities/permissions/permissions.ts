@@ -91,8 +91,11 @@ export function permissions(config: PermissionsConfig = {}): Capability {
   return {
     name: NAME,
     ...references.hooks,
-    confine: ({ state, workspace }) =>
-      confineBy({ deny: [...denied, ...state.permissionContext.deny], ask: [] }, workspace),
+    confine: ({ state: { permissionContext }, workspace }) =>
+      confineBy(
+        { deny: [...denied, ...permissionContext.deny], ask: [...wanted, ...permissionContext.ask] },
+        workspace,
+      ),
     async authorize(call, { state, tool, workspace }) {
       // A tool that does not exist does no harm; the loop answers that there is none.
       if (tool === undefined) return undefined;
@@ -156,14 +159,17 @@ export function narrowing(
   return [{ ...permissions({ mode: 'bypass', deny: [...deny] }), name: NARROWING, ...hooks, install }];
 }
 
-/** Keeps whoever opens files from those that rules deny. A search opens none that it would have to ask for. */
+/**
+ * Keeps whoever opens files from those that rules deny. A search opens none that it would have to ask for, nor does a capability,
+ * which has no call that could wait.
+ */
 function confineBy(
   { deny, ask }: Pick<Policy, 'deny' | 'ask'>,
   workspace: Workspace,
   tool?: Tool,
 ): WorkspaceConfine | undefined {
-  const isSearch = Object.values(tool?.paths ?? {}).includes('walk');
-  const rules = [...deny, ...(isSearch ? ask : [])].filter((rule) => fileUseOf(rule) !== undefined);
+  const asksNobody = tool === undefined || Object.values(tool.paths ?? {}).includes('walk');
+  const rules = [...deny, ...(asksNobody ? ask : [])].filter((rule) => fileUseOf(rule) !== undefined);
   if (rules.length === 0) return undefined;
   const real = new RealPaths(workspace);
   return async (path, use) => {

@@ -24,21 +24,44 @@ export class RealPaths {
     return [given, ...[real, ...others].map(plainPath)];
   }
 
-  /** The names of a file as a shell finds it: `..` leads out of where a symbolic link before it has led, and not out of its name. */
-  async namesInShell(path: string): Promise<readonly PlainPath[]> {
-    const given = await this.namesOf(path);
-    if (!path.includes('/..') || path.startsWith('/')) return given;
+  /**
+   * The names of a file as a shell finds it: `..` leads out of where a symbolic link before it has led, and not out of its name.
+   * `undefined` for what may be any file: what is there and cannot be looked at, such as a link that leads elsewhere.
+   */
+  async namesInShell(word: string): Promise<readonly PlainPath[] | undefined> {
+    const given = plainPath(word);
+    const steps = word.split('/').filter((name) => name !== '' && name !== '.');
     let at: readonly string[] = [];
-    for (const name of path.split('/').filter((each) => each !== '' && each !== '.')) {
-      if (name !== '..') at = [...at, name];
-      else {
-        const found = at.length > 0 ? await this.#workspace.identify?.(at.join('/')) : undefined;
-        // Out of the workspace.
-        if (found === undefined) return given;
-        at = plainPath(found.path).names.slice(0, -1);
+    try {
+      for (const [index, name] of steps.entries()) {
+        if (name === '..') {
+          // Out of the workspace, and perhaps into it again.
+          if (at.length === 0) return this.#namesOfAny(given, steps.slice(index + 1));
+          const found = await this.#workspace.identify?.(at.join('/'));
+          at = plainPath(found?.path ?? '').names;
+          if (at.length === 0) return this.#namesOfAny(given, steps.slice(index + 1));
+          at = at.slice(0, -1);
+        } else if (isInside([...at, name].join('/'))) at = [...at, name];
+        else return (await this.#holds(at, name)) ? undefined : [given];
       }
+      return [given, ...(await this.namesOf(at.join('/')))];
+    } catch (error) {
+      return WorkspaceError.isInstance(error) && error.code === 'outside_workspace' ? undefined : [given];
     }
-    return [...given, ...(await this.namesOf(at.join('/')))];
+  }
+
+  /** The names of a file in the workspace that the end of a path names, wherever the workspace begins in it. */
+  async #namesOfAny(given: PlainPath, steps: readonly string[]): Promise<readonly PlainPath[] | undefined> {
+    const found = steps.map((_, index) => this.namesInShell(steps.slice(index).join('/')));
+    const names = await Promise.all(found);
+    return names.includes(undefined) ? undefined : [given, ...names.flatMap((each) => each ?? [])];
+  }
+
+  /** Tests for a name that the workspace takes for none of its own. */
+  async #holds(directory: readonly string[], name: string): Promise<boolean> {
+    for await (const { path } of this.#workspace.list(directory.join('/')))
+      if (path === [...directory, name].join('/')) return true;
+    return false;
   }
 
   async #hardLinksOf(path: string, id: string): Promise<readonly string[]> {
@@ -51,7 +74,9 @@ export class RealPaths {
     const found: string[] = [];
     for (const file of files) {
       if (isSteady && !isAlike(file, own)) continue;
-      if ((await this.#workspace.identify?.(file.path))?.id === id) found.push(file.path);
+      // What has a name that is none here is judged where it is named.
+      if (isInside(file.path) && (await this.#workspace.identify?.(file.path))?.id === id)
+        found.push(file.path);
     }
     return found;
   }

@@ -138,20 +138,25 @@ describe('a rule about reading', () => {
     writeFileSync(join(root, 'secrets/note.md'), `---\nname: leak\ndescription: ${CANARY}\n---\n${CANARY}`);
     mkdirSync(join(root, dirname(path)), { recursive: true });
     symlinkSync(join(root, 'secrets/note.md'), join(root, path));
-    const said = async (deny: readonly string[]) => {
+    const said = async (deny: readonly string[], ask: readonly string[] = []) => {
       const spawn = { name: 'agent_spawn', input: { agent: 'general-purpose', task: 'Go' } };
       const model = new ScriptedModel([{ toolCalls: [spawn] }, { text: 'Done.' }, { text: 'Done.' }]);
       const { name } = part();
-      const builder = HarnessAgent.builder().model(model).workspace(root).use(part()).narrow({ deny });
+      const builder = HarnessAgent.builder()
+        .model(model)
+        .workspace(root)
+        .use(part(), permissions({ ask: [...ask] }))
+        .narrow({ deny });
       if (name !== 'subagents') builder.use(subagents());
       const agent = builder.build();
-      await agent.call('Go', RuntimeContext.of({ sessionId: `${deny.length}` }));
+      await agent.call('Go', RuntimeContext.of({ sessionId: `${deny.length} ${ask.length}` }));
       await agent.close();
       expect(model.requests).toHaveLength(3);
       return model.requests.map((request) => JSON.stringify(request).includes(CANARY));
     };
     expect(await said([])).toEqual([true, true, true]);
     expect(await said(['read(secrets/**)'])).toEqual([false, false, false]);
+    expect(await said([], ['read(secrets/**)'])).toEqual([false, false, false]);
   });
 
   it('holds in a mounted workspace', async () => {
@@ -291,6 +296,32 @@ describe('a command line that goes elsewhere first', () => {
   ])('reads a denied file by no name from outside of the workspace: %s', async (line) => {
     for (const at of [root, `../${basename(root)}`, `./docs/../../${basename(root)}`, '/proc/self/cwd'])
       expect(await read(line(at)), at).toContain('Denied by the rule');
+  });
+
+  it('reads a denied file by no link that a workspace takes for none of its files', async () => {
+    const links = {
+      here: '.',
+      away: '/proc/self/cwd',
+      'we\\ird': 'secrets',
+      'k\\1': 'secrets/key',
+      'a:': 'secrets',
+    };
+    for (const [link, target] of Object.entries(links)) symlinkSync(target, join(root, link));
+    linkSync(join(root, 'secrets/key'), join(root, 'k\\2'));
+    for (const line of [
+      `cat here/../${basename(root)}/secrets/key`,
+      `cat here/here/../${basename(root)}/folder/key`,
+      'cat away/secrets/key',
+      "cat 'we\\ird/key'",
+      "cat 'k\\1'",
+      "cat 'k\\2'",
+      'cat a:/key',
+      'cat docs/hard',
+      'cat folder/key',
+    ])
+      expect(await read(line), line).toContain('Denied by the rule');
+    expect(await read("cat docs/page 'k\\3' 'docs\\.page'")).toContain('page');
+    expect(await read(`cat docs/page ${'x'.repeat(300)}`)).toContain('page');
   });
 
   it('reads what no rule denies, wherever it goes first', async () => {
