@@ -63,6 +63,8 @@ export async function copyStore(
   for (const key of keys.reverse()) {
     if (await isHistory(from, key)) continue;
     const copy = async () => {
+      // Its turn is ours in the one store: taken in the other, too, it is the same store.
+      if (move && (from === to || (await to.isLeased?.(key)))) return undefined;
       // Before the session: whatever keeps its history deletes both.
       const history = await copySession(from, to, historyOf(key), false);
       if (history === 'conflict') return history;

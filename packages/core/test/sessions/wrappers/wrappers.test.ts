@@ -1,5 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { expect, test } from 'vitest';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
 import {
   copyStore,
   encodeSessions,
@@ -14,6 +17,7 @@ import {
   type StoreOperation,
   userMessage,
 } from '../../../src/index.js';
+import { JsonSession } from '../../../src/node.js';
 import { commitAt } from '../../commit-at.js';
 import { ManualClock } from '../../manual-clock.js';
 import { numbered } from '../../numbered.js';
@@ -156,10 +160,27 @@ test('a move takes along what is committed meanwhile without a lease, and delete
       return version;
     },
     load: target.load.bind(target),
+    isLeased: target.isLeased.bind(target),
   });
   expect(await copyStore(from, to, { move: true })).toMatchObject({ copied: 1, conflicts: [], busy: [] });
   expect(await from.load(key)).toBeUndefined();
   expect((await target.load(key))?.messages).toEqual([...numbered(3), ...numbered(1, 'late')]);
+});
+
+test('a move onto itself moves nothing, by whatever name the store is known', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'move-'));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  const [files, same] = [new JsonSession({ directory }), new JsonSession({ directory })];
+  const memory = new InMemorySession();
+  for (const [from, to] of [
+    [memory, memory],
+    [files, same],
+    [files, observeStore(same, () => {})],
+  ] as const) {
+    await commitAt(from, key, { expectedVersion: 0, ...change }).catch(() => undefined);
+    expect(await copyStore(from, to, { move: true })).toMatchObject({ copied: 0, busy: [key] });
+    expect((await from.load(key))?.messages).toEqual(numbered(3));
+  }
 });
 
 test('operations are told with their outcome', async () => {
