@@ -87,7 +87,7 @@ export const importSession = command({
       }
       await store.commit(key, { ...change, head: whole.head(), append: whole.context });
     });
-    output.write(`Imported ${describeSession(key.parts)}.\n`);
+    output.write(`Imported ${describeSession(key.parts).replace('  ', ' ')}.\n`);
   },
 });
 
