@@ -38,17 +38,7 @@ export async function inTurn<T>(turns: Turns, name: string, task: () => Promise<
   return result;
 }
 
-/** The lock under which MEMORY.md of a prefix is rewritten. */
-export function coreLock(prefix: string): string {
-  return `memory ${ownerOf(prefix)}`;
-}
-
-/** The lock under which the notes of a prefix are written. One that takes both takes this one second. */
-export function noteLock(prefix: string): string {
-  return `memory notes ${ownerOf(prefix)}`;
-}
-
-/** All agents of an owner have one lock: who erases the owner takes it, too. */
-function ownerOf(prefix: string): string {
-  return prefix.replace(/agents\/[^/]+\/$/, '');
+/** The lock under which MEMORY.md and the notes of a prefix change: one for all agents of an owner, who may be erased. */
+export function memoryLock(prefix: string): string {
+  return `memory ${prefix.replace(/agents\/[^/]+\/$/, '')}`;
 }

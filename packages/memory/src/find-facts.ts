@@ -1,7 +1,6 @@
 import type { Workspace } from '@x/core';
 import { type CoreOptions, RETIRED_FILE } from './consolidate/core-file.js';
 import { deleteVersion, listVersions, readVersion } from './consolidate/versions.js';
-import { exclusively, noteLock } from './exclusively.js';
 import { readFlushState } from './flush/flush-state.js';
 import { CORE_FILE, memoryFiles, readIfFound, writeJson } from './memory-files.js';
 import { type Bullet, bulletsOf, factKey, keyHash, parseNoteLine, withoutBullets } from './notes.js';
@@ -117,19 +116,17 @@ export async function forgetLines(
         ? ` (${days}; forgotten)`
         : whole,
     );
-  await exclusively(workspace, noteLock(prefix), async () => {
-    for await (const { path } of memoryFiles(workspace, prefix)) {
-      const text = (await readIfFound(workspace, path)) ?? '';
-      const isRetired = path === `${prefix}${RETIRED_FILE}`;
-      const rest = withoutBullets(text, isGone);
-      const left = isRetired ? rest.split('\n').map(withoutReason).join('\n') : rest;
-      if (left !== text) await workspace.write(path, left);
-    }
-    for await (const { bullets, keep } of pendingEntries(workspace, prefix)) {
-      const left = bullets.filter((bullet) => !isGone(factKey(bullet)));
-      if (left.length < bullets.length) await keep(left);
-    }
-  });
+  for await (const { path } of memoryFiles(workspace, prefix)) {
+    const text = (await readIfFound(workspace, path)) ?? '';
+    const isRetired = path === `${prefix}${RETIRED_FILE}`;
+    const rest = withoutBullets(text, isGone);
+    const left = isRetired ? rest.split('\n').map(withoutReason).join('\n') : rest;
+    if (left !== text) await workspace.write(path, left);
+  }
+  for await (const { bullets, keep } of pendingEntries(workspace, prefix)) {
+    const left = bullets.filter((bullet) => !isGone(factKey(bullet)));
+    if (left.length < bullets.length) await keep(left);
+  }
   for (const { id } of await listVersions(workspace, prefix)) {
     const version = await readVersion(workspace, prefix, id);
     if (version === undefined || withoutBullets(version.text, isGone) !== version.text) {

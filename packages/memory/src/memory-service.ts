@@ -11,19 +11,10 @@ import {
 } from '@x/core';
 import type { AskOptions } from './ask-model.js';
 import { type ConsolidationOutcome, MemoryConsolidator } from './consolidate/consolidator.js';
-import {
-  type CoreOptions,
-  coreOptions,
-  goneSince,
-  hashesOf,
-  replaceCore,
-  retireText,
-  withCore,
-} from './consolidate/core-file.js';
-import { changeCore } from './consolidate/core-text.js';
+import { type CoreOptions, coreOptions, goneSince, hashesOf, withCore } from './consolidate/core-file.js';
 import { type StoredFact, writeState } from './consolidate/memory-state.js';
 import type { MemoryVersion } from './consolidate/versions.js';
-import { coreLock, exclusively, noteLock } from './exclusively.js';
+import { exclusively, memoryLock } from './exclusively.js';
 import { type FactOutcome, forgetLines, isAmong, notedBullets, outcomeOf, pick } from './find-facts.js';
 import { type FlushOptions, type FlushOutcome, MemoryFlushManager } from './flush/flush-manager.js';
 import { Maintenance, type MaintenanceReport } from './maintenance.js';
@@ -164,15 +155,10 @@ export class MemoryService {
       const found = pick(bulletsOf(core), old);
       const [bullet] = found;
       if (bullet === undefined || found.length > 1) return outcomeOf(found);
-      const fact = state.facts.find((one) => factKey(one.text) === bullet.key);
-      if (fact === undefined && by !== 'person') return { status: 'refused', facts: [bullet.text] };
+      const isTheirs = !state.facts.some((fact) => factKey(fact.text) === bullet.key);
+      if (isTheirs && by !== 'person') return { status: 'refused', facts: [bullet.text] };
       await this.#note(options, newer);
-      if (fact !== undefined) await change({ retire: [{ id: fact.id, by: newer, why: '' }] });
-      else {
-        const change = { replace: [{ key: bullet.key, text: newer.text }], add: [], drop: [] };
-        await retireText(options, bullet.text, `now: ${newer.text}`);
-        await replaceCore(options, state, (before) => changeCore(before, change));
-      }
+      await change({ retire: [{ key: bullet.key, by: newer }] });
       return { status: 'done', facts: [bullet.text] };
     });
   }
@@ -335,12 +321,10 @@ export class MemoryService {
       throw new InvalidInputError('scope', [{ path: 'userId', message: 'must name whose memory to erase' }]);
     }
     let files = 0;
-    await exclusively(storage, coreLock(prefix), () =>
-      exclusively(storage, noteLock(prefix), async () => {
-        for await (const { type } of storage.list(prefix, { recursive: true })) if (type === 'file') files++;
-        await storage.delete(prefix.slice(0, -1));
-      }),
-    );
+    await exclusively(storage, memoryLock(prefix), async () => {
+      for await (const { type } of storage.list(prefix, { recursive: true })) if (type === 'file') files++;
+      await storage.delete(prefix.slice(0, -1));
+    });
     return { files, indexed: await this.#index.forget(prefix) };
   }
 
@@ -391,9 +375,7 @@ export class MemoryService {
   /** Adds a fact to the day's note, and answers the note's name. */
   async #note({ prefix, today }: CoreOptions, fact: StoredFact): Promise<string> {
     const note = dailyFile(today);
-    await exclusively(this.storage, noteLock(prefix), () =>
-      appendLine(this.storage, `${prefix}${note}`, renderNoteLine(fact)),
-    );
+    await appendLine(this.storage, `${prefix}${note}`, renderNoteLine(fact));
     return note;
   }
 }

@@ -2,6 +2,7 @@ import { InvalidInputError, type Model, parseWith } from '@x/core';
 import { type AskOptions, askModel, MOST_REFUSALS, tokensFor } from '../ask-model.js';
 import { CORE_FILE } from '../memory-files.js';
 import { type MemoryPlace, scopePrefix } from '../memory-scope.js';
+import { factKey } from '../notes.js';
 import { type MemoryServiceOptions, type MemoryServiceSettings, memoryServiceSchema } from '../settings.js';
 import { type Core, coreOptions, hashesOf, type Retired, replaceCore, withCore } from './core-file.js';
 import {
@@ -166,22 +167,20 @@ export class MemoryConsolidator {
       // What was erased meanwhile is not merged.
       const left = new Set((await freshNotes(this.#settings.workspace, prefix, core, Infinity)).seen);
       if (!fresh.lines.every(({ from }) => left.has(from))) return undefined;
-      const isThere = new Set(state.facts.map(({ id }) => id));
+      const isThere = new Set(state.facts.map((fact) => factKey(fact.text)));
       const add: StoredFact[] = [];
-      const retire: Retired[] = [];
+      const retire = new Map<string, Retired>();
+      for (const key of fresh.withdrawn) retire.set(key, { key, why: 'the note was changed' });
       for (const edit of edits) {
         const by = edit.text === undefined ? undefined : factOf(edit, author);
-        const why = edit.notes.map(({ text }) => text).join('; ');
-        if (edit.fact !== undefined) retire.push({ id: edit.fact.id, by, why });
+        const key = edit.fact && factKey(edit.fact.text);
+        if (key !== undefined)
+          retire.set(key, { key, by, why: edit.notes.map(({ text }) => text).join('; ') });
         else if (by !== undefined) add.push(by);
       }
-      const withdrawn = fresh.withdrawn.filter((id) => !retire.some((one) => one.id === id));
       return change({
         add,
-        retire: [
-          ...retire.filter(({ id }) => isThere.has(id)),
-          ...withdrawn.map((id) => ({ id, why: 'the note was changed' })),
-        ],
+        retire: [...retire.values()].filter(({ key }) => isThere.has(key)),
         notes: fresh,
       });
     });

@@ -1,8 +1,8 @@
 import { estimateCounter, type Workspace } from '@x/core';
-import { coreLock, exclusively } from '../exclusively.js';
+import { exclusively, memoryLock } from '../exclusively.js';
 import { dayIn } from '../index/dates.js';
 import { appendLine, CORE_FILE, readIfFound } from '../memory-files.js';
-import { factKey, factKeys, keyHash } from '../notes.js';
+import { bulletsOf, factKey, factKeys, keyHash } from '../notes.js';
 import type { MemoryServiceSettings } from '../settings.js';
 import { addedLines, changeCore, mergeText } from './core-text.js';
 import { type KnownFacts, type MemoryState, readState, type StoredFact, writeState } from './memory-state.js';
@@ -23,11 +23,11 @@ export interface Core {
   readonly state: MemoryState;
 }
 
-/** A fact that holds no more, by its id, and what replaces it. */
+/** A bullet that holds no more, by its key, and what replaces it or why it goes. */
 export interface Retired {
-  readonly id: string;
+  readonly key: string;
   readonly by?: StoredFact | undefined;
-  readonly why: string;
+  readonly why?: string;
 }
 
 /** A change of facts. */
@@ -65,7 +65,7 @@ export async function withCore<T>(
   task: (core: Core, change: (change: FactChange) => Promise<Core>) => Promise<T>,
 ): Promise<T> {
   const { workspace, prefix } = options;
-  return exclusively(workspace, coreLock(prefix), async (check) => {
+  return exclusively(workspace, memoryLock(prefix), async (check) => {
     const core = await settle(options, check);
     return task(core, (change) => commit(options, core, change, check));
   });
@@ -107,33 +107,31 @@ async function commit(
   check: () => Promise<void>,
 ): Promise<Core> {
   const { workspace, prefix, today, now } = options;
-  const retired = retire.flatMap(({ id, by, why }) => {
-    const fact = state.facts.find((one) => one.id === id);
-    return fact === undefined ? [] : [{ fact, by, why, key: factKey(fact.text) }];
+  const bullets = bulletsOf(text);
+  const known = new Map(state.facts.map((fact) => [factKey(fact.text), fact]));
+  const retired = retire.flatMap((one) => {
+    const old = known.get(one.key) ?? bullets.find(({ key }) => key === one.key);
+    return old === undefined ? [] : [{ ...one, old }];
   });
   const change = {
     replace: retired.map(({ key, by }) => ({ key, text: by?.text })),
     add: add.map((fact) => fact.text),
     drop: [] as string[],
   };
-  const left = state.facts.filter((fact) => !retired.some((one) => one.fact === fact));
-  // A bullet that is there already stays whose it is, whoever says the same.
-  const present = factKeys(text);
+  const left = state.facts.filter((fact) => !retired.some(({ old }) => old === fact));
+  // A bullet that is there already stays whose it is, whoever says the same; so does one that a person has corrected.
+  const present = new Set(bullets.map(({ key }) => key));
   for (const { key } of retired) present.delete(key);
-  const newer = [...retired.flatMap(({ by }) => by ?? []), ...add];
+  const newer = [...retired.flatMap(({ key, by }) => (known.has(key) && by) || []), ...add];
   const facts = [...left, ...newer.filter((fact) => !present.has(factKey(fact.text)))];
   const dropped = withoutRoom(changeCore(text, change), facts, options.maxTokens);
   change.drop = dropped.map((fact) => factKey(fact.text));
   const kept = facts.filter((fact) => !dropped.includes(fact));
-  const gone = {
-    ...state.gone,
-    ...hashesOf([...retired.map(({ fact }) => fact), ...dropped], goneSince(options)),
-  };
+  const goneNow = [...retired.map(({ old }) => old), ...dropped];
+  const gone = { ...state.gone, ...hashesOf(goneNow, goneSince(options)) };
   for (const fact of kept) delete gone[keyHash(factKey(fact.text))];
   const lines = [
-    ...retired.map(({ fact, by, why }) =>
-      retiredLine(fact, today, by === undefined ? why : `now: ${by.text}`),
-    ),
+    ...retired.map(({ old, by, why = '' }) => retiredLine(old, today, by ? `now: ${by.text}` : why)),
     ...dropped.map((fact) => retiredLine(fact, today, 'no room')),
   ];
   const { pending: _, version: __, ...rest } = state;
@@ -225,20 +223,7 @@ function withoutRoom(text: string, facts: readonly StoredFact[], maxTokens: numb
   return dropped;
 }
 
-/** Keeps what a person wrote readable when it is replaced. */
-export async function retireText(
-  { workspace, prefix, today }: CoreOptions,
-  text: string,
-  why: string,
-): Promise<void> {
-  await appendLine(workspace, `${prefix}${RETIRED_FILE}`, retiredLine({ text }, today, why));
-}
-
-function retiredLine(
-  { text, saidOn }: Pick<StoredFact, 'text' | 'saidOn'>,
-  today: string,
-  why: string,
-): string {
+function retiredLine({ text, saidOn }: Partial<StoredFact>, today: string, why: string): string {
   return `- ${text} (${saidOn === undefined ? '' : `${saidOn} `}to ${today}; ${why})`;
 }
 
@@ -248,7 +233,10 @@ export function goneSince({ today, now }: CoreOptions): string {
 }
 
 /** The hashes under which facts, and the lines of notes that they come from, are known as gone. */
-export function hashesOf(facts: readonly StoredFact[], since: string): Record<string, string> {
-  const hashes = facts.flatMap(({ text, from }) => [keyHash(factKey(text)), ...from.map(hashIn)]);
+export function hashesOf(
+  facts: readonly (Pick<StoredFact, 'text'> & Partial<StoredFact>)[],
+  since: string,
+): Record<string, string> {
+  const hashes = facts.flatMap(({ text, from = [] }) => [keyHash(factKey(text)), ...from.map(hashIn)]);
   return Object.fromEntries(hashes.map((hash) => [hash, since]));
 }

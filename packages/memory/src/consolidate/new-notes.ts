@@ -23,7 +23,7 @@ export interface FreshNotes {
   readonly read: number;
   /** All lines that have been considered once these are merged. */
   readonly seen: readonly string[];
-  /** Ids of facts whose line a person took out of its note, or changed. */
+  /** Keys of facts whose line a person took out of its note, or changed. */
   readonly withdrawn: readonly string[];
   /** Whether there is more than could be taken at once. */
   readonly more: boolean;
@@ -106,9 +106,10 @@ export async function freshNotes(
     }
   }
   const withdrawn: string[] = [];
-  for (const { id, from } of state.facts) {
+  for (const { text: fact, from } of state.facts) {
     const isLeft = from.some((line) => present.has(line) || !daily.includes(noteIn(line)));
-    if (from.length > 0 && !isLeft && !(await areArchived(workspace, folder, from))) withdrawn.push(id);
+    if (from.length > 0 && !isLeft && !(await areArchived(workspace, folder, from)))
+      withdrawn.push(factKey(fact));
   }
   return { lines, read, seen: [...seen], withdrawn, more };
 }

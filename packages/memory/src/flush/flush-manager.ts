@@ -2,7 +2,7 @@ import { type Message, type Model, parseWith, type Redact, type SessionKey } fro
 import { type AskOptions, askModel, MOST_REFUSALS, tokensFor } from '../ask-model.js';
 import { coreOptions, hearAgain } from '../consolidate/core-file.js';
 import { readState } from '../consolidate/memory-state.js';
-import { exclusively, noteLock } from '../exclusively.js';
+import { exclusively, memoryLock } from '../exclusively.js';
 import { dayIn } from '../index/dates.js';
 import { extractStatements } from '../mechanical/extract-statements.js';
 import { CORE_FILE, dailyFile, readIfFound, writeJson } from '../memory-files.js';
@@ -85,7 +85,7 @@ export class MemoryFlushManager {
     const nothing = { messages: 0, bullets: [], paths: [], complete: false };
     if (flush === 'never' && reason === 'turn') return { status: 'never', ...nothing };
 
-    let state = await this.#settle(place);
+    let state = await this.#settle(place, async (current) => current);
     if (flush === 'throttled' && reason === 'turn' && state.flushedAt !== undefined) {
       const age = clock.now() - Date.parse(state.flushedAt);
       // A clock that was once ahead must not silence the memory until then.
@@ -162,15 +162,15 @@ export class MemoryFlushManager {
     for (const { text: said, message } of found) {
       const text = plainLine(this.#redact(said));
       const key = factKey(text);
-      const by: Message | undefined = messages[message ?? -1];
-      const saidOn = dayIn(Date.parse((by ?? messages.at(-1))?.createdAt ?? '') || clock.now(), timeZone);
       const hash = keyHash(key);
-      const [goneOn = '', goneAt] = gone[hash]?.split(' ') ?? [];
+      const by: Message | undefined = messages[message ?? -1];
+      const saidAt = Date.parse((by ?? messages.at(-1))?.createdAt ?? '') || clock.now();
+      const saidOn = dayIn(saidAt, timeZone);
+      const [goneOn = '', goneAt = ''] = gone[hash]?.split(' ') ?? [];
       // On the same day only what a person said: an assistant that says what it has forgotten does not bring it back.
-      const isLater = by?.role === 'user' && Date.parse(by.createdAt) > Date.parse(goneAt ?? '');
+      const isLater = saidOn > goneOn || (by?.role === 'user' && saidAt > Date.parse(goneAt));
       // A time that has not come yet tells of no order.
-      const isPast = !(Date.parse((by ?? messages.at(-1))?.createdAt ?? '') > clock.now());
-      const isAgain = hash in gone && isPast && (saidOn > goneOn || isLater);
+      const isAgain = hash in gone && saidAt <= clock.now() && isLater;
       if (key === '' || inFront.has(key) || (!isAgain && (known.has(key) || hash in gone))) continue;
       for (const keys of [inFront, known]) keys.add(key);
       if (isAgain) again.add(hash);
@@ -191,43 +191,39 @@ export class MemoryFlushManager {
     entry: FlushEntry,
   ): Promise<{ readonly state: FlushState; readonly own: boolean }> {
     const { workspace, clock } = this.#settings;
-    return exclusively(workspace, noteLock(place.prefix), async (check) => {
-      const current = await this.#finish(place, await readFlushState(workspace, place.flushState), check);
+    return this.#settle(place, async (current, check) => {
       // Without its log, the session was erased while the model read it.
       const isThere = (await workspace.stat(place.log)) !== undefined;
       if (!isThere || !isAt(current, seen)) return { state: current, own: false };
       const flushedAt = new Date(clock.now()).toISOString();
-      const pending: FlushState = { ...current, flushedAt, refusals: 0, pending: { note, entry, offset } };
-      if (entry.bullets.length === 0) {
-        const state = { version: 1 as const, offset, flushedAt, refusals: 0 };
-        await writeJson(workspace, place.flushState, state);
-        return { state, own: true };
-      }
+      const isWritten = entry.bullets.length === 0;
+      const next = isWritten ? { offset } : { pending: { note, entry, offset } };
+      const state: FlushState = { ...current, flushedAt, refusals: 0, ...next };
       await check();
-      await writeJson(workspace, place.flushState, pending);
-      return { state: await this.#finish(place, pending, check), own: true };
+      await writeJson(workspace, place.flushState, state);
+      return { state: await this.#finish(place, state, check), own: true };
     });
   }
 
   /** Remembers that the model failed at the messages behind `seen`. */
   async #countRefusal(place: SessionPlace, seen: FlushState): Promise<void> {
     const { workspace } = this.#settings;
-    await exclusively(workspace, noteLock(place.prefix), async () => {
-      const current = await readFlushState(workspace, place.flushState);
-      if ((await workspace.stat(place.log)) === undefined) return;
-      if (current.pending !== undefined || !isAt(current, seen)) return;
+    await this.#settle(place, async (current) => {
+      if ((await workspace.stat(place.log)) === undefined || !isAt(current, seen)) return;
       await writeJson(workspace, place.flushState, { ...current, refusals: current.refusals + 1 });
     });
   }
 
-  /** Completes what an earlier process left undone, and answers where the session stands. */
-  async #settle(place: SessionPlace): Promise<FlushState> {
+  /** Completes what an earlier process left undone, and runs a task alone with where the session stands. */
+  #settle<T>(
+    place: SessionPlace,
+    task: (state: FlushState, check: () => Promise<void>) => Promise<T>,
+  ): Promise<T> {
     const { workspace } = this.#settings;
-    const state = await readFlushState(workspace, place.flushState);
-    if (state.pending === undefined) return state;
-    return exclusively(workspace, noteLock(place.prefix), async (check) =>
-      this.#finish(place, await readFlushState(workspace, place.flushState), check),
-    );
+    return exclusively(workspace, memoryLock(place.prefix), async (check) => {
+      const state = await readFlushState(workspace, place.flushState);
+      return task(await this.#finish(place, state, check), check);
+    });
   }
 
   async #finish(place: SessionPlace, state: FlushState, check: () => Promise<void>): Promise<FlushState> {
