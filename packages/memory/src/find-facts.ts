@@ -39,9 +39,9 @@ function hasWordsOf(query: string): (text: string) => boolean {
 export function pick(bullets: readonly Bullet[], query: string): readonly Bullet[] {
   const key = factKey(query);
   if (key === '') return [];
-  const hasWords = hasWordsOf(key);
+  const hasWords = hasWordsOf(key.toLowerCase());
   const exact = bullets.filter((bullet) => bullet.key === key);
-  const found = exact.length > 0 ? exact : bullets.filter((bullet) => hasWords(bullet.key));
+  const found = exact.length > 0 ? exact : bullets.filter((bullet) => hasWords(bullet.key.toLowerCase()));
   return [...new Map(found.map((bullet) => [bullet.key, bullet])).values()];
 }
 
@@ -107,12 +107,12 @@ export async function forgetLines(
   { workspace, prefix }: CoreOptions,
   hashes: Readonly<Record<string, unknown>>,
 ): Promise<void> {
+  const isGoneText = (text: string) => keyHash(factKey(text)) in hashes;
   // What was retired has its days and the reason behind it.
-  const isGone = (key: string) =>
-    keyHash(key) in hashes || keyHash(factKey(key.replace(RETIRED, ''))) in hashes;
+  const isGone = ({ text }: Bullet) => isGoneText(text) || isGoneText(text.replace(RETIRED, ''));
   const withoutReason = (line: string) =>
     line.replace(RETIRED, (whole, days: string, why: string) =>
-      why.split('; ').some((part) => isGone(factKey(part.replace(/^now: /, ''))))
+      why.split('; ').some((part) => isGoneText(part.replace(/^now: /, '')))
         ? ` (${days}; forgotten)`
         : whole,
     );
@@ -124,7 +124,7 @@ export async function forgetLines(
     if (left !== text) await workspace.write(path, left);
   }
   for await (const { bullets, keep } of pendingEntries(workspace, prefix)) {
-    const left = bullets.filter((bullet) => !isGone(factKey(bullet)));
+    const left = bullets.filter((bullet) => !isGoneText(bullet));
     if (left.length < bullets.length) await keep(left);
   }
   for (const { id } of await listVersions(workspace, prefix)) {

@@ -24,7 +24,8 @@ const MARK = /^<!-- (model|rule) (\d{4}-\d\d-\d\d) (\S+) (\S+) -->$/;
 const NONE = '-';
 const SIGN = /^\s*[-*+•]\s+/u;
 const BULLET = /^[-*+•]\s+(\S.*)$/u;
-const NAME_CHARACTER = /[a-z0-9]/;
+const NAME_CHARACTER = /[a-z0-9]/i;
+const FENCE = /^\s*(`{3,}|~{3,})/;
 /** How notes that were taken without a model begin. */
 const LABEL = /^(?:preference|decision|fact) \(as stated\): /i;
 
@@ -93,14 +94,14 @@ export function bulletText(line: string): string | undefined {
 }
 
 /**
- * Answers what texts have in common that say the same but for case, spaces, emphasis and the full stop. What stands within a
- * name or a number is no emphasis: `user_id`, `5*3`.
+ * Answers what texts have in common that say the same but for case, spaces, emphasis and the full stop. In backticks stands a
+ * name, whose case counts; what stands within a name or a number is no emphasis: `user_id`, `5*3`.
  */
 export function factKey(text: string): string {
   return withoutMark(text)
     .replace(LABEL, '')
     .normalize('NFKC')
-    .toLowerCase()
+    .replaceAll(/`[^`]*`|[^`]+/g, (part) => (part.startsWith('`') ? part : part.toLowerCase()))
     .replaceAll(/[*_`]+/g, (signs, at: number, whole: string) =>
       NAME_CHARACTER.test(whole[at - 1] ?? '') && NAME_CHARACTER.test(whole[at + signs.length] ?? '')
         ? signs
@@ -116,27 +117,47 @@ export function keyHash(key: string): string {
   return createHash('sha256').update(key).digest('base64url').slice(0, 16);
 }
 
-/** Answers the bullets of a text, each with the lines that continue it. */
+/** Answers the bullets of a text, each with what is indented below it. In fenced code there are none. */
 export function bulletsOf(text: string): Bullet[] {
   const bullets: { text: string; start: number; end: number }[] = [];
-  let open = false;
-  for (const [number, line] of text.split('\n').entries()) {
-    const bullet = bulletText(line);
+  const lines = text.split('\n');
+  const code = fencedLines(lines);
+  /** How far the bullet is indented that the next lines may belong to. */
+  let open: number | undefined;
+  for (const [number, line] of lines.entries()) {
+    const indent = line.search(/\S/);
+    if (indent < 0) continue;
+    const bullet = code.has(number) ? undefined : bulletText(line);
     const last = bullets.at(-1);
-    const isMore: boolean = bullet === undefined && open && /^\s+\S/.test(line);
-    if (bullet !== undefined) bullets.push({ text: bullet, start: number, end: number + 1 });
-    else if (isMore && last !== undefined) {
-      last.text += ` ${line.trim()}`;
+    if (last !== undefined && open !== undefined && indent > open) {
+      last.text += ` ${withoutMark(line).trim()}`;
       last.end = number + 1;
+    } else {
+      if (bullet !== undefined) bullets.push({ text: bullet, start: number, end: number + 1 });
+      open = bullet === undefined ? undefined : indent;
     }
-    open = bullet !== undefined || isMore;
   }
   return bullets.map((bullet) => ({ ...bullet, key: factKey(bullet.text) }));
 }
 
+/** The numbers of the lines of fenced code; a fence that nothing closes begins none. */
+export function fencedLines(lines: readonly string[]): ReadonlySet<number> {
+  const fenced = new Set<number>();
+  let open: { readonly sign: string; readonly at: number } | undefined;
+  for (const [at, line] of lines.entries()) {
+    const sign = FENCE.exec(line)?.[1];
+    if (open === undefined) open = sign === undefined ? undefined : { sign, at };
+    else if (sign?.startsWith(open.sign) && line.trim() === sign) {
+      for (let number = open.at; number <= at; number++) fenced.add(number);
+      open = undefined;
+    }
+  }
+  return fenced;
+}
+
 /** Takes out of a text the bullets that a test is true of, with the lines that continue them. */
-export function withoutBullets(text: string, isGone: (key: string) => boolean): string {
-  const gone = bulletsOf(text).filter(({ key }) => isGone(key));
+export function withoutBullets(text: string, isGone: (bullet: Bullet) => boolean): string {
+  const gone = bulletsOf(text).filter(isGone);
   if (gone.length === 0) return text;
   const lines = text.split('\n');
   return lines

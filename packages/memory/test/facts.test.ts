@@ -261,6 +261,76 @@ describe('a merge', () => {
   });
 });
 
+describe('what counts as a fact', () => {
+  it('is a bullet outside of fenced code, with what is nested below it', async () => {
+    const workspace = await testWorkspace();
+    await workspace.write(
+      note('2026-01-01'),
+      '# Plan\n\nA paragraph\n\n```sh\n- x\n# y\n```\n\n| a | b |\n| - | - |\n\n- Servers:\n  - alpha\n\n  - beta\n- Likes tea\n```\n- Owns a dog\n',
+    );
+    await new MemoryConsolidator({ workspace, model: null }).consolidate(scope);
+    const facts = ['- Servers: - alpha - beta', '- Likes tea', '- Owns a dog'];
+    expect(await textOf(workspace)).toBe(`## Noted\n\n${facts.join('\n')}\n`);
+  });
+
+  it('leaves code below ## Noted whole, and forgets a bullet with what is nested below it', async () => {
+    const workspace = await testWorkspace();
+    const service = serviceIn(workspace);
+    const code = '## Noted\n\n- Deploy:\n  - first build\n\n```sh\n# a comment\n- no fact\n```\n';
+    await workspace.write(core, code);
+    await service.save(scope, 'Likes tea');
+    expect(await textOf(workspace)).toBe(`${code}- Likes tea\n`);
+    expect((await service.forget(scope, 'build', { by: 'person' })).status).toBe('done');
+    expect((await service.forget(scope, 'no fact', { by: 'person' })).status).toBe('missing');
+    expect(await textOf(workspace)).toBe(`${code.replace(/- Deploy:\n.*\n/, '')}- Likes tea\n`);
+  });
+
+  it('is told from others by the case of names in backticks alone', async () => {
+    const service = serviceIn(await testWorkspace());
+    const said: string[] = [];
+    for (const text of ['The target is `Build`', 'The target is `build`', 'the TARGET is `Build`.'])
+      said.push((await service.save(scope, text)).status);
+    expect(said).toEqual(['done', 'done', 'known']);
+    expect(await service.forget(scope, 'build')).toMatchObject({ status: 'ambiguous' });
+    expect((await service.forget(scope, 'The target is `build`')).status).toBe('done');
+    expect((await service.facts(scope)).map(({ text }) => text)).toEqual(['The target is `Build`']);
+  });
+
+  it('stays whose it was when the file of what is known was lost', async () => {
+    const workspace = await testWorkspace();
+    await workspace.write(core, '- by hand\n');
+    const service = serviceIn(workspace);
+    for (const text of ['Likes tea', 'Likes rum', 'Likes gin']) await service.save(scope, text);
+    expect((await service.forget(scope, 'rum')).status).toBe('done');
+    await service.save(scope, 'Likes beer');
+    await workspace.append(note('2026-01-01'), '- Likes rum\n');
+    await workspace.delete(`${prefix}memory/.consolidation_state`);
+    await service.consolidate(scope, { now: true });
+    const authors = (await service.facts(scope)).map(({ text, author }) => [text, author]);
+    expect(authors.slice(0, 3)).toEqual([
+      ['by hand', 'person'],
+      ['Likes tea', 'model'],
+      ['Likes gin', 'model'],
+    ]);
+    expect(authors.map(([text]) => text)).not.toContain('Likes rum');
+  });
+
+  it('is found in its note when an editor saved an older MEMORY.md over it, and is heard again', async () => {
+    const workspace = await testWorkspace();
+    const service = serviceIn(workspace);
+    await service.save(scope, 'Likes tea');
+    const open = await textOf(workspace);
+    await service.save(scope, 'Owns a dog');
+    await workspace.write(core, `${open}- by hand\n`);
+    await service.consolidate(scope, { now: true });
+    expect(await textOf(workspace)).toBe(`${open}- by hand\n`);
+    const [hit] = (await service.search(scope, 'dog')).hits;
+    expect(hit?.content).toBe('- Owns a dog');
+    expect((await service.save(scope, 'Owns a dog')).status).toBe('done');
+    expect(await textOf(workspace)).toBe(`${open}- by hand\n- Owns a dog\n`);
+  });
+});
+
 describe('save, correct and forget', () => {
   it('saves a fact once, and takes marks in it for text', async () => {
     const workspace = await testWorkspace();

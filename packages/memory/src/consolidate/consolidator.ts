@@ -13,9 +13,9 @@ import {
   parseEdits,
   ruleEdits,
 } from './edits.js';
-import { readState, type StoredFact, writeState } from './memory-state.js';
+import { type StoredFact, writeState } from './memory-state.js';
 import { type FreshNotes, freshNotes, type ReadNotes } from './new-notes.js';
-import { listVersions, type MemoryVersion, readVersion } from './versions.js';
+import { listVersions, type MemoryVersion, readState, readVersion } from './versions.js';
 
 /** Estimated tokens of notes that are merged at once; more are merged in several rounds. */
 const MAX_NOTES_TOKENS = 20_000;

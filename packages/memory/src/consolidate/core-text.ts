@@ -1,4 +1,4 @@
-import { bulletsOf, factKey, withoutBullets } from '../notes.js';
+import { bulletsOf, factKey, fencedLines, withoutBullets } from '../notes.js';
 import type { CoreChange } from './memory-state.js';
 
 /** Where facts go that were added. Everything that people wrote in the file is left as it is. */
@@ -25,17 +25,20 @@ export function changeCore(text: string, { replace, add, drop }: CoreChange): st
   for (const newText of add) put(newText);
   const kept = lines.filter((line) => line !== undefined);
   const changed = added.length === 0 ? kept.join('\n') : withAdded(kept, added);
-  return withoutBullets(changed, (key) => drop.includes(key));
+  return withoutBullets(changed, ({ key }) => drop.includes(key));
 }
 
 /** Puts bullets at the end of the section for them, which is made where there is none. */
 function withAdded(lines: readonly string[], added: readonly string[]): string {
-  const heading = lines.findIndex((line) => line.trim() === HEADING);
+  const code = fencedLines(lines);
+  const heading = lines.findIndex((line, number) => line.trim() === HEADING && !code.has(number));
   if (heading < 0) {
     const above = lines.join('\n').trimEnd();
     return `${above === '' ? '' : `${above}\n\n`}${HEADING}\n\n${added.join('\n')}\n`;
   }
-  const next = lines.findIndex((line, number) => number > heading && line.startsWith('#'));
+  const isNext = (line: string, number: number) =>
+    number > heading && line.startsWith('#') && !code.has(number);
+  const next = lines.findIndex(isNext);
   let end = next < 0 ? lines.length : next;
   while (end > heading + 1 && lines[end - 1]?.trim() === '') end--;
   const gap = end === heading + 1 ? [''] : [];

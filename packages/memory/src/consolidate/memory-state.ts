@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Workspace } from '@x/core';
 import * as z from 'zod';
-import { readJson, writeJson } from '../memory-files.js';
+import { writeJson } from '../memory-files.js';
 
 const factSchema = z.object({
   id: z.string(),
@@ -37,7 +37,7 @@ const stateShape = {
   /** Whether an earlier version was restored: what was archived since is to be read again. */
   rereads: z.boolean().default(false),
 };
-const stateSchema = z.object({
+export const stateSchema = z.object({
   ...stateShape,
   version: z.literal(2),
   /** What is being written: the changes of MEMORY.md, what is to be kept of retired facts, and what holds once it is there. */
@@ -55,16 +55,8 @@ export type StoredFact = Readonly<z.output<typeof factSchema>>;
 /** What is known of a scope's MEMORY.md beside its text. */
 export type MemoryState = z.output<typeof stateSchema>;
 
-function statePath(prefix: string): string {
+export function statePath(prefix: string): string {
   return `${prefix}memory/.consolidation_state`;
-}
-
-const REMEDY = 'Delete the file to have all notes merged again.';
-
-/** @throws {InvalidInputError} for a file that is no such state. */
-export async function readState(workspace: Workspace, prefix: string): Promise<MemoryState> {
-  const state = await readJson(workspace, statePath(prefix), stateSchema, REMEDY);
-  return state ?? stateSchema.parse({ version: 2 });
 }
 
 export async function writeState(workspace: Workspace, prefix: string, state: MemoryState): Promise<void> {

@@ -1,7 +1,7 @@
 import { estimateCounter, type Workspace } from '@x/core';
-import { noteLines } from '../flush/flush-state.js';
+import { CUT_MARK } from '../flush/flush-state.js';
 import { readIfFound } from '../memory-files.js';
-import { factKey, factKeys, keyHash, type NoteLine, parseNoteLine } from '../notes.js';
+import { bulletsOf, factKey, factKeys, keyHash, type NoteLine, parseNoteLine } from '../notes.js';
 import type { Core } from './core-file.js';
 
 /** Characters of a day. */
@@ -42,15 +42,19 @@ export async function dailyNotes(workspace: Workspace, folder: string): Promise<
 /** The lines of notes as they were read before, by the notes' paths. */
 export type ReadNotes = Map<string, { readonly note: string; readonly lines: readonly FreshLine[] }>;
 
-/** The lines of a note that say something, but for one that is still being written. */
+/** The bullets of a note, but for one that a crash cut or that is still being written. */
 function linesOf(name: string, note: string): readonly FreshLine[] {
   const day = name.slice(0, -'.md'.length);
-  return noteLines(note.slice(0, note.lastIndexOf('\n') + 1))
-    .filter((line) => !line.startsWith('#'))
-    .map((line) => {
-      const said = parseNoteLine(line);
-      return { ...said, day, from: `${name} ${keyHash(factKey(said.text))}` };
-    });
+  const whole = note.slice(0, note.lastIndexOf('\n') + 1);
+  const lines = whole.split('\n');
+  return bulletsOf(whole)
+    .filter(({ text }) => !text.endsWith(CUT_MARK))
+    .map(({ text, key, start }) => ({
+      ...parseNoteLine(lines[start] ?? ''),
+      text,
+      day,
+      from: `${name} ${keyHash(key)}`,
+    }));
 }
 
 /**

@@ -1,9 +1,18 @@
 import { parseWith, type Workspace, WorkspaceError } from '@x/core';
-import { CORE_FILE, readIfFound } from '../memory-files.js';
+import { CORE_FILE, readIfFound, readJson } from '../memory-files.js';
 import { factKey, withoutBullets } from '../notes.js';
-import { hashOf, type KnownFacts, type StoredFact, versionSchema } from './memory-state.js';
+import {
+  hashOf,
+  type KnownFacts,
+  type MemoryState,
+  type StoredFact,
+  statePath,
+  stateSchema,
+  versionSchema,
+} from './memory-state.js';
 
 const FOLDER = 'memory/.versions';
+const REMEDY = 'Delete the file to go on from what the newest version knew.';
 /** Of each of so many days the last version is kept, and for so many days those with other words of a person. */
 const DAILY_FOR_DAYS = 30;
 const PERSON_FOR_DAYS = 180;
@@ -85,6 +94,19 @@ export async function readVersion(
 }
 
 /**
+ * What is known of a scope's MEMORY.md: where the file that says so was lost, what the newest version knew.
+ *
+ * @throws {InvalidInputError} for a file that is no such state.
+ */
+export async function readState(workspace: Workspace, prefix: string): Promise<MemoryState> {
+  const state = await readJson(workspace, statePath(prefix), stateSchema, REMEDY);
+  if (state !== undefined) return state;
+  const [newest] = await listVersions(workspace, prefix);
+  const known = newest && (await readVersion(workspace, prefix, newest.id));
+  return stateSchema.parse({ ...known, version: 2 });
+}
+
+/**
  * Deletes versions that nobody will want: what stays are the newest, one a day for a month, and for half a year each that
  * holds lines of a person which the next newer one does not.
  */
@@ -118,5 +140,5 @@ export async function deleteVersion(workspace: Workspace, prefix: string, id: st
 /** Answers the text without what was added to it by models and rules. */
 function wordsOfPeople(text: string, facts: readonly StoredFact[]): string {
   const own = new Set(facts.map((fact) => factKey(fact.text)));
-  return withoutBullets(text, (key) => own.has(key)).trim();
+  return withoutBullets(text, ({ key }) => own.has(key)).trim();
 }

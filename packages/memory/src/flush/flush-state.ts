@@ -109,8 +109,7 @@ async function resume(
 }
 
 /** Behind what a crash left of a line. */
-const CUT_MARK = '<!-- cut off -->';
-const MARKS = /^\s*<!-- flush [0-9a-f]+(?: mechanical)? -->\s*$/;
+export const CUT_MARK = '<!-- cut off -->';
 
 /** Names a batch of a session's messages: the same batch has the same name, whoever flushes it. */
 export function entryId(log: string, messages: readonly Message[]): string {
@@ -137,13 +136,6 @@ export function missingFrom(note: string, { id, bullets, extraction }: FlushEntr
   const text = `${[...missing, mark].join('\n')}\n`;
   if (torn === '') return text;
   return `${isPartOf(torn, [...missing, mark]) ? ` ${CUT_MARK}` : ''}\n${text}`;
-}
-
-/** The lines of a note that say something. */
-export function noteLines(note: string): string[] {
-  return note
-    .split('\n')
-    .filter((line) => line.trim() !== '' && !MARKS.test(line) && !line.trimEnd().endsWith(CUT_MARK));
 }
 
 // A character may have been cut in the middle of its bytes.

@@ -11,6 +11,8 @@ const SCHEMA_VERSION = 9;
 /** "Xmem": tells an index from any other database, in its header. */
 const APPLICATION_ID = 0x586d656d;
 const APPLICATION_ID_OFFSET = 68;
+/** The first page of the file, in which the tables below are described. */
+const PAGE_SIZE = 4_096;
 /** So much of the file is kept in memory at most. */
 const CACHE_KILOBYTES = 32_000;
 /** The full-text index rewrites a part of which so much was deleted; its default, 10, has it do so all the time. */
@@ -24,6 +26,7 @@ const PATIENCE_MS = 10_000;
  * Lines stand in a table, their terms in a full-text index that keeps no text of its own; SQLite only takes them apart at
  * the spaces. `mark` tells whether a file has to be read again, `hash` whether it then says something new.
  */
+const LINE_TERMS = 'CREATE VIRTUAL TABLE line_terms USING fts5';
 const SCHEMA = `
   CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
   CREATE TABLE scopes (
@@ -47,7 +50,7 @@ const SCHEMA = `
     content TEXT NOT NULL
   );
   CREATE INDEX lines_by_file ON lines (file_id, number);
-  CREATE VIRTUAL TABLE line_terms USING fts5 (
+  ${LINE_TERMS} (
     terms, content = '', contentless_delete = 1, detail = none, tokenize = "ascii tokenchars '_'"
   );
   -- What it merges by itself it merges in one go.
@@ -165,10 +168,12 @@ export function isDamage(error: unknown): boolean {
   );
 }
 
-/** Whether an error says that the file, which may be whole, cannot be written: a folder to read only, a full disk. */
+/** Whether an error says that this file cannot be an index: a folder to read only, a full disk, a file of something else. */
 export function isUnwritable({ cause }: MemoryIndexError): boolean {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
-  return /^(?:EACCES|EPERM|EROFS|ENOSPC|EDQUOT|SQLITE_(?:READONLY|CANTOPEN|FULL|IOERR))/.test(code);
+  return /^(?:EACCES|EPERM|EROFS|ENOSPC|EDQUOT|SQLITE_(?:READONLY|CANTOPEN|FULL|IOERR|NOTADB|CORRUPT))/.test(
+    code,
+  );
 }
 
 /** Whether an error says that another connection is writing. */
@@ -249,13 +254,13 @@ function prepare(database: Database, path: string): void {
   database.pragma(`user_version = ${SCHEMA_VERSION}`);
 }
 
-/** Whether the header, if nothing else, still says that the file is an index: others' files are never deleted. */
+/** Whether the header, or the tables behind it, still say that the file is an index: others' files are never deleted. */
 async function isOwn(path: string): Promise<boolean> {
   if (!existsSync(path)) return false;
   const file = await open(path, 'r');
   try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(4), 0, 4, APPLICATION_ID_OFFSET);
-    return bytesRead === 4 && buffer.readUInt32BE(0) === APPLICATION_ID;
+    const { buffer } = await file.read(Buffer.alloc(PAGE_SIZE), 0, PAGE_SIZE, 0);
+    return buffer.readUInt32BE(APPLICATION_ID_OFFSET) === APPLICATION_ID || buffer.includes(LINE_TERMS);
   } finally {
     await file.close();
   }

@@ -215,7 +215,11 @@ describe('the file', () => {
     await expect(index.indexFromString('a.md', 'cat')).rejects.toThrow('is closed: open it again');
   });
 
-  it.each(['while it is open', 'before it is opened'])('is made anew when it is damaged %s', async (when) => {
+  it.each([
+    ['but for its header, while it is open', 4_096, Number.POSITIVE_INFINITY],
+    ['but for its header, before it is opened', 4_096, Number.POSITIVE_INFINITY],
+    ['in its header, before it is opened', 0, 100],
+  ])('is made anew when it is damaged %s', async (when, from, to) => {
     const path = join(await temporaryDirectory(), 'index.db');
     const workspace = await testWorkspace();
     const lines = Array.from({ length: 3_000 }, (_, number) => `needle number ${number}`);
@@ -223,11 +227,10 @@ describe('the file', () => {
     const first = await MemoryIndex.open(path);
     await first.indexAllFromWorkspace(workspace);
     first.close();
-    const opened = when === 'while it is open' ? await openIndex(path) : undefined;
+    const opened = when.endsWith('while it is open') ? await openIndex(path) : undefined;
     const file = await open(path, 'r+');
     const { size } = await stat(path);
-    // All but the header, which says whose file it is.
-    await file.write(Buffer.alloc(size - 4_096, 0xa5), 0, size - 4_096, 4_096);
+    await file.write(Buffer.alloc(Math.min(size, to) - from, 0xa5), 0, null, from);
     await file.close();
     const index = opened ?? (await openIndex(path));
     const repaired = async () => {
