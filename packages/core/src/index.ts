@@ -175,7 +175,13 @@ export {
   rowOf,
 } from './sessions/listing.js';
 export { type OpenSessionOptions, openSession, type Session } from './sessions/session.js';
-export { checkKey, SessionKey, type SessionKeyParts, type SessionScope } from './sessions/session-key.js';
+export {
+  checkKey,
+  keyBeside,
+  SessionKey,
+  type SessionKeyParts,
+  type SessionScope,
+} from './sessions/session-key.js';
 export type {
   DeleteOptions,
   ListOptions,
@@ -206,6 +212,7 @@ export {
   leaseLost,
   leaseTime,
   operationId,
+  operationOf,
   remember,
   retentionOf,
   storeUnavailable,
@@ -223,7 +230,12 @@ export {
 } from './sessions/user-data.js';
 export { encodeSessions, encryption, type SessionCodec } from './sessions/wrappers/encode-sessions.js';
 export { expireSessions } from './sessions/wrappers/expire-sessions.js';
-export { forkSession, keepHistory, type SessionHistory } from './sessions/wrappers/keep-history.js';
+export {
+  forkSession,
+  HISTORY_IN_KEYS,
+  keepHistory,
+  type SessionHistory,
+} from './sessions/wrappers/keep-history.js';
 export { observeStore, type StoreOperation } from './sessions/wrappers/observe-store.js';
 export { wrapStore } from './sessions/wrappers/wrap-store.js';
 export { ContextMeter, type MeasuredRequest } from './tokens/context-meter.js';

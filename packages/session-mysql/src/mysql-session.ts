@@ -159,7 +159,7 @@ export class MysqlSession implements SessionStore {
   /**
    * Deletes the sessions whose last commit is older than `olderThan` by the server's clock, the oldest first, in
    * transactions of bounded size, and answers how many. What is committed meanwhile stays, and so does a session whose
-   * lease somebody has.
+   * lease somebody has. The history that `keepHistory` keeps goes, and counts, once its session is gone.
    *
    * @param options.limit sessions to delete at most; default all.
    * @throws {InvalidInputError} for unknown or impossible options.

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { checkKey, encodeSegment, type SessionKey, type SessionScope } from '@x/core';
+import { checkKey, encodeSegment, HISTORY_IN_KEYS, type SessionKey, type SessionScope } from '@x/core';
 
 const iso = (column: string) => `DATE_FORMAT(${column}, '%Y-%m-%dT%H:%i:%s.%fZ')`;
 
@@ -85,6 +85,8 @@ export function statementsFor(table: string) {
       SELECT id, message_count AS count FROM ${sessions} AS s
       WHERE updated_at < ? AND NOT EXISTS
         (SELECT 1 FROM ${leases} AS l WHERE l.key_hash = s.key_hash AND l.expires_at > UTC_TIMESTAMP(3))
+        AND NOT EXISTS (SELECT 1 FROM ${sessions} AS own WHERE own.id <> s.id
+          AND own.key_hash = UNHEX(SHA2(REPLACE(s.session_key, '${HISTORY_IN_KEYS}', '/'), 256)))
       ORDER BY updated_at LIMIT ${limit}`,
     /** Locks the leases too, and the gaps where there are none: whoever takes one meanwhile waits, and finds no session. */
     lockOld: (sessionCount: number) =>

@@ -158,7 +158,8 @@ export class PostgresSession implements SessionStore {
 
   /**
    * Deletes the sessions whose last commit is older than `olderThan` by the server's clock, or that have expired, the oldest
-   * first, in transactions of bounded size, and answers how many. A session whose lease somebody has stays.
+   * first, in transactions of bounded size, and answers how many. A session whose lease somebody has stays. The history
+   * that `keepHistory` keeps goes, and counts, once its session is gone.
    *
    * @param options.limit sessions to delete at most; default all.
    * @throws {InvalidInputError} for unknown or impossible options.
@@ -187,7 +188,7 @@ export class PostgresSession implements SessionStore {
 
   /** The sessions within a scope, newest first; those that are committed to meanwhile once more at the end. */
   list(scope: SessionScope = {}, options?: ListOptions): AsyncGenerator<SessionInfo, void, undefined> {
-    const conditions = [options?.expired ? 'TRUE' : LIVES];
+    const conditions = [options?.all ? 'TRUE' : LIVES];
     const values: unknown[] = [];
     for (const [part, column] of PARTS) {
       const wanted = scope[part];

@@ -1,3 +1,5 @@
+import { HISTORY_IN_KEYS } from '@x/core';
+
 /** Holds for a session that has not expired. */
 export const LIVES = '(expires_at IS NULL OR expires_at > clock_timestamp())';
 /** Microseconds since 1970: where the record of the last fence is gone, the next is larger all the same. */
@@ -92,6 +94,8 @@ export function statementsFor(table: string) {
       SELECT key_hash FROM ${table}
       WHERE (updated_at < $1 OR expires_at <= clock_timestamp()) AND NOT EXISTS
         (SELECT FROM ${leases} AS l WHERE l.key_hash = ${table}.key_hash AND l.expires_at > clock_timestamp())
+        AND NOT EXISTS (SELECT FROM ${table} AS own WHERE own.id <> ${table}.id
+          AND own.key_hash = sha256(replace(${table}.session_key, '${HISTORY_IN_KEYS}', '/')::bytea))
       ORDER BY updated_at LIMIT $2`,
     /** Makes sure that each has a lease's row, and locks it: who takes a lease meanwhile waits, and finds no session. */
     holdLeases: `

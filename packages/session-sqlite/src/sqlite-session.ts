@@ -9,6 +9,7 @@ import {
   decodeSession,
   describeHead,
   encodeSegment,
+  HISTORY_IN_KEYS,
   isAnother,
   type ListedRow,
   type ListedSession,
@@ -192,7 +193,7 @@ export class SqliteSession implements SessionStore {
 
   /**
    * Deletes the sessions whose last commit is older than `olderThan`, or that have expired, and answers how many. A session
-   * whose lease somebody has stays.
+   * whose lease somebody has stays. The history that `keepHistory` keeps goes, and counts, once its session is gone.
    *
    * @param options.limit sessions to delete at most; default all.
    * @throws {InvalidInputError} for unknown or impossible options.
@@ -211,6 +212,8 @@ export class SqliteSession implements SessionStore {
           .prepare(
             `SELECT id FROM sessions WHERE (updated_at < ? OR expires_at <= ?) AND NOT EXISTS
                (SELECT 1 FROM leases WHERE leases.key = sessions.key AND leases.expires_at > ?)
+             AND NOT EXISTS (SELECT 1 FROM sessions AS own
+               WHERE own.key = replace(sessions.key, '${HISTORY_IN_KEYS}', '/') AND own.id <> sessions.id)
              ORDER BY updated_at LIMIT ?`,
           )
           .pluck()
@@ -226,7 +229,7 @@ export class SqliteSession implements SessionStore {
 
   /** The sessions within a scope, newest first; those that are committed to meanwhile once more at the end. */
   list(scope: SessionScope = {}, options?: ListOptions): AsyncGenerator<SessionInfo, void, undefined> {
-    return listPages(options, (behind, count) => this.#page(scope, options?.expired, behind, count));
+    return listPages(options, (behind, count) => this.#page(scope, options?.all, behind, count));
   }
 
   /** Closes the file. One of up to 64 MB from which sessions were deleted is written anew first, without a trace of them. */
@@ -289,12 +292,12 @@ export class SqliteSession implements SessionStore {
 
   async #page(
     scope: SessionScope,
-    expired: boolean | undefined,
+    all: boolean | undefined,
     behind: ListPosition | undefined,
     count: number,
   ): Promise<readonly ListedSession[]> {
     const conditions = ['(expires_at IS NULL OR expires_at > ?)'];
-    const values: (string | number)[] = [expired ? 0 : this.#clock.now()];
+    const values: (string | number)[] = [all ? 0 : this.#clock.now()];
     for (const [part, column] of PARTS) {
       const wanted = scope[part];
       if (wanted === undefined) continue;

@@ -5,7 +5,7 @@ import type { SessionKey, SessionScope } from './session-key.js';
 import type { SessionStore } from './session-store.js';
 import { unlessBusy } from './session-turn.js';
 import { isOperation, operationId } from './store-rules.js';
-import { historyOf, isHistory } from './wrappers/keep-history.js';
+import { historyOf } from './wrappers/keep-history.js';
 
 const optionsSchema = z.strictObject({
   scope: z.custom<SessionScope>().optional(),
@@ -62,7 +62,6 @@ export async function copyStore(
   }
   // The newest last, so that the target lists them in the same order.
   for (const key of keys.reverse()) {
-    if (await isHistory(from, key)) continue;
     const copy = async () => {
       // Its turn is ours in the one store: taken in the other, too, it is the same store.
       if (move && (from === to || (await to.isLeased?.(key)))) return undefined;

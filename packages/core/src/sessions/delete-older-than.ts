@@ -1,10 +1,10 @@
 import * as z from 'zod';
 import { parseWith } from '../config/parse.js';
 import { SessionStoreError } from '../errors/session-errors.js';
-import type { SessionKey, SessionScope } from './session-key.js';
+import { besideOf, type SessionKey, type SessionScope } from './session-key.js';
 import type { SessionStore } from './session-store.js';
 import { unlessBusy } from './session-turn.js';
-import { historyOf, isHistory } from './wrappers/keep-history.js';
+import { historyOf } from './wrappers/keep-history.js';
 
 const part = z.string().min(1).optional();
 const optionsSchema = z.strictObject({
@@ -42,7 +42,7 @@ export async function deleteOlderThan(store: SessionStore, options: RetentionOpt
   const found: { readonly key: SessionKey; readonly at: number }[] = [];
   let damage: unknown;
   try {
-    for await (const { key, updatedAt } of store.list(scope)) {
+    for await (const { key, updatedAt } of store.list(scope, { all: true })) {
       const at = Date.parse(updatedAt);
       if (at < olderThan.getTime()) found.push({ key, at });
     }
@@ -54,8 +54,10 @@ export async function deleteOlderThan(store: SessionStore, options: RetentionOpt
   let deleted = 0;
   for (const { key } of found) {
     if (deleted === limit) break;
-    // What was kept of a session ends with it, and not before.
-    if ((await isHistory(store, key)) || !(await deleteIfStillOlder(store, key, olderThan))) continue;
+    // What lies beside a session ends with it, and not before.
+    const owner = besideOf(key);
+    const isKept = owner && (await store.load(owner, { last: 0 }));
+    if (isKept || !(await deleteIfStillOlder(store, key, olderThan))) continue;
     deleted++;
     await store.delete(historyOf(key));
   }

@@ -21,6 +21,9 @@ export interface SessionKeyParts {
 /** A filter for sessions: all whose keys have these parts. */
 export type SessionScope = { readonly [Part in keyof SessionKeyParts]?: string | undefined };
 
+/** Stands between an agent and what it is that lies beside its sessions; an agent's own name does not hold it. */
+const BESIDE = '//x-';
+
 const PARTS = ['tenantId', 'userId', 'agentId', 'sessionId'] as const;
 
 /**
@@ -112,6 +115,21 @@ export class SessionKey {
     }
     return PARTS.every((part) => scope[part] === undefined || scope[part] === this.parts[part]);
   }
+}
+
+/**
+ * The key of what lies beside a session in the same store, such as its history: of the same owner and id, the agent's name with
+ * `//x-` and the name behind it. Listings leave it out.
+ */
+export function keyBeside({ parts }: SessionKey, name: string): SessionKey {
+  return SessionKey.of({ ...parts, agentId: `${parts.agentId ?? ''}${BESIDE}${name}` });
+}
+
+/** The session beside which a key lies; `undefined` for one that is a session itself. */
+export function besideOf({ parts }: SessionKey): SessionKey | undefined {
+  const { agentId = '' } = parts;
+  const end = agentId.lastIndexOf(BESIDE);
+  return end < 0 ? undefined : SessionKey.of({ ...parts, agentId: agentId.slice(0, end) || undefined });
 }
 
 /**

@@ -81,8 +81,11 @@ export interface ListOptions {
   readonly updatedBefore?: Date | undefined;
   /** Only sessions whose metadata has these values. Read over, not looked up: a scope keeps that short. */
   readonly metadata?: Readonly<Record<string, string | number | boolean>> | undefined;
-  /** Also sessions that have expired, as far as the store holds data of them still: for whoever erases it. Default false. */
-  readonly expired?: boolean | undefined;
+  /**
+   * Also what is no session, or none any more: what lies beside sessions, as their history does, and sessions that have
+   * expired, as far as the store holds data of them. For whoever erases it. Default false.
+   */
+  readonly all?: boolean | undefined;
 }
 
 /** How much of a session is loaded. */

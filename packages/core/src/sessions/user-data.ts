@@ -7,7 +7,7 @@ import { isWithin, TREES } from '../workspace/agent-files.js';
 import type { Workspace } from '../workspace/workspace.js';
 import { isDamage } from './delete-older-than.js';
 import { sessionPrefix } from './files/session-files.js';
-import { SessionKey, type SessionKeyParts } from './session-key.js';
+import { besideOf, SessionKey, type SessionKeyParts } from './session-key.js';
 import type { ListOptions, SessionStore } from './session-store.js';
 import { unlessBusy } from './session-turn.js';
 import { historyOf } from './wrappers/keep-history.js';
@@ -61,7 +61,7 @@ export async function eraseUser({ session, storage }: UserPlaces, scope: UserSco
   const busy: SessionKey[] = [];
   let damage: { readonly error: unknown } | undefined;
   try {
-    for await (const key of sessionsOf(session, user, { expired: true })) keys.push(key);
+    for await (const key of sessionsOf(session, user, { all: true })) keys.push(key);
   } catch (error) {
     // A store lists all that it can read first.
     damage = { error };
@@ -98,8 +98,8 @@ export async function eraseSession(
   await erase(key);
   const children: SessionKey[] = [];
   try {
-    for await (const { key: each } of session.list({ tenantId, userId }, { expired: true })) {
-      const { parts } = each;
+    for await (const { key: each } of session.list({ tenantId, userId }, { all: true })) {
+      const { parts } = besideOf(each) ?? each;
       const isChild = isWithin([parts.agentId ?? '', parts.sessionId], [agentId ?? '', sessionId], '/');
       if (isChild && parts.tenantId === tenantId && parts.userId === userId) children.push(each);
     }
@@ -143,7 +143,7 @@ export async function* exportUser(
   scope: UserScope,
 ): AsyncGenerator<UserRecord, void, undefined> {
   const user = parseWith(scopeSchema, scope, 'user scope');
-  for await (const key of sessionsOf(session, user)) {
+  for await (const key of sessionsOf(session, user, { all: true })) {
     const stored = await session.load(key);
     if (stored === undefined) continue;
     yield { type: 'session', key: key.parts, head: stored.head, messages: stored.messages };

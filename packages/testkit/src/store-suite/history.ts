@@ -1,6 +1,7 @@
 import {
   forkSession,
   keepHistory,
+  keyBeside,
   openSession,
   operationId,
   SessionKey,
@@ -45,12 +46,20 @@ export function history(suite: StoreSuite): void {
     expect(found.map((state) => [state.version, state.head, state.messages])).toEqual(states);
 
     const to = SessionKey.of({ userId: 'bob', sessionId: 'fork' });
-    expect(await forkSession(store, found[2] as StoredSession, to)).toBe(1);
+    for (let time = 0; time < 2; time++) {
+      expect(await forkSession(store, found[2] as StoredSession, to)).toBe(1);
+    }
+    await expect(forkSession(store, found[1] as StoredSession, to)).rejects.toMatchObject({
+      code: 'session_conflict',
+    });
     const forked = { head: { title: 't1', sessionId: 'fork', userId: 'bob' }, messages: found[2]?.messages };
     expect(await store.load(to)).toMatchObject(forked);
 
+    const beside = keyBeside(key, 'history').toString();
+    expect(await listed(store, { userId: 'alice' })).toEqual([key.toString()]);
+    expect(await listed(store, { userId: 'alice' }, { all: true })).toEqual([beside, key.toString()]);
     expect(await keepHistory(store).delete(key)).toBe(true);
-    expect(await listed(store, { userId: 'alice' })).toEqual([]);
+    expect(await listed(store, { userId: 'alice' }, { all: true })).toEqual([]);
   });
 
   suite.test('who comes too late takes no earlier state away, however often', async (store) => {
@@ -77,7 +86,26 @@ export function history(suite: StoreSuite): void {
     for (let time = 0; time < 8; time++)
       await expect(late()).rejects.toMatchObject({ code: 'session_conflict' });
     expect((await versionsOf()).slice(0, 3)).toEqual([11, 10, 9]);
-    const kept = await store.load(SessionKey.of({ ...parts, agentId: '/history' }));
+    const kept = await store.load(keyBeside(SessionKey.of(parts), 'history'));
     expect(kept?.messages.length).toBeLessThan(12);
+  });
+
+  suite.test('a retention of the store’s own ends no history before its session', async (store) => {
+    const { deleteOlderThan } = store as { deleteOlderThan?(options: { olderThan: Date }): Promise<number> };
+    if (deleteOlderThan === undefined) return;
+    const keys = ['busy', 'idle'].map((sessionId) => SessionKey.of({ userId: 'alice', sessionId }));
+    const busy = keys[0] as SessionKey;
+    for (const key of keys) {
+      const session = await openSession(keepHistory(store), key);
+      session.state.contextMutable().push(userMessage('Hi'));
+      await session.commit();
+    }
+    const lease = await store.lease?.(busy, { ttlMs: 60_000 });
+    const olderThan = new Date(Date.now() + 60_000);
+    expect(await deleteOlderThan.call(store, { olderThan })).toBe(2);
+    const left = [keyBeside(busy, 'history'), busy].map(String);
+    expect(await listed(store, {}, { all: true })).toEqual(left);
+    await lease?.release();
+    expect(await deleteOlderThan.call(store, { olderThan })).toBe(2);
   });
 }

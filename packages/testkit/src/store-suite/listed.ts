@@ -1,8 +1,12 @@
-import type { SessionScope, SessionStore } from '@x/core';
+import type { ListOptions, SessionScope, SessionStore } from '@x/core';
 
 /** The keys that a store lists, encoded and sorted. */
-export async function listed(store: SessionStore, scope?: SessionScope): Promise<string[]> {
+export async function listed(
+  store: SessionStore,
+  scope?: SessionScope,
+  options?: ListOptions,
+): Promise<string[]> {
   const keys: string[] = [];
-  for await (const { key } of store.list(scope)) keys.push(key.toString());
+  for await (const { key } of store.list(scope, options)) keys.push(key.toString());
   return keys.sort();
 }

@@ -44,7 +44,7 @@ export function expireSessions(
     async *list(scope, list) {
       for await (const info of store.list(scope, list)) {
         // Those that were committed to meanwhile come last.
-        if (list?.expired || !isExpired(info)) yield info;
+        if (list?.all || !isExpired(info)) yield info;
       }
     },
     async delete(key, options) {

@@ -3,9 +3,9 @@ import { parseWith } from '../../config/parse.js';
 import type { JsonObject } from '../../lib/json.js';
 import type { Message } from '../../messages/message.js';
 import { ItemLog } from '../item-log.js';
-import { SessionKey } from '../session-key.js';
+import { besideOf, keyBeside, SessionKey } from '../session-key.js';
 import type { SessionStore, StoredSession } from '../session-store.js';
-import { checkChange, operationId } from '../store-rules.js';
+import { checkChange, operationOf } from '../store-rules.js';
 import { wrapStore } from './wrap-store.js';
 
 const NAME = 'history';
@@ -48,7 +48,7 @@ interface Known {
 
 /**
  * Keeps the earlier states of the sessions of any store: of each commit the head, and the messages that it took away, as a
- * compaction does. They lie in the same store, in a session of the same owner and id, whose agent is `<agent>/history`. A commit
+ * compaction does. They lie beside the session in the same store, see {@link keyBeside}. A commit
  * costs one more small one. What is committed beside it, to the bare store, ends what can be read back.
  *
  * @param options `versions`: how many states of a session are kept at least; default 100.
@@ -91,6 +91,8 @@ export function keepHistory(
   const wrapped = wrapStore(store, {
     load,
     async commit(key, change) {
+      // What lies beside a session has no earlier states: a copy brings it along.
+      if (besideOf(key)) return store.commit(key, change);
       checkChange(change);
       const { operation, expected, head, keep, append } = change;
       const known = knownOf(key);
@@ -107,7 +109,9 @@ export function keepHistory(
         const items = removed.map((message, place): Removed => ({ operation, place, message }));
         const entries = items.map((item) => log.message(item as unknown as JsonObject, 'user'));
         await log.append((loaded) => {
-          known.steps = (loaded?.messages.filter(isStep).length ?? known.steps) + 1;
+          const steps = loaded && stepsOf(loaded.messages, log);
+          known.steps = (steps?.size ?? known.steps) + 1;
+          if (steps?.has(operation)) return [];
           return [...entries, log.message(step as unknown as JsonObject, 'system')];
         });
       }
@@ -185,9 +189,10 @@ function leadingTo(
 }
 
 /**
- * Begins a session with the state of another one, such as an earlier one that `history` yields, and answers its version.
+ * Begins a session with the state of another one, such as an earlier one that `history` yields, and answers its version. To do it
+ * again, as after an error, is to do it once.
  *
- * @throws {SessionConflictError} when there is a session of that key.
+ * @throws {SessionConflictError} when there is another session of that key, or this one has gone on for long.
  */
 export function forkSession(
   store: SessionStore,
@@ -197,20 +202,16 @@ export function forkSession(
   const { sessionId, userId, tenantId } = to.parts;
   const { userId: _, tenantId: __, ...rest } = head;
   const own = { ...rest, sessionId, ...(userId && { userId }), ...(tenantId && { tenantId }) };
-  const change = { operation: operationId(), expected: undefined, keep: 0, append: messages };
-  return store.commit(to, { ...change, head: own });
+  const operation = operationOf(JSON.stringify([`${to}`, own, messages]));
+  return store.commit(to, { operation, expected: undefined, keep: 0, head: own, append: messages });
 }
 
-/** Whether a session keeps the earlier states of one that there is: it goes where that one goes. */
-export async function isHistory(store: SessionStore, { parts }: SessionKey): Promise<boolean> {
-  const { agentId = '', ...rest } = parts;
-  if (!agentId.endsWith(`/${NAME}`)) return false;
-  const own = agentId.slice(0, -NAME.length - 1);
-  const owner = SessionKey.of({ ...rest, ...(own && { agentId: own }) });
-  return (await store.load(owner, { last: 0 })) !== undefined;
-}
+/** What the encoded key of a history has where that of its session has `/`: for stores that look for the one of the other. */
+export const HISTORY_IN_KEYS = historyOf(SessionKey.of({ sessionId: '-' }))
+  .toString()
+  .slice(2, -1);
 
 /** The session that keeps the earlier states of another. */
-export function historyOf({ parts }: SessionKey): SessionKey {
-  return SessionKey.of({ ...parts, agentId: `${parts.agentId ?? ''}/${NAME}` });
+export function historyOf(key: SessionKey): SessionKey {
+  return keyBeside(key, NAME);
 }

@@ -6,6 +6,7 @@ import {
   forkSession,
   InMemorySession,
   keepHistory,
+  keyBeside,
   openSession,
   SessionKey,
   type StoredSession,
@@ -50,6 +51,21 @@ it('keeps the versions of a session that was moved, and gives a fork nobody’s 
   expect(head).not.toHaveProperty('userId');
 });
 
+it('is copied into a store that keeps it, too, once, and goes on there', async () => {
+  const [from, inner] = [new InMemorySession(), new InMemorySession()];
+  const to = keepHistory(inner);
+  await write(keepHistory(from), 3);
+  expect(await copyStore(from, to)).toMatchObject({ copied: 1, conflicts: [] });
+  expect(await copyStore(from, to)).toMatchObject({ unchanged: 1, conflicts: [] });
+  await write(to, 1);
+  const states: number[] = [];
+  for await (const { messages } of to.history(key)) states.push(messages.length);
+  expect(states).toEqual([4, 3, 2, 1]);
+  const kept: string[] = [];
+  for await (const info of inner.list({}, { all: true })) kept.push(`${info.key}`);
+  expect(kept.sort()).toEqual([`${keyBeside(key, 'history')}`, `${key}`]);
+});
+
 it('keeps what a compaction takes away message by message, as no backend stores one of any size', async () => {
   const inner = new InMemorySession();
   const store = keepHistory(inner);
@@ -63,7 +79,7 @@ it('keeps what a compaction takes away message by message, as no backend stores 
   const states: unknown[] = [];
   for await (const { messages } of store.history(key)) states.push(messages);
   expect(states).toEqual([[...context], before]);
-  const log = await inner.load(SessionKey.of({ ...key.parts, agentId: '/history' }));
+  const log = await inner.load(keyBeside(key, 'history'));
   expect(Math.max(...(log?.messages.map((message) => JSON.stringify(message).length) ?? []))).toBeLessThan(
     2000,
   );
@@ -88,7 +104,7 @@ it('moves and ends with its session, and stays while somebody has the turn of th
   expect(await statesIn(to)).toEqual([3, 2, 1]);
   expect(await statesIn(from)).toEqual([]);
   expect(await deleteOlderThan(to, { olderThan, limit: 1 })).toBe(1);
-  for await (const info of to.list()) expect(info).toBeUndefined();
+  for await (const info of to.list({}, { all: true })) expect(info).toBeUndefined();
 });
 
 it('begins with a session that was there before, and goes with it', async () => {
