@@ -263,7 +263,9 @@ it('sessions are copied, exported and imported, and none is overwritten', async 
   expect(await inProcess(['copy', '-w', directory, '--to', copy])).toBe('Copied 0; 1 were there already.\n');
   writeFileSync(file, await inProcess(['export', 's', '-u', 'alice', '-w', directory]));
   const to = ['--sqlite', imported, '-w', elsewhere];
-  expect(await inProcess(['import', file, ...to])).toBe(`Imported s (alice).\n`);
+  for (let time = 0; time < 2; time++) {
+    expect(await inProcess(['import', file, ...to])).toBe(`Imported s (alice).\n`);
+  }
   const [before, after] = await Promise.all([directory, elsewhere].map((at) => idsOf(logOf(at))));
   expect(after).toEqual(before);
   expect(after).toHaveLength(2);

@@ -3,6 +3,7 @@ import { parseWith } from '../config/parse.js';
 import { InvalidInputError } from '../errors/invalid-input-error.js';
 import { SessionConflictError, SessionLeaseError, SessionStoreError } from '../errors/session-errors.js';
 import { base64url } from '../lib/base64.js';
+import { digest } from '../lib/digest.js';
 import { jsonFault } from '../lib/json.js';
 import { jsonObjectSchema } from '../lib/json-schemas.js';
 import { errorText } from '../lib/text.js';
@@ -63,6 +64,11 @@ export function operationId(): string {
   // Clones of one virtual machine draw the same bytes: the time at which they do tells them apart.
   name.setUint32(0, name.getUint32(0) ^ Date.now());
   return base64url(DRAWN.subarray(left, left + BYTES));
+}
+
+/** The name of a commit that is the same whenever it is made of the same: 16 digits of a hash. */
+export function operationOf(text: string): string {
+  return digest(text).slice(0, 16);
 }
 
 /** Tests whether a token names an operation; those of an early release do not. */

@@ -1,4 +1,4 @@
-import { AgentState, copyStore, type Message, operationId, SessionKey } from '@x/core';
+import { AgentState, copyStore, type Message, operationOf, SessionKey } from '@x/core';
 import { WorkspaceSessionLog } from '@x/core/node';
 import { command, positive, UsageError } from '../../command.js';
 import { describeSession } from '../../find-session.js';
@@ -73,13 +73,15 @@ export const importSession = command({
     'Stores the session of an exported file, and its log in the workspace; - for standard input. A session that is there already stays.',
   examples: ['x sessions import s-001.jsonl --redis redis://localhost'],
   async run({ values, positionals: [file = ''], output }) {
-    const [first = '', ...lines] = (await readInput(file)).trimEnd().split('\n');
+    const text = (await readInput(file)).trimEnd();
+    const [first = '', ...lines] = text.split('\n');
     const { type, key: parts, state } = parsed(first) as Record<string, unknown>;
     if (type !== 'state') throw new UsageError(`${file} does not begin as x sessions export writes it.`);
     const key = SessionKey.of(parts as Parameters<typeof SessionKey.of>[0]);
     const whole = AgentState.fromJSON(state);
     const logged = lines.map((line) => (parsed(line) as { readonly message: Message }).message);
-    const change = { operation: operationId(), expected: undefined, keep: 0 };
+    // The same file again is the same commit.
+    const change = { operation: operationOf(text), expected: undefined, keep: 0 };
     await withStore(values, { readOnly: false, createTables: true }, async (store) => {
       // The log goes first, as in a call; not beside a session that is another one.
       if (logged.length > 0 && (await store.load(key, { last: 0 })) === undefined) {
