@@ -14,6 +14,7 @@ import {
 } from '@x/core';
 import * as z from 'zod';
 import type { ModelFallback } from '../loop/model-fallback.js';
+import type { StoreLimit } from './bounded-store.js';
 import { limitsSchema } from './limits.js';
 
 /** The plain settings of an agent; the builder validates them. */
@@ -95,6 +96,8 @@ export interface AgentParts {
   readonly workspace: Workspace;
   readonly storage: Workspace;
   readonly session: SessionStore;
+  /** The same store, bounded by the limit of a turn. */
+  readonly sessionWithin: (limit: StoreLimit) => SessionStore;
   readonly counter: TokenCounter;
   readonly listeners: readonly ((event: AgentEvent) => void)[];
 }

@@ -8,19 +8,62 @@ import {
   wrapStore,
 } from '@x/core';
 
+/** The share of the limit that a request waits once another has had no answer: time for one that is there to give it. */
+const SHARE_IN_SILENCE = 1 / 30;
+
+/**
+ * Bounds requests to a store and a log. When one has had no answer, those that follow wait for a moment only, until what was
+ * silent answers: so a turn whose store stands still ends after one limit, not after one for each of its last requests.
+ */
+export class StoreLimit {
+  readonly #ms: number;
+  /** Who has not answered since, and the error of the request. */
+  #silence: { readonly of: string; readonly error: TimeLimitError } | undefined;
+
+  /** @param ms Milliseconds; 0 for no limit. */
+  constructor(ms: number) {
+    this.#ms = ms;
+  }
+
+  /** @throws {TimeLimitError} when no answer comes in time. */
+  async within<Value>(
+    of: 'The session store' | 'The log',
+    what: string,
+    work: () => PromiseLike<Value>,
+  ): Promise<Value> {
+    const ms = this.#silence === undefined ? this.#ms : this.#ms * SHARE_IN_SILENCE;
+    try {
+      const value = await withinLimit([`${of}'s ${what}`, 'limits.storeMs', ms], work);
+      this.#heard(of);
+      return value;
+    } catch (error) {
+      if (TimeLimitError.isInstance(error)) {
+        this.#silence ??= { of, error };
+        throw this.#silence.error;
+      }
+      this.#heard(of);
+      throw error;
+    }
+  }
+
+  #heard(of: string): void {
+    if (this.#silence?.of === of) this.#silence = undefined;
+  }
+}
+
 /**
  * Bounds every request of an agent to its store. A commit whose answer did not come may have been applied: it is sent again as it is.
  *
- * @param ms Milliseconds; 0 for no limit.
+ * @param limit Answers the limit of a request: one for all requests of a turn.
  */
-export function boundedStore(store: SessionStore, ms: number): SessionStore {
+export function boundedStore(store: SessionStore, limit: () => StoreLimit): SessionStore {
   async function within<Value>(
     what: string,
     work: () => Promise<Value>,
     outcome: 'none' | 'unknown' = 'none',
   ): Promise<Value> {
     try {
-      return await withinLimit([`The session store's ${what}`, 'limits.storeMs', ms], work);
+      return await limit().within('The session store', what, work);
     } catch (cause) {
       if (!TimeLimitError.isInstance(cause)) throw cause;
       throw new SessionStoreError('session_unavailable', cause.message, { cause, outcome });

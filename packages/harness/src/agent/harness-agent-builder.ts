@@ -18,7 +18,7 @@ import { keptBy, type Narrowing, narrowing } from '../capabilities/permissions/p
 import { HarnessConfigError } from '../errors/harness-config-error.js';
 import { isWorthAnother, type ModelFailure, type ModelFallback } from '../loop/model-fallback.js';
 import { type AgentParts, type AgentSettings, defaultCounter, settingsSchema } from './agent-parts.js';
-import { boundedStore } from './bounded-store.js';
+import { boundedStore, StoreLimit } from './bounded-store.js';
 import { finiteLimits, type Limits } from './limits.js';
 
 const UNSHARED = 'Machines share the sessions, but not the workspace: share it too, as RedisWorkspace does.';
@@ -299,7 +299,8 @@ export class HarnessAgentBuilder<Agent> {
       capabilities: found,
       workspace,
       storage,
-      session: boundedStore(session, settings.limits.storeMs),
+      session: boundedStore(session, () => new StoreLimit(settings.limits.storeMs)),
+      sessionWithin: (limit) => boundedStore(session, () => limit),
       counter: this.#counter,
       listeners: this.#listeners,
     });

@@ -3,11 +3,12 @@ import {
   AgentState,
   assistantMessage,
   type JsonObject,
+  keyBeside,
   type Message,
   messageSchema,
   operationId,
   SessionConflictError,
-  SessionKey,
+  type SessionKey,
   type SessionStore,
   unlessBusy,
 } from '@x/core';
@@ -59,12 +60,12 @@ export class RemoteControl {
       const found = await this.#store.load(place);
       const there = found && orderIn(found.messages);
       if (given === undefined) {
-        if (!there) given = await this.#put(place, order);
+        if (!there) given = await this.#put(this.#store, place, order);
         continue;
       }
       const isDone = there?.type === 'done' && there.order === given;
       const isWaiting = found?.token === given;
-      if (found && (isDone || (isWaiting && !isRunning))) await this.#remove(place, found.token);
+      if (found && (isDone || (isWaiting && !isRunning))) await this.#remove(this.#store, place, found.token);
       if (!isWaiting || !isRunning) return isDone;
     }
   }
@@ -73,19 +74,21 @@ export class RemoteControl {
    * Looks for orders until the returned function is called, which waits for those that are being carried out.
    *
    * @param carryOut Resolves with whether the order was carried out.
+   * @param store The same store, as the call is bounded to it.
    */
   async watch(
     key: SessionKey,
     carryOut: (order: RemoteOrder) => Promise<boolean>,
+    store = this.#store,
   ): Promise<() => Promise<void>> {
     if (this.#pollMs === 0) return async () => {};
     const places = TYPES.map((type) => ({ place: placeOf(key, type), last: '', looks: 0, given: '' }));
     for (const at of places) {
-      const stored = await this.#store.load(at.place);
+      const stored = await store.load(at.place);
       if (stored === undefined) continue;
       // An order for an earlier call, which ended first; its sender may have died.
       at.last = stored.token;
-      await this.#remove(at.place, stored.token);
+      await this.#remove(store, at.place, stored.token);
     }
     const work = new Set<Promise<void>>();
     const during = (task: Promise<void>) => {
@@ -95,10 +98,10 @@ export class RemoteControl {
       return done;
     };
     const settle = async (place: SessionKey, order: RemoteOrder, token: string) => {
-      if (await carryOut(order)) await this.#put(place, { type: 'done', order: token }, token);
+      if (await carryOut(order)) await this.#put(store, place, { type: 'done', order: token }, token);
     };
     const look = async (at: (typeof places)[number]) => {
-      const stored = await this.#store.load(at.place);
+      const stored = await store.load(at.place);
       at.looks = stored?.token === at.last ? at.looks + 1 : 0;
       at.last = stored?.token ?? '';
       if (stored === undefined) return;
@@ -106,7 +109,8 @@ export class RemoteControl {
       if (order.type !== 'done' && at.looks === 0) {
         at.given = stored.token;
         void during(settle(at.place, order, stored.token));
-      } else if (at.looks > PATIENCE && at.given !== stored.token) await this.#remove(at.place, stored.token);
+      } else if (at.looks > PATIENCE && at.given !== stored.token)
+        await this.#remove(store, at.place, stored.token);
     };
     let timer: NodeJS.Timeout | undefined;
     let isOver = false;
@@ -124,12 +128,17 @@ export class RemoteControl {
   }
 
   /** Removes what has this token. Who removes has the place's lease, so that nothing else stands there when it does. */
-  async #remove(place: SessionKey, token: string): Promise<void> {
-    await unlessBusy(this.#store, place, () => this.#store.delete(place, { token }));
+  async #remove(store: SessionStore, place: SessionKey, token: string): Promise<void> {
+    await unlessBusy(store, place, () => store.delete(place, { token }));
   }
 
   /** Stores an order in place of the one with the token `expected`, and answers its token; `undefined` where another one is there. */
-  async #put(place: SessionKey, order: Stored, expected?: string): Promise<string | undefined> {
+  async #put(
+    store: SessionStore,
+    place: SessionKey,
+    order: Stored,
+    expected?: string,
+  ): Promise<string | undefined> {
     const operation = operationId();
     const data = JSON.parse(JSON.stringify(order)) as JsonObject;
     const append = [assistantMessage([{ type: 'opaque', provider: NAME, data }])];
@@ -137,7 +146,7 @@ export class RemoteControl {
     const { sessionId, userId, tenantId } = place.parts;
     const head = AgentState.create({ sessionId, userId, tenantId }).head();
     try {
-      await this.#store.commit(place, { operation, expected, head, keep: 0, append });
+      await store.commit(place, { operation, expected, head, keep: 0, append });
       return operation;
     } catch (error) {
       if (SessionConflictError.isInstance(error)) return undefined;
@@ -152,7 +161,6 @@ function orderIn(messages: readonly Message[]): Stored {
 }
 
 /** The place of a type of order. */
-function placeOf({ parts }: SessionKey, type: RemoteOrder['type']): SessionKey {
-  const name = type === 'interrupt' ? `${NAME}/interrupt` : NAME;
-  return SessionKey.of({ ...parts, agentId: `${parts.agentId}/${name}` });
+function placeOf(key: SessionKey, type: RemoteOrder['type']): SessionKey {
+  return keyBeside(key, type === 'interrupt' ? 'control/interrupt' : 'control');
 }

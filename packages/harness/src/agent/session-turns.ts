@@ -8,6 +8,7 @@ import {
   RuntimeContext,
   SessionKey,
   type SessionLog,
+  type SessionStore,
   type SessionTurn,
   startTimer,
   TimeLimitError,
@@ -27,6 +28,7 @@ import { RunningCall } from '../loop/running-call.js';
 import { Steering } from '../loop/steering.js';
 import type { RequestedOutput } from '../output/requested-output.js';
 import { type AgentParts, FilesOwner } from './agent-parts.js';
+import { StoreLimit } from './bounded-store.js';
 import { checkContext, type Reply } from './call-options.js';
 import { RemoteControl } from './remote-control.js';
 import type { ToolList } from './tool-list.js';
@@ -36,6 +38,10 @@ interface Running {
   readonly abort: AbortController;
   readonly steering: Steering;
   readonly events: EventJournal<Reply>;
+  /** Its requests to the store and the log. */
+  readonly storeLimit: StoreLimit;
+  /** The store within that limit. */
+  readonly store: SessionStore;
   readonly call?: RunningCall | undefined;
 }
 
@@ -136,21 +142,27 @@ export class SessionTurns {
       if (options.signal?.aborted) onAbort();
       else options.signal?.addEventListener('abort', onAbort, { once: true });
       const { events = new EventJournal<Reply>() } = options;
-      const running: Running = { abort, steering: new Steering(), events };
+      const storeLimit = new StoreLimit(limits.storeMs);
+      const store = this.#parts.sessionWithin(storeLimit);
+      const running: Running = { abort, steering: new Steering(), events, storeLimit, store };
       this.#running.set(id, running);
       let turn: SessionTurn | undefined;
       let stopTimer = () => {};
       let stopWatching = async () => {};
       try {
-        turn = await this.#wait(key, abort.signal, limits.queueMs);
+        turn = await this.#wait(store, key, abort.signal, limits.queueMs);
         const { lost } = turn;
         lost.addEventListener('abort', () => abort.abort(lost.reason), { once: true });
         stopTimer = startTimer(limits.callMs, () => abort.abort(new Interruption('timed_out')));
-        stopWatching = await this.control.watch(key, async (order) => {
-          if (order.type === 'steer') return running.steering.send(order.messages);
-          onAbort();
-          return true;
-        });
+        stopWatching = await this.control.watch(
+          key,
+          async (order) => {
+            if (order.type === 'steer') return running.steering.send(order.messages);
+            onAbort();
+            return true;
+          },
+          store,
+        );
         const call = await this.#open(key, runtime, turn, running, options);
         this.#running.set(id, { ...running, call });
         return await task(call, call.options.session.version === 0);
@@ -188,13 +200,18 @@ export class SessionTurns {
     await this.#background.drain(closeMs);
   }
 
-  async #wait(key: SessionKey, signal: AbortSignal, queueMs: number): Promise<SessionTurn> {
+  async #wait(
+    store: SessionStore,
+    key: SessionKey,
+    signal: AbortSignal,
+    queueMs: number,
+  ): Promise<SessionTurn> {
     const { turns, leaseTtlMs } = this.#parts.settings;
     const timeoutMs = queueMs || Number.POSITIVE_INFINITY;
     const options = { turns, timeoutMs, ttlMs: leaseTtlMs };
     try {
       // An interruption before the turn begins waits for nothing, but the input is still stored.
-      return await takeTurn(this.#parts.session, key, signal.aborted ? options : { ...options, signal });
+      return await takeTurn(store, key, signal.aborted ? options : { ...options, signal });
     } catch (error) {
       if (error === signal.reason) this.#refuseClosed();
       throw error;
@@ -205,11 +222,11 @@ export class SessionTurns {
     key: SessionKey,
     runtime: RuntimeContext,
     turn: SessionTurn,
-    { abort, steering, events }: Running,
+    { abort, steering, events, storeLimit, store }: Running,
     { output, control = {} }: TurnOptions,
   ): Promise<RunningCall> {
     const unstored: Message[] = [];
-    const session = await openSession(this.#parts.session, key, {
+    const session = await openSession(store, key, {
       onConflict: this.#parts.settings.onConflict,
       fence: turn.fence,
       added: () => unstored,
@@ -222,6 +239,7 @@ export class SessionTurns {
       fence: turn.fence,
       unstored,
       log: this.#logs.of(key),
+      storeLimit,
       files: this.files(runtime),
       runtime,
       callId: randomUUID(),

@@ -22,9 +22,9 @@ import {
   type ToolDefinition,
   type Usage,
   type Workspace,
-  withinLimit,
 } from '@x/core';
 import type { AgentParts, ParsedSettings } from '../agent/agent-parts.js';
+import type { StoreLimit } from '../agent/bounded-store.js';
 import type { BackgroundQueue } from '../lib/background-queue.js';
 import type { RequestedOutput } from '../output/requested-output.js';
 import { hookResult } from './around.js';
@@ -47,6 +47,8 @@ export interface RunningCallOptions {
   /** Messages since the session was last stored. The call keeps the list up to date; the session reads it to merge. */
   readonly unstored: Message[];
   readonly log: SessionLog;
+  /** Bounds requests to the store and the log. */
+  readonly storeLimit: StoreLimit;
   /** The files that its tools see. */
   readonly files: Workspace;
   readonly runtime: RuntimeContext;
@@ -312,7 +314,7 @@ export class RunningCall {
     const messages = this.#unlogged;
     this.#unlogged = [];
     try {
-      await this.#withinStoreLimit(() => this.options.log.append(messages));
+      await this.options.storeLimit.within('The log', 'append', () => this.options.log.append(messages));
     } catch (error) {
       this.#unlogged = [...messages, ...this.#unlogged];
       throw error;
@@ -321,11 +323,7 @@ export class RunningCall {
 
   /** Finds a message in the log. */
   logged(id: string): Promise<Message | undefined> {
-    return this.#withinStoreLimit(() => this.options.log.get(id));
-  }
-
-  #withinStoreLimit<Value>(work: () => Promise<Value>): Promise<Value> {
-    return withinLimit(['The log', 'limits.storeMs', this.settings.limits.storeMs], work);
+    return this.options.storeLimit.within('The log', 'get', () => this.options.log.get(id));
   }
 
   addUsage(usage: Usage | undefined): void {

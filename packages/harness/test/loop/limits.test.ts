@@ -9,6 +9,7 @@ import {
   RuntimeContext,
   textOf,
   toolResultsOf,
+  wrapStore,
 } from '@x/core';
 import { WorkspaceSessionLog } from '@x/core/node';
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
@@ -332,6 +333,46 @@ describe('work in the background', () => {
       .build();
     await agent.close();
     expect(closed).toHaveBeenCalledOnce();
+  });
+});
+
+describe('a store that stands still', () => {
+  it.each([
+    ['at the end of a call', () => ({ text: 'done' })],
+    ['before a tool', () => CALL],
+  ])('%s ends the call after one limit, whatever is left to ask of it', async (_, answer) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    // A disk takes time of its own.
+    vi.spyOn(WorkspaceSessionLog.prototype, 'append').mockResolvedValue();
+    onTestFinished(() => void vi.restoreAllMocks().useRealTimers());
+    const inner = new InMemorySession();
+    let stopped = false;
+    const hang = <Value>(task: () => Promise<Value>) => (stopped ? never : task());
+    const store = wrapStore(inner, {
+      load: (key, options) => hang(() => inner.load(key, options)),
+      commit: (key, change) => hang(() => inner.commit(key, change)),
+      lease: async (key, options) => {
+        const lease = await inner.lease(key, options);
+        return lease && { ...lease, release: () => hang(() => lease.release()) };
+      },
+    });
+    const model = new ScriptedModel([
+      () => {
+        stopped = true;
+        return answer();
+      },
+    ]);
+    const agent = builder(model).tools(tool()).session(store).limits({ storeMs: 30_000 }).build();
+    let end: unknown;
+    agent.call('Hi', context).catch((error: unknown) => {
+      end = error;
+    });
+    while (!stopped) await vi.advanceTimersByTimeAsync(0);
+    let seconds = 0;
+    for (; end === undefined; seconds++) await vi.advanceTimersByTimeAsync(1_000);
+    expect(end).toMatchObject({ code: 'session_unavailable', outcome: 'unknown' });
+    expect(seconds).toBeGreaterThanOrEqual(30);
+    expect(seconds).toBeLessThan(40);
   });
 });
 
