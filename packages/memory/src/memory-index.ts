@@ -12,9 +12,9 @@ import {
   isUnwritable,
   openIndexDatabase,
 } from './index/index-database.js';
-import { scopeOfPath } from './index/line-filter.js';
 import { LineSearch } from './index/line-search.js';
 import { LineWriter } from './index/line-writer.js';
+import { scopeOfPath } from './index/scopes.js';
 import { parseQuery } from './index/search-query.js';
 import { isMemoryPath, markOf, memoryFiles, readIfFound } from './memory-files.js';
 import { excerpt } from './message-text.js';
@@ -192,22 +192,16 @@ export class MemoryIndex {
     await this.purge();
   }
 
-  /**
-   * Forgets every file whose path begins with `prefix`, and clears the index's file of what they said.
-   *
-   * @returns How many files were forgotten.
-   */
+  /** Forgets every file whose path begins with `prefix`, and clears the index's file of what they said; tells how many. */
   async forget(prefix: string): Promise<number> {
-    let count = 0;
-    if (!this.isKept) return count;
+    if (!this.isKept) return 0;
     await this.#writable();
-    await this.#write(async ({ writer }) => {
+    return this.#write(async ({ writer }) => {
       const paths = writer.pathsOf(prefix);
       for (const path of paths) await writer.replaceText(path, '');
       await writer.purge();
-      count = paths.length;
+      return paths.length;
     });
-    return count;
   }
 
   /** Clears the index's file of deleted text. */
@@ -224,8 +218,11 @@ export class MemoryIndex {
    * @throws {MemoryIndexError} when the index is closed, or turned out to be damaged: it has been made anew, index the files again.
    */
   async search(query: string, options: MemorySearchOptions = {}): Promise<readonly MemoryHit[]> {
-    const settings = parseWith(searchOptionsSchema, options, 'search options');
-    const { limit, offset, snippetChars, ...filter } = settings;
+    const { limit, offset, snippetChars, ...filter } = parseWith(
+      searchOptionsSchema,
+      options,
+      'search options',
+    );
     const parsed = parseQuery(query);
     const opened = await this.#live();
     try {
@@ -273,7 +270,7 @@ export class MemoryIndex {
   /** Closes the file. Closing twice does nothing. */
   close(): void {
     // What is searched at the moment is searched to its end.
-    void this.#opened?.then(closeWhenIdle, () => {});
+    void this.#opened?.then(closeParts, () => {});
     if (this.#isLazy) this.#opened = undefined;
     else this.#isClosed = true;
   }
@@ -308,21 +305,19 @@ export class MemoryIndex {
   }
 
   /** Writes, and once more into a new index if this one turns out to be damaged. */
-  async #write(task: (opened: Opened) => Promise<void>): Promise<void> {
+  async #write<T>(task: (opened: Opened) => Promise<T>): Promise<T> {
     const opened = await this.#live();
-    try {
-      await task(opened);
-    } catch (error) {
+    return task(opened).catch(async (error: unknown) => {
       if (!isDamage(error)) throw error;
       await this.#remake(opened);
-      await task(await this.#live());
-    }
+      return task(await this.#live());
+    });
   }
 
   /** Puts a new index in the place of a damaged one, unless another process has done so. */
   async #remake(damaged: Opened): Promise<void> {
     if ((await this.#opened) !== damaged) return;
-    await closeWhenIdle(damaged);
+    await closeParts(damaged);
     if ((await inodeOf(this.#path)) === damaged.inode) await deleteIndexFile(this.#path);
     this.#opened = this.#openParts();
     await this.#opened;
@@ -338,14 +333,11 @@ async function openParts(path: string): Promise<Opened> {
   return { connection, writer, reader, inode: await inodeOf(path), lines: new LineSearch(reader) };
 }
 
-async function closeWhenIdle({ reader, connection }: Opened): Promise<void> {
-  await reader.closeWhenIdle();
-  connection.close();
+async function closeParts({ reader, connection }: Opened): Promise<void> {
+  await reader.close();
+  await connection.close();
 }
 
 async function inodeOf(path: string): Promise<number | undefined> {
-  return stat(path).then(
-    ({ ino }) => ino,
-    () => undefined,
-  );
+  return (await stat(path).catch(() => undefined))?.ino;
 }

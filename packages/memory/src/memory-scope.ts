@@ -1,12 +1,10 @@
 import {
-  type AgentState,
   CapabilityError,
   decodeSegment,
   fileSegment,
-  type RuntimeContext,
   SessionKey,
-  type SessionLog,
   sessionPrefix,
+  type ToolContext,
 } from '@x/core';
 
 /** Whose memory: every part is an arbitrary non-empty string, and an absent part differs from every string. */
@@ -72,14 +70,7 @@ export function placeOfSession(session: SessionKey): SessionPlace {
 }
 
 /** What tells whose a call is. */
-interface OwnCall {
-  readonly log: SessionLog;
-  readonly state: AgentState;
-}
-
-interface AgentCall extends OwnCall {
-  readonly runtime: RuntimeContext;
-}
+type OwnCall = Pick<ToolContext, 'log' | 'state'>;
 
 /**
  * Answers where lies what belongs to the tenant, user and agent of a call, from where its own log lies: nothing that a model
@@ -97,7 +88,7 @@ function ownPrefix({ log, state }: OwnCall): string | undefined {
  * without a user, unless those share.
  */
 export function prefixOfAgent(
-  call: AgentCall,
+  call: OwnCall & Pick<ToolContext, 'runtime'>,
   withoutUser: WithoutUser,
   agentId: string | undefined,
 ): string | undefined {

@@ -13,7 +13,7 @@ import type { AskOptions } from './ask-model.js';
 import { type ConsolidationOutcome, MemoryConsolidator } from './consolidate/consolidator.js';
 import { type CoreOptions, coreOptions, goneSince, hashesOf, withCore } from './consolidate/core-file.js';
 import { type StoredFact, writeState } from './consolidate/memory-state.js';
-import type { MemoryVersion } from './consolidate/versions.js';
+import { type MemoryVersion, readState } from './consolidate/versions.js';
 import { exclusively, memoryLock } from './exclusively.js';
 import { type FactOutcome, forgetLines, isAmong, notedBullets, outcomeOf, pick } from './find-facts.js';
 import { type FlushOptions, type FlushOutcome, MemoryFlushManager } from './flush/flush-manager.js';
@@ -31,10 +31,10 @@ import {
 } from './memory-scope.js';
 import {
   bulletsOf,
-  type FactAuthor,
   type FactSource,
   factKey,
   keyHash,
+  type MemoryFact,
   plainLine,
   renderNoteLine,
 } from './notes.js';
@@ -47,16 +47,6 @@ import {
 
 /** Places of which it is remembered when they were last consolidated. */
 const MOST_ATTEMPTS = 1_000;
-
-/** A bullet of MEMORY.md. */
-export interface MemoryFact {
-  readonly id: string;
-  readonly text: string;
-  readonly author: FactAuthor;
-  /** The day that it was said, `2026-01-31`; not known of what people write by hand. */
-  readonly saidOn?: string | undefined;
-  readonly source?: FactSource | undefined;
-}
 
 /**
  * The memory of a workspace as a service: what an agent, a command line and an MCP server do with it. Facts are saved,
@@ -269,9 +259,9 @@ export class MemoryService {
     if (now) return merge();
     const { clock, consolidate, consolidationGapMs } = this.#settings;
     const time = clock.now();
-    const times = [this.#attempts.get(prefix), await this.#consolidator.lastConsolidation(prefix)];
+    const { consolidatedAt = 0 } = await readState(this.storage, prefix);
     // A clock that was once ahead must not silence the memory until then.
-    const age = time - Math.max(...times.map((last) => last ?? Number.NEGATIVE_INFINITY));
+    const age = time - Math.max(this.#attempts.get(prefix) ?? 0, Number(new Date(consolidatedAt)));
     if (!consolidate || this.#isClosed || (age >= 0 && age < consolidationGapMs)) return undefined;
     if (this.#attempts.size >= MOST_ATTEMPTS) this.#attempts.clear();
     this.#attempts.set(prefix, time);

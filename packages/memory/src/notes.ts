@@ -10,15 +10,18 @@ export interface FactSource {
   readonly messageId?: string | undefined;
 }
 
-/** A line of a daily note. */
-export interface NoteLine {
-  /** Without the sign of a bullet. */
+/** A bullet of MEMORY.md. */
+export interface MemoryFact {
+  readonly id: string;
   readonly text: string;
   readonly author: FactAuthor;
-  /** The day that it was said, `2026-01-31`. */
+  /** The day that it was said, `2026-01-31`; not known of what people write by hand. */
   readonly saidOn?: string | undefined;
   readonly source?: FactSource | undefined;
 }
+
+/** A line of a daily note. */
+export type NoteLine = Omit<MemoryFact, 'id'>;
 
 const MARK = /^<!-- (model|rule) (\d{4}-\d\d-\d\d) (\S+) (\S+) -->$/;
 const NONE = '-';
@@ -112,9 +115,13 @@ export function factKey(text: string): string {
     .trim();
 }
 
+export function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64url');
+}
+
 /** Names a fact's key by a hash, from which the fact cannot be had back. */
 export function keyHash(key: string): string {
-  return createHash('sha256').update(key).digest('base64url').slice(0, 16);
+  return hashOf(key).slice(0, 16);
 }
 
 /** Answers the bullets of a text, each with what is indented below it. In fenced code there are none. */

@@ -14,8 +14,8 @@ import {
   ruleEdits,
 } from './edits.js';
 import { type StoredFact, writeState } from './memory-state.js';
-import { type FreshNotes, freshNotes, type ReadNotes } from './new-notes.js';
-import { listVersions, type MemoryVersion, readState, readVersion } from './versions.js';
+import { type FreshNotes, freshNotes } from './new-notes.js';
+import { listVersions, type MemoryVersion, readVersion } from './versions.js';
 
 /** Estimated tokens of notes that are merged at once; more are merged in several rounds. */
 const MAX_NOTES_TOKENS = 20_000;
@@ -62,13 +62,12 @@ export class MemoryConsolidator {
     const { model = this.#settings.model } = options;
     const maxTokens = tokensFor(model, MAX_NOTES_TOKENS);
     const startedAt = performance.now();
-    const readBefore: ReadNotes = new Map();
     let [lines, charsBefore, charsAfter] = [0, 0, 0];
     for (let round = 0; ; round++) {
       const seen = await withCore(coreOptions(this.#settings, prefix), async (core) => core);
       if (round === 0) charsBefore = seen.text.length;
       charsAfter = seen.text.length;
-      const fresh = await freshNotes(workspace, prefix, seen, maxTokens, readBefore);
+      const fresh = await freshNotes(workspace, prefix, seen, maxTokens);
       if (fresh.read === 0 && fresh.withdrawn.length === 0) break;
       const byRule = model === null || seen.state.refusals >= MOST_REFUSALS;
       let edits: readonly Edit[] = [];
@@ -124,12 +123,6 @@ export class MemoryConsolidator {
       await replaceCore(options, state, () => text);
       await writeState(workspace, prefix, { ...state, facts, seen, gone, rereads: true });
     });
-  }
-
-  /** When notes of that place were last merged, in milliseconds since 1970. @internal */
-  async lastConsolidation(prefix: string): Promise<number | undefined> {
-    const { consolidatedAt } = await readState(this.#settings.workspace, prefix);
-    return consolidatedAt === undefined ? undefined : Date.parse(consolidatedAt);
   }
 
   async #ask(

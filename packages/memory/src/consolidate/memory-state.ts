@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { Workspace } from '@x/core';
 import * as z from 'zod';
 import { writeJson } from '../memory-files.js';
@@ -61,8 +60,4 @@ export function statePath(prefix: string): string {
 
 export async function writeState(workspace: Workspace, prefix: string, state: MemoryState): Promise<void> {
   await writeJson(workspace, statePath(prefix), state);
-}
-
-export function hashOf(data: string | Uint8Array): string {
-  return createHash('sha256').update(data).digest('base64url');
 }

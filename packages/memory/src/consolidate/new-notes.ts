@@ -19,9 +19,9 @@ export interface FreshLine extends NoteLine {
 /** Notes to merge. */
 export interface FreshNotes {
   readonly lines: readonly FreshLine[];
-  /** Lines that were read, also those that say nothing new. */
+  /** How many were read, also those that say nothing new. */
   readonly read: number;
-  /** All lines that have been considered once these are merged. */
+  /** By their {@link FreshLine.from}, all lines that have been considered once these are merged. */
   readonly seen: readonly string[];
   /** Keys of facts whose line a person took out of its note, or changed. */
   readonly withdrawn: readonly string[];
@@ -38,9 +38,6 @@ export async function dailyNotes(workspace: Workspace, folder: string): Promise<
   }
   return names.sort();
 }
-
-/** The lines of notes as they were read before, by the notes' paths. */
-export type ReadNotes = Map<string, { readonly note: string; readonly lines: readonly FreshLine[] }>;
 
 /** The bullets of a note, but for one that a crash cut or that is still being written. */
 function linesOf(name: string, note: string): readonly FreshLine[] {
@@ -61,15 +58,12 @@ function linesOf(name: string, note: string): readonly FreshLine[] {
  * What the daily notes say beyond what was considered, the oldest first, up to about `maxTokens`. Each line is known by its
  * content: what was added late is found however old the note is, and of a note that somebody rewrote, what changed. A fact
  * that was retired or forgotten since is not said again.
- *
- * @param readBefore Notes that say the same are not taken apart again.
  */
 export async function freshNotes(
   workspace: Workspace,
   prefix: string,
   { text, state }: Core,
   maxTokens: number,
-  readBefore: ReadNotes = new Map(),
 ): Promise<FreshNotes> {
   const folder = `${prefix}memory/`;
   const daily = await dailyNotes(workspace, folder);
@@ -87,15 +81,14 @@ export async function freshNotes(
   let more = false;
   for (const path of paths) {
     const note = (await readIfFound(workspace, `${folder}${path}`)) ?? '';
-    const before = readBefore.get(path);
-    const said = before?.note === note ? before.lines : linesOf(path.replace('archive/', ''), note);
-    readBefore.set(path, { note, lines: said });
-    for (const line of said) {
+    for (const line of linesOf(path.replace('archive/', ''), note)) {
       const { from, text: words, saidOn = line.day } = line;
-      const isNew = !considered.has(from);
       present.add(from);
-      if (!isNew) seen.add(from);
-      if (!isNew || seen.has(from)) continue;
+      if (seen.has(from)) continue;
+      if (considered.has(from)) {
+        seen.add(from);
+        continue;
+      }
       rest -= estimateCounter.count(words);
       more ||= rest < 0 && read > 0;
       if (more) continue;

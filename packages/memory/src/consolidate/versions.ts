@@ -1,8 +1,7 @@
 import { parseWith, type Workspace, WorkspaceError } from '@x/core';
 import { CORE_FILE, readIfFound, readJson } from '../memory-files.js';
-import { factKey, withoutBullets } from '../notes.js';
+import { factKey, hashOf, withoutBullets } from '../notes.js';
 import {
-  hashOf,
   type KnownFacts,
   type MemoryState,
   type StoredFact,

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { mkdir, open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -63,15 +62,15 @@ const TABLES = ['line_terms', 'lines', 'files', 'scopes', 'settings'];
  * @throws {MemoryIndexError} when the file is no index, or SQLite cannot be used.
  */
 export async function openIndexDatabase(path: string, { readOnly = false } = {}): Promise<Database> {
-  try {
-    return await attempt(path, readOnly);
-  } catch (error) {
-    if (readOnly || !isDamage(error) || !(await isOwn(path))) throw unusable(path, error);
-    await deleteIndexFile(path);
-    return attempt(path, readOnly).catch((again: unknown) => {
-      throw unusable(path, again);
+  return attempt(path, readOnly)
+    .catch(async (error: unknown) => {
+      if (readOnly || !isDamage(error) || !(await isOwn(path))) throw error;
+      await deleteIndexFile(path);
+      return attempt(path, readOnly);
+    })
+    .catch((error: unknown) => {
+      throw unusable(path, error);
     });
-  }
 }
 
 type Value = string | number | null;
@@ -123,12 +122,8 @@ export class Connection {
   }
 
   /** Closes the database, once no transaction is open. */
-  async closeWhenIdle(): Promise<void> {
+  async close(): Promise<void> {
     await this.#idle;
-    this.close();
-  }
-
-  close(): void {
     this.#database.close();
   }
 
@@ -141,16 +136,13 @@ export class Connection {
   }
 
   rows<Row>(sql: string, ...values: Values): Row[] {
-    return this.#prepared(sql)
-      .raw(false)
-      .all(...values) as Row[];
+    return this.#prepared(sql).all(...values) as Row[];
   }
 
   /** Answers the first column of all rows. */
   column<Cell>(sql: string, ...values: Values): Cell[] {
-    return this.#prepared(sql)
-      .pluck()
-      .all(...values) as Cell[];
+    const statement = this.#prepared(sql).pluck();
+    return statement.all(...values) as Cell[];
   }
 
   #prepared(sql: string): Statement<unknown[]> {
@@ -162,23 +154,19 @@ export class Connection {
 
 /** Whether an error says that the file's bytes are damaged. */
 export function isDamage(error: unknown): boolean {
-  if (!(error instanceof Error && 'code' in error)) return false;
   return (
-    /^SQLITE_(?:CORRUPT|NOTADB)/.test(String(error.code)) || /^vtable constructor failed/.test(error.message)
+    /^SQLITE_(?:CORRUPT|NOTADB)/.test(codeOf(error)) || /^vtable constructor failed/.test(errorText(error))
   );
 }
 
 /** Whether an error says that this file cannot be an index: a folder to read only, a full disk, a file of something else. */
 export function isUnwritable({ cause }: MemoryIndexError): boolean {
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
-  return /^(?:EACCES|EPERM|EROFS|ENOSPC|EDQUOT|SQLITE_(?:READONLY|CANTOPEN|FULL|IOERR|NOTADB|CORRUPT))/.test(
-    code,
-  );
+  const sqlite = 'SQLITE_(?:READONLY|CANTOPEN|FULL|IOERR|NOTADB|CORRUPT)';
+  return new RegExp(`^(?:EACCES|EPERM|EROFS|ENOSPC|EDQUOT|${sqlite})`).test(codeOf(cause));
 }
 
-/** Whether an error says that another connection is writing. */
-function isBusy(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && /^SQLITE_BUSY/.test(String(error.code));
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
 
 /**
@@ -191,7 +179,7 @@ async function patiently<T>(task: () => T): Promise<T> {
     try {
       return task();
     } catch (error) {
-      if (!isBusy(error) || waited >= PATIENCE_MS) throw error;
+      if (!codeOf(error).startsWith('SQLITE_BUSY') || waited >= PATIENCE_MS) throw error;
       await setTimeout(RETRY_MS);
     }
   }
@@ -218,9 +206,8 @@ async function attempt(path: string, readOnly: boolean): Promise<Database> {
       database.pragma('synchronous = NORMAL');
       // What is deleted is overwritten, not only forgotten.
       database.pragma('secure_delete = ON');
-    }
-    if (!readOnly && !isCurrent(database)) {
-      await patiently(() => database.transaction(prepare).immediate(database, path));
+      const make = database.transaction(prepare);
+      if (!isCurrent(database)) await patiently(() => make.immediate(database, path));
     }
     // Fails when the full-text index cannot even be opened.
     database.prepare('SELECT rowid FROM line_terms LIMIT 1').get();
@@ -231,21 +218,18 @@ async function attempt(path: string, readOnly: boolean): Promise<Database> {
   }
 }
 
-function readHeader(database: Database, name: 'application_id' | 'user_version'): unknown {
-  return database.pragma(name, { simple: true });
+function isMarked(database: Database): boolean {
+  return database.pragma('application_id', { simple: true }) === APPLICATION_ID;
 }
 
 function isCurrent(database: Database): boolean {
-  return (
-    readHeader(database, 'application_id') === APPLICATION_ID &&
-    readHeader(database, 'user_version') === SCHEMA_VERSION
-  );
+  return isMarked(database) && database.pragma('user_version', { simple: true }) === SCHEMA_VERSION;
 }
 
 function prepare(database: Database, path: string): void {
   if (isCurrent(database)) return;
   const tables = database.prepare(`SELECT name FROM sqlite_master WHERE type = 'table'`).all();
-  if (readHeader(database, 'application_id') !== APPLICATION_ID && tables.length > 0) {
+  if (!isMarked(database) && tables.length > 0) {
     throw new MemoryIndexError(path, `The database ${path} is no memory index: use another path.`);
   }
   for (const table of TABLES) database.exec(`DROP TABLE IF EXISTS ${table}`);
@@ -256,7 +240,6 @@ function prepare(database: Database, path: string): void {
 
 /** Whether the header, or the tables behind it, still say that the file is an index: others' files are never deleted. */
 async function isOwn(path: string): Promise<boolean> {
-  if (!existsSync(path)) return false;
   const file = await open(path, 'r');
   try {
     const { buffer } = await file.read(Buffer.alloc(PAGE_SIZE), 0, PAGE_SIZE, 0);

@@ -7,19 +7,8 @@ const MAX_MATCHES = 10_000;
 const KEPT_MATCHES = 1_000;
 
 /** A text that passes by. */
-export interface ScannedText {
-  /** What tells its file or session from others. */
-  readonly file: string;
-  /** Its place there. */
-  readonly number: number;
-  /** Days since 1970. */
-  readonly day: number | null;
-  readonly text: string;
-}
-
-interface Kept<Item> extends Match {
-  readonly item: () => Item;
-}
+type ScannedText = Pick<Match, 'file' | 'number' | 'day'> & { readonly text: string };
+type Kept<Item> = Match & { readonly item: () => Item };
 
 /** Ranks texts that pass by once, without an index, as an index of them does. */
 export class LineScan<Item> {

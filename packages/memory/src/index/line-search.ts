@@ -1,28 +1,18 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Connection } from './index-database.js';
-import { type IdRange, type LineFilter, PASSES, searchedLines } from './line-filter.js';
 import { type Collection, type Match, NEIGHBORS, type Ranked, rankMatches, termWeights } from './rank.js';
+import { idsOfScope } from './scopes.js';
 import { type SearchQuery, type SearchTerm, TermMatcher } from './search-query.js';
 
-/** How much a search looks at. */
-interface Effort {
-  /** Places that are filled. */
-  readonly places: number;
-  /** Lines that are compared by the words they have: of more with a word, or with two, the newest. */
-  readonly scored: number;
-  /** Texts that are read for a question, and for keywords. */
-  readonly texts: number;
-  readonly keywordTexts: number;
-  /** The best lines of which the neighbors are read. */
-  readonly best: number;
-}
-
 /**
- * The first places come from few lines, those that promise most; all further ones from as many as a search may go
- * through. Both are chosen without regard to the page that is asked for, so that pages neither repeat nor skip.
+ * How much is looked at for how many `places`: of the lines with a word, or with two, the newest `scored` are compared by the
+ * words they have, so many `texts` are read, for keywords `keywordTexts`, and the neighbors of the `best` lines. The first
+ * places come from few lines, all further ones from as many as a search may go through. Both are chosen without regard to
+ * the page that is asked for, so that pages neither repeat nor skip.
  */
-const FIRST: Effort = { places: 20, scored: 1_000, texts: 250, keywordTexts: 24, best: 10 };
+const FIRST = { places: 20, scored: 1_000, texts: 250, keywordTexts: 24, best: 10 };
 const FURTHER: Effort = { places: 1_000, scored: 2_000, texts: 1_000, keywordTexts: 1_000, best: 24 };
+type Effort = Readonly<typeof FIRST>;
 
 /** So few lines are all read, so that nothing of their ranking is estimated. */
 const FEW_LINES = 1_000;
@@ -37,37 +27,40 @@ const READ_AT_ONCE = 50;
 const MAX_AROUND = 20;
 const MAX_COUNTED = 1_000;
 
+/** Which lines a search may find. */
+export interface LineFilter {
+  readonly prefix?: string | undefined;
+  /** Days since 1970, both included; undated lines are left out. */
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
+}
+
 /** A line as it is stored. */
 interface StoredLine {
   readonly id: number;
   readonly fileId: number;
   readonly number: number;
-  /** Days since 1970. */
   readonly day: number | null;
   readonly content: string;
   /** 1 when the filter allows it: the neighbor of a line may be outside. */
   readonly passes: 0 | 1;
 }
 
-export interface RankedLine extends StoredLine {
-  readonly path: string;
-  /** The greater, the better. */
-  readonly score: number;
-}
-
-interface MatchedLine extends Match {
-  readonly line: StoredLine;
-}
+type MatchedLine = Match & { readonly line: StoredLine };
 
 /** What one search looks for, and where. */
 interface Search {
   readonly query: SearchQuery;
-  readonly ranges: readonly IdRange[];
+  readonly ranges: readonly ReturnType<typeof idsOfScope>[];
   readonly collection: Collection;
-  /** The days that are allowed. */
   readonly days: { readonly since: number | null; readonly until: number | null };
 }
 
+/** The scopes that a filter allows: what is outside of them is neither found nor counted. */
+const SCOPES =
+  'SELECT id, lines, terms FROM scopes WHERE lines > 0 AND (:prefix IS NULL OR prefix = :prefix)';
+/** Whether a line passes a filter within its scopes. */
+const PASSES = '((:since IS NULL OR lines.day >= :since) AND (:until IS NULL OR lines.day <= :until))';
 const LINES = `SELECT id, file_id AS fileId, number, day, content, ${PASSES} AS passes FROM lines WHERE`;
 const LINES_OF = `${LINES} id IN (SELECT value FROM json_each(:ids))`;
 const LINES_BETWEEN = `${LINES} id BETWEEN :first AND :last`;
@@ -92,17 +85,15 @@ export class LineSearch {
   }
 
   /** The places from `from` to before `to` of the ranking. While much is read, others get their turn. */
-  async search(
-    query: SearchQuery,
-    filter: LineFilter,
-    from: number,
-    to: number,
-  ): Promise<readonly RankedLine[]> {
-    const { ranges, ...searched } = searchedLines(this.#sql, filter);
-    if (query.terms.length === 0 || from >= to || searched.lines === 0) return [];
-    const { since = null, until = null } = filter;
-    const collection = { ...searched, counts: await this.#countAll(query.terms, ranges) };
-    const search = { query, ranges, collection, days: { since, until } };
+  async search(query: SearchQuery, filter: LineFilter, from: number, to: number) {
+    const { prefix = null, since = null, until = null } = filter;
+    const scopes = this.#sql.rows<Record<'id' | 'lines' | 'terms', number>>(SCOPES, { prefix });
+    if (query.terms.length === 0 || from >= to || scopes.length === 0) return [];
+    const ranges = scopes.map(({ id }) => idsOfScope(id));
+    const lines = scopes.reduce((sum, scope) => sum + scope.lines, 0);
+    const averageLength = scopes.reduce((sum, { terms }) => sum + terms, 0) / lines;
+    const counts = await this.#countAll(query.terms, ranges);
+    const search = { query, ranges, collection: { lines, averageLength, counts }, days: { since, until } };
     const places = [...(await this.#rank(search, FIRST))];
     if (to > places.length && places.length === FIRST.places) {
       const taken = new Set(places.map(({ match: { file, number } }) => `${file} ${number}`));
@@ -202,7 +193,7 @@ export class LineSearch {
       .map(({ id }) => id);
   }
 
-  async #countAll(terms: readonly SearchTerm[], ranges: readonly IdRange[]): Promise<readonly number[]> {
+  async #countAll(terms: readonly SearchTerm[], ranges: Search['ranges']): Promise<readonly number[]> {
     // The one changes when other connections write, the other when this one does.
     const version = VERSION.map((sql) => this.#sql.column(sql)[0]).join();
     if (version !== this.#countedFor || this.#counts.size > MAX_COUNTED) this.#counts.clear();

@@ -1,10 +1,10 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { MemoryIndexError } from '../errors.js';
-import { withoutMark } from '../notes.js';
+import { hashOf, withoutMark } from '../notes.js';
 import { dateTermsOf, dayOfPath } from './dates.js';
 import type { Connection } from './index-database.js';
-import { idsOfScope, MAX_SCOPES, scopeOfPath } from './line-filter.js';
+import { idsOfScope, MAX_SCOPES, scopeOfPath } from './scopes.js';
 import { indexTermsOf, piecesOf } from './terms.js';
 
 /** Rows that are read, made or written before others get their turn: a few milliseconds' work. */
@@ -21,23 +21,16 @@ const INSERT_LINE = 'INSERT INTO lines (id, file_id, number, day, content) VALUE
 const MERGE = `INSERT INTO line_terms (line_terms, rank) VALUES ('merge', ?)`;
 const NEWEST = 'SELECT max(id) FROM lines WHERE id BETWEEN ? AND ?';
 const INSERT_TERMS = 'INSERT INTO line_terms (rowid, terms) VALUES (?, ?)';
+const SCOPE =
+  'INSERT INTO scopes (prefix) VALUES (?) ON CONFLICT (prefix) DO UPDATE SET prefix = prefix RETURNING id';
 const DELETIONS = ['lines WHERE id', 'line_terms WHERE rowid'].map(
   (rest) => `DELETE FROM ${rest} IN (SELECT value FROM json_each(?))`,
 );
 
-interface IndexedLine {
-  readonly id: number;
-  readonly number: number;
-  readonly content: string;
-}
+type IndexedLine = { readonly id: number; readonly number: number; readonly content: string };
 
-/** What is stored of a file beside its lines. */
-export interface FileRecord {
-  /** What its content was, or how much of it is indexed. */
-  readonly hash: string;
-  /** Its size and the time of its last change; `null` when they cannot tell whether it changed. */
-  readonly mark: string | null;
-}
+/** What is stored of a file: a hash of its text, and what tells that it has not changed; `null` when nothing does. */
+export type FileRecord = { readonly hash: string; readonly mark: string | null };
 
 /** A file whose lines are being changed. */
 interface Change {
@@ -69,17 +62,17 @@ export class LineWriter {
 
   /** Replaces a file's lines by those of `text`; empty, the file is forgotten. Lines that stay are not touched. */
   async replaceText(path: string, text: string, mark: string | null = null): Promise<void> {
-    const hash = createHash('sha256').update(text).digest('base64');
+    const hash = hashOf(text);
     const known = this.fileOf(path);
     const isSame = text === '' ? known === undefined : known?.hash === hash && known.mark === mark;
     if (isSame) return;
-    if (known?.hash === hash) {
-      await this.#write(() => this.#sql.run('UPDATE files SET mark = ? WHERE path = ?', mark, path));
-    } else {
-      await this.#write(() => this.#replace(path, { hash, mark }, text)).catch((error: unknown) => {
-        if (error !== TAKEN_OVER) throw error;
-      });
-    }
+    const write = () =>
+      known?.hash === hash
+        ? this.#sql.run('UPDATE files SET mark = ? WHERE path = ?', mark, path)
+        : this.#replace(path, { hash, mark }, text);
+    await this.#write(write).catch((error: unknown) => {
+      if (error !== TAKEN_OVER) throw error;
+    });
   }
 
   fileOf(path: string): FileRecord | undefined {
@@ -101,11 +94,12 @@ export class LineWriter {
    * changes keeps everything until it is written back.
    */
   async purge(): Promise<void> {
-    const sql = this.#sql;
-    if (sql.column(`SELECT 1 FROM settings WHERE name = 'deleted'`).length === 0) return;
-    await this.#write(() => this.#merge(-MERGED_PAGES));
-    await this.#write(() => sql.run(`DELETE FROM settings WHERE name = 'deleted'`));
-    await sql.checkpoint();
+    if (this.#sql.column(`SELECT 1 FROM settings WHERE name = 'deleted'`).length === 0) return;
+    await this.#write(async () => {
+      await this.#merge(-MERGED_PAGES);
+      this.#sql.run(`DELETE FROM settings WHERE name = 'deleted'`);
+    });
+    await this.#sql.checkpoint();
   }
 
   /** Merges what the full-text index has written apart, a few pages at a time; with a negative number, all of it. */
@@ -189,13 +183,8 @@ export class LineWriter {
   }
 
   #scope(prefix: string): number {
-    const [id] = this.#sql.column<number>('SELECT id FROM scopes WHERE prefix = ?', prefix);
-    if (id !== undefined) return id;
-    const [added = 0] = this.#sql.column<number>(
-      'INSERT INTO scopes (prefix) VALUES (?) RETURNING id',
-      prefix,
-    );
-    if (added < MAX_SCOPES) return added;
+    const [id = 0] = this.#sql.column<number>(SCOPE, prefix);
+    if (id < MAX_SCOPES) return id;
     throw new MemoryIndexError(
       this.#path,
       `The memory index ${this.#path} is full: it holds ${MAX_SCOPES} users and agents. Give some an index of their own.`,

@@ -24,7 +24,7 @@ export interface Match extends TermMatch {
   readonly number: number;
   /** Days since 1970. */
   readonly day: number | null;
-  /** Of equal matches the one with the greater order comes first. */
+  /** Of equal matches the greater comes first. */
   readonly order: number;
 }
 
@@ -37,20 +37,11 @@ export interface Collection {
   readonly counts: readonly number[];
 }
 
-export interface Ranked<M> {
-  readonly match: M;
-  /** The greater, the better. */
-  readonly score: number;
-}
+/** The greater the score, the better. */
+export type Ranked<M> = { readonly match: M; readonly score: number };
 
-interface Place<M> {
-  readonly match: M;
-  /** By its own words. */
-  readonly own: number;
-  readonly tier: number;
-  /** With what stands beside it. */
-  score: number;
-}
+/** A match with its score by its own words, and with what stands beside it. */
+type Place<M> = { readonly match: M; readonly own: number; readonly tier: number; score: number };
 
 /** What each term of a query weighs: rare ones more (Robertson and Zaragoza, 2009); never negative. */
 export function termWeights(terms: readonly SearchTerm[], { counts, lines }: Collection): readonly number[] {
@@ -58,11 +49,6 @@ export function termWeights(terms: readonly SearchTerm[], { counts, lines }: Col
     const matching = counts[index] ?? 0;
     return weight * Math.log(1 + Math.max(0, lines - matching + 0.5) / (matching + 0.5));
   });
-}
-
-/** What `frequency` occurrences of a term count in a text, before the term's weight. */
-function saturation(frequency: number, length: number, averageLength: number): number {
-  return (frequency * (K1 + 1)) / (frequency + K1 * (1 - B + (B * length) / Math.max(1, averageLength)));
 }
 
 /**
@@ -105,24 +91,18 @@ function compare(left: Place<Match>, right: Place<Match>): number {
 }
 
 /** By file and number, the best of each number. */
-function ownScores<M extends Match>(
-  matches: readonly M[],
-  query: SearchQuery,
-  collection: Collection,
-): ReadonlyMap<string | number, ReadonlyMap<number, Place<M>>> {
+function ownScores<M extends Match>(matches: readonly M[], query: SearchQuery, collection: Collection) {
   const weights = termWeights(query.terms, collection);
-  const newest = matches.reduce(
-    (latest, { day }) => Math.max(latest, day ?? latest),
-    Number.NEGATIVE_INFINITY,
-  );
+  const newest = matches.reduce((latest, { day }) => Math.max(latest, day ?? latest), -Infinity);
   const files = new Map<string | number, Map<number, Place<M>>>();
   for (const match of matches) {
     const { file, number, frequencies, length, names, day } = match;
+    const damping = K1 * (1 - B + (B * length) / Math.max(1, collection.averageLength));
     let own = 0;
     let all = !query.isQuestion;
     for (const [index, weight] of weights.entries()) {
       const frequency = frequencies[index] ?? 0;
-      if (frequency > 0) own += weight * saturation(frequency, length, collection.averageLength);
+      if (frequency > 0) own += weight * ((frequency * (K1 + 1)) / (frequency + damping));
       else if (query.terms[index]?.isDate !== true) all = false;
     }
     own *= 1 + NAME_BOOST * names;

@@ -1,5 +1,5 @@
 import { datesIn, dateTermsOf } from './dates.js';
-import { queryTermsOf, runsOf, stem, stemsOf } from './terms.js';
+import { type QueryTerm, queryTermsOf, runsOf, stem, stemsOf } from './terms.js';
 
 /** English words that say how a question is put, not what it is about; and what an apostrophe leaves of them. */
 const FUNCTION_WORDS: ReadonlySet<string> = new Set(
@@ -12,17 +12,13 @@ const FUNCTION_WORDS: ReadonlySet<string> = new Set(
 const FUNCTION_WORD_WEIGHT = 0.35;
 /** Shorter queries are keywords, whatever the words. */
 const MIN_QUESTION_TERMS = 4;
-// Looks for its match from the beginning of a word alone: a text without any is not gone through again for each letter.
-/** What has a digit, a separator or a capital within is a name: `src/index.ts`, `E1001`, `getWeather`. */
+/** What has a digit, a separator or a capital within is a name: `src/index.ts`, `E1001`. Begins with a word, to be fast. */
 const NAME = /(?<![^\s"'`(),;])[^\s"'`(),;]*(?:\d|[./_:#-](?=\w)|[a-z](?=[A-Z]))[^\s"'`(),;]*/g;
 const MIN_NAME = 3;
 const MAX_CONTENT_TERMS = 2_000;
 
-/** A stem to look for, a character that terms begin with, or a date. */
-export interface SearchTerm {
-  readonly text: string;
-  readonly prefix: boolean;
-  /** Matches the day of a line, not its text. */
+/** A stem to look for, a character that terms begin with, or a date, which matches the day of a line and not its text. */
+export interface SearchTerm extends QueryTerm {
   readonly isDate: boolean;
   /** What a match counts beside the others; 1 is usual. */
   readonly weight: number;
@@ -62,13 +58,8 @@ export function parseQuery(text: string): SearchQuery {
   for (const date of datesIn(text.slice(0, 1_000))) {
     terms.set(date, { text: date, prefix: false, isDate: true, weight: 1 });
   }
-  return {
-    terms: [...terms.values()],
-    names: (text.match(NAME) ?? [])
-      .filter((name) => name.length >= MIN_NAME)
-      .map((name) => name.toLowerCase()),
-    isQuestion,
-  };
+  const names = (text.match(NAME) ?? []).filter((name) => name.length >= MIN_NAME);
+  return { terms: [...terms.values()], names: names.map((name) => name.toLowerCase()), isQuestion };
 }
 
 /** The stems of a text that say what it is about. */
@@ -115,11 +106,7 @@ export class TermMatcher {
     for (const date of dateTermsOf(day)) count(this.#exact.get(date));
     const { names } = this.#query;
     const lower = names.length === 0 || !isHit ? '' : text.toLowerCase();
-    return {
-      frequencies,
-      length,
-      isHit,
-      names: names.length === 0 ? 0 : names.filter((name) => lower.includes(name)).length / names.length,
-    };
+    const named = names.filter((name) => lower.includes(name)).length / Math.max(1, names.length);
+    return { frequencies, length, isHit, names: named };
   }
 }

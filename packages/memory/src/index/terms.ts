@@ -34,14 +34,9 @@ export interface QueryTerm {
 }
 
 /**
- * The terms by which a text can be found: words in lower case without diacritics, names also by their parts, and text of
- * unspaced scripts (Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese) as overlapping pairs of characters, the usual unit for searching them.
+ * The terms by which a text can be found: words by their stems in lower case without diacritics, names also by their parts,
+ * and text of unspaced scripts as overlapping pairs of characters, the usual unit for searching them.
  */
-export function termsOf(text: string): string[] {
-  return runsOf(text).flatMap(termsOfRun);
-}
-
-/** The terms of a text, words by their stems: what an index holds. */
 export function indexTermsOf(text: string): string[] {
   const terms: string[] = [];
   for (const run of runsOf(text)) for (const term of stemsOf(run)) terms.push(term);

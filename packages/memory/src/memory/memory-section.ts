@@ -1,8 +1,8 @@
 import { type CallScope, type Message, userMessage } from '@x/core';
-import { hashOf } from '../consolidate/memory-state.js';
 import { CORE_FILE, readIfFound } from '../memory-files.js';
 import { memoryPrefix } from '../memory-scope.js';
 import { fitTokens } from '../message-text.js';
+import { hashOf } from '../notes.js';
 import type { MemorySettings } from '../settings.js';
 
 const EXTENSION = 'memory';

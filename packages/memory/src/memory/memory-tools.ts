@@ -16,81 +16,69 @@ const day = z
   .max(10)
   .refine((text) => z.iso.date().safeParse(text).success, 'must be a date, as 2026-01-31');
 
-/** The tools of a memory, for the service that keeps the memory of a call's storage. */
+/**
+ * The tools of a memory, for the service that keeps the memory of a call's storage. Those that save and correct change
+ * nothing but the agent's own memory and can be undone: no permission is needed.
+ */
 export function memoryTools(
   { maxOutputChars }: Pick<MemorySettings, 'maxOutputChars'>,
   serviceOf: (context: ToolContext) => MemoryService,
 ): readonly Tool[] {
+  const sourceOf = ({ state }: ToolContext) => ({ source: { sessionId: state.sessionId } });
   return [
-    searchTool(maxOutputChars, serviceOf),
-    getTool(maxOutputChars, serviceOf),
-    ...changeTools(serviceOf),
-  ];
-}
-
-function searchTool(maxOutputChars: number, serviceOf: (context: ToolContext) => MemoryService): Tool {
-  return defineTool({
-    name: 'memory_search',
-    description:
-      'Searches what you remember of earlier sessions (MEMORY.md and the daily notes), ranked. Read around a hit with memory_get.',
-    readOnly: true,
-    input: z.strictObject({
-      query: z.string().min(1).max(1_000).describe('Words to look for, or a question'),
-      limit: z.int().min(1).max(50).default(10).describe('How many lines'),
-      offset: z.int().min(0).max(1_000).default(0).describe('How many lines to skip'),
-      since: day.optional().describe('Only notes of this day or later, as 2026-01-31'),
-      until: day.optional().describe('Only notes of this day or earlier'),
+    defineTool({
+      name: 'memory_search',
+      description:
+        'Searches what you remember of earlier sessions (MEMORY.md and the daily notes), ranked. Read around a hit with memory_get.',
+      readOnly: true,
+      input: z.strictObject({
+        query: z.string().min(1).max(1_000).describe('Words to look for, or a question'),
+        limit: z.int().min(1).max(50).default(10).describe('How many lines'),
+        offset: z.int().min(0).max(1_000).default(0).describe('How many lines to skip'),
+        since: day.optional().describe('Only notes of this day or later, as 2026-01-31'),
+        until: day.optional().describe('Only notes of this day or earlier'),
+      }),
+      async execute({ query, limit, offset, since, until }, context: ToolContext) {
+        const service = serviceOf(context);
+        const prefix = service.prefixOf(memoryPrefix(context));
+        const options = { limit: limit + 1, offset, since, until };
+        const { hits, stale } = await service.search(prefix, query, options);
+        const rendered = hits.slice(0, limit).map(({ path, lineNumber, content }) => {
+          return `${path.slice(prefix.length)}:${lineNumber}: ${cut(withoutMark(content), MAX_LINE)}`;
+        });
+        const lines = fitting(rendered, maxOutputChars);
+        const next = offset + lines.length;
+        const more = lines.length < hits.length ? `\nMore: the same query with offset ${next}.` : '';
+        const warning =
+          stale === undefined ? '' : `The index is not up to date, so newer notes may be missing: ${stale}\n`;
+        return `${warning}${lines.length === 0 ? 'Nothing found.' : `${lines.join('\n')}${more}`}`;
+      },
     }),
-    async execute({ query, limit, offset, since, until }, context: ToolContext) {
-      const service = serviceOf(context);
-      const prefix = service.prefixOf(memoryPrefix(context));
-      const options = { limit: limit + 1, offset, since, until };
-      const { hits, stale } = await service.search(prefix, query, options);
-      const rendered = hits.slice(0, limit).map(({ path, lineNumber, content }) => {
-        return `${path.slice(prefix.length)}:${lineNumber}: ${cut(withoutMark(content), MAX_LINE)}`;
-      });
-      const lines = fitting(rendered, maxOutputChars);
-      const next = offset + lines.length;
-      const more = lines.length < hits.length ? `\nMore: the same query with offset ${next}.` : '';
-      const warning =
-        stale === undefined ? '' : `The index is not up to date, so newer notes may be missing: ${stale}\n`;
-      return `${warning}${lines.length === 0 ? 'Nothing found.' : `${lines.join('\n')}${more}`}`;
-    },
-  });
-}
-
-function getTool(maxOutputChars: number, serviceOf: (context: ToolContext) => MemoryService): Tool {
-  return defineTool({
-    name: 'memory_get',
-    description:
-      'Reads lines of MEMORY.md or of a note below memory/. The comment behind a line names its day, session and message.',
-    readOnly: true,
-    input: z.strictObject({
-      path: z.string().min(1).describe('As memory_search gives it, for example memory/2026-01-31.md'),
-      startLine: z.int().min(1).default(1),
-      endLine: z.int().min(1).optional().describe('Default: as far as an answer may reach'),
+    defineTool({
+      name: 'memory_get',
+      description:
+        'Reads lines of MEMORY.md or of a note below memory/. The comment behind a line names its day, session and message.',
+      readOnly: true,
+      input: z.strictObject({
+        path: z.string().min(1).describe('As memory_search gives it, for example memory/2026-01-31.md'),
+        startLine: z.int().min(1).default(1),
+        endLine: z.int().min(1).optional().describe('Default: as far as an answer may reach'),
+      }),
+      async execute({ path, startLine, endLine = Number.POSITIVE_INFINITY }, context: ToolContext) {
+        if (!isMemoryPath(path)) return `${path} is no memory file: MEMORY.md, or Markdown below memory/.`;
+        const text = await serviceOf(context).read(memoryPrefix(context), path);
+        if (text === '') return `There is nothing in ${path}.`;
+        const all = text.split(/\r\n|\n|\r/);
+        if (all.at(-1) === '') all.pop();
+        const wanted = all.slice(startLine - 1, endLine);
+        const numbered = wanted.map((line, at) => `${startLine + at}| ${cut(line, maxOutputChars - 100)}`);
+        const lines = fitting(numbered, maxOutputChars);
+        if (lines.length === 0) return `${path} has ${all.length} lines.`;
+        const last = startLine + lines.length - 1;
+        const more = last < Math.min(endLine, all.length) ? `\nMore: startLine ${last + 1}.` : '';
+        return `${path}, lines ${startLine} to ${last} of ${all.length}\n${lines.join('\n')}${more}`;
+      },
     }),
-    async execute({ path, startLine, endLine = Number.POSITIVE_INFINITY }, context: ToolContext) {
-      if (!isMemoryPath(path)) return `${path} is no memory file: MEMORY.md, or Markdown below memory/.`;
-      const text = await serviceOf(context).read(memoryPrefix(context), path);
-      if (text === '') return `There is nothing in ${path}.`;
-      const all = text.split(/\r\n|\n|\r/);
-      if (all.at(-1) === '') all.pop();
-      const wanted = all.slice(startLine - 1, endLine);
-      const numbered = wanted.map((line, at) => `${startLine + at}| ${cut(line, maxOutputChars - 100)}`);
-      const lines = fitting(numbered, maxOutputChars);
-      if (lines.length === 0) return `${path} has ${all.length} lines.`;
-      const last = startLine + lines.length - 1;
-      const more = last < Math.min(endLine, all.length) ? `\nMore: startLine ${last + 1}.` : '';
-      return `${path}, lines ${startLine} to ${last} of ${all.length}\n${lines.join('\n')}${more}`;
-    },
-  });
-}
-
-// They change nothing but the agent's own memory, and all but forgetting can be undone: no permission is needed.
-function changeTools(serviceOf: (context: ToolContext) => MemoryService): readonly Tool[] {
-  const sourceOf = ({ state }: ToolContext) => ({ sessionId: state.sessionId });
-  return [
     defineTool({
       name: 'memory_save',
       description:
@@ -98,10 +86,8 @@ function changeTools(serviceOf: (context: ToolContext) => MemoryService): readon
       sessionOnly: true,
       input: z.strictObject({ content: fact.describe('What to remember') }),
       async execute({ content }, context: ToolContext) {
-        const source = sourceOf(context);
-        const { status, paths = [] } = await serviceOf(context).save(memoryPrefix(context), content, {
-          source,
-        });
+        const service = serviceOf(context);
+        const { status, paths = [] } = await service.save(memoryPrefix(context), content, sourceOf(context));
         return status === 'known' ? 'This is remembered already.' : `Saved in ${paths.join(' and ')}.`;
       },
     }),
@@ -115,8 +101,8 @@ function changeTools(serviceOf: (context: ToolContext) => MemoryService): readon
         content: fact.describe('What is true now'),
       }),
       async execute({ old, content }, context: ToolContext) {
-        const source = sourceOf(context);
-        const outcome = await serviceOf(context).correct(memoryPrefix(context), old, content, { source });
+        const service = serviceOf(context);
+        const outcome = await service.correct(memoryPrefix(context), old, content, sourceOf(context));
         return answerOf(outcome, 'Replaced');
       },
     }),

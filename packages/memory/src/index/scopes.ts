@@ -1,0 +1,18 @@
+const PREFIX = /^(?:tenants\/[^/]+\/)?(?:users\/[^/]+\/)?(?:agents\/[^/]+\/)?/;
+/** Lines that one scope may hold, longest ago to now. */
+const SCOPE_SIZE = 2 ** 32;
+/** Scopes that fit into one index: ids stay integers that JavaScript holds exactly. */
+export const MAX_SCOPES = Math.floor(Number.MAX_SAFE_INTEGER / SCOPE_SIZE);
+
+/**
+ * Answers whose a file is: the directory of a tenant, user and agent, empty or ending with `/`. Lines of different scopes
+ * are ranked apart and never meet in a scoped search.
+ */
+export function scopeOfPath(path: string): string {
+  return PREFIX.exec(path)?.[0] ?? '';
+}
+
+/** The ids of a scope's lines, which say whose they are and which are newer. */
+export function idsOfScope(scopeId: number) {
+  return { first: scopeId * SCOPE_SIZE, last: (scopeId + 1) * SCOPE_SIZE - 1 };
+}
