@@ -8,51 +8,37 @@ import type { MemoryFlushManager } from './flush/flush-manager.js';
 import { isFlushed } from './flush/flush-state.js';
 import { memoryPrefixes, readIfFound, readJson, writeJson } from './memory-files.js';
 import type { MemoryIndex } from './memory-index.js';
-import { isCommon } from './memory-scope.js';
-import { type LogEntry, sessionLogs } from './session-logs.js';
+import { isCommon, type SessionPlace } from './memory-scope.js';
+import { sessionLogs } from './session-logs.js';
 import { type MemoryServiceSettings, passDefaults } from './settings.js';
 
-/** What a pass did. */
-export interface MaintenanceReport {
-  /** `busy`: another process is at it. `not_due`: it was done less than `intervalMs` ago. */
-  readonly status: 'done' | 'busy' | 'not_due';
+const NOTHING = {
   /** Places in the workspace that were looked after. */
-  readonly scopes: number;
-  /** Sessions that were flushed, notes that were archived, scopes whose notes were merged, session logs that were deleted. */
-  readonly flushed: number;
-  readonly archived: number;
-  readonly consolidated: number;
-  readonly pruned: number;
-  /** What could not be done, in words; everything else was. */
-  readonly failures: readonly string[];
-}
-
-const NOTHING: MaintenanceReport = {
-  status: 'done',
   scopes: 0,
+  /** Sessions that were flushed, notes that were archived, scopes whose notes were merged, session logs that were deleted. */
   flushed: 0,
   archived: 0,
   consolidated: 0,
   pruned: 0,
-  failures: [],
 };
+
+/** What a pass did. */
+export interface MaintenanceReport extends Readonly<typeof NOTHING> {
+  /** `busy`: another process is at it. `not_due`: it was done less than `intervalMs` ago. */
+  readonly status: 'done' | 'busy' | 'not_due';
+  /** What could not be done, in words; everything else was. */
+  readonly failures: readonly string[];
+}
+
 const LOCK = 'memory maintenance';
 /** How long a lock that is held may take to come free: as good as not at all. */
 const PATIENCE_MS = 50;
-/** While another process works, and after a pass that could not even begin. */
-const RETRY_MS = 60_000;
+/** How long to wait while another process works, and after a pass that could not even begin. */
+const BUSY_MS = 60_000;
 const FAILURE_MS = 3_600_000;
 /** A session in which something was said so lately is flushed by its own agent. */
 const IDLE_MS = 600_000;
 const DAY_MS = 86_400_000;
-
-/** What the passes work with. */
-interface Parts {
-  readonly settings: MemoryServiceSettings;
-  readonly flusher: MemoryFlushManager;
-  readonly consolidator: MemoryConsolidator;
-  readonly index: MemoryIndex;
-}
 
 /**
  * Looks after the memories of a workspace: flushes sessions whose process died, archives old daily notes, merges new ones
@@ -60,14 +46,22 @@ interface Parts {
  * one, one works at a time, and the interval counts for all of them together.
  */
 export class Maintenance {
-  readonly #parts: Parts;
+  readonly #settings: MemoryServiceSettings;
+  readonly #flusher: MemoryFlushManager;
+  readonly #consolidator: MemoryConsolidator;
+  readonly #index: MemoryIndex;
   readonly #passes: Exclude<MemoryServiceSettings['maintenance'], false>;
   readonly #closing = new AbortController();
   #timer: Promise<void> | undefined;
 
-  constructor(parts: Parts) {
-    this.#parts = parts;
-    this.#passes = parts.settings.maintenance || passDefaults;
+  constructor(
+    settings: MemoryServiceSettings,
+    flusher: MemoryFlushManager,
+    consolidator: MemoryConsolidator,
+    index: MemoryIndex,
+  ) {
+    [this.#settings, this.#passes] = [settings, settings.maintenance || passDefaults];
+    [this.#flusher, this.#consolidator, this.#index] = [flusher, consolidator, index];
   }
 
   /** Begins to run a pass every `intervalMs`. The timer does not keep the process alive. Starting twice does nothing. */
@@ -89,11 +83,12 @@ export class Maintenance {
     let isBegun = false;
     const begin = async (check: () => Promise<void>) => {
       isBegun = true;
-      if (onlyIfDue && (await this.#untilDue()) > 0) return { ...NOTHING, status: 'not_due' as const };
+      if (onlyIfDue && (await this.#untilDue()) > 0)
+        return { ...NOTHING, status: 'not_due' as const, failures: [] };
       return this.#pass(check);
     };
     try {
-      return await exclusively(this.#parts.settings.workspace, LOCK, begin, PATIENCE_MS);
+      return await exclusively(this.#settings.workspace, LOCK, begin, PATIENCE_MS);
     } catch (error) {
       const isBusy = !isBegun && WorkspaceError.isInstance(error) && error.code === 'locked';
       if (!isBusy && !onlyIfDue) throw error;
@@ -102,25 +97,27 @@ export class Maintenance {
   }
 
   async #keepRunning(): Promise<void> {
-    const { clock, onEvent } = this.#parts.settings;
+    const { clock, onEvent } = this.#settings;
     const { signal } = this.#closing;
     while (!signal.aborted) {
-      const wait = await this.#untilDue().catch(() => RETRY_MS);
+      const wait = await this.#untilDue().catch(() => BUSY_MS);
       await clock.sleep(wait, { signal, background: true });
       const { status, failures } = await this.run(true);
       if (failures.length > 0)
         onEvent?.({ type: 'memory.failed', operation: 'maintenance', error: failures.join('; ') });
       if (status !== 'busy') continue;
       // Somebody else is at it: look again soon. Or nothing works here: look again, but not all the time.
-      const pause = failures.length > 0 ? FAILURE_MS : RETRY_MS;
+      const pause = failures.length > 0 ? FAILURE_MS : BUSY_MS;
       await clock.sleep(Math.min(this.#passes.intervalMs, pause), { signal, background: true });
     }
   }
 
   async #untilDue(): Promise<number> {
-    const { clock, workspace } = this.#parts.settings;
+    const { clock, workspace } = this.#settings;
     const now = clock.now();
-    const last = await lastPass(workspace);
+    // Whatever a file that cannot be read says, a pass too many does no harm.
+    const state = await readJson(workspace, PATH, stateSchema.nullable().catch(null), '');
+    const last = state ? Date.parse(state.completedAt) : undefined;
     // The first pass of all is due an interval after the first start.
     if (last === undefined) await notePass(workspace, now);
     const due = (last ?? now) + this.#passes.intervalMs;
@@ -128,11 +125,10 @@ export class Maintenance {
   }
 
   async #pass(check: () => Promise<void>): Promise<MaintenanceReport> {
-    const { settings, consolidator, index } = this.#parts;
-    const { clock, workspace, withoutUser, flush } = settings;
+    const { clock, workspace, withoutUser, flush } = this.#settings;
     const { archiveAfterDays, pruneSessionsAfterDays } = this.#passes;
     const { signal } = this.#closing;
-    const count = { scopes: 0, flushed: 0, archived: 0, consolidated: 0, pruned: 0 };
+    const count = { ...NOTHING };
     const failures: string[] = [];
     const attempt = async (what: string, prefix: string, task: () => Promise<void>) => {
       if (signal.aborted) return;
@@ -154,23 +150,22 @@ export class Maintenance {
           if (flush !== 'never') count.flushed += await this.#flush(prefix, signal);
         });
         await attempt('archiving', prefix, async () => {
-          count.archived += await archiveNotes(workspace, prefix, { now, days: archiveAfterDays });
+          if (archiveAfterDays > 0)
+            count.archived += await archiveNotes(workspace, prefix, now - archiveAfterDays * DAY_MS);
         });
         await attempt('consolidation', prefix, async () => {
-          const { status } = await consolidator.consolidate(prefix, { signal });
+          const { status } = await this.#consolidator.consolidate(prefix, { signal });
           if (status === 'consolidated') count.consolidated++;
         });
         prefixes.push(prefix);
       }
       await attempt('pruning', prefix, async () => {
-        count.pruned += await pruneSessions(workspace, prefix, {
-          now,
-          days: pruneSessionsAfterDays,
-          onlyFlushed: isKept && flush !== 'never',
-        });
+        const before = now - pruneSessionsAfterDays * DAY_MS;
+        const onlyFlushed = isKept && flush !== 'never';
+        if (before < now) count.pruned += await pruneSessions(workspace, prefix, before, onlyFlushed);
       });
     }
-    await attempt('indexing', '', () => index.maintain(workspace, prefixes));
+    await attempt('indexing', '', () => this.#index.maintain(workspace, prefixes));
     if (signal.aborted) failures.push('it was stopped');
     else await notePass(workspace, clock.now());
     return { status: 'done', ...count, failures };
@@ -178,15 +173,14 @@ export class Maintenance {
 
   /** Flushes sessions that hold what was not flushed: their process died, or the model could not be reached. */
   async #flush(prefix: string, signal: AbortSignal): Promise<number> {
-    const { settings, flusher } = this.#parts;
-    const { workspace, clock } = settings;
+    const { workspace, clock } = this.#settings;
     let flushed = 0;
     for await (const { place, size, modifiedAt } of sessionLogs(workspace, prefix)) {
       const isIdle = Math.abs(clock.now() - Date.parse(modifiedAt)) >= IDLE_MS;
       if (!isIdle || (await isFlushed(workspace, place, size))) continue;
       let complete = false;
       while (!complete && !signal.aborted) {
-        ({ complete } = await flusher.flush(place, { reason: 'manual', signal }));
+        ({ complete } = await this.#flusher.flush(place, { reason: 'manual', signal }));
       }
       flushed++;
     }
@@ -197,35 +191,21 @@ export class Maintenance {
 const PATH = 'memory/.maintenance_state';
 const stateSchema = z.object({ completedAt: z.iso.datetime() });
 
-/** When the last pass over a workspace was completed, by whichever process; `undefined` when none ever was. */
-async function lastPass(workspace: Workspace): Promise<number | undefined> {
-  // Whatever a file that cannot be read says, a pass too many does no harm.
-  const state = await readJson(workspace, PATH, stateSchema.nullable().catch(null), '');
-  return state ? Date.parse(state.completedAt) : undefined;
-}
-
 async function notePass(workspace: Workspace, now: number): Promise<void> {
   await writeJson(workspace, PATH, { completedAt: new Date(now).toISOString() });
 }
 
 /**
- * Moves daily notes older than `days` to `memory/archive/`, where they can still be read and searched. A note that says
- * something that was not merged yet stays until it is.
- *
- * @returns How many were moved.
+ * Moves daily notes of before a time to `memory/archive/`, where they can still be read and searched, and counts them. A
+ * note that says something that was not merged yet stays until it is.
  */
-async function archiveNotes(
-  workspace: Workspace,
-  prefix: string,
-  { now, days }: { readonly now: number; readonly days: number },
-): Promise<number> {
-  if (days === 0) return 0;
+async function archiveNotes(workspace: Workspace, prefix: string, before: number): Promise<number> {
   const { seen, pending } = await readState(workspace, prefix);
   if (pending !== undefined) return 0;
   const isSeen = new Set(seen);
   let moved = 0;
   for (const name of await dailyNotes(workspace, `${prefix}memory/`)) {
-    if (Date.parse(name.slice(0, -'.md'.length)) > now - days * DAY_MS) continue;
+    if (Date.parse(name.slice(0, -'.md'.length)) > before) continue;
     const path = `${prefix}memory/${name}`;
     const text = (await readIfFound(workspace, path)) ?? '';
     if (!isMerged(name, text, isSeen)) continue;
@@ -244,22 +224,16 @@ async function keep(workspace: Workspace, path: string, text: string): Promise<v
   else if (!archived.endsWith(text)) await workspace.write(path, `${archived}${text}`);
 }
 
-/**
- * Deletes the logs of sessions in which nothing was said for `days`, and what was noted of their flushes.
- *
- * @param onlyFlushed Keep those that hold messages which were not flushed.
- * @returns How many logs were deleted.
- */
+/** Deletes the logs of sessions in which nothing was said since a time, and what was noted of their flushes; counts them. */
 async function pruneSessions(
   workspace: Workspace,
   prefix: string,
-  { now, days, onlyFlushed }: { readonly now: number; readonly days: number; readonly onlyFlushed: boolean },
+  before: number,
+  onlyFlushed: boolean,
 ): Promise<number> {
-  if (days === 0) return 0;
-  const old: LogEntry[] = [];
-  for await (const log of sessionLogs(workspace, prefix)) {
-    if (Date.parse(log.modifiedAt) < now - days * DAY_MS) old.push(log);
-  }
+  const old: { readonly place: SessionPlace; readonly size: number }[] = [];
+  for await (const log of sessionLogs(workspace, prefix))
+    if (Date.parse(log.modifiedAt) < before) old.push(log);
   let pruned = 0;
   for (const { place, size } of old) {
     if (onlyFlushed && !(await isFlushed(workspace, place, size))) continue;

@@ -88,12 +88,7 @@ export class MemoryService {
     this.#settings = { ...given, workspace: this.storage, onEvent: (event) => this.#emit?.(event) };
     this.#flusher = new MemoryFlushManager(this.#settings);
     this.#consolidator = new MemoryConsolidator(this.#settings);
-    this.#maintenance = new Maintenance({
-      settings: this.#settings,
-      flusher: this.#flusher,
-      consolidator: this.#consolidator,
-      index: this.#index,
-    });
+    this.#maintenance = new Maintenance(this.#settings, this.#flusher, this.#consolidator, this.#index);
   }
 
   /** Begins the passes of the maintenance, unless they are switched off. Starting twice does nothing. */

@@ -1,23 +1,9 @@
-import { fileSegment, type Message, type ToolContext, type Workspace, type WorkspaceEntry } from '@x/core';
+import { fileSegment, type Message, type ToolContext, type Workspace } from '@x/core';
 import { readLog } from '@x/core/node';
-import {
-  LOG_SUFFIX,
-  placeOfLog,
-  prefixOfAgent,
-  type SessionPlace,
-  type WithoutUser,
-} from './memory-scope.js';
-
-/** A session log, as a listing shows it. */
-export interface LogEntry extends WorkspaceEntry {
-  readonly place: SessionPlace;
-}
+import { LOG_SUFFIX, placeOfLog, prefixOfAgent, type WithoutUser } from './memory-scope.js';
 
 /** Lists the session logs below a prefix. */
-export async function* sessionLogs(
-  workspace: Workspace,
-  prefix: string,
-): AsyncGenerator<LogEntry, void, undefined> {
+export async function* sessionLogs(workspace: Workspace, prefix: string) {
   const start = `${prefix}sessions/`.length;
   for await (const entry of workspace.list(`${prefix}sessions`)) {
     if (entry.type !== 'file' || !entry.path.endsWith(LOG_SUFFIX)) continue;
@@ -69,10 +55,8 @@ export async function listSessions(
 /** Finds the session of an id. The id is only compared with those that exist: no path is made of it. */
 export function findSession(sessions: readonly LoggedSession[], id: string): LoggedSession | undefined {
   const name = `/${fileSegment(id)}${LOG_SUFFIX}`;
-  return (
-    sessions.find((session) => session.id === id) ??
-    sessions.find((session) => session.location.endsWith(name))
-  );
+  const isLog = ({ location }: LoggedSession) => location.endsWith(name);
+  return sessions.find((session) => session.id === id) ?? sessions.find(isLog);
 }
 
 export function currentSession({ log, state }: Pick<Scope, 'log' | 'state'>): LoggedSession {
