@@ -12,20 +12,9 @@ export interface Shown {
 }
 
 /** What a message says: text, tool calls with their input, tool results. Thinking is left out. */
-export function messageText({ content }: Message, shown: Shown = {}): string {
-  return textOfBlocks(content, shown);
-}
-
-/** The same without what would make a search find itself. */
-export function searchableText(message: Message): string {
-  return messageText(message, { echoes: false });
-}
-
-function textOfBlocks(blocks: readonly ContentBlock[], shown: Shown): string {
-  return blocks
-    .map((block) => blockText(block, shown))
-    .filter((text) => text !== '')
-    .join('\n');
+export function messageText({ content }: Pick<Message, 'content'>, shown: Shown = {}): string {
+  const texts = content.map((block) => blockText(block, shown));
+  return texts.filter(Boolean).join('\n');
 }
 
 function blockText(block: ContentBlock, shown: Shown): string {
@@ -38,7 +27,7 @@ function blockText(block: ContentBlock, shown: Shown): string {
       return `call ${block.name} ${cutMiddle(JSON.stringify(block.input), tool)}`;
     case 'tool_result':
       if (!echoes && ECHO.test(block.toolName)) return '';
-      return `${block.isError ? 'error' : 'result'} of ${block.toolName}: ${cutMiddle(textOfBlocks(block.output, {}), tool)}`;
+      return `${block.isError ? 'error' : 'result'} of ${block.toolName}: ${cutMiddle(messageText({ content: block.output }), tool)}`;
     case 'file':
       return `[file ${block.filename ?? block.mediaType}]`;
     case 'opaque':
@@ -54,11 +43,7 @@ export function cutMiddle(text: string, length: number, gap = ' […] '): string
   return `${headOf(text, half)}${gap}${tailOf(text, half)}`;
 }
 
-/**
- * The beginning of a text, and how much was left out.
- *
- * @param advice Says how to read the rest, from a number of UTF-16 units on.
- */
+/** The beginning of a text, how much was left out, and advice how to read on from a number of UTF-16 units. */
 export function cut(text: string, maxChars: number, advice: (from: number) => string = () => ''): string {
   if (text.length <= maxChars) return text;
   const head = headOf(text, maxChars);
@@ -87,11 +72,13 @@ export function excerpt(text: string, terms: readonly { readonly text: string }[
   return `${from === text ? '' : '…'}${line}${head.length < from.length ? '…' : ''}`;
 }
 
-/** What is kept of a text that is too long: its beginning, or as much of its end as well. */
-export type Kept = 'beginning' | 'both-ends';
-
-/** Fits a text into a budget of estimated tokens: whole lines of it, with a note where something was left out. */
-export function fitTokens(text: string, maxTokens: number, note: string, kept: Kept = 'both-ends'): string {
+/** Fits a text into a budget of estimated tokens: whole lines of its beginning and end, with a note between. */
+export function fitTokens(
+  text: string,
+  maxTokens: number,
+  note: string,
+  kept: 'beginning' | 'both-ends' = 'both-ends',
+): string {
   if (estimateCounter.count(text) <= maxTokens) return text;
   const left = Math.max(0, maxTokens - estimateCounter.count(note));
   const head = longest(text, kept === 'beginning' ? left : Math.floor(left / 2), headOf);

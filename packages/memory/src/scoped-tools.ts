@@ -16,18 +16,13 @@ import { WorkspaceSessionLog } from '@x/core/node';
 import * as z from 'zod';
 import { memoryTools } from './memory/memory-tools.js';
 import type { MemoryService } from './memory-service.js';
-import { having, workspaceSchema } from './settings.js';
+import { having, memoryScopeSchema, workspaceSchema } from './settings.js';
 
 /** Characters that one answer of a memory's tool may have. */
 const MAX_OUTPUT_CHARS = 20_000;
 
-const id = z.string().min(1).optional();
-
 /** Whose memory and sessions tools work on, where no agent of ours calls them. A model never says it. */
-export const toolScopeSchema = z.strictObject({
-  tenantId: id,
-  userId: id,
-  agentId: id,
+export const toolScopeSchema = memoryScopeSchema.extend({
   /** The session that `query_history` searches. Default `default`. */
   sessionId: z.string().min(1).default('default'),
 });

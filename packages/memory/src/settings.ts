@@ -28,6 +28,8 @@ function callable<T>() {
 /** Days, milliseconds and tokens: a whole number from `least` on. */
 const whole = (least: number, fallback: number) => z.int().min(least).default(fallback);
 
+const id = z.string().min(1).optional();
+export const memoryScopeSchema = z.strictObject({ tenantId: id, userId: id, agentId: id });
 export const workspaceSchema = having<Workspace>('append', 'a workspace');
 /** The path of an index's file, or an index that is open already and stays the caller's. */
 const indexSchema = z.union([z.string().min(1), having<MemoryIndex>('indexFromString', 'a MemoryIndex')]);

@@ -42,17 +42,13 @@ export function workspaceContext(config: WorkspaceContextConfig = {}): Capabilit
   return {
     name: 'workspace_context',
     async system(scope) {
-      if (settings.maxTokens === 0) return undefined;
-      return render(await contextParts(scope, settings), settings.maxTokens);
+      const parts = settings.maxTokens === 0 ? [] : await contextParts(scope, settings);
+      if (parts.length === 0) return undefined;
+      const needs = parts.map(({ text }) => estimateCounter.count(text) + FRAME_TOKENS);
+      const shares = shareTokens(needs, settings.maxTokens);
+      return parts.map((part, index) => section(part, (shares[index] ?? 0) - FRAME_TOKENS)).join('\n\n');
     },
   };
-}
-
-function render(parts: readonly ContextPart[], maxTokens: number): string | undefined {
-  if (parts.length === 0) return undefined;
-  const needs = parts.map(({ text }) => estimateCounter.count(text) + FRAME_TOKENS);
-  const shares = shareTokens(needs, maxTokens);
-  return parts.map((part, index) => section(part, (shares[index] ?? 0) - FRAME_TOKENS)).join('\n\n');
 }
 
 // A file must not be able to end its own quotation, or to begin another one.
@@ -79,12 +75,8 @@ async function contextParts(
 ): Promise<readonly ContextPart[]> {
   const { workspace } = scope;
   const file = async (tag: ContextPart['tag'], path: string) => {
-    return {
-      tag,
-      path,
-      text: await textOf(workspace, path),
-      note: `[… left out: read_file ${path} has the rest …]`,
-    };
+    const note = `[… left out: read_file ${path} has the rest …]`;
+    return { tag, path, text: await textOf(workspace, path), note };
   };
   const parts = await Promise.all([
     ...(instructions === false ? [] : [file('instructions', instructions)]),
@@ -113,12 +105,8 @@ async function knowledgePart(workspace: Workspace, folder: string): Promise<Cont
   const text = await textOf(workspace, index);
   const others = paths.filter((path) => path !== index).sort();
   const list = others.length === 0 ? '' : `Files, to be read with read_file:\n${others.join('\n')}`;
-  return {
-    tag: 'knowledge',
-    path: folder,
-    text: [text, list].filter(Boolean).join('\n\n'),
-    note: `[… left out: list_files ${folder} and read_file have the rest …]`,
-  };
+  const note = `[… left out: list_files ${folder} and read_file have the rest …]`;
+  return { tag: 'knowledge', path: folder, text: [text, list].filter(Boolean).join('\n\n'), note };
 }
 
 /**

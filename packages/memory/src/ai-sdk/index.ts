@@ -23,8 +23,8 @@ export type MemoryToolsOptions = z.input<typeof optionsSchema>;
  * @throws {InvalidInputError} for malformed options, or two tools of one name.
  */
 export function memoryTools(options: MemoryToolsOptions): ToolSet {
-  const { scope, ...settings } = parseWith(optionsSchema, options, 'memoryTools options');
-  const scoped = scopedTools(settings, scope, 'memoryTools options');
+  const given = parseWith(optionsSchema, options, 'memoryTools options');
+  const scoped = scopedTools(given, given.scope, 'memoryTools options');
   const entries = [...scoped.tools].map(([name, own]): [string, Tool] => [
     name,
     tool({

@@ -21,14 +21,10 @@ const UNITS_PER_TOKEN_OF_WINDOW = 0.5;
 const SPOKEN_LENGTH = 8_000;
 const TOOL_LENGTH = 500;
 
-export interface FlushMaterial {
-  readonly messages: readonly Message[];
-  /** MEMORY.md, and the note that will be added to: what is known already. */
-  readonly memory: string;
-  readonly note: string;
-  /** The note's day, `YYYY-MM-DD`. */
-  readonly day: string;
-}
+/** Messages, and what is known already: MEMORY.md and the note of the day that will be added to. */
+export type FlushMaterial = Readonly<
+  Record<'memory' | 'note' | 'day', string> & { messages: readonly Message[] }
+>;
 
 /** What a model is told to do with a transcript. */
 export const FLUSH_INSTRUCTIONS = `You keep the long-term memory of an assistant. You read the newest part of a conversation and write down what is worth knowing in later conversations, weeks from now.
@@ -48,18 +44,15 @@ export function flushPrompt(
 ): string {
   const length = Math.min(REFERENCE_LENGTH, contextWindow * UNITS_PER_TOKEN_OF_WINDOW);
   const transcript = messages.map((message, index) => renderMessage(message, index + 1)).join('\n\n');
+  const shown = (text: string) => cutMiddle(text.trim(), length, '\n[…]\n') || '(nothing)';
   return [
     `It is ${day}. Known from earlier conversations, for comparison only:`,
-    quoted('known', memory, length),
+    quote('known', shown(memory)),
     `Noted on ${day} already:`,
-    quoted('noted', note, length),
+    quote('noted', shown(note)),
     'The newest part of the conversation:',
     quote('transcript', redact(transcript)),
   ].join('\n\n');
-}
-
-function quoted(tag: string, text: string, length: number): string {
-  return quote(tag, cutMiddle(text.trim(), length, '\n[…]\n') || '(nothing)');
 }
 
 /** A message as a part of a transcript; empty when it says nothing. Thinking is left out. */
@@ -86,14 +79,11 @@ export function parseBullets(answer: string): Checked<readonly Statement[]> {
     const text = bulletText(line);
     if (text === undefined) return { refused: 'it has lines that are no "- " bullets' };
     if (text === NO_REPLY) return { refused: `it mixes ${NO_REPLY} with bullets` };
-    if (text.length > MAX_BULLET_CHARS) {
+    if (text.length > MAX_BULLET_CHARS)
       return { refused: `a bullet is longer than ${MAX_BULLET_CHARS} characters` };
-    }
     const source = /\s*\[#(\d+)(?:[^\]]*)\]\s*$/.exec(text);
-    bullets.push({
-      text: plainLine(source === null ? text : text.slice(0, source.index)),
-      ...(source === null ? {} : { message: Number(source[1]) - 1 }),
-    });
+    const message = source === null ? undefined : Number(source[1]) - 1;
+    bullets.push({ text: plainLine(text.slice(0, source?.index)), message });
   }
   if (bullets.length > MAX_BULLETS) return { refused: `it has more than ${MAX_BULLETS} bullets` };
   return { value: bullets };

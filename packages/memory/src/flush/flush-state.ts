@@ -51,13 +51,11 @@ export async function isFlushed(workspace: Workspace, place: SessionPlace, size:
   return pending === undefined && (offset?.end ?? 0) >= size;
 }
 
-/** Messages of a session that have not been flushed yet. */
+/** Messages of a session that have not been flushed yet and say something, where they end, and whether the log goes on. */
 export interface Batch {
-  /** Those that say something: summaries, injected messages and system prompts are left out. */
+  /** Without summaries, injected messages and system prompts. */
   readonly messages: readonly Message[];
-  /** Where the flush stands behind them. */
   readonly offset: FlushOffset;
-  /** Whether the log goes on. */
   readonly more: boolean;
 }
 
@@ -119,7 +117,7 @@ export function entryId(log: string, messages: readonly Message[]): string {
 
 /** Whether a note holds an entry completely. */
 export function holdsEntry(note: string, id: string): boolean {
-  return note.includes(`<!-- flush ${id} -->\n`) || note.includes(`<!-- flush ${id} mechanical -->\n`);
+  return ['', ' mechanical'].some((by) => note.includes(`<!-- flush ${id}${by} -->\n`));
 }
 
 /**
@@ -135,11 +133,8 @@ export function missingFrom(note: string, { id, bullets, extraction }: FlushEntr
   const mark = `<!-- flush ${id}${extraction === 'mechanical' ? ' mechanical' : ''} -->`;
   const text = `${[...missing, mark].join('\n')}\n`;
   if (torn === '') return text;
-  return `${isPartOf(torn, [...missing, mark]) ? ` ${CUT_MARK}` : ''}\n${text}`;
-}
-
-// A character may have been cut in the middle of its bytes.
-function isPartOf(torn: string, lines: readonly string[]): boolean {
+  // A character may have been cut in the middle of its bytes.
   const whole = torn.replace(/\uFFFD+$/, '');
-  return lines.some((line) => line.startsWith(whole));
+  const isCut = [...missing, mark].some((line) => line.startsWith(whole));
+  return `${isCut ? ` ${CUT_MARK}` : ''}\n${text}`;
 }

@@ -2,7 +2,7 @@ import { type FileBlock, headOf, type Message, type ToolOutputBlock, tailOf } fr
 import { dateOf, dayOf } from '../index/dates.js';
 import { LineScan } from '../index/line-scan.js';
 import { parseQuery } from '../index/search-query.js';
-import { cut, excerpt, fitting, messageText, searchableText } from '../message-text.js';
+import { cut, excerpt, fitting, messageText } from '../message-text.js';
 import type { LoggedSession } from '../session-logs.js';
 
 const EXCERPT_CHARS = 300;
@@ -18,39 +18,14 @@ interface SearchOptions {
   readonly signal: AbortSignal;
 }
 
-interface MessageHit {
-  readonly session: LoggedSession;
-  readonly number: number;
-  readonly date: string | undefined;
-  readonly excerpt: string;
-}
-
 /** Searches the logs of sessions, and answers the best messages as text. */
 export async function searchMessages(
   sessions: readonly LoggedSession[],
-  options: SearchOptions,
+  { query, limit, offset, from = 1, to = Infinity, maxOutputChars, signal }: SearchOptions,
 ): Promise<string> {
-  const { query, limit, offset, maxOutputChars } = options;
-  if (parseQuery(query).terms.length === 0) return 'The query has no word to search for.';
-  const hits = await scan(sessions, options);
-  const rendered = hits.slice(0, limit).map(({ session, number, date, excerpt: text }) => {
-    const day = date === undefined ? '' : `, ${date}`;
-    return `session ${JSON.stringify(session.id)} #${number}${day}\n${text}`;
-  });
-  const texts = fitting(rendered, maxOutputChars, '\n\n');
-  if (texts.length === 0) return 'Nothing found.';
-  const shown = offset + texts.length;
-  const more = texts.length < hits.length ? ` More: the same query with offset ${shown}.` : '';
-  return `${offset + 1} to ${shown}, the best first.${more}\n\n${texts.join('\n\n')}`;
-}
-
-/** Answers the hits of a page and one more, to know whether there are others. */
-async function scan(
-  sessions: readonly LoggedSession[],
-  { query, limit, offset, from = 1, to = Infinity, signal }: SearchOptions,
-): Promise<readonly MessageHit[]> {
   const parsed = parseQuery(query);
-  const lines = new LineScan<MessageHit>(parsed);
+  if (parsed.terms.length === 0) return 'The query has no word to search for.';
+  const lines = new LineScan<string>(parsed);
   // The last changed session comes last, so that of equal hits its are the first.
   for (const session of sessions.toReversed()) {
     signal.throwIfAborted();
@@ -58,25 +33,26 @@ async function scan(
       if (number < from) continue;
       if (number > to) break;
       const day = dayOf(message.createdAt) ?? null;
-      const date = day === null ? undefined : dateOf(day);
-      const text = searchableText(message);
-      lines.add({ file: session.location, number, day, text }, (piece) => ({
-        session,
-        number,
-        date,
-        excerpt: excerpt(piece, parsed.terms, EXCERPT_CHARS),
-      }));
+      const place = `session ${JSON.stringify(session.id)} #${number}${day === null ? '' : `, ${dateOf(day)}`}`;
+      // What repeats logs would have a search find itself.
+      const text = messageText(message, { echoes: false });
+      lines.add(
+        { file: session.location, number, day, text },
+        (piece) => `${place}\n${excerpt(piece, parsed.terms, EXCERPT_CHARS)}`,
+      );
     }
   }
-  const best = lines.best().slice(offset, offset + limit + 1);
-  return best.map(({ item }) => item);
+  const best = lines.best().slice(offset);
+  const page = best.slice(0, limit).map(({ item }) => item());
+  const texts = fitting(page, maxOutputChars, '\n\n');
+  if (texts.length === 0) return 'Nothing found.';
+  const shown = offset + texts.length;
+  const more = texts.length < best.length ? ` More: the same query with offset ${shown}.` : '';
+  return `${offset + 1} to ${shown}, the best first.${more}\n\n${texts.join('\n\n')}`;
 }
 
 /** A message and its place in the log, from 1. */
-export interface NumberedMessage {
-  readonly number: number;
-  readonly message: Message;
-}
+type NumberedMessage = { readonly number: number; readonly message: Message };
 
 export async function* numbered(messages: AsyncIterable<Message>): AsyncIterable<NumberedMessage> {
   let number = 0;
@@ -88,14 +64,11 @@ function heading({ number, message }: NumberedMessage): string {
   return `#${number} ${message.role}${kind}, ${message.createdAt}`;
 }
 
-/**
- * The newest of some messages that fit into an answer, oldest first, and the number of those that did not fit. There is
- * always one.
- */
+/** The newest of some messages that fit into an answer, one at least, oldest first, and the number of those left out. */
 export function renderNewest(
   messages: readonly NumberedMessage[],
-  { maxMessageChars, maxOutputChars }: { readonly maxMessageChars: number; readonly maxOutputChars: number },
-): { readonly text: string; readonly left: number } {
+  { maxMessageChars, maxOutputChars }: Record<'maxMessageChars' | 'maxOutputChars', number>,
+) {
   const rendered = messages.toReversed().map((entry) => {
     const advice = (from: number) => `: number ${entry.number} with offset ${from}`;
     return `${heading(entry)}\n${cut(messageText(entry.message), maxMessageChars, advice)}`;
@@ -104,12 +77,7 @@ export function renderNewest(
   return { text: shown.reverse().join('\n\n'), left: messages.length - shown.length };
 }
 
-/**
- * One message as a tool's answer: its text from `offset` on, and how to read on where it is too long; with its beginning
- * come the files that it holds.
- *
- * @param offset UTF-16 units to skip.
- */
+/** One message as a tool's answer: its text from `offset` on, in UTF-16 units, and how to read on; first its files, too. */
 export function wholeMessage(
   entry: NumberedMessage,
   offset: number,

@@ -17,11 +17,13 @@ export const historyConfigSchema = z.strictObject({
 
 /** Options of `sessionHistory`. */
 export type SessionHistoryConfig = z.input<typeof historyConfigSchema>;
-type HistorySettings = z.output<typeof historyConfigSchema>;
 
 /** Messages looked at for the one that a session began with. */
 const OPENING = 10;
 
+const id = z.string().min(1).optional();
+/** A message's number. */
+const place = z.int().min(1).optional();
 const agentField = {
   agentId: z
     .string()
@@ -46,10 +48,6 @@ const page = {
  */
 export function sessionHistory(config: SessionHistoryConfig = {}): Capability {
   const settings = parseWith(historyConfigSchema, config, 'sessionHistory configuration');
-  return { name: 'session_history', tools: historyTools(settings) };
-}
-
-function historyTools(settings: HistorySettings): readonly Tool[] {
   const { withoutUser: sharing, maxOutputChars } = settings;
   // An absent field is read as `undefined`, which the type allows.
   const agent = settings.otherAgents ? agentField : ({} as typeof agentField);
@@ -59,7 +57,7 @@ function historyTools(settings: HistorySettings): readonly Tool[] {
     if (sessions.length > 0) return sessions;
     return `There are no sessions of agent ${JSON.stringify(agentId)} with this user.`;
   };
-  return [
+  const tools: readonly Tool[] = [
     defineTool({
       name: 'session_list',
       description:
@@ -88,23 +86,15 @@ function historyTools(settings: HistorySettings): readonly Tool[] {
       readOnly: true,
       input: z.strictObject({
         ...agent,
-        sessionId: z
-          .string()
-          .min(1)
-          .optional()
-          .describe('An id from session_list or session_search; default: the current session, or the last'),
+        sessionId: id.describe(
+          'An id from session_list or session_search; default: the current session, or the last',
+        ),
         lastN: z.int().min(1).max(200).default(20).describe('How many messages'),
-        before: z
-          .int()
-          .min(1)
-          .optional()
-          .describe('Only messages before this number; default: up to the last'),
-        messageId: z
-          .string()
-          .min(1)
-          .optional()
-          .describe('This message alone, in full: the id behind "log message" where something was shortened'),
-        number: z.int().min(1).optional().describe('This message alone, in full: the number behind "#"'),
+        before: place.describe('Only messages before this number; default: up to the last'),
+        messageId: id.describe(
+          'This message alone, in full: the id behind "log message" where something was shortened',
+        ),
+        number: place.describe('This message alone, in full: the number behind "#"'),
         offset: z.int().min(0).default(0).describe('Characters of that message to skip'),
       }),
       async execute(
@@ -163,7 +153,7 @@ function historyTools(settings: HistorySettings): readonly Tool[] {
       input: z.strictObject({
         ...page,
         range: z
-          .strictObject({ from: z.int().min(1).optional(), to: z.int().min(1).optional() })
+          .strictObject({ from: place, to: place })
           .optional()
           .describe('Numbers of the first and last message to search'),
       }),
@@ -173,15 +163,15 @@ function historyTools(settings: HistorySettings): readonly Tool[] {
       },
     }),
   ];
+  return { name: 'session_history', tools };
 }
 
 async function describe({ id, isCurrent, updatedAt = '', read }: LoggedSession): Promise<string> {
   const marks = [isCurrent ? 'current' : '', updatedAt].filter(Boolean).join(', ');
   let opening = '';
-  let looked = 0;
-  for await (const message of read()) {
+  for await (const { number, message } of numbered(read())) {
     if (message.role === 'user') opening = excerpt(messageText(message), [], 120);
-    if (message.role === 'user' || ++looked === OPENING) break;
+    if (message.role === 'user' || number === OPENING) break;
   }
   return `- ${JSON.stringify(id)} (${marks}): ${opening}`;
 }

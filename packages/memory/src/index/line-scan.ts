@@ -47,8 +47,8 @@ export class LineScan<Item> {
   }
 
   /** All texts that match, the best first. */
-  best(): readonly { readonly item: Item; readonly score: number }[] {
-    return this.#ranked().map(({ match, score }) => ({ item: match.item(), score }));
+  best() {
+    return this.#ranked().map(({ match: { item }, score }) => ({ item, score }));
   }
 
   #ranked(): readonly Ranked<Kept<Item>>[] {

@@ -18,13 +18,12 @@ import { LineScan } from '../index/line-scan.js';
 import { parseQuery } from '../index/search-query.js';
 import { readJson, writeJson } from '../memory-files.js';
 import { type MemoryScope, scopePrefix } from '../memory-scope.js';
-import { workspaceSchema } from '../settings.js';
+import { memoryScopeSchema, workspaceSchema } from '../settings.js';
 
-const id = z.string().min(1).optional();
 const optionsSchema = z.strictObject({
   workspace: workspaceSchema,
   /** Whose items they are: no other tenant's, user's or agent's can be read. Default: nobody's. */
-  scope: z.strictObject({ tenantId: id, userId: id, agentId: id }).default({}),
+  scope: memoryScopeSchema.default({}),
   /** Paths of the fields whose texts a query searches, as `title` or `chapters[*].text`. Default: all texts. */
   fields: z.array(z.string().min(1)).optional(),
 });
@@ -42,6 +41,7 @@ const itemSchema = z.object({
   texts: z.array(z.string()),
 });
 type StoredItem = z.output<typeof itemSchema>;
+type Found = { readonly path: string; readonly score?: number };
 
 const REMEDY = 'Delete the file: it is no item of the store.';
 
@@ -101,13 +101,8 @@ export class WorkspaceStore extends BaseStore {
     });
   }
 
-  async #search({
-    namespacePrefix,
-    filter = {},
-    limit = 10,
-    offset = 0,
-    query,
-  }: SearchOperation): Promise<SearchItem[]> {
+  async #search(operation: SearchOperation): Promise<SearchItem[]> {
+    const { namespacePrefix, filter = {}, limit = 10, offset = 0, query } = operation;
     const folder = `${this.#folder}${segments(namespacePrefix)}`;
     const found: SearchItem[] = [];
     for await (const { path, score } of query ? this.#ranked(folder, query) : this.#listed(folder)) {
@@ -120,7 +115,7 @@ export class WorkspaceStore extends BaseStore {
     return found.slice(offset, offset + limit);
   }
 
-  async *#listed(folder: string): AsyncIterable<{ readonly path: string; readonly score?: number }> {
+  async *#listed(folder: string): AsyncIterable<Found> {
     const paths: string[] = [];
     for await (const { path, type } of this.#workspace.list(folder.replace(/\/$/, ''), { recursive: true })) {
       if (type === 'file' && path.endsWith('.json')) paths.push(path);
@@ -129,10 +124,7 @@ export class WorkspaceStore extends BaseStore {
   }
 
   /** The items whose texts fit a query, the best first. */
-  async *#ranked(
-    folder: string,
-    query: string,
-  ): AsyncIterable<{ readonly path: string; readonly score: number }> {
+  async *#ranked(folder: string, query: string): AsyncIterable<Found> {
     const scan = new LineScan<string>(parseQuery(query));
     for await (const { path } of this.#listed(folder)) {
       const { texts = [] } = (await this.#readStored(path)) ?? {};
@@ -141,19 +133,16 @@ export class WorkspaceStore extends BaseStore {
       }
     }
     const seen = new Set<string>();
-    for (const { item: path, score } of scan.best()) {
+    for (const { item, score } of scan.best()) {
+      const path = item();
       if (seen.has(path)) continue;
       seen.add(path);
       yield { path, score };
     }
   }
 
-  async #namespaces({
-    matchConditions = [],
-    maxDepth,
-    limit,
-    offset,
-  }: ListNamespacesOperation): Promise<string[][]> {
+  async #namespaces(operation: ListNamespacesOperation): Promise<string[][]> {
+    const { matchConditions = [], maxDepth, limit, offset } = operation;
     const found = new Map<string, string[]>();
     for await (const { path } of this.#listed(this.#folder)) {
       const namespace = (await this.#readStored(path))?.namespace ?? [];
@@ -171,7 +160,7 @@ export class WorkspaceStore extends BaseStore {
     return { ...item, createdAt: new Date(createdAt), updatedAt: new Date(updatedAt) };
   }
 
-  async #readStored(path: string): Promise<StoredItem | undefined> {
+  #readStored(path: string): Promise<StoredItem | undefined> {
     return readJson(this.#workspace, path, itemSchema, REMEDY);
   }
 

@@ -43,24 +43,17 @@ export function mcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
   return async (request, response) => {
     try {
       const { host = '', origin } = request.headers;
-      const isLocal = isLoopback(request.socket.localAddress ?? '');
-      const isKnownHost =
-        allowedHosts === undefined ? !isLocal || isLocalName(`http://${host}`) : allowedHosts.includes(host);
-      if (!isKnownHost)
-        return refuse(response, 403, `This server does not answer for ${JSON.stringify(host)}.`);
+      const isLocal = /^(?:::1$|(?:::ffff:)?127\.)/.test(request.socket.localAddress ?? '');
+      const refuseFor = refuse.bind(undefined, response);
+      const isKnownHost = allowedHosts?.includes(host) ?? (!isLocal || isLocalName(`http://${host}`));
+      if (!isKnownHost) return refuseFor(403, `This server does not answer for ${JSON.stringify(host)}.`);
       const isKnownOrigin =
         origin === undefined || allowedOrigins.includes(origin) || (isLocal && isLocalName(origin));
-      if (!isKnownOrigin)
-        return refuse(response, 403, `This server does not answer ${JSON.stringify(origin)}.`);
+      if (!isKnownOrigin) return refuseFor(403, `This server does not answer ${JSON.stringify(origin)}.`);
       const scope = await scopeOf(request);
-      if (scope === undefined) {
-        return refuse(response, 401, 'This request says not who is asking.', {
-          'www-authenticate': challenge,
-        });
-      }
-      if (request.method !== 'POST') {
-        return refuse(response, 405, 'Send requests with POST.', { allow: 'POST' });
-      }
+      const challenged = { 'www-authenticate': challenge };
+      if (scope === undefined) return refuseFor(401, 'This request says not who is asking.', challenged);
+      if (request.method !== 'POST') return refuseFor(405, 'Send requests with POST.', { allow: 'POST' });
       const server = mcpServer({ ...shared, scope });
       const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
       response.once('close', () => void server.close());
@@ -71,10 +64,6 @@ export function mcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
       if (!response.headersSent) refuse(response, 500, 'The request could not be answered.');
     }
   };
-}
-
-function isLoopback(address: string): boolean {
-  return address === '::1' || /^(?:::ffff:)?127\./.test(address);
 }
 
 function isLocalName(url: string): boolean {

@@ -59,19 +59,11 @@ export type McpServerOptions = z.input<typeof optionsSchema>;
  * @throws {InvalidInputError} for malformed options, or two tools of one name.
  */
 export function mcpServer(options: McpServerOptions): Server {
-  const { name, version, scope, memory, ...settings } = parseWith(
-    optionsSchema,
-    options,
-    'MCP server options',
-  );
-  const scoped = scopedTools({ ...settings, memory }, scope, 'MCP server options');
-  const server = new Server(
-    { name, version },
-    {
-      capabilities: { tools: {}, ...(memory === undefined ? {} : { resources: {}, prompts: {} }) },
-      ...(memory === undefined ? {} : { instructions: INSTRUCTIONS }),
-    },
-  );
+  const given = parseWith(optionsSchema, options, 'MCP server options');
+  const { name, version, scope, memory } = given;
+  const scoped = scopedTools(given, scope, 'MCP server options');
+  const offered = { capabilities: { tools: {}, resources: {}, prompts: {} }, instructions: INSTRUCTIONS };
+  const server = new Server({ name, version }, memory ? offered : { capabilities: { tools: {} } });
   if (memory !== undefined) offerMemory(server, memory, scope);
   server.setRequestHandler(ListToolsRequestSchema, () => ({
     tools: [...scoped.tools.values()].map(describe),
@@ -154,14 +146,9 @@ function nameOf({ filename, mediaType }: FileBlock): string {
 }
 
 /** Offers MEMORY.md and the notes of a scope as resources, and MEMORY.md as a prompt. */
-function offerMemory(
-  server: Server,
-  memory: MemoryService,
-  { tenantId, userId, agentId }: MemoryScope,
-): void {
-  const scope = { tenantId, userId, agentId };
+function offerMemory(server: Server, memory: MemoryService, place: MemoryScope): void {
   // Refuses a scope that remembers nothing before a client asks.
-  memory.prefixOf(scope);
+  const scope = memory.prefixOf(place);
   server.setRequestHandler(ListResourcesRequestSchema, async () => {
     const names = (await memory.files(scope)).map(({ path }) => path).filter((path) => path !== CORE_FILE);
     const listed = [CORE_FILE, ...names.sort().reverse().slice(0, MAX_LISTED)];

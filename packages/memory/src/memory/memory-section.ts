@@ -10,17 +10,12 @@ const NONE = 'none';
 /** Estimated tokens of what changed since the section was taken. */
 const MAX_CHANGES = 1_000;
 
-type SectionSettings = Pick<MemorySettings, 'maxPromptTokens' | 'tools'>;
-
 /**
  * The section of the system prompt that holds MEMORY.md as it was when the session began, or was last compacted: until then
  * it stays the same, so that a provider's cache of all that stands behind it survives. `undefined` when there is nothing to
  * say.
  */
-export async function memorySection(
-  scope: CallScope,
-  { maxPromptTokens, tools }: SectionSettings,
-): Promise<string | undefined> {
+export async function memorySection(scope: CallScope, { maxPromptTokens, tools }: MemorySettings) {
   if (maxPromptTokens === 0) return undefined;
   const text = (await takenText(scope)).trim();
   if (text === '') return undefined;
@@ -34,7 +29,7 @@ export async function memorySection(
 /** What changed in MEMORY.md since the section was taken, for the end of the view. */
 export async function memoryChanges(
   scope: CallScope,
-  { maxPromptTokens }: SectionSettings,
+  { maxPromptTokens }: MemorySettings,
 ): Promise<readonly Message[]> {
   if (maxPromptTokens === 0 || scope.state.extensions[EXTENSION] === undefined) return [];
   const taken = linesOf(await takenText(scope));

@@ -93,7 +93,7 @@ describe('words', () => {
           const scanned = scan
             .best()
             .slice(0, 10)
-            .map(({ item }) => item.split(' ').sort().join(' '));
+            .map(({ item }) => item().split(' ').sort().join(' '));
           expect(firstLines[0]).toBe(scanned[0]);
           const paged: string[] = [];
           for (let offset = 0; offset < hits.length; offset += 10) {
