@@ -1,5 +1,5 @@
 import type { Pool, PoolConnection, RowDataPacket } from 'mysql2/promise';
-import type { Write } from './apply-change.js';
+import { MAX_BYTES, MAX_ROWS, sizeOf, type Write } from './apply-change.js';
 import { execute } from './execute.js';
 import { fromToken, hashKey, REMEMBER } from './statements.js';
 
@@ -10,9 +10,6 @@ const UNNEEDED = new Set([1304, 1044, 1142, 1227, 1370, 1419, ...NO_PROCEDURES])
 /** There is none, or the user may not call it. */
 const NOT_CALLABLE = new Set([1305, 1370, ...NO_PROCEDURES]);
 
-/** What one call takes; more goes in several inserts, where a few round trips are nothing. */
-const MAX_BYTES = 1 << 20;
-const MAX_ROWS = 64;
 /** Digits of a length. */
 const WIDTH = 8;
 
@@ -44,7 +41,8 @@ export class AppendProcedure {
    */
   async append({ key, change, head, description, rows, operation }: Write): Promise<number | undefined> {
     const { expected, keep, fence } = change;
-    const bytes = rows.reduce((sum, { length }) => sum + length, head.length);
+    // More goes in several inserts, where a few round trips are nothing.
+    const bytes = sizeOf([head, description, ...rows]);
     if (
       !this.#isCallable ||
       expected === undefined ||

@@ -5,9 +5,12 @@ import { EARLIER_BYTES, hashKey, hashPart, SCOPE_COLUMNS, type Statements, toTok
 import { attempt } from './store-error.js';
 
 const DUPLICATE_ENTRY = 1062;
-const MAX_ROWS = 64;
-/** Servers take packets of 4 MB at least by default; a single row that is larger goes alone. */
-const MAX_BYTES = 1 << 20;
+/** Rows that one packet takes. */
+export const MAX_ROWS = 64;
+/** What goes with the values in a packet. */
+const OVERHEAD = 64 << 10;
+/** Bytes of values that one packet takes: no server is set up for less than 1 MB. A single row that is larger goes alone. */
+export const MAX_BYTES = (1 << 20) - OVERHEAD;
 
 /** A change as it is written. */
 export interface Write {
@@ -127,7 +130,7 @@ async function addMessages(
   }
 }
 
-function sizeOf(rows: readonly Buffer[]): number {
+export function sizeOf(rows: readonly Buffer[]): number {
   return rows.reduce((sum, { length }) => sum + length, 0);
 }
 
@@ -145,22 +148,14 @@ function* chunkRows(rows: readonly Buffer[]): Iterable<readonly Buffer[]> {
   }
 }
 
-/** What goes with the largest value in a packet; a chunk of rows beside it is smaller than it or goes alone. */
-const OVERHEAD = 64 << 10;
-
 /**
  * Refuses what the server would refuse by closing the connection, without a word of the reason in most cases.
  *
  * @throws {SessionStoreError} `session_unavailable` with the remedy.
  */
-export async function checkPacketLimit(
-  pool: Pool,
-  key: SessionKey,
-  values: readonly Buffer[],
-): Promise<void> {
-  const largest = values.reduce((most, { length }) => Math.max(most, length), 0);
-  // What servers take at least, as they come: nobody needs to be asked about less.
-  if (largest <= MAX_BYTES - OVERHEAD) return;
+export async function checkPacketLimit(pool: Pool, { key, head, description, rows }: Write): Promise<void> {
+  const largest = rows.reduce((most, { length }) => Math.max(most, length), head.length + description.length);
+  if (largest <= MAX_BYTES) return;
   const sql = 'SELECT @@max_allowed_packet AS bytes';
   const [row] = await attempt(key, () => execute<RowDataPacket[]>(pool, sql, []));
   if (largest + OVERHEAD <= Number(row?.bytes)) return;

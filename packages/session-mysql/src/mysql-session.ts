@@ -132,7 +132,7 @@ export class MysqlSession implements SessionStore {
       rows: change.append.map((message) => Buffer.from(JSON.stringify(message))),
       operation: fromToken(change.operation),
     };
-    await checkPacketLimit(this.#pool, key, [write.head, write.description, ...write.rows]);
+    await checkPacketLimit(this.#pool, write);
     return attempt(key, async () => {
       const version = await this.#procedure.append(write);
       if (version !== undefined) return version;
