@@ -176,8 +176,8 @@ function inFolder(store: SessionStore, directory: string): MeasuredStore {
     written: async () => Number(/wchar: (\d+)/.exec(readFileSync('/proc/self/io', 'utf8'))?.[1]),
     async held() {
       const files = readdirSync(directory, { recursive: true, encoding: 'utf8' });
-      // SQLite's journal does not grow with the sessions.
-      const names = files.filter((name) => !/-(wal|shm)$/.test(name));
+      // SQLite's journal and reserve do not grow with the sessions.
+      const names = files.filter((name) => !/-(wal|shm|reserve)$/.test(name));
       // Blocks, of 512 bytes each: a small file takes more than it holds.
       return names.reduce((sum, name) => sum + 512 * statSync(join(directory, name)).blocks, 0);
     },

@@ -1,4 +1,5 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { closeSync, existsSync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type SessionKey, SessionStoreError, XError } from '@x/core';
@@ -8,6 +9,10 @@ import { migrate, migrations, versionOf } from './schema.js';
 /** How long one attempt blocks this process; then others are let in before the next. */
 const BUSY_MS = 20;
 const PAUSE_MS = 10;
+/** The pages of the log of writes at which they go to their places; a quarter of what SQLite takes, at no cost that shows. */
+const LOG_PAGES = 256;
+/** What lies beside a database for the day on which the disk is full: the log of writes, twice. */
+const RESERVE_BYTES = 2 * LOG_PAGES * 4096;
 /** What is written anew in a fraction of a second. */
 const WRITTEN_ANEW_BYTES = 64 * 1024 ** 2;
 
@@ -34,6 +39,7 @@ function open(file: string, synchronous: 'full' | 'normal', lockTimeoutMs: numbe
   try {
     database.pragma('journal_mode = WAL');
     database.pragma(`synchronous = ${synchronous}`);
+    database.pragma(`wal_autocheckpoint = ${LOG_PAGES}`);
     // What is deleted must not stay readable in free pages.
     database.pragma('secure_delete = ON');
     if (versionOf(database) < migrations.length) database.transaction(() => migrate(database)).immediate();
@@ -41,6 +47,7 @@ function open(file: string, synchronous: 'full' | 'normal', lockTimeoutMs: numbe
       const message = `${file} is of version ${versionOf(database)}, newer than this package knows (${migrations.length}): upgrade @x/session-sqlite.`;
       throw new SessionStoreError('session_newer', message);
     }
+    if (file !== ':memory:') reserve(file);
     // From here on somebody else's transaction is waited for without standing still.
     database.pragma(`busy_timeout = ${BUSY_MS}`);
     return database;
@@ -50,14 +57,51 @@ function open(file: string, synchronous: 'full' | 'normal', lockTimeoutMs: numbe
   }
 }
 
+/** Takes room on the disk, unless there is none or it is taken. */
+function reserve(file: string): void {
+  try {
+    writeFileSync(reserveOf(file), randomBytes(RESERVE_BYTES), { flag: 'wx', mode: 0o600 });
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'EEXIST') rmSync(reserveOf(file), { force: true });
+  }
+}
+
+function reserveOf(file: string): string {
+  return `${file}-reserve`;
+}
+
+/** Runs a deletion; where the disk is full, once more in the room that is kept for it. The next opening takes that room again. */
+async function withReserve<T>(database: Database, task: () => Promise<T>): Promise<T> {
+  try {
+    return await task();
+  } catch (error) {
+    const { code } = (error as { cause?: { code?: string } }).cause ?? {};
+    if (!/^SQLITE_(FULL|IOERR)/.test(String(code)) || !existsSync(reserveOf(database.name))) throw error;
+  }
+  rmSync(reserveOf(database.name), { force: true });
+  // To overwrite what is deleted takes as much room again.
+  database.pragma('secure_delete = FAST');
+  try {
+    return await task();
+  } finally {
+    database.pragma('secure_delete = ON');
+  }
+}
+
+/** Whether a transaction reads, writes, or frees room. */
+export type TransactionMode = 'deferred' | 'immediate' | 'deletion';
+
 /** Runs a task in a transaction; again, with others let in between, while another process has the file. */
 export async function inTransaction<T>(
   database: Database,
   lockTimeoutMs: number,
   key: SessionKey | undefined,
-  mode: 'deferred' | 'immediate',
+  mode: TransactionMode,
   task: () => T,
 ): Promise<T> {
+  if (mode === 'deletion') {
+    return withReserve(database, () => inTransaction(database, lockTimeoutMs, key, 'immediate', task));
+  }
   const deadline = performance.now() + lockTimeoutMs;
   for (;;) {
     try {

@@ -37,7 +37,7 @@ import {
 } from '@x/core';
 import type { Database } from 'better-sqlite3';
 import * as z from 'zod';
-import { inTransaction, openDatabase, writeAnew } from './database.js';
+import { inTransaction, openDatabase, type TransactionMode, writeAnew } from './database.js';
 
 const optionsSchema = z.strictObject({
   file: z.string().min(1),
@@ -172,7 +172,7 @@ export class SqliteSession implements SessionStore {
   }
 
   async delete(key: SessionKey, { token }: DeleteOptions = {}): Promise<boolean> {
-    const { removed, lived } = await this.#transaction(key, 'immediate', () => {
+    const { removed, lived } = await this.#transaction(key, 'deletion', () => {
       const row = this.#row(key);
       if (isAnother(row && committed(row), token)) return { removed: false, lived: false };
       this.#database.prepare('DELETE FROM leases WHERE key = ?').run(key.toString());
@@ -206,7 +206,7 @@ export class SqliteSession implements SessionStore {
     let deleted = 0;
     for (;;) {
       const page = Math.min(PAGE, limit - deleted);
-      const count = await this.#transaction(undefined, 'immediate', () => {
+      const count = await this.#transaction(undefined, 'deletion', () => {
         const now = this.#clock.now();
         const ids = this.#database
           .prepare(
@@ -388,7 +388,7 @@ export class SqliteSession implements SessionStore {
     this.#database.prepare('DELETE FROM sessions WHERE id = ?').run(id);
   }
 
-  #transaction<T>(key: SessionKey | undefined, mode: 'deferred' | 'immediate', task: () => T): Promise<T> {
+  #transaction<T>(key: SessionKey | undefined, mode: TransactionMode, task: () => T): Promise<T> {
     return inTransaction(this.#database, this.#lockTimeoutMs, key, mode, task);
   }
 }

@@ -1,0 +1,73 @@
+import { spawnSync } from 'node:child_process';
+import { appendFileSync, mkdtempSync, rmdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { operationId, SessionKey, type SessionStore, userMessage } from '@x/core';
+import { expect, it, onTestFinished } from 'vitest';
+import { SqliteSession } from '../src/index.js';
+
+/** Mounts a disk of 8 MiB; whether this process may. */
+function mountSmallDisk(directory: string): boolean {
+  const mount = ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', directory];
+  return spawnSync('mount', mount, { stdio: 'ignore' }).status === 0;
+}
+
+function unmount(directory: string): void {
+  spawnSync('umount', ['-l', directory]);
+  rmdirSync(directory);
+}
+
+function canMount(): boolean {
+  const directory = mkdtempSync(join(tmpdir(), 'x-small-disk-'));
+  const mounted = mountSmallDisk(directory);
+  unmount(directory);
+  return mounted;
+}
+
+/** Commits messages of 20 KB to sessions in turns until one is refused, and answers how many were taken. */
+async function fill(store: SessionStore): Promise<number> {
+  const sessions = Array.from({ length: 4 }, (_, index) => ({
+    key: SessionKey.of(`s-${index}`),
+    expected: undefined as string | undefined,
+    keep: 0,
+  }));
+  for (let turn = 0; ; turn++) {
+    const session = sessions[turn % 4] as (typeof sessions)[number];
+    const { key, expected, keep } = session;
+    const operation = operationId();
+    const append = [userMessage('x'.repeat(20_000))];
+    try {
+      await store.commit(key, { operation, expected, head: {}, keep, append });
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'session_unavailable', outcome: 'none' });
+      return turn;
+    }
+    Object.assign(session, { expected: operation, keep: keep + 1 });
+  }
+}
+
+it.runIf(canMount()).each<[string, (store: SqliteSession) => Promise<unknown>, unknown]>([
+  ['delete', (store) => store.delete(SessionKey.of('s-1')), true],
+  ['retention', (store) => store.deleteOlderThan({ olderThan: new Date(Date.now() + 60_000), limit: 2 }), 2],
+])('a full disk is freed by a %s, and sessions go on', async (_, free, answer) => {
+  const directory = mkdtempSync(join(tmpdir(), 'x-small-disk-'));
+  onTestFinished(() => unmount(directory));
+  expect(mountSmallDisk(directory)).toBe(true);
+  const store = new SqliteSession({ file: join(directory, 'sessions.db') });
+  onTestFinished(() => store.close());
+  expect(await fill(store)).toBeGreaterThan(20);
+  // Until no byte is left.
+  const page = Buffer.alloc(4096);
+  expect(() => {
+    for (;;) appendFileSync(join(directory, 'ballast'), page);
+  }).toThrow('ENOSPC');
+  expect(await free(store)).toBe(answer);
+  const key = SessionKey.of('s-0');
+  const { token, messages = [] } = (await store.load(key)) ?? {};
+  for (let turn = 0, expected = token; turn < 20; turn++) {
+    const operation = operationId();
+    const append = [userMessage('x'.repeat(20_000))];
+    await store.commit(key, { operation, expected, head: {}, keep: messages.length + turn, append });
+    expected = operation;
+  }
+});
