@@ -1,4 +1,13 @@
-import { type AgentState, RuntimeContext, readText, type UserScope, type Workspace } from '@x/core';
+import {
+  type AgentState,
+  type ErasedUser,
+  eraseUser,
+  RuntimeContext,
+  readText,
+  type SessionStore,
+  type UserScope,
+  type Workspace,
+} from '@x/core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   type Attack,
@@ -21,6 +30,8 @@ export interface IsolationSuiteOptions {
     readonly agent: AttackedAgent;
     /** What the agent keeps for itself: its paths are what attackers guess. */
     readonly storage: Workspace;
+    /** Its store, or another instance of it. With it the suite proves that an erasure in another process overlooks no call. */
+    readonly session?: SessionStore | undefined;
   }>;
   /** Paths in the storage, at least one file of each must hold a canary, or the attacks would prove nothing. */
   readonly areas: Readonly<Record<string, RegExp>>;
@@ -85,10 +96,11 @@ export function isolationSuite({
     const attacker = new Attacker();
     let agent: AttackedAgent;
     let storage: Workspace;
+    let session: SessionStore | undefined;
     let names: Awaited<ReturnType<typeof namesIn>>;
 
     beforeAll(async () => {
-      ({ agent, storage } = await open(attacker));
+      ({ agent, storage, session } = await open(attacker));
       const victims = [
         [VICTIM, canary],
         [NOBODY, `${secret}-of-nobody`],
@@ -149,6 +161,22 @@ export function isolationSuite({
         );
       },
     );
+
+    test('a first call beside the erasure of its user is named, or leaves nothing', async ({ skip }) => {
+      if (session?.lease === undefined) return skip('no store is given, or no other process can have it');
+      const places = { session, storage };
+      const user = { tenantId: 'acme', userId: 'carol' };
+      let erased: ErasedUser | undefined;
+      attacker.plan(async () => {
+        erased ??= await eraseUser(places, user);
+        return [];
+      });
+      // What lost its session fails.
+      await agent.call('Hello', RuntimeContext.of({ ...user, sessionId: 'first' })).catch(() => {});
+      const left = await eraseUser(places, user);
+      expect(left.busy).toEqual([]);
+      if (erased?.busy.length === 0) expect(left).toMatchObject({ sessions: 0, files: 0 });
+    });
 
     if (leftAfterErasing === undefined) return;
     test('no byte of it is left once its owner is erased', async () => {

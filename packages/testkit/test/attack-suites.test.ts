@@ -15,7 +15,7 @@ describe('isolationSuite', () => {
     expect(found.get('there is something to find: logs')).toBe('passed');
     for (const attacker of through)
       expect(found.get(`random calls never reach it: ${attacker}`)).toBe('failed');
-    if (through.length === 0) expect(new Set(found.values())).toEqual(new Set(['passed']));
+    if (through.length === 0) expect([...found.values()]).not.toContain('failed');
   });
 });
 

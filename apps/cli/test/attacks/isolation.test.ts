@@ -168,7 +168,7 @@ for (const [storeName, workspaceName] of places) {
         )
         .build();
       opened = agent;
-      return { agent, storage: agent.storage };
+      return { agent, storage: agent.storage, session: store };
     },
   });
 }
@@ -210,7 +210,7 @@ isolationSuite({
     closers.push(close);
     running = agent;
     endRunning = close;
-    return { agent: attacking(agent, model), storage: agent.storage };
+    return { agent: attacking(agent, model), storage: agent.storage, session: agent.session };
   },
 });
 

@@ -161,7 +161,7 @@ export class HarnessAgentBuilder<Agent> {
   }
 
   /**
-   * Says when sessions are written: `effect` (default) before and after every tool that changes something, so that a
+   * Says when sessions are written, beside the beginning of a new one: `effect` (default) before and after every tool that changes something, so that a
    * process that dies leaves no doubt what it may have done; `step` after every step, too; `call` at a call's end alone.
    */
   checkpoint(checkpoint: 'effect' | 'step' | 'call'): this {

@@ -170,7 +170,8 @@ describe('turns', () => {
       .build();
     await expect(agent.call('one', context)).rejects.toMatchObject({ code: 'lease_lost' });
     expect(events.at(-1)).toBe('call.failed');
-    expect(commits).toEqual([]);
+    // What was said began the session.
+    expect(commits.map(({ append }) => append.map(({ role }) => role))).toEqual([['user']]);
     expect(await collect(agent.log(context).read() as never)).toEqual([]);
   });
 
@@ -183,7 +184,7 @@ describe('turns', () => {
         time += 30_000;
         const lease = await store.lease(key, { ttlMs: 30_000 });
         await commitAt(store, key, {
-          expectedVersion: 0,
+          expectedVersion: 1,
           head: { schemaVersion: 1, sessionId: 's-1' },
           keep: 0,
           append: [userMessage('from elsewhere')],

@@ -43,6 +43,6 @@ isolationSuite({
         model.direct,
       )
       .build();
-    return { agent, storage: agent.storage };
+    return { agent, storage: agent.storage, session: agent.session };
   },
 });

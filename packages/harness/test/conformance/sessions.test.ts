@@ -171,7 +171,7 @@ describe('sessions of one agent', () => {
     expect(state?.context.flatMap(toolResultsOf)).toMatchObject([{ isError: true }]);
   });
 
-  it('are stored once a call, also when it is interrupted', async () => {
+  it('are stored as they begin and once a call, also when it is interrupted', async () => {
     const commits: SessionChange[] = [];
     class CountingSession extends InMemorySession {
       override commit(key: SessionKey, change: SessionChange): Promise<number> {
@@ -197,12 +197,12 @@ describe('sessions of one agent', () => {
       .tools(stop)
       .build();
     expect((await agent.call('go', contextOf('s'))).stopReason).toBe('interrupted');
-    expect(commits).toHaveLength(1);
-    expect(commits[0]?.append).toHaveLength(3);
+    // A new session begins with what was said.
+    expect(commits.map(({ append }) => append.length)).toEqual([1, 2]);
     await agent.call('again', contextOf('s'));
-    expect(commits).toHaveLength(2);
+    expect(commits).toHaveLength(3);
     // What was there is kept, not written again.
-    expect(commits[1]).toMatchObject({ keep: 3, append: [{ role: 'user' }, { role: 'assistant' }] });
+    expect(commits[2]).toMatchObject({ keep: 3, append: [{ role: 'user' }, { role: 'assistant' }] });
   });
 });
 

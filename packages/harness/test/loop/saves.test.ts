@@ -114,8 +114,8 @@ describe('a permission mode that is set while a call saves', () => {
 });
 
 it.each([
-  ['call', 1],
-  ['effect', 1],
+  ['call', 2],
+  ['effect', 2],
   ['step', 5],
 ] as const)(
   'a session is stored after each step that only reads where the checkpoint is %s alone',
@@ -146,7 +146,7 @@ it.each([
     // The results of a step come with the answer that asked for them.
     const ends = commit.mock.calls.map(([, { append }]) => append.at(-1)?.role);
     expect(ends).toEqual(
-      checkpoint === 'step' ? ['user', 'tool', 'tool', 'tool', 'assistant'] : ['assistant'],
+      checkpoint === 'step' ? ['user', 'tool', 'tool', 'tool', 'assistant'] : ['user', 'assistant'],
     );
   },
 );

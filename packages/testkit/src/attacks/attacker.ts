@@ -26,7 +26,7 @@ export interface Attack {
 }
 
 /** Chooses the calls of the next answer, given what is offered; none ends the call. */
-type Plan = (tools: readonly ToolDefinition[]) => readonly Attack[];
+type Plan = (tools: readonly ToolDefinition[]) => readonly Attack[] | Promise<readonly Attack[]>;
 
 /** A model that attacks: it makes the calls that it is told to, and keeps all that it was shown. */
 export class Attacker implements Model {
@@ -62,7 +62,7 @@ export class Attacker implements Model {
     const news = [system, tools, ...messages].filter((part) => !this.#known.has(part));
     for (const part of news) this.#known.add(part);
     this.#seen.push(JSON.stringify(news));
-    const calls = this.#plan(tools);
+    const calls = await this.#plan(tools);
     if (calls.length === 0) {
       return { content: [{ type: 'text', text: this.answer }], finishReason: 'stop' };
     }
