@@ -121,6 +121,8 @@ export interface Capability {
    * edited. The strictest capability wins, and a denial wins against a human's approval. An error counts as a denial.
    */
   authorize?(call: ToolUseBlock, scope: ToolScope): Objection | undefined | Promise<Objection | undefined>;
+  /** Tells that nobody can be asked in this call: a question, whoever's, denies. */
+  unattended?(scope: CallScope): boolean;
   /** Refuses files of the workspace in the call: to tools, and to capabilities that show the model what they read. */
   confine?(scope: CallScope): WorkspaceConfine | undefined;
   /** Around one tool call that may run. */

@@ -161,9 +161,12 @@ export async function authorize(
   const confine = confines.length > 1 ? allOf(confines) : confines[0];
   const [first, ...others] = questions;
   if (first === undefined) return confine && { type: 'confine', confine };
+  const reasons = questions.flatMap(({ reason }) => reason ?? []);
+  if (capabilities.some((capability) => capability.unattended?.(scope))) {
+    return { type: 'deny', reason: ['Denied: nobody can be asked.', ...reasons].join(' ') };
+  }
   if (others.length === 0) return { ...first, confine };
   // A rule would silence one of them alone, so none is suggested.
-  const reasons = questions.flatMap(({ reason }) => reason ?? []);
   return { type: 'ask', ...(reasons.length > 0 ? { reason: reasons.join(' ') } : {}), confine };
 }
 

@@ -34,12 +34,12 @@ describe('a server that is not trusted', () => {
     for (const allow of [[], ['mcp__shop__*']]) {
       const session = new InMemorySession();
       const workspace = scratch();
-      const node = async (server: ReturnType<typeof shop>) =>
+      const node = async (server: ReturnType<typeof shop>, mode?: 'dont_ask') =>
         HarnessAgent.builder()
           .model(new ScriptedModel([use, { text: 'ok' }]))
           .session(session)
           .workspace(workspace)
-          .use(permissions({ allow }), await server.capability())
+          .use(permissions({ allow, mode }), await server.capability())
           .build();
       const first = shop(before);
       const agent = await node(first);
@@ -58,6 +58,10 @@ describe('a server that is not trusted', () => {
       const asked = await (await node(changed)).call('Again', context);
       expect(asked.stopReason).toBe('permission_required');
       expect(asked.pendingCalls[0]?.reason).toContain('changed');
+      expect(changed.calls).toEqual([]);
+      // Where nobody answers, the question is not left to wait.
+      const alone = await (await node(changed, 'dont_ask')).call('Again', context);
+      expect(alone.stopReason).toBe('completed');
       expect(changed.calls).toEqual([]);
     }
   });

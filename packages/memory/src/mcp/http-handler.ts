@@ -52,7 +52,8 @@ export function mcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
       if (!isKnownOrigin) return refuseFor(403, `This server does not answer ${JSON.stringify(origin)}.`);
       const scope = await scopeOf(request);
       const challenged = { 'www-authenticate': challenge };
-      if (scope === undefined) return refuseFor(401, 'This request says not who is asking.', challenged);
+      if (scope === undefined || !isSomebody(shared, scope))
+        return refuseFor(401, 'This request says not who is asking.', challenged);
       if (request.method !== 'POST') return refuseFor(405, 'Send requests with POST.', { allow: 'POST' });
       const server = mcpServer({ ...shared, scope });
       const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
@@ -64,6 +65,16 @@ export function mcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
       if (!response.headersSent) refuse(response, 500, 'The request could not be answered.');
     }
   };
+}
+
+/** Where those without a user remember nothing, they are nobody. */
+function isSomebody({ memory }: Pick<McpHttpOptions, 'memory'>, scope: ToolScope): boolean {
+  try {
+    memory?.prefixOf(scope);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function isLocalName(url: string): boolean {

@@ -55,6 +55,7 @@ function stdio(directory: string, userId: string): StdioClientTransport {
 async function listen(
   workspace: TestWorkspace,
   allowedHosts?: (port: number) => string[],
+  memory?: MemoryService,
 ): Promise<{ readonly url: URL; readonly bearer: (user: string) => StreamableHTTPClientTransport }> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -62,8 +63,9 @@ async function listen(
   const { port } = server.address() as AddressInfo;
   const handler = mcpHttpHandler({
     workspace,
-    tools: memoryTools(),
+    ...(memory === undefined ? { tools: memoryTools() } : { memory }),
     scopeOf: ({ headers }: IncomingMessage) => {
+      if (headers.authorization === 'nobody') return {};
       const user = /^Bearer token-of-(\w+)$/.exec(headers.authorization ?? '')?.[1];
       return user === undefined ? undefined : { userId: user, agentId: 'coder' };
     },
@@ -231,6 +233,13 @@ describe('over HTTP', () => {
     const workspace = await testWorkspace();
     const { url } = await listen(workspace);
     expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(401);
+    const remembering = await listen(workspace, undefined, new MemoryService({ workspace }));
+    const nobody = await fetch(remembering.url, {
+      method: 'POST',
+      body: '{}',
+      headers: { authorization: 'nobody' },
+    });
+    expect([nobody.status, nobody.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
     const headers = { authorization: 'Bearer token-of-alice' };
     expect((await fetch(url, { headers })).status).toBe(405);
     const { bearer } = await listen(workspace, () => ['memory.example']);

@@ -96,6 +96,7 @@ export function permissions(config: PermissionsConfig = {}): Capability {
         { deny: [...denied, ...permissionContext.deny], ask: [...wanted, ...permissionContext.ask] },
         workspace,
       ),
+    unattended: ({ state }) => (state.permissionContext.mode ?? settings.mode) === 'dont_ask',
     async authorize(call, { state, tool, workspace }) {
       // A tool that does not exist does no harm; the loop answers that there is none.
       if (tool === undefined) return undefined;

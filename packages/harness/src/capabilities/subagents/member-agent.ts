@@ -163,4 +163,4 @@ function settingsOf({ settings, maxIterations, maxOutputTokens, temperature }: S
 /** What a team above does for a definition's capability. */
 const OWNED_ABOVE: readonly PropertyKey[] = ['install', 'close'] satisfies (keyof Capability)[];
 /** What the parent does for its own: its judgment is asked for by {@link inheritance}. */
-const FROM_PARENT: readonly PropertyKey[] = [...OWNED_ABOVE, 'authorize', 'confine'];
+const FROM_PARENT: readonly PropertyKey[] = [...OWNED_ABOVE, 'authorize', 'unattended', 'confine'];
