@@ -11,7 +11,7 @@ import {
 } from '@x/core';
 import type { AskOptions } from './ask-model.js';
 import { type ConsolidationOutcome, MemoryConsolidator } from './consolidate/consolidator.js';
-import { type CoreOptions, coreOptions, goneSince, hashesOf, withCore } from './consolidate/core-file.js';
+import { type CoreOptions, coreOptions, hashesOf, withCore } from './consolidate/core-file.js';
 import { type StoredFact, writeState } from './consolidate/memory-state.js';
 import { type MemoryVersion, readState } from './consolidate/versions.js';
 import { exclusively, memoryLock } from './exclusively.js';
@@ -176,8 +176,7 @@ export class MemoryService {
       const fact = state.facts.find((one) => factKey(one.text) === key);
       const isTheirs = inCore.has(key) || noted.some((line) => line.key === key && line.isByPerson);
       if (fact === undefined && isTheirs && by !== 'person') return { status: 'refused', facts: [text] };
-      const since = goneSince(options);
-      const hashes = { [keyHash(key)]: since, ...hashesOf(fact ? [fact] : [], since) };
+      const hashes = { [keyHash(key)]: options.since, ...hashesOf(fact ? [fact] : [], options.since) };
       const gone = { ...state.gone, ...hashes };
       // Known before anything is deleted: a flush that is under way writes it no more.
       await writeState(storage, prefix, { ...state, gone });

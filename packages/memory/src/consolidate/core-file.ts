@@ -16,12 +16,8 @@ const MAX_ROUNDS = 10;
 /** How a preference and a decision begin that were taken without a model. */
 const STATED = /^(?:Preference|Decision) \(as stated\): /;
 
-/** MEMORY.md of a scope, as it is and as it is known. */
-export interface Core {
-  /** Empty where there is no file. */
-  readonly text: string;
-  readonly state: MemoryState;
-}
+/** MEMORY.md of a scope, empty where there is no file, and what is known of it. */
+export type Core = { readonly text: string; readonly state: MemoryState };
 
 /** A bullet that holds no more, by its key, and what replaces it or why it goes. */
 export interface Retired {
@@ -38,23 +34,17 @@ interface FactChange {
   readonly notes?: { readonly seen: readonly string[]; readonly more: boolean };
 }
 
-export interface CoreOptions {
-  readonly workspace: Workspace;
-  readonly prefix: string;
-  readonly maxTokens: number;
-  readonly keepVersions: number;
-  readonly now: number;
-  readonly today: string;
-}
-
-/** What a change of the MEMORY.md at a place needs. */
+/** What a change of the MEMORY.md at a place needs, with the day, and the moment since which a fact is gone that goes now. */
 export function coreOptions(
   { workspace, maxMemoryTokens, keepVersions, clock, timeZone }: MemoryServiceSettings,
   prefix: string,
-): CoreOptions {
+) {
   const now = clock.now();
-  return { workspace, prefix, maxTokens: maxMemoryTokens, keepVersions, now, today: dayIn(now, timeZone) };
+  const today = dayIn(now, timeZone);
+  const since = `${today} ${new Date(now).toISOString()}`;
+  return { workspace, prefix, maxMemoryTokens, keepVersions, now, today, since } as const;
 }
+export type CoreOptions = ReturnType<typeof coreOptions>;
 
 /**
  * Runs a task that may change the MEMORY.md of a scope, alone. What a process that died was about to write is written
@@ -72,10 +62,9 @@ export async function withCore<T>(
 }
 
 async function settle(options: CoreOptions, check: () => Promise<void>): Promise<Core> {
-  const { workspace, prefix } = options;
+  const { workspace, prefix, since } = options;
   const { pending, ...state } = await readState(workspace, prefix);
   if (pending !== undefined) return finish(options, state, pending, check);
-  const since = goneSince(options);
   const ahead = Object.keys(state.gone).filter((hash) => (state.gone[hash] ?? '') > since);
   if (ahead.length > 0) {
     // By a clock that was ahead. What is said from now on is heard.
@@ -124,11 +113,11 @@ async function commit(
   for (const { key } of retired) present.delete(key);
   const newer = [...retired.flatMap(({ key, by }) => (known.has(key) && by) || []), ...add];
   const facts = [...left, ...newer.filter((fact) => !present.has(factKey(fact.text)))];
-  const dropped = withoutRoom(changeCore(text, change), facts, options.maxTokens);
+  const dropped = withoutRoom(changeCore(text, change), facts, options.maxMemoryTokens);
   change.drop = dropped.map((fact) => factKey(fact.text));
   const kept = facts.filter((fact) => !dropped.includes(fact));
   const goneNow = [...retired.map(({ old }) => old), ...dropped];
-  const gone = { ...state.gone, ...hashesOf(goneNow, goneSince(options)) };
+  const gone = { ...state.gone, ...hashesOf(goneNow, options.since) };
   for (const fact of kept) delete gone[keyHash(factKey(fact.text))];
   const lines = [
     ...retired.map(({ old, by, why = '' }) => retiredLine(old, today, by ? `now: ${by.text}` : why)),
@@ -137,13 +126,8 @@ async function commit(
   const { pending: _, version: __, ...rest } = state;
   const after = { ...rest, facts: kept, gone };
   if (notes !== undefined) {
-    const consolidatedAt = new Date(now).toISOString();
-    Object.assign(after, {
-      seen: notes.seen,
-      rereads: state.rereads && notes.more,
-      consolidatedAt,
-      refusals: 0,
-    });
+    const [consolidatedAt, rereads] = [new Date(now).toISOString(), state.rereads && notes.more];
+    Object.assign(after, { seen: notes.seen, rereads, consolidatedAt, refusals: 0 });
   }
   if (newer.length > 0 || lines.length > 0) {
     const pending = { change, retired: lines, after };
@@ -162,7 +146,7 @@ async function finish(
   { change, retired, after }: NonNullable<MemoryState['pending']>,
   check: () => Promise<void>,
 ): Promise<Core> {
-  const { workspace, prefix, keepVersions, now } = options;
+  const { workspace, prefix } = options;
   const known = (await readIfFound(workspace, `${prefix}${RETIRED_FILE}`)) ?? '';
   for (const line of retired) {
     if (!known.includes(`${line}\n`)) await appendLine(workspace, `${prefix}${RETIRED_FILE}`, line);
@@ -171,7 +155,7 @@ async function finish(
   const text = await replaceCore(options, state, (before) => changeCore(before, change));
   const settled = { ...state, ...after };
   await writeState(workspace, prefix, settled);
-  await dropOldVersions(workspace, prefix, keepVersions, now);
+  await dropOldVersions(options);
   return { text, state: settled };
 }
 
@@ -180,15 +164,16 @@ async function finish(
  * replaced is found in the version, and merged.
  */
 export async function replaceCore(
-  { workspace, prefix, now }: CoreOptions,
+  options: CoreOptions,
   known: KnownFacts,
   edit: (before: string) => string,
 ): Promise<string> {
+  const { workspace, prefix, now } = options;
   let before = await readCore(workspace, prefix);
   let after = edit(before);
   for (let round = 0; round < MAX_ROUNDS && after !== before; round++) {
     const at = new Date(now + round).toISOString();
-    const late = await writeCore(workspace, prefix, { before, after, known, at });
+    const late = await writeCore(options, known, before, after, at);
     if (late === before) return after;
     const current = await readCore(workspace, prefix);
     after = mergeText(before, late, current);
@@ -206,30 +191,20 @@ async function readCore(workspace: Workspace, prefix: string): Promise<string> {
 
 /** Facts to take out of a text that is too long: old ones first, what was plainly stated last. What a person wrote stays. */
 function withoutRoom(text: string, facts: readonly StoredFact[], maxTokens: number): StoredFact[] {
-  const rest = [...facts].sort(
-    (left, right) => Number(STATED.test(left.text)) - Number(STATED.test(right.text)),
-  );
-  const dropped: StoredFact[] = [];
-  let excess = estimateCounter.count(text) - maxTokens;
-  while (excess > 0 && rest.length > 0) {
-    for (let saved = 0; saved < excess && rest[0] !== undefined; ) {
-      saved += estimateCounter.count(`- ${rest[0].text}\n`);
-      dropped.push(...rest.splice(0, 1));
-    }
-    // The parts of a text may count for a little more than the whole.
-    const drop = dropped.map((fact) => factKey(fact.text));
-    excess = estimateCounter.count(changeCore(text, { replace: [], add: [], drop })) - maxTokens;
+  const plain = facts.filter((fact) => !STATED.test(fact.text));
+  const order = [...plain, ...facts.filter((fact) => !plain.includes(fact))];
+  let [least, most] = [0, order.length];
+  for (let middle = 0; least < most; middle = Math.floor((least + most) / 2)) {
+    const drop = order.slice(0, middle).map((fact) => factKey(fact.text));
+    const left = changeCore(text, { replace: [], add: [], drop });
+    if (estimateCounter.count(left) <= maxTokens) most = middle;
+    else least = middle + 1;
   }
-  return dropped;
+  return order.slice(0, most);
 }
 
-function retiredLine({ text, saidOn }: Partial<StoredFact>, today: string, why: string): string {
-  return `- ${text} (${saidOn === undefined ? '' : `${saidOn} `}to ${today}; ${why})`;
-}
-
-/** Since when a fact is gone that goes now: the day, and the moment. */
-export function goneSince({ today, now }: CoreOptions): string {
-  return `${today} ${new Date(now).toISOString()}`;
+function retiredLine({ text, saidOn = '' }: Partial<StoredFact>, today: string, why: string): string {
+  return `- ${text} (${`${saidOn} to ${today}`.trim()}; ${why})`;
 }
 
 /** The hashes under which facts, and the lines of notes that they come from, are known as gone. */

@@ -1,6 +1,7 @@
 import { parseWith, type Workspace, WorkspaceError } from '@x/core';
 import { CORE_FILE, readIfFound, readJson } from '../memory-files.js';
 import { factKey, hashOf, withoutBullets } from '../notes.js';
+import type { CoreOptions } from './core-file.js';
 import {
   type KnownFacts,
   type MemoryState,
@@ -24,36 +25,29 @@ export interface MemoryVersion {
   readonly replacedAt: string;
 }
 
-/** A text of MEMORY.md in the place of another. */
-interface CoreReplacement {
-  readonly before: string;
-  readonly after: string;
-  /** What was known of it before. */
-  readonly known: KnownFacts;
-  /** ISO 8601, UTC. */
-  readonly at: string;
-}
-
-/** Where the text of a version lies: the very file that was replaced, where the workspace can keep it. */
-function versionPath(prefix: string, id: string): string {
-  return `${prefix}${FOLDER}/${id}.md`;
+/** Where the text of a version lies, the very file that was replaced where the workspace can keep it; and what was known. */
+function versionPath(prefix: string, id: string, end: 'md' | 'json' = 'md'): string {
+  return `${prefix}${FOLDER}/${id}.${end}`;
 }
 
 /**
  * Replaces MEMORY.md, and keeps what it was and what was known of it as a version. Its file itself becomes the version, so
  * that what a person saved at this moment is found there. Answers the text that was replaced.
+ *
+ * @param at ISO 8601, UTC.
  */
 export async function writeCore(
-  workspace: Workspace,
-  prefix: string,
-  { before, after, known, at }: CoreReplacement,
+  { workspace, prefix }: CoreOptions,
+  { facts, gone, seen }: KnownFacts,
+  before: string,
+  after: string,
+  at: string,
 ): Promise<string> {
   const core = `${prefix}${CORE_FILE}`;
-  const { facts, gone, seen } = known;
   const id = `${at.replaceAll(':', '-')}~${hashOf(`${before}${JSON.stringify(seen)}`).slice(0, 8)}`;
   const path = versionPath(prefix, id);
   if ((await workspace.stat(core)) !== undefined) {
-    await workspace.write(`${prefix}${FOLDER}/${id}.json`, JSON.stringify({ facts, gone, seen }));
+    await workspace.write(versionPath(prefix, id, 'json'), JSON.stringify({ facts, gone, seen }));
     const replaced = await workspace.replace?.(core, path, after).then(
       () => true,
       // Not every file system has links: then a copy has to do.
@@ -87,7 +81,7 @@ export async function readVersion(
 ): Promise<(KnownFacts & { readonly text: string }) | undefined> {
   if (!(await listVersions(workspace, prefix)).some((version) => version.id === id)) return undefined;
   const text = await readIfFound(workspace, versionPath(prefix, id));
-  const known = await readIfFound(workspace, `${prefix}${FOLDER}/${id}.json`);
+  const known = await readIfFound(workspace, versionPath(prefix, id, 'json'));
   if (text === undefined || known === undefined) return undefined;
   return { text, ...parseWith(versionSchema, JSON.parse(known), `version ${versionPath(prefix, id)}`) };
 }
@@ -109,12 +103,7 @@ export async function readState(workspace: Workspace, prefix: string): Promise<M
  * Deletes versions that nobody will want: what stays are the newest, one a day for a month, and for half a year each that
  * holds lines of a person which the next newer one does not.
  */
-export async function dropOldVersions(
-  workspace: Workspace,
-  prefix: string,
-  keep: number,
-  now: number,
-): Promise<void> {
+export async function dropOldVersions({ workspace, prefix, keepVersions: keep, now }: CoreOptions) {
   const versions = await listVersions(workspace, prefix);
   const days = new Set<string>();
   let newer: string | undefined;
@@ -133,7 +122,7 @@ export async function dropOldVersions(
 
 export async function deleteVersion(workspace: Workspace, prefix: string, id: string): Promise<void> {
   await workspace.delete(versionPath(prefix, id));
-  await workspace.delete(`${prefix}${FOLDER}/${id}.json`);
+  await workspace.delete(versionPath(prefix, id, 'json'));
 }
 
 /** Answers the text without what was added to it by models and rules. */
