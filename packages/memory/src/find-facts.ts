@@ -45,12 +45,6 @@ export function pick(bullets: readonly Bullet[], query: string): readonly Bullet
   return [...new Map(found.map((bullet) => [bullet.key, bullet])).values()];
 }
 
-/** Makes a test for facts that one of some bullets says. */
-export function isAmong(bullets: readonly Bullet[]): (fact: { readonly text: string }) => boolean {
-  const keys = new Set(bullets.map(({ key }) => key));
-  return ({ text }) => keys.has(factKey(text));
-}
-
 /** What it comes to when not exactly one fact was found. */
 export function outcomeOf(found: readonly Bullet[]): FactOutcome {
   return { status: found.length === 0 ? 'missing' : 'ambiguous', facts: found.map(({ text }) => text) };
@@ -62,40 +56,29 @@ export function outcomeOf(found: readonly Bullet[]): FactOutcome {
  */
 export async function notedBullets(workspace: Workspace, prefix: string) {
   const found: (Bullet & { readonly isByPerson: boolean })[] = [];
-  for await (const { path } of memoryFiles(workspace, prefix)) {
-    if (path === `${prefix}${CORE_FILE}`) continue;
-    const isNote = path !== `${prefix}${RETIRED_FILE}`;
-    add((await readIfFound(workspace, path)) ?? '', isNote);
-  }
-  for await (const { bullets } of pendingEntries(workspace, prefix)) {
-    add(bullets.map((bullet) => `- ${bullet}`).join('\n'), true);
-  }
-  return found;
-
-  function add(whole: string, isNote: boolean) {
+  const add = (whole: string, isNote: boolean) => {
     const lines = whole.split('\n');
     for (const bullet of bulletsOf(whole)) {
       const isByPerson = isNote && parseNoteLine(lines[bullet.start] ?? '').author === 'person';
       const text = isNote ? bullet.text : bullet.text.replace(RETIRED, '');
       found.push({ ...bullet, text, key: factKey(text), isByPerson });
     }
+  };
+  for await (const { path } of memoryFiles(workspace, prefix)) {
+    if (path === `${prefix}${CORE_FILE}`) continue;
+    add((await readIfFound(workspace, path)) ?? '', path !== `${prefix}${RETIRED_FILE}`);
   }
+  for await (const { entry } of pendingStates(workspace, prefix)) {
+    add(entry.bullets.map((bullet) => `- ${bullet}`).join('\n'), true);
+  }
+  return found;
 }
 
-/** What flushes whose process died are about to write to notes, each with how to write something else. */
-async function* pendingEntries(workspace: Workspace, prefix: string) {
+/** Where flushes stand whose process died, and what they are about to write to notes. */
+async function* pendingStates(workspace: Workspace, prefix: string) {
   for await (const { path } of workspace.list(`${prefix}memory/.flush`)) {
     const state = await readFlushState(workspace, path);
-    const { pending } = state;
-    if (pending === undefined) continue;
-    yield {
-      bullets: pending.entry.bullets,
-      keep: (bullets: string[]) =>
-        writeJson(workspace, path, {
-          ...state,
-          pending: { ...pending, entry: { ...pending.entry, bullets } },
-        }),
-    };
+    if (state.pending !== undefined) yield { path, state, entry: state.pending.entry };
   }
 }
 
@@ -123,9 +106,9 @@ export async function forgetLines(
     const left = isRetired ? rest.split('\n').map(withoutReason).join('\n') : rest;
     if (left !== text) await workspace.write(path, left);
   }
-  for await (const { bullets, keep } of pendingEntries(workspace, prefix)) {
-    const left = bullets.filter((bullet) => !isGoneText(bullet));
-    if (left.length < bullets.length) await keep(left);
+  for await (const { path, state, entry } of pendingStates(workspace, prefix)) {
+    entry.bullets = entry.bullets.filter((bullet) => !isGoneText(bullet));
+    await writeJson(workspace, path, state);
   }
   for (const { id } of await listVersions(workspace, prefix)) {
     const version = await readVersion(workspace, prefix, id);

@@ -15,7 +15,7 @@ import { type CoreOptions, coreOptions, hashesOf, withCore } from './consolidate
 import { type StoredFact, writeState } from './consolidate/memory-state.js';
 import { type MemoryVersion, readState } from './consolidate/versions.js';
 import { exclusively, memoryLock } from './exclusively.js';
-import { type FactOutcome, forgetLines, isAmong, notedBullets, outcomeOf, pick } from './find-facts.js';
+import { type FactOutcome, forgetLines, notedBullets, outcomeOf, pick } from './find-facts.js';
 import { type FlushOptions, type FlushOutcome, MemoryFlushManager } from './flush/flush-manager.js';
 import { Maintenance, type MaintenanceReport } from './maintenance.js';
 import { appendLine, CORE_FILE, dailyFile, isMemoryPath, memoryFiles, readIfFound } from './memory-files.js';
@@ -33,6 +33,7 @@ import {
   bulletsOf,
   type FactSource,
   factKey,
+  factKeys,
   keyHash,
   type MemoryFact,
   plainLine,
@@ -110,9 +111,7 @@ export class MemoryService {
     const options = this.#core(place);
     const fact = this.#factOf(options, text, author, source);
     return withCore(options, async ({ text: core }, change) => {
-      const key = factKey(fact.text);
-      if (bulletsOf(core).some((bullet) => bullet.key === key))
-        return { status: 'known', facts: [fact.text] };
+      if (factKeys(core).has(factKey(fact.text))) return { status: 'known', facts: [fact.text] };
       // First the note: whatever becomes of the rest, it is found there.
       const note = await this.#note(options, fact);
       const { state } = await change({ add: [fact] });
@@ -165,10 +164,11 @@ export class MemoryService {
     const { prefix } = options;
     const outcome = await withCore(options, async ({ text: core, state }): Promise<FactOutcome> => {
       const noted = await notedBullets(storage, prefix);
-      const inCore = new Set(bulletsOf(core).map(({ key }) => key));
+      const inCore = factKeys(core);
       const matching = pick([...bulletsOf(core), ...noted], query);
       // The lines that a fact comes from are forgotten with it.
-      const sources = hashesOf(state.facts.filter(isAmong(matching)), '');
+      const isAmong = ({ text }: StoredFact) => matching.some(({ key }) => key === factKey(text));
+      const sources = hashesOf(state.facts.filter(isAmong), '');
       const found = matching.filter(({ key }) => inCore.has(key) || !(keyHash(key) in sources));
       const [bullet] = found;
       if (bullet === undefined || found.length > 1) return outcomeOf(found);
@@ -222,9 +222,8 @@ export class MemoryService {
   async files(place: MemoryPlace): Promise<readonly WorkspaceEntry[]> {
     const prefix = this.prefixOf(place);
     const files: WorkspaceEntry[] = [];
-    for await (const entry of memoryFiles(this.storage, prefix)) {
+    for await (const entry of memoryFiles(this.storage, prefix))
       files.push({ ...entry, path: entry.path.slice(prefix.length) });
-    }
     return files;
   }
 
@@ -233,9 +232,7 @@ export class MemoryService {
     const place = 'parts' in session ? placeOfSession(session) : session;
     this.prefixOf(place.prefix);
     const outcome = await this.#flusher.flush(place, options);
-    if (this.#index.isOpen && outcome.paths.length > 0) {
-      await this.#index.update(this.storage, { prefix: place.prefix });
-    }
+    if (this.#index.isOpen && outcome.paths.length > 0) await this.#index.update(this.storage, place);
     return outcome;
   }
 
@@ -266,8 +263,9 @@ export class MemoryService {
 
   /** Does the same in the background, for callers without an agent: failures go to `onEvent`. */
   requestConsolidation(place: MemoryPlace): void {
-    void this.consolidate(place, { emit: (event) => this.#emit?.(event) }).catch((error: unknown) =>
-      this.#emit?.({ type: 'memory.failed', operation: 'consolidation', error: errorText(error) }),
+    const emit = (event: AgentEventBody) => this.#emit?.(event);
+    void this.consolidate(place, { emit }).catch((error: unknown) =>
+      emit({ type: 'memory.failed', operation: 'consolidation', error: errorText(error) }),
     );
   }
 
