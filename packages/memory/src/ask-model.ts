@@ -36,9 +36,7 @@ interface Question extends Omit<AskOptions, 'model'> {
 export type Checked<Value> = { readonly value: Value } | { readonly refused: string };
 
 /**
- * Asks a model, and once more when `check` refuses the answer: with the reason, and without what was refused. An answer
- * that was cut off, that calls tools, or that the provider stopped is refused before `check` sees it.
- *
+ * Asks a model, and once more with the reason when `check` or an answer that was cut off, stopped or calls tools has it refused.
  * @throws {MemoryRefusedError} when both answers are refused; what the model throws.
  */
 export async function askModel<Value>(

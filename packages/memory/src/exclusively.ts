@@ -7,9 +7,8 @@ export type Turns = Map<string, Promise<unknown>>;
 const turnsOf = new WeakMap<Workspace, Turns>();
 
 /**
- * Runs `task` alone, among all that use the workspace; where that has no lock, among those of this process.
- * `check` throws when the lock was lost; call it right before a write that would do harm then.
- *
+ * Runs `task` alone among all that use the workspace; where that has no lock, among those of this process. `check` throws when
+ * the lock was lost: call it right before a write that would do harm then.
  * @throws {WorkspaceError} `locked` when it could not be had.
  */
 export async function exclusively<T>(

@@ -50,10 +50,7 @@ export function outcomeOf(found: readonly Bullet[]): FactOutcome {
   return { status: found.length === 0 ? 'missing' : 'ambiguous', facts: found.map(({ text }) => text) };
 }
 
-/**
- * The bullets of the notes, the archive, what was retired and what is about to be noted, each with whether a person wrote the
- * line.
- */
+/** The bullets of notes, archive, retired facts and what is about to be noted, each with whether a person wrote the line. */
 export async function notedBullets(workspace: Workspace, prefix: string) {
   const found: (Bullet & { readonly isByPerson: boolean })[] = [];
   const add = (whole: string, isNote: boolean) => {
@@ -82,10 +79,7 @@ async function* pendingStates(workspace: Workspace, prefix: string) {
   }
 }
 
-/**
- * Takes facts, by the hashes of their keys, out of every file of a scope: memory, notes, also those that are about to be
- * written, archive, retired facts, versions.
- */
+/** Takes facts, by the hashes of their keys, out of every file of a scope, and out of what is about to be noted. */
 export async function forgetLines(
   { workspace, prefix }: CoreOptions,
   hashes: Readonly<Record<string, unknown>>,

@@ -41,9 +41,8 @@ const IDLE_MS = 600_000;
 const DAY_MS = 86_400_000;
 
 /**
- * Looks after the memories of a workspace: flushes sessions whose process died, archives old daily notes, merges new ones
- * into MEMORY.md, deletes the logs of sessions that ended long ago, and indexes what changed. However many processes have
- * one, one works at a time, and the interval counts for all of them together.
+ * Looks after the memories of a workspace: flushes sessions whose process died, archives, merges, deletes old logs, and indexes.
+ * However many processes have one, one works at a time, and the interval counts for all of them together.
  */
 export class Maintenance {
   readonly #settings: MemoryServiceSettings;
@@ -195,10 +194,7 @@ async function notePass(workspace: Workspace, now: number): Promise<void> {
   await writeJson(workspace, PATH, { completedAt: new Date(now).toISOString() });
 }
 
-/**
- * Moves daily notes of before a time to `memory/archive/`, where they can still be read and searched, and counts them. A
- * note that says something that was not merged yet stays until it is.
- */
+/** Moves daily notes of before a time to `memory/archive/`, and counts them; one with something that was not merged yet stays. */
 async function archiveNotes(workspace: Workspace, prefix: string, before: number): Promise<number> {
   const { seen, pending } = await readState(workspace, prefix);
   if (pending !== undefined) return 0;

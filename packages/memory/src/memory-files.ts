@@ -40,8 +40,7 @@ export async function readIfFound(workspace: Workspace, path: string): Promise<s
 }
 
 /**
- * A state that an earlier process left; `undefined` when there is none.
- *
+ * A state that an earlier process left, if any.
  * @throws {InvalidInputError} for a file that is no such state, with `remedy`.
  */
 export async function readJson<Schema extends z.ZodType>(

@@ -156,10 +156,8 @@ export class MemoryIndex {
   }
 
   /**
-   * Brings memory files up to date before a search, as far as that is possible now: what takes longer goes on in
-   * the background, and what fails is left. Never throws.
-   *
-   * @returns Why the index may not be up to date; `undefined` when it is.
+   * Brings memory files up to date, as far as that is possible in two seconds: what takes longer goes on in the background. Never
+   * throws: answers why the index may not be up to date.
    */
   async update(
     workspace: Workspace,
@@ -246,10 +244,7 @@ export class MemoryIndex {
     }
   }
 
-  /**
-   * Brings a place of the workspace up to date, as far as that is possible now, and searches it; once more when the index
-   * turned out to be damaged, and has been made anew by then. @internal
-   */
+  /** Brings a place up to date as far as possible now, and searches; once more when the index was damaged and made anew. @internal */
   async searchFresh(
     workspace: Workspace,
     place: { readonly prefix: string },

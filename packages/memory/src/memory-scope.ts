@@ -18,8 +18,7 @@ export interface MemoryScope {
 export type MemoryPlace = MemoryScope | string;
 
 /**
- * Answers where a memory lies in a storage: empty, or ends with `/`. Two scopes never share a place.
- *
+ * Where a memory lies in a storage: empty, or ends with `/`. Two scopes never share a place.
  * @throws {InvalidInputError} when a part is empty or not a string.
  */
 export function scopePrefix(place: MemoryPlace): string {
@@ -72,10 +71,7 @@ export function placeOfSession(session: SessionKey): SessionPlace {
 /** What tells whose a call is. */
 type OwnCall = Pick<ToolContext, 'log' | 'state'>;
 
-/**
- * Answers where lies what belongs to the tenant, user and agent of a call, from where its own log lies: nothing that a model
- * says can lead out of it. `undefined` when the log is no file of a workspace.
- */
+/** Where lies what belongs to whom a call is for, told by its own log: no word of a model can lead out of it. */
 function ownPrefix({ log, state }: OwnCall): string | undefined {
   const name = `sessions/${fileSegment(state.sessionId)}${LOG_SUFFIX}`;
   const prefix = log.location.endsWith(name) ? log.location.slice(0, -name.length) : undefined;
@@ -83,9 +79,8 @@ function ownPrefix({ log, state }: OwnCall): string | undefined {
 }
 
 /**
- * Answers the prefix of another agent of the call's own tenant and user; the call's own without `agentId`. `undefined` when
- * the call's log does not lie where this user's logs do: then there is no telling whose lies beside it. So too for a call
- * without a user, unless those share.
+ * The prefix of another agent of the call's own tenant and user; its own without `agentId`. `undefined` when its log does not lie
+ * where theirs do, so that there is no telling whose lies beside it, and for a call without a user, unless those share.
  */
 export function prefixOfAgent(
   call: OwnCall & Pick<ToolContext, 'runtime'>,
@@ -102,8 +97,7 @@ export function prefixOfAgent(
 }
 
 /**
- * Answers where the memory of a call's tenant, user and agent lies: beside its session logs.
- *
+ * Where the memory of a call lies: beside its session logs.
  * @throws {CapabilityError} when the log is no file of a workspace: then nothing says whose memory it would be.
  */
 export function memoryPrefix(call: OwnCall): string {

@@ -97,8 +97,8 @@ export function bulletText(line: string): string | undefined {
 }
 
 /**
- * Answers what texts have in common that say the same but for case, spaces, emphasis and the full stop. In backticks stands a
- * name, whose case counts; what stands within a name or a number is no emphasis: `user_id`, `5*3`.
+ * What texts have in common that say the same but for case, spaces, emphasis and the full stop. In backticks stands a name, whose
+ * case counts; what stands within a name or a number is no emphasis: `user_id`, `5*3`.
  */
 export function factKey(text: string): string {
   return withoutMark(text)

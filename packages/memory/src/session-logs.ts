@@ -25,10 +25,7 @@ export interface LoggedSession {
 
 type Scope = Pick<ToolContext, 'log' | 'runtime' | 'state' | 'storage'>;
 
-/**
- * Lists the sessions of this tenant and user, and of this agent unless another is named: the current one if it is among
- * them, then the others, the last changed first. Without a user the current one alone, unless those share.
- */
+/** The sessions of the call's tenant, user and agent, or another agent of theirs: the current one first, then the last changed. */
 export async function listSessions(
   scope: Scope,
   withoutUser: WithoutUser,

@@ -109,10 +109,7 @@ async function knowledgePart(workspace: Workspace, folder: string): Promise<Cont
   return { tag: 'knowledge', path: folder, text: [text, list].filter(Boolean).join('\n\n'), note };
 }
 
-/**
- * Divides a budget among those who need some of it: nobody gets more than it needs, and what one leaves goes to the
- * others in equal shares (max-min fairness), so that one long file does not crowd out the short ones.
- */
+/** Divides a budget fairly (max-min): nobody gets more than it needs, what one leaves goes to the others in equal shares. */
 export function shareTokens(needs: readonly number[], budget: number): readonly number[] {
   const shares = needs.map(() => 0);
   const order = [...needs.keys()].sort((left, right) => (needs[left] ?? 0) - (needs[right] ?? 0));

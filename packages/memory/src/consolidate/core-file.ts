@@ -159,10 +159,7 @@ async function finish(
   return { text, state: settled };
 }
 
-/**
- * Replaces MEMORY.md by what `edit` makes of it. A person needs no lock to save the file: what they save while it is being
- * replaced is found in the version, and merged.
- */
+/** Replaces MEMORY.md. Who saves it meanwhile needs no lock: what they saved is found in the version, and merged. */
 export async function replaceCore(
   options: CoreOptions,
   known: KnownFacts,

@@ -46,10 +46,7 @@ function withAdded(lines: readonly string[], added: readonly string[]): string {
   return [...lines.slice(0, end), ...gap, ...added, ...(rest.length === 0 ? [''] : rest)].join('\n');
 }
 
-/**
- * Takes what somebody changed between two texts over into a third: lines that were added stand behind the line that they
- * were written behind, lines that were deleted go.
- */
+/** Takes over what somebody changed between two texts: a line that was added stands behind the one that it stood behind. */
 export function mergeText(before: string, theirs: string, ours: string): string {
   const theirLines = theirs.split('\n');
   const known = counts(before);

@@ -131,11 +131,7 @@ interface Said {
   readonly edit?: number;
 }
 
-/**
- * Edits without a model: each line of a note is a fact. One that contradicts an older fact in so many words replaces it:
- * another value of the same attribute, what is used no longer, the same comparison the other way round, or a stance with a word of change where
- * there was one such stance.
- */
+/** Edits without a model: each line of a note is a fact, and replaces an older one that it contradicts in so many words. */
 export function ruleEdits(facts: readonly StoredFact[], notes: readonly FreshLine[]): readonly Edit[] {
   const edits: Edit[] = [];
   const said = new Map<string, Said[]>();

@@ -55,9 +55,8 @@ function linesOf(name: string, note: string): readonly FreshLine[] {
 }
 
 /**
- * What the daily notes say beyond what was considered, the oldest first, up to about `maxTokens`. Each line is known by its
- * content: what was added late is found however old the note is, and of a note that somebody rewrote, what changed. A fact
- * that was retired or forgotten since is not said again.
+ * What the daily notes say beyond what was considered, the oldest first, up to about `maxTokens`. Lines are known by their
+ * content, so that what was added late, or changed, is found. What was retired or forgotten since is not said again.
  */
 export async function freshNotes(
   workspace: Workspace,

@@ -31,10 +31,8 @@ function versionPath(prefix: string, id: string, end: 'md' | 'json' = 'md'): str
 }
 
 /**
- * Replaces MEMORY.md, and keeps what it was and what was known of it as a version. Its file itself becomes the version, so
- * that what a person saved at this moment is found there. Answers the text that was replaced.
- *
- * @param at ISO 8601, UTC.
+ * Replaces MEMORY.md, and keeps it and what was known of it as a version. The file itself becomes the version, with what a
+ * person saved at this moment: answers that text. `at` is ISO 8601, UTC.
  */
 export async function writeCore(
   { workspace, prefix }: CoreOptions,
@@ -88,7 +86,6 @@ export async function readVersion(
 
 /**
  * What is known of a scope's MEMORY.md: where the file that says so was lost, what the newest version knew.
- *
  * @throws {InvalidInputError} for a file that is no such state.
  */
 export async function readState(workspace: Workspace, prefix: string): Promise<MemoryState> {
@@ -99,10 +96,7 @@ export async function readState(workspace: Workspace, prefix: string): Promise<M
   return stateSchema.parse({ ...known, version: 2 });
 }
 
-/**
- * Deletes versions that nobody will want: what stays are the newest, one a day for a month, and for half a year each that
- * holds lines of a person which the next newer one does not.
- */
+/** Deletes versions but for the newest, one a day for a month, and for half a year those with other words of a person. */
 export async function dropOldVersions({ workspace, prefix, keepVersions: keep, now }: CoreOptions) {
   const versions = await listVersions(workspace, prefix);
   const days = new Set<string>();

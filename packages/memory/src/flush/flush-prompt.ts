@@ -10,10 +10,7 @@ const NO_REPLY = 'NO_REPLY';
 export const MAX_BULLETS = 20;
 const MAX_BULLET_CHARS = 500;
 
-/**
- * UTF-16 units of each text that is shown so that it is not repeated; of a longer one, the beginning and the end. Of a
- * small window, what takes about a sixth of it.
- */
+/** UTF-16 units of each text that is shown so that it is not repeated; of a small window, what takes about a sixth of it. */
 const REFERENCE_LENGTH = 16_000;
 const UNITS_PER_TOKEN_OF_WINDOW = 0.5;
 

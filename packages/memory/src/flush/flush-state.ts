@@ -59,10 +59,7 @@ export interface Batch {
   readonly more: boolean;
 }
 
-/**
- * Reads the next messages of a log behind an offset, as many as fit into `maxTokens`, one at least; `undefined` when there
- * are none. Costs what was added since.
- */
+/** Reads the next messages of a log behind an offset, as many as fit into `maxTokens`, one at least. Costs what was added since. */
 export async function nextBatch(
   workspace: Workspace,
   log: string,
@@ -120,10 +117,7 @@ export function holdsEntry(note: string, id: string): boolean {
   return ['', ' mechanical'].some((by) => note.includes(`<!-- flush ${id}${by} -->\n`));
 }
 
-/**
- * What must be added to a note so that it holds an entry: all of it, the rest when a crash cut it, or nothing. The mark
- * stands behind the last bullet, so that whoever sees it knows that all of them are there.
- */
+/** What must be added to a note so that it holds an entry. The mark stands last: who sees it knows that all bullets are there. */
 export function missingFrom(note: string, { id, bullets, extraction }: FlushEntry): string {
   if (holdsEntry(note, id)) return '';
   const lines = note.split('\n');

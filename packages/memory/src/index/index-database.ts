@@ -57,8 +57,7 @@ const SCHEMA = `
 const TABLES = ['line_terms', 'lines', 'files', 'scopes', 'settings'];
 
 /**
- * Opens or creates an index's database; one that is damaged is made anew. SQLite is loaded here and nowhere else.
- *
+ * Opens or creates an index; one that is damaged is made anew. SQLite is loaded here and nowhere else.
  * @throws {MemoryIndexError} when the file is no index, or SQLite cannot be used.
  */
 export async function openIndexDatabase(path: string, { readOnly = false } = {}): Promise<Database> {
@@ -86,11 +85,7 @@ export class Connection {
     this.#database = database;
   }
 
-  /**
-   * Runs a task in a transaction, behind those that were asked for before.
-   *
-   * @throws what the task throws, after undoing what it did; that the database is busy.
-   */
+  /** Runs a task in a transaction, behind those that were asked for before. What throws is undone. */
   transaction<T>(begin: 'BEGIN' | 'BEGIN IMMEDIATE', task: () => Promise<T> | T): Promise<T> {
     const result = this.#idle.then(async () => {
       await this.#exec(begin);
@@ -169,11 +164,7 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
 
-/**
- * Tries again while another connection is writing, without holding up this process.
- *
- * @throws what the task throws, also that the database is busy, after ten seconds.
- */
+/** Tries again while another connection is writing, for ten seconds, without holding up this process. */
 async function patiently<T>(task: () => T): Promise<T> {
   for (let waited = 0; ; waited += RETRY_MS + BUSY_TIMEOUT_MS) {
     try {

@@ -89,10 +89,7 @@ export class LineWriter {
     return this.#sql.column('SELECT prefix FROM scopes WHERE lines > 0');
   }
 
-  /**
-   * Clears the file of text that was deleted: the full-text index keeps deleted words until it is merged, and the log of
-   * changes keeps everything until it is written back.
-   */
+  /** Clears the file of deleted text: the full-text index keeps it until it is merged, the log until it is written back. */
   async purge(): Promise<void> {
     if (this.#sql.column(`SELECT 1 FROM settings WHERE name = 'deleted'`).length === 0) return;
     await this.#write(async () => {

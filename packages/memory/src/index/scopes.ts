@@ -4,10 +4,7 @@ const SCOPE_SIZE = 2 ** 32;
 /** Scopes that fit into one index: ids stay integers that JavaScript holds exactly. */
 export const MAX_SCOPES = Math.floor(Number.MAX_SAFE_INTEGER / SCOPE_SIZE);
 
-/**
- * Answers whose a file is: the directory of a tenant, user and agent, empty or ending with `/`. Lines of different scopes
- * are ranked apart and never meet in a scoped search.
- */
+/** Whose a file is: the directory of a tenant, user and agent. Lines of different scopes are ranked apart and never meet. */
 export function scopeOfPath(path: string): string {
   return PREFIX.exec(path)?.[0] ?? '';
 }

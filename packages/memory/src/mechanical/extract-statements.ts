@@ -85,10 +85,7 @@ const OPEN = /(?:[?？…]|\.{3})\s*$/u;
 const HERE =
   /\b(?:this|that|these|those|it|above|below|here|for now|for today|this time)\b[.!]?$|\b(?:the (?:above|following|attached|error|output)|this (?:file|error|test|function|line|branch|pr|commit)|that (?:trip|event|time|day|order)|him|her|them)\b|(?<!\p{L})(?:diese[rnms]?|cette|cet|ces|ça|cela|est[eao]s?|es[eao]s?|esto|eso|ess[ae]|isso|isto|quest[oaei]|эт(?:о|от|а|и|у|ой|ом))(?!\p{L}| moment)|ce (?:fichier|test|bug|code)|(?:zweite|erste|letzte)[nrs]?(?!\p{L})|deuxième|dernière|segund[oa]|[这那](?:个|种|样|里)|第[一二三四]个|刚才|(?:これ(?!から)|それ|この|その|あの)|이거|이것|그거/iu;
 
-/**
- * What a user plainly asked to be remembered, said of themselves or settled, found by pattern and without a model, in the
- * user's own words. Commands, pasted text, tags and code are never taken: nothing is better than noise.
- */
+/** What a user plainly asked to be remembered, said of themselves or settled, in their own words: nothing is better than noise. */
 export function extractStatements(messages: readonly Message[], maxStatements: number): readonly Statement[] {
   const found = new Map<string, Statement & { readonly weight: number }>();
   for (const [index, message] of messages.entries()) {

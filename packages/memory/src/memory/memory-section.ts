@@ -10,11 +10,7 @@ const NONE = 'none';
 /** Estimated tokens of what changed since the section was taken. */
 const MAX_CHANGES = 1_000;
 
-/**
- * The section of the system prompt that holds MEMORY.md as it was when the session began, or was last compacted: until then
- * it stays the same, so that a provider's cache of all that stands behind it survives. `undefined` when there is nothing to
- * say.
- */
+/** The section of the system prompt: MEMORY.md as it was when the session began or was last compacted, so that caches hold. */
 export async function memorySection(scope: CallScope, { maxPromptTokens, tools }: MemorySettings) {
   if (maxPromptTokens === 0) return undefined;
   const text = (await takenText(scope)).trim();

@@ -16,10 +16,7 @@ const day = z
   .max(10)
   .refine((text) => z.iso.date().safeParse(text).success, 'must be a date, as 2026-01-31');
 
-/**
- * The tools of a memory, for the service that keeps the memory of a call's storage. Those that save and correct change
- * nothing but the agent's own memory and can be undone: no permission is needed.
- */
+/** The tools of the memory of a call's storage. What saving and correcting change can be undone: they need no permission. */
 export function memoryTools(
   { maxOutputChars }: Pick<MemorySettings, 'maxOutputChars'>,
   serviceOf: (context: ToolContext) => MemoryService,
