@@ -1,6 +1,6 @@
 import type { Workspace } from '@x/core';
 import { type CoreOptions, RETIRED_FILE } from './consolidate/core-file.js';
-import { deleteVersion, listVersions, readVersion } from './consolidate/versions.js';
+import { deleteVersion, listVersions, readVersion } from './consolidate/memory-state.js';
 import { readFlushState } from './flush/flush-state.js';
 import { CORE_FILE, memoryFiles, readIfFound, writeJson } from './memory-files.js';
 import { type Bullet, bulletsOf, factKey, keyHash, parseNoteLine, withoutBullets } from './notes.js';

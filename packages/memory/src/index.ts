@@ -1,6 +1,6 @@
 export type { AskOptions } from './ask-model.js';
 export { type ConsolidationOutcome, MemoryConsolidator } from './consolidate/consolidator.js';
-export type { MemoryVersion } from './consolidate/versions.js';
+export type { MemoryVersion } from './consolidate/memory-state.js';
 export { MemoryIndexError, MemoryRefusedError } from './errors.js';
 export type { FactOutcome } from './find-facts.js';
 export { type FlushOptions, type FlushOutcome, MemoryFlushManager } from './flush/flush-manager.js';

@@ -1,8 +1,8 @@
 import { errorText, type Workspace, WorkspaceError } from '@x/core';
 import * as z from 'zod';
 import type { MemoryConsolidator } from './consolidate/consolidator.js';
+import { readState } from './consolidate/memory-state.js';
 import { dailyNotes, isMerged } from './consolidate/new-notes.js';
-import { readState } from './consolidate/versions.js';
 import { exclusively } from './exclusively.js';
 import type { MemoryFlushManager } from './flush/flush-manager.js';
 import { isFlushed } from './flush/flush-state.js';

@@ -12,8 +12,7 @@ import {
 import type { AskOptions } from './ask-model.js';
 import { type ConsolidationOutcome, MemoryConsolidator } from './consolidate/consolidator.js';
 import { type CoreOptions, coreOptions, hashesOf, withCore } from './consolidate/core-file.js';
-import { type StoredFact, writeState } from './consolidate/memory-state.js';
-import { type MemoryVersion, readState } from './consolidate/versions.js';
+import { type MemoryVersion, readState, type StoredFact, writeState } from './consolidate/memory-state.js';
 import { exclusively, memoryLock } from './exclusively.js';
 import { type FactOutcome, forgetLines, notedBullets, outcomeOf, pick } from './find-facts.js';
 import { type FlushOptions, type FlushOutcome, MemoryFlushManager } from './flush/flush-manager.js';

@@ -13,9 +13,14 @@ import {
   parseEdits,
   ruleEdits,
 } from './edits.js';
-import { type StoredFact, writeState } from './memory-state.js';
+import {
+  listVersions,
+  type MemoryVersion,
+  readVersion,
+  type StoredFact,
+  writeState,
+} from './memory-state.js';
 import { type FreshNotes, freshNotes } from './new-notes.js';
-import { listVersions, type MemoryVersion, readVersion } from './versions.js';
 
 /** Estimated tokens of notes that are merged at once; more are merged in several rounds. */
 const MAX_NOTES_TOKENS = 20_000;

@@ -5,9 +5,16 @@ import { appendLine, CORE_FILE, readIfFound } from '../memory-files.js';
 import { bulletsOf, factKey, factKeys, keyHash } from '../notes.js';
 import type { MemoryServiceSettings } from '../settings.js';
 import { addedLines, changeCore, mergeText } from './core-text.js';
-import { type KnownFacts, type MemoryState, type StoredFact, writeState } from './memory-state.js';
+import {
+  dropOldVersions,
+  type KnownFacts,
+  type MemoryState,
+  readState,
+  type StoredFact,
+  writeCore,
+  writeState,
+} from './memory-state.js';
 import { hashIn } from './new-notes.js';
-import { dropOldVersions, readState, writeCore } from './versions.js';
 
 /** What was in MEMORY.md and is no longer true, with its days: readable and searchable, not in front of the agent. */
 export const RETIRED_FILE = 'memory/retired.md';

@@ -1,7 +1,7 @@
 import { type Message, type Model, parseWith, type Redact, type SessionKey } from '@x/core';
 import { type AskOptions, askModel, MOST_REFUSALS, tokensFor } from '../ask-model.js';
 import { coreOptions, hearAgain } from '../consolidate/core-file.js';
-import { readState } from '../consolidate/versions.js';
+import { readState } from '../consolidate/memory-state.js';
 import { exclusively, memoryLock } from '../exclusively.js';
 import { dayIn } from '../index/dates.js';
 import { extractStatements } from '../mechanical/extract-statements.js';
