@@ -30,13 +30,11 @@ export async function* memoryFiles(workspace: Workspace, prefix: string): AsyncI
 }
 
 /** A file's text; `undefined` when there is none that may be read. */
-export async function readIfFound(workspace: Workspace, path: string): Promise<string | undefined> {
-  try {
-    return await readText(workspace, path);
-  } catch (error) {
+export function readIfFound(workspace: Workspace, path: string): Promise<string | undefined> {
+  return readText(workspace, path).catch((error: unknown) => {
     if (WorkspaceError.isInstance(error) && ['not_found', 'refused'].includes(error.code)) return undefined;
     throw error;
-  }
+  });
 }
 
 /**
@@ -80,7 +78,7 @@ export function markOf({ size, modifiedAt }: WorkspaceEntry): string | null {
   return Math.abs(age) < UNSURE_MS ? null : `${size} ${modifiedAt}`;
 }
 
-const OWN: ReadonlySet<string> = new Set([CORE_FILE, 'memory', 'sessions']);
+const OWN = [CORE_FILE, FOLDER, 'sessions'];
 const LEVELS = ['tenants', 'users', 'agents'] as const;
 
 /** All places in a workspace where a tenant, user or agent may have a memory or sessions. Each is empty or ends with `/`. */
@@ -91,7 +89,7 @@ export async function* memoryPrefixes(
 ): AsyncGenerator<string, void, undefined> {
   for await (const { path } of workspace.list(prefix)) {
     const name = path.slice(prefix.length);
-    if (!OWN.has(name)) continue;
+    if (!OWN.includes(name)) continue;
     yield prefix;
     break;
   }

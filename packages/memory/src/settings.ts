@@ -3,12 +3,12 @@ import {
   type Clock,
   type Model,
   type Redact,
-  type SecretPattern,
   secretRedactor,
   systemClock,
   type Workspace,
 } from '@x/core';
 import * as z from 'zod';
+import { dayIn } from './index/dates.js';
 import type { MemoryIndex } from './memory-index.js';
 
 const MINUTE_MS = 60_000;
@@ -21,10 +21,6 @@ export function having<T>(method: string, kind: string) {
   );
 }
 
-function callable<T>() {
-  return z.custom<T>((value) => typeof value === 'function', 'must be a function');
-}
-
 /** Days, milliseconds and tokens: a whole number from `least` on. */
 const whole = (least: number, fallback: number) => z.int().min(least).default(fallback);
 
@@ -34,11 +30,7 @@ export const workspaceSchema = having<Workspace>('append', 'a workspace');
 /** The path of an index's file, or an index that is open already and stays the caller's. */
 const indexSchema = z.union([z.string().min(1), having<MemoryIndex>('indexFromString', 'a MemoryIndex')]);
 
-const secretPattern = z.custom<SecretPattern>(
-  (value) =>
-    typeof value === 'object' && value !== null && 'pattern' in value && value.pattern instanceof RegExp,
-  'must be { kind, pattern }',
-);
+const secretPattern = z.strictObject({ kind: z.string(), pattern: z.instanceof(RegExp) });
 const redact = z.union([z.boolean(), z.strictObject({ patterns: z.array(secretPattern) })]).default(true);
 
 /** Makes the function that a setting asks for. */
@@ -49,7 +41,7 @@ export function redactorFor(setting: z.output<typeof redact>): Redact {
 
 function isTimeZone(zone: string): boolean {
   try {
-    return new Intl.DateTimeFormat('en-US', { timeZone: zone }) !== undefined;
+    return dayIn(0, zone) !== '';
   } catch {
     return false;
   }
@@ -113,7 +105,9 @@ export const memoryServiceSchema = z.strictObject({
   /** Reads conversations and merges notes; `null`: both are done by rule. */
   model: having<Model>('generate', 'a model').nullable().default(null),
   /** Told of flushes, merges and failures that no call is there to be told of. */
-  onEvent: callable<(event: AgentEventBody) => void>().optional(),
+  onEvent: z
+    .custom<(event: AgentEventBody) => void>((value) => typeof value === 'function', 'must be a function')
+    .optional(),
   clock: having<Clock>('now', 'a clock').default(systemClock),
 });
 

@@ -12,12 +12,10 @@ const MAX_FACT = 500;
 const EDIT =
   /^(?:[-*]\s+)?(ADD|REPLACE|RETIRE)\s+(?:f(\d+)\s+BY\s+)?(n\d+(?:\s*,\s*n\d+)*)\s*(?::\s*(.*))?$/u;
 
-/** One change of facts. The notes give the reason: nothing is added or taken out without one that speaks of it. */
+/** One change of facts: a new text, in the place of a fact or beside it, or none. Notes that speak of it are its reason. */
 export interface Edit {
   readonly notes: readonly FreshLine[];
-  /** The fact that is replaced or retired. */
   readonly fact?: StoredFact | undefined;
-  /** The new fact; none when one is only retired. */
   readonly text?: string | undefined;
 }
 
@@ -66,24 +64,26 @@ export function parseEdits(
   for (const line of lines.filter(Boolean)) {
     const found = EDIT.exec(line);
     const [, kind = '', factNumber, noteNumbers = '', said = ''] = found ?? [];
-    const quoted = JSON.stringify(line.slice(0, 80));
-    if (found === null) return { refused: `${quoted} is no edit` };
-    if ((kind === 'ADD') !== (factNumber === undefined))
-      return { refused: `${quoted} names no fact, or one too many` };
-    const fact = factNumber === undefined ? undefined : facts[Number(factNumber) - 1];
-    if (factNumber !== undefined && fact === undefined) return { refused: `there is no fact f${factNumber}` };
-    if (fact !== undefined && edited.has(fact.id)) return { refused: `f${factNumber} is edited twice` };
+    const fact = facts[Number(factNumber) - 1];
     const reasons = noteNumbers.split(',').map((number) => notes[Number(number.trim().slice(1)) - 1]);
     const known = reasons.filter((note) => note !== undefined);
-    if (known.length < reasons.length) return { refused: `${quoted} names a note that there is not` };
     const text = plainLine(said);
-    if ((kind === 'RETIRE') !== (text === '')) return { refused: `${quoted} has no text, or one too many` };
-    if (text.length > MAX_FACT) return { refused: `a text is longer than ${MAX_FACT} characters` };
     const spoken = contentTermsOf(known.map((note) => note.text).join('\n'));
     const isAbout = (other: string) => [...contentTermsOf(other)].some((term) => spoken.has(term));
-    if (text !== '' && !isAbout(text)) return { refused: `${quoted} does not say what its notes say` };
-    if (fact !== undefined && !isAbout(fact.text))
-      return { refused: `the notes of ${quoted} do not speak of the fact` };
+    const quoted = JSON.stringify(line.slice(0, 80));
+    const wrongs: readonly (readonly [isWrong: boolean, refused: string])[] = [
+      [found === null, `${quoted} is no edit`],
+      [(kind === 'ADD') !== (factNumber === undefined), `${quoted} names no fact, or one too many`],
+      [kind !== 'ADD' && fact === undefined, `there is no fact f${factNumber}`],
+      [fact !== undefined && edited.has(fact.id), `f${factNumber} is edited twice`],
+      [known.length < reasons.length, `${quoted} names a note that there is not`],
+      [(kind === 'RETIRE') !== (text === ''), `${quoted} has no text, or one too many`],
+      [text.length > MAX_FACT, `a text is longer than ${MAX_FACT} characters`],
+      [text !== '' && !isAbout(text), `${quoted} does not say what its notes say`],
+      [fact !== undefined && !isAbout(fact.text), `the notes of ${quoted} do not speak of the fact`],
+    ];
+    const wrong = wrongs.find(([isWrong]) => isWrong);
+    if (wrong !== undefined) return { refused: wrong[1] };
     if (fact !== undefined) edited.add(fact.id);
     edits.push({ notes: known, fact, ...(text === '' ? {} : { text }) });
   }
@@ -123,13 +123,8 @@ const USED = /^(?:i|we) (?:\w+ )?use (.+)$/u;
 const NOT_USED =
   /^(?:and |also |but |so )?(?:i|we) (?:currently )?(?:(?:no longer|do not|don't) use|stopped using) (.+?)(?: any ?more)?$/u;
 
-/** A text, and what may contradict it. */
-interface Said {
-  readonly key: string;
-  readonly fact?: StoredFact;
-  /** The index of the edit that says it. */
-  readonly edit?: number;
-}
+/** What was said by a fact, or by the edit of that index. */
+type Said = { readonly key: string; readonly fact?: StoredFact; readonly edit?: number };
 
 /** Edits without a model: each line of a note is a fact, and replaces an older one that it contradicts in so many words. */
 export function ruleEdits(facts: readonly StoredFact[], notes: readonly FreshLine[]): readonly Edit[] {
@@ -141,19 +136,20 @@ export function ruleEdits(facts: readonly StoredFact[], notes: readonly FreshLin
   for (const fact of facts) note({ key: factKey(fact.text), fact });
   for (const line of notes) {
     const key = factKey(line.text);
-    const older = contradictedBy(key).map((subject) =>
-      (said.get(subject) ?? []).filter((one) => one.key !== key),
-    );
+    const others = (subject: string) => (said.get(subject) ?? []).filter((one) => one.key !== key);
     // Of several it is not plain which one is meant.
-    const [old] = older.find(({ length }) => length === 1) ?? [];
+    const [old] =
+      contradictedBy(key)
+        .map(others)
+        .find(({ length }) => length === 1) ?? [];
     const edit = old?.edit ?? edits.length;
     edits[edit] = { notes: [line], fact: old?.fact ?? edits[edit]?.fact, text: line.text };
-    for (const subject of old === undefined ? [] : subjectsOf(old.key)) {
-      said.set(
-        subject,
-        (said.get(subject) ?? []).filter((one) => one !== old),
-      );
-    }
+    if (old)
+      for (const [subject, all] of said)
+        said.set(
+          subject,
+          all.filter((one) => one !== old),
+        );
     note({ key, edit });
   }
   return edits;

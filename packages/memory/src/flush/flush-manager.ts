@@ -85,7 +85,8 @@ export class MemoryFlushManager {
     const nothing = { messages: 0, bullets: [], paths: [], complete: false };
     if (flush === 'never' && reason === 'turn') return { status: 'never', ...nothing };
 
-    let state = await this.#settle(place, async (current) => current);
+    let state = await readFlushState(workspace, place.flushState);
+    if (state.pending !== undefined) state = await this.#settle(place, async (current) => current);
     if (flush === 'throttled' && reason === 'turn' && state.flushedAt !== undefined) {
       const age = clock.now() - Date.parse(state.flushedAt);
       // A clock that was once ahead must not silence the memory until then.
@@ -96,8 +97,7 @@ export class MemoryFlushManager {
     let messages = 0;
     let more = true;
     for (let count = 0; more && count < MAX_BATCHES; count++) {
-      const maxTokens = tokensFor(model, maxBatchTokens);
-      const batch = await nextBatch(workspace, place.log, state.offset, maxTokens);
+      const batch = await nextBatch(workspace, place.log, state.offset, tokensFor(model, maxBatchTokens));
       more = batch?.more ?? false;
       if (batch === undefined) break;
       const startedAt = performance.now();
@@ -106,10 +106,8 @@ export class MemoryFlushManager {
       const committed = await this.#commit(place, note, state, batch, entry);
       state = committed.state;
       // Somebody else has flushed the batch meanwhile: go on behind it.
-      if (!committed.own) {
-        more = true;
-        continue;
-      }
+      more ||= !committed.own;
+      if (!committed.own) continue;
       messages += batch.messages.length;
       bullets.push(...entry.bullets.map((line) => parseNoteLine(line).text));
       if (entry.bullets.length > 0) paths.add(note);
@@ -155,7 +153,7 @@ export class MemoryFlushManager {
       ? await askModel(model, question, parseBullets)
       : extractStatements(messages, MAX_BULLETS);
     const inFront = factKeys(memory);
-    const known = factKeys(memory, noted);
+    const inNote = factKeys(noted);
     const { gone } = await readState(workspace, place.prefix);
     const again = new Set<string>();
     const bullets: string[] = [];
@@ -171,8 +169,8 @@ export class MemoryFlushManager {
       const isLater = saidOn > goneOn || (by?.role === 'user' && saidAt > Date.parse(goneAt));
       // A time that has not come yet tells of no order.
       const isAgain = hash in gone && saidAt <= clock.now() && isLater;
-      if (key === '' || inFront.has(key) || (!isAgain && (known.has(key) || hash in gone))) continue;
-      for (const keys of [inFront, known]) keys.add(key);
+      if (key === '' || inFront.has(key) || (!isAgain && (inNote.has(key) || hash in gone))) continue;
+      inFront.add(key);
       if (isAgain) again.add(hash);
       const source = { sessionId: place.session, messageId: by?.id };
       const author = extraction === 'model' ? 'model' : 'rule';

@@ -2,6 +2,8 @@ import type { Message } from '@x/core';
 import type { Statement } from '../flush/flush-prompt.js';
 import { factKey, plainLine } from '../notes.js';
 
+/** Of too many, what was asked for is kept first. */
+const KINDS = ['Fact', 'Preference', 'Decision'] as const;
 const SHORTEST = 6;
 /** UTF-16 units of a sentence; longer ones are pasted text. */
 const LONGEST = 300;
@@ -87,19 +89,19 @@ const HERE =
 
 /** What a user plainly asked to be remembered, said of themselves or settled, in their own words: nothing is better than noise. */
 export function extractStatements(messages: readonly Message[], maxStatements: number): readonly Statement[] {
-  const found = new Map<string, Statement & { readonly weight: number }>();
+  const found = new Map<string, Statement & { readonly kind: string }>();
   for (const [index, message] of messages.entries()) {
     if (message.role !== 'user' || message.kind !== undefined) continue;
     for (const { sentence, isAsked } of sentencesOf(message)) {
       const kind = kindOf(sentence, isAsked);
+      const text = `${kind} (as stated): ${sentence}`;
       const key = factKey(sentence);
-      if (kind === undefined || found.has(key)) continue;
-      found.set(key, { text: `${kind[0]} (as stated): ${sentence}`, message: index, weight: kind[1] });
+      if (kind !== undefined && !found.has(key)) found.set(key, { text, message: index, kind });
     }
   }
   const all = [...found.values()];
-  const chosen = new Set(all.toSorted((left, right) => right.weight - left.weight).slice(0, maxStatements));
-  return all.filter((one) => chosen.has(one)).map(({ text, message }) => ({ text, message }));
+  const ranked = KINDS.flatMap((kind) => all.filter((one) => one.kind === kind)).slice(0, maxStatements);
+  return all.filter((one) => ranked.includes(one)).map(({ text, message }) => ({ text, message }));
 }
 
 /** What begins with one of some patterns, one for each language or script. */
@@ -107,38 +109,26 @@ function beginning(...patterns: readonly string[]): RegExp {
   return new RegExp(`^(?:${patterns.join('|')})`, 'iu');
 }
 
-function kindOf(
-  sentence: string,
-  isAsked: boolean,
-): readonly [name: 'Fact' | 'Preference' | 'Decision', weight: number] | undefined {
+function kindOf(sentence: string, isAsked: boolean): (typeof KINDS)[number] | undefined {
   if (OPEN.test(sentence) || SHOUTED.test(sentence)) return undefined;
   // A mentioned file is to be read now, not to be remembered.
-  if (isAsked || ASKED.test(sentence)) return MENTION.test(sentence) ? undefined : ['Fact', 3];
+  if (isAsked || ASKED.test(sentence)) return MENTION.test(sentence) ? undefined : 'Fact';
   if (CODE.test(sentence) || HERE.test(sentence)) return undefined;
   const ways = [sentence, sentence.replace(LEAD, '')];
-  if ([STATED, WISH, CALL_ME].some((pattern) => ways.some((way) => pattern.test(way)))) {
-    return ['Preference', 2];
-  }
-  return DECISION.test(sentence) ? ['Decision', 1] : undefined;
+  if ([STATED, WISH, CALL_ME].some((pattern) => ways.some((way) => pattern.test(way)))) return 'Preference';
+  return DECISION.test(sentence) ? 'Decision' : undefined;
 }
 
-interface Sentence {
-  readonly sentence: string;
-  /** Whether what stands before or behind it asks for it to be remembered. */
-  readonly isAsked: boolean;
-}
-
-function sentencesOf({ content }: Message): readonly Sentence[] {
-  const found: Sentence[] = [];
+/** The sentences of a message, each with whether what stands before or behind it asks for it to be remembered. */
+function sentencesOf({ content }: Message) {
+  const found: { readonly sentence: string; readonly isAsked: boolean }[] = [];
   // Behind a request that ends with a colon: a list, or one line.
   let isAsked = false;
   const take = (text: string) => {
     const sentence = plainLine(text.replaceAll(DECORATION, ''));
-    const isRequest = ASKED_OF_BEFORE.test(sentence);
-    const before = isRequest ? found.pop() : undefined;
-    if (before !== undefined) found.push({ ...before, isAsked: true });
-    if (isRequest) return;
-    if (/[:：]$/.test(sentence) && ASKED.test(`${sentence} …`)) isAsked = true;
+    if (ASKED_OF_BEFORE.test(sentence))
+      found.push(...found.splice(-1).map((one) => ({ ...one, isAsked: true })));
+    else if (/[:：]$/.test(sentence) && ASKED.test(`${sentence} …`)) isAsked = true;
     else if (sentence.length >= SHORTEST && sentence.length <= LONGEST) found.push({ sentence, isAsked });
   };
   for (const block of content) {
@@ -154,9 +144,8 @@ function sentencesOf({ content }: Message): readonly Sentence[] {
       if (isPasted || (isList && !isItem)) isAsked = false;
       isList = isAsked && isItem;
       if (isPasted) continue;
-      const parts = isAsked ? [line] : line.split(SENTENCE_END);
       const wasAsked = isAsked;
-      for (const part of parts) take(part);
+      for (const part of isAsked ? [line] : line.split(SENTENCE_END)) take(part);
       if (wasAsked && !isItem) isAsked = false;
     }
     isAsked = false;
