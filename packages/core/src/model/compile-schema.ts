@@ -117,12 +117,13 @@ function draftOf({ $schema, ...schema }: JsonObject): SchemaDraft {
   return '$defs' in schema ? '2020-12' : '7';
 }
 
-/** Throws here what the validator would throw for each value. */
+/** Throws here what the validator would throw for each value, and for what it would skip. */
 function refuseUncheckable(part: Schema, lookup: ReturnType<typeof dereference>): void {
   const { $ref, __absolute_ref__, pattern, patternProperties = {} } = part;
   if ($ref !== undefined && lookup[__absolute_ref__ ?? $ref] === undefined) {
     throw new Error(`External $ref is not supported: ${$ref}`);
   }
+  if ('$dynamicRef' in part) throw new Error('$dynamicRef is not supported; write $ref');
   for (const source of [pattern ?? '', ...Object.keys(patternProperties)]) new RegExp(source, 'u');
 }
 

@@ -112,6 +112,10 @@ describe('JSON Schema', () => {
     ['a reference to nothing', { $ref: '#/definitions/none' }],
     ['a reference to itself', { $ref: '#' }],
     ['a keyword of another kind', { anyOf: 'both' }],
+    [
+      'a reference that the validator skips',
+      { $defs: { s: { $dynamicAnchor: 's' } }, items: { $dynamicRef: '#s' } },
+    ],
   ])('refuses %s when it is read', (_, schema) => {
     expect(() => compileSchema(schema, names)).toThrow(/^Invalid tool t: input: inputs cannot be checked/);
   });
