@@ -65,6 +65,7 @@ interface Visit {
  * `toJSON`, a gap in a list, a reference to itself. However deep the value is nested; `undefined` in an object is left out.
  */
 export function jsonFault(root: unknown): { readonly path: string; readonly message: string } | undefined {
+  if (isSound(root, QUICK_DEPTH)) return undefined;
   const open = new Set<unknown>();
   const todo: (Visit | { readonly left: unknown })[] = [{ value: root, key: '', parent: undefined }];
   for (let next = todo.pop(); next; next = todo.pop()) {
@@ -87,6 +88,24 @@ export function jsonFault(root: unknown): { readonly path: string; readonly mess
     }
   }
   return undefined;
+}
+
+/** Levels of a quick look: what is deeper, or refers to itself, is looked at again with its path. */
+const QUICK_DEPTH = 64;
+
+function isSound(value: unknown, depth: number): boolean {
+  if (typeof value === 'string' || typeof value === 'boolean' || value === null) return true;
+  if (typeof value === 'number') return Number.isFinite(value);
+  if (typeof value !== 'object' || depth === 0 || 'toJSON' in value) return false;
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index++) if (!isSound(value[index], depth - 1)) return false;
+    return true;
+  }
+  for (const key of Object.keys(value)) {
+    const inner = (value as Record<string, unknown>)[key];
+    if (inner !== undefined && !isSound(inner, depth - 1)) return false;
+  }
+  return true;
 }
 
 function unfit(value: unknown, parent: Visit | undefined): string | undefined {

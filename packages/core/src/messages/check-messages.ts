@@ -6,9 +6,9 @@ import { errorText } from '../lib/text.js';
 import { warn } from '../lib/warn.js';
 import type { ContentBlock, OpaqueBlock } from './content-block.js';
 import type { Message } from './message.js';
-import { contentBlockSchema, envelopeSchema, messageSchema } from './message-schemas.js';
+import { contentBlockSchema, messageSchema } from './message-schemas.js';
 
-/** The messages and blocks that were checked. They are immutable, so that one check is enough for all who store them. */
+/** The messages that were checked. They are immutable, so that one check is enough for all who store them. */
 const checked = new WeakSet<object>();
 
 /** The provider of an opaque block that holds stored data which is no block, or no message. */
@@ -82,23 +82,39 @@ function opaque(data: JsonValue): OpaqueBlock {
 }
 
 function faultsOf(value: unknown): readonly Issue[] {
-  if (isObject(value) && (checked.has(value) || holdsChecked(value))) return [];
-  const { error } = messageSchema.safeParse(value);
-  if (error) return issuesOf(error);
+  if (isObject(value) && checked.has(value)) return [];
+  if (!isUsual(value)) {
+    const { error } = messageSchema.safeParse(value);
+    if (error) return issuesOf(error);
+  }
   const fault = jsonFault(value);
   if (fault !== undefined) return [fault];
   checked.add(value as object);
-  for (const block of (value as Message).content) checked.add(block);
   return [];
 }
 
-/** Tells whether a message is sound, given that all its blocks have passed: an answer is checked before it has an envelope. */
-function holdsChecked(message: Readonly<Record<string, unknown>>): boolean {
-  const { content, ...envelope } = message;
-  if (!Array.isArray(content) || !content.every((block) => checked.has(block))) return false;
-  if (!envelopeSchema.safeParse(envelope).success || jsonFault(envelope) !== undefined) return false;
-  checked.add(message);
-  return true;
+/**
+ * Tells at a glance that a message is as most are: the schema, which says what is wrong with the others, costs ten times as much, at each
+ * step of a call.
+ */
+function isUsual(message: unknown): boolean {
+  if (!isObject(message) || !Array.isArray(message.content)) return false;
+  const { id, role, createdAt, kind, metadata, content } = message;
+  const isEnveloped = typeof id === 'string' && id !== '' && typeof createdAt === 'string';
+  const isRole = role === 'assistant' || role === 'tool' || role === 'user';
+  return isEnveloped && isRole && kind === undefined && metadata === undefined && content.every(isUsualBlock);
+}
+
+function isUsualBlock(block: unknown): boolean {
+  if (!isObject(block) || block.providerMetadata !== undefined) return false;
+  if (block.type === 'text') return typeof block.text === 'string';
+  if (block.type === 'tool_use') {
+    return typeof block.id === 'string' && typeof block.name === 'string' && block.input !== undefined;
+  }
+  const { type, toolUseId, toolName, output, isError } = block;
+  const isNamed = typeof toolUseId === 'string' && typeof toolName === 'string';
+  if (type !== 'tool_result' || !isNamed || typeof isError !== 'boolean') return false;
+  return Array.isArray(output) && output.every((part) => part?.type === 'text' && isUsualBlock(part));
 }
 
 function parsed(text: string): unknown {

@@ -74,16 +74,12 @@ export const contentBlockSchema = z.discriminatedUnion('type', [
   opaqueBlockSchema,
 ]);
 
-/** A message without its blocks. */
-export const envelopeSchema = z.looseObject({
+/** Fields that it does not know are kept: reading a message never loses anything. */
+export const messageSchema: z.ZodType<Message> = z.looseObject({
   id: z.string().min(1),
   role: z.enum(['system', 'user', 'assistant', 'tool']),
+  content: z.array(contentBlockSchema),
   createdAt: z.string(),
   kind: z.enum(['summary', 'synthetic']).optional(),
   metadata: jsonObjectSchema.optional(),
-});
-
-/** Fields that it does not know are kept: reading a message never loses anything. */
-export const messageSchema: z.ZodType<Message> = envelopeSchema.extend({
-  content: z.array(contentBlockSchema),
 });

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '../lib/clock.js';
-import type { JsonObject } from '../lib/json.js';
+import { type JsonObject, jsonText } from '../lib/json.js';
 import { vouchFor } from '../messages/check-messages.js';
 import type { Message } from '../messages/message.js';
 import { describeSession, listAll } from './listing.js';
@@ -85,8 +85,8 @@ export class InMemorySession implements SessionStore {
     const applied = checkCommit(key, change, stored && { ...stored, messages: messages.length }, fence);
     if (applied !== undefined) return applied;
 
-    // What cannot be copied is refused before anything is changed.
-    const { head, append } = structuredClone({ head: change.head, append: change.append });
+    // Copies, as any other store makes them: nobody else may change what is stored.
+    const { head, append } = JSON.parse(jsonText({ head: change.head, append: change.append as never }));
     messages.length = change.keep;
     for (const message of append) messages.push(message);
     const version = (stored?.version ?? 0) + 1;

@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import {
   type AgentState,
@@ -42,12 +42,11 @@ import type { RunningCall } from './running-call.js';
 export async function act(call: RunningCall, tools: ReadonlyMap<string, Tool>): Promise<boolean> {
   const { state } = call.scope;
   const uses = openCalls(state.context);
-  const results = new Map<ToolUseBlock, ToolResultBlock>();
+  const results = new Map<ToolUseBlock, Message>();
   /** Adds the results that there are, in the order of the calls. */
   const settle = (those: readonly ToolUseBlock[]) => {
-    const found = those.flatMap((use) => results.get(use) ?? []);
+    call.add(those.flatMap((use) => results.get(use) ?? []));
     for (const use of those) if (results.has(use)) unsettled.delete(use);
-    call.add(found.map(resultMessage));
   };
   const unsettled = new Set(uses);
   let begun: readonly string[] = [];
@@ -116,7 +115,7 @@ export async function act(call: RunningCall, tools: ReadonlyMap<string, Tool>): 
     call.add(
       [...unsettled].flatMap((use): readonly Message[] => {
         const result = results.get(use);
-        if (result) return [resultMessage(result)];
+        if (result) return [result];
         return kept.has(use) ? [] : errorResultsFor([use], reason, begun);
       }),
     );
@@ -142,7 +141,7 @@ async function runOne(
   verdict: Allowed | Denied,
   tools: ReadonlyMap<string, Tool>,
   signal: AbortSignal,
-): Promise<ToolResultBlock | ApprovalRequiredError> {
+): Promise<Message | ApprovalRequiredError> {
   const { settings, capabilities } = call;
   call.scope.signal.throwIfAborted();
   const { use } = verdict;
@@ -151,7 +150,7 @@ async function runOne(
     const denied = toolResultBlock(use, verdict.message, true);
     call.emit({ type: 'tool.call', call: use });
     call.emit({ type: 'tool.result', result: denied, durationMs: performance.now() - startedAt });
-    return denied;
+    return resultMessage(denied);
   }
   const { tool, edited, decisions, confine } = verdict;
   // Hooks are confined as the tool is: what one of them adds to a result is no way round a rule.
@@ -184,16 +183,15 @@ async function runOne(
         : runTool(tool, { ...given, call: argument }, limit),
     settings.limits,
   );
-  let answer: ToolResultBlock;
   try {
-    answer = checkedResult(use, await run(edited ?? use).finally(progress.stop));
+    const message = checkedResult(use, edited, await run(edited ?? use).finally(progress.stop));
+    const [result] = message.content;
+    call.emit({ type: 'tool.result', result, durationMs: performance.now() - startedAt });
+    return message;
   } catch (error) {
     if (ApprovalRequiredError.isInstance(error)) return error;
     throw error;
   }
-  const result = edited ? withNote(answer, edited) : answer;
-  call.emit({ type: 'tool.result', result, durationMs: performance.now() - startedAt });
-  return result;
 }
 
 /** Hashes where a call stands in its session: ids of calls alone may repeat. */
@@ -201,18 +199,23 @@ function idempotencyKeyOf({ scope, options }: RunningCall, use: ToolUseBlock): s
   const step = scope.state.context.findLast(({ role }) => role === 'assistant');
   const place = step && [step.id, toolUsesOf(step).indexOf(use)];
   const text = JSON.stringify([options.session.key.toString(), place, use.id]);
-  return createHash('sha256').update(text).digest('hex');
+  return hash('sha256', text);
 }
 
 /** What a tool, or a hook around it, answers in place of a result is told to the model, and never stored. */
-function checkedResult(use: ToolUseBlock, answer: ToolResultBlock): ToolResultBlock {
-  const result = { ...answer, toolUseId: use.id, toolName: use.name };
+function checkedResult(
+  use: ToolUseBlock,
+  edited: ToolUseBlock | undefined,
+  answer: ToolResultBlock,
+): ResultMessage {
+  const noted = (result: ToolResultBlock) => resultMessage(edited ? withNote(result, edited) : result);
   try {
-    checkMessages([resultMessage(result)], 'result');
-    return result;
+    const message = noted({ ...answer, toolUseId: use.id, toolName: use.name });
+    checkMessages([message], 'result');
+    return message;
   } catch (error) {
     const text = `The tool ran and may have taken effect, but what it answered is no result: ${errorText(error)}`;
-    return toolResultBlock(use, text, true);
+    return noted(toolResultBlock(use, text, true));
   }
 }
 
@@ -275,7 +278,11 @@ function changesSomething(verdict: CallVerdict): boolean {
   return verdict.type === 'run' && !isReadOnly(verdict);
 }
 
-function resultMessage(result: ToolResultBlock): Message {
+interface ResultMessage extends Message {
+  readonly content: readonly [ToolResultBlock];
+}
+
+function resultMessage(result: ToolResultBlock): ResultMessage {
   return { id: randomUUID(), role: 'tool', content: [result], createdAt: new Date().toISOString() };
 }
 

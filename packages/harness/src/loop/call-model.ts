@@ -1,5 +1,4 @@
 import {
-  assistantMessage,
   ContextOverflowError,
   checkMessages,
   Deadline,
@@ -129,7 +128,7 @@ function refuseMalformed(model: Model, response: ModelResponse): void {
     throw new ModelError(message, { modelId: model.id, retryable: true });
   }
   try {
-    checkMessages([assistantMessage(response.content)], 'answer');
+    checkMessages([{ id: 'answer', role: 'assistant', content: response.content, createdAt: '' }], 'answer');
   } catch (cause) {
     const message = `Model ${model.id} gave an answer that cannot be kept: ${errorText(cause)}`;
     throw new ModelError(message, { modelId: model.id, retryable: true, cause });

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import { checkMessages } from '../../src/messages/check-messages.js';
+import {
+  assistantMessage,
+  type Message,
+  toolResultMessage,
+  userMessage,
+} from '../../src/messages/message.js';
+import { messageSchema } from '../../src/messages/message-schemas.js';
+
+const CALL = { id: 'call-1', name: 'look' };
+const USUAL: readonly Message[] = [
+  userMessage('Hello'),
+  assistantMessage([
+    { type: 'text', text: 'I look.' },
+    { type: 'tool_use', ...CALL, input: { at: 1 } },
+  ]),
+  toolResultMessage(CALL, [{ type: 'text', text: 'found' }]),
+];
+const BLOCK = { type: 'tool_use', id: 'call-2', name: 'look', input: 2 };
+const VALUES = [undefined, null, '', 'other', 1, true, {}, [], [null], [{ type: 'text' }], [BLOCK], [[]]];
+
+/** Every copy of a value in which one part, at any depth, is another value. */
+function* altered(value: unknown): Generator<unknown> {
+  yield* VALUES;
+  if (typeof value !== 'object' || value === null) return;
+  for (const key of [...Object.keys(value), 'kind', 'metadata', 'providerMetadata']) {
+    for (const part of altered((value as Record<string, unknown>)[key])) {
+      const copy: object = Array.isArray(value) ? [...value] : { ...value };
+      Object.assign(copy, { [key]: part });
+      yield copy;
+    }
+  }
+}
+
+test.each(USUAL)(
+  'takes of all that a $role message may become what the schema takes, and no more',
+  (usual) => {
+    expect(() => checkMessages([usual], 'list')).not.toThrow();
+    const taken = [...altered(usual)].map((message) => {
+      const isTaken = messageSchema.safeParse(message).success;
+      const check = () => checkMessages([message], 'list');
+      if (isTaken) expect(check, JSON.stringify(message)).not.toThrow();
+      else expect(check, JSON.stringify(message)).toThrow('list');
+      return isTaken;
+    });
+    expect(new Set(taken)).toEqual(new Set([true, false]));
+  },
+);
