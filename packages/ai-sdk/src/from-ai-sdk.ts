@@ -1,7 +1,6 @@
 import {
   CapabilityError,
   type Model,
-  ModelError,
   type ModelRequest,
   type ModelStreamPart,
   type NativeCompaction,
@@ -9,11 +8,12 @@ import {
   parseWith,
   unlessAborted,
 } from '@x/core';
-import { toModelError } from './errors/to-model-error.js';
+import { cutOff, toModelError } from './errors/to-model-error.js';
 import { type FromAiSdkOptions, fromAiSdkOptionsSchema } from './from-ai-sdk-options.js';
 import {
   type AiSdkLanguageModel,
   type CallOptions,
+  mergedOptions,
   type ProviderData,
   type ResponseMetadata,
   refuseNoModel,
@@ -161,13 +161,6 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
   };
 }
 
-function cutOff(modelId: string): ModelError {
-  return new ModelError(`The stream of ${modelId} ended before the answer was complete.`, {
-    modelId,
-    retryable: true,
-  });
-}
-
 function definedOf({ id, modelId }: ResponseMetadata): ResponseMetadata {
   return { ...(id === undefined ? {} : { id }), ...(modelId === undefined ? {} : { modelId }) };
 }
@@ -196,10 +189,7 @@ function providerOptionsOf(
   const thinks = (EFFORT[family] ?? ((effort) => ({ [family]: { reasoningEffort: effort } })))(
     reasoningEffort ?? '',
   );
-  const options: Record<string, ProviderData[string]> = { ...own };
-  for (const layer of [isOption ? thinks : {}, providerOptions]) {
-    for (const [name, values] of Object.entries(layer)) options[name] = { ...options[name], ...values };
-  }
+  const options = [isOption ? thinks : {}, providerOptions].reduce(mergedOptions, own);
   return {
     ...(Object.keys(options).length === 0 ? {} : { providerOptions: options }),
     ...(reasoningEffort === undefined || isOption ? {} : { reasoning: reasoningEffort }),

@@ -20,6 +20,13 @@ export type SupportedUrls = { readonly [mediaType: string]: readonly RegExp[] };
 /** What a provider attaches to a part of its answer (`providerMetadata`) and wants back with it (`providerOptions`). */
 export type ProviderData = { readonly [provider: string]: { readonly [key: string]: unknown } };
 
+/** Both, by provider; `later` wins. */
+export function mergedOptions(earlier: ProviderData, later: ProviderData): ProviderData {
+  const merged: Record<string, ProviderData[string]> = { ...earlier };
+  for (const [provider, data] of Object.entries(later)) merged[provider] = { ...merged[provider], ...data };
+  return merged;
+}
+
 export interface CallOptions {
   /** Exact only in what this package writes: see `PromptMessage`. */
   readonly prompt: readonly { readonly role: string; readonly content: unknown }[];
@@ -37,6 +44,7 @@ export interface CallOptions {
   readonly seed?: number | undefined;
   /** V4. */
   readonly reasoning?: string | undefined;
+  readonly includeRawChunks?: boolean | undefined;
   readonly abortSignal?: AbortSignal | undefined;
   readonly headers?: { readonly [name: string]: string | undefined } | undefined;
   readonly providerOptions?: ProviderData | undefined;

@@ -15,19 +15,21 @@ import {
 import * as z from 'zod';
 import type { SdkMessage } from './agent/sdk-message.js';
 import { toMessage } from './agent/to-message.js';
-import type { CallOptions } from './language-model.js';
+import { cutOff } from './errors/to-model-error.js';
+import { type CallOptions, mergedOptions, type ProviderData } from './language-model.js';
 import { readableOf } from './readable-of.js';
 
 /** The provider under which a part carries the blocks that it stands for, where the SDK has no words for them. */
 const CARRIER = 'x';
 const carriedSchema = z.object({ text: z.string(), blocks: z.array(contentBlockSchema) });
-/** Settings of the SDK that a `Model` has no place for. */
+/** Settings of a call, and of its tools, that a `Model` has no place for. */
 const UNSUPPORTED = ['topP', 'topK', 'presencePenalty', 'frequencyPenalty', 'seed'] as const;
+const UNSUPPORTED_OF_TOOLS = ['strict', 'inputExamples', 'providerOptions'] as const;
 
 /** Metadata as every type of the SDK takes it: what is in it is JSON. */
 type Metadata = { [provider: string]: { [key: string]: never } };
 type WithMetadata = { providerMetadata?: Metadata };
-type Warning = { type: 'unsupported'; feature: string };
+type Warning = { type: 'unsupported'; feature: string; details?: string };
 type Content =
   | ({ type: 'text' | 'reasoning'; text: string } & WithMetadata)
   | { type: 'file'; mediaType: string; data: string }
@@ -53,6 +55,7 @@ type StreamedPart =
   | { type: 'tool-input-delta'; id: string; delta: string }
   | { type: 'tool-input-end'; id: string }
   | Exclude<Content, { type: 'text' | 'reasoning' }>
+  | { type: 'error'; error: unknown }
   | ({ type: 'finish' } & Finish);
 
 /** A language model of the AI SDK, specification 3, as its package declares it. */
@@ -71,7 +74,9 @@ export interface SdkLanguageModel {
 
 /**
  * A `Model` as a language model of the AI SDK, versions 6 and 7: for `generateText`, `streamText` and its agents. Blocks that
- * the SDK has no words for travel as empty reasoning, and come back to the model as they were. Errors are the model's.
+ * the SDK has no words for travel as empty reasoning, and come back to the model as they were. Errors are the model's: a
+ * stream that fails ends with an `error` and a `finish` part, as those of the SDK's providers do. What a `Model` has no
+ * place for is a warning of the call.
  *
  * @example
  * ```ts
@@ -96,7 +101,7 @@ export function toAiSdk(model: Model): SdkLanguageModel {
     async doStream(call) {
       const request = requestOf(call);
       const parts = model.stream?.(request) ?? whole(model, request);
-      return { stream: readableOf(streamedParts(parts, warningsOf(call))) };
+      return { stream: readableOf(streamedParts(parts, call, model.id)) };
     },
   };
 }
@@ -107,58 +112,76 @@ async function* whole(model: Model, request: ModelRequest): AsyncGenerator<Model
 
 async function* streamedParts(
   parts: AsyncIterable<ModelStreamPart>,
-  warnings: Warning[],
+  call: CallOptions,
+  modelId: string,
 ): AsyncGenerator<StreamedPart, void> {
-  yield { type: 'stream-start', warnings };
-  /** What was streamed and is open still, since its metadata come with the whole answer. */
-  const open: { type: 'text' | 'reasoning'; id: string; text: string }[] = [];
-  const inputs = new Set<string>();
-  let last: (typeof open)[number] | undefined;
-  let count = 0;
-  for await (const part of parts) {
+  const answer = new StreamedAnswer();
+  yield { type: 'stream-start', warnings: warningsOf(call) };
+  try {
+    for await (const part of parts) {
+      if (part.type !== 'response') yield* answer.add(part);
+      else return yield* answer.end(part.response);
+    }
+    throw cutOff(modelId);
+  } catch (error) {
+    // The SDK tells an abort by what its own signal throws.
+    if (call.abortSignal?.aborted) throw error;
+    yield { type: 'error', error };
+    yield* answer.end({ content: [], finishReason: 'error' });
+  }
+}
+
+/** An answer as far as it was streamed. */
+class StreamedAnswer {
+  /** Texts that are open still, since their metadata come with the whole answer. */
+  readonly #texts: { type: 'text' | 'reasoning'; id: string; text: string }[] = [];
+  readonly #inputs = new Set<string>();
+  #last: { type: 'text' | 'reasoning'; id: string; text: string } | undefined;
+
+  *add(part: Exclude<ModelStreamPart, { type: 'response' }>): Generator<StreamedPart> {
     if (part.type === 'tool-call-delta') {
       const { id, name: toolName, inputDelta: delta } = part;
-      if (!inputs.has(id)) yield { type: 'tool-input-start', id, toolName };
-      inputs.add(id);
-      last = undefined;
+      if (!this.#inputs.has(id)) yield { type: 'tool-input-start', id, toolName };
+      this.#inputs.add(id);
+      this.#last = undefined;
       yield { type: 'tool-input-delta', id, delta };
-    } else if (part.type !== 'response') {
-      const type = part.type === 'text-delta' ? 'text' : 'reasoning';
-      if (last?.type !== type) {
-        last = { type, id: String(++count), text: '' };
-        open.push(last);
-        yield { type: `${type}-start`, id: last.id };
-      }
-      last.text += part.text;
-      yield { type: `${type}-delta`, id: last.id, delta: part.text };
-    } else {
-      const { response } = part;
-      const parts = response.content.flatMap((block) => partIn(block) ?? []);
-      const told = parts.flatMap((each) => (each.type === 'text' || each.type === 'reasoning' ? [each] : []));
-      const isSplit =
-        told.length !== open.length ||
-        told.some(({ type, text }, at) => type !== open[at]?.type || text !== open[at].text);
-      if (open.length === 0) {
-        for (const { type, text, ...metadata } of told) {
-          const id = String(++count);
-          yield { type: `${type}-start`, id };
-          if (text !== '') yield { type: `${type}-delta`, id, delta: text };
-          yield { type: `${type}-end`, id, ...metadata };
-        }
-      }
-      // Blocks that were streamed as one text, and those that no text was streamed of, come back with the first.
-      const unsaid = response.content.filter(({ type }) => type !== 'tool_use' && type !== 'file');
-      for (const [at, { type, id, text }] of open.entries()) {
-        const { providerMetadata } = isSplit
-          ? carrying(text, at === 0 ? unsaid : [])
-          : (told[at] as WithMetadata);
-        yield { type: `${type}-end`, id, ...(providerMetadata && { providerMetadata }) };
-      }
-      for (const id of inputs) yield { type: 'tool-input-end', id };
-      for (const each of parts) if (each.type === 'file' || each.type === 'tool-call') yield each;
-      yield { type: 'response-metadata', ...namesOf(response) };
-      yield { type: 'finish', ...finishOf(response) };
+      return;
     }
+    const type = part.type === 'text-delta' ? 'text' : 'reasoning';
+    if (this.#last?.type !== type) {
+      this.#last = { type, id: String(this.#texts.length + 1), text: '' };
+      this.#texts.push(this.#last);
+      yield { type: `${type}-start`, id: this.#last.id };
+    }
+    this.#last.text += part.text;
+    yield { type: `${type}-delta`, id: this.#last.id, delta: part.text };
+  }
+
+  *end(response: ModelResponse): Generator<StreamedPart> {
+    const parts = response.content.flatMap((block) => partIn(block) ?? []);
+    const told = parts.flatMap((each) => (each.type === 'text' || each.type === 'reasoning' ? [each] : []));
+    if (this.#texts.length === 0) {
+      for (const [at, { type, text, ...metadata }] of told.entries()) {
+        const id = String(at + 1);
+        yield { type: `${type}-start`, id };
+        if (text !== '') yield { type: `${type}-delta`, id, delta: text };
+        yield { type: `${type}-end`, id, ...metadata };
+      }
+    }
+    // Blocks that were streamed as one text, and those that no text was streamed of, come back with the first.
+    const unsaid = response.content.filter(({ type }) => type !== 'tool_use' && type !== 'file');
+    const isSplit =
+      told.length !== this.#texts.length ||
+      told.some(({ type, text }, at) => type !== this.#texts[at]?.type || text !== this.#texts[at].text);
+    for (const [at, { type, id, text }] of this.#texts.entries()) {
+      const carried = unsaid.length === 0 ? {} : carrying(text, at === 0 ? unsaid : []);
+      const { providerMetadata }: WithMetadata = isSplit ? carried : (told[at] as WithMetadata);
+      yield { type: `${type}-end`, id, ...(providerMetadata && { providerMetadata }) };
+    }
+    for (const id of this.#inputs) yield { type: 'tool-input-end', id };
+    for (const each of parts) if (each.type === 'file' || each.type === 'tool-call') yield each;
+    yield { type: 'response-metadata', ...namesOf(response) };
+    yield { type: 'finish', ...finishOf(response) };
   }
 }
 
@@ -169,8 +192,6 @@ function requestOf(call: CallOptions): ModelRequest {
     ({ role, providerOptions }) => role === 'system' && providerOptions === undefined,
   );
   const choice = toolChoice?.type === 'tool' ? { tool: String(toolChoice.toolName) } : toolChoice?.type;
-  const format = call.responseFormat as { type: string; schema?: JsonObject; name?: string } | undefined;
-  const { schema, name } = format ?? {};
   return {
     ...(system.length === 0 ? {} : { system: system.map(({ content }) => content).join('\n\n') }),
     messages: prompt.filter((message) => !system.includes(message)).map(messageOf),
@@ -181,20 +202,30 @@ function requestOf(call: CallOptions): ModelRequest {
     toolChoice: choice as ModelRequest['toolChoice'],
     reasoningEffort: reasoning === 'provider-default' ? undefined : reasoning,
     providerOptions: call.providerOptions && (plainJson(call.providerOptions) as Record<string, JsonObject>),
-    responseFormat: schema && { type: 'json', schema, ...(name === undefined ? {} : { name }) },
+    responseFormat: formatOf(call),
     signal: abortSignal,
   };
 }
 
+/** Without a schema JSON is but a wish, of which a `Model` knows nothing. */
+function formatOf({ responseFormat }: CallOptions): ModelRequest['responseFormat'] {
+  return responseFormat !== undefined && 'schema' in responseFormat && responseFormat.schema !== undefined
+    ? (responseFormat as ModelRequest['responseFormat'])
+    : undefined;
+}
+
 function messageOf(source: SdkMessage, at: number): Message {
-  const { role, providerOptions } = source;
   const message = toMessage(source, String(at));
-  // The options of a system message are its text's.
-  const own = role === 'system' ? (plainJson(providerOptions ?? {}) as JsonObject) : undefined;
-  const content = message.content.flatMap((block) => {
-    const { [CARRIER]: _, ...rest } = own ?? block.providerMetadata ?? {};
+  const own = plainJson(source.providerOptions ?? {}) as ProviderData;
+  const content = message.content.flatMap((block, position) => {
+    // The options of a message are its last part's, as for the SDK's providers.
+    const isLast = position === message.content.length - 1;
+    const { [CARRIER]: _, ...rest } = mergedOptions(
+      isLast ? own : {},
+      (block.providerMetadata ?? {}) as ProviderData,
+    );
     const isBare = Object.keys(rest).length === 0;
-    return carriedIn(block) ?? [{ ...block, providerMetadata: isBare ? undefined : rest }];
+    return carriedIn(block) ?? [{ ...block, providerMetadata: isBare ? undefined : (rest as JsonObject) }];
   });
   return { ...message, content };
 }
@@ -220,11 +251,19 @@ function toolOf(tool: unknown): readonly ToolDefinition[] {
 }
 
 function warningsOf(call: CallOptions): Warning[] {
-  const settings: string[] = UNSUPPORTED.filter((name) => call[name] !== undefined);
-  const tools = ((call.tools ?? []) as readonly Part[]).flatMap(({ type, name }) =>
-    type === 'function' ? [] : [`tool ${String(name)}`],
-  );
-  return [...settings, ...tools].map((feature) => ({ type: 'unsupported', feature }));
+  const features: string[] = UNSUPPORTED.filter((name) => call[name] !== undefined);
+  // The SDK's own name of itself is in every call.
+  if (Object.keys(call.headers ?? {}).some((name) => name.toLowerCase() !== 'user-agent'))
+    features.push('headers');
+  if (call.includeRawChunks) features.push('includeRawChunks');
+  for (const tool of (call.tools ?? []) as readonly Part[])
+    if (tool.type !== 'function') features.push(`tool ${String(tool.name)}`);
+    else
+      for (const name of UNSUPPORTED_OF_TOOLS)
+        if (tool[name] !== undefined) features.push(`${name} of tool ${String(tool.name)}`);
+  const warnings = features.map((feature): Warning => ({ type: 'unsupported', feature }));
+  if (call.responseFormat?.type !== 'json' || formatOf(call) !== undefined) return warnings;
+  return [...warnings, { type: 'unsupported', feature: 'responseFormat', details: 'JSON needs a schema.' }];
 }
 
 function partIn(block: ContentBlock): Content | undefined {

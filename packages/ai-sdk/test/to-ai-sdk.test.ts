@@ -139,3 +139,92 @@ it('ends the call of a reader who leaves', async () => {
   await reader.cancel();
   await expect.poll(() => ended).toBe(true);
 });
+
+async function all(stream: unknown): Promise<unknown[]> {
+  const parts: unknown[] = [];
+  for await (const part of stream as AsyncIterable<unknown>) parts.push(part);
+  return parts;
+}
+
+it('tells of a stream that fails as providers do, after what was said, and throws for an abort alone', async () => {
+  const failing = (error?: Error): Model => ({
+    id: 'mine',
+    generate: async () => last,
+    async *stream() {
+      yield { type: 'text-delta', text: 'Half' };
+      if (error) throw error;
+    },
+  });
+  const error = new Error('cut');
+  const { stream } = await toAiSdk(failing(error)).doStream({ prompt: [] });
+  expect(await all(stream)).toMatchObject([
+    { type: 'stream-start' },
+    { type: 'text-start', id: '1' },
+    { type: 'text-delta', delta: 'Half' },
+    { type: 'error', error },
+    { type: 'text-end', id: '1' },
+    { type: 'response-metadata' },
+    { type: 'finish', finishReason: { unified: 'error' } },
+  ]);
+  const told: unknown[] = [];
+  const result = streamText({
+    model: toAiSdk(failing()),
+    prompt: 'Hi',
+    onError: (event) => void told.push(event.error),
+  });
+  expect([await result.text, await result.finishReason]).toEqual(['Half', 'error']);
+  expect(told).toMatchObject([{ name: 'ModelError', retryable: true }]);
+  const abort = new AbortController();
+  const aborted = await toAiSdk(failing(error)).doStream({ prompt: [], abortSignal: abort.signal });
+  abort.abort();
+  await expect(all(aborted.stream)).rejects.toBe(error);
+});
+
+it('carries what a model has a place for, and warns of the rest', async () => {
+  const { model, requests } = scripted(false, last, last);
+  const sdk = toAiSdk(model);
+  const format = { type: 'json', schema: { type: 'object' }, name: 'n', description: 'd' } as const;
+  const options = { mine: { cached: true } };
+  await sdk.doGenerate({
+    prompt: [
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'a' },
+          { type: 'text', text: 'b' },
+        ],
+        providerOptions: options,
+      },
+    ] as never,
+    responseFormat: format,
+    headers: { 'user-agent': 'ai/6' },
+  });
+  expect(requests[0]).toMatchObject({
+    responseFormat: format,
+    messages: [{ content: [{ text: 'a', providerMetadata: undefined }, { providerMetadata: options }] }],
+  });
+  const { warnings } = await sdk.doGenerate({
+    prompt: [],
+    responseFormat: { type: 'json' },
+    headers: { 'x-team': 'a' },
+    includeRawChunks: true,
+    tools: [
+      {
+        type: 'function',
+        name: 'read',
+        inputSchema: {},
+        strict: true,
+        inputExamples: [],
+        providerOptions: options,
+      },
+    ],
+  });
+  expect(warnings.map(({ feature }) => feature)).toEqual([
+    'headers',
+    'includeRawChunks',
+    'strict of tool read',
+    'inputExamples of tool read',
+    'providerOptions of tool read',
+    'responseFormat',
+  ]);
+});

@@ -46,6 +46,14 @@ export function toModelError(
   });
 }
 
+/** A stream that is over although its answer is not. */
+export function cutOff(modelId: string): ModelError {
+  return new ModelError(`The stream of ${modelId} ended before the answer was complete.`, {
+    modelId,
+    retryable: true,
+  });
+}
+
 /** Says what providers' words leave out: whose key it is, and that a connection broke. */
 function remedyFor({ statuses: [status], codes, texts }: ModelErrorFacts): string {
   if (status === 401) {

@@ -1,5 +1,5 @@
 import type { ModelStreamPart } from '@x/core';
-import type { ContentPart, ProviderData, StreamPart } from '../language-model.js';
+import { type ContentPart, mergedOptions, type ProviderData, type StreamPart } from '../language-model.js';
 import { isCompaction } from './to-blocks.js';
 
 interface OpenText {
@@ -76,7 +76,8 @@ export class ContentAssembler {
       this.#content.push(open);
     }
     if (part.providerMetadata != null)
-      open.providerMetadata = merge(open.providerMetadata, part.providerMetadata);
+      // Later parts complete earlier ones: a signature comes in a delta, an encrypted text with the end.
+      open.providerMetadata = mergedOptions(open.providerMetadata ?? {}, part.providerMetadata);
     if (part.citations !== undefined) open.citations = part.citations;
     if (part.type.endsWith('-end')) this.#open.delete(key);
     if (part.delta === undefined || part.delta === '') return undefined;
@@ -91,12 +92,4 @@ export class ContentAssembler {
     this.#streamedCalls.add(id);
     return { type: 'tool-call-delta', id, name, inputDelta };
   }
-}
-
-/** Later parts complete earlier ones: a signature comes in a delta, an encrypted text with the end. */
-function merge(earlier: ProviderData | undefined, later: ProviderData): ProviderData {
-  if (earlier === undefined) return later;
-  const merged: Record<string, ProviderData[string]> = { ...earlier };
-  for (const [provider, data] of Object.entries(later)) merged[provider] = { ...merged[provider], ...data };
-  return merged;
 }
