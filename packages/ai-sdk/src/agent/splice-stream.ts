@@ -3,14 +3,15 @@ import type { StreamLike } from '../language-model.js';
 /**
  * Passes a stream through, reading no sooner than its reader does. When an overflow comes before the first content,
  * `again` is asked for another stream, whose parts follow without a second preamble; when it gives none, or fails, the
- * overflow itself is passed on.
+ * overflow itself is passed on. A reader who leaves meanwhile aborts its signal.
  */
 export function spliceStream<Part>(
   source: StreamLike<Part>,
   roleOf: (part: Part) => 'preamble' | 'overflow' | 'content',
-  again: () => Promise<StreamLike<Part> | undefined>,
+  again: (signal: AbortSignal) => Promise<StreamLike<Part> | undefined>,
 ): ReadableStream<Part> {
   let reader = source.getReader();
+  const left = new AbortController();
   let state: 'first' | 'second preamble' | 'through' = 'first';
   return new ReadableStream<Part>(
     {
@@ -21,7 +22,14 @@ export function spliceStream<Part>(
           const role = state === 'through' ? 'content' : roleOf(value);
           if (role === 'preamble' && state === 'second preamble') continue;
           if (role === 'overflow' && state === 'first') {
-            const next = await again().catch(() => undefined);
+            const next = await again(left.signal).catch(() => undefined);
+            if (left.signal.aborted) {
+              next
+                ?.getReader()
+                .cancel()
+                .catch(() => {});
+              return;
+            }
             if (next !== undefined) {
               reader.cancel().catch(() => {});
               reader = next.getReader();
@@ -33,7 +41,10 @@ export function spliceStream<Part>(
           return controller.enqueue(value);
         }
       },
-      cancel: (reason) => reader.cancel(reason),
+      cancel(reason) {
+        left.abort(reason);
+        return reader.cancel(reason);
+      },
     },
     { highWaterMark: 0 },
   );

@@ -22,7 +22,8 @@ const WINDOW_FULL = 'model_context_window_exceeded';
  * reduces the prompt and the request is made once more, for `doGenerate` and `doStream` alike. Later requests that begin
  * with the same conversation are sent reduced at once. When the compactor cannot help, or the second request fails too,
  * the provider's error is passed on as it came. A stream is handed over at once; one that overflows before its first
- * content goes on with that of the second request, and one that has given content already is not begun again.
+ * content goes on with that of the second request, and one that has given content already is not begun again. A reader
+ * who leaves ends the compaction, too.
  *
  * @throws {InvalidInputError} for options that do not fit, and what is no model or no compactor.
  */
@@ -76,8 +77,10 @@ export function withOverflowRecovery<Model extends AiSdkLanguageModel>(
     try {
       const first = await model.doStream(recalled(call));
       if (first?.stream === undefined) return first;
-      const again = async () => {
-        const second = await reduced(call);
+      const again = async (left: AbortSignal) => {
+        const abortSignal = AbortSignal.any([left, ...(call.abortSignal ? [call.abortSignal] : [])]);
+        const second = await reduced({ ...call, abortSignal });
+        left.throwIfAborted();
         return second && (await model.doStream(second)).stream;
       };
       return { ...first, stream: spliceStream<StreamPart>(first.stream, roleOf, again) };

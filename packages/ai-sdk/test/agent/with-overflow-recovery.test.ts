@@ -223,3 +223,31 @@ it.each([undefined, {}])('passes on an answer that is none: %o', async (nothing)
   expect(await wrapped.doGenerate({ prompt: [] })).toBe(nothing);
   expect(await wrapped.doStream({ prompt: [] })).toBe(nothing);
 });
+
+it('ends the compaction of a reader who leaves', async () => {
+  const mock = new MockLanguageModelV3({
+    doStream: async () => partsOf({ type: 'error', error: tooLong() }),
+  });
+  const signals: AbortSignal[] = [];
+  let begun = () => {};
+  const isBegun = new Promise<void>((resolve) => {
+    begun = resolve;
+  });
+  const model = withOverflowRecovery(mock, {
+    ...compactor,
+    compact: (_, { signal } = {}) =>
+      new Promise((_, reject) => {
+        signals.push(signal as AbortSignal);
+        signal?.addEventListener('abort', () => reject(signal.reason));
+        begun();
+      }),
+  });
+  const { stream } = await model.doStream({ prompt: [] });
+  const reader = stream.getReader();
+  const read = reader.read();
+  await isBegun;
+  await reader.cancel();
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+  expect(await read).toEqual({ done: true, value: undefined });
+  expect(mock.doStreamCalls).toHaveLength(1);
+});
