@@ -161,6 +161,7 @@ export { decodeSession, type EncodedSession, sessionDamaged } from './sessions/d
 export { deleteOlderThan, type RetentionOptions } from './sessions/delete-older-than.js';
 export { sessionPrefix } from './sessions/files/session-files.js';
 export { InMemorySession } from './sessions/in-memory-session.js';
+export { itemFrom, itemJson } from './sessions/item-json.js';
 export { type ItemChange, type ItemHistory, ItemLog } from './sessions/item-log.js';
 export {
   describeHead,

@@ -8,8 +8,7 @@ import {
   type JsonObject,
   type JsonValue,
 } from '@x/core';
-import { toJson } from './item-json.js';
-import { toStored } from './stored-item.js';
+import { toJson, toStored } from './stored-item.js';
 
 /** A change of a history, as the SDK asks for it after 0.14.0; described here, so that earlier versions fit, too. */
 export type HistoryTransaction =

@@ -1,9 +1,14 @@
 import type { AgentInputItem } from '@openai/agents';
-import type { ItemLog, Message } from '@x/core';
-import { fromJson, toJson } from './item-json.js';
+import { type ItemLog, itemFrom, itemJson, type JsonValue, type Message } from '@x/core';
 
 /** Marks the items of a log, and the blocks that hold them. */
 export const FRAMEWORK = 'openai-agents';
+
+/** Writes an item as JSON. */
+export const toJson = (item: unknown, path?: string): JsonValue => itemJson(item, `$${FRAMEWORK}`, path);
+
+/** Makes the item again that {@link toJson} wrote. */
+export const fromJson = (json: JsonValue): unknown => itemFrom(json, `$${FRAMEWORK}`);
 
 /** Writes an item as a store keeps it: one message, the item itself in its one block, whole. */
 export function toStored(log: ItemLog, item: AgentInputItem): Message {

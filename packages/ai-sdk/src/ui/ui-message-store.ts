@@ -1,14 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
-import { ItemLog, type JsonObject, parseWith } from '@x/core';
+import { ItemLog, itemFrom, itemJson, type JsonObject, parseWith } from '@x/core';
 import * as z from 'zod';
 import { type ChatOptions, chatKey, chatSchema } from './chat-key.js';
 import type { UIMessageLike } from './ui-chunk.js';
 
 const AGENT = 'ai-sdk-ui';
+const MARK = `$${AGENT}`;
 const messageSchema = z.looseObject({ id: z.string(), role: z.string(), parts: z.array(z.unknown()) });
 
 /**
- * Keeps the messages of `useChat` in any session store, one item each, as `JSON.stringify` writes them. Saving a chat
+ * Keeps the messages of `useChat` in any session store, one item each: plain values and bytes come back as they were. Saving a chat
  * writes what changed: an answer that was added, or regenerated, and nothing before it.
  *
  * @example
@@ -34,13 +35,14 @@ export class UIMessageStore<Message extends UIMessageLike = UIMessageLike> {
   async load(chatId: string): Promise<Message[]> {
     const log = this.#log(chatId);
     const { messages } = await log.read();
-    return messages.map((message) => log.item(message) as unknown as Message);
+    return messages.map((message) => itemFrom(log.item(message), MARK) as Message);
   }
 
   /**
    * Makes `messages` the whole chat. Of two who save at once, the later one decides; to add without that, use `append`.
    *
-   * @throws {InvalidInputError} for what is no UI message; nothing is stored then.
+   * @throws {InvalidInputError} for what is no UI message, and for a Date, Map, Set, bigint or object of another class in
+   * one, by its path; nothing is stored then.
    */
   async save(chatId: string, messages: readonly Message[]): Promise<void> {
     const items = itemsOf(messages);
@@ -74,11 +76,8 @@ export class UIMessageStore<Message extends UIMessageLike = UIMessageLike> {
 }
 
 function itemsOf(messages: readonly UIMessageLike[]): readonly JsonObject[] {
-  return parseWith(
-    z.array(messageSchema),
-    JSON.parse(JSON.stringify(messages)),
-    'UI messages',
-  ) as JsonObject[];
+  parseWith(z.array(messageSchema), messages, 'UI messages');
+  return messages.map((message, at) => itemJson(message, MARK, `messages[${at}]`) as JsonObject);
 }
 
 function roleOf({ role }: JsonObject): 'user' | 'system' | 'assistant' {

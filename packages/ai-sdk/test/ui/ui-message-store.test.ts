@@ -87,3 +87,20 @@ it('refuses what is no UI message, and stores nothing of it', async () => {
   expect(await chats.load('c')).toEqual([]);
   expect(() => new UIMessageStore({ stor: 1 } as never)).toThrow('stor');
 });
+
+it('gives plain values and bytes back as they were, and refuses the rest by its path before it stores anything', async () => {
+  const chats = new UIMessageStore<UIMessage>({ store: new InMemorySession() });
+  const holding = (value: unknown): UIMessage => ({
+    ...says('a0', 'assistant', 'Hi'),
+    metadata: { seen: [{ value }] },
+  });
+  const kept = holding({ bytes: new Uint8Array([0, 255]), '$ai-sdk-ui': 'bytes', none: null });
+  await chats.save('c', [kept]);
+  expect(await chats.load('c')).toEqual([kept]);
+  for (const value of [new Date(0), new Map([['a', 1]]), new Set(['a']), 1n, Number.NaN, [undefined]]) {
+    const saved = chats.save('c', [says('u0', 'user', 'x'), holding(value)]);
+    await expect(saved).rejects.toThrow(/messages\[1\]\.metadata\.seen\[0\]\.value/);
+    await expect(chats.append('c', [holding(value)])).rejects.toBeInstanceOf(InvalidInputError);
+  }
+  expect(await chats.load('c')).toEqual([kept]);
+});

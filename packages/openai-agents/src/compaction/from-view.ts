@@ -7,8 +7,7 @@ import {
   type Message,
   textOf,
 } from '@x/core';
-import { fromJson } from '../item-json.js';
-import { toStored } from '../stored-item.js';
+import { fromJson, toStored } from '../stored-item.js';
 import type { ViewEntry, ViewPart } from './view.js';
 
 /**

@@ -1,15 +1,22 @@
-import { InvalidInputError, type JsonValue } from '@x/core';
-
-/** Marks bytes, for which JSON has no form. An item's own object with this key is wrapped, so that none is mistaken. */
-const MARK = '$openai-agents';
+import { InvalidInputError } from '../errors/invalid-input-error.js';
+import type { JsonValue } from '../lib/json.js';
 
 /**
- * Writes a value as JSON from which {@link fromJson} makes it again: bytes are marked, `undefined` properties left out.
+ * Writes an item of another framework as JSON from which {@link itemFrom} makes it again: bytes are marked, `undefined`
+ * properties left out.
  *
- * @throws {InvalidInputError} naming the path of a value that neither JSON nor an item of the SDK can hold: an object of
- * a class (Date, URL, Map), an array with holes, a function, symbol, bigint, NaN, or a circle. It never quotes the value.
+ * @param mark The key that marks bytes, for which JSON has no form: `$` and the framework's name. An item's own object
+ * with this key is wrapped, so that none is mistaken.
+ * @param path Names the item in errors.
+ * @throws {InvalidInputError} naming the path of a value that JSON cannot hold: an object of a class (Date, URL, Map), an
+ * array with holes, a function, symbol, bigint, NaN, or a circle. It never quotes the value.
  */
-export function toJson(value: unknown, path = 'item', above: readonly object[] = []): JsonValue {
+export function itemJson(
+  value: unknown,
+  mark: string,
+  path = 'item',
+  above: readonly object[] = [],
+): JsonValue {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
   if (typeof value === 'number' && Number.isFinite(value)) return value;
   if (typeof value !== 'object')
@@ -20,9 +27,9 @@ export function toJson(value: unknown, path = 'item', above: readonly object[] =
   if (Array.isArray(value)) {
     if (Object.keys(value).length !== value.length)
       throw refusal(path, 'an array with holes or properties of its own');
-    return value.map((child, at) => toJson(child, `${path}[${at}]`, inside));
+    return value.map((child, at) => itemJson(child, mark, `${path}[${at}]`, inside));
   }
-  if (isBytes(value)) return { [MARK]: 'bytes', data: Buffer.from(value).toString('base64') };
+  if (isBytes(value)) return { [mark]: 'bytes', data: Buffer.from(value).toString('base64') };
   const prototype: unknown = Object.getPrototypeOf(value);
   // Plain objects of another realm count as plain, too.
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null)
@@ -35,19 +42,21 @@ export function toJson(value: unknown, path = 'item', above: readonly object[] =
   const object = Object.fromEntries(
     entries
       .filter(([, child]) => child !== undefined)
-      .map(([key, child]) => [key, toJson(child, `${path}.${key}`, inside)]),
+      .map(([key, child]) => [key, itemJson(child, mark, `${path}.${key}`, inside)]),
   );
-  return Object.hasOwn(object, MARK) ? { [MARK]: 'object', data: object } : object;
+  return Object.hasOwn(object, mark) ? { [mark]: 'object', data: object } : object;
 }
 
-/** Makes the value again that {@link toJson} wrote. */
-export function fromJson(value: JsonValue): unknown {
+/** Makes the item again that {@link itemJson} wrote with this mark. */
+export function itemFrom(value: JsonValue, mark: string): unknown {
   if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map(fromJson);
-  const { [MARK]: mark, data } = value as { readonly [key: string]: JsonValue };
-  if (mark === 'bytes' && typeof data === 'string') return new Uint8Array(Buffer.from(data, 'base64'));
-  const object = mark === 'object' && data !== undefined ? data : value;
-  return Object.fromEntries(Object.entries(object as object).map(([key, child]) => [key, fromJson(child)]));
+  if (Array.isArray(value)) return value.map((child) => itemFrom(child, mark));
+  const { [mark]: kind, data } = value as { readonly [key: string]: JsonValue };
+  if (kind === 'bytes' && typeof data === 'string') return new Uint8Array(Buffer.from(data, 'base64'));
+  const object = kind === 'object' && data !== undefined ? data : value;
+  return Object.fromEntries(
+    Object.entries(object as object).map(([key, child]) => [key, itemFrom(child, mark)]),
+  );
 }
 
 /** Node's buffers are bytes, too; wider typed arrays are not. */
