@@ -110,7 +110,7 @@ function mergedMetadata(message: Message): JsonObject | undefined {
 }
 
 /** A signature that came without metadata is Anthropic's: nobody else signs the text of thoughts. */
-function thinkingMetadata({ signature, providerMetadata }: ThinkingBlock): JsonObject | undefined {
+export function thinkingMetadata({ signature, providerMetadata }: ThinkingBlock): JsonObject | undefined {
   if (providerMetadata !== undefined || signature === undefined) return providerMetadata;
   return { anthropic: { signature } };
 }

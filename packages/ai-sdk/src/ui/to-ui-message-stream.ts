@@ -1,4 +1,15 @@
-import { type AgentEvent, type ContentBlock, type Message, type ToolResultBlock, textOf } from '@x/core';
+import {
+  type AgentEvent,
+  type ContentBlock,
+  isObject,
+  type JsonObject,
+  type OpaqueBlock,
+  parseInput,
+  type ThinkingBlock,
+  type ToolResultBlock,
+  textOf,
+} from '@x/core';
+import { thinkingMetadata } from '../prompt/to-prompt.js';
 import { readableOf } from '../readable-of.js';
 import type { UIChunk, UIFinishReason } from './ui-chunk.js';
 
@@ -7,6 +18,11 @@ export interface ToUIMessageStreamOptions {
   readonly messageId?: string | undefined;
   /** Words an error for the user. Default: `An error occurred.`, so that nothing of the server shows. */
   readonly onError?: ((error: unknown) => string) | undefined;
+  /**
+   * The version of the SDK on the page. Version 5 knows no requests for approval: there they are `data-approval` parts with
+   * `approvalId` and `toolCallId`, and the page sends what a person decided in a form of its own. Default 6, or later.
+   */
+  readonly version?: 5 | 6 | undefined;
 }
 
 /** Reasons of an agent in the words of the SDK; every other is `other`. The agent's own goes with the metadata. */
@@ -20,7 +36,8 @@ const FINISH: { readonly [stopReason: string]: UIFinishReason } = {
 
 /**
  * An agent's events as the stream that `useChat` reads: give it to `createUIMessageStreamResponse`. Each step is a step,
- * tools are dynamic ones with their input as it is written and their progress as preliminary output, a call that waits for a human is an approval request.
+ * tools are dynamic ones with their input as it is written and their progress as preliminary output, a call that waits for a human is an approval request. Tools that the provider ran, sources and files come when the model has
+ * answered, and the end of a thought then, too, with the provider's metadata.
  * `context.compacted`, retries and discarded drafts (the ids of their parts) are transient data. The stream always ends with `finish`, also after an error; a reader who leaves ends the agent's call.
  *
  * @example
@@ -45,9 +62,9 @@ export function toUIMessageStream(
 
 async function* chunksOf(
   events: AsyncIterable<AgentEvent>,
-  { messageId, onError = () => 'An error occurred.' }: ToUIMessageStreamOptions,
+  { messageId, onError = () => 'An error occurred.', version = 6 }: ToUIMessageStreamOptions,
 ): AsyncGenerator<UIChunk, void, void> {
-  const step = new Step();
+  const step = new Step(version);
   let finish: UIChunk = { type: 'finish', finishReason: 'error' };
   yield { type: 'start', ...(messageId === undefined ? {} : { messageId }) };
   try {
@@ -79,9 +96,17 @@ class Step {
   #texts = 0;
   /** Texts since the model began. */
   #fresh: string[] = [];
+  /** Thoughts since then, whose metadata come with the whole answer. */
+  #thoughts: { readonly id: string; text: string }[] = [];
   readonly #calls = new Set<string>();
   /** Names of tools whose input is being streamed, by the id of the call. */
   readonly #inputs = new Map<string, string>();
+
+  readonly #version: 5 | 6;
+
+  constructor(version: 5 | 6) {
+    this.#version = version;
+  }
 
   *add(event: AgentEvent): Generator<UIChunk> {
     switch (event.type) {
@@ -108,7 +133,7 @@ class Step {
       }
       case 'draft.discarded':
         // What was streamed cannot be taken back: the page is told which parts do not count.
-        yield* this.#endText();
+        yield* this.#endTexts();
         yield* this.#endInputs();
         yield { type: 'data-discarded', data: { void: this.#fresh }, transient: true };
         this.#fresh = [];
@@ -117,11 +142,13 @@ class Step {
       case 'model.fallback':
         yield { type: 'data-retry', data: { error: event.error }, transient: true };
         return;
-      case 'model.completed':
-        if (this.#fresh.length === 0) yield* this.#whole(event.message);
-        yield* this.#endText();
-        for (const block of event.message.content) yield* filesIn(block);
+      case 'model.completed': {
+        const { content } = event.message;
+        const isTold = this.#fresh.length > 0;
+        for (const block of content) yield* this.#block(block, isTold);
+        yield* this.#endTexts(content.filter((block) => block.type === 'thinking' && block.thinking !== ''));
         return;
+      }
       case 'tool.call':
         yield* this.#call(event.call.id, event.call.name, event.call.input);
         return;
@@ -137,7 +164,9 @@ class Step {
       case 'permission.required':
         for (const call of event.calls) {
           yield* this.#call(call.id, call.name, call.input);
-          yield { type: 'tool-approval-request', approvalId: call.approvalId, toolCallId: call.id };
+          const request = { approvalId: call.approvalId, toolCallId: call.id };
+          if (this.#version === 5) yield { type: 'data-approval', data: request };
+          else yield { type: 'tool-approval-request', ...request };
         }
         return;
       case 'context.compacted': {
@@ -151,7 +180,7 @@ class Step {
   }
 
   *end(): Generator<UIChunk> {
-    yield* this.#endText();
+    yield* this.#endTexts();
     yield* this.#endInputs();
     if (this.#isOpen) yield { type: 'finish-step' };
     this.#isOpen = false;
@@ -162,14 +191,31 @@ class Step {
       yield* this.#endText();
       this.#text = { type, id: String(++this.#texts) };
       this.#fresh.push(this.#text.id);
+      if (type === 'reasoning') this.#thoughts.push({ id: this.#text.id, text: '' });
       yield { type: `${type}-start`, id: this.#text.id };
     }
+    const thought = type === 'reasoning' ? this.#thoughts.at(-1) : undefined;
+    if (thought !== undefined) thought.text += delta;
     yield { type: `${type}-delta`, id: this.#text.id, delta };
   }
 
   *#endText(): Generator<UIChunk> {
-    if (this.#text !== undefined) yield { type: `${this.#text.type}-end`, id: this.#text.id };
+    if (this.#text?.type === 'text') yield { type: 'text-end', id: this.#text.id };
     this.#text = undefined;
+  }
+
+  /** Ends thoughts too, with what the blocks of the whole answer tell of them. */
+  *#endTexts(blocks: readonly ContentBlock[] = []): Generator<UIChunk> {
+    yield* this.#endText();
+    for (const [at, { id, text }] of this.#thoughts.entries()) {
+      const block = blocks[at] as ThinkingBlock | undefined;
+      yield {
+        type: 'reasoning-end',
+        id,
+        ...(block?.thinking === text && metadataOf(thinkingMetadata(block))),
+      };
+    }
+    this.#thoughts = [];
   }
 
   /** Closes inputs of calls that were not made: of a draft that was discarded, or an answer that was cut off. */
@@ -181,19 +227,64 @@ class Step {
     this.#inputs.clear();
   }
 
-  /** An answer that was not streamed. */
-  *#whole({ content }: Message): Generator<UIChunk> {
-    for (const block of content) {
-      if (block.type === 'text' && block.text !== '') yield* this.#delta('text', block.text);
-      if (block.type === 'thinking' && block.thinking !== '') yield* this.#delta('reasoning', block.thinking);
+  /** A block of a whole answer; of one whose texts were streamed what else there is. */
+  *#block(block: ContentBlock, isTold: boolean): Generator<UIChunk> {
+    if (block.type === 'text' || block.type === 'thinking') {
+      const [type, text] =
+        block.type === 'text' ? (['text', block.text] as const) : (['reasoning', block.thinking] as const);
+      if (!isTold && text !== '') yield* this.#delta(type, text);
+      return;
     }
+    yield* this.#endText();
+    if (block.type === 'opaque') yield* this.#provided(block);
+    if (block.type !== 'file') return;
+    const { mediaType, source, providerMetadata } = block;
+    const metadata = metadataOf(providerMetadata);
+    if (source.type === 'url') yield { type: 'file', url: source.url, mediaType, ...metadata };
+    if (source.type === 'base64')
+      yield { type: 'file', url: `data:${mediaType};base64,${source.data}`, mediaType, ...metadata };
   }
 
-  *#call(toolCallId: string, toolName: string, input: unknown): Generator<UIChunk> {
+  /** A source, or a half of a call that the provider ran itself, in the words of the SDK's models. */
+  *#provided({ data, callId, half }: OpaqueBlock): Generator<UIChunk> {
+    if (!isObject(data)) return;
+    const { type, toolName, input, result, isError, sourceType, id, url, mediaType, title, filename } =
+      data as Readonly<Record<string, string | undefined>>;
+    const metadata = metadataOf(data.providerMetadata);
+    const run = { providerExecuted: true, dynamic: true } as const;
+    if (type === 'source' && id !== undefined) {
+      if (sourceType === 'url' && url !== undefined)
+        yield { type: 'source-url', sourceId: id, url, ...(title !== undefined && { title }), ...metadata };
+      if (sourceType === 'document' && mediaType !== undefined)
+        yield {
+          type: 'source-document',
+          sourceId: id,
+          mediaType,
+          title: title ?? '',
+          ...(filename !== undefined && { filename }),
+          ...metadata,
+        };
+    }
+    if (callId === undefined || toolName === undefined) return;
+    if (type === 'tool-call') yield* this.#call(callId, toolName, parseInput(input), { ...run, ...metadata });
+    if (half !== 'result') return;
+    // Its call may stand in an earlier answer.
+    yield* this.#call(callId, toolName, {}, run);
+    if (isError)
+      yield {
+        type: 'tool-output-error',
+        toolCallId: callId,
+        errorText: typeof result === 'string' ? result : JSON.stringify(result),
+        ...run,
+      };
+    else yield { type: 'tool-output-available', toolCallId: callId, output: result, ...run };
+  }
+
+  *#call(toolCallId: string, toolName: string, input: unknown, more = {}): Generator<UIChunk> {
     this.#inputs.delete(toolCallId);
     if (this.#calls.has(toolCallId)) return;
     this.#calls.add(toolCallId);
-    yield { type: 'tool-input-available', toolCallId, toolName, input, dynamic: true };
+    yield { type: 'tool-input-available', toolCallId, toolName, input, dynamic: true, ...more };
   }
 
   *#result(result: ToolResultBlock): Generator<UIChunk> {
@@ -210,10 +301,6 @@ function shown(output: ToolResultBlock['output']) {
   return output.every(({ type }) => type === 'text') ? textOf(output) : output;
 }
 
-function* filesIn(block: ContentBlock): Generator<UIChunk> {
-  if (block.type !== 'file') return;
-  const { mediaType, source } = block;
-  if (source.type === 'url') yield { type: 'file', url: source.url, mediaType };
-  if (source.type === 'base64')
-    yield { type: 'file', url: `data:${mediaType};base64,${source.data}`, mediaType };
+function metadataOf(metadata: unknown): { providerMetadata?: JsonObject } {
+  return isObject(metadata) ? { providerMetadata: metadata as JsonObject } : {};
 }

@@ -1,10 +1,24 @@
+import type { JsonObject } from '@x/core';
+
+/** What a provider attached to a part of its answer. */
+type WithMetadata = { providerMetadata?: JsonObject };
+
 /** A part of a streamed UI message, in the words of `UIMessageChunk` of version 5 of the AI SDK and later. */
 export type UIChunk =
   | { type: 'start'; messageId?: string }
   | { type: 'start-step' | 'finish-step' }
-  | { type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end'; id: string }
+  | { type: 'text-start' | 'text-end' | 'reasoning-start'; id: string }
+  | ({ type: 'reasoning-end'; id: string } & WithMetadata)
   | { type: 'text-delta' | 'reasoning-delta'; id: string; delta: string }
-  | { type: 'file'; url: string; mediaType: string }
+  | ({ type: 'file'; url: string; mediaType: string } & WithMetadata)
+  | ({ type: 'source-url'; sourceId: string; url: string; title?: string } & WithMetadata)
+  | ({
+      type: 'source-document';
+      sourceId: string;
+      mediaType: string;
+      title: string;
+      filename?: string;
+    } & WithMetadata)
   | { type: 'tool-input-start'; toolCallId: string; toolName: string; dynamic: true }
   | { type: 'tool-input-delta'; toolCallId: string; inputTextDelta: string }
   | {
@@ -15,7 +29,15 @@ export type UIChunk =
       errorText: string;
       dynamic: true;
     }
-  | { type: 'tool-input-available'; toolCallId: string; toolName: string; input: unknown; dynamic: true }
+  | ({
+      type: 'tool-input-available';
+      toolCallId: string;
+      toolName: string;
+      input: unknown;
+      dynamic: true;
+      /** The provider ran the tool itself. */
+      providerExecuted?: true;
+    } & WithMetadata)
   | { type: 'tool-approval-request'; approvalId: string; toolCallId: string }
   | {
       type: 'tool-output-available';
@@ -24,8 +46,15 @@ export type UIChunk =
       dynamic: true;
       /** Progress: the output is still to come. */
       preliminary?: boolean;
+      providerExecuted?: true;
     }
-  | { type: 'tool-output-error'; toolCallId: string; errorText: string; dynamic: true }
+  | {
+      type: 'tool-output-error';
+      toolCallId: string;
+      errorText: string;
+      dynamic: true;
+      providerExecuted?: true;
+    }
   | { type: `data-${string}`; data: unknown; transient?: boolean }
   | { type: 'error'; errorText: string }
   | { type: 'finish'; finishReason: UIFinishReason; messageMetadata?: unknown };

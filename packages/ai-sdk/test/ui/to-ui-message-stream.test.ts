@@ -1,4 +1,12 @@
-import { type AgentEvent, type AgentEventBody, assistantMessage, toolResultBlock } from '@x/core';
+import {
+  type AgentEvent,
+  type AgentEventBody,
+  assistantMessage,
+  type JsonObject,
+  opaquePart,
+  type Part,
+  toolResultBlock,
+} from '@x/core';
 import { readUIMessageStream, type UIMessage, type UIMessageChunk, uiMessageChunkSchema } from 'ai';
 import { expect, it } from 'vitest';
 import { decisionsIn, toUIMessageStream } from '../../src/index.js';
@@ -235,4 +243,83 @@ it('tells the input of a tool as it is written, and that a call was not made', a
     { toolCallId: 'call-1', state: 'output-available', input: { path: 'a.ts' }, output: 'text' },
     { toolCallId: 'cut', state: 'output-error' },
   ]);
+});
+
+it('tells tools that the provider ran, sources, files and what it attached to thoughts', async () => {
+  const opaque = (data: JsonObject) => opaquePart(data as Part, 'acme.messages');
+  const mine = { acme: { item: 'i1' } };
+  const search = { toolCallId: 'p1', toolName: 'web_search' };
+  const source = { type: 'source', sourceType: 'url', id: 's1', url: 'https://a.example', title: 'A' };
+  const paper = {
+    type: 'source',
+    sourceType: 'document',
+    id: 's2',
+    mediaType: 'application/pdf',
+    title: 'B',
+  };
+  const { message, errors, types } = await told(
+    eventsOf(
+      started(1),
+      { type: 'thinking.delta', text: 'Hm', ...draft },
+      { type: 'text.delta', text: 'Found.', ...draft },
+      completed(1, [
+        { type: 'thinking', thinking: 'Hm', signature: 'c2ln' },
+        opaque({
+          type: 'tool-call',
+          ...search,
+          input: '{"q":"a"}',
+          providerExecuted: true,
+          providerMetadata: mine,
+        }),
+        opaque({ type: 'tool-result', ...search, result: [{ url: 'https://a.example' }] }),
+        opaque({
+          type: 'tool-result',
+          toolCallId: 'p2',
+          toolName: 'fetch',
+          result: { code: 7 },
+          isError: true,
+        }),
+        { type: 'text', text: 'Found.' },
+        opaque({ ...source, providerMetadata: mine }),
+        opaque(paper),
+        opaque({ type: 'citations', citations: [] }),
+        {
+          type: 'file',
+          mediaType: 'text/plain',
+          source: { type: 'url', url: 'https://a.example/f' },
+          providerMetadata: mine,
+        },
+      ]),
+      ended('completed'),
+    ),
+  );
+  expect(errors).toEqual([]);
+  expect(types.indexOf('text-start')).toBeLessThan(types.indexOf('reasoning-end'));
+  expect(message?.parts).toMatchObject([
+    { type: 'step-start' },
+    { type: 'reasoning', text: 'Hm', state: 'done', providerMetadata: { anthropic: { signature: 'c2ln' } } },
+    { type: 'text', text: 'Found.', state: 'done' },
+    {
+      type: 'dynamic-tool',
+      toolName: 'web_search',
+      state: 'output-available',
+      input: { q: 'a' },
+      output: [{ url: 'https://a.example' }],
+      callProviderMetadata: mine,
+    },
+    { type: 'dynamic-tool', toolCallId: 'p2', state: 'output-error', errorText: '{"code":7}' },
+    { type: 'source-url', sourceId: 's1', title: 'A', providerMetadata: mine },
+    { type: 'source-document', sourceId: 's2', mediaType: 'application/pdf' },
+    { type: 'file', url: 'https://a.example/f', providerMetadata: mine },
+  ]);
+});
+
+it('tells pages of version 5 of a request for approval by data', async () => {
+  const asked = { type: 'permission.required', calls: [{ ...read, approvalId: 'a1', askedAt: '' }] } as const;
+  const { types, message } = await told(eventsOf(started(1), completed(1, [read]), asked), { version: 5 });
+  expect(types).not.toContain('tool-approval-request');
+  expect(message?.parts.at(-1)).toEqual({
+    type: 'data-approval',
+    data: { approvalId: 'a1', toolCallId: 'call-1' },
+  });
 });
