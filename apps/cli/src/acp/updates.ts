@@ -97,6 +97,8 @@ export function replayOf(message: Message, directory: string): readonly SessionU
         return [{ sessionUpdate: 'tool_call', status: 'pending', ...toolCall(block, directory) }];
       case 'tool_result':
         return [result(block)];
+      case 'file':
+        return [{ sessionUpdate: says, content: toContent(block) }];
       default:
         return [];
     }
@@ -134,8 +136,9 @@ function shown(output: ToolResultBlock['output']) {
 function toContent(block: ToolResultBlock['output'][number]): Content {
   if (block.type === 'text') return { type: 'text', text: block.text };
   const { mediaType: mimeType, source, filename = mediaName(mimeType) } = block;
-  if (source.type === 'base64' && mimeType.startsWith('image/'))
-    return { type: 'image', data: source.data, mimeType };
+  const [kind] = mimeType.split('/');
+  if (source.type === 'base64' && (kind === 'image' || kind === 'audio'))
+    return { type: kind, data: source.data, mimeType };
   return source.type === 'url'
     ? { type: 'resource_link', name: filename, uri: source.url, mimeType }
     : { type: 'text', text: `[${filename}]` };

@@ -217,6 +217,25 @@ describe('an agent in an editor', () => {
     expect(of).toEqual(['pending', 'completed']);
   });
 
+  it('loads the images and sounds of a session', async () => {
+    const session = store();
+    const shown = [
+      { type: 'image', data: 'AAAA', mimeType: 'image/png' },
+      { type: 'audio', data: 'BBBB', mimeType: 'audio/wav' },
+    ] as const;
+    let sessionId = '';
+    await edit(piped(new ScriptedModel([{ text: 'Seen.' }]), session), async (agent) => {
+      sessionId = await begin(agent);
+      return agent.request(methods.agent.session.prompt, { sessionId, prompt: [...shown] });
+    });
+    const { updates } = await edit(piped(new ScriptedModel([]), session), async (agent) => {
+      await agent.request(methods.agent.initialize, { protocolVersion: 1, clientCapabilities: {} });
+      await agent.request(methods.agent.session.load, { cwd: directory, mcpServers: [], sessionId });
+    });
+    const said = updates.filter(({ sessionUpdate }) => sessionUpdate === 'user_message_chunk');
+    expect(said).toMatchObject(shown.map((content) => ({ content })));
+  });
+
   it('names attached files to the model by their paths in the project', async () => {
     const model = new ScriptedModel([{ text: 'Seen.' }]);
     await edit(piped(model), async (agent) => {
