@@ -74,7 +74,10 @@ export async function mcp(config: McpConfig, options: McpOptions = {}): Promise<
   let tools: readonly Tool[] = [];
   const refresh = async (server: Server): Promise<void> => {
     outdated.delete(server);
-    const listed = await server.connection.listTools();
+    const { tools: patterns } = settings.servers[server.name] ?? {};
+    const listed = await server.connection.listTools(
+      patterns === undefined ? () => true : picomatch(patterns),
+    );
     server.tools = offered(server, listed, settings, redact, (message) => warnings.push(redact(message)));
     tools = servers.flatMap((each) => each.tools);
   };
@@ -140,18 +143,19 @@ const MAX_CHECK_MS = 2_000;
 /** The tools of one server that the agent gets, always in the same order: a changed order costs the prompt cache. */
 function offered(
   { name: server, connection }: Server,
-  listed: readonly McpTool[],
+  { tools: listed, isWhole }: { readonly tools: readonly McpTool[]; readonly isWhole: boolean },
   settings: McpSettings,
   redact: (text: string) => string,
   warn: (message: string) => void,
 ): readonly Tool[] {
-  const { tools: patterns, trusted = false } = settings.servers[server] ?? {};
-  const isWanted = patterns === undefined ? () => true : picomatch(patterns);
-  const wanted = new Map(listed.filter((tool) => isWanted(tool.name)).map((tool) => [tool.name, tool]));
-  const sorted = [...wanted.values()].sort((left, right) => (left.name < right.name ? -1 : 1));
-  if (sorted.length > settings.maxTools) {
+  const { trusted = false } = settings.servers[server] ?? {};
+  const sorted = [...new Map(listed.map((tool) => [tool.name, tool])).values()].sort((left, right) =>
+    left.name < right.name ? -1 : 1,
+  );
+  if (!isWhole || sorted.length > settings.maxTools) {
     warn(
-      `MCP server "${server}" has ${sorted.length} tools; the first ${settings.maxTools} by name are offered.`,
+      `MCP server "${server}" has more tools than the ${Math.min(sorted.length, settings.maxTools)} that are offered. ` +
+        'Choose some of its tools by "tools", or raise maxTools.',
     );
   }
   let room = settings.maxSchemaChars;

@@ -15,7 +15,7 @@ export interface ServerConnectionOptions {
 }
 
 /** Pages of tools that are read: a server that never ends its list must not hold up the agent. */
-const MAX_PAGES = 50;
+const MAX_PAGES = 1_000;
 const MAX_CAUSES = 10;
 
 /**
@@ -45,19 +45,25 @@ export class ServerConnection {
     return !this.#closed && this.#clock.now() >= this.#retryAt;
   }
 
-  /** @throws {McpServerError} `mcp_unavailable`, `mcp_unauthorized`, `mcp_timeout`. */
-  async listTools(): Promise<readonly McpTool[]> {
+  /**
+   * Reads the server's list up to its end, or until more tools are wanted than an agent may have.
+   *
+   * @throws {McpServerError} `mcp_unavailable`, `mcp_unauthorized`, `mcp_timeout`.
+   */
+  async listTools(
+    isWanted: (name: string) => boolean,
+  ): Promise<{ tools: readonly McpTool[]; isWhole: boolean }> {
     const { maxTools, connectTimeoutMs } = this.#options.settings;
     return this.#request(connectTimeoutMs, undefined, 'list its tools', async (client, signal) => {
       const tools: McpTool[] = [];
       let cursor: string | undefined;
       for (let page = 0; page < MAX_PAGES && tools.length <= maxTools; page++) {
         const listed = await client.listTools(cursor === undefined ? undefined : { cursor }, { signal });
-        tools.push(...listed.tools);
+        tools.push(...listed.tools.filter(({ name }) => isWanted(name)));
         cursor = listed.nextCursor;
         if (cursor === undefined) break;
       }
-      return tools;
+      return { tools, isWhole: cursor === undefined };
     });
   }
 

@@ -94,6 +94,29 @@ describe('a client of one’s own', () => {
     for (const name of names) expect(name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
   });
 
+  it('with many small pages has every tool that is wanted, and says what is left out', async () => {
+    const paged = (count: number): McpClient => ({
+      listTools: async (request) => {
+        const at = Number(request?.cursor ?? 0);
+        const rest = at + 1 < count ? { nextCursor: String(at + 1) } : {};
+        return { tools: [{ name: `t${at}`, inputSchema: object }], ...rest };
+      },
+      callTool: async () => ({}),
+    });
+    const whole = await connect({ x: { client: paged(120) } });
+    expect(whole.tools).toHaveLength(120);
+    expect(await warningsOf(whole)).toEqual([]);
+    const late = await connect({ x: { client: paged(400), tools: ['t39?'] } });
+    expect(late.tools).toHaveLength(10);
+    const cut = await connect({ x: { client: paged(400) } }, { maxTools: 100 });
+    expect(cut.tools).toHaveLength(100);
+    expect(await warningsOf(cut)).toEqual([
+      expect.stringContaining('more tools than the 100 that are offered'),
+    ]);
+    const unending = await connect({ x: { client: paged(5_000), tools: ['t1'] } });
+    expect(await warningsOf(unending)).toEqual([expect.stringContaining('more tools than the 1 that')]);
+  });
+
   it.each<[string, McpResult, string]>([
     ['no content', { structuredContent: { a: 1 } }, '{"a":1}'],
     [
