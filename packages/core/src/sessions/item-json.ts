@@ -1,4 +1,5 @@
 import { InvalidInputError } from '../errors/invalid-input-error.js';
+import { base64, fromBase64 } from '../lib/base64.js';
 import type { JsonValue } from '../lib/json.js';
 
 /**
@@ -29,7 +30,8 @@ export function itemJson(
       throw refusal(path, 'an array with holes or properties of its own');
     return value.map((child, at) => itemJson(child, mark, `${path}[${at}]`, inside));
   }
-  if (isBytes(value)) return { [mark]: 'bytes', data: Buffer.from(value).toString('base64') };
+  // Node's buffers are bytes, too; wider typed arrays are not.
+  if (value instanceof Uint8Array) return { [mark]: 'bytes', data: base64(value) };
   const prototype: unknown = Object.getPrototypeOf(value);
   // Plain objects of another realm count as plain, too.
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null)
@@ -52,16 +54,11 @@ export function itemFrom(value: JsonValue, mark: string): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map((child) => itemFrom(child, mark));
   const { [mark]: kind, data } = value as { readonly [key: string]: JsonValue };
-  if (kind === 'bytes' && typeof data === 'string') return new Uint8Array(Buffer.from(data, 'base64'));
+  if (kind === 'bytes' && typeof data === 'string') return fromBase64(data);
   const object = kind === 'object' && data !== undefined ? data : value;
   return Object.fromEntries(
     Object.entries(object as object).map(([key, child]) => [key, itemFrom(child, mark)]),
   );
-}
-
-/** Node's buffers are bytes, too; wider typed arrays are not. */
-function isBytes(value: object): value is Uint8Array {
-  return value instanceof Uint8Array;
 }
 
 function refusal(path: string, what: string): InvalidInputError {
