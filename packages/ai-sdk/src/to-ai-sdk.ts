@@ -18,6 +18,7 @@ import { toMessage } from './agent/to-message.js';
 import { cutOff } from './errors/to-model-error.js';
 import { type CallOptions, mergedOptions, type ProviderData } from './language-model.js';
 import { readableOf } from './readable-of.js';
+import type { Metadata } from './ui/ui-chunk.js';
 
 /** The provider under which a part carries the blocks that it stands for, where the SDK has no words for them. */
 const CARRIER = 'x';
@@ -26,8 +27,6 @@ const carriedSchema = z.object({ text: z.string(), blocks: z.array(contentBlockS
 const UNSUPPORTED = ['topP', 'topK', 'presencePenalty', 'frequencyPenalty', 'seed'] as const;
 const UNSUPPORTED_OF_TOOLS = ['strict', 'inputExamples', 'providerOptions'] as const;
 
-/** Metadata as every type of the SDK takes it: what is in it is JSON. */
-type Metadata = { [provider: string]: { [key: string]: never } };
 type WithMetadata = { providerMetadata?: Metadata };
 type Warning = { type: 'unsupported'; feature: string; details?: string };
 type Content =

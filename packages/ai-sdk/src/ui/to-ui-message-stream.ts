@@ -2,7 +2,6 @@ import {
   type AgentEvent,
   type ContentBlock,
   isObject,
-  type JsonObject,
   type OpaqueBlock,
   parseInput,
   type ThinkingBlock,
@@ -11,7 +10,7 @@ import {
 } from '@x/core';
 import { thinkingMetadata } from '../prompt/to-prompt.js';
 import { readableOf } from '../readable-of.js';
-import type { UIChunk, UIFinishReason } from './ui-chunk.js';
+import type { Metadata, UIChunk, UIFinishReason } from './ui-chunk.js';
 
 export interface ToUIMessageStreamOptions {
   /** The id of the answer's message. Default: the client makes one. */
@@ -301,6 +300,6 @@ function shown(output: ToolResultBlock['output']) {
   return output.every(({ type }) => type === 'text') ? textOf(output) : output;
 }
 
-function metadataOf(metadata: unknown): { providerMetadata?: JsonObject } {
-  return isObject(metadata) ? { providerMetadata: metadata as JsonObject } : {};
+function metadataOf(metadata: unknown): { providerMetadata?: Metadata } {
+  return isObject(metadata) ? { providerMetadata: metadata as Metadata } : {};
 }

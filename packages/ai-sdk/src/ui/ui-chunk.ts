@@ -1,7 +1,6 @@
-import type { JsonObject } from '@x/core';
-
-/** What a provider attached to a part of its answer. */
-type WithMetadata = { providerMetadata?: JsonObject };
+/** What a provider attached to a part of its answer, as every type of the SDK takes it: what is in it is JSON. */
+export type Metadata = { [provider: string]: { [key: string]: never } };
+type WithMetadata = { providerMetadata?: Metadata };
 
 /** A part of a streamed UI message, in the words of `UIMessageChunk` of version 5 of the AI SDK and later. */
 export type UIChunk =
