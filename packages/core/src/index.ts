@@ -114,6 +114,7 @@ export {
   madeFrom,
   opaquePart,
   originOf,
+  originsOf,
   type Part,
   parseInput,
   plainJson,

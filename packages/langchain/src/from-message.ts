@@ -5,8 +5,8 @@ import {
   SystemMessage,
   ToolMessage,
 } from '@langchain/core/messages';
-import { type Message, originOf, type Part, textOf, toolResultsOf, toolUsesOf } from '@x/core';
-import { CARRIED, partsOf, sourceOf } from './to-message.js';
+import { type Message, originOf, originsOf, type Part, textOf, toolResultsOf, toolUsesOf } from '@x/core';
+import { CARRIED, partsOf, sourceOf, toMessage } from './to-message.js';
 
 /**
  * A message in LangChain's words: the very object it was made from unless it was altered, and of an altered one
@@ -22,25 +22,28 @@ export function fromMessage(
   const source = sourceOf(message);
   if (source !== undefined) return source;
   const fields = fieldsOf(message, original);
+  const before = original && toMessage(original);
   switch (message.role) {
     case 'tool': {
       const { toolUseId = '', toolName, output = [], isError } = toolResultsOf(message)[0] ?? {};
       return new ToolMessage({
         ...fields,
-        content: contentOf(output),
+        content: contentOf(output, original, before && toolResultsOf(before)[0]?.output),
         tool_call_id: toolUseId,
         status: isError ? 'error' : 'success',
         ...(toolName ? { name: toolName } : {}),
-        ...(ToolMessage.isInstance(original) ? { artifact: original.artifact } : {}),
+        ...(ToolMessage.isInstance(original)
+          ? { artifact: original.artifact, metadata: original.metadata }
+          : {}),
       });
     }
     case 'assistant':
       return assistantMessage(message, AIMessage.isInstance(original) ? original : undefined, fields);
     case 'system':
-      return new SystemMessage({ ...fields, content: textOf(message) });
+      return new SystemMessage({ ...fields, content: contentOf(message.content, original, before?.content) });
     case 'user': {
       const prefix = message.kind === 'summary' && summaryPrefix ? `${summaryPrefix}\n\n` : '';
-      const content = contentOf(message.content);
+      const content = contentOf(message.content, original, before?.content);
       return new HumanMessage({
         ...fields,
         content: typeof content === 'string' ? prefix + content : content,
@@ -92,20 +95,28 @@ function assistantMessage(message: Message, original: AIMessage | undefined, fie
     ...fields,
     response_metadata,
     additional_kwargs: { ...kwargs, ...(toolCalls ? { tool_calls: toolCalls } : {}) } as never,
-    content: contentOf(own, inContent) as never,
+    content: contentOf(own, original, original && toMessage(original).content, inContent) as never,
     tool_calls,
+    ...(original?.invalid_tool_calls && { invalid_tool_calls: original.invalid_tool_calls }),
     ...(original?.usage_metadata === undefined ? {} : { usage_metadata: original.usage_metadata }),
   });
 }
 
-/** A text when there is nothing else. */
-function contentOf(blocks: Message['content'], more: readonly Part[] = []): string | Part[] {
-  const plain = blocks.every((block) => block.type === 'text');
-  if (plain && more.length === 0) return textOf(blocks);
-  const content = blocks.flatMap((block): Part[] => {
+/** A text when there is nothing else, unless the original has its texts as parts: what else these hold stays. */
+function contentOf(
+  blocks: Message['content'],
+  original: BaseMessage | undefined,
+  before: Message['content'] | undefined,
+  more: readonly Part[] = [],
+): string | Part[] {
+  const isPlain = blocks.every((block) => block.type === 'text') && more.length === 0;
+  if (isPlain && !Array.isArray(original?.content)) return textOf(blocks);
+  const origins = originsOf(blocks, before) as readonly (Part | undefined)[];
+  const content = blocks.flatMap((block, at): Part[] => {
     const part = originOf(block) as Part | undefined;
     if (part !== undefined) return [part];
-    return block.type === 'text' ? [{ type: 'text', text: block.text }] : [];
+    if (block.type !== 'text') return [];
+    return [{ ...(origins[at]?.type === 'text' ? origins[at] : {}), type: 'text', text: block.text }];
   });
   return [...content, ...more];
 }

@@ -117,3 +117,46 @@ it.each([
   const { content } = toMessage(new HumanMessage({ id: '0', content: [part as never] }));
   expect(content).toMatchObject([{ type: 'file', mediaType }]);
 });
+
+it('keeps of an altered message all that was not altered', () => {
+  const text = { type: 'text', text: 'long', cache_control: { type: 'ephemeral' } };
+  const fields = {
+    content: [text],
+    name: 'ann',
+    additional_kwargs: { mine: 1 },
+    response_metadata: { model: 'm' },
+  };
+  const sources = [
+    new SystemMessage({ id: '0', ...fields }),
+    new HumanMessage({ id: '1', ...fields }),
+    new AIMessage({
+      id: '2',
+      ...fields,
+      usage_metadata: { input_tokens: 1, output_tokens: 2, total_tokens: 3 },
+      invalid_tool_calls: [{ type: 'invalid_tool_call', id: 'x', name: 'read', args: '{', error: 'cut' }],
+    } as never),
+    new ToolMessage({
+      id: '3',
+      ...fields,
+      tool_call_id: 'a',
+      artifact: { raw: 1 },
+      metadata: { at: 1 },
+      status: 'success',
+    }),
+  ];
+  for (const source of sources) {
+    const message = toMessage(source);
+    const short = <Block extends { type: string }>(block: Block): Block => ({ ...block, text: 'short' });
+    const content = message.content.map((block) =>
+      block.type === 'tool_result' ? { ...block, output: block.output.map(short) } : short(block),
+    );
+    const written = fromMessage({ ...message, content }, source, undefined);
+    expect(written.getType()).toBe(source.getType());
+    const plain = (of: BaseMessage) => JSON.parse(JSON.stringify(of.toDict().data)) as unknown;
+    expect(plain(written)).toEqual({
+      ...(plain(source) as object),
+      content: [{ ...text, text: 'short' }],
+      response_metadata: { model: 'm' },
+    });
+  }
+});

@@ -69,7 +69,7 @@ export function evictingTools<Tools extends { readonly [name: string]: SdkTool }
       isError: output.type.startsWith('error'),
     };
     const seen = await (eviction.aroundTool?.(use, scope, async () => result) ?? result);
-    return seen === result ? output : toolOutput(seen);
+    return seen === result ? output : toolOutput(seen, output);
   }
 
   const wrapped = Object.entries(tools).map(([name, tool]) => [

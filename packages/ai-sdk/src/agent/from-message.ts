@@ -3,12 +3,14 @@ import {
   InvalidInputError,
   type Message,
   originOf,
+  originsOf,
   type Part,
   type ToolResultBlock,
   textOf,
 } from '@x/core';
 import { optionsOf } from '../prompt/prompt.js';
 import type { SdkMessage } from './sdk-message.js';
+import { outputBlocks, toMessage } from './to-message.js';
 
 /**
  * A message in the words of the SDK: the very object it was made from unless it was altered, and of an altered one every
@@ -23,29 +25,29 @@ export function fromMessage(message: Message, original: SdkMessage | undefined):
   const options =
     original?.providerOptions === undefined ? {} : { providerOptions: original.providerOptions };
   if (message.role === 'system') return { role: 'system', content: textOf(message), ...options };
+  const before = original && toMessage(original, message.id).content;
+  const origins = originsOf(message.content, before) as readonly (Part | undefined)[];
   const content = message.content.map(
-    (block) => (originOf(block) as Part | undefined) ?? rebuilt(block, original),
+    (block, at) => (originOf(block) as Part) ?? rebuilt(block, origins[at]),
   );
   return { role: message.role, content, ...options };
 }
 
-function rebuilt(block: ContentBlock, original: SdkMessage | undefined): Part {
-  const options = optionsOf(block.providerMetadata);
-  /** A changed call or result: what else the part that it was made from carries stays. */
-  const half = (type: string, toolCallId: string, toolName: string): Part => {
-    const parts = typeof original?.content === 'string' ? [] : ((original?.content ?? []) as readonly Part[]);
-    const before = parts.find((part) => part.type === type && part.toolCallId === toolCallId);
-    return { type, toolCallId, toolName, ...before };
-  };
+/** @param before The part that the block was made from before it was altered: what else it holds stays. */
+function rebuilt(block: ContentBlock, before: Part | undefined): Part {
+  const made = { ...before, ...optionsOf(block.providerMetadata) };
   switch (block.type) {
     case 'text':
-      return { type: 'text', text: block.text, ...options };
+      return { ...made, type: 'text', text: block.text };
     case 'thinking':
-      return { type: 'reasoning', text: block.thinking, ...options };
+      return { ...made, type: 'reasoning', text: block.thinking };
     case 'tool_use':
-      return { ...half('tool-call', block.id, block.name), input: block.input };
-    case 'tool_result':
-      return { ...half('tool-result', block.toolUseId, block.toolName), output: toolOutput(block) };
+      return { ...made, type: 'tool-call', toolCallId: block.id, toolName: block.name, input: block.input };
+    case 'tool_result': {
+      const { toolUseId: toolCallId, toolName } = block;
+      const output = toolOutput(block, before?.output as Part | undefined);
+      return { ...made, type: 'tool-result', toolCallId, toolName, output };
+    }
     default: {
       const message = `a ${block.type} block cannot be given to the AI SDK; use reducers that write text`;
       throw new InvalidInputError('reduced conversation', [{ path: 'content', message }]);
@@ -53,14 +55,24 @@ function rebuilt(block: ContentBlock, original: SdkMessage | undefined): Part {
   }
 }
 
-/** A tool's answer in the words of the SDK; files that were not altered are the very parts they were. */
-export function toolOutput({ output, isError }: Pick<ToolResultBlock, 'output' | 'isError'>): Part {
-  if (output.every((part) => part.type === 'text')) {
-    return { type: isError ? 'error-text' : 'text', value: textOf(output) };
-  }
-  const value = output.map(
-    (part) =>
-      originOf(part) ?? { type: 'text', text: part.type === 'text' ? part.text : `[${part.mediaType}]` },
-  );
-  return { type: 'content', value };
+/**
+ * A tool's answer in the words of the SDK; parts that were not altered are the very ones they were.
+ *
+ * @param before The answer before it was altered.
+ */
+export function toolOutput(
+  { output, isError }: Pick<ToolResultBlock, 'output' | 'isError'>,
+  before: Part | undefined,
+): Part {
+  const options = before?.providerOptions === undefined ? {} : { providerOptions: before.providerOptions };
+  const origins = originsOf(output, before && outputBlocks(before)) as readonly (Part | undefined)[];
+  const isPlain = output.every(({ type }, at) => type === 'text' && (origins[at]?.type ?? 'text') === 'text');
+  if (isPlain) return { type: isError ? 'error-text' : 'text', value: textOf(output), ...options };
+  const value = output.map((part, at) => {
+    const own = originOf(part);
+    if (own !== undefined) return own;
+    const text = part.type === 'text' ? part.text : `[${part.mediaType}]`;
+    return { ...(origins[at]?.type === 'text' ? origins[at] : {}), type: 'text', text };
+  });
+  return { type: 'content', value, ...options };
 }

@@ -52,8 +52,16 @@ function toolResult(part: Part): ToolResultBlock {
   };
 }
 
-/** A tool's answer as blocks. */
+const outputs = new WeakMap<Part, readonly ToolOutputBlock[]>();
+
+/** A tool's answer as blocks; the same objects for the same answer. */
 export function outputBlocks(output: Part): readonly ToolOutputBlock[] {
+  const blocks = outputs.get(output) ?? blocksOf(output);
+  outputs.set(output, blocks);
+  return blocks;
+}
+
+function blocksOf(output: Part): readonly ToolOutputBlock[] {
   switch (output.type) {
     case 'text':
     case 'error-text':

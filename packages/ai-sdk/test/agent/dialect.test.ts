@@ -1,8 +1,10 @@
 import type { Message } from '@x/core';
 import { dialectSuite } from '@x/testkit/suites';
 import type { ModelMessage } from 'ai';
+import { expect, it } from 'vitest';
 import { fingerprints } from '../../src/agent/fingerprint.js';
 import { fromMessage } from '../../src/agent/from-message.js';
+import type { SdkMessage } from '../../src/agent/sdk-message.js';
 import { toMessage } from '../../src/agent/to-message.js';
 
 const open = () => ({
@@ -123,4 +125,54 @@ dialectSuite<ModelMessage>({
       },
     ],
   },
+});
+
+it('keeps of an altered message all that was not altered', () => {
+  const cached = { acme: { cacheControl: 'short' } };
+  const sources: SdkMessage[] = [
+    {
+      role: 'tool',
+      content: [
+        {
+          type: 'tool-result',
+          toolCallId: 'a',
+          toolName: 'look',
+          output: {
+            type: 'content',
+            providerOptions: cached,
+            value: [
+              { type: 'text', text: 'long', providerOptions: cached },
+              { type: 'file-id', fileId: { acme: 'f1' }, providerOptions: cached },
+              {
+                type: 'file',
+                mediaType: 'image/png',
+                data: { type: 'reference', reference: { acme: 'f2' } },
+              },
+            ],
+          },
+        },
+        {
+          type: 'tool-result',
+          toolCallId: 'b',
+          toolName: 'look',
+          output: { type: 'text', value: 'long', providerOptions: cached },
+        },
+      ] as never,
+    },
+    {
+      role: 'user',
+      content: [{ type: 'text', text: 'long', mark: 1 }] as never,
+      providerOptions: cached,
+    },
+  ];
+  const shortened = sources.map((source, at) => {
+    const message = toMessage(source, String(at));
+    const short = <Block extends { type: string }>(block: Block): Block =>
+      'text' in block && block.text === 'long' ? { ...block, text: 'short' } : block;
+    const content = message.content.map((block) =>
+      block.type === 'tool_result' ? { ...block, output: block.output.map(short) } : short(block),
+    );
+    return fromMessage({ ...message, content }, source);
+  });
+  expect(shortened).toEqual(JSON.parse(JSON.stringify(sources).replaceAll('"long"', '"short"')));
 });

@@ -123,6 +123,30 @@ export function originOf(made: object): object | undefined {
   return origins.get(made);
 }
 
+/**
+ * What each block was made from, also one that was altered since: a half of a call by its id, any other by its place among
+ * the altered ones of its type. `undefined` where that cannot be told.
+ *
+ * @param before The blocks as they were made.
+ */
+export function originsOf(
+  blocks: readonly ContentBlock[],
+  before: readonly ContentBlock[] = [],
+): readonly (object | undefined)[] {
+  return blocks.map((block) => {
+    const altered = blocks.filter((other) => !before.includes(other) && isAlike(other, block));
+    const former = before.filter((other) => !blocks.includes(other) && isAlike(other, block));
+    const was = former.length === altered.length ? former[altered.indexOf(block)] : undefined;
+    return originOf(block) ?? (was && originOf(was));
+  });
+}
+
+function isAlike(one: ContentBlock, other: ContentBlock): boolean {
+  if (one.type === 'tool_use') return other.type === 'tool_use' && one.id === other.id;
+  if (one.type === 'tool_result') return other.type === 'tool_result' && one.toolUseId === other.toolUseId;
+  return one.type === other.type;
+}
+
 /** Keeps a part unread. A half of a call that the provider ran itself knows its call, in Anthropic's words, LangChain's and the AI SDK's. */
 export function opaquePart(part: { readonly type: string } | Part, provider: string): OpaqueBlock {
   const { type, id, tool_use_id, toolCallId } = part as Part;

@@ -3,6 +3,7 @@ import {
   type ContentBlock,
   InvalidInputError,
   type ItemLog,
+  isObject,
   type JsonObject,
   type Message,
   textOf,
@@ -91,7 +92,10 @@ function changedItem({ item, blocks: before }: ViewPart, blocks: readonly Conten
   const type = item.role === 'assistant' ? 'output_text' : 'input_text';
   const parts = blocks.flatMap((part, at) => {
     if (part === before[at]) return [content[at]];
-    return part.type === 'text' ? [{ type, text: part.text }] : [];
+    if (part.type !== 'text') return [];
+    const was = content[at];
+    // What else the part holds stays.
+    return [isObject(was) && 'text' in was ? { ...was, text: part.text } : { type, text: part.text }];
   });
   return { ...item, content: parts };
 }
