@@ -406,6 +406,7 @@ describe('save, correct and forget', () => {
     expect((await service.correct(scope, 'nothing like it', 'x')).status).toBe('missing');
     expect(await textOf(workspace)).toBe('- by hand: the port is 1\n\n## Noted\n\n- The host is beta\n');
     expect((await service.correct(scope, 'port', 'the port is 2', { by: 'person' })).status).toBe('done');
+    expect((await service.facts(scope)).map(({ author }) => author)).toEqual(['person', 'model']);
     await service.consolidate(scope, { now: true });
     expect(await textOf(workspace)).not.toMatch(/alpha|port is 1/);
     const retired = await textOf(workspace, `${prefix}memory/retired.md`);
@@ -565,6 +566,19 @@ describe('save, correct and forget', () => {
     await service.consolidate(scope, { now: true });
     await say('Remember that my seat is 12A.');
     expect(await textOf(workspace)).toContain('12A');
+  });
+
+  it('hears nothing again for a time that has not come yet', async () => {
+    const workspace = await testWorkspace();
+    const service = serviceIn(workspace, { clock: new ManualClock(Date.parse('2026-01-02T08:00:00Z')) });
+    const key = { ...scope, sessionId: 's' };
+    const said = 'Remember that my seat is 12A.';
+    await logSession(workspace, key, [userMessage(said, { createdAt: '2030-01-01T00:00:00.000Z' })]);
+    await service.save(scope, said);
+    expect((await service.forget(scope, 'seat')).status).toBe('done');
+    await service.flush(SessionKey.of(key));
+    await service.consolidate(scope, { now: true });
+    expect(await everythingIn(workspace, `${prefix}memory`)).not.toContain('12A');
   });
 
   it('erases a user: nothing is left in the workspace or the index', async () => {

@@ -172,6 +172,27 @@ describe('while another connection writes', () => {
     await writing;
     expect(searches).toBeGreaterThan(0);
   });
+
+  it('reads all of an answer as of one moment, whenever the lines change meanwhile', async () => {
+    const path = join(await temporaryDirectory(), 'index.db');
+    const index = await openIndex(path);
+    const other = new Sqlite(path);
+    onTestFinished(() => void other.close());
+    // The best, which are short, stand far apart, and are not read at once.
+    const lines = Array.from(
+      { length: 1_200 },
+      (_, at) => `the needle ${at % 20 ? 'in the haystack behind the barn ' : ''}is red`,
+    );
+    await index.indexFromString('a.md', lines.join('\n'));
+    for (let turn = 1; turn < 24; turn++) {
+      const [from, to] = turn % 2 ? ['red', 'blue'] : ['blue', 'red'];
+      const searching = index.search('where is the needle now', { limit: 20 });
+      for (let passed = 0; passed < turn; passed++) await new Promise(setImmediate);
+      other.prepare('UPDATE lines SET content = replace(content, ?, ?)').run(from, to);
+      const colors = (await searching).map(({ content }) => content.split(' ').at(-1));
+      expect([colors.length, new Set(colors).size]).toEqual([20, 1]);
+    }
+  });
 });
 
 describe('on a full disk', () => {
@@ -225,6 +246,20 @@ it('is made in memory where its folder is to be read only, and takes nothing for
   expect(warned.mock.calls.map(String)).toEqual([expect.stringContaining(path)]);
   await expect(MemoryIndex.at(path).forget('users/alice/')).rejects.toThrow(path);
   await expect(MemoryIndex.open(path)).rejects.toThrow(path);
+});
+
+it('is made in memory where its path is that of something else, which stays as it is', async () => {
+  const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
+  onTestFinished(() => warned.mockRestore());
+  const workspace = await testWorkspace();
+  await workspace.write(`${prefix}memory/2026-01-01.md`, '- the zebra is striped\n');
+  const path = join(await temporaryDirectory(), 'notes.txt');
+  appendFileSync(path, 'my notes, which are no database at all');
+  const service = new MemoryService({ workspace, index: path });
+  onTestFinished(() => service.close());
+  expect((await service.search(prefix, 'zebra')).hits).toHaveLength(1);
+  expect(warned.mock.calls.map(String)).toEqual([expect.stringContaining(path)]);
+  expect(await readFile(path, 'utf8')).toBe('my notes, which are no database at all');
 });
 
 /** Counts how often others get their turn meanwhile. */

@@ -243,6 +243,22 @@ it('refuses to guess whose memory it is when the log is no file of a workspace',
   });
 });
 
+it('has one tool that needs a permission: what it forgets is gone for good', () => {
+  const flags = (memory({ model: null }).tools ?? []).map(
+    ({ definition, readOnly, sessionOnly, destructive }) => [
+      definition.name,
+      readOnly ? 'reads' : sessionOnly ? 'its own' : destructive ? 'destroys' : 'asks',
+    ],
+  );
+  expect(Object.fromEntries(flags)).toEqual({
+    memory_search: 'reads',
+    memory_get: 'reads',
+    memory_save: 'its own',
+    memory_correct: 'its own',
+    memory_forget: 'destroys',
+  });
+});
+
 it('describes its tools in few words: the schema of a day is no pattern of half a page', () => {
   const definitions = (memory({ model: null }).tools ?? []).map(({ definition }) =>
     JSON.stringify(definition),
