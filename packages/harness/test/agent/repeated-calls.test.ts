@@ -116,11 +116,15 @@ describe('a call with an id', () => {
 describe('a message with an id of its own', () => {
   it('that is said twice stands once in context and log, and is answered as it was', async () => {
     const store = new InMemorySession();
-    const { agent, ran } = agentOn(store, scratch());
+    const directory = scratch();
+    const processes = [agentOn(store, directory), agentOn(store, directory)] as const;
+    const [{ agent }, other] = processes;
     const message = userMessage('transfer 100 EUR', { id: 'from-the-client' });
-    const [first, second] = [await agent.call(message, context), await agent.call(message, context)];
-    expect(second.text).toBe(first.text);
-    expect(ran()).toBe(1);
+    const first = await agent.call(message, context);
+    for (const again of [agent, other.agent]) {
+      expect((await again.call(message, context)).text).toBe(first.text);
+    }
+    expect(processes.map(({ ran }) => ran())).toEqual([1, 0]);
     const ids = (await agent.state(context))?.context.map(({ id }) => id) ?? [];
     expect(ids.filter((id) => id === message.id)).toHaveLength(1);
     const logged: string[] = [];
