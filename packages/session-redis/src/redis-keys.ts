@@ -10,7 +10,7 @@ const BUCKETS = Array.from({ length: 256 }, (_, index) => index.toString(16).pad
 export interface SessionKeys {
   /** Its name in indexes: the encoded key. */
   readonly member: string;
-  /** Hash: version, count, bytes, times, operations, head and description. */
+  /** Hash: what every commit changes as one field, head, description, time of the first commit, format. */
   readonly session: string;
   /** List: one message an element, as JSON. */
   readonly messages: string;

@@ -57,9 +57,9 @@ export interface RedisSessionOptions {
 }
 
 /** What a load reads of a session beside its messages. */
-const FIELDS = ['version', 'count', 'operation', 'updatedAt', 'head', 'format'];
+const FIELDS = ['state', 'head', 'format'];
 /** What a listing reads. */
-const LISTED = ['version', 'updatedAt', 'createdAt', 'count', 'bytes', 'description'];
+const LISTED = ['state', 'createdAt', 'description'];
 
 /**
  * Sessions in Redis: standalone, Sentinel or Cluster. A commit is one round trip and sends only what it adds.
@@ -86,15 +86,14 @@ export class RedisSession implements SessionStore {
     return asStoreError(key, async () => {
       const [fields, messages] = await this.#read(this.#keysOf(key), last);
       if (fields.every((field) => field == null) && messages.length === 0) return undefined;
-      const [version, count, token = '', updatedAt, head = '', format] = fields.map((field) =>
-        field == null ? undefined : String(field),
-      );
+      const [state, head, format] = fields;
       if (Number(format) > FORMAT) throw newer(key, Number(format));
+      const [version, count, , updatedAt, token = ''] = partsOf(state);
       return decodeSession(key, 'Redis', {
         token,
         version: Number(version),
         count: Math.min(Number(count), last ?? Number.POSITIVE_INFINITY),
-        head,
+        head: String(head ?? ''),
         messages: messages.map(String),
         updatedAt: new Date(Number(updatedAt)),
       });
@@ -193,12 +192,12 @@ export class RedisSession implements SessionStore {
     // No script: Redis would copy every message into Lua and out again, which takes longer than everything else that a
     // load does. And no transaction: a Redis that is full refuses those. What is sent together is done in this order.
     for (;;) {
-      const [fields, found, [token]] = await Promise.all([
+      const [fields, found, [state]] = await Promise.all([
         this.#client.hmget(session, ...FIELDS),
         this.#client.lrange(messages, from, to),
-        this.#client.hmget(session, 'operation'),
+        this.#client.hmget(session, 'state'),
       ]);
-      if (String(fields[2]) === String(token)) return [fields, found];
+      if (String(fields[0]) === String(state)) return [fields, found];
     }
   }
 
@@ -207,10 +206,11 @@ export class RedisSession implements SessionStore {
     const key = SessionKey.parse(id);
     const { session, indexes } = this.#keysOf(key);
     const fields = await whileSlotMoves(() => this.#client.hmget(session, ...LISTED));
-    const [version, updatedAt, createdAt, count, bytes, description] = fields;
-    if (version == null) await this.#run(forgetScript, [session, ...indexes], [id]);
-    if (version == null || Number(updatedAt) !== time) return undefined;
-    const times = { createdAt: Number(createdAt ?? updatedAt), updatedAt: time };
+    const [state, createdAt, description] = fields;
+    if (state == null) await this.#run(forgetScript, [session, ...indexes], [id]);
+    const [version, count, bytes, updatedAt] = partsOf(state);
+    if (Number(updatedAt) !== time) return undefined;
+    const times = { createdAt: Number(createdAt), updatedAt: time };
     const row = { id, key: id, version, messages: count, bytes, description, ...times };
     return listedSession(row as ListedRow);
   }
@@ -224,6 +224,11 @@ export class RedisSession implements SessionStore {
   #run(script: Script, keys: readonly string[], values: readonly string[]): Promise<unknown> {
     return runScript(this.#client, script, keys, values);
   }
+}
+
+/** What every commit changes, as the script of a commit writes it. */
+function partsOf(state: unknown): readonly string[] {
+  return String(state ?? '').split(' ');
 }
 
 /** Takes the next so many entries of a scope. */

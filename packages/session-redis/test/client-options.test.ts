@@ -63,8 +63,8 @@ it('a session says its format, and one of a newer release is told apart from dam
   const { client, keyPrefix, store } = testStore();
   await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: messages(1) });
   const name = keysOf(keyPrefix, key).session;
-  expect(await client.hget(name, 'format')).toBe('2');
-  await client.hset(name, 'format', '3');
+  expect(await client.hget(name, 'format')).toBe('3');
+  await client.hset(name, 'format', '4');
   await expect(store.load(key)).rejects.toMatchObject({ code: 'session_newer', outcome: 'none' });
   const commit = commitAt(store, key, { expectedVersion: 1, head: {}, keep: 1, append: [] });
   await expect(commit).rejects.toBeInstanceOf(SessionStoreError);

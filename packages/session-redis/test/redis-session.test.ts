@@ -49,7 +49,7 @@ describe('RedisSession', () => {
     ['a lost head', 'del', 'session', undefined],
     ['a head that is no JSON', 'hset', 'session', ['head', '{"a":']],
     ['a head that is no object', 'hset', 'session', ['head', '[]']],
-    ['a version that is no number', 'hset', 'session', ['version', 'one']],
+    ['a version that is no number', 'hset', 'session', ['state', 'one 5 5 5 o e']],
     ['a key of another type', 'set', 'session', ['text']],
   ] as const)('says that a session is corrupt: %s', async (_, command, part, values) => {
     const { client, keyPrefix, store } = testStore();

@@ -1,7 +1,7 @@
 import { script } from './script.js';
 
 /** The format that this release writes, and the newest that it reads. */
-export const FORMAT = 2;
+export const FORMAT = 3;
 
 /**
  * Applies one change. Nothing is written before every check has passed, and Redis runs a script whole or not at all.
@@ -10,21 +10,25 @@ export const FORMAT = 2;
  * The operation's id makes a commit idempotent: clients send a command again when the connection broke before the
  * reply, and the first one may have been applied. Of the seven before the last, eight characters are kept.
  *
+ * What every commit changes is one field, `state`: `<version> <number of messages> <bytes> <time> <operation> <those before>`.
+ *
  * Keys: session, messages, fence, lifetime, log, indexes. Values: token or nothing, operation, keep, lifetime, fence or nothing,
  * member, head, description, messages.
  */
 export const commitScript = script(`
 local session, messages, lifetime = KEYS[1], KEYS[2], tonumber(ARGV[4])
-local current = redis.call('HMGET', session, 'version', 'count', 'operation', 'earlier', 'format', 'bytes',
-  'description')
-local version, count, bytes = tonumber(current[1] or '0'), tonumber(current[2] or '0'), tonumber(current[6] or '0')
-local token, earlier = current[3] or '', current[4] or ''
+local current = redis.call('HMGET', session, 'state', 'format', 'description')
+local version, count, bytes, token, earlier =
+  string.match(current[1] or '0 0 0 0  ', '^(%d+) (%d+) (%d+) %d+ (%S*) (%S*)$')
+version, count, bytes = tonumber(version), tonumber(count), tonumber(bytes)
 local operation, keep, size = ARGV[2], tonumber(ARGV[3]), #ARGV
 
+local format = tonumber(current[2] or '0')
+if format > ${FORMAT} then return {'newer', format} end
+if not version then return {'corrupt', 0} end
 if token == operation then return {'done', version} end
 local place = string.find(earlier, string.sub(operation, 1, 8), 1, true)
 if place then return {'done', version - math.ceil((#earlier - place + 1) / 8)} end
-if tonumber(current[5] or '1') > ${FORMAT} then return {'newer', tonumber(current[5])} end
 if ARGV[5] ~= '' and redis.call('GET', KEYS[3]) ~= ARGV[5] then return {'lost', 0} end
 if redis.call('LLEN', messages) ~= count then return {'corrupt', 0} end
 if ARGV[1] ~= token then return {'conflict', version} end
@@ -45,12 +49,13 @@ end
 for number = 9, size do bytes = bytes + #ARGV[number] end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local fields = {'version', version + 1, 'count', keep + size - 8, 'bytes', bytes, 'updatedAt', now,
-  'operation', operation, 'earlier', string.sub(earlier .. string.sub(token, 1, 8), -56), 'head', ARGV[7]}
+earlier = string.sub(earlier .. string.sub(token, 1, 8), -56)
+local state = table.concat({version + 1, keep + size - 8, bytes, now, operation, earlier}, ' ')
+local fields = {'state', state, 'head', ARGV[7]}
 local function add(name, value) fields[#fields + 1], fields[#fields + 2] = name, value end
 if version == 0 then add('createdAt', now) end
-if current[5] ~= '${FORMAT}' then add('format', ${FORMAT}) end
-if current[7] ~= ARGV[8] then add('description', ARGV[8]) end
+if format ~= ${FORMAT} then add('format', ${FORMAT}) end
+if current[3] ~= ARGV[8] then add('description', ARGV[8]) end
 local mayEnd = lifetime > 0 or version == 0 or redis.call('PTTL', session) >= 0
 redis.call('HSET', session, unpack(fields))
 for number = 6, #KEYS do redis.call('ZADD', KEYS[number], now, ARGV[6]) end

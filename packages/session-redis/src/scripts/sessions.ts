@@ -12,7 +12,10 @@ return {redis.call('HMGET', KEYS[1], unpack(ARGV, 3)), redis.call('LRANGE', KEYS
  * Keys: session, messages, lease, fence, lifetime, log, indexes. Values: member, token that it must have or nothing.
  */
 export const deleteScript = script(`
-if ARGV[2] ~= '' and redis.call('HGET', KEYS[1], 'operation') ~= ARGV[2] then return 0 end
+if ARGV[2] ~= '' then
+  local state = redis.call('HGET', KEYS[1], 'state') or ''
+  if string.match(state, '^%d+ %d+ %d+ %d+ (%S*)') ~= ARGV[2] then return 0 end
+end
 local removed = redis.call('UNLINK', KEYS[1], KEYS[2])
 redis.call('UNLINK', KEYS[3], KEYS[4])
 redis.call('PERSIST', KEYS[6])
