@@ -117,3 +117,22 @@ it('begins with a session that was there before, and goes with it', async () => 
   expect(states).toEqual([4, 3]);
   expect(await eraseSession({ session: inner, storage: undefined }, key)).toEqual({ sessions: 2, files: 0 });
 });
+
+it('stays when a session is erased whose id is the beginning of its own', async () => {
+  const inner = new InMemorySession();
+  const store = keepHistory(inner);
+  const keys = ['a', 'a/b/c'].map((sessionId) => SessionKey.of({ agentId: 'coder', sessionId }));
+  for (const each of keys) {
+    const session = await openSession(store, each);
+    session.state.contextMutable().push(userMessage('Hi'));
+    await session.commit();
+  }
+  const [short, long] = keys as [SessionKey, SessionKey];
+  expect(await eraseSession({ session: inner, storage: undefined }, short)).toEqual({
+    sessions: 2,
+    files: 0,
+  });
+  const left: string[] = [];
+  for await (const info of inner.list({}, { all: true })) left.push(`${info.key}`);
+  expect(left.sort()).toEqual([`${keyBeside(long, 'history')}`, `${long}`].sort());
+});
