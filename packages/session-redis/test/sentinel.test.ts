@@ -1,11 +1,14 @@
-import { SessionKey } from '@x/core';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { openSession, SessionKey, userMessage } from '@x/core';
 import { commitAt } from '@x/testkit';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { redisSentinel } from '../../../tooling/services/redis-sentinel.js';
 import { resolve } from '../../../tooling/services/resolve.js';
 import type { Running } from '../../../tooling/services/service.js';
 import { RedisSession } from '../src/index.js';
+import { commitToReplica } from './support/commit-to-replica.js';
 import { endMaster, sentinelOptions } from './support/sentinel.js';
 import { messages } from './support/test-store.js';
 
@@ -23,6 +26,36 @@ beforeAll(async () => {
 afterAll(async () => {
   client?.disconnect();
   await running?.stop();
+});
+
+it('the code of the readme confirms a turn that the replica has, and none over another connection than its own', {
+  timeout: TIMEOUT,
+}, async () => {
+  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
+  const code = readFileSync(new URL('./support/commit-to-replica.ts', import.meta.url), 'utf8');
+  expect(readme).toContain(code);
+  const own = new Redis({ ...sentinelOptions(running.address), maxRetriesPerRequest: null });
+  onTestFinished(() => own.disconnect());
+  const wait = own.wait.bind(own);
+  const answers: number[] = [];
+  // For as long as it takes.
+  own.wait = async (count: number) => {
+    answers.push(await wait(count, 60_000));
+    return answers.at(-1) as number;
+  };
+  const session = await openSession(new RedisSession({ client: own }), SessionKey.of('confirmed'));
+  const add = () => session.state.contextMutable().push(userMessage('Hi'));
+  add();
+  expect(await commitToReplica(session, own)).toBe(true);
+  add();
+  const commit = async () => {
+    const version = await session.commit();
+    own.disconnect(true);
+    await once(own, 'ready');
+    return version;
+  };
+  expect(await commitToReplica({ ...session, commit }, own)).toBe(false);
+  expect(answers).toEqual([1, 1]);
 });
 
 it('goes on where it was when the master ends and Sentinel promotes the replica', {
