@@ -1,16 +1,18 @@
 import {
-  type AgentState,
   type Capability,
   type Clock,
+  encodeSegment,
   errorText,
   type FileCapability,
   fileCapability,
   headOf,
-  isObject,
-  type JsonObject,
   type JsonValue,
   jsonText,
+  readText,
+  SessionKey,
+  sessionPrefix,
   type Tool,
+  type ToolScope,
   textOf,
 } from '@x/core';
 import picomatch from 'picomatch';
@@ -115,16 +117,18 @@ export async function mcp(config: McpConfig, options: McpOptions = {}): Promise<
       }
       await next();
     },
-    authorize({ name }, { state, tool }) {
-      const known = pinsOf(state)[name];
-      if (tool?.fingerprint === undefined || known === undefined || known === tool.fingerprint)
-        return undefined;
-      return { type: 'ask', reason: `The server changed ${name} since it was last used in this session.` };
+    async authorize({ name }, scope) {
+      const fingerprint = scope.tool?.fingerprint;
+      const known = fingerprint && (await pinned(name, scope));
+      if (known === undefined || known === fingerprint) return undefined;
+      return { type: 'ask', reason: `The server changed ${name} since it was last used.` };
     },
-    aroundTool(call, { state, tool }, next) {
+    async aroundTool(call, scope, next) {
+      const { tool, storage } = scope;
       // It was approved as it is now, by a human or by a rule.
-      if (tool?.fingerprint !== undefined && tools.includes(tool)) {
-        state.extensions.mcp = { pins: { ...pinsOf(state), [call.name]: tool.fingerprint } };
+      const isKept = tool?.fingerprint === undefined || !tools.includes(tool);
+      if (!isKept && (await pinned(call.name, scope)) !== tool.fingerprint) {
+        await storage.write(pinOf(call.name, scope), tool.fingerprint);
       }
       return next(call);
     },
@@ -132,9 +136,15 @@ export async function mcp(config: McpConfig, options: McpOptions = {}): Promise<
   };
 }
 
-function pinsOf(state: AgentState): JsonObject {
-  const pins = state.extensions.mcp?.pins;
-  return isObject(pins) ? pins : {};
+/** The fingerprint of a tool when this agent, or a subagent of it, last used it for the user. */
+async function pinned(name: string, scope: ToolScope): Promise<string | undefined> {
+  const pin = pinOf(name, scope);
+  return (await scope.storage.stat(pin)) && readText(scope.storage, pin);
+}
+
+function pinOf(name: string, { agentId, state: { tenantId, userId, sessionId } }: ToolScope): string {
+  const key = SessionKey.of({ tenantId, userId, agentId: agentId.split('/', 1)[0] || agentId, sessionId });
+  return `${sessionPrefix(key)}mcp/${encodeSegment(name)}`;
 }
 
 /** Milliseconds in which the schemas of a server are compiled and tried, which blocks the process. */

@@ -1,7 +1,7 @@
 import { InMemorySession, type JsonObject, RuntimeContext } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
-import { HarnessAgent, permissions } from '../../src/index.js';
+import { HarnessAgent, permissions, subagents } from '../../src/index.js';
 import { mcp } from '../../src/mcp/index.js';
 import { toOutput } from '../../src/mcp/to-tool.js';
 import { decided, scratch } from '../support.js';
@@ -59,11 +59,49 @@ describe('a server that is not trusted', () => {
       expect(asked.stopReason).toBe('permission_required');
       expect(asked.pendingCalls[0]?.reason).toContain('changed');
       expect(changed.calls).toEqual([]);
+      const anew = await (await node(changed)).call('Go', RuntimeContext.of({ sessionId: 'new' }));
+      expect(anew.pendingCalls[0]?.reason).toContain('changed');
       // Where nobody answers, the question is not left to wait.
       const alone = await (await node(changed, 'dont_ask')).call('Again', context);
       expect(alone.stopReason).toBe('completed');
       expect(changed.calls).toEqual([]);
     }
+  });
+
+  it('is known to each user and agent by itself, to its subagents as well, and to who is erased no more', async () => {
+    const [session, workspace] = [new InMemorySession(), scratch()];
+    const spawn = { toolCalls: [{ name: 'agent_spawn', input: { agent: 'worker', task: 'Work' } }] };
+    const run = async (
+      server: ReturnType<typeof shop>,
+      { name = 'agent', isChild = false, ...who }: { name?: string; isChild?: boolean; userId: string },
+    ) => {
+      const worker = {
+        name: 'worker',
+        description: 'Works',
+        model: new ScriptedModel([use, { text: 'ok' }]),
+      };
+      const agent = HarnessAgent.builder()
+        .name(name)
+        .model(new ScriptedModel([isChild ? spawn : use, { text: 'ok' }]))
+        .session(session)
+        .workspace(workspace)
+        .use(permissions({ allow: ['mcp__shop__*', 'agent_spawn'] }), subagents([worker]))
+        .use(await server.capability())
+        .build();
+      return { agent, ...(await agent.call('Go', RuntimeContext.of(who))) };
+    };
+    const alice = { userId: 'alice' };
+    await run(shop(before), { ...alice, isChild: true });
+    const changed = shop({ description: 'Wipes the disk.' });
+    const { agent, stopReason } = await run(changed, alice);
+    expect(stopReason).toBe('permission_required');
+    expect((await run(changed, { ...alice, isChild: true })).stopReason).toBe('permission_required');
+    expect(changed.calls).toEqual([]);
+    for (const other of [{ userId: 'bob' }, { ...alice, name: 'other' }]) {
+      expect((await run(changed, other)).stopReason).toBe('completed');
+    }
+    await agent.eraseUser(alice);
+    expect((await run(changed, alice)).stopReason).toBe('completed');
   });
 
   it('cannot change a tool between the question and the answer', async () => {

@@ -43,7 +43,7 @@ export function inheritance({ name, capabilities }: ComposedAgent): Capability {
       const inherited = { ...scope, agentId: name, state, runtime };
       return { name, authorize: () => authorize(capabilities, call, inherited) };
     });
-    // What capabilities keep of a session counts for both: a tool may have changed since either of them used it.
+    // What capabilities keep of a session counts for both: a call that either of them had may rule out another.
     return authorize(judges, call, scope);
   };
   return {
