@@ -1,5 +1,4 @@
 import { type AgentComposition, type CallScope, type Capability, type Issue, nearNames } from '@x/core';
-import { NAME as SUBAGENTS } from '../capabilities/subagents/tasks.js';
 import { HarnessConfigError } from '../errors/harness-config-error.js';
 import { matchWildcard } from '../lib/wildcard.js';
 
@@ -117,9 +116,8 @@ function describeUnknown(tool: string, near: readonly string[]): string {
   return `${what}; ${near.length === 0 ? 'none is similar.' : `did you mean ${near.join(' or ')}?`}`;
 }
 
-/** Subagents are held to their parent's rules, and may have tools of their own; a list that a getter gives may grow. */
+/** A list that a getter gives may grow. */
 function mayBringMore(capability: Capability): boolean {
-  if (capability.name === SUBAGENTS) return true;
   for (let owner: object | null = capability; owner !== null; owner = Object.getPrototypeOf(owner)) {
     const property = Object.getOwnPropertyDescriptor(owner, 'tools');
     if (property !== undefined) return property.get !== undefined;

@@ -21,6 +21,7 @@ import {
   withoutForeignSubagentKeys,
   withReasons,
 } from './foreign-keys.js';
+import { splitNames } from './subagent-files.js';
 import { substituteEnvironment } from './substitute-environment.js';
 
 const partName = z.string().min(1);
@@ -92,17 +93,7 @@ function given(shape: object, file: object): Record<string, unknown> {
 }
 
 /** Names of tools: a list, or words with commas between them. */
-const toolNames = z
-  .union([
-    z.string().transform((words) =>
-      words
-        .split(',')
-        .map((word) => word.trim())
-        .filter(Boolean),
-    ),
-    narrowingShape.tools.unwrap(),
-  ])
-  .optional();
+const toolNames = z.union([z.string().transform(splitNames), narrowingShape.tools.unwrap()]).optional();
 
 /**
  * What an agent of its own file and a subagent of that file both take.

@@ -121,7 +121,8 @@ function parseSubagentFile(text: string, path: string) {
   return { subagent, told };
 }
 
-function splitNames(names: string): readonly string[] {
+/** Names of tools as words with commas between them. */
+export function splitNames(names: string): readonly string[] {
   return names
     .split(',')
     .map((name) => name.trim())

@@ -68,9 +68,9 @@ interface TeamOptions extends Omit<MembersOptions, 'parent' | 'nest'> {
 /** The capability of an agent that gives tasks to subagents, which it runs. */
 export class Team implements Capability {
   readonly name = NAME;
-  readonly tools: readonly Tool[];
   readonly settings: SubagentsSettings;
   readonly #options: TeamOptions;
+  readonly #tools: readonly Tool[];
   /** The running call of each session, or the last one where tasks of it still run here. */
   readonly #calls = new Map<string, TeamCall>();
   readonly #opened = new WeakMap<AgentState, Promise<TeamCall>>();
@@ -79,7 +79,12 @@ export class Team implements Capability {
   constructor(options: TeamOptions) {
     this.#options = options;
     this.settings = options.settings;
-    this.tools = teamTools(this);
+    this.#tools = teamTools(this);
+  }
+
+  /** A getter, as of a list that grows: subagents are held to rules for tools that only they have. */
+  get tools(): readonly Tool[] {
+    return this.#tools;
   }
 
   install(agent: ComposedAgent): void {
