@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import fc from 'fast-check';
@@ -222,6 +222,36 @@ describe('indexAllFromWorkspace', () => {
       'memory/archive/2025-01-01.md:1',
       'users/bob/MEMORY.md:1',
     ]);
+  });
+
+  it('reads no file again of the same size and time', async () => {
+    const workspace = await testWorkspace();
+    const index = await openIndex();
+    const read: string[] = [];
+    const watched = new Proxy(workspace, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name);
+        if (typeof value !== 'function') return value;
+        return (...given: unknown[]) => {
+          if (name === 'read') read.push(String(given[0]));
+          return Reflect.apply(value, target, given);
+        };
+      },
+    });
+    const paths = ['MEMORY.md', 'memory/2026-01-01.md', 'memory/archive/2025-01-01.md'];
+    const write = async (path: string, text: string, time: string) => {
+      await workspace.write(path, text);
+      await utimes(join(workspace.root, path), new Date(time), new Date(time));
+    };
+    for (const path of paths) await write(path, 'needle', '2026-01-02');
+    await index.indexAllFromWorkspace(watched);
+    expect(read.splice(0).sort()).toEqual(paths);
+    await index.indexAllFromWorkspace(watched);
+    expect(read).toEqual([]);
+    await write('MEMORY.md', 'thread', '2026-01-03');
+    await index.indexAllFromWorkspace(watched);
+    expect(read).toEqual(['MEMORY.md']);
+    expect(await found(index, 'thread')).toEqual(['MEMORY.md:1']);
   });
 });
 
