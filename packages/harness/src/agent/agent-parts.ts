@@ -2,7 +2,6 @@ import {
   type AgentComposition,
   type AgentEvent,
   type Capability,
-  estimateCounter,
   ISOLATIONS,
   LEASE_TTL_MS,
   type Model,
@@ -121,5 +120,3 @@ export function composedOf({ settings: { name, isolation }, ...parts }: AgentPar
   const { model, fallback, tools, capabilities, workspace, storage, session } = parts;
   return { name, isolation, model, fallback, tools, capabilities, workspace, storage, session };
 }
-
-export const defaultCounter = estimateCounter;

@@ -1,6 +1,7 @@
 import {
   type AgentEvent,
   type Capability,
+  estimateCounter,
   InvalidInputError,
   type Isolation,
   type Issue,
@@ -17,7 +18,7 @@ import { LocalWorkspace, WorkspaceSession } from '@x/core/node';
 import { keptBy, type Narrowing, narrowing } from '../capabilities/permissions/permissions.js';
 import { HarnessConfigError } from '../errors/harness-config-error.js';
 import { isWorthAnother, type ModelFailure, type ModelFallback } from '../loop/model-fallback.js';
-import { type AgentParts, type AgentSettings, defaultCounter, settingsSchema } from './agent-parts.js';
+import { type AgentParts, type AgentSettings, settingsSchema } from './agent-parts.js';
 import { boundedStore, StoreLimit } from './bounded-store.js';
 import { finiteLimits, type Limits } from './limits.js';
 
@@ -41,7 +42,7 @@ export class HarnessAgentBuilder<Agent> {
   #workspace: string | Workspace = DEFAULT_WORKSPACE;
   #storage: Workspace | undefined;
   #session: SessionStore | undefined;
-  #counter: TokenCounter = defaultCounter;
+  #counter: TokenCounter = estimateCounter;
 
   /** @internal Use `HarnessAgent.builder()`. */
   constructor(create: (parts: AgentParts) => Agent) {

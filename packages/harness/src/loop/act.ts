@@ -270,12 +270,8 @@ function hasEffect(verdict: CallVerdict): boolean {
   return tool !== undefined && !tool.readOnly && !tool.sessionOnly;
 }
 
-function isReadOnly(verdict: CallVerdict): verdict is Allowed {
-  return verdict.type === 'run' && (verdict.tool?.readOnly ?? false);
-}
-
 function changesSomething(verdict: CallVerdict): boolean {
-  return verdict.type === 'run' && !isReadOnly(verdict);
+  return verdict.type === 'run' && !verdict.tool?.readOnly;
 }
 
 interface ResultMessage extends Message {
