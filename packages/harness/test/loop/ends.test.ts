@@ -69,6 +69,23 @@ describe('the end of a call', () => {
     expect(reply.responseIds).toEqual([]);
   });
 
+  it('names the answers by the ids that the provider gave, those of all steps in order', async () => {
+    const given = ['resp-1', undefined, 'resp-3'];
+    const named: Capability = {
+      name: 'named',
+      async aroundModel(request, _, next) {
+        const response = await next(request);
+        const id = given.shift();
+        return id === undefined ? response : { ...response, id };
+      },
+    };
+    const agent = builder([calls('look'), calls('look'), { text: 'Seen.' }])
+      .tools(tool('look'))
+      .use(named)
+      .build();
+    expect((await agent.call('Look', context)).responseIds).toEqual(['resp-1', 'resp-3']);
+  });
+
   it('after an error is none: the model is asked again', async () => {
     const agent = builder([{ text: 'We', finishReason: 'error' }, { text: 'Well' }]).build();
     expect(await agent.call('Hi', context)).toMatchObject({ text: 'Well', stopReason: 'completed' });
