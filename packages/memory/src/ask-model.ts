@@ -23,10 +23,8 @@ export interface AskOptions {
   readonly emit?: ((event: AgentEventBody) => void) | undefined;
 }
 
-interface Question extends Omit<AskOptions, 'model'> {
+interface Question extends Omit<AskOptions, 'model'>, Readonly<Record<'system' | 'prompt', string>> {
   readonly operation: 'flush' | 'consolidation';
-  readonly system: string;
-  readonly prompt: string;
   readonly maxOutputTokens: number;
   /** Notes an answer that cannot be used: what may pass by itself is tried again as often as it takes. */
   readonly countRefusal: () => Promise<void>;

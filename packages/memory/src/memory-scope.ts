@@ -38,14 +38,12 @@ export function isCommon(prefix: string, withoutUser: WithoutUser): boolean {
   return withoutUser === 'shared' || OF_A_USER.test(prefix);
 }
 
-/** The file names of one session within its scope. */
+/** The files of one session within its scope: its log, and how far it has been flushed. */
 export interface SessionPlace {
   readonly prefix: string;
   /** The session's id; of a very long one the name of its log. */
   readonly session: string;
-  /** The session's log. */
   readonly log: string;
-  /** How far the session has been flushed. */
   readonly flushState: string;
 }
 

@@ -58,7 +58,7 @@ export function withoutMark(line: string): string {
 }
 
 // No pattern that looks for its beginning: a line may have a million spaces.
-function parted(line: string): { readonly said: string; readonly mark: RegExpExecArray | null } {
+function parted(line: string) {
   const whole = line.trimEnd();
   const start = whole.endsWith('-->') ? whole.lastIndexOf('<!-- ') : -1;
   const mark = start < 0 ? null : MARK.exec(whole.slice(start));
@@ -164,15 +164,12 @@ export function fencedLines(lines: readonly string[]): ReadonlySet<number> {
 
 /** Takes out of a text the bullets that a test is true of, with the lines that continue them. */
 export function withoutBullets(text: string, isGone: (bullet: Bullet) => boolean): string {
-  const gone = bulletsOf(text).filter(isGone);
-  if (gone.length === 0) return text;
-  const lines = text.split('\n');
-  return lines
-    .filter((_, number) => !gone.some(({ start, end }) => number >= start && number < end))
-    .join('\n');
+  const lines: (string | undefined)[] = text.split('\n');
+  for (const { start, end } of bulletsOf(text).filter(isGone)) lines.fill(undefined, start, end);
+  return lines.filter((line) => line !== undefined).join('\n');
 }
 
-/** Answers the keys of all bullets in some texts. */
-export function factKeys(...texts: readonly string[]): Set<string> {
-  return new Set(texts.flatMap((text) => bulletsOf(text).map(({ key }) => key)));
+/** Answers the keys of all bullets in a text. */
+export function factKeys(text: string): Set<string> {
+  return new Set(bulletsOf(text).map(({ key }) => key));
 }

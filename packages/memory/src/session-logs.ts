@@ -38,12 +38,10 @@ export async function listSessions(
   if (!current.location.startsWith(`${prefix}sessions/`)) current = undefined;
 
   const others: (LoggedSession & { readonly updatedAt: string })[] = [];
-  for await (const { path, modifiedAt: updatedAt, place } of sessionLogs(storage, prefix)) {
-    if (path === current?.location) current = { ...current, updatedAt };
-    else {
-      const read = () => readLog(storage, path);
-      others.push({ id: place.session, isCurrent: false, location: path, updatedAt, read });
-    }
+  for await (const { path: location, modifiedAt: updatedAt, place } of sessionLogs(storage, prefix)) {
+    const read = () => readLog(storage, location);
+    if (location === current?.location) current = { ...current, updatedAt };
+    else others.push({ id: place.session, isCurrent: false, location, updatedAt, read });
   }
   others.sort((left, right) => (left.updatedAt < right.updatedAt ? 1 : -1));
   return current === undefined ? others : [current, ...others];

@@ -112,13 +112,12 @@ export class MemoryConsolidator {
     const prefix = scopePrefix(place);
     const options = coreOptions(this.#settings, prefix);
     await withCore(options, async ({ state }) => {
-      const id = versionId ?? (await listVersions(workspace, prefix))[0]?.id;
-      const version = id === undefined ? undefined : await readVersion(workspace, prefix, id);
+      const [newest] = await listVersions(workspace, prefix);
+      const id = versionId ?? newest?.id ?? '';
+      const version = await readVersion(workspace, prefix, id);
       if (version === undefined) {
-        const message =
-          id === undefined
-            ? `${prefix}${CORE_FILE} has no earlier version`
-            : `there is no version ${JSON.stringify(id)} of ${prefix}${CORE_FILE}; versions() names those there are`;
+        const named = `there is no version ${JSON.stringify(id)} of ${prefix}${CORE_FILE}; versions() names those there are`;
+        const message = newest === undefined ? `${prefix}${CORE_FILE} has no earlier version` : named;
         throw new InvalidInputError('versionId', [{ path: '', message }]);
       }
       const { text, facts, seen } = version;
@@ -136,6 +135,7 @@ export class MemoryConsolidator {
     { lines }: FreshNotes,
     { model, signal, emit }: AskOptions & { readonly model: Model },
   ): Promise<readonly Edit[]> {
+    const options = coreOptions(this.#settings, prefix);
     const question = {
       operation: 'consolidation',
       system: CONSOLIDATION_INSTRUCTIONS,
@@ -144,8 +144,8 @@ export class MemoryConsolidator {
       signal,
       emit,
       countRefusal: () =>
-        withCore(coreOptions(this.#settings, prefix), ({ state }) =>
-          writeState(this.#settings.workspace, prefix, { ...state, refusals: state.refusals + 1 }),
+        withCore(options, ({ state }) =>
+          writeState(options.workspace, prefix, { ...state, refusals: state.refusals + 1 }),
         ),
     } as const;
     return askModel(model, question, (answer) => parseEdits(answer, core.state.facts, lines));

@@ -36,10 +36,8 @@ function withAdded(lines: readonly string[], added: readonly string[]): string {
     const above = lines.join('\n').trimEnd();
     return `${above === '' ? '' : `${above}\n\n`}${HEADING}\n\n${added.join('\n')}\n`;
   }
-  const isNext = (line: string, number: number) =>
-    number > heading && line.startsWith('#') && !code.has(number);
-  const next = lines.findIndex(isNext);
-  let end = next < 0 ? lines.length : next;
+  const isNext = (at: number) => at > heading && lines[at]?.startsWith('#') && !code.has(at);
+  let end = [...lines.keys()].find(isNext) ?? lines.length;
   while (end > heading + 1 && lines[end - 1]?.trim() === '') end--;
   const gap = end === heading + 1 ? [''] : [];
   const rest = lines.slice(end);

@@ -7,14 +7,11 @@ import type { LoggedSession } from '../session-logs.js';
 
 const EXCERPT_CHARS = 300;
 
-interface SearchOptions {
+interface SearchOptions extends Readonly<Record<'limit' | 'offset' | 'maxOutputChars', number>> {
   readonly query: string;
-  readonly limit: number;
-  readonly offset: number;
   /** Numbers of the first and last message to consider. */
   readonly from?: number | undefined;
   readonly to?: number | undefined;
-  readonly maxOutputChars: number;
   readonly signal: AbortSignal;
 }
 

@@ -52,19 +52,18 @@ export function memory(config: MemoryConfig = {}): Capability {
     // Not before there was a call: an agent that is built and not used leaves no trace.
     service.start(scope.emit);
     if (settings.flush === 'never' && !settings.consolidate && reason === 'turn') return;
-    const fail = (operation: 'flush' | 'consolidation') => (error: unknown) => {
-      scope.emit({ type: 'memory.failed', operation, error: errorText(error) });
-    };
+    const { emit, model, state, log } = scope;
+    const fail = (operation: 'flush' | 'consolidation') => (error: unknown) =>
+      emit({ type: 'memory.failed', operation, error: errorText(error) });
     const work = async (signal: AbortSignal) => {
-      const options = { model: settings.model === undefined ? scope.model : settings.model, signal };
-      const { sessionId: session } = scope.state;
+      const options = { model: settings.model === undefined ? model : settings.model, signal, emit };
+      const { sessionId: session } = state;
       const place = { ...placeOfLog(memoryPrefix(scope), fileSegment(session)), session };
-      await service.flush(place, { ...options, emit: scope.emit, reason });
-      if (reason === 'compaction') return;
-      await service.consolidate(place.prefix, { ...options, emit: scope.emit }).catch(fail('consolidation'));
+      await service.flush(place, { ...options, reason });
+      if (reason === 'turn') await service.consolidate(place.prefix, options).catch(fail('consolidation'));
     };
     scope.background('memory', (signal) =>
-      inTurn(flushes, scope.log.location, () => work(signal).catch(fail('flush'))),
+      inTurn(flushes, log.location, () => work(signal).catch(fail('flush'))),
     );
   };
   /** Sections as they stand in the system prompt of the step under way, and sessions that were compacted in it. */
@@ -103,10 +102,8 @@ export function memory(config: MemoryConfig = {}): Capability {
       const [old, fresh] = [shown.get(scope.state), await memorySection(scope, settings)];
       shown.set(scope.state, fresh);
       const { system = '' } = request;
-      const renewed =
-        old === undefined
-          ? [system, fresh].filter(Boolean).join('\n\n')
-          : system.replace(old, () => fresh ?? '');
+      const added = [system, fresh].filter(Boolean).join('\n\n');
+      const renewed = old === undefined ? added : system.replace(old, () => fresh ?? '');
       return next({ ...request, system: renewed });
     },
     observe(event, scope) {
