@@ -298,9 +298,8 @@ export class MemoryService {
   async erase(scope: MemoryScope): Promise<{ readonly files: number; readonly indexed: number }> {
     const { storage } = this;
     const prefix = scopePrefix(scope);
-    if (scope.userId === undefined && scope.tenantId === undefined) {
+    if (scope.userId === undefined && scope.tenantId === undefined)
       throw new InvalidInputError('scope', [{ path: 'userId', message: 'must name whose memory to erase' }]);
-    }
     let files = 0;
     await exclusively(storage, memoryLock(prefix), async () => {
       for await (const { type } of storage.list(prefix, { recursive: true })) if (type === 'file') files++;

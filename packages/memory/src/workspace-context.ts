@@ -3,13 +3,8 @@ import * as z from 'zod';
 import { readIfFound } from './memory-files.js';
 import { fitTokens } from './message-text.js';
 
-const path = z
-  .string()
-  .min(1)
-  .refine(
-    (value) => !value.split(/[\\/]/).includes('..') && !value.includes('\0'),
-    'must lie in the workspace',
-  );
+const isInside = (path: string) => !path.split(/[\\/]/).includes('..') && !path.includes('\0');
+const path = z.string().min(1).refine(isInside, 'must lie in the workspace');
 
 export const workspaceContextConfigSchema = z.strictObject({
   /** Estimated tokens of all sections together. What does not fit is left out, with a note that says how to read it. */

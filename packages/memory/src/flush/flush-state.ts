@@ -106,7 +106,7 @@ async function resume(
 /** Behind what a crash left of a line. */
 export const CUT_MARK = '<!-- cut off -->';
 
-/** Names a batch of a session's messages: the same batch has the same name, whoever flushes it. */
+/** Names a batch of a session's messages, by whoever flushes it alike. */
 export function entryId(log: string, messages: readonly Message[]): string {
   const ids = [log, messages[0]?.id ?? '', messages.at(-1)?.id ?? ''];
   return createHash('sha256').update(JSON.stringify(ids)).digest('hex').slice(0, 16);

@@ -24,13 +24,9 @@ const OPENING = 10;
 const id = z.string().min(1).optional();
 /** A message's number. */
 const place = z.int().min(1).optional();
+const agentId = z.string().min(1).max(1_000).optional();
 const agentField = {
-  agentId: z
-    .string()
-    .min(1)
-    .max(1_000)
-    .optional()
-    .describe('Another agent of this user, whose sessions to use; default: your own'),
+  agentId: agentId.describe('Another agent of this user, whose sessions to use; default: your own'),
 };
 const page = {
   query: z.string().min(1).max(1_000).describe('Words to look for'),

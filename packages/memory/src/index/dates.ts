@@ -3,6 +3,8 @@ const DAY_MS = 86_400_000;
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 const MONTH =
   '(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)';
+/** A month alone may be a verb or a name: it needs a word in front that only a time has. */
+const BEFORE_MONTH = '(?:in|since|during|last|this|next|of|early|late)';
 const DAY = String.raw`(\d{1,2})(?:st|nd|rd|th)?`;
 const YEAR = String.raw`(?:,?\s+(\d{4}))?`;
 
@@ -11,16 +13,7 @@ const FORMS: readonly (readonly [pattern: RegExp, year: number, month: number, d
   [/\b(\d{4})-(\d{1,2})-(\d{1,2})\b/g, 1, 2, 3],
   [new RegExp(String.raw`\b${MONTH}\.?\s+(?:the\s+)?${DAY}\b${YEAR}`, 'gi'), 3, 1, 2],
   [new RegExp(String.raw`\b${DAY}\s+(?:of\s+)?${MONTH}\b\.?${YEAR}`, 'gi'), 3, 2, 1],
-  // A month alone may be a verb or a name: it needs a word in front that only a time has.
-  [
-    new RegExp(
-      String.raw`\b(?:in|since|during|last|this|next|of|early|late)\s+${MONTH}\b${YEAR}(?!\s+\d)`,
-      'gi',
-    ),
-    2,
-    1,
-    0,
-  ],
+  [new RegExp(String.raw`\b${BEFORE_MONTH}\s+${MONTH}\b${YEAR}(?!\s+\d)`, 'gi'), 2, 1, 0],
   [/(?:(\d{4})\s*年)?\s*(\d{1,2})\s*月(?:\s*(\d{1,2})\s*[日号號])?/g, 1, 2, 3],
 ];
 

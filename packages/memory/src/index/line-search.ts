@@ -145,17 +145,15 @@ export class LineSearch {
     const condition = days.since === null && days.until === null ? '' : ALLOWED;
     const weights = termWeights(terms, collection);
     const isWeighty = terms.some(({ weight }) => weight === 1);
-    const chosen = [...terms.keys()]
+    const chosen = terms
+      .map((term, index) => {
+        const [weight = 0, count = 0] = [weights[index], collection.counts[index]];
+        return { term, expression: expressionOf(term), weight, count };
+      })
       // What no line has must not take the place of what some have.
-      .filter((index) => (!isWeighty || terms[index]?.weight === 1) && collection.counts[index] !== 0)
-      .sort((left, right) => (weights[right] ?? 0) - (weights[left] ?? 0))
-      .slice(0, MOST_TERMS)
-      .map((index) => ({
-        expression: expressionOf(terms[index] as SearchTerm),
-        isDate: terms[index]?.isDate === true,
-        weight: weights[index] ?? 0,
-        count: collection.counts[index] ?? 0,
-      }));
+      .filter(({ term, count }) => (!isWeighty || term.weight === 1) && count > 0)
+      .sort((left, right) => right.weight - left.weight)
+      .slice(0, MOST_TERMS);
     /** By line, a bit for each chosen term that it is known to have. */
     const found = new Map<number, number>();
     const find = async (...wanted: readonly number[]) => {
@@ -168,7 +166,7 @@ export class LineSearch {
           found.set(id, (found.get(id) ?? 0) | bits);
       }
     };
-    const keywords = isQuestion ? [] : [...chosen.keys()].filter((place) => chosen[place]?.isDate === false);
+    const keywords = isQuestion ? [] : [...chosen.keys()].filter((place) => !chosen[place]?.term.isDate);
     if (keywords.length > 1) await find(...keywords);
     if (found.size < places) {
       let matching = 0;

@@ -152,9 +152,8 @@ function offerMemory(server: Server, memory: MemoryService, place: MemoryScope):
   server.setRequestHandler(ListResourcesRequestSchema, async () => {
     const names = (await memory.files(scope)).map(({ path }) => path).filter((path) => path !== CORE_FILE);
     const listed = [CORE_FILE, ...names.sort().reverse().slice(0, MAX_LISTED)];
-    return {
-      resources: listed.map((name) => ({ uri: `${SCHEME}${name}`, name, mimeType: 'text/markdown' })),
-    };
+    const resourceOf = (name: string) => ({ uri: `${SCHEME}${name}`, name, mimeType: 'text/markdown' });
+    return { resources: listed.map(resourceOf) };
   });
   server.setRequestHandler(ReadResourceRequestSchema, async ({ params: { uri } }) => {
     const path = uri.startsWith(SCHEME) ? uri.slice(SCHEME.length) : '';
