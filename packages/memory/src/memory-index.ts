@@ -62,17 +62,8 @@ export interface FreshHits {
   readonly stale: string | undefined;
 }
 
-interface Opened {
-  /** Of the writer; in memory it is the reader, too. */
-  readonly connection: Connection;
-  readonly reader: Connection;
-  readonly writer: LineWriter;
-  readonly lines: LineSearch;
-  /** Tells a file from another one that took its place. */
-  readonly inode: number | undefined;
-  /** Why this is in memory, and not in the file. */
-  readonly unwritable?: MemoryIndexError;
-}
+/** An index that is open; where the file cannot be, one in memory and why. */
+type Opened = Awaited<ReturnType<typeof openParts>> & { readonly unwritable?: MemoryIndexError };
 
 /**
  * A full-text index over lines of text files, in SQLite (FTS5). It can be deleted at any
@@ -319,12 +310,13 @@ export class MemoryIndex {
   }
 }
 
-async function openParts(path: string): Promise<Opened> {
+async function openParts(path: string) {
   const connection = new Connection(await openIndexDatabase(path));
   // A connection of its own sees nothing of a change that is not complete.
   const reader =
     path === ':memory:' ? connection : new Connection(await openIndexDatabase(path, { readOnly: true }));
   const writer = new LineWriter(connection, path);
+  // The inode tells a file from another one that took its place.
   return { connection, writer, reader, inode: await inodeOf(path), lines: new LineSearch(reader) };
 }
 
