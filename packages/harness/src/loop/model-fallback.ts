@@ -1,4 +1,4 @@
-import { classifyModelError, type Model, type ModelErrorKind } from '@x/core';
+import type { Model, ModelErrorKind } from '@x/core';
 
 /** A model that failed for good, and why. */
 export interface ModelFailure {
@@ -32,36 +32,4 @@ const WORTH_ANOTHER: ReadonlySet<ModelErrorKind> = new Set([
 export function isWorthAnother({ kind, model, next }: ModelFailure): boolean {
   if (kind !== 'overflow') return WORTH_ANOTHER.has(kind);
   return (next.contextWindow ?? 0) > (model.contextWindow ?? Number.POSITIVE_INFINITY);
-}
-
-/** The models of one call: the one in use, and those that are left. It never goes back within the call. */
-export class ModelChoice {
-  readonly #fallback: ModelFallback;
-  #current: Model;
-  #used = 0;
-
-  constructor(primary: Model, fallback: ModelFallback) {
-    this.#current = primary;
-    this.#fallback = fallback;
-  }
-
-  get current(): Model {
-    return this.#current;
-  }
-
-  /** Switches to the next model that may succeed after this error of `model`; `undefined` when there is none. */
-  advance(error: unknown, model: Model): ModelFailure | undefined {
-    const kind = classifyModelError(error);
-    const { models, when } = this.#fallback;
-    for (; this.#used < models.length; this.#used++) {
-      const next = models[this.#used];
-      if (next === undefined) continue;
-      const failure = { error, kind, model, next };
-      if (!when(failure)) continue;
-      this.#used++;
-      this.#current = next;
-      return failure;
-    }
-    return undefined;
-  }
 }

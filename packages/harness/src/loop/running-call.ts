@@ -8,6 +8,7 @@ import {
   type CompactionStatus,
   ContextMeter,
   type ContextUsage,
+  classifyModelError,
   confineWorkspace,
   errorText,
   type FinishReason,
@@ -30,7 +31,6 @@ import type { RequestedOutput } from '../output/requested-output.js';
 import { hookResult } from './around.js';
 import { type CallControl, type CallProgress, type StepControl, stepControl } from './control.js';
 import { Draft } from './draft.js';
-import { ModelChoice } from './model-fallback.js';
 import type { Steering } from './steering.js';
 
 /** The key in a message's metadata that names the model which wrote it. */
@@ -94,7 +94,10 @@ export class RunningCall {
   modelFailure: unknown;
   /** The outcome of the last compaction that a too large request caused. */
   lastRescue: { readonly status: CompactionStatus; readonly detail: string } | undefined;
-  readonly #models: ModelChoice;
+  /** What a step is asked of that chooses no model. It never goes back within the call. */
+  #model: Model;
+  /** The models that are left to take over. */
+  readonly #others: Model[];
   readonly #observers: readonly Capability[];
   readonly #meter: ContextMeter;
   #unlogged: Message[] = [];
@@ -117,13 +120,13 @@ export class RunningCall {
       if (author !== undefined) this.authors.add(author);
     });
     const confining = this.capabilities.filter((capability) => capability.confine !== undefined);
-    const model = control.model ?? parts.model;
-    this.#models = new ModelChoice(model, parts.fallback);
+    this.#model = control.model ?? parts.model;
+    this.#others = [...parts.fallback.models];
     this.#observers = this.capabilities.filter((capability) => capability.observe !== undefined);
     this.scope = {
       agentId: this.settings.name,
       callId,
-      model,
+      model: this.#model,
       runtime,
       state: session.state,
       workspace: confineWorkspace(options.files, async (path, use) => {
@@ -195,19 +198,18 @@ export class RunningCall {
   /** Switches to another model for the rest of the call, if the model itself failed and another may succeed. */
   fallBack(error: unknown): boolean {
     if (error !== this.modelFailure || this.scope.signal.aborted) return false;
-    const failure = this.#models.advance(error, this.scope.model);
-    if (failure === undefined) return false;
-    const { model, next, kind } = failure;
-    this.scope.model = next;
-    this.draft.discard();
-    this.emit({
-      type: 'model.fallback',
-      from: model.id,
-      to: next.id,
-      reason: kind,
-      error: errorText(error),
-    });
-    return true;
+    const { model } = this.scope;
+    const reason = classifyModelError(error);
+    for (let next = this.#others.shift(); next !== undefined; next = this.#others.shift()) {
+      if (!this.options.parts.fallback.when({ error, kind: reason, model, next })) continue;
+      this.#model = next;
+      this.scope.model = next;
+      this.draft.discard();
+      const names = { from: model.id, to: next.id };
+      this.emit({ type: 'model.fallback', ...names, reason, error: errorText(error) });
+      return true;
+    }
+    return false;
   }
 
   /** Begins the next step: chooses what it is asked with. */
@@ -216,7 +218,7 @@ export class RunningCall {
     const { control } = this.options;
     const own = await this.waitFor('prepareStep', () => control.prepareStep?.(this.progress));
     this.control = stepControl(control, own);
-    this.scope.model = this.control.model ?? this.#models.current;
+    this.scope.model = this.control.model ?? this.#model;
   }
 
   get progress(): CallProgress {
