@@ -26,6 +26,8 @@ export interface PromptInput {
   /** State that will stand beside the summary: todos, the plan. */
   readonly appendix: string | undefined;
   readonly maxTokens: number;
+  /** About how many UTF-16 units that is in text like this; 0 where nothing tells. */
+  readonly maxLength: number;
 }
 
 const PRESERVE: Readonly<Record<string, string>> = {
@@ -39,25 +41,30 @@ const PRESERVE: Readonly<Record<string, string>> = {
 export const DEFAULT_SUMMARY_PROMPT = `Condense the conversation into a record from which the same assistant can go on working without the \
 original messages. What you leave out is forgotten.
 
-Keep, with exact names, paths, commands, numbers, ids and error messages: what the user wants and may not be done; what was done, and \
-how it ended; what was found, each value with what it belongs to; decisions with their reasons; what failed and what mended it; what is \
-open. Tell what was tried from what succeeded, and what a tool printed from what the user said.
-Where room is short leave out first: pleasantries, what was superseded, how something was found once it is known, contents that can be \
-read again where they lie.
+Write dense notes, not prose: nothing twice, no word that tells nothing. Keep, with exact names, paths, commands, numbers, ids and error \
+messages: what the user wants and may not be done; what was done, and how it ended; what was found, each value with what it belongs to; \
+decisions with their reasons, and what was decided against; what failed and what mended it; what is open. Tell what was tried from what \
+succeeded, and what a tool printed from what the user said.
+Details make a record useful: as long as there is room, keep also the values of what was looked up and not chosen or not needed yet. Where \
+room is short leave out first: pleasantries, announcements, what was superseded, how something was found once it is known, the wording of \
+long texts.
 
 Answer with exactly these four headings, and nothing before or after. Write in the language of the conversation:
 
 ## SESSION INTENT
-What the user wants: goals, requirements, constraints, in the user's own words where it matters. Say which requests are done.
+What the user wants: goals, requirements, constraints, preferences, later corrections. Say of each request what became of it.
 
 ## SUMMARY
-What was done and found, in order; decisions with their reasons; problems and how they were solved.
+What was done and found, in order, each with its outcome; decisions with their reasons; what was rejected or led nowhere, and why; \
+problems, their causes, and how they were solved.
 
 ## ARTIFACTS
-Files, records and other things that were read, created or changed: exact path or id, and what about it. "None" if none.
+For looking up: one line for each thing that was read, found, created or changed (a file, a record, an entry of a list, a page, a command): \
+its exact path or id, then its values and their names, what is in it, what was changed in it. Things of one kind as rows below the names of \
+their columns. "None" if none.
 
 ## NEXT STEPS
-What remains to be done now, most urgent first. "None" if nothing is open.`;
+What remains to be done now, most urgent first; what was promised, and whose answer is waited for. "None" if nothing is open.`;
 
 const ABOVE = '(the conversation above)';
 const INTERLUDE =
@@ -95,7 +102,7 @@ export function buildPrompt(options: SummarizeOptions, input: PromptInput): Summ
   if (input.requests) {
     const place =
       options.keep.users > 0
-        ? 'It stays in front of your record word for word'
+        ? 'It stays in front of your record word for word, so do not repeat it'
         : 'Your record stands for it, too';
     const why =
       `The user asked this. ${place}: write the record for it, but do not answer it. ` +
@@ -105,14 +112,16 @@ export function buildPrompt(options: SummarizeOptions, input: PromptInput): Summ
   }
   if (!used.has('previous_summary') && previous) {
     const how =
-      'Update it: keep every requirement, decision and open point that still holds, and add what is new.';
+      'Update it: what it tells is nowhere else. Take over all that still holds, values and ids as exactly as they stand, change ' +
+      'what has changed, and add what is new.';
     rest.push(`This is the record so far. ${how}\n${previous}`);
   }
   if (input.appendix)
     rest.push(`This state is kept beside your record; do not repeat it.\n${fenced('state', input.appendix)}`);
   if (!used.has('messages') && input.transcript !== undefined) rest.push(messages);
   const first = input.transcript === undefined ? [INTERLUDE] : [];
-  rest.push(`Stay below ${input.maxTokens} tokens.`);
+  const length = input.maxLength > 0 ? ` (in text like this some ${input.maxLength} characters)` : '';
+  rest.push(`There is room for ${input.maxTokens} tokens${length}: use it, and stay below.`);
 
   return {
     system:

@@ -35,7 +35,7 @@ const SHORTEST_NARRATIVE = 150;
 /** Tokens of what stands around a record: tags, headlines, the legend. */
 const FRAME = 120;
 /** Beside a narrative the record has this share of its room at least: it holds what the narrative may have left out. */
-const BESIDE_NARRATIVE = 0.4;
+const BESIDE_NARRATIVE = 0.2;
 
 const unredacted: Redact = (text) => text;
 

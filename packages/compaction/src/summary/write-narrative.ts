@@ -95,8 +95,10 @@ export async function writeNarrative(task: NarrativeTask): Promise<Verdict> {
     return sizeOf(entries) < before;
   };
 
-  const promptFor = (transcript: string, last: boolean): SummaryPrompt =>
-    buildPrompt(options, {
+  const promptFor = (transcript: string, last: boolean): SummaryPrompt => {
+    const sample = narrative ?? transcript;
+    const length = (task.maxTokens * sample.length) / Math.max(1, meter.text(sample));
+    return buildPrompt(options, {
       transcript,
       nonce,
       previous: narrative,
@@ -104,7 +106,9 @@ export async function writeNarrative(task: NarrativeTask): Promise<Verdict> {
       instructions: task.instructions,
       appendix: last ? task.appendix : undefined,
       maxTokens: task.maxTokens,
+      maxLength: Math.floor(length / 100) * 100,
     });
+  };
 
   const roomNow = () => {
     const { system, user } = promptFor('', true);
@@ -204,6 +208,7 @@ async function askBehind(task: NarrativeTask): Promise<Verdict | undefined> {
     instructions: task.instructions,
     appendix: task.appendix,
     maxTokens,
+    maxLength: 0,
   });
   const read = meter.messages(live.messages);
   const size = meter.frame(live) + read + meter.text(prompt.user) + maxTokens;

@@ -18,6 +18,7 @@ function verdictOn(
     instructions: undefined,
     appendix: undefined,
     maxTokens: 1_000,
+    maxLength: 0,
   });
   const response = typeof answer === 'string' ? said(answer) : answer;
   const verdict = checkAnswer(response, {
