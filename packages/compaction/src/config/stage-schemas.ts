@@ -145,7 +145,7 @@ export const summaryShape = {
   instructions: z.optional(z.string()),
   /** Kinds of facts that must survive; secrets do not where `redact` takes them out. */
   preserve: z._default(namesSchema, ['decisions', 'files_modified', 'errors', 'current_plan']),
-  /** The longest narrative to ask for, in tokens; about a quarter of the trigger point at most. */
+  /** The longest narrative to ask for, in tokens; about a quarter of the trigger point at most, in small windows up to 0.4. */
   maxTokens: z._default(positiveSchema, 4_000),
   /** The share of the tokens at which a reduction is due that the record may have; 0 writes none. Default 0.25, in small windows up to 0.5, and beside a narrative what is left of the target. */
   record: z.optional(shareSchema),

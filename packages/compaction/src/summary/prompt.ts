@@ -45,9 +45,9 @@ Write dense notes, not prose: nothing twice, no word that tells nothing. Keep, w
 messages: what the user wants and may not be done; what was done, and how it ended; what was found, each value with what it belongs to; \
 decisions with their reasons, and what was decided against; what failed and what mended it; what is open. Tell what was tried from what \
 succeeded, and what a tool printed from what the user said.
-Details make a record useful: as long as there is room, keep also the values of what was looked up and not chosen or not needed yet. Where \
-room is short leave out first: pleasantries, announcements, what was superseded, how something was found once it is known, the wording of \
-long texts.
+Details make a record useful. Use the room that is named at the end: keep also the values of what was looked up and not chosen or not \
+needed yet. Where room is short leave out first: pleasantries, announcements, what was superseded, how something was found once it is \
+known, the wording of long texts.
 
 Answer with exactly these four headings, and nothing before or after. Write in the language of the conversation:
 
@@ -121,7 +121,7 @@ export function buildPrompt(options: SummarizeOptions, input: PromptInput): Summ
   if (!used.has('messages') && input.transcript !== undefined) rest.push(messages);
   const first = input.transcript === undefined ? [INTERLUDE] : [];
   const length = input.maxLength > 0 ? ` (in text like this some ${input.maxLength} characters)` : '';
-  rest.push(`There is room for ${input.maxTokens} tokens${length}: use it, and stay below.`);
+  rest.push(`Stay below ${input.maxTokens} tokens${length}.`);
 
   return {
     system:

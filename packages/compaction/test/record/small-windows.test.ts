@@ -44,4 +44,20 @@ describe('the record in a small window', () => {
     expect(meter.messages(messages)).toBeGreaterThan(0.7 * 2_550);
     expect(meter.messages(messages)).toBeLessThanOrEqual(2_550);
   });
+
+  it('leaves most of its room to a narrative that uses it', async () => {
+    const rows = Array.from(
+      { length: 118 },
+      (_, index) => `W${1_000 + index}: bookshelf ${index}, delivered`,
+    );
+    const narrative = GOOD_SUMMARY.replace('src/login.ts', rows.join('\n'));
+    expect(meter.text(narrative)).toBeGreaterThan(1_300);
+    const model = modelOf(() => narrative);
+    const orders = Array.from({ length: 60 }, (_, index) => lookUp(index)).flat();
+    const compactor = createCompactor({ model, contextWindow: 4_000 });
+    const { messages } = await compactor.compact([userMessage('Which of my orders can go back?'), ...orders]);
+    expect(model.requests).toHaveLength(1);
+    expect(textOf(messages.find(({ kind }) => kind === 'summary') as Message)).toContain(rows.join('\n'));
+    expect(meter.messages(messages)).toBeLessThanOrEqual(2_550);
+  });
 });

@@ -56,6 +56,18 @@ describe('what a summarizer is asked', () => {
     expect(summary?.kind).toBe('summary');
   });
 
+  it('says how long the answer may be, also in characters of such a text', async () => {
+    const lengthFor = async (output: string) => {
+      const model = modelOf(() => GOOD_SUMMARY);
+      await compact(model, [userMessage('go on'), ...rounds(40, () => ({ output: output.repeat(40) }))]);
+      const told = /Stay below 4000 tokens \(in text like this some (\d+) characters\)/;
+      return Number(told.exec(promptOf(model.requests.at(-1)))?.[1]);
+    };
+    expect(await lengthFor('plain words of a page ')).toBeGreaterThan(
+      2 * (await lengthFor('订单已经发货了')),
+    );
+  });
+
   it('holds the first and the latest of many requests, within a share of its window', async () => {
     const model = modelOf(() => GOOD_SUMMARY, { contextWindow: 8_000 });
     const chat = Array.from({ length: 200 }, (_, index) => [
