@@ -45,7 +45,7 @@ const meanings: Readonly<Record<string, string>> = {
   'keep.messages': 'The newest messages, up to this many.',
   'summary.prompt': 'The instructions to the model, or the name of a prompt (one word).',
   'summary.max_tokens':
-    'The longest narrative to ask for, in tokens; about a quarter of the trigger point at most.',
+    'The longest narrative to ask for, in tokens; about a quarter of the trigger point at most, in small windows up to 0.4.',
   'saving.share': 'The share of the conversation that a reduction must save.',
   'saving.tokens': 'The tokens that a reduction must save.',
   'truncate_args.trigger_messages':
