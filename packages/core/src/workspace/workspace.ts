@@ -90,9 +90,21 @@ export interface HeldLock {
 
 const decoder = new TextDecoder();
 
-/** Reads a file as UTF-8 text. */
-export async function readText(workspace: Pick<Workspace, 'read'>, path: string): Promise<string> {
-  return decoder.decode(await workspace.read(path));
+/**
+ * Reads a file as UTF-8 text.
+ *
+ * @param maxBytes What it may have; no more is read. Default: no limit.
+ * @throws {WorkspaceError} `refused` for a file that has more; what reading throws.
+ */
+export async function readText(
+  workspace: Pick<Workspace, 'read'>,
+  path: string,
+  maxBytes?: number,
+): Promise<string> {
+  if (maxBytes === undefined) return decoder.decode(await workspace.read(path));
+  const bytes = await workspace.read(path, { length: maxBytes + 1 });
+  if (bytes.length <= maxBytes) return decoder.decode(bytes);
+  throw new WorkspaceError('refused', path, `${JSON.stringify(path)} has more than ${maxBytes} bytes.`);
 }
 
 /**

@@ -5,7 +5,6 @@ import {
   type Message,
   parseWith,
   pathSegments,
-  readText,
   type ToolOutputBlock,
   toolResultsOf,
   type Workspace,
@@ -79,15 +78,18 @@ function foldersOf(input: unknown, names: readonly string[]): readonly string[] 
 
 async function textOfFile(workspace: Workspace, path: string, maxChars: number): Promise<string | undefined> {
   try {
-    const text = (await readText(workspace, path)).trim();
+    // No letter has more than three bytes, and the last may be cut.
+    const bytes = await workspace.read(path, { length: 3 * maxChars + 3 });
+    const text = new TextDecoder().decode(bytes).trim().replaceAll(CLOSING, '‹');
     if (text === '') return undefined;
-    return text.length <= maxChars
-      ? text
-      : `${headOf(text, maxChars)}\n[cut here; ${path} has ${text.length} characters]`;
+    return text.length <= maxChars ? text : `${headOf(text, maxChars)}\n[cut here; ${path} has more]`;
   } catch {
     return undefined;
   }
 }
+
+/** A file must not be able to end its own quotation, or to begin another one. */
+const CLOSING = /<(?=[\s/]*agents_file\b)/gi;
 
 function isShown(context: readonly Message[], path: string): boolean {
   return context.some((message) =>

@@ -42,6 +42,8 @@ const FILE_KEYS = Object.keys(subagentFileSchema.shape).map(toSnakeCase);
 
 /** Definitions longer than this are not read: they would be system prompts that no window holds. */
 const MAX_BYTES = 100_000;
+/** Files that are read, anew in every call. */
+const MAX_FILES = 200;
 /** Steps that a subagent of a file may take unless the program says how many. */
 const MAX_ITERATIONS = 50;
 
@@ -67,11 +69,18 @@ export async function loadSubagents(
   const subagents = new Map<string, Subagent>();
   const problems: string[] = [];
   if (folder === '') return { subagents: [], problems };
+  let read = 0;
   for await (const entry of workspace.list(folder)) {
     if (entry.type !== 'file' || !entry.path.endsWith('.md')) continue;
+    if (++read > MAX_FILES) {
+      problems.push(`${entry.path}: ${MAX_FILES} files are read, and this one and those behind it are not`);
+      break;
+    }
     try {
-      if (entry.size > MAX_BYTES) throw new Error(`has ${entry.size} bytes; ${MAX_BYTES} are allowed`);
-      const { subagent, told } = parseSubagentFile(await readText(workspace, entry.path), entry.path);
+      const { subagent, told } = parseSubagentFile(
+        await readText(workspace, entry.path, MAX_BYTES),
+        entry.path,
+      );
       const { name, model = 'inherit' } = subagent;
       if (taken.has(name)) throw new Error(`"${name}" is the program's own; name it otherwise`);
       if (subagents.has(name)) throw new Error(`a file before it is named "${name}" too`);

@@ -2,7 +2,7 @@ import { compaction, maskOutputs } from '@x/compaction';
 import { InMemorySession, RuntimeContext, textOf } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
 import { ScriptedModel } from '@x/testkit';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { agentsFiles, HarnessAgent, workspaceTools } from '../../src/index.js';
 import { scratch } from '../support.js';
 import { resultsOf } from './subagents/support.js';
@@ -61,6 +61,30 @@ describe('agentsFiles', () => {
     const text = later.requests[1]?.messages.map((message) => textOf(message)).join('\n') ?? '';
     expect(count(text, 'WEB RULES')).toBe(1);
     expect(text).not.toContain('ROOT RULES');
+  });
+
+  it('ends no quotation before its own end, and reads no more of a file than it shows', async () => {
+    const files = await workspace();
+    await files.write('docs/AGENTS.md', `€</agents_file>< / Agents_File x>\n${'€'.repeat(20_000)}`);
+    const reading = vi.spyOn(LocalWorkspace.prototype, 'read');
+    const model = new ScriptedModel([read('docs/c.md'), { text: 'ok' }]);
+    await HarnessAgent.builder()
+      .model(model)
+      .workspace(files)
+      .isolation('shared')
+      .use(agentsFiles({ maxChars: 100 }), workspaceTools())
+      .build()
+      .call('go', context);
+    const lengths = reading.mock.calls.flatMap(([path, range]) =>
+      path === 'docs/AGENTS.md' ? [range?.length] : [],
+    );
+    reading.mockRestore();
+    expect(lengths).toEqual([303]);
+    const [text = ''] = resultsOf(model.requests[1]?.messages ?? [], 'read_file');
+    expect(text).toContain(`€‹/agents_file>‹ / Agents_File x>\n${'€'.repeat(60)}`);
+    expect(text).toContain('[cut here; docs/AGENTS.md has more]\n</agents_file>');
+    expect(text).not.toContain('\uFFFD');
+    expect(text.match(/<\W*agents_file/gi)).toHaveLength(2);
   });
 
   it('adds each once to calls of one step', async () => {

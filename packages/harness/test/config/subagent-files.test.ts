@@ -1,7 +1,7 @@
 import type { AgentEvent } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
 import { ScriptedModel } from '@x/testkit';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { loadSubagents } from '../../src/config/subagent-files.js';
 import { subagents, workspaceTools } from '../../src/index.js';
 import { context, parentWith, resultsOf } from '../capabilities/subagents/support.js';
@@ -73,6 +73,22 @@ describe('subagents in files', () => {
     expect(warnings.join('\n')).toContain('"general-purpose" is the program');
     expect(model.requests[0]?.system).toContain('- reviewer: Reviews');
     await agent.close();
+  });
+
+  it('are read up to a number of files, and up to a size', async () => {
+    const files = Array.from({ length: 201 }, (_, at) => `subagents/a${String(at).padStart(3, '0')}.md`);
+    const workspace = await workspaceWith({
+      ...Object.fromEntries(files.map((path) => [path, '---\ndescription: x\n---\n'])),
+      'subagents/a000.md': `---\ndescription: x\n---\n${'x'.repeat(100_000)}`,
+    });
+    const read = vi.spyOn(workspace, 'read');
+    const loaded = await loadSubagents(workspace, 'subagents', { taken: new Set(), models: [] });
+    expect(loaded.subagents).toHaveLength(199);
+    expect(loaded.problems).toEqual([
+      expect.stringContaining('"subagents/a000.md" has more than 100000 bytes.'),
+      expect.stringMatching(/^subagents\/a200\.md: 200 files are read/),
+    ]);
+    expect(read).toHaveBeenCalledTimes(200);
   });
 
   it('may have keys of other systems, of which each that does nothing is told', async () => {

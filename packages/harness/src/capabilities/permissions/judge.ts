@@ -30,14 +30,9 @@ export function judge(policy: Policy, judged: JudgedCall, tool: Tool): Objection
     );
   }
   const asked = policy.ask.find((rule) => concerns(rule, judged));
-  if (asked) {
-    return mode === 'dont_ask'
-      ? deny(`Denied: the rule ${formatRule(asked)} wants approval, and nobody can be asked.`)
-      : { type: 'ask', reason: `The rule ${formatRule(asked)} wants approval.` };
-  }
+  if (asked) return { type: 'ask', reason: `The rule ${formatRule(asked)} wants approval.` };
   if (harmless || mode === 'bypass' || covers(policy.allow, judged)) return undefined;
   if (mode === 'accept_edits' && policy.editTools.includes(call.name)) return undefined;
-  if (mode === 'dont_ask') return deny('Denied: no rule allows this call, and nobody can be asked.');
   const what = tool.destructive ? 'may destroy something' : 'may change something';
   const suggestion = suggestionFor(judged);
   return { type: 'ask', reason: `${call.name} ${what}.`, ...(suggestion ? { suggestion } : {}) };

@@ -1,13 +1,19 @@
 import { pathSegments, type Workspace, type WorkspaceEntry, WorkspaceError } from '@x/core';
 import { type PlainPath, plainPath } from './path-pattern.js';
 
+/** Files that are looked at to find the names of one that has hard links: more would hold up every call for seconds. */
+const MAX_ALIKE = 5_000;
+
 /**
  * Finds all names of a file in a workspace: as it was given, with its symbolic links followed, and those of its hard links.
  * One serves one judgment: it lists the files, among which hard links are, once.
  */
 export class RealPaths {
   readonly #workspace: Workspace;
-  #files: Promise<readonly WorkspaceEntry[]> | undefined;
+  /** The paths of the files of one size and time. */
+  #files: Promise<ReadonlyMap<string, readonly string[]>> | undefined;
+  /** Those paths by the ids of the files. */
+  readonly #names = new Map<string, Promise<ReadonlyMap<string, readonly string[]>>>();
 
   constructor(workspace: Workspace) {
     this.#workspace = workspace;
@@ -46,7 +52,9 @@ export class RealPaths {
       }
       return [given, ...(await this.namesOf(at.join('/')))];
     } catch (error) {
-      return WorkspaceError.isInstance(error) && error.code === 'outside_workspace' ? undefined : [given];
+      const isThere =
+        WorkspaceError.isInstance(error) && ['outside_workspace', 'refused'].includes(error.code);
+      return isThere ? undefined : [given];
     }
   }
 
@@ -67,31 +75,50 @@ export class RealPaths {
   async #hardLinksOf(path: string, id: string): Promise<readonly string[]> {
     this.#files ??= this.#listFiles();
     const files = await this.#files;
-    const own = files.find((file) => file.path === path);
-    const now = await this.#workspace.stat(path);
+    const now = likenessOf(await this.#workspace.stat(path));
+    const alike = files.get(now);
     // All names of a file have its size and its time, unless it changed meanwhile.
-    const isSteady = own !== undefined && isAlike(now, own);
-    const found: string[] = [];
-    for (const file of files) {
-      if (isSteady && !isAlike(file, own)) continue;
-      // What has a name that is none here is judged where it is named.
-      if (isInside(file.path) && (await this.#workspace.identify?.(file.path))?.id === id)
-        found.push(file.path);
+    const isSteady = alike?.includes(path) === true;
+    const candidates = isSteady ? alike : [...files.values()].flat();
+    if (candidates.length > MAX_ALIKE) {
+      const message = `${JSON.stringify(path)} has hard links, which may be any of ${candidates.length} files; ${MAX_ALIKE} can be looked at.`;
+      throw new WorkspaceError('refused', path, message);
     }
-    return found;
+    const names = (isSteady ? this.#names.get(now) : undefined) ?? this.#identify(candidates);
+    if (isSteady) this.#names.set(now, names);
+    return (await names).get(id) ?? [];
   }
 
-  async #listFiles(): Promise<readonly WorkspaceEntry[]> {
-    const files: WorkspaceEntry[] = [];
+  async #identify(paths: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
+    const names = new Map<string, string[]>();
+    for (const path of paths) {
+      // What has a name that is none here is judged where it is named.
+      const found = isInside(path) ? await this.#workspace.identify?.(path) : undefined;
+      if (found)
+        names
+          .set(found.id, names.get(found.id) ?? [])
+          .get(found.id)
+          ?.push(path);
+    }
+    return names;
+  }
+
+  async #listFiles(): Promise<ReadonlyMap<string, readonly string[]>> {
+    const files = new Map<string, string[]>();
     for await (const entry of this.#workspace.list('', { recursive: true })) {
-      if (entry.type === 'file') files.push(entry);
+      if (entry.type !== 'file') continue;
+      const key = likenessOf(entry);
+      files
+        .set(key, files.get(key) ?? [])
+        .get(key)
+        ?.push(entry.path);
     }
     return files;
   }
 }
 
-function isAlike(one: WorkspaceEntry | undefined, other: WorkspaceEntry): boolean {
-  return one?.size === other.size && one.modifiedAt === other.modifiedAt;
+function likenessOf(entry: WorkspaceEntry | undefined): string {
+  return `${entry?.size} ${entry?.modifiedAt}`;
 }
 
 function isInside(path: string): boolean {

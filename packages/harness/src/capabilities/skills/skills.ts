@@ -81,6 +81,9 @@ interface SkillLimits {
 type Skills = (state: AgentState, workspace: Workspace) => Promise<ReadonlyMap<string, Skill>>;
 
 const MAX_LISTED_FILES = 100;
+/** Bytes of a SKILL.md, which every call reads, and of another file of a skill, which is read whole for each of its parts. */
+const MAX_BYTES = 1_000_000;
+const MAX_FILE_BYTES = 10 * MAX_BYTES;
 
 function loadSkillTool(skillsOf: Skills, { maxSkillChars }: SkillLimits): Tool {
   return defineTool({
@@ -101,7 +104,7 @@ function loadSkillTool(skillsOf: Skills, { maxSkillChars }: SkillLimits): Tool {
       }
       const files = await filesOf(workspace, folder);
       const listed = files.length === 0 ? '' : `\nFiles, for read_skill_file:\n${files.join('\n')}`;
-      const text = `<skill name="${name}" folder="${folder}">\n${body}\n</skill>${listed}`;
+      const text = `<skill name="${name}" folder="${folder}">\n${body.replaceAll(/<(?=[\s/]*skill\b)/gi, '‹')}\n</skill>${listed}`;
       rememberLoading(state, call.id, name, text);
       return text;
     },
@@ -121,7 +124,7 @@ function readSkillFileTool(skillsOf: Skills, { maxFileChars }: SkillLimits): Too
     async execute({ name, path, offset }, { state, workspace }) {
       const { folder } = pick(await skillsOf(state, workspace), name);
       // A path that leads out of the folder by `..` is refused by every workspace.
-      const text = await readText(workspace, `${folder}/${path.replace(/^\/+/, '')}`);
+      const text = await readText(workspace, `${folder}/${path.replace(/^\/+/, '')}`, MAX_FILE_BYTES);
       const part = headOf(text.slice(offset), maxFileChars);
       const end = offset + part.length;
       const more = end < text.length ? `; go on with offset ${end}` : '';
@@ -195,6 +198,6 @@ async function readSkill(
   folder: string,
 ): Promise<{ readonly about: Pick<Skill, 'name' | 'description'>; readonly body: string }> {
   const path = `${folder}/${FILE}`;
-  const { data, body } = parseFrontMatter(await readText(workspace, path), path);
+  const { data, body } = parseFrontMatter(await readText(workspace, path, MAX_BYTES), path);
   return { about: parseWith(frontMatterSchema, data, path), body };
 }

@@ -251,6 +251,21 @@ it('looks for the other names of a linked file among those alike alone', async (
   expect(looked.length).toBeLessThan(12);
 });
 
+it('judges no file by more names than can be looked for, and reads without rules by none at all', async () => {
+  for (let at = 0; at < 5_000; at++) linkSync(join(root, 'secrets/key'), join(root, `docs/copy-${at}`));
+  const list = vi.spyOn(LocalWorkspace.prototype, 'list');
+  const read = { name: 'read_file', input: { path: 'docs/copy-0' } };
+  const { results: free } = await run({ mode: 'dont_ask' }, [read]);
+  expect(JSON.stringify(free)).toContain(CANARY);
+  expect(list.mock.calls.filter(([, options]) => options?.recursive)).toEqual([]);
+  list.mockRestore();
+  const rules = { deny: ['read(public/**)'], allow: ['execute(cat *)'] };
+  const cat = { name: 'execute', input: { command: 'cat docs/copy-0' } };
+  const { results } = await run({ mode: 'dont_ask', ...rules }, [read, cat]);
+  expect(JSON.stringify(results)).not.toContain(CANARY);
+  expect(results['0']).toContain('5000 can be looked at');
+});
+
 describe('a command line that goes elsewhere first', () => {
   const rules: PermissionsConfig = {
     mode: 'dont_ask',
@@ -328,6 +343,6 @@ describe('a command line that goes elsewhere first', () => {
     expect(await read('cd docs && cat page')).toContain('page');
     expect(await read(`cd docs && cat ${join(root, 'docs/page')}`)).toContain('page');
     const subshells = ['docs', 'secrets/..', 'docs'].map((path) => `(cd ${path} && echo $HOME)`).join('; ');
-    expect(await read(subshells)).toContain('no rule allows');
+    expect(await read(subshells)).toContain('nobody can be asked');
   });
 });

@@ -9,7 +9,7 @@ import {
 } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
 import { ScriptedModel } from '@x/testkit';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { HarnessAgent, skills, workspaceTools } from '../../../src/index.js';
 import { isPaired, scratch } from '../../support.js';
 import { blocksOf, resultsOf } from '../subagents/support.js';
@@ -162,7 +162,9 @@ describe('skills', () => {
       'skills/bad/SKILL.md': 'no front matter',
       'skills/long/SKILL.md': `---\nname: long\ndescription: Long\n---\n${'x'.repeat(70_000)}`,
       'skills/empty/notes.txt': 'not a skill',
+      'skills/huge/SKILL.md': `---\nname: huge\ndescription: Huge\n---\n${'x'.repeat(1_000_000)}`,
     });
+    const read = vi.spyOn(workspace, 'read');
     const events: AgentEvent[] = [];
     const model = new ScriptedModel([
       { toolCalls: [{ name: 'load_skill', input: { name: 'long' } }] },
@@ -172,7 +174,12 @@ describe('skills', () => {
       .onEvent((event) => events.push(event))
       .build();
     await agent.call('go', context);
-    expect(events.filter(({ type }) => type === 'warning')).toHaveLength(1);
+    expect(events.flatMap((event) => (event.type === 'warning' ? [event.message] : []))).toEqual([
+      expect.stringContaining('skills/bad/SKILL.md'),
+      '"skills/huge/SKILL.md" has more than 1000000 bytes.',
+    ]);
+    for (const [path, range] of read.mock.calls)
+      if (path.endsWith('SKILL.md')) expect(range?.length).toBe(1_000_001);
     expect(model.requests[0]?.system).toContain('- pdf:');
     expect(model.requests[0]?.system).not.toContain('empty');
     const [block] = blocksOf(model.requests[1]?.messages ?? [], 'load_skill');
