@@ -45,11 +45,27 @@ export interface IsolationSuiteOptions {
 }
 
 const VICTIM = { tenantId: 'acme', userId: 'alice', sessionId: 'shared-name' };
+const ALIKE = [
+  'Alice',
+  'alice ',
+  'alicé',
+  "alice'",
+  'alice\0',
+  'alice😀',
+  'alice%',
+  'alic_',
+  '../alice',
+  'a\\lice',
+];
 /** Has its files in common with all who have no user, and nothing else. */
 const NOBODY = { tenantId: 'acme', sessionId: 'of-nobody' };
 /** Each call of many is a new attacker's where it can be: searches of what one kept for long would be all the work. */
 const ATTACKERS: Readonly<Record<string, (call: number) => Partial<UserScope>>> = {
-  'another user': (call) => ({ tenantId: 'acme', userId: `bob${call || ''}` }),
+  // Names that a store or a file system may take for the victim's.
+  'another user': (call) => ({
+    tenantId: 'acme',
+    userId: `${ALIKE[call % ALIKE.length]}${' '.repeat(call / ALIKE.length)}`,
+  }),
   'a user of the same name in another tenant': (call) => ({
     tenantId: `other${call || ''}`,
     userId: 'alice',

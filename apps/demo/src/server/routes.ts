@@ -175,7 +175,7 @@ function sessionOf(context: Context): string {
 /** @throws {InvalidInputError} when the body is no JSON, or not what it must be. */
 async function bodyOf<Schema extends z.ZodType>(context: Context, schema: Schema): Promise<z.output<Schema>> {
   // Forms of other web sites cannot send this type without asking first.
-  if (!/^application\/json\b/i.test(context.req.header('content-type') ?? '')) {
+  if (!/^application\/json\s*(?:;|$)/i.test(context.req.header('content-type') ?? '')) {
     throw new InvalidInputError('request', [{ path: '', message: 'Content-Type must be application/json' }]);
   }
   const text = await context.req.text();

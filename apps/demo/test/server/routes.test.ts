@@ -133,10 +133,17 @@ describe('what it refuses', () => {
   it('a body that is no JSON, and one that does not say it is', async () => {
     const broken = { method: 'POST', body: '{', headers: { 'Content-Type': 'application/json' } };
     expect((await server.ask('/api/sessions/s/messages', broken)).status).toBe(400);
-    const form = { method: 'POST', body: '{"text":"hi"}', headers: { 'Content-Type': 'text/plain' } };
-    expect((await errorOf(await server.ask('/api/sessions/s/messages', form))).message).toContain(
-      'Content-Type',
-    );
+    for (const type of [
+      'text/plain',
+      'application/json-seq',
+      'application/json.x',
+      'text/application/json',
+    ]) {
+      const form = { method: 'POST', body: '{"text":"hi"}', headers: { 'Content-Type': type } };
+      expect((await errorOf(await server.ask('/api/sessions/s/messages', form))).message).toContain(
+        'Content-Type',
+      );
+    }
   });
 
   it('more than a mebibyte', async () => {
