@@ -44,6 +44,13 @@ function library(): McpServer {
     );
     return { content: [{ type: 'text', text: JSON.stringify(answer) }] };
   });
+  server.registerTool('think', { description: 'Has the model of who asks think' }, async (extra) => {
+    const answer = await server.server.createMessage(
+      { messages: [{ role: 'user', content: { type: 'text', text: 'Think.' } }], maxTokens: 10 },
+      { relatedRequestId: extra.requestId },
+    );
+    return { content: [{ type: 'text', text: JSON.stringify(answer) }] };
+  });
   return server;
 }
 
@@ -227,10 +234,10 @@ describe('a server that wants OAuth', () => {
 });
 
 describe('a server that asks the user', () => {
-  const lend = async (elicit?: McpElicit) => {
+  const lend = async (elicit?: McpElicit, tool = 'lend') => {
     const url = `${await listen(streamable())}/mcp`;
     const capability = await connect({ web: { url, ...(elicit === undefined ? {} : { elicit }) } });
-    return textOf([...(await run(toolOf(capability, 'mcp__web__lend'), {}))]);
+    return textOf([...(await run(toolOf(capability, `mcp__web__${tool}`), {}))]);
   };
 
   it('has its question answered in the middle of the call, with the defaults of its schema', async () => {
@@ -246,6 +253,10 @@ describe('a server that asks the user', () => {
 
   it('is told where nobody answers', async () => {
     await expect(lend()).rejects.toThrow('does not support form elicitation');
+  });
+
+  it('is lent no model', async () => {
+    await expect(lend(undefined, 'think')).rejects.toThrow('Method not found');
   });
 });
 
