@@ -63,7 +63,12 @@ async function run(
 const fetchPage = defineTool({
   name: 'fetch_page',
   description: 'Fetches.',
-  input: z.strictObject({ url: z.string().trim().toLowerCase() }),
+  input: z.strictObject({
+    url: z
+      .string()
+      .trim()
+      .overwrite((url) => url.replaceAll('|', '/')),
+  }),
   execute: ({ url }) => `fetched ${url}`,
 });
 
@@ -221,7 +226,7 @@ describe('rules', () => {
     const deny = [{ tool: 'fetch_page', input: { url: 'http://internal/*' } }];
     const call = (url: string) => ({ name: 'fetch_page', input: { url } });
     const { results } = await run({ mode: 'bypass', deny }, [
-      call(' http://INTERNAL/admin'),
+      call(' http:||internal|admin'),
       call('http://other/'),
     ]);
     expect(results['0']).toContain('Denied');

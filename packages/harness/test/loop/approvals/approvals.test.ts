@@ -1,8 +1,9 @@
-import { AgentState, InMemorySession, RuntimeContext, SessionKey, textOf } from '@x/core';
+import { AgentState, InMemorySession, RuntimeContext, SessionKey, type ToolUseBlock, textOf } from '@x/core';
 import { JsonSession } from '@x/core/node';
 import { commitAt } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { type Decision, type Decisions, type HarnessAgent, pendingCalls } from '../../../src/index.js';
+import { approvalsOf, digestOf } from '../../../src/loop/open-calls.js';
 import { collect, decided, isPaired, scratch } from '../../support.js';
 import { type Effects, FOUR, node, resultsIn } from './support.js';
 
@@ -418,4 +419,24 @@ describe('an interruption', () => {
     expect(effects.slice(-2)).toEqual(['pay 2', 'note 3']);
     expect(isPaired(next.model.requests[0]?.messages ?? [])).toBe(true);
   });
+});
+
+it('an approval is for the call that was shown, and for no other of its id', async () => {
+  const call = (amount: number): ToolUseBlock => ({
+    type: 'tool_use',
+    id: 'call_0',
+    name: 'pay',
+    input: { amount },
+  });
+  const approved = {
+    id: 'a',
+    toolUseId: 'call_0',
+    digest: digestOf(call(1)),
+    askedAt: '',
+    decision: approve,
+  };
+  const state = AgentState.create({ sessionId: 's' });
+  state.permissionContext = { ...state.permissionContext, pending: [approved] };
+  expect([...approvalsOf(state, [call(9999)]).keys()]).toEqual([]);
+  expect([...approvalsOf(state, [call(9999), call(1)]).keys()]).toEqual([call(1)]);
 });
