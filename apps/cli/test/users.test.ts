@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { RuntimeContext } from '@x/core';
+import { defineTool, RuntimeContext } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
 import { HarnessAgent, workspaceTools } from '@x/harness';
 import { memory, sessionHistory } from '@x/memory';
@@ -11,6 +11,7 @@ import { Redis } from 'ioredis';
 import { createPool } from 'mysql2/promise';
 import pg from 'pg';
 import { beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest';
+import { z } from 'zod';
 import { openStore, type StoreValues } from '../src/open-store.js';
 import { filesWith, keysWith, rowsOfMysqlWith, rowsOfPostgresWith } from './support/places-with.js';
 import { x } from './support/run-command.js';
@@ -132,4 +133,33 @@ it('refuses to erase nobody', async () => {
   const workspace = new LocalWorkspace(join(directory, 'workspace'));
   const agent = HarnessAgent.builder().model(new ScriptedModel([])).workspace(workspace).build();
   await expect(agent.eraseUser({} as never)).rejects.toThrow('userId');
+});
+
+it.each(stores)('a user on %s is not erased in the middle of a call, which is named', async (_, open) => {
+  const directory = scratch();
+  const values: StoreValues = { workspace: join(directory, 'workspace'), ...open(directory) };
+  const { store: session, close } = await openStore(values, { readOnly: false, createTables: true });
+  const options = Object.entries(values).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  const erase = () => x(['users', 'erase', 'carol', '--yes', ...options]);
+  const during = defineTool({
+    name: 'during',
+    description: 'Erases who asks.',
+    readOnly: true,
+    input: z.strictObject({}),
+    execute: async () => JSON.stringify(await erase()),
+  });
+  const call = { toolCalls: [{ name: 'during', input: {} }] };
+  const model = new ScriptedModel([call, { text: CANARY }]);
+  const agent = HarnessAgent.builder()
+    .model(model)
+    .workspace(new LocalWorkspace(values.workspace ?? ''))
+    .session(session)
+    .tools(during)
+    .build();
+  await agent.call('Go', RuntimeContext.of({ userId: 'carol', sessionId: 's' }));
+  await agent.close();
+  await close();
+  expect(JSON.stringify(model.requests[1]?.messages)).toMatch(/Left, because a call runs in them: .*carol/);
+  expect((await erase()).status).toBe(0);
+  expect(await placesWith(directory, CANARY)).toEqual([]);
 });
