@@ -71,7 +71,7 @@ describe('migrate', () => {
     expect(await procedures()).toEqual([]);
 
     await new MysqlSession({ pool: admin, table }).migrate();
-    expect(await procedures()).toEqual([`${table}_append_3`]);
+    expect(await procedures()).toEqual([`${table}_append_4`]);
     const again = new MysqlSession({ pool: testPool(limited), table });
     // It is there, but this user may not call it.
     expect(await commitAt(again, key, { expectedVersion: 2, head: {}, keep: 2, append: messages(1) })).toBe(
