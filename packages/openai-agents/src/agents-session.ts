@@ -16,6 +16,7 @@ import {
   SessionConflictError,
   type SessionKey,
   type SessionStore,
+  tell,
 } from '@x/core';
 import * as z from 'zod';
 import { HistoryCompaction } from './compaction/compact-history.js';
@@ -178,7 +179,7 @@ export class AgentsSession
     const reason = force ? 'manual' : 'proactive_budget';
     const compaction = new HistoryCompaction(this.#compactor, reason, log);
     const outcome = await compacted(log, compaction);
-    if (outcome !== undefined) this.#onCompaction?.(outcome);
+    if (outcome !== undefined) tell('onCompaction', this.#onCompaction, outcome);
     if (outcome?.usage === undefined) return null;
     const { inputTokens, outputTokens } = outcome.usage;
     const totalTokens = inputTokens + outputTokens;

@@ -1,4 +1,4 @@
-import { type Compactor, parseWith } from '@x/core';
+import { type Compactor, parseWith, tell } from '@x/core';
 import { type AgentCompactionOptions, agentCompactionSchema } from './agent-options.js';
 import { Reductions } from './reductions.js';
 import type { SdkMessage } from './sdk-message.js';
@@ -39,7 +39,7 @@ export function prepareStepWith(compactor: Compactor, options: AgentCompactionOp
         : { contextWindow: Math.max(1, Math.round(contextWindow / ratio)) }),
       reason: 'proactive_budget',
     });
-    onCompaction?.(reduced.outcome);
+    tell('onCompaction', onCompaction, reduced.outcome);
     return { messages: [...reduced.messages] };
   };
 }

@@ -1,4 +1,13 @@
-import { type Compactor, isContextOverflow, type JsonObject, parseWith, type ToolDefinition } from '@x/core';
+import {
+  type Compactor,
+  errorText,
+  isContextOverflow,
+  type JsonObject,
+  parseWith,
+  type ToolDefinition,
+  tell,
+  warn,
+} from '@x/core';
 import {
   type AiSdkLanguageModel,
   type CallOptions,
@@ -9,9 +18,9 @@ import {
 } from '../language-model.js';
 import { rawFinishReason } from '../response/finish-reason.js';
 import { type AgentCompactionOptions, agentCompactionSchema } from './agent-options.js';
+import { openedStream } from './opened-stream.js';
 import { Reductions } from './reductions.js';
 import type { SdkMessage } from './sdk-message.js';
-import { spliceStream } from './splice-stream.js';
 
 /** Parts before a stream's content. */
 const PREAMBLE: readonly string[] = ['stream-start', 'response-metadata', 'raw', 'ping'];
@@ -20,10 +29,10 @@ const WINDOW_FULL = 'model_context_window_exceeded';
 /**
  * The model with a second chance: when the provider says that a request does not fit the context window, the compactor
  * reduces the prompt and the request is made once more, for `doGenerate` and `doStream` alike. Later requests that begin
- * with the same conversation are sent reduced at once. When the compactor cannot help, or the second request fails too,
- * the provider's error is passed on as it came. A stream is handed over at once; one that overflows before its first
- * content goes on with that of the second request, and one that has given content already is not begun again. A reader
- * who leaves ends the compaction, too.
+ * with the same conversation are sent reduced at once. When the compactor cannot help or fails, the provider's error is
+ * passed on as it came; so is that of the second request, which the SDK repeats where it may. A stream is handed over with
+ * its first content: one that overflows before is that of the second request, with its metadata; one that has given
+ * content already is not begun again. The signal of the call ends the compaction, too.
  *
  * @throws {InvalidInputError} for options that do not fit, and what is no model or no compactor.
  */
@@ -40,29 +49,36 @@ export function withOverflowRecovery<Model extends AiSdkLanguageModel>(
   );
   const reductions = new Reductions(compactor, remember);
 
-  /** The prompt of the second request; `undefined` where the compactor cannot help. */
+  /** The second request; `undefined` where the compactor cannot help, or fails: what the provider said is told then. */
   async function reduced(call: CallOptions): Promise<CallOptions | undefined> {
-    const { messages, outcome } = await reductions.reduce(call.prompt as readonly SdkMessage[], {
-      reason: 'request_too_large',
-      tools: definitionsOf(call.tools),
-      ...(contextWindow === undefined ? {} : { contextWindow }),
-      ...(call.abortSignal === undefined ? {} : { signal: call.abortSignal }),
-    });
-    onCompaction?.(outcome);
-    return outcome.status === 'applied' ? { ...call, prompt: messages } : undefined;
+    try {
+      const { messages, outcome } = await reductions.reduce(call.prompt as readonly SdkMessage[], {
+        reason: 'request_too_large',
+        tools: definitionsOf(call.tools),
+        ...(contextWindow === undefined ? {} : { contextWindow }),
+        ...(call.abortSignal === undefined ? {} : { signal: call.abortSignal }),
+      });
+      tell('onCompaction', onCompaction, outcome);
+      return outcome.status === 'applied' ? { ...call, prompt: messages } : undefined;
+    } catch (error) {
+      call.abortSignal?.throwIfAborted();
+      warn(`A prompt that does not fit the window could not be reduced: ${errorText(error)}`);
+      return undefined;
+    }
   }
 
-  const recalled = (call: CallOptions): CallOptions => ({
-    ...call,
-    prompt: reductions.recall(call.prompt as readonly SdkMessage[]),
-  });
-
-  async function doGenerate(call: CallOptions): Promise<GenerateResult> {
-    let failure: () => GenerateResult;
+  /** The answer to a call, or to the second one where the first has no room. */
+  async function recovered<Answer>(
+    call: CallOptions,
+    ask: (call: CallOptions) => PromiseLike<Answer>,
+    open: (answer: Answer) => Promise<{ readonly answer: Answer; readonly isFull: boolean }>,
+  ): Promise<Answer> {
+    let failure: () => Answer;
     try {
-      const result = await model.doGenerate(recalled(call));
-      if (!isFull(result)) return result;
-      failure = () => result;
+      const prompt = reductions.recall(call.prompt as readonly SdkMessage[]);
+      const { answer, isFull } = await open(await ask({ ...call, prompt }));
+      if (!isFull) return answer;
+      failure = () => answer;
     } catch (error) {
       if (!isContextOverflow(error)) throw error;
       failure = () => {
@@ -70,26 +86,26 @@ export function withOverflowRecovery<Model extends AiSdkLanguageModel>(
       };
     }
     const second = await reduced(call);
-    return second === undefined ? failure() : model.doGenerate(second);
+    return second === undefined ? failure() : ask(second);
   }
 
-  async function doStream(call: CallOptions) {
-    try {
-      const first = await model.doStream(recalled(call));
-      if (first?.stream === undefined) return first;
-      const again = async (left: AbortSignal) => {
-        const abortSignal = AbortSignal.any([left, ...(call.abortSignal ? [call.abortSignal] : [])]);
-        const second = await reduced({ ...call, abortSignal });
-        left.throwIfAborted();
-        return second && (await model.doStream(second)).stream;
-      };
-      return { ...first, stream: spliceStream<StreamPart>(first.stream, roleOf, again) };
-    } catch (error) {
-      const second = isContextOverflow(error) ? await reduced(call) : undefined;
-      if (second === undefined) throw error;
-      return model.doStream(second);
-    }
-  }
+  const doGenerate = (call: CallOptions) =>
+    recovered<GenerateResult>(
+      call,
+      (asked) => model.doGenerate(asked),
+      async (answer) => ({ answer, isFull: isFull(answer) }),
+    );
+
+  const doStream = (call: CallOptions) =>
+    recovered<Awaited<ReturnType<AiSdkLanguageModel['doStream']>>>(
+      call,
+      (asked) => model.doStream(asked),
+      async (answer) => {
+        if (answer?.stream === undefined) return { answer, isFull: false };
+        const { first, stream } = await openedStream(answer.stream, ({ type }) => PREAMBLE.includes(type));
+        return { answer: { ...answer, stream }, isFull: first !== undefined && isOverflow(first) };
+      },
+    );
 
   return new Proxy(model, {
     get(target, property) {
@@ -116,9 +132,6 @@ function isFull(answer: { readonly finishReason?: FinishReasonLike } | undefined
   return answer?.finishReason !== undefined && rawFinishReason(answer.finishReason) === WINDOW_FULL;
 }
 
-/** Whether a part may come before an overflow, is one, or is content. */
-function roleOf(part: StreamPart): 'preamble' | 'overflow' | 'content' {
-  if (PREAMBLE.includes(part.type)) return 'preamble';
-  const failed = part.type === 'error' && isContextOverflow(part.error);
-  return failed || (part.type === 'finish' && isFull(part)) ? 'overflow' : 'content';
+function isOverflow(part: StreamPart): boolean {
+  return part.type === 'error' ? isContextOverflow(part.error) : part.type === 'finish' && isFull(part);
 }

@@ -9,6 +9,7 @@ import {
   parseWith,
   type ReasonScope,
   type Tool,
+  warn,
 } from '@x/core';
 import * as z from 'zod';
 import { redactorFor } from '../conversation/redaction.js';
@@ -16,7 +17,6 @@ import { errorLine } from '../conversation/text.js';
 import { SessionRecall } from '../recall/session-recall.js';
 import { type CompactionCapabilityConfig, capabilityConfigSchema } from './capability-config.js';
 import { CompactionRunner } from './compaction-runner.js';
-import { warnProcess } from './notify.js';
 import { refuseCopiedStubs } from './refuse-copied-stubs.js';
 import { calibrate } from './stored-state.js';
 
@@ -75,10 +75,10 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
     // No call is running yet, so there are no events to tell it by.
     install({ model }) {
       runner.warnOfNative(model, (event) => {
-        if (event.type === 'warning') warnProcess(`${event.source}: ${event.message}`);
+        if (event.type === 'warning') warn(`${event.source}: ${event.message}`);
       });
       const unused = runner.unusedNative(model);
-      if (unused !== undefined) warnProcess(`compaction: ${unused}`);
+      if (unused !== undefined) warn(`compaction: ${unused}`);
     },
     remind: (scope) => (recall?.mayRemind(scope) ? remind(scope, recall) : []),
     async aroundReason(scope, next) {

@@ -12,12 +12,6 @@ import type {
   ResolvedCapabilityConfig,
 } from './capability-config.js';
 
-/** Warns whoever runs the program: a process warning where there are processes, else a line of the console. */
-export function warnProcess(message: string): void {
-  if (typeof process === 'object' && typeof process.emitWarning === 'function') process.emitWarning(message);
-  else console.warn(message);
-}
-
 /** Asks the `beforeCompaction` hook. */
 export async function callBefore(
   { beforeCompaction }: ResolvedCapabilityConfig,
