@@ -2,20 +2,21 @@ import { randomUUID } from 'node:crypto';
 import { AIMessage, type BaseMessage, RemoveMessage } from '@langchain/core/messages';
 import { pickRunnableConfigKeys, type RunnableConfig } from '@langchain/core/runnables';
 import { Command } from '@langchain/langgraph';
-import { isContextOverflow, parseWith } from '@x/core';
+import { isContextOverflow, tell } from '@x/core';
 import { createMiddleware } from 'langchain';
 import { compactorOf } from './compactor-of.js';
 import { fromMessage } from './from-message.js';
 import {
   type CompactionMiddlewareOptions,
   type CompactionMiddlewareSettings,
+  checkOptions,
   middlewareContextSchema,
-  middlewareOptionsSchema,
 } from './middleware-options.js';
-import { RequestMessages } from './reduced-request.js';
+import { named, RequestMessages } from './reduced-request.js';
 import { type ResolvedSettings, resolveSettings } from './settings.js';
+import { inTheirOrder } from './their-summary.js';
 import { toMessage } from './to-message.js';
-import { type Due, dueNow, keptMessages } from './trigger.js';
+import { type Due, dueAfterOverflow, dueNow } from './trigger.js';
 
 /** LangGraph's word for a message that removes all others. */
 const REMOVE_ALL = '__remove_all__';
@@ -38,10 +39,10 @@ interface Runtime {
  * createAgent({ model, middleware: [compactionMiddleware({ model: 'openai:gpt-5-mini', trigger: { tokens: 100_000 } })] });
  * ```
  *
- * @throws {InvalidInputError} naming every option that is unknown or of a wrong type.
+ * @throws {InvalidInputError} naming every option of a wrong type, and with `compat: false` every unknown one.
  */
 export function compactionMiddleware(options: CompactionMiddlewareOptions = {}) {
-  parseWith(middlewareOptionsSchema, options, 'compactionMiddleware options');
+  checkOptions(options);
 
   /** The messages with the compactor's outcome; `undefined` when it did not apply. */
   async function reduce(
@@ -58,12 +59,12 @@ export function compactionMiddleware(options: CompactionMiddlewareOptions = {}) 
       ...(system ? { system } : {}),
       ...(signal === undefined ? {} : { signal }),
     });
-    options.onCompaction?.(outcome);
+    tell('onCompaction', options.onCompaction, outcome);
     if (outcome.status !== 'applied') return undefined;
+    const isCompat = options.compat !== false && options.compactor === undefined;
     const originals = new Map(sources.map((source) => [source.id, source]));
-    return outcome.messages.map((message) =>
-      fromMessage(message, originals.get(message.id), settings.summaryPrefix),
-    );
+    const messages = isCompat ? inTheirOrder(outcome.messages) : outcome.messages;
+    return messages.map((message) => fromMessage(message, originals.get(message.id), settings.summaryPrefix));
   }
 
   return createMiddleware({
@@ -74,7 +75,9 @@ export function compactionMiddleware(options: CompactionMiddlewareOptions = {}) 
       const settings = await resolveSettings(options, runtime.context ?? {});
       const due = await dueNow(settings, messages);
       const reduced = due && (await reduce(settings, runtime, messages, due));
-      return reduced && { messages: [new RemoveMessage({ id: REMOVE_ALL }), ...reduced] };
+      return (
+        reduced && { messages: [new RemoveMessage({ id: REMOVE_ALL }), ...identified(reduced, messages)] }
+      );
     },
     wrapModelCall: async (request, handler) => {
       try {
@@ -85,8 +88,7 @@ export function compactionMiddleware(options: CompactionMiddlewareOptions = {}) 
         const messages = new RequestMessages(request.messages, state.messages);
         const settings = await resolveSettings(options, runtime.context ?? {});
         const { conversation } = messages;
-        const kept = await keptMessages(settings, conversation);
-        const due = { reason: 'request_too_large', kept } as const;
+        const due = await dueAfterOverflow(settings, conversation);
         const reduced = await reduce(settings, runtime, conversation, due, systemMessage?.text);
         if (reduced === undefined) throw error;
         const update = messages.stateUpdate(reduced);
@@ -97,6 +99,18 @@ export function compactionMiddleware(options: CompactionMiddlewareOptions = {}) 
       }
     },
   });
+}
+
+/** The messages with a new summary under the id of the first one that it stands for, as LangChain has it: interfaces know it again. */
+function identified(reduced: readonly BaseMessage[], before: readonly BaseMessage[]): readonly BaseMessage[] {
+  const known = new Set(before.map(({ id }) => id));
+  const staying = new Set(reduced.map(({ id }) => id));
+  const id = before.find((message) => !staying.has(message.id))?.id;
+  const summary = reduced.find(
+    (message) => !known.has(message.id) && message.additional_kwargs.lc_source === 'summarization',
+  );
+  if (id !== undefined && summary !== undefined) named(summary, id);
+  return reduced;
 }
 
 /** LangChain has an error class of its own for it, too. */

@@ -7,11 +7,18 @@ import { type Due, tokensOf } from './trigger.js';
 
 /** Below this many tokens a trigger point has no room for a summary beside what is kept. */
 const LEAST_POINT = 2_000;
+/** The window that the compactor assumes where none is known. */
+const FALLBACK_WINDOW = 128_000;
+/** Shares of a trigger point: a summary that a model writes, and the record under it. */
+const NARRATIVE_SHARE = 0.25;
+const RECORD_SHARE = 0.25;
+const LONGEST_NARRATIVE = 4_000;
 
 /**
- * The compactor that LangChain's settings describe. The middleware decides when it runs; tokens that it runs at are the
- * compactor's trigger point. A default of the compactor never contradicts a setting. As with LangChain a
- * summary stands for the user's words too, unless `compat` is off: in front of it they would reach a small trigger again.
+ * The compactor that LangChain's settings describe. The middleware decides when it runs. A default of the compactor never
+ * contradicts a setting. As with LangChain, unless `compat` is off, `keep` holds as long as the window has room, so that
+ * the tokens of a trigger limit the summary alone; with `compat: false` they are the compactor's trigger point. And a
+ * summary stands for the user's words too: in front of it they would reach a small trigger again.
  * And what the model writes is the summary, whatever headings it has: those of the default prompt are asked for, not demanded.
  *
  * @param due Its number of messages makes the reduction due, so that `keep` is kept exactly.
@@ -19,20 +26,27 @@ const LEAST_POINT = 2_000;
  */
 export function compactorOf(
   settings: ResolvedSettings,
-  { kept, reached }: Due,
+  { kept, reached, room }: Due,
   run: RunnableConfig,
 ): Compactor {
   const { model, window, summaryPrompt, trimTokensToSummarize, options } = settings;
   if (options.compactor !== undefined) return options.compactor;
   const { compaction = {} } = options;
   const sizes = (settings.trigger ?? []).flatMap((size) => tokensOf(size, window) ?? []);
-  // A reduction that leaves no less than what makes one due would be followed by the next one at once.
-  const point = Math.min(Math.max(LEAST_POINT, Math.min(...sizes)), window ?? Infinity);
+  const isCompat = options.compat !== false;
+  const point = Math.min(Math.max(LEAST_POINT, Math.min(room ?? Infinity, ...sizes)), window ?? Infinity);
   const trigger = {
-    ...(sizes.length > 0 ? { tokens: point } : compaction.trigger),
+    // A reduction that leaves no less than what makes one due would be followed by the next one at once.
+    ...(sizes.length > 0 && !isCompat ? { tokens: point } : compaction.trigger),
     ...(reached === undefined ? {} : { messages: reached }),
   };
-  const isCompat = options.compat !== false;
+  const most =
+    isCompat && Number.isFinite(point)
+      ? {
+          maxTokens: Math.min(LONGEST_NARRATIVE, Math.floor(point * NARRATIVE_SHARE)),
+          record: Math.min(1, (point * RECORD_SHARE) / (window ?? FALLBACK_WINDOW)),
+        }
+      : {};
   const read = Math.floor(trimTokensToSummarize ?? 0);
   const prompt =
     summaryPrompt || (isCompat ? (compaction.summary?.prompt ?? DEFAULT_SUMMARY_PROMPT) : undefined);
@@ -43,6 +57,7 @@ export function compactorOf(
     ...(window === undefined ? {} : { contextWindow: window }),
     ...(Object.keys(trigger).length > 0 ? { trigger } : {}),
     summary: {
+      ...most,
       ...compaction.summary,
       ...(prompt ? { prompt } : {}),
       ...(read >= 1 ? { transcriptTokens: read } : {}),

@@ -1,12 +1,12 @@
 import type { BaseLanguageModel } from '@langchain/core/language_models/base';
 import type { BaseMessage } from '@langchain/core/messages';
 import { type CompactionSettings, compactionConfigSchema } from '@x/compaction';
-import type { CompactionOutcome, Compactor } from '@x/core';
+import { type CompactionOutcome, type Compactor, InvalidInputError, parseWith, warn } from '@x/core';
 import * as z from 'zod';
 
 /** A size, as LangChain writes it. `fraction` is a share of the model's context window. */
 const sizeSchema = z
-  .strictObject({
+  .object({
     messages: z.int().positive().optional(),
     tokens: z.number().positive().optional(),
     fraction: z.number().gt(0).max(1).optional(),
@@ -14,7 +14,7 @@ const sizeSchema = z
   .refine((size) => sizesIn(size) > 0, 'needs messages, tokens or fraction')
   .readonly();
 const keepSchema = z
-  .strictObject({
+  .object({
     messages: z.int().min(0).optional(),
     tokens: z.number().min(0).optional(),
     fraction: z.number().min(0).max(1).optional(),
@@ -23,22 +23,15 @@ const keepSchema = z
   .readonly();
 const isFunction = (value: unknown) => typeof value === 'function';
 
-/** The part of a run's context that is this middleware's; what else an application keeps there is not read. */
+/** The part of a run's context that is this middleware's; what else an application keeps there, a `model` too, is not read. */
 export const middlewareContextSchema = z.object({
-  /** Writes the summaries: a model, or its name for `initChatModel`. Left out: the record alone is the summary. */
-  model: z
-    .custom<string | BaseLanguageModel>(
-      (value) => typeof value === 'string' || isFunction((value as BaseLanguageModel | null)?.invoke),
-      'must be a LangChain model or the name of one',
-    )
-    .optional(),
   /**
    * Compacts when all sizes of one condition are reached; of several conditions, one suffices. Default: never before
-   * the provider refuses a request; with `compat: false`, or a `trigger` in `compaction`, when the compactor's own says so. The
-   * compactor aims for half of these tokens, and keeps of `keep` what leaves it below them.
+   * the provider refuses a request; with `compat: false`, or a `trigger` in `compaction`, when the compactor's own says so. With
+   * `compat: false` the compactor aims for half of these tokens, and keeps of `keep` what leaves it below them.
    */
   trigger: z.union([sizeSchema, z.array(sizeSchema).readonly()]).optional(),
-  /** What stays as it is: exactly one size. Default: 20 messages. */
+  /** What stays as it is, with `compat` however much it is: exactly one size. Default: 20 messages. */
   keep: keepSchema.optional(),
   /** Counts for `trigger` and `keep`. Default: LangChain's `countTokensApproximately`. */
   tokenCounter: z
@@ -52,9 +45,16 @@ export const middlewareContextSchema = z.object({
   trimTokensToSummarize: z.number().optional(),
 });
 
-export const middlewareOptionsSchema = z
-  .strictObject({
+const middlewareOptionsSchema = z
+  .object({
     ...middlewareContextSchema.shape,
+    /** Writes the summaries: a model, or its name for `initChatModel`. Left out: the record alone is the summary. */
+    model: z
+      .custom<string | BaseLanguageModel>(
+        (value) => typeof value === 'string' || isFunction((value as BaseLanguageModel | null)?.invoke),
+        'must be a LangChain model or the name of one',
+      )
+      .optional(),
     /** LangChain's earlier name of `trigger: { tokens }`. */
     maxTokensBeforeSummary: z.number().optional(),
     /** LangChain's earlier name of `keep: { messages }`. */
@@ -84,6 +84,23 @@ export const middlewareOptionsSchema = z
       context.addIssue({ code: 'custom', path: [key], message: 'has no effect on a compactor of your own' });
     }
   });
+
+/**
+ * Checks options. As with LangChain an unknown one does not keep an agent from starting, unless `compat` is off; it costs
+ * a warning.
+ *
+ * @throws {InvalidInputError} for options that do not fit.
+ */
+export function checkOptions(options: CompactionMiddlewareOptions): void {
+  const subject = 'compactionMiddleware options';
+  parseWith(middlewareOptionsSchema, options, subject);
+  const unknown = Object.keys(options).filter((key) => !(key in middlewareOptionsSchema.shape));
+  if (unknown.length > 0 && options.compat === false) {
+    const problems = unknown.map((path) => ({ path, message: 'unknown key' }));
+    throw new InvalidInputError(subject, problems);
+  }
+  for (const key of unknown) warn(`${subject}: ${key}: not known, has no effect`);
+}
 
 export type MiddlewareSize = z.output<typeof sizeSchema>;
 /** The settings of `summarizationMiddleware`; `invoke(…, { context })` may override each of them for one run. */

@@ -57,7 +57,7 @@ export class RequestMessages {
       for (const [index, id] of gone.entries()) {
         const message = made[index];
         if (message === undefined) update.push(new RemoveMessage({ id }));
-        else update.push(Object.assign(message, { id, lc_kwargs: { ...message.lc_kwargs, id } }));
+        else update.push(named(message, id));
       }
       made = [];
       return true;
@@ -80,4 +80,9 @@ export class RequestMessages {
   #isOfState({ id }: BaseMessage): boolean {
     return id !== undefined && this.#state.has(id);
   }
+}
+
+/** The message itself, under another id. */
+export function named(message: BaseMessage, id: string): BaseMessage {
+  return Object.assign(message, { id, lc_kwargs: { ...message.lc_kwargs, id } });
 }

@@ -30,9 +30,11 @@ export async function resolveSettings(
   options: CompactionMiddlewareOptions,
   context: CompactionMiddlewareSettings,
 ): Promise<ResolvedSettings> {
-  const { maxTokensBeforeSummary, messagesToKeep } = options;
-  const named = context.model ?? options.model;
-  const model = typeof named === 'string' ? ((await initChatModel(named)) as BaseLanguageModel) : named;
+  const { maxTokensBeforeSummary } = options;
+  const model =
+    typeof options.model === 'string'
+      ? ((await initChatModel(options.model)) as BaseLanguageModel)
+      : options.model;
   const trigger =
     context.trigger ??
     options.trigger ??
@@ -43,13 +45,19 @@ export async function resolveSettings(
     model,
     window: options.contextWindow ?? (model === undefined ? undefined : windowOf(model)),
     trigger: trigger === undefined ? undefined : ([trigger].flat() as MiddlewareSize[]),
-    keep:
-      context.keep ??
-      options.keep ??
-      (messagesToKeep === undefined ? DEFAULT_KEEP : { messages: Math.max(0, Math.floor(messagesToKeep)) }),
+    keep: context.keep ?? earlierKeep(options) ?? options.keep ?? DEFAULT_KEEP,
     tokenCounter: context.tokenCounter ?? options.tokenCounter,
     summaryPrompt: context.summaryPrompt ?? options.summaryPrompt,
     summaryPrefix: prefix ?? (options.compat === false ? undefined : DEFAULT_PREFIX),
     trimTokensToSummarize: context.trimTokensToSummarize ?? options.trimTokensToSummarize,
   };
+}
+
+/** LangChain's earlier name of `keep`, which holds over none and over the default written out, as with LangChain. */
+function earlierKeep({
+  keep = DEFAULT_KEEP,
+  messagesToKeep,
+}: CompactionMiddlewareOptions): MiddlewareSize | undefined {
+  if (messagesToKeep === undefined || keep.messages !== DEFAULT_KEEP.messages) return undefined;
+  return { messages: Math.max(0, Math.floor(messagesToKeep)) };
 }

@@ -11,6 +11,8 @@ export interface Due {
   readonly reached?: number | undefined;
   /** The newest messages, which stay: as many as `keep` has room for. */
   readonly kept: number;
+  /** Tokens that a reduction is to leave after an overflow, where `keep` has room below them. */
+  readonly room?: number | undefined;
 }
 
 /**
@@ -38,14 +40,31 @@ export async function dueNow(
 }
 
 /**
+ * What is to be done when the provider refused a conversation. What is kept stays where it is little beside what was
+ * refused; else it makes way.
+ *
+ * @throws {InvalidInputError} for a fraction of a window that nobody knows.
+ */
+export async function dueAfterOverflow(
+  settings: ResolvedSettings,
+  messages: readonly BaseMessage[],
+): Promise<Due> {
+  const kept = await keptMessages(settings, messages);
+  const { compat, compactor } = settings.options;
+  if (compat !== false && compactor === undefined && kept < messages.length) {
+    const room = (await count(settings, messages)) / 2;
+    const staying = kept === 0 ? 0 : await count(settings, messages.slice(-kept));
+    if (staying <= room / 2) return { reason: 'proactive_budget', reached: messages.length, kept, room };
+  }
+  return { reason: 'request_too_large', kept };
+}
+
+/**
  * Counts the newest messages that `keep` has room for; one stays at least.
  *
  * @throws {InvalidInputError} for a fraction of a window that nobody knows.
  */
-export async function keptMessages(
-  settings: ResolvedSettings,
-  messages: readonly BaseMessage[],
-): Promise<number> {
+async function keptMessages(settings: ResolvedSettings, messages: readonly BaseMessage[]): Promise<number> {
   const { keep, window } = settings;
   if (keep.messages !== undefined) return keep.messages;
   const room = tokensOf(keep, window) ?? 0;

@@ -99,11 +99,105 @@ it('takes the settings of a single run from its context', async () => {
     { context: { summaryPrompt: 'Only names of {messages}' } },
   );
   expect(prompted.calls[0]?.input).toContain('Only names of');
-  const other = summarizer();
-  await run({ model: prompted, trigger: { messages: 30 } }, { context: { model: other } });
-  expect(other.calls).toHaveLength(1);
   const counted = { trigger: { tokens: 500_000 }, tokenCounter: () => 600_000 };
   expect((await run({ model: summarizer() }, { context: counted })).sent.length).toBeLessThan(41);
+});
+
+it.each([{ provider: 'openai', name: 'gpt-5' }, 'fast', summarizer()])(
+  'leaves the `model` in the context of a run to the application: %o',
+  async (model) => {
+    const own = summarizer();
+    const { messages } = await run({ model: own, trigger: { messages: 30 } }, { context: { model } });
+    expect(own.calls).toHaveLength(1);
+    expect(messages[0]?.text).toContain('Fix the login.');
+    if (typeof model === 'object' && 'calls' in model) expect(model.calls).toEqual([]);
+  },
+);
+
+it('starts with options that only another version knows, and warns of them', async () => {
+  const warned: string[] = [];
+  const onWarning = ({ message }: Error) => void warned.push(message);
+  process.on('warning', onWarning);
+  const options = { trigger: { messages: 30, turns: 3 }, keep: { messages: 4, turns: 2 }, retries: 3 };
+  const { sent } = await run({ model: summarizer(), ...options } as CompactionMiddlewareOptions);
+  await new Promise(setImmediate);
+  process.off('warning', onWarning);
+  expect(sent).toHaveLength(5);
+  expect(warned.join()).toContain('retries: not known');
+});
+
+const TURN = 60;
+const CALLS = [
+  { id: 'c', name: 't', args: {} },
+  { id: 'd', name: 't', args: {} },
+];
+const working: BaseMessage[] = [
+  ...asked(4).slice(0, -1),
+  new HumanMessage({ id: 'request', content: 'Do both' }),
+  new AIMessage({ id: 'calls', content: '', tool_calls: CALLS }),
+  ...CALLS.map(({ id }) => new ToolMessage({ id: `of-${id}`, content: 'r', tool_call_id: id, name: 't' })),
+];
+
+it.each<[string, CompactionMiddlewareOptions, readonly BaseMessage[], readonly string[]]>([
+  ['most of the messages', { trigger: { tokens: 2_500 }, keep: { messages: 100 } }, asked(TURN), []],
+  ['most of the tokens', { trigger: { tokens: 2_500 }, keep: { tokens: 2_300 } }, asked(TURN), []],
+  ['few messages', { trigger: { messages: 30 }, keep: { messages: 4 } }, asked(), []],
+  ['more than the trigger says', { trigger: { tokens: 300 }, keep: { messages: 40 } }, asked(), []],
+  // LangChain has the live request go: it stands behind the summary here.
+  ['nothing', { trigger: { messages: 6 }, keep: { messages: 0 } }, asked(), ['latest']],
+  ['the last of two calls', { trigger: { messages: 6 }, keep: { messages: 1 } }, working, ['request']],
+  [
+    'the earlier option',
+    { trigger: { messages: 30 }, keep: { messages: 20 }, messagesToKeep: 4 },
+    asked(),
+    [],
+  ],
+])('leaves behind the summary what LangChain leaves: %s', async (_, options, messages, more) => {
+  const theirs = summarizationMiddleware({ model: summarizer(), ...options } as never);
+  const agent = createAgent({
+    model: fakeModel().respond(new AIMessage({ id: 'done', content: 'Done.' })),
+    tools: [],
+    middleware: [theirs as unknown as ReturnType<typeof compactionMiddleware>],
+  });
+  const expected = (await agent.invoke({ messages: [...messages] })).messages.map(({ id }) => id);
+  const [summary, ...rest] = (await run({ model: summarizer(), ...options }, {}, [...messages])).messages;
+  expect(summary?.text).toMatch(/^Here is a summary of the conversation to date:\n\n## SESSION INTENT/);
+  // The summary has the id of the first message that it stands for.
+  expect([summary?.id, ...rest.slice(more.length, -1).map(({ id }) => id)]).toEqual(expected.slice(0, -1));
+  expect(rest.slice(0, more.length).map(({ id }) => id)).toEqual(more);
+});
+
+it('keeps what is to stay after an overflow too, and asks the summarizer however short the messages are', async () => {
+  const tooLong = Object.assign(new Error('Your input exceeds the context window of this model'), {
+    code: 'context_length_exceeded',
+  });
+  const answer = (messages: BaseMessage[]) => (messages.length > 4 ? tooLong : new AIMessage('Done.'));
+  const model = fakeModel().respond(answer).respond(answer);
+  const writer = summarizer();
+  const middleware = compactionMiddleware({ model: writer, keep: { messages: 2 } });
+  const agent = createAgent({ model, tools: [], middleware: [middleware] });
+  const { messages } = await agent.invoke({ messages: asked(6) });
+  expect(writer.calls).toHaveLength(1);
+  expect(messages.slice(0, 3).map(({ id }) => id)).toEqual(['human-0', 'ai-5', 'latest']);
+  expect(messages[0]?.text).toContain('Fix the login.');
+});
+
+it('loses no answer to a listener that throws', async () => {
+  const onCompaction = () => {
+    throw new Error('metrics down');
+  };
+  const { messages } = await run({ model: summarizer(), trigger: { messages: 30 }, onCompaction });
+  expect(messages.at(-1)?.text).toBe('Done.');
+});
+
+it('writes no line in front of a summary where the prefix is empty, and no record where none is wanted', async () => {
+  const { messages } = await run({
+    model: summarizer(),
+    trigger: { messages: 30 },
+    summaryPrefix: '',
+    compaction: { summary: { record: 0 } },
+  });
+  expect(messages[0]?.text).toBe(SUMMARY);
 });
 
 it('merges the metadata and tags of the run into the call of the summarizer, and hands on its signal', async () => {
@@ -207,7 +301,8 @@ it('takes over the summary that LangChain’s own middleware left in a thread', 
     ...asked(),
   ]);
   expect(fates.left).toBe('merged');
-  expect(messages.some(({ id }) => id === 'left')).toBe(false);
+  // What an interface shows as the summary stays the one that it knows.
+  expect(messages.find(({ id }) => id === 'left')?.text).toContain('## RECORD');
   expect(messages.map(({ text }) => text).join('\n')).toContain('P-77');
 });
 
