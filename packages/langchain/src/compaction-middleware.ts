@@ -16,7 +16,7 @@ import { named, RequestMessages } from './reduced-request.js';
 import { type ResolvedSettings, resolveSettings } from './settings.js';
 import { inTheirOrder } from './their-summary.js';
 import { toMessage } from './to-message.js';
-import { type Due, dueAfterOverflow, dueNow } from './trigger.js';
+import { type Due, dueNow, duesAfterOverflow } from './trigger.js';
 
 /** LangGraph's word for a message that removes all others. */
 const REMOVE_ALL = '__remove_all__';
@@ -88,8 +88,10 @@ export function compactionMiddleware(options: CompactionMiddlewareOptions = {}) 
         const messages = new RequestMessages(request.messages, state.messages);
         const settings = await resolveSettings(options, runtime.context ?? {});
         const { conversation } = messages;
-        const due = await dueAfterOverflow(settings, conversation);
-        const reduced = await reduce(settings, runtime, conversation, due, systemMessage?.text);
+        let reduced: readonly BaseMessage[] | undefined;
+        for (const due of await duesAfterOverflow(settings, conversation)) {
+          reduced ??= await reduce(settings, runtime, conversation, due, systemMessage?.text);
+        }
         if (reduced === undefined) throw error;
         const update = messages.stateUpdate(reduced);
         const answer = await handler({ ...request, messages: messages.withReduced(reduced) });

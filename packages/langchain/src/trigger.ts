@@ -40,23 +40,25 @@ export async function dueNow(
 }
 
 /**
- * What is to be done when the provider refused a conversation. What is kept stays where it is little beside what was
- * refused; else it makes way.
+ * What is to be done when the provider refused a conversation, to be tried in order. What is kept stays where it is little
+ * beside what was refused; else, and where that leaves nothing to reduce, it makes way.
  *
  * @throws {InvalidInputError} for a fraction of a window that nobody knows.
  */
-export async function dueAfterOverflow(
+export async function duesAfterOverflow(
   settings: ResolvedSettings,
   messages: readonly BaseMessage[],
-): Promise<Due> {
+): Promise<readonly Due[]> {
   const kept = await keptMessages(settings, messages);
+  const hard = { reason: 'request_too_large', kept } as const;
   const { compat, compactor } = settings.options;
   if (compat !== false && compactor === undefined && kept < messages.length) {
     const room = (await count(settings, messages)) / 2;
     const staying = kept === 0 ? 0 : await count(settings, messages.slice(-kept));
-    if (staying <= room / 2) return { reason: 'proactive_budget', reached: messages.length, kept, room };
+    const within = { reason: 'proactive_budget', reached: messages.length, kept, room } as const;
+    if (staying <= room / 2) return [within, hard];
   }
-  return { reason: 'request_too_large', kept };
+  return [hard];
 }
 
 /**

@@ -182,6 +182,22 @@ it('keeps what is to stay after an overflow too, and asks the summarizer however
   expect(messages[0]?.text).toContain('Fix the login.');
 });
 
+it('makes an earlier summary smaller where an overflow leaves nothing else', async () => {
+  const earlier = new HumanMessage({
+    id: 'earlier',
+    content: `Here is a summary of the conversation to date:\n\n${Array.from({ length: 400 }, (_, at) => `Fact ${at} holds.`).join(' ')}`,
+    additional_kwargs: { lc_source: 'summarization' },
+  });
+  const tooLong = new Error('Your input exceeds the context window of this model');
+  const answer = (messages: BaseMessage[]) =>
+    messages.map(({ text }) => text).join('').length > 4_000 ? tooLong : new AIMessage('Done.');
+  const model = fakeModel().respond(answer).respond(answer);
+  const middleware = compactionMiddleware({ model: summarizer(), keep: { messages: 2 } });
+  const agent = createAgent({ model, tools: [], middleware: [middleware] });
+  const { messages } = await agent.invoke({ messages: [earlier, ...asked(1).slice(1)] });
+  expect(messages.at(-1)?.text).toBe('Done.');
+});
+
 it('loses no answer to a listener that throws', async () => {
   const onCompaction = () => {
     throw new Error('metrics down');
