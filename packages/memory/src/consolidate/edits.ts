@@ -1,5 +1,6 @@
 import { type Checked, quote } from '../ask-model.js';
 import { contentTermsOf } from '../index/search-query.js';
+import { LEAD } from '../mechanical/extract-statements.js';
 import { bulletsOf, factKey, keyHash, plainLine } from '../notes.js';
 import type { Core } from './core-file.js';
 import type { StoredFact } from './memory-state.js';
@@ -113,7 +114,7 @@ const CHANGE =
   /\b(?:now|no longer|not any ?more|from now on|instead|switched|changed|moved|these days)\b|\b(?:jetzt|nun|ab sofort|nicht mehr|umgezogen)\b|\b(?:maintenant|désormais|ahora|agora|adesso|ormai)\b|теперь|больше не|现在|改用|今は|これから|이제/iu;
 /** `my time zone is …`: of two such lines about one thing, the newer holds. */
 const ATTRIBUTE =
-  /^(?:remember (?:that )?)?((?:my|our) [\p{L}\p{N}_ '-]{1,60}? (?:is|are)|call me|i live in|i work (?:at|for)|mein(?:e|er)? [\p{L}-]{1,40} ist|ich wohne in|je m'appelle|me llamo|我叫)/iu;
+  /^(?:remember (?:that )?)?((?:my|our) [\p{L}\p{N}_ '-]{1,60}? (?:is|are)|call me|i live in|i work (?:at|for)|mein(?:e|er)? [\p{L}-]{1,40} ist|ich (?:wohne in|heiße)|nenne? mich|je m'appelle|appelle-moi|j'habite|me llamo|llámame|vivo en|mi (?:nombre|número|dirección|teléfono) es|mi chiamo|chiamami|moro em|меня зовут|я живу в|我叫|我住在|我的[\p{L}]{1,6}?(?:是|叫))/iu;
 /** `I prefer …`: one may prefer many things, so that it takes a word of change as well. */
 const STANCE =
   /^((?:i|we) (?:\w+ )?(?:prefer|use|like|want|work with)|ich (?:bevorzuge|nutze|mag)|je préfère|prefiero|我喜欢|我用)/iu;
@@ -155,11 +156,20 @@ export function ruleEdits(facts: readonly StoredFact[], notes: readonly FreshLin
   return edits;
 }
 
+/** Answers what a pattern finds a text to begin with, but for a word as `actually,` and those of a change: `ich wohne jetzt in …`. */
+function beginningOf(key: string, pattern: RegExp): string | undefined {
+  const bare = key
+    .replaceAll(new RegExp(CHANGE, 'giu'), '')
+    .replaceAll(/\s+/g, ' ')
+    .replace(/^[ ,，、]+/, '');
+  return (pattern.exec(bare) ?? pattern.exec(bare.replace(LEAD, '')))?.[1];
+}
+
 /** Names what a text speaks of: a comparison, an attribute, a stance, something that is used. */
 function subjectsOf(key: string): string[] {
   const words = [...contentTermsOf(key)].sort();
   const used = USED.exec(key)?.[1];
-  const found = [ATTRIBUTE.exec(key)?.[1], STANCE.exec(key)?.[1], used && `use of ${used}`];
+  const found = [beginningOf(key, ATTRIBUTE), beginningOf(key, STANCE), used && `use of ${used}`];
   return [
     ...found.filter((subject) => subject !== undefined),
     ...(words.length > 2 ? [`words ${words.join(' ')}`] : []),
@@ -170,7 +180,7 @@ function subjectsOf(key: string): string[] {
 function contradictedBy(key: string): string[] {
   const isComparison = / (?:over|rather than|to|als|que|より) /u.test(key);
   const dropped = NOT_USED.exec(key)?.[1];
-  const stance = ATTRIBUTE.exec(key)?.[1] ?? (CHANGE.test(key) ? STANCE.exec(key)?.[1] : undefined);
+  const stance = beginningOf(key, ATTRIBUTE) ?? (CHANGE.test(key) ? beginningOf(key, STANCE) : undefined);
   const subject = dropped === undefined ? stance : `use of ${dropped}`;
   const words = isComparison ? [`words ${[...contentTermsOf(key)].sort().join(' ')}`] : [];
   return subject === undefined ? words : [...words, subject];

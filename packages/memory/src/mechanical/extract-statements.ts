@@ -4,7 +4,9 @@ import { factKey, plainLine } from '../notes.js';
 
 /** Of too many, what was asked for is kept first. */
 const KINDS = ['Fact', 'Preference', 'Decision'] as const;
+/** Letters of a sentence; one of a script whose words are one or two characters long counts twice. */
 const SHORTEST = 6;
+const DENSE = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Hang}]/gu;
 /** UTF-16 units of a sentence; longer ones are pasted text. */
 const LONGEST = 300;
 /** Of a longer message only the beginning and the end are the user's own words, as a rule. */
@@ -33,12 +35,12 @@ const CODE = /[{}<>\\|=;`]|\w\(\)?|:\/\/|^\/|\w\/\w+\.\w|[A-Z]{3,} [A-Z]{3,}|->|
  */
 const ASKED = beginning(
   String.raw`(?:please |also |and )*(?:(?:remember|keep in mind)(?: that|:| please|,)? \S|(?:don't forget|do not forget|never forget|note)(?:: ?\S|,? (?:that )?(?:my|our|I|I'm|I've|we|we're) |(?<!note) that \S))|for (?:the record|future reference)\b`,
-  String.raw`(?:bitte )?(?:merk(?:e|en Sie)? (?:dir|sich)|notiere?(?: dir)?[ :,]|(?:denke? daran|vergiss nicht)(?:,? dass |: ?\S))`,
+  String.raw`bitte merken: ?\S|(?:bitte )?(?:merk(?:e|en Sie)? (?:dir|sich)|notiere?(?: dir)?[ :,]|(?:denke? daran|vergiss nicht)(?:,? dass |: ?\S))`,
   String.raw`souviens-toi|retiens|(?:n'oublie pas|note)(?: que |: ?\S| : ?\S)`,
-  String.raw`recuerda\b|(?:no olvides|ten en cuenta)(?: que |: ?\S)`,
+  String.raw`(?:por favor,? )?recuerda\b|(?:no olvides|ten en cuenta)(?: que |: ?\S)`,
   String.raw`lembre-se|não esqueça(?:(?: de)? que |: ?\S)|ricorda(?:ti)?\b|non dimenticare(?: che |: ?\S)`,
   String.raw`запомни|не забудь(?:те)?(?:,? что |: ?\S)`,
-  '请?(?:帮我)?记住|请?(?:别忘了|不要忘记)(?:我|[,，:：])',
+  '请?(?:帮我)?(?:记住|记一下(?=.*[^，,：:。！]))|请?(?:别忘了|不要忘记)(?:我|[,，:：])',
   '.*(?:覚えておいて|ことを忘れないで|기억해 ?(?:줘|주세요|둬|두세요)|것을? 잊지 마)',
 );
 /** Such a request alone, which means what was said before it. */
@@ -51,11 +53,11 @@ const STATED = beginning(
   String.raw`(?:I'm|I am) (?:allergic|vegetarian|vegan|left-handed|color-?blind|an?(?! (?:bit|little|lot|few|fan|new) ?\b) \w+)\b|(?:I|we) (?:live|work) (?:in|at|for|as) \S`,
   'my (?:(?:(?:user|customer|member|employee) )?id|(?:phone|mobile) number|(?:home |postal )?address|zip code) (?:is|=|:)',
   String.raw`my (?:favou?rite(?! \S+ w(?:as|ere)\b)\b|(?:time ?zone|birthday|pronouns|email|native language|job|wife|husband|partner|son|daughter|dog|cat)(?:,? \S+)? (?:is|are|has|works|lives|=|:)(?! (?:not|wrong|missing|broken|down|right)\b))|my name(?:'s| is) (?!(?:in|on|at|not|no|wrong|missing|also|still|already|now|too|the|a|an|so|listed|shown|spelled|spelt|misspelled)\b)`,
-  String.raw`(?:ich|wir) (?:bevorzuge|(?:mag|mögen)(?! (?:das|es|den|die|der|dies\S*|dein\S*)(?: |$))|heiße |wohnen? in |arbeiten? (?:bei|als|in|für) )|mein(?:e|er)? (?:name|lieblings\S*|frau|mann|hund|katze|kundennummer|telefonnummer|adresse)(?: \S+)? (?:ist|heißt|lautet|hat|arbeitet) (?!falsch|nicht|weg|kaputt)`,
+  String.raw`(?:ich|wir) (?:bevorzuge|(?:mag|mögen)(?! (?:das|es|den|die|der|dies\S*|dein\S*)(?: |$))|heiße |wohnen?(?: jetzt| nun)? in |arbeiten?(?: jetzt| nun)? (?:bei|als|in|für) )|mein(?:e|er)? (?:name|lieblings\S*|frau|mann|hund|katze|kundennummer|telefonnummer|adresse)(?: \S+)? (?:ist|heißt|lautet|hat|arbeitet) (?!falsch|nicht|weg|kaputt)`,
   '(?:mon|ma|mi|meu|minha|(?:il )?mio|(?:la )?mia) (?:nom|nombre|nome|numéro|número|numero|adresse|dirección|endereço|indirizzo|téléphone|teléfono|telefone|telefono) (?:est|es|é|è) ',
-  String.raw`je (?:préfère|m'appelle|suis (?:végétarien|allergique)\S*|travaille (?:chez|comme|à|au|pour|dans) |vis (?:à|en|au|dans) )|prefiero |me llamo |vivo (?:en|a) |trabajo (?:en|como|para|de) |prefiro |moro em |preferisco |mi chiamo `,
+  String.raw`je (?:préfère|m'appelle|suis (?:végétarien|allergique)\S*|travaille (?:chez|comme|à|au|pour|dans) |vis (?:à|en|au|dans) )|(?:ahora )?(?:prefiero |vivo en |trabajo (?:en|como|para|de) )|me llamo |vivo a |prefiro |moro em |preferisco |mi chiamo `,
   'мой (?:номер|адрес|телефон) |я (?:предпочитаю|люблю(?! (?:когда|как|его|её|их|тебя)),?|живу (?:в|на)|работаю (?:в|на(?! д)|как) )|меня зовут',
-  '我(?:更)?(?:喜欢|偏好)(?!你|您|这|那|它|他|她)|我(?:叫(?!你|您|他|她|它)|住在|是素食)|我的(?:名字|电话|手机|邮箱|地址|生日)(?:是|叫|在)',
+  '我(?:现在)?(?:更)?(?:喜欢|偏好)(?!你|您|这|那|它|他|她)|我(?:叫(?!你|您|他|她|它)|(?:现在)?住在(?!这|那)|是素食)|我的(?:名字|电话|手机|邮箱|地址|生日)(?:是|叫|在)',
   '私の(?:電話|住所|メール)|私(?:は(?!大丈夫|結構)|の名前は).{1,30}(?:好き|です|と申します)[^、，]{0,8}$|제 (?:전화|주소|이메일)|(?:저는|나는|제 이름은).*(?:좋아|입니다|이에요)',
 );
 /** How they want it from the assistant from now on: a verb of its work with a word of habit, or a word of the time to come. */
@@ -68,7 +70,8 @@ const WISH = beginning(
   '以后(?:都|请)|请(?:始终|总是|一律)|(?:今後|これから)は.*(?:ください|下さい|して)|앞으로(?:는)? .*(?:주세요|해줘|해 줘)',
 );
 /** How a name is given is told by its capital. */
-const CALL_ME = /^(?:[Pp]lease )?[Cc]all me \p{Lu}/u;
+const CALL_ME =
+  /^(?:(?:[Pp]lease |[Bb]itte |[Pp]or favor,? )?(?:[Cc]all me|[Nn]enne? mich(?: bitte)?|[Ll]lámame)|[Aa]ppelle-moi|[Cc]hiamami) \p{Lu}/u;
 /** What the user settled. */
 const DECISION = beginning(
   String.raw`(?:(?:ok|okay|so|then|and|yes|right|alright),? )*(?:(?:we|I)(?:'ve| have)? (?:decided|agreed|chose|settled)\b|(?:let'?s (?:go with|use|take|stick with|keep|drop)|we(?:'re| are) going with)(?! (?:a|an|it|this|that|these|those|them|one|going|(?:the )?(?:first|second|third|last|other|same|latter|former))\b)|the decision is\b)`,
@@ -77,7 +80,7 @@ const DECISION = beginning(
   '.*(?:(?:我们|咱们)(?:已经|最后|最终)?(?:决定|选择)|に決め(?:ました|た)|결정했)',
 );
 /** A word or two to begin with, as `Sure, my name is …`. */
-const LEAD = /^\p{L}{1,10}(?: \p{L}{1,8})?[,，、]\s*/u;
+export const LEAD = /^\p{L}{1,10}(?: \p{L}{1,8})?[,，、]\s*/u;
 /** What is shouted is an instruction of a program, and an option is chosen here and now. */
 const SHOUTED = /\p{Lu}{3,} \p{Lu}{3,}|\b[Oo]ption (?:\d|[A-D])\b/u;
 const MENTION = /(?:^|\s)@\S*[/.]\S/;
@@ -129,7 +132,8 @@ function sentencesOf({ content }: Message) {
     if (ASKED_OF_BEFORE.test(sentence))
       found.push(...found.splice(-1).map((one) => ({ ...one, isAsked: true })));
     else if (/[:：]$/.test(sentence) && ASKED.test(`${sentence} …`)) isAsked = true;
-    else if (sentence.length >= SHORTEST && sentence.length <= LONGEST) found.push({ sentence, isAsked });
+    else if (sentence.replaceAll(DENSE, '$&$&').length >= SHORTEST && sentence.length <= LONGEST)
+      found.push({ sentence, isAsked });
   };
   for (const block of content) {
     if (block.type !== 'text') continue;

@@ -48,6 +48,9 @@ describe('what a user states', () => {
     ['请始终用简体中文回答', 'Preference'],
     ['别忘了我对花生过敏', 'Fact'],
     ['今後は敬語で話してください', 'Preference'],
+    ['Bitte merken: der Server heißt orion-42', 'Fact'],
+    ['Por favor recuerda que el servidor es orion-42', 'Fact'],
+    ['帮我记一下,数据库在 orion-42', 'Fact'],
   ])('%s', (text, kind) => {
     expect(found(text)).toEqual([`${kind} (as stated): ${text}`]);
   });
@@ -86,6 +89,9 @@ describe('what a user states', () => {
     'My name is in the header of the file, change it to Bob',
     'my email is not working',
     'Call me when it is done',
+    'Nenn mich nicht so',
+    '帮我记一下。',
+    '我住在这里',
     "Don't forget to run the tests",
     'I like your idea',
     'Immer noch kaputt, auch nach dem Neustart',
