@@ -2,8 +2,8 @@ import type { Workspace } from '@x/core';
 import { type CoreOptions, RETIRED_FILE } from './consolidate/core-file.js';
 import { deleteVersion, listVersions, readVersion } from './consolidate/memory-state.js';
 import { readFlushState } from './flush/flush-state.js';
-import { CORE_FILE, memoryFiles, readIfFound, writeJson } from './memory-files.js';
-import { type Bullet, bulletsOf, factKey, keyHash, parseNoteLine, withoutBullets } from './notes.js';
+import { CORE_FILE, ifWhole, memoryFiles, readIfFound, writeJson } from './memory-files.js';
+import { type Bullet, bulletsOf, factKey, keyHash, parseNoteLine, saidIn, withoutBullets } from './notes.js';
 
 /** What came of changing a fact. */
 export interface FactOutcome {
@@ -74,8 +74,10 @@ export async function notedBullets(workspace: Workspace, prefix: string) {
 /** Where flushes stand whose process died, and what they are about to write to notes. */
 async function* pendingStates(workspace: Workspace, prefix: string) {
   for await (const { path } of workspace.list(`${prefix}memory/.flush`)) {
-    const state = await readFlushState(workspace, path);
-    if (state.pending !== undefined) yield { path, state, entry: state.pending.entry };
+    const state = await ifWhole(readFlushState(workspace, path));
+    // What a broken one holds cannot be told.
+    if (state === undefined) await workspace.delete(path);
+    else if (state.pending !== undefined) yield { path, state, entry: state.pending.entry };
   }
 }
 
@@ -86,7 +88,12 @@ export async function forgetLines(
 ): Promise<void> {
   const isGoneText = (text: string) => keyHash(factKey(text)) in hashes;
   // What was retired has its days and the reason behind it.
-  const isGone = ({ text }: Bullet) => isGoneText(text) || isGoneText(text.replace(RETIRED, ''));
+  const isGone = (text: string) => isGoneText(text) || isGoneText(text.replace(RETIRED, ''));
+  const withoutGone = (whole: string) =>
+    withoutBullets(whole, ({ text }) => isGone(text))
+      .split('\n')
+      .filter((line) => !isGone(saidIn(line)))
+      .join('\n');
   const withoutReason = (line: string) =>
     line.replace(RETIRED, (whole, days: string, why: string) =>
       why.split('; ').some((part) => isGoneText(part.replace(/^now: /, '')))
@@ -96,7 +103,7 @@ export async function forgetLines(
   for await (const { path } of memoryFiles(workspace, prefix)) {
     const text = (await readIfFound(workspace, path)) ?? '';
     const isRetired = path === `${prefix}${RETIRED_FILE}`;
-    const rest = withoutBullets(text, isGone);
+    const rest = withoutGone(text);
     const left = isRetired ? rest.split('\n').map(withoutReason).join('\n') : rest;
     if (left !== text) await workspace.write(path, left);
   }
@@ -104,11 +111,15 @@ export async function forgetLines(
     entry.bullets = entry.bullets.filter((bullet) => !isGoneText(bullet));
     await writeJson(workspace, path, state);
   }
-  for (const { id } of await listVersions(workspace, prefix)) {
+  const versions = [
+    ...(await listVersions(workspace, prefix)),
+    ...(await listVersions(workspace, prefix, 'json')),
+  ];
+  for (const id of new Set(versions.map((version) => version.id))) {
     const version = await readVersion(workspace, prefix, id);
-    if (version === undefined || withoutBullets(version.text, isGone) !== version.text) {
+    const isWithout = version && withoutGone(version.text) === version.text;
+    if (!isWithout || version.facts.some(({ text }) => isGoneText(text)))
       await deleteVersion(workspace, prefix, id);
-    }
   }
   await workspace.delete(`${prefix}memory/.sections`);
 }

@@ -1,4 +1,11 @@
-import { parseWith, readText, type Workspace, type WorkspaceEntry, WorkspaceError } from '@x/core';
+import {
+  InvalidInputError,
+  parseWith,
+  readText,
+  type Workspace,
+  type WorkspaceEntry,
+  WorkspaceError,
+} from '@x/core';
 import type * as z from 'zod';
 
 /** The memory that is rewritten whole and always in front of the agent. */
@@ -56,6 +63,15 @@ export async function readJson<Schema extends z.ZodType>(
     // Refused below, with the path of the file.
   }
   return parseWith(schema, value, path, remedy);
+}
+
+/** Passes over a broken state, with a warning: answers `undefined` for it. */
+export function ifWhole<T>(reading: Promise<T>): Promise<T | undefined> {
+  return reading.catch((error: unknown) => {
+    if (!InvalidInputError.isInstance(error)) throw error;
+    process.emitWarning(error.message, { code: 'X_MEMORY_BROKEN_FILE' });
+    return undefined;
+  });
 }
 
 export async function writeJson(workspace: Workspace, path: string, value: unknown): Promise<void> {

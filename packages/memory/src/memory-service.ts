@@ -37,6 +37,8 @@ import {
   type MemoryFact,
   plainLine,
   renderNoteLine,
+  saidIn,
+  withoutBullets,
 } from './notes.js';
 import {
   type MemoryServiceOptions,
@@ -163,25 +165,34 @@ export class MemoryService {
     const { prefix } = options;
     const outcome = await withCore(options, async ({ text: core, state }): Promise<FactOutcome> => {
       const noted = await notedBullets(storage, prefix);
+      const known = [...state.facts, ...state.lost];
+      const lost = bulletsOf(state.lost.map(({ text }) => `- ${text}`).join('\n'));
       const inCore = factKeys(core);
-      const matching = pick([...bulletsOf(core), ...noted], query);
+      const matching = pick([...bulletsOf(core), ...noted, ...lost], query);
       // The lines that a fact comes from are forgotten with it.
       const isAmong = ({ text }: StoredFact) => matching.some(({ key }) => key === factKey(text));
-      const sources = hashesOf(state.facts.filter(isAmong), '');
-      const found = matching.filter(({ key }) => inCore.has(key) || !(keyHash(key) in sources));
+      const isSource = (key: string) =>
+        known.some((one) => isAmong(one) && factKey(one.text) !== key && keyHash(key) in hashesOf([one], ''));
+      const found = matching.filter(({ key }) => inCore.has(key) || !isSource(key));
       const [bullet] = found;
       if (bullet === undefined || found.length > 1) return outcomeOf(found);
       const { key, text } = bullet;
       const fact = state.facts.find((one) => factKey(one.text) === key);
-      const isTheirs = inCore.has(key) || noted.some((line) => line.key === key && line.isByPerson);
-      if (fact === undefined && isTheirs && by !== 'person') return { status: 'refused', facts: [text] };
-      const hashes = { [keyHash(key)]: options.since, ...hashesOf(fact ? [fact] : [], options.since) };
+      // Below another bullet, in a paragraph or in code a person has put it.
+      const rest = withoutBullets(core, (one) => one.key === key).split('\n');
+      const put = rest.find((line) => factKey(saidIn(line)) === key)?.trim();
+      const isNoted = noted.some((line) => line.key === key && line.isByPerson);
+      const isTheirs = put !== undefined || (fact === undefined && (inCore.has(key) || isNoted));
+      if (isTheirs && by !== 'person') return { status: 'refused', facts: [put ?? text] };
+      const said = known.filter((one) => factKey(one.text) === key);
+      const hashes = { [keyHash(key)]: options.since, ...hashesOf(said, options.since) };
       const gone = { ...state.gone, ...hashes };
       // Known before anything is deleted: a flush that is under way writes it no more.
       await writeState(storage, prefix, { ...state, gone });
       await forgetLines(options, hashes);
-      const facts = state.facts.filter((one) => one !== fact);
-      await writeState(storage, prefix, { ...state, facts, gone });
+      const isLeft = (one: StoredFact) => !said.includes(one);
+      const left = { facts: state.facts.filter(isLeft), lost: state.lost.filter(isLeft) };
+      await writeState(storage, prefix, { ...state, ...left, gone });
       return { status: 'done', facts: [text] };
     });
     if (outcome.status === 'done' && this.#index.isKept) {

@@ -25,7 +25,9 @@ export type NoteLine = Omit<MemoryFact, 'id'>;
 
 const MARK = /^<!-- (model|rule) (\d{4}-\d\d-\d\d) (\S+) (\S+) -->$/;
 const NONE = '-';
-const SIGN = /^\s*[-*+•]\s+/u;
+/** What a bullet begins with. */
+export const SIGN = /^\s*[-*+•]\s+/u;
+const LINE_SIGN = /^[\s>]*(?:(?:[-*+•]|\d+[.)])\s+)?(?:\[[ xX]\]\s+)?/u;
 const BULLET = /^[-*+•]\s+(\S.*)$/u;
 const NAME_CHARACTER = /[a-z0-9]/i;
 const FENCE = /^\s*(`{3,}|~{3,})/;
@@ -89,6 +91,11 @@ export interface Bullet {
   /** Its first line, and the one behind its last, from 0. */
   readonly start: number;
   readonly end: number;
+}
+
+/** What a line says without the signs of lists, tasks and quotations before it. */
+export function saidIn(line: string): string {
+  return line.replace(LINE_SIGN, '');
 }
 
 /** Answers the text of a bullet, and `undefined` for any other line. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { SessionKey, userMessage } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
 import Sqlite from 'better-sqlite3';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import {
   MemoryConsolidator,
   MemoryFlushManager,
@@ -244,6 +244,30 @@ describe('a merge', () => {
     await workspace.append(said, '- We no longer use Docker\n');
     await consolidator.consolidate({ userId: 'a' });
     expect(await textOf(workspace, core)).toBe('## Noted\n\n- We no longer use Docker\n- We use Biome\n');
+  });
+
+  it.each([
+    ['I prefer tabs.', 'Actually, I prefer spaces now.'],
+    ['My name is Lena.', 'No, my name is Anna, not Lena.'],
+    ['Ich wohne in Berlin.', 'Ich wohne jetzt in Hamburg.'],
+    ['Vivo en Madrid.', 'Vivo en Lima ahora.'],
+    ['Vivo en Lima.', 'Ahora vivo en Quito.'],
+    ['Mi nombre es Ana.', 'Mi nombre es Eva.'],
+    ['Nenn mich Max.', 'Nenn mich Moritz.'],
+    ['Llámame Max.', 'Llámame Mauricio.'],
+    ['我住在北京。', '我现在住在上海。'],
+    ['我叫李雷。', '我叫韩梅。'],
+  ])('by rule takes "%s", and "%s" in its place', async (older, newer) => {
+    const workspace = await testWorkspace();
+    const service = serviceIn(workspace);
+    for (const [at, said] of [older, newer].entries()) {
+      const key = { ...scope, sessionId: `s${at}` };
+      await logSession(workspace, key, [userMessage(said)]);
+      await service.flush(SessionKey.of(key));
+      await service.consolidate(scope, { now: true });
+    }
+    const facts = (await service.facts(scope)).map(({ text }) => text);
+    expect(facts).toEqual([`Preference (as stated): ${newer}`]);
   });
 
   it('by rule keeps the newer of two lines of one note that contradict each other', async () => {
@@ -488,6 +512,83 @@ describe('save, correct and forget', () => {
       ['K8S-prod-eu-1 (c++/a.b)', 'done'],
     ])
       expect((await service.forget(scope, words ?? '')).status, words).toBe(status);
+  });
+
+  it.each([
+    ['nested', '- Ops\n  - The port is 5433\n  - other\n', '- Ops\n  - other\n'],
+    ['a paragraph', 'The port is 5433\n\n- other\n', '\n- other\n'],
+    ['numbered', '1. The port is 5433\n2. other\n', '2. other\n'],
+    ['code', '- The port is 5433\n```\n- The port is 5433\n```\n', '```\n```\n'],
+  ])('forgets a text that a person made %s for them alone, also in versions', async (_, text, left) => {
+    const workspace = await testWorkspace();
+    const service = serviceIn(workspace);
+    await service.save(scope, 'The port is 5433');
+    await workspace.write(core, text);
+    await service.save(scope, 'Likes tea');
+    await service.forget(scope, 'Likes tea');
+    const put = text
+      .split('\n')
+      .findLast((line) => line.includes('5433'))
+      ?.trim();
+    expect(await service.forget(scope, 'The port is 5433')).toEqual({ status: 'refused', facts: [put] });
+    expect((await service.forget(scope, 'The port is 5433', { by: 'person' })).status).toBe('done');
+    expect(await textOf(workspace)).toBe(`${left}\n## Noted\n\n`);
+    expect(await everythingIn(workspace)).not.toContain('5433');
+  });
+
+  it('corrects a fact in its list: the lines beside it stay', async () => {
+    const workspace = await testWorkspace();
+    const service = serviceIn(workspace);
+    await service.save(scope, 'One fact');
+    await workspace.write(core, '1. Ops\n   * One fact\n   * mine by hand\n');
+    expect((await service.correct(scope, 'One fact', 'Another fact')).status).toBe('done');
+    expect(await textOf(workspace)).toBe('1. Ops\n   * Another fact\n   * mine by hand\n');
+    expect((await service.facts(scope)).map(({ author }) => author)).toEqual(['model', 'person']);
+  });
+
+  it('keeps whose a line was that a person took out and put back', async () => {
+    const workspace = await testWorkspace();
+    const service = serviceIn(workspace);
+    for (const text of ['Likes tea', 'Owns a dog']) await service.save(scope, text);
+    const whole = await textOf(workspace);
+    await workspace.delete(core);
+    await service.save(scope, 'The port is 5433');
+    await workspace.write(core, whole);
+    expect((await service.facts(scope)).map(({ author }) => author)).toEqual(['model', 'model']);
+    expect((await service.forget(scope, 'tea')).status).toBe('done');
+    expect((await service.forget(scope, 'port')).status).toBe('done');
+    expect(await everythingIn(workspace)).not.toMatch(/tea|5433/);
+  });
+
+  it.each(['', '{', '{"facts":3}'])('goes on beside files that hold %j', async (broken) => {
+    const warned: string[] = [];
+    const warn = vi
+      .spyOn(process, 'emitWarning')
+      .mockImplementation((text) => void warned.push(String(text)));
+    onTestFinished(() => warn.mockRestore());
+    const workspace = await testWorkspace();
+    const service = serviceIn(workspace);
+    for (const text of ['The port is 5433', 'Likes tea', 'Owns a dog', 'Likes gin'])
+      await service.save(scope, text);
+    const [newest, older, oldest] = (await service.versions(scope)).map(
+      ({ id }) => `${prefix}memory/.versions/${id}`,
+    );
+    await workspace.write(`${newest}.json`, broken);
+    await workspace.delete(`${oldest}.md`);
+    await workspace.write(`${prefix}memory/.flush/s.json`, broken);
+    await workspace.write(`${prefix}memory/.consolidation_state`, broken);
+    expect((await service.save(scope, 'Likes beer')).status).toBe('done');
+    expect((await service.facts(scope)).find(({ text }) => text === 'The port is 5433')?.author).toBe(
+      'model',
+    );
+    expect((await service.forget(scope, 'port')).status).toBe('done');
+    expect(await everythingIn(workspace)).not.toContain('5433');
+    expect(await workspace.stat(`${older}.md`)).toBeUndefined();
+    for (const name of ['.consolidation_state', '.versions', '.flush'])
+      expect(warned.join('\n')).toContain(`${prefix}memory/${name}`);
+    await workspace.write(`${prefix}memory/.versions/2099-01-01T00-00-00.000Z~0.md`, '- Owns a cat\n');
+    await workspace.write(`${prefix}memory/.versions/2099-01-01T00-00-00.000Z~0.json`, broken);
+    await expect(service.restore(scope)).rejects.toThrow('no earlier version that is whole');
   });
 
   it('leaves what was forgotten in the reasons of no retired fact', async () => {

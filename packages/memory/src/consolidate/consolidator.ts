@@ -2,7 +2,7 @@ import { InvalidInputError, type Model, parseWith } from '@x/core';
 import { type AskOptions, askModel, MOST_REFUSALS, tokensFor } from '../ask-model.js';
 import { CORE_FILE } from '../memory-files.js';
 import { type MemoryPlace, scopePrefix } from '../memory-scope.js';
-import { factKey } from '../notes.js';
+import { factKey, keyHash } from '../notes.js';
 import { type MemoryServiceOptions, type MemoryServiceSettings, memoryServiceSchema } from '../settings.js';
 import { type Core, coreOptions, hashesOf, type Retired, replaceCore, withCore } from './core-file.js';
 import {
@@ -16,6 +16,7 @@ import {
 import {
   listVersions,
   type MemoryVersion,
+  newestVersion,
   readVersion,
   type StoredFact,
   writeState,
@@ -112,12 +113,13 @@ export class MemoryConsolidator {
     const prefix = scopePrefix(place);
     const options = coreOptions(this.#settings, prefix);
     await withCore(options, async ({ state }) => {
-      const [newest] = await listVersions(workspace, prefix);
-      const id = versionId ?? newest?.id ?? '';
-      const version = await readVersion(workspace, prefix, id);
+      const version = await (versionId === undefined
+        ? newestVersion(workspace, prefix)
+        : readVersion(workspace, prefix, versionId));
       if (version === undefined) {
-        const named = `there is no version ${JSON.stringify(id)} of ${prefix}${CORE_FILE}; versions() names those there are`;
-        const message = newest === undefined ? `${prefix}${CORE_FILE} has no earlier version` : named;
+        const named = `there is no version ${JSON.stringify(versionId)} of ${prefix}${CORE_FILE}; versions() names those there are`;
+        const message =
+          versionId === undefined ? `${prefix}${CORE_FILE} has no earlier version that is whole` : named;
         throw new InvalidInputError('versionId', [{ path: '', message }]);
       }
       const { text, facts, seen } = version;
@@ -125,7 +127,8 @@ export class MemoryConsolidator {
       const back = hashesOf(facts, '');
       const gone = Object.fromEntries(Object.entries(state.gone).filter(([hash]) => !(hash in back)));
       await replaceCore(options, state, () => text);
-      await writeState(workspace, prefix, { ...state, facts, seen, gone, rereads: true });
+      const lost = state.lost.filter((fact) => !(keyHash(factKey(fact.text)) in back));
+      await writeState(workspace, prefix, { ...state, facts, lost, seen, gone, rereads: true });
     });
   }
 

@@ -80,10 +80,14 @@ async function settle(options: CoreOptions, check: () => Promise<void>): Promise
   }
   const text = await readCore(workspace, prefix);
   const present = factKeys(text);
-  const lost = state.facts.filter((fact) => !present.has(factKey(fact.text)));
-  if (lost.length === 0) return { text, state };
-  const facts = state.facts.filter((fact) => !lost.includes(fact));
-  return { text, state: { ...state, facts, gone: { ...state.gone, ...hashesOf(lost, since) } } };
+  const isThere = (fact: StoredFact) => present.has(factKey(fact.text));
+  const away = state.facts.filter((fact) => !isThere(fact));
+  const back = state.lost.filter(isThere);
+  const facts = [...state.facts.filter(isThere), ...back];
+  const lost = [...state.lost.filter((fact) => !isThere(fact)), ...away];
+  const gone = { ...state.gone, ...hashesOf(away, since) };
+  for (const hash of Object.keys(hashesOf(back, ''))) delete gone[hash];
+  return { text, state: { ...state, facts, lost, gone } };
 }
 
 /** Hears facts again, by the hashes of their keys, that were retired or forgotten before somebody said them once more. */
@@ -131,7 +135,9 @@ async function commit(
     ...dropped.map((fact) => retiredLine(fact, today, 'no room')),
   ];
   const { pending: _, version: __, ...rest } = state;
-  const after = { ...rest, facts: kept, gone };
+  const again = new Set(kept.map((fact) => factKey(fact.text)));
+  const lost = state.lost.filter((fact) => !again.has(factKey(fact.text)));
+  const after = { ...rest, facts: kept, lost, gone };
   if (notes !== undefined) {
     const [consolidatedAt, rereads] = [new Date(now).toISOString(), state.rereads && notes.more];
     Object.assign(after, { seen: notes.seen, rereads, consolidatedAt, refusals: 0 });

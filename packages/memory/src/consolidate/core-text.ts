@@ -1,4 +1,4 @@
-import { bulletsOf, factKey, fencedLines, withoutBullets } from '../notes.js';
+import { bulletsOf, factKey, fencedLines, SIGN, withoutBullets } from '../notes.js';
 import type { CoreChange } from './memory-state.js';
 
 /** Where facts go that were added. Everything that people wrote in the file is left as it is. */
@@ -14,7 +14,7 @@ export function changeCore(text: string, { replace, add, drop }: CoreChange): st
     if (newText === undefined || present.has(factKey(newText))) return;
     present.add(factKey(newText));
     if (place === undefined) added.push(`- ${newText}`);
-    else lines[place] = `- ${newText}`;
+    else lines[place] = `${text.split('\n')[place]?.match(SIGN)?.[0] ?? '- '}${newText}`;
   };
   for (const { key, text: newText } of replace) {
     const old = bullets.filter((bullet) => bullet.key === key && present.has(key));

@@ -1,12 +1,12 @@
-import { parseWith, type Workspace, WorkspaceError } from '@x/core';
+import { type Workspace, WorkspaceError } from '@x/core';
 import * as z from 'zod';
-import { CORE_FILE, readIfFound, readJson, writeJson } from '../memory-files.js';
+import { CORE_FILE, ifWhole, readIfFound, readJson, writeJson } from '../memory-files.js';
 import { factKey, hashOf, withoutBullets } from '../notes.js';
 import type { CoreOptions } from './core-file.js';
 
 const STATE = 'memory/.consolidation_state';
 const FOLDER = 'memory/.versions';
-const REMEDY = 'Delete the file to go on from what the newest version knew.';
+const INSTEAD = 'It is passed over: the memory goes on from what the newest version knew.';
 /** Of each of so many days the last version is kept, and for so many days those with other words of a person. */
 const DAILY_FOR_DAYS = 30;
 const PERSON_FOR_DAYS = 180;
@@ -39,6 +39,8 @@ const stateShape = {
   refusals: z.int().min(0).default(0),
   /** The bullets of MEMORY.md that were not written by a person. */
   facts: z.array(factSchema).default([]),
+  /** What was among them until a person took out its line: it returns with the line. */
+  lost: z.array(factSchema).default([]),
   /** By the hash of its key, the day and the moment at which a fact was retired or forgotten: it does not come back from before. */
   gone: z.record(z.string(), z.string()).default({}),
   /** The lines of notes that were considered, as long as the notes have them: a note's name and the hash of the line's key. */
@@ -48,7 +50,7 @@ const stateShape = {
 };
 const stateSchema = z.object({
   ...stateShape,
-  version: z.literal(2),
+  version: z.literal(3),
   /** What is being written: the changes of MEMORY.md, what is to be kept of retired facts, and what holds once it is there. */
   pending: z
     .object({ change: changeSchema, retired: z.array(z.string()), after: z.object(stateShape) })
@@ -108,20 +110,24 @@ export async function writeCore(
   return before;
 }
 
-/** The versions of a prefix, the newest first. */
-export async function listVersions(workspace: Workspace, prefix: string): Promise<MemoryVersion[]> {
+/** The versions of a prefix, the newest first; by the files that end so, of which one may be there without the other. */
+export async function listVersions(
+  workspace: Workspace,
+  prefix: string,
+  end: 'md' | 'json' = 'md',
+): Promise<MemoryVersion[]> {
   const folder = `${prefix}${FOLDER}/`;
   const versions: MemoryVersion[] = [];
   for await (const { path } of workspace.list(`${prefix}${FOLDER}`)) {
-    if (!path.endsWith('.md')) continue;
-    const id = path.slice(folder.length, -'.md'.length);
+    if (!path.endsWith(`.${end}`)) continue;
+    const id = path.slice(folder.length, -`.${end}`.length);
     const [day, time] = (id.split('~')[0] ?? '').split('T');
     if (time !== undefined) versions.push({ id, replacedAt: `${day}T${time.replaceAll('-', ':')}` });
   }
   return versions.sort((left, right) => (left.id < right.id ? 1 : -1));
 }
 
-/** What a version holds; `undefined` when there is none of that id. The id is only compared with those there are. */
+/** What a version holds; `undefined` when there is none of that id, or a broken one. The id is only compared with those there are. */
 export async function readVersion(
   workspace: Workspace,
   prefix: string,
@@ -129,21 +135,26 @@ export async function readVersion(
 ): Promise<(KnownFacts & { readonly text: string }) | undefined> {
   if (!(await listVersions(workspace, prefix)).some((version) => version.id === id)) return undefined;
   const text = await readIfFound(workspace, versionPath(prefix, id));
-  const known = await readIfFound(workspace, versionPath(prefix, id, 'json'));
-  if (text === undefined || known === undefined) return undefined;
-  return { text, ...parseWith(versionSchema, JSON.parse(known), `version ${versionPath(prefix, id)}`) };
+  const json = versionPath(prefix, id, 'json');
+  const known = await ifWhole(readJson(workspace, json, versionSchema, 'The version is passed over.'));
+  return text === undefined || known === undefined ? undefined : { text, ...known };
 }
 
 /**
- * What is known of a scope's MEMORY.md: where the file that says so was lost, what the newest version knew.
- * @throws {InvalidInputError} for a file that is no such state.
+ * What is known of a scope's MEMORY.md: where the file that says so was lost, or is broken, what the newest version knew.
  */
 export async function readState(workspace: Workspace, prefix: string): Promise<MemoryState> {
-  const state = await readJson(workspace, `${prefix}${STATE}`, stateSchema, REMEDY);
-  if (state !== undefined) return state;
-  const [newest] = await listVersions(workspace, prefix);
-  const known = newest && (await readVersion(workspace, prefix, newest.id));
-  return stateSchema.parse({ ...known, version: 2 });
+  const state = await ifWhole(readJson(workspace, `${prefix}${STATE}`, stateSchema, INSTEAD));
+  return state ?? stateSchema.parse({ ...(await newestVersion(workspace, prefix)), version: 3 });
+}
+
+/** What the newest version holds that is not broken. */
+export async function newestVersion(workspace: Workspace, prefix: string) {
+  for (const { id } of await listVersions(workspace, prefix)) {
+    const version = await readVersion(workspace, prefix, id);
+    if (version !== undefined) return version;
+  }
+  return undefined;
 }
 
 /** Deletes versions but for the newest, one a day for a month, and for half a year those with other words of a person. */
