@@ -57,21 +57,30 @@ export type UserRecord =
  */
 export async function eraseUser({ session, storage }: UserPlaces, scope: UserScope): Promise<ErasedUser> {
   const user = parseWith(scopeSchema, scope, 'user scope');
-  const keys: SessionKey[] = [];
+  /** Of each session, its own key and those of what lies beside it. */
+  const owned = new Map<string, SessionKey[]>();
   const busy: SessionKey[] = [];
   let damage: { readonly error: unknown } | undefined;
   try {
-    for await (const key of sessionsOf(session, user, { all: true })) keys.push(key);
+    for await (const key of sessionsOf(session, user, { all: true })) {
+      const owner = `${besideOf(key) ?? key}`;
+      owned.set(owner, [...(owned.get(owner) ?? []), key]);
+    }
   } catch (error) {
     // A store lists all that it can read first.
     damage = { error };
   }
   let sessions = 0;
-  for (const key of keys) {
-    // One that has expired is none to `delete`, which removes it all the same.
-    const deleted = await unlessBusy(session, key, () => session.delete(key));
-    if (deleted === undefined) busy.push(key);
-    else sessions++;
+  for (const [encoded, keys] of owned) {
+    const owner = SessionKey.parse(encoded);
+    const deleted = await unlessBusy(session, owner, async () => {
+      // One that has expired is none to `delete`, which removes it all the same. The session last: its lease goes with it.
+      for (const key of keys.sort((a, b) => Number(a.equals(owner)) - Number(b.equals(owner))))
+        await session.delete(key);
+      return keys.length;
+    });
+    if (deleted === undefined) busy.push(owner);
+    else sessions += deleted;
   }
   let files = 0;
   for (const folder of await foldersOf(storage, placeOf(user))) files += await remove(storage, folder);

@@ -1,4 +1,5 @@
 import {
+  eraseUser,
   forkSession,
   keepHistory,
   keyBeside,
@@ -7,6 +8,7 @@ import {
   SessionKey,
   type StoredSession,
   userMessage,
+  type Workspace,
 } from '@x/core';
 import { expect } from 'vitest';
 import { listed } from './listed.js';
@@ -88,6 +90,31 @@ export function history(suite: StoreSuite): void {
     expect((await versionsOf()).slice(0, 3)).toEqual([11, 10, 9]);
     const kept = await store.load(keyBeside(SessionKey.of(parts), 'history'));
     expect(kept?.messages.length).toBeLessThan(12);
+  });
+
+  suite.test('a commit that is refused leaves nothing, also where its session was erased', async (store) => {
+    const key = SessionKey.of({ userId: 'alice', sessionId: 's' });
+    const lease = await store.lease?.(key, { ttlMs: 60_000 });
+    const session = await openSession(keepHistory(store), key, { fence: lease?.fence });
+    session.state.contextMutable().push(userMessage('Hi'));
+    await session.commit();
+    const steps = async () => (await store.load(keyBeside(key, 'history')))?.messages;
+    const before = await steps();
+    await lease?.release();
+    const next = await store.lease?.(key, { ttlMs: 60_000 });
+    session.state.contextMutable().splice(0, 1, userMessage('Later'));
+    if (next) {
+      await expect(session.commit()).rejects.toMatchObject({ code: 'lease_lost' });
+      expect(await steps()).toEqual(before);
+    }
+    const storage = { stat: async () => undefined, list: async function* () {} } as unknown as Workspace;
+    const erase = () => eraseUser({ session: store, storage }, { userId: 'alice' });
+    // What lies beside a session that is busy stays, too.
+    if (next) expect(await erase()).toEqual({ sessions: 0, files: 0, busy: [key] });
+    await next?.release();
+    expect(await erase()).toEqual({ sessions: 2, files: 0, busy: [] });
+    await expect(session.commit()).rejects.toThrow();
+    expect(await listed(store, {}, { all: true })).toEqual([]);
   });
 
   suite.test('a retention of the store’s own ends no history before its session', async (store) => {

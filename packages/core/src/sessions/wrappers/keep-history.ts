@@ -1,5 +1,7 @@
 import * as z from 'zod';
 import { parseWith } from '../../config/parse.js';
+import { InvalidInputError } from '../../errors/invalid-input-error.js';
+import { SessionConflictError, SessionLeaseError, SessionStoreError } from '../../errors/session-errors.js';
 import type { JsonObject } from '../../lib/json.js';
 import type { Message } from '../../messages/message.js';
 import { ItemLog } from '../item-log.js';
@@ -88,6 +90,16 @@ export function keepHistory(
       return append.length < messages.length ? { keep: 0, append } : undefined;
     });
   };
+  /** What a refused commit would have led to: nothing stays of it, also where its session was erased meanwhile. */
+  const takeBack = async (key: SessionKey, { log }: Known, operation: string): Promise<void> => {
+    await log.change(({ messages }) => {
+      const append = messages.filter((message) => operationIn(log, message) !== operation);
+      return append.length < messages.length ? { keep: 0, append } : undefined;
+    });
+    const beside = historyOf(key);
+    const left = await store.load(beside);
+    if (left?.messages.length === 0) await store.delete(beside, { token: left.token });
+  };
   const wrapped = wrapStore(store, {
     load,
     async commit(key, change) {
@@ -100,6 +112,7 @@ export function keepHistory(
       const isAdding = known.token === expected && known.count === keep;
       const stored = isAdding ? undefined : await load(key);
       const removed = stored?.messages.slice(keep) ?? [];
+      let isNoted = false;
       // What comes too late, or again, is the store's to judge.
       if (isAdding || stored?.token === expected) {
         const at = new Date().toISOString();
@@ -111,13 +124,20 @@ export function keepHistory(
         await log.append((loaded) => {
           const steps = loaded && stepsOf(loaded.messages, log);
           known.steps = (steps?.size ?? known.steps) + 1;
-          if (steps?.has(operation)) return [];
+          isNoted = !steps?.has(operation);
+          if (!isNoted) return [];
           return [...entries, log.message(step as unknown as JsonObject, 'system')];
         });
       }
       // Who was refused looks at what is there before the next step.
       known.count = -1;
-      const version = await store.commit(key, change);
+      let version: number;
+      try {
+        version = await store.commit(key, change);
+      } catch (error) {
+        if (isNoted && isRefusal(error)) await takeBack(key, known, operation).catch(() => {});
+        throw error;
+      }
       Object.assign(known, { token: operation, version, count: keep + append.length });
       // Now that it is committed; should it fail, the next commit does it.
       if (known.steps > 2 * versions) await trim(known, operation).catch(() => {});
@@ -164,6 +184,21 @@ function stepsOf(messages: readonly Message[], log: ItemLog): ReadonlyMap<string
   return new Map(steps.map((step) => [step.operation, step]));
 }
 
+/** Whether an error says that nothing was written. */
+function isRefusal(error: unknown): boolean {
+  if (SessionStoreError.isInstance(error)) return error.outcome === 'none';
+  return (
+    SessionConflictError.isInstance(error) ||
+    SessionLeaseError.isInstance(error) ||
+    InvalidInputError.isInstance(error)
+  );
+}
+
+/** The commit to which an item belongs. */
+function operationIn(log: ItemLog, message: Message): string {
+  return (log.item(message) as unknown as Step).operation;
+}
+
 /**
  * What leads to the last so many states up to a commit, or may yet lead on from there: not the steps before them, nor those
  * of writers who came too late.
@@ -179,11 +214,10 @@ function leadingTo(
   for (let step = steps.get(operation); step !== undefined; step = steps.get(step.expected)) {
     line.add(step.operation);
   }
-  const operationOf = (message: Message) => (log.item(message) as unknown as Step).operation;
   const oldest = [...line].slice(0, versions).at(-1);
-  const kept = messages.slice(messages.findIndex((message) => operationOf(message) === oldest));
+  const kept = messages.slice(messages.findIndex((message) => operationIn(log, message) === oldest));
   return kept.filter((message) => {
-    const { operation: own, expected = null } = steps.get(operationOf(message)) ?? {};
+    const { operation: own, expected = null } = steps.get(operationIn(log, message)) ?? {};
     return own === undefined || line.has(own) || expected === operation || !line.has(expected);
   });
 }
