@@ -157,7 +157,7 @@ export function isDamage(error: unknown): boolean {
 /** Whether an error says that this file cannot be an index: a folder to read only, a full disk, a file of something else. */
 export function isUnwritable({ cause }: MemoryIndexError): boolean {
   const sqlite = 'SQLITE_(?:READONLY|CANTOPEN|FULL|IOERR|NOTADB|CORRUPT)';
-  return new RegExp(`^(?:EACCES|EPERM|EROFS|ENOSPC|EDQUOT|${sqlite})`).test(codeOf(cause));
+  return new RegExp(`^(?:EACCES|EPERM|EROFS|EISDIR|ENOSPC|EDQUOT|${sqlite})`).test(codeOf(cause));
 }
 
 function codeOf(error: unknown): string {
@@ -243,9 +243,8 @@ async function isOwn(path: string): Promise<boolean> {
 function unusable(path: string, error: unknown): MemoryIndexError {
   if (MemoryIndexError.isInstance(error)) return error;
   const reason = errorText(error);
-  return new MemoryIndexError(
-    path,
-    `The memory index ${path} cannot be opened: ${reason}. Use another path, or delete the file: it is made anew from the files it indexes.`,
-    error,
-  );
+  const remedy = codeOf(error).startsWith('SQLITE_BUSY')
+    ? 'Another process has it locked: try again when that is done.'
+    : 'Use another path, or delete the file: it is made anew from the files it indexes.';
+  return new MemoryIndexError(path, `The memory index ${path} cannot be opened: ${reason}. ${remedy}`, error);
 }

@@ -248,18 +248,22 @@ it('is made in memory where its folder is to be read only, and takes nothing for
   await expect(MemoryIndex.open(path)).rejects.toThrow(path);
 });
 
-it('is made in memory where its path is that of something else, which stays as it is', async () => {
+it.each([
+  ['something else, which stays as it is', 'notes.txt'],
+  ['a folder', '.'],
+])('is made in memory where its path is that of %s', async (_, name) => {
   const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
   onTestFinished(() => warned.mockRestore());
   const workspace = await testWorkspace();
   await workspace.write(`${prefix}memory/2026-01-01.md`, '- the zebra is striped\n');
-  const path = join(await temporaryDirectory(), 'notes.txt');
-  appendFileSync(path, 'my notes, which are no database at all');
+  const folder = await temporaryDirectory();
+  const [notes, path] = [join(folder, 'notes.txt'), join(folder, name)];
+  appendFileSync(notes, 'my notes, which are no database at all');
   const service = new MemoryService({ workspace, index: path });
   onTestFinished(() => service.close());
   expect((await service.search(prefix, 'zebra')).hits).toHaveLength(1);
   expect(warned.mock.calls.map(String)).toEqual([expect.stringContaining(path)]);
-  expect(await readFile(path, 'utf8')).toBe('my notes, which are no database at all');
+  expect(await readFile(notes, 'utf8')).toBe('my notes, which are no database at all');
 });
 
 /** Counts how often others get their turn meanwhile. */

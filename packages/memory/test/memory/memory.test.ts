@@ -141,7 +141,7 @@ describe('memory_search', () => {
     await runTool(capability, 'memory_search', { query: 'tea' }, context);
     await capability.close?.();
     expect(await runTool(capability, 'memory_search', { query: 'tea' }, context)).toContain('MEMORY.md:1');
-    const failing = testMemory({ index: await temporaryDirectory() });
+    const failing = testMemory({ index: join(workspace.root, `${prefix}MEMORY.md`, 'index.db') });
     for (let attempt = 0; attempt < 2; attempt++) {
       await expect(runTool(failing, 'memory_search', { query: 'tea' }, context)).rejects.toThrow(
         'cannot be opened',
