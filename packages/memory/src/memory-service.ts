@@ -363,10 +363,13 @@ export class MemoryService {
     return { id: keyHash(`${saidOn} ${key}`), text, author, saidOn, source: source && { ...source }, from };
   }
 
-  /** Adds a fact to the day's note, and answers the note's name. */
+  /** Adds a fact to the day's note, unless an attempt that failed has, and answers the note's name. */
   async #note({ prefix, today }: CoreOptions, fact: StoredFact): Promise<string> {
     const note = dailyFile(today);
-    await appendLine(this.storage, `${prefix}${note}`, renderNoteLine(fact));
+    const path = `${prefix}${note}`;
+    const line = renderNoteLine(fact);
+    const isThere = (await readIfFound(this.storage, path))?.includes(`${line}\n`);
+    if (!isThere) await appendLine(this.storage, path, line);
     return note;
   }
 }

@@ -29,6 +29,7 @@ const NONE = '-';
 export const SIGN = /^\s*[-*+•]\s+/u;
 const LINE_SIGN = /^[\s>]*(?:(?:[-*+•]|\d+[.)])\s+)?(?:\[[ xX]\]\s+)?/u;
 const BULLET = /^[-*+•]\s+(\S.*)$/u;
+const RULE = /^([-*])(?: *\1){2,}$/;
 const NAME_CHARACTER = /[a-z0-9]/i;
 const FENCE = /^\s*(`{3,}|~{3,})/;
 /** How notes that were taken without a model begin. */
@@ -100,7 +101,8 @@ export function saidIn(line: string): string {
 
 /** Answers the text of a bullet, and `undefined` for any other line. */
 export function bulletText(line: string): string | undefined {
-  return BULLET.exec(withoutMark(line).trim())?.[1];
+  const whole = withoutMark(line).trim();
+  return RULE.test(whole) ? undefined : BULLET.exec(whole)?.[1];
 }
 
 /**
@@ -154,19 +156,32 @@ export function bulletsOf(text: string): Bullet[] {
   return bullets.map((bullet) => ({ ...bullet, key: factKey(bullet.text) }));
 }
 
-/** The numbers of the lines of fenced code; a fence that nothing closes begins none. */
+/** The numbers of the lines of fenced code, comments and what stands as YAML at the top; what nothing closes begins none. */
 export function fencedLines(lines: readonly string[]): ReadonlySet<number> {
   const fenced = new Set<number>();
-  let open: { readonly sign: string; readonly at: number } | undefined;
+  let open: { readonly isEnd: (line: string) => boolean; readonly at: number } | undefined;
   for (const [at, line] of lines.entries()) {
-    const sign = FENCE.exec(line)?.[1];
-    if (open === undefined) open = sign === undefined ? undefined : { sign, at };
-    else if (sign?.startsWith(open.sign) && line.trim() === sign) {
+    if (open === undefined) {
+      const isEnd = endOf(line, at === 0 ? lines[1] : undefined);
+      open = isEnd && { isEnd, at };
+    } else if (open.isEnd(line)) {
       for (let number = open.at; number <= at; number++) fenced.add(number);
       open = undefined;
     }
   }
   return fenced;
+}
+
+/** What ends what a line begins; `second` is the line behind the first of a file. */
+function endOf(line: string, second: string | undefined): ((line: string) => boolean) | undefined {
+  const fence = FENCE.exec(line)?.[1];
+  if (fence !== undefined) {
+    return (other) => other.trim().startsWith(fence) && FENCE.exec(other)?.[1] === other.trim();
+  }
+  if (/^\s*<!--(?!.*-->)/.test(line)) return (other) => other.includes('-->');
+  return line.trim() === '---' && /^\w[\w-]*:/.test(second ?? '')
+    ? (other) => other.trim() === '---'
+    : undefined;
 }
 
 /** Takes out of a text the bullets that a test is true of, with the lines that continue them. */

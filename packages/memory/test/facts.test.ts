@@ -297,6 +297,15 @@ describe('what counts as a fact', () => {
     expect(await textOf(workspace)).toBe(`## Noted\n\n${facts.join('\n')}\n`);
   });
 
+  it('is no item of the YAML at the top, no rule and nothing in a comment', async () => {
+    const workspace = await testWorkspace();
+    const none = '---\ntags:\n- a\n---\n\n- - -\n\n* * *\n\n<!--\n- hidden\n-->\n\n';
+    await workspace.write(core, `${none}- by hand\n`);
+    const service = serviceIn(workspace);
+    await service.save(scope, 'Likes tea');
+    expect((await service.facts(scope)).map(({ text }) => text)).toEqual(['by hand', 'Likes tea']);
+  });
+
   it('leaves code below ## Noted whole, and forgets a bullet with what is nested below it', async () => {
     const workspace = await testWorkspace();
     const service = serviceIn(workspace);
@@ -544,6 +553,28 @@ describe('save, correct and forget', () => {
     expect((await service.correct(scope, 'One fact', 'Another fact')).status).toBe('done');
     expect(await textOf(workspace)).toBe('1. Ops\n   * Another fact\n   * mine by hand\n');
     expect((await service.facts(scope)).map(({ author }) => author)).toEqual(['model', 'person']);
+  });
+
+  it('ends lines as the file does', async () => {
+    const workspace = await testWorkspace();
+    await workspace.write(core, '# Me\r\n\r\n- by hand\r\n');
+    const service = serviceIn(workspace);
+    await service.save(scope, 'Likes tea');
+    await service.correct(scope, 'tea', 'Likes rum');
+    const text = '# Me\r\n\r\n- by hand\r\n\r\n## Noted\r\n\r\n- Likes rum\r\n';
+    expect(await textOf(workspace)).toBe(text);
+  });
+
+  it('notes a fact once that is saved again after the disk was full', async () => {
+    const workspace = await testWorkspace();
+    const service = serviceIn(workspace);
+    const write = workspace.write.bind(workspace);
+    workspace.write = () => Promise.reject(new Error('ENOSPC'));
+    await expect(service.save(scope, 'Likes tea')).rejects.toThrow('ENOSPC');
+    workspace.write = write;
+    const { paths } = await service.save(scope, 'Likes tea');
+    expect(paths).toEqual(['MEMORY.md', expect.stringContaining('memory/')]);
+    expect((await service.read(scope, paths?.[1])).match(/Likes tea/g)).toHaveLength(1);
   });
 
   it('keeps whose a line was that a person took out and put back', async () => {

@@ -6,6 +6,9 @@ const HEADING = '## Noted';
 
 /** Makes changes to the text of MEMORY.md, line by line. A bullet that is there already is not added again. */
 export function changeCore(text: string, { replace, add, drop }: CoreChange): string {
+  // A file whose lines all end as on Windows stays one.
+  if (text.includes('\r\n') && !/(?<!\r)\n/.test(text))
+    return changeCore(text.replaceAll('\r\n', '\n'), { replace, add, drop }).replaceAll('\n', '\r\n');
   const lines: (string | undefined)[] = text.split('\n');
   const bullets = bulletsOf(text);
   const present = new Set(bullets.map(({ key }) => key));
