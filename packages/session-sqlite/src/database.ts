@@ -1,5 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, existsSync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type SessionKey, SessionStoreError, XError } from '@x/core';
@@ -13,6 +23,7 @@ const PAUSE_MS = 10;
 const LOG_PAGES = 256;
 /** What lies beside a database for the day on which the disk is full: the log of writes, twice. */
 const RESERVE_BYTES = 2 * LOG_PAGES * 4096;
+const RESERVE_MARK = Buffer.from('room that @x/session-sqlite keeps for a full disk\n');
 /** What is written anew in a fraction of a second. */
 const WRITTEN_ANEW_BYTES = 64 * 1024 ** 2;
 
@@ -47,7 +58,7 @@ function open(file: string, synchronous: 'full' | 'normal', lockTimeoutMs: numbe
       const message = `${file} is of version ${versionOf(database)}, newer than this package knows (${migrations.length}): upgrade @x/session-sqlite.`;
       throw new SessionStoreError('session_newer', message);
     }
-    if (file !== ':memory:') reserve(file);
+    if (file !== ':memory:') reserve(file, RESERVE_BYTES);
     // From here on somebody else's transaction is waited for without standing still.
     database.pragma(`busy_timeout = ${BUSY_MS}`);
     return database;
@@ -57,12 +68,36 @@ function open(file: string, synchronous: 'full' | 'normal', lockTimeoutMs: numbe
   }
 }
 
-/** Takes room on the disk, unless there is none or it is taken. */
-function reserve(file: string): void {
+/** Takes so much room on the disk, unless there is none, it is taken, or what has the name was not made here. */
+function reserve(file: string, bytes: number): void {
+  const path = reserveOf(file);
+  const size = ownSize(path);
+  if (size === undefined || size >= bytes) return;
   try {
-    writeFileSync(reserveOf(file), randomBytes(RESERVE_BYTES), { flag: 'wx', mode: 0o600 });
-  } catch (error) {
-    if ((error as { code?: string }).code !== 'EEXIST') rmSync(reserveOf(file), { force: true });
+    const filling = randomBytes(bytes - size);
+    if (size === 0) RESERVE_MARK.copy(filling);
+    writeFileSync(path, filling, { flag: 'a', mode: 0o600 });
+  } catch {
+    if (size === 0) rmSync(path, { force: true });
+    else truncateSync(path, size);
+  }
+}
+
+/** The size of a reserve, 0 where there is none; `undefined` for a file of somebody else, which is left alone. */
+function ownSize(path: string): number | undefined {
+  try {
+    if (!existsSync(path)) return 0;
+    const start = Buffer.alloc(RESERVE_MARK.length);
+    const handle = openSync(path, 'r');
+    try {
+      const read = readSync(handle, start);
+      // Empty: its process ended before it wrote.
+      return read === 0 || start.equals(RESERVE_MARK) ? fstatSync(handle).size : undefined;
+    } finally {
+      closeSync(handle);
+    }
+  } catch {
+    return undefined;
   }
 }
 
@@ -70,21 +105,34 @@ function reserveOf(file: string): string {
   return `${file}-reserve`;
 }
 
-/** Runs a deletion; where the disk is full, once more in the room that is kept for it. The next opening takes that room again. */
+/** Runs a deletion; where the disk is full, once more in the room that is kept for it, which is taken again at once. */
 async function withReserve<T>(database: Database, task: () => Promise<T>): Promise<T> {
   try {
     return await task();
   } catch (error) {
     const { code } = (error as { cause?: { code?: string } }).cause ?? {};
-    if (!/^SQLITE_(FULL|IOERR)/.test(String(code)) || !existsSync(reserveOf(database.name))) throw error;
+    if (!/^SQLITE_(FULL|IOERR)/.test(String(code))) throw error;
   }
-  rmSync(reserveOf(database.name), { force: true });
+  const path = reserveOf(database.name);
+  if (ownSize(path)) rmSync(path, { force: true });
   // To overwrite what is deleted takes as much room again.
   database.pragma('secure_delete = FAST');
   try {
     return await task();
   } finally {
     database.pragma('secure_delete = ON');
+    emptyLog(database);
+    // The other half is for the log of what sessions go on with.
+    reserve(database.name, RESERVE_BYTES / 2);
+  }
+}
+
+/** Empties the log of writes, which holds pages from before a deletion. */
+export function emptyLog(database: Database): void {
+  try {
+    database.pragma('wal_checkpoint(TRUNCATE)');
+  } catch {
+    // A reader needs them still. A later deletion empties it, or the close.
   }
 }
 
@@ -138,9 +186,11 @@ function toStoreError(key: SessionKey | undefined, error: unknown): unknown {
   if (XError.isInstance(error)) return error;
   const { code = '', message } = error as { code?: string; message: string };
   const isDamaged = /^SQLITE_(CORRUPT|NOTADB)/.test(code);
+  const remedy =
+    code === 'SQLITE_FULL' ? ' Delete sessions; where that fails, too, free 2 MB of the disk first.' : '';
   return new SessionStoreError(
     isDamaged ? 'session_corrupt' : 'session_unavailable',
-    `The database of sessions ${isDamaged ? 'is damaged; restore it from a backup' : 'could not be read or written'}: ${message}. Nothing was written.`,
+    `The database of sessions ${isDamaged ? 'is damaged; restore it from a backup' : 'could not be read or written'}: ${message}. Nothing was written.${remedy}`,
     { ...(key && { sessionKey: key.toString() }), cause: error, outcome: 'none' },
   );
 }

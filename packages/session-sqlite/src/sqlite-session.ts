@@ -37,7 +37,7 @@ import {
 } from '@x/core';
 import type { Database } from 'better-sqlite3';
 import * as z from 'zod';
-import { inTransaction, openDatabase, type TransactionMode, writeAnew } from './database.js';
+import { emptyLog, inTransaction, openDatabase, type TransactionMode, writeAnew } from './database.js';
 
 const optionsSchema = z.strictObject({
   file: z.string().min(1),
@@ -178,17 +178,8 @@ export class SqliteSession implements SessionStore {
       this.#database.prepare('DELETE FROM leases WHERE key = ?').run(key.toString());
       return { removed: this.#removeKey(key), lived: row !== undefined };
     });
-    if (removed) this.#emptyLog();
+    if (removed) emptyLog(this.#database);
     return lived;
-  }
-
-  /** Empties the log of writes, which holds pages from before a deletion. */
-  #emptyLog(): void {
-    try {
-      this.#database.pragma('wal_checkpoint(TRUNCATE)');
-    } catch {
-      // A reader needs them still. A later deletion empties it, or the close.
-    }
   }
 
   /**
@@ -222,7 +213,7 @@ export class SqliteSession implements SessionStore {
         return ids.length;
       });
       deleted += count;
-      if (count > 0) this.#emptyLog();
+      if (count > 0) emptyLog(this.#database);
       if (count === 0 || deleted >= limit) return deleted;
     }
   }

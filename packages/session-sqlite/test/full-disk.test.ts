@@ -1,5 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { appendFileSync, mkdtempSync, rmdirSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmdirSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { operationId, SessionKey, type SessionStore, userMessage } from '@x/core';
@@ -70,4 +79,50 @@ it.runIf(canMount()).each<[string, (store: SqliteSession) => Promise<unknown>, u
     await store.commit(key, { operation, expected, head: {}, keep: messages.length + turn, append });
     expected = operation;
   }
+});
+
+it.runIf(canMount())(
+  'a disk that is full again and again is freed each time, also after reopening',
+  async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'x-small-disk-'));
+    onTestFinished(() => unmount(directory));
+    expect(mountSmallDisk(directory)).toBe(true);
+    const file = join(directory, 'sessions.db');
+    let store = new SqliteSession({ file });
+    onTestFinished(() => store.close());
+    for (let round = 0; round < 4; round++) {
+      for (let name = 0; name < 4; name++) await store.delete(SessionKey.of(`s-${name}`));
+      await fill(store);
+      expect(await store.delete(SessionKey.of(`s-${round}`))).toBe(true);
+      expect(existsSync(`${file}-reserve`)).toBe(true);
+      if (round % 2 === 0) continue;
+      await store.close();
+      store = new SqliteSession({ file });
+    }
+  },
+);
+
+it.runIf(canMount())('a file or directory that has the name of the reserve is left alone', async () => {
+  for (const isFile of [true, false]) {
+    const directory = mkdtempSync(join(tmpdir(), 'x-small-disk-'));
+    onTestFinished(() => unmount(directory));
+    expect(mountSmallDisk(directory)).toBe(true);
+    const file = join(directory, 'sessions.db');
+    if (isFile) writeFileSync(`${file}-reserve`, 'mine');
+    else mkdirSync(`${file}-reserve`);
+    const store = new SqliteSession({ file });
+    onTestFinished(() => store.close());
+    await fill(store);
+    const error = await store.delete(SessionKey.of('s-1')).catch((error: unknown) => error);
+    if (error !== true) expect(error).toMatchObject({ code: 'session_unavailable', outcome: 'none' });
+    if (isFile) expect(readFileSync(`${file}-reserve`, 'utf8')).toBe('mine');
+    else expect(existsSync(`${file}-reserve`)).toBe(true);
+  }
+});
+
+it('an empty reserve, whose process ended before it wrote, is made again', async () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'x-reserve-')), 'sessions.db');
+  writeFileSync(`${file}-reserve`, '');
+  await new SqliteSession({ file }).close();
+  expect(statSync(`${file}-reserve`).size).toBe(2 * 256 * 4096);
 });
