@@ -86,7 +86,8 @@ export function statementsFor(table: string) {
       WHERE updated_at < ? AND NOT EXISTS
         (SELECT 1 FROM ${leases} AS l WHERE l.key_hash = s.key_hash AND l.expires_at > UTC_TIMESTAMP(3))
         AND NOT EXISTS (SELECT 1 FROM ${sessions} AS own WHERE own.id <> s.id
-          AND own.key_hash = UNHEX(SHA2(REPLACE(s.session_key, '${HISTORY_IN_KEYS}', '/'), 256)))
+          AND own.key_hash = UNHEX(SHA2(CONCAT(SUBSTRING_INDEX(s.session_key, '/', 2), '/',
+            REPLACE(SUBSTRING_INDEX(s.session_key, '/', -2), '${HISTORY_IN_KEYS}', '/')), 256)))
       ORDER BY updated_at LIMIT ${limit}`,
     /** Locks the leases too, and the gaps where there are none: whoever takes one meanwhile waits, and finds no session. */
     lockOld: (sessionCount: number) =>

@@ -95,7 +95,8 @@ export function statementsFor(table: string) {
       WHERE (updated_at < $1 OR expires_at <= clock_timestamp()) AND NOT EXISTS
         (SELECT FROM ${leases} AS l WHERE l.key_hash = ${table}.key_hash AND l.expires_at > clock_timestamp())
         AND NOT EXISTS (SELECT FROM ${table} AS own WHERE own.id <> ${table}.id
-          AND own.key_hash = sha256(replace(${table}.session_key, '${HISTORY_IN_KEYS}', '/')::bytea))
+          AND own.key_hash = sha256(regexp_replace(${table}.session_key,
+            '^([^/]*/[^/]*/[^/]*)${HISTORY_IN_KEYS}', '\\1/')::bytea))
       ORDER BY updated_at LIMIT $2`,
     /** Makes sure that each has a lease's row, and locks it: who takes a lease meanwhile waits, and finds no session. */
     holdLeases: `

@@ -204,7 +204,8 @@ export class SqliteSession implements SessionStore {
             `SELECT id FROM sessions WHERE (updated_at < ? OR expires_at <= ?) AND NOT EXISTS
                (SELECT 1 FROM leases WHERE leases.key = sessions.key AND leases.expires_at > ?)
              AND NOT EXISTS (SELECT 1 FROM sessions AS own
-               WHERE own.key = replace(sessions.key, '${HISTORY_IN_KEYS}', '/') AND own.id <> sessions.id)
+               WHERE own.key = sessions.tenant || '/' || sessions.user || '/' ||
+                 replace(sessions.agent || '/', '${HISTORY_IN_KEYS}', '/') || sessions.session AND own.id <> sessions.id)
              ORDER BY updated_at LIMIT ?`,
           )
           .pluck()

@@ -11,6 +11,7 @@ import {
   type Workspace,
 } from '@x/core';
 import { expect } from 'vitest';
+import { commitAt } from '../commit-at.js';
 import { listed } from './listed.js';
 import { numbered } from './sample-messages.js';
 import type { StoreSuite } from './store-suite.js';
@@ -127,9 +128,11 @@ export function history(suite: StoreSuite): void {
       session.state.contextMutable().push(userMessage('Hi'));
       await session.commit();
     }
+    const namedLikeOne = SessionKey.of({ userId: 'alice//x-history', sessionId: 'busy' });
+    await commitAt(store, namedLikeOne, { expectedVersion: 0, head: {}, keep: 0, append: numbered(1) });
     const lease = await store.lease?.(busy, { ttlMs: 60_000 });
     const olderThan = new Date(Date.now() + 60_000);
-    expect(await deleteOlderThan.call(store, { olderThan })).toBe(2);
+    expect(await deleteOlderThan.call(store, { olderThan })).toBe(3);
     const left = [keyBeside(busy, 'history'), busy].map(String);
     expect(await listed(store, {}, { all: true })).toEqual(left);
     await lease?.release();
