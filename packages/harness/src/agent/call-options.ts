@@ -51,8 +51,9 @@ export type CallInput = string | Message | readonly Message[];
 export interface CallOptions extends CallControl {
   /**
    * Names the call, so that it can be repeated after any error, by any process that shares the session store: it is the
-   * same turn. One that has ended answers its first reply, one that has not is gone on with. Default: the id of the first
-   * message, where the input is messages; text without an id is new each time.
+   * same turn. One that has ended answers its first reply, as long as it is among the last 8 of the session; one that has not is
+   * gone on with until another call comes. Later it is refused with `call_forgotten`. Default: the id of the first message, where
+   * the input is messages; text without an id is new each time.
    */
   readonly id?: string;
   /** Interrupts the call when aborted, as `agent.interrupt` does. */

@@ -106,7 +106,7 @@ export class HarnessAgent {
    * @throws {ContextOverflowError} when the request does not fit and nothing could make it fit.
    * @throws {OutputError} when the model gave no answer of the form that `output` asks for, however often it was told.
    * @throws {InvalidInputError} for an `output` that cannot be told to a model.
-   * @throws {HarnessError} `agent_closed`.
+   * @throws {HarnessError} `agent_closed`; `call_forgotten` for a repeated call whose reply is remembered no more.
    */
   call<Output>(
     input: CallInput,
@@ -369,7 +369,7 @@ export class HarnessAgent {
       const earlier = id === undefined ? undefined : await replyOfFinished(call, id);
       if (earlier !== undefined) return earlier;
       const unsaid = id === undefined ? input : await unsaidOf(call, input);
-      if (unsaid.length === 0) refuseNothingToResume(call.scope.state, isNew);
+      if (unsaid.length === 0) refuseNothingToResume(call.scope.state, isNew, input[0] && id);
       return runCall(call, {
         id,
         input: unsaid,

@@ -3,6 +3,7 @@ import { type SessionKey, SessionLeaseError, XError } from '@x/core';
 export type HarnessErrorCode =
   | 'agent_closed'
   | 'nothing_to_resume'
+  | 'call_forgotten'
   | 'not_pending'
   | 'no_plan'
   | 'events_gone';

@@ -5,7 +5,7 @@ import type { RunningCall } from './running-call.js';
 
 const EXTENSION = 'calls';
 /** How many of its latest calls a session remembers: a client repeats the one whose reply it did not get. */
-const REMEMBERED = 8;
+export const REMEMBERED_CALLS = 8;
 /** Calls that stopped for these reasons are gone on with. */
 const UNFINISHED: readonly StopReason[] = ['interrupted', 'shutdown', 'timed_out'];
 
@@ -23,7 +23,7 @@ export function rememberCall(state: AgentState, id: string, reply: Reply): void 
   const call = { id, stopReason, finishReason, usage, steps, output, messageId: message?.id };
   const earlier = finishedCalls(state).filter((other) => other.id !== id);
   // What is undefined has no place in JSON.
-  const finished = JSON.parse(JSON.stringify([...earlier, call].slice(-REMEMBERED)));
+  const finished = JSON.parse(JSON.stringify([...earlier, call].slice(-REMEMBERED_CALLS)));
   state.extensions[EXTENSION] = { finished };
 }
 

@@ -22,7 +22,7 @@ import { refuseEarlyAnswer, settleAnswer } from '../output/final-answer.js';
 import { act } from './act.js';
 import { closeWaiting, pendingCalls, prunePending, recordDecisions } from './approvals.js';
 import { around } from './around.js';
-import { rememberCall } from './finished-calls.js';
+import { REMEMBERED_CALLS, rememberCall } from './finished-calls.js';
 import { abandonedCalls, errorResultsFor, openCalls, repairPairing, waitingCalls } from './open-calls.js';
 import { reason } from './reason.js';
 import type { RunningCall } from './running-call.js';
@@ -280,8 +280,12 @@ function isTimeLimit(error: unknown): boolean {
   );
 }
 
-/** @throws {HarnessError} `nothing_to_resume` when the session is new, holds nothing to be sent, or ended in an orderly way. */
-export function refuseNothingToResume(state: AgentState, isNew: boolean): void {
+/**
+ * @param repeated The id of the call, where its messages are in the session already.
+ * @throws {HarnessError} `nothing_to_resume` when the session is new, holds nothing to be sent, or ended in an orderly way;
+ * `call_forgotten` in place of the last where a call is repeated.
+ */
+export function refuseNothingToResume(state: AgentState, isNew: boolean, repeated?: string): void {
   const last = state.context.at(-1);
   const isOpen =
     state.activeCall !== undefined ||
@@ -291,6 +295,14 @@ export function refuseNothingToResume(state: AgentState, isNew: boolean): void {
   // A context of results without their calls is empty once it is repaired: no model could be asked.
   const isEmpty = repairPairing(state.context, true).length === 0;
   if (!isNew && isOpen && !isEmpty) return;
+  if (repeated !== undefined && !isEmpty) {
+    throw new HarnessError(
+      'call_forgotten',
+      `What call "${repeated}" said is in session "${state.sessionId}", but the call can be repeated no more: a session remembers ` +
+        `how its last ${REMEMBERED_CALLS} calls ended, and one that did not end is gone on with until another comes. Nothing was ` +
+        'run; read the answer with agent.state(), or say it again under another id.',
+    );
+  }
   throw new HarnessError('nothing_to_resume', `Session "${state.sessionId}" ${why(isNew, isEmpty)}`);
 }
 

@@ -69,6 +69,16 @@ function agentOn(store: InMemorySession, workspace: ReturnType<typeof scratch>) 
   return { agent, model, ran: () => ran };
 }
 
+function manyCalls() {
+  const model = new ScriptedModel(Array.from({ length: 10 }, (_, call) => ({ text: `answer ${call}` })));
+  const agent = HarnessAgent.builder()
+    .model(model)
+    .workspace(scratch())
+    .session(new InMemorySession())
+    .build();
+  return { agent, model };
+}
+
 describe('a call with an id', () => {
   it('that is repeated answers its first reply, in any process, and runs nothing again', async () => {
     const store = new InMemorySession();
@@ -89,6 +99,18 @@ describe('a call with an id', () => {
     const { agent } = agentOn(new InMemorySession(), scratch());
     await agent.call('transfer 100 EUR', context, { id: 'order-1' });
     expect((await agent.call('And now?', context, { id: 'order-2' })).text).toBe('A second time.');
+  });
+
+  it('is refused with the limit once eight others came', async () => {
+    const { agent, model } = manyCalls();
+    for (let call = 0; call <= 8; call++) await agent.call(`question ${call}`, context, { id: `c-${call}` });
+    expect((await agent.call('question 1', context, { id: 'c-1' })).text).toBe('answer 1');
+    const late = agent.call('question 0', context, { id: 'c-0' });
+    await expect(late).rejects.toMatchObject({
+      code: 'call_forgotten',
+      message: expect.stringContaining('last 8 calls'),
+    });
+    expect(model.requests).toHaveLength(9);
   });
 
   it('may be repeated after a commit whose reply was lost, whichever it was: the turn is there once', async () => {
