@@ -9,6 +9,17 @@ import { scratch } from './support.js';
 const context = RuntimeContext.of({ sessionId: 's' });
 
 describe('undo', () => {
+  it('begins no session, and neither does compact', async () => {
+    const agent = HarnessAgent.builder()
+      .model(new ScriptedModel([]))
+      .workspace(scratch())
+      .use(compaction({ model: null }))
+      .build();
+    expect(await agent.undo(context)).toBe(false);
+    expect((await agent.compact(context)).status).not.toBe('applied');
+    expect(await agent.state(context)).toBeUndefined();
+  });
+
   it('restores the list from before the last compaction in another instance, what was said since behind it', async () => {
     const workspace = scratch();
     const look = defineTool({

@@ -170,7 +170,7 @@ export class HarnessAgent {
   }
 
   /**
-   * Compacts the session now.
+   * Compacts the session now; begins none.
    *
    * @throws {CapabilityError} without a capability that can.
    */
@@ -204,10 +204,10 @@ export class HarnessAgent {
     if (capability === undefined) {
       throw new CapabilityError(name, `No capability can ${name}: add compaction() with .use().`);
     }
-    return this.#turns.take(context, { signal }, async (call) => {
+    return this.#turns.take(context, { signal }, async (call, isNew) => {
       const scope = await call.reasonScope();
       const result = await call.waitFor(`${name} of "${capability.name}"`, () => run(capability, scope));
-      await call.save();
+      if (!isNew) await call.save();
       return result as Result;
     });
   }
