@@ -7,6 +7,7 @@ import {
   type Issue,
   type Model,
   parseWith,
+  SessionKey,
   type SessionStore,
   storageOf,
   type TokenCounter,
@@ -49,7 +50,7 @@ export class HarnessAgentBuilder<Agent> {
     this.#create = create;
   }
 
-  /** Names the agent. The name is part of every session's key, so another name has other sessions. Default `agent`. */
+  /** Names the agent. The name is part of every session's key, so another name has other sessions. Default `agent`. It must not hold `//x-`. */
   name(name: string): this {
     return this.settings({ name });
   }
@@ -223,6 +224,8 @@ export class HarnessAgentBuilder<Agent> {
   build(): Agent {
     const issues: Issue[] = [];
     const settings = collect(issues, () => parseWith(settingsSchema, this.#settings, 'settings'));
+    if (settings !== undefined)
+      collect(issues, () => SessionKey.of({ agentId: settings.name, sessionId: 'any' }));
     const capabilities = this.#capabilities.map((entry, index) =>
       collect(issues, () => wellFormed(entry, `capabilities[${index}]`, CAPABILITY)),
     );

@@ -10,7 +10,7 @@ import type { Message } from '../../messages/message.js';
 import { LocalWorkspace } from '../../workspace/local-workspace.js';
 import { type HeldLock, readText } from '../../workspace/workspace.js';
 import { describeSession } from '../listing.js';
-import { checkKey, SessionKey, type SessionScope } from '../session-key.js';
+import { checkKey, type SessionKey, type SessionScope, storedKey } from '../session-key.js';
 import type {
   DeleteOptions,
   ListOptions,
@@ -52,7 +52,7 @@ const optionsSchema = z.strictObject({
 const FORMAT = 1;
 const documentSchema = z.looseObject({
   format: z.literal(FORMAT),
-  key: z.custom<Parameters<typeof SessionKey.of>[0]>(),
+  key: z.unknown(),
   version: z.number().int().positive(),
   operations: z.array(z.string()).default([]),
   createdAt: z.string().optional(),
@@ -342,7 +342,7 @@ function parse(file: string, text: string): Document {
     const { format } = Object(data);
     if (typeof format === 'number' && format > FORMAT) throw new NewerFormatError(file, format, FORMAT);
     const { key, messages, ...rest } = parseWith(documentSchema, data, 'session document');
-    return { ...rest, key: SessionKey.of(key), messages: readMessages(messages, file) };
+    return { ...rest, key: storedKey(key), messages: readMessages(messages, file) };
   } catch (error) {
     if (error instanceof NewerFormatError) throw error;
     throw new DamagedFileError(file, `is no session (${(error as Error).message})`, error);

@@ -5,7 +5,7 @@ import { jsonObjectSchema } from '../../lib/json-schemas.js';
 import { readMessages } from '../../messages/check-messages.js';
 import type { Message } from '../../messages/message.js';
 import type { Workspace } from '../../workspace/workspace.js';
-import { SessionKey } from '../session-key.js';
+import { type SessionKey, storedKey } from '../session-key.js';
 import { lastOf } from '../store-rules.js';
 import { DamagedFileError, ifFound, NewerFormatError } from './session-files.js';
 
@@ -77,7 +77,7 @@ function parse(path: string, text: string): Manifest {
     const { format } = Object(data);
     if (typeof format === 'number' && format > FORMAT) throw new NewerFormatError(path, format, FORMAT);
     const { key, ...rest } = parseWith(manifestSchema, data, 'session manifest');
-    return { ...rest, key: SessionKey.of(key) };
+    return { ...rest, key: storedKey(key) };
   } catch (error) {
     if (error instanceof NewerFormatError) throw error;
     throw new DamagedFileError(path, `is no session manifest (${(error as Error).message})`, error);
