@@ -37,7 +37,8 @@ export interface CopyReport {
 /**
  * Copies sessions from one store to another, of any kind. Each keeps its token, so that a copy that was interrupted may be called
  * again, and takes its history along. A move leaves alone what has somebody's turn, and all where both are one store. Nothing in the
- * target is overwritten. Logs lie in workspaces and are not copied; times and versions begin anew.
+ * target is overwritten. Logs lie in workspaces and are not copied; times and versions begin anew, so that two states of a history may
+ * have one version: their tokens tell them apart.
  *
  * @throws {InvalidInputError} for unknown or impossible options.
  * @throws {SessionStoreError} when a store cannot be reached or a session cannot be read; what was copied stays copied.
