@@ -1,4 +1,5 @@
 import { XError } from '../errors/x-error.js';
+import { turnTaker } from './turn-taker.js';
 
 /** The longest delay that `setTimeout` holds: beyond it, it fires at once. */
 const LONGEST_MS = 2 ** 31 - 1;
@@ -180,11 +181,14 @@ export async function* stepwise<Item>(
   wait: (step: () => Promise<IteratorResult<Item>>) => Promise<IteratorResult<Item>>,
 ): AsyncGenerator<Item, void, undefined> {
   const iterator = items[Symbol.asyncIterator]();
+  const giveWay = turnTaker();
   try {
     for (;;) {
       const { done, value } = await wait(() => iterator.next());
       if (done) return;
       yield value;
+      const turn = giveWay();
+      if (turn !== undefined) await turn;
     }
   } finally {
     void (async () => iterator.return?.())().catch(() => {});

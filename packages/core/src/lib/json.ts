@@ -54,36 +54,47 @@ function deepJsonText(value: JsonValue): string {
   return parts.join('');
 }
 
+/** A path that is told to somebody; where it goes on matters to nobody. */
+const PATH_KEYS = 20;
+
 interface Visit {
   readonly value: unknown;
   readonly key: PropertyKey;
   readonly parent: Visit | undefined;
+  readonly depth: number;
 }
+
+/** Levels that a stored value may have: some thousands overflow the stack of what reads it, a validator or a serializer. */
+const DEEPEST = 1_000;
 
 /**
  * Finds the first part of a value that JSON cannot hold: a function, a symbol, a bigint, a number that is not finite, an object with
- * `toJSON`, a gap in a list, a reference to itself. However deep the value is nested; `undefined` in an object is left out.
+ * `toJSON`, a gap in a list, a reference to itself, a value nested more than 1 000 levels deep. `undefined` in an object is left out.
  */
 export function jsonFault(root: unknown): { readonly path: string; readonly message: string } | undefined {
   if (isSound(root, QUICK_DEPTH)) return undefined;
   const open = new Set<unknown>();
-  const todo: (Visit | { readonly left: unknown })[] = [{ value: root, key: '', parent: undefined }];
+  const todo: (Visit | { readonly left: unknown })[] = [
+    { value: root, key: '', parent: undefined, depth: 0 },
+  ];
   for (let next = todo.pop(); next; next = todo.pop()) {
     if ('left' in next) {
       open.delete(next.left);
       continue;
     }
     const { value } = next;
-    const message = open.has(value) ? 'refers to itself' : unfit(value, next.parent);
+    const message = open.has(value) ? 'refers to itself' : unfit(next);
     if (message !== undefined) return { path: pathTo(next), message };
     if (typeof value !== 'object' || value === null) continue;
+    const depth = next.depth + 1;
     open.add(value);
     todo.push({ left: value });
     if (Array.isArray(value)) {
-      for (let key = value.length - 1; key >= 0; key--) todo.push({ value: value[key], key, parent: next });
+      for (let key = value.length - 1; key >= 0; key--)
+        todo.push({ value: value[key], key, parent: next, depth });
     } else {
       for (const key of Object.keys(value)) {
-        todo.push({ value: (value as Record<string, unknown>)[key], key, parent: next });
+        todo.push({ value: (value as Record<string, unknown>)[key], key, parent: next, depth });
       }
     }
   }
@@ -108,7 +119,8 @@ function isSound(value: unknown, depth: number): boolean {
   return true;
 }
 
-function unfit(value: unknown, parent: Visit | undefined): string | undefined {
+function unfit({ value, parent, depth }: Visit): string | undefined {
+  if (depth > DEEPEST) return `is nested more than ${DEEPEST} levels deep`;
   if (typeof value === 'number' && !Number.isFinite(value)) return `is ${value}, which is no JSON`;
   if (value === undefined) return Array.isArray(parent?.value) ? 'is undefined, which is no JSON' : undefined;
   if (typeof value === 'function' || typeof value === 'symbol' || typeof value === 'bigint') {
@@ -123,5 +135,5 @@ function unfit(value: unknown, parent: Visit | undefined): string | undefined {
 function pathTo(visit: Visit): string {
   const keys: PropertyKey[] = [];
   for (let at: Visit | undefined = visit; at?.parent !== undefined; at = at.parent) keys.unshift(at.key);
-  return formatPath(keys);
+  return `${formatPath(keys.slice(0, PATH_KEYS))}${keys.length > PATH_KEYS ? ' …' : ''}`;
 }

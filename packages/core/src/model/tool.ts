@@ -2,6 +2,7 @@ import type { AgentState, PendingApproval } from '../agent/agent-state.js';
 import type { RuntimeContext } from '../agent/runtime-context.js';
 import { InvalidInputError } from '../errors/invalid-input-error.js';
 import type { JsonObject, JsonValue } from '../lib/json.js';
+import { turnTaker } from '../lib/turn-taker.js';
 import type { ToolOutputBlock, ToolUseBlock } from '../messages/content-block.js';
 import { toolOutputBlockSchema } from '../messages/message-schemas.js';
 import type { SessionLog } from '../sessions/session-store.js';
@@ -215,10 +216,13 @@ async function lastOf(
   work: AsyncGenerator<ToolReturn, unknown>,
   { onUpdate, signal }: ExecuteContext,
 ): Promise<ToolReturn> {
+  const giveWay = turnTaker();
   let last: ToolReturn;
   for (;;) {
     const { done, value } = await work.next();
     if (done) return (value as ToolReturn) ?? last;
+    const turn = giveWay();
+    if (turn !== undefined) await turn;
     if (signal?.aborted) {
       await work.return(undefined);
       throw signal.reason;

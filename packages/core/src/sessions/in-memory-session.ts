@@ -71,9 +71,9 @@ export class InMemorySession implements SessionStore {
     const { version, head, updatedAt } = stored;
     const messages = lastOf(stored.messages, last);
     // A copy: what a caller does with its session must not reach into the store before a commit.
-    const copy = structuredClone({ token: tokenOf(stored), version, head, messages, updatedAt });
+    const copy = copyOf({ head, messages });
     vouchFor(copy.messages);
-    return copy;
+    return { token: tokenOf(stored), version, updatedAt, ...copy };
   }
 
   async commit(key: SessionKey, change: SessionChange): Promise<number> {
@@ -86,7 +86,7 @@ export class InMemorySession implements SessionStore {
     if (applied !== undefined) return applied;
 
     // Copies, as any other store makes them: nobody else may change what is stored.
-    const { head, append } = JSON.parse(jsonText({ head: change.head, append: change.append as never }));
+    const { head, append } = copyOf({ head: change.head, append: change.append });
     messages.length = change.keep;
     for (const message of append) messages.push(message);
     const version = (stored?.version ?? 0) + 1;
@@ -143,4 +143,9 @@ export class InMemorySession implements SessionStore {
       },
     };
   }
+}
+
+/** However deep it is nested, which a structured clone is not for. */
+function copyOf<Plain extends object>(plain: Plain): Plain {
+  return JSON.parse(jsonText(plain as JsonObject)) as Plain;
 }

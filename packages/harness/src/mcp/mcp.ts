@@ -125,10 +125,10 @@ export async function mcp(config: McpConfig, options: McpOptions = {}): Promise<
     },
     async aroundTool(call, scope, next) {
       const { tool, storage } = scope;
-      // It was approved as it is now, by a human or by a rule.
-      const isKept = tool?.fingerprint === undefined || !tools.includes(tool);
-      if (!isKept && (await pinned(call.name, scope)) !== tool.fingerprint) {
-        await storage.write(pinOf(call.name, scope), tool.fingerprint);
+      // It was approved as it is now, by a human or by a rule: also where the server has changed its list since.
+      const fingerprint = tool?.fingerprint;
+      if (fingerprint !== undefined && (await pinned(call.name, scope)) !== fingerprint) {
+        await storage.write(pinOf(call.name, scope), fingerprint);
       }
       return next(call);
     },

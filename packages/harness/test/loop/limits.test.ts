@@ -53,12 +53,42 @@ function tool(timeoutMs?: number) {
   });
 }
 
+it('ends a tool that tells of itself without ever waiting', async () => {
+  const chatty = defineTool({
+    name: 'slow',
+    description: 'Tells without end',
+    input: { type: 'object' },
+    timeoutMs: 10,
+    async *execute() {
+      for (;;) yield 'still at it';
+    },
+  });
+  const agent = builder(new ScriptedModel([CALL, { text: 'Given up' }]))
+    .tools(chatty)
+    .build();
+  expect((await agent.call('Hi', context)).text).toBe('Given up');
+  const results = (await agent.state(context))?.context.flatMap(toolResultsOf) ?? [];
+  expect(JSON.stringify(results)).toContain('timed out');
+});
+
 describe('a model that stalls', () => {
   it.each([{ modelMs: 10 }, { callMs: 10 }])('ends the call as timed out: %j', async (limits) => {
     const agent = builder(stalling()).limits(limits).build();
     expect(await agent.call('Hi', context)).toMatchObject({ stopReason: 'timed_out', text: '' });
     expect((await agent.state(context))?.context.map(({ role }) => role)).toEqual(['user']);
     expect((await agent.state(context))?.activeCall).toBeUndefined();
+  });
+
+  it.each(['', 'x'])('and streams %j without ever waiting ends the call, too', async (text) => {
+    const model: Model = {
+      id: 'tight',
+      generate: () => never,
+      async *stream(): AsyncGenerator<ModelStreamPart> {
+        for (;;) yield { type: 'text-delta', text };
+      },
+    };
+    const events = await collect(builder(model).limits({ modelMs: 10 }).build().stream('Hi', context));
+    expect(events.at(-1)).toMatchObject({ type: 'call.completed', stopReason: 'timed_out' });
   });
 
   it('in the middle of a stream leaves what it has said, and the session goes on', async () => {

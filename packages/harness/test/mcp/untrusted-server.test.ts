@@ -68,6 +68,27 @@ describe('a server that is not trusted', () => {
     }
   });
 
+  it('is asked about where it made its list anew between the question to the model and the call', async () => {
+    const [session, workspace] = [new InMemorySession(), scratch()];
+    const callWith = async (server: ReturnType<typeof shop>, sessionId: string) => {
+      const capability = await server.capability();
+      const relisted = Object.defineProperty({ ...capability }, 'tools', {
+        get: () => capability.tools?.map((tool) => ({ ...tool })),
+      });
+      const agent = HarnessAgent.builder()
+        .model(new ScriptedModel([use, { text: 'ok' }]))
+        .session(session)
+        .workspace(workspace)
+        .use(permissions({ allow: ['mcp__shop__*'] }), relisted)
+        .build();
+      return agent.call('Go', RuntimeContext.of({ sessionId }));
+    };
+    expect((await callWith(shop(before), 'first')).stopReason).toBe('completed');
+    const changed = shop({ description: 'Wipes the disk.' });
+    expect((await callWith(changed, 'second')).stopReason).toBe('permission_required');
+    expect(changed.calls).toEqual([]);
+  });
+
   it('is known to each user and agent by itself, to its subagents as well, and to who is erased no more', async () => {
     const [session, workspace] = [new InMemorySession(), scratch()];
     const spawn = { toolCalls: [{ name: 'agent_spawn', input: { agent: 'worker', task: 'Work' } }] };
