@@ -13,7 +13,7 @@ import {
 } from '@agentclientprotocol/sdk';
 import { errorText, type PendingCall, RuntimeContext, userMessage } from '@x/core';
 import { type CallStream, type Decisions, formatRule, type HarnessAgent } from '@x/harness';
-import { blocksOf, planOf, replayOf, STOPPED, toolCall, updatesOf } from './updates.js';
+import { blocksOf, planOf, replayOf, STOPPED, toolCall, updatesOf, wholeInput } from './updates.js';
 
 /** Opens the agent that works in an editor's project, with the MCP servers of the editor. */
 type OpenInProject = (directory: string, servers: readonly McpServer[]) => Promise<HarnessAgent>;
@@ -141,7 +141,11 @@ async function decided(
       toolCall: {
         ...toolCall(call, session.directory),
         status: 'pending',
-        content: reason === undefined ? [] : [{ type: 'content', content: { type: 'text', text: reason } }],
+        // The whole input, of which the title shows the beginning.
+        content: [...(reason === undefined ? [] : [reason]), wholeInput(call)].map((text) => ({
+          type: 'content' as const,
+          content: { type: 'text' as const, text },
+        })),
       },
       options: [
         { optionId: 'allow', kind: 'allow_once', name: 'Allow' },

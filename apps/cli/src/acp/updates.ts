@@ -15,6 +15,10 @@ import type {
   ToolResultBlock,
   ToolUseBlock,
 } from '@x/core';
+import { headOf } from '@x/core';
+import { oneLine, printable } from '../terminal/style.js';
+
+const MAX_TITLE = 120;
 
 /** How editors draw the tools that ship with us; all others are drawn alike. */
 const KINDS: Readonly<Record<string, ToolKind>> = {
@@ -114,14 +118,26 @@ export function planOf(todos: readonly Todo[]): SessionUpdate {
 /** A call as an editor shows it, and asks about it. */
 export function toolCall({ id, name, input }: ToolUseBlock, directory: string) {
   const { path } = Object(input) as { readonly path?: unknown };
-  const [first] = Object.values(Object(input) as object).filter((value) => typeof value === 'string');
+  const values = Object.values(Object(input) as object);
+  // One value stands for itself; of several the model could put first what it likes to be seen.
+  const text = values.length === 1 && typeof values[0] === 'string' ? values[0] : JSON.stringify(input);
+  const line = oneLine(text.replaceAll('\n', '\\n'));
   return {
     toolCallId: id,
-    title: first === undefined ? name : `${name} ${String(first).split('\n')[0]?.slice(0, 80)}`,
+    title: oneLine(
+      values.length === 0
+        ? name
+        : `${name} ${line.length > MAX_TITLE ? `${headOf(line, MAX_TITLE)} … (${line.length} characters)` : line}`,
+    ),
     kind: KINDS[name] ?? 'other',
     rawInput: input,
     ...(typeof path === 'string' ? { locations: [{ path: resolve(directory, path) }] } : {}),
   } as const;
+}
+
+/** All of what a call would be run with, to be approved. */
+export function wholeInput({ input }: Pick<ToolUseBlock, 'input'>): string {
+  return printable(JSON.stringify(input, null, 2) ?? '');
 }
 
 function result({ toolUseId, output, isError }: ToolResultBlock): SessionUpdate {

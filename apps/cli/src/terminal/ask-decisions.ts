@@ -1,6 +1,6 @@
 import { headOf, type JsonValue, type PendingCall } from '@x/core';
 import { type Decision, type Decisions, formatRule } from '@x/harness';
-import { printable } from './style.js';
+import { oneLine, printable } from './style.js';
 
 const MAX_INPUT = 2_000;
 
@@ -60,7 +60,10 @@ async function askOne(call: PendingCall, ask: Ask, seen = ''): Promise<Decision 
 function describe({ name, input, reason, suggestion }: PendingCall): string {
   const text = printable(JSON.stringify(input, null, 2) ?? '');
   const shown = text.length > MAX_INPUT ? `${headOf(text, MAX_INPUT)}\n… (${text.length} characters)` : text;
-  const rule = suggestion === undefined ? '' : `\n"Always" would allow ${printable(formatRule(suggestion))}`;
+  const rule =
+    suggestion === undefined
+      ? ''
+      : `\n"Always" would allow ${oneLine(formatRule(suggestion).replaceAll('\n', '\\n'))}`;
   return `\n${printable(name)} ${shown}${reason === undefined ? '' : `\n${printable(reason)}`}${rule}`;
 }
 

@@ -122,7 +122,7 @@ export interface Capability {
    */
   authorize?(call: ToolUseBlock, scope: ToolScope): Objection | undefined | Promise<Objection | undefined>;
   /** Tells that nobody can be asked in this call: a question, whoever's, denies. */
-  unattended?(scope: CallScope): boolean;
+  unattended?(scope: CallScope): boolean | Promise<boolean>;
   /** Refuses files of the workspace in the call: to tools, and to capabilities that show the model what they read. */
   confine?(scope: CallScope): WorkspaceConfine | undefined;
   /** Around one tool call that may run. */

@@ -162,7 +162,8 @@ export async function authorize(
   const [first, ...others] = questions;
   if (first === undefined) return confine && { type: 'confine', confine };
   const reasons = questions.flatMap(({ reason }) => reason ?? []);
-  if (capabilities.some((capability) => capability.unattended?.(scope))) {
+  for (const capability of capabilities) {
+    if (!(await capability.unattended?.(scope))) continue;
     return { type: 'deny', reason: ['Denied: nobody can be asked.', ...reasons].join(' ') };
   }
   if (others.length === 0) return { ...first, confine };

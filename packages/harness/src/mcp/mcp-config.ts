@@ -43,7 +43,13 @@ const serverSchema = z.strictObject({
 
 export const mcpConfigSchema = z.strictObject({
   servers: z.record(
-    z.string().regex(/^[a-zA-Z0-9_-]{1,32}$/, 'must be letters, digits, - and _, 32 at most'),
+    // Of `mcp__server__tool` it must be plain where the server ends: another's tool would have the same name.
+    z
+      .string()
+      .regex(
+        /^(?!.*__)[a-zA-Z0-9_-]{0,31}[a-zA-Z0-9-]$/,
+        'must be letters, digits, - and single _, 32 at most, with no _ at the end',
+      ),
     serverSchema,
   ),
   /** Milliseconds that a server may take to begin; 0 for no limit. */

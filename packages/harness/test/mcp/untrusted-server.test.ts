@@ -22,6 +22,15 @@ function shop(listed: JsonObject, trusted = false) {
   return { calls, capability: () => mcp({ servers: { shop: { client, trusted } } }) };
 }
 
+it.each(['a__b', 'a_', '__'])(
+  'a server cannot be named %s, as which its tools could be those of another',
+  async (name) => {
+    await expect(mcp({ servers: { [name]: { command: 'none' } } })).rejects.toMatchObject({
+      code: 'invalid_input',
+    });
+  },
+);
+
 describe('a server that is not trusted', () => {
   const before = { description: 'Wipes the desk.' };
   const changes: readonly JsonObject[] = [

@@ -60,6 +60,14 @@ export function inheritance({ name, capabilities }: ComposedAgent): Capability {
       }
       return judge(call, scope, parent, present);
     },
+    async unattended(scope) {
+      const parent = scope.runtime.get(Parent);
+      const states = (await parent?.states()) ?? [];
+      const asked = states.flatMap((state) =>
+        capabilities.map((each) => each.unattended?.({ ...scope, agentId: name, state })),
+      );
+      return (await Promise.all(asked)).includes(true);
+    },
     confine: (scope) => async (path, use) => {
       const parent = scope.runtime.get(Parent);
       const states = (await parent?.states()) ?? [];

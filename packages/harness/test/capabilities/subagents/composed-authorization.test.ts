@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Capability, defineTool, type Model } from '@x/core';
+import { type Capability, defineTool, InMemorySession, type Model, RuntimeContext } from '@x/core';
 import { LocalWorkspace, WorkspaceSession } from '@x/core/node';
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
@@ -11,6 +11,7 @@ import {
   permissions,
   planMode,
   type SubagentDefinition,
+  shell,
   subagents,
   workspaceTools,
 } from '../../../src/index.js';
@@ -508,4 +509,35 @@ it('a definition with limits, and with a capability that holds data, is spawned 
   await agent.call('go', context);
   expect(resultsOf(model.requests[1]?.messages ?? [], 'agent_spawn')[0]).toContain('done');
   await agent.close();
+});
+
+it('what a subagent would ask is denied where nobody can be asked above it', async () => {
+  const worker = {
+    name: 'worker',
+    description: 'Works',
+    model: new ScriptedModel([
+      { toolCalls: [{ id: 'x', name: 'execute', input: { command: 'echo hi' } }] },
+      { text: 'ok' },
+    ]),
+    capabilities: [permissions({ ask: ['execute(echo*)'], allow: ['execute(*)'] })],
+  };
+  const agent = HarnessAgent.builder()
+    .model(
+      new ScriptedModel([
+        { toolCalls: [{ name: 'agent_spawn', input: { agent: 'worker', task: 'Work' } }] },
+        { text: 'Done' },
+      ]),
+    )
+    .session(new InMemorySession())
+    .workspace(scratch())
+    .use(
+      permissions({ mode: 'dont_ask', allow: ['agent_spawn', 'execute(echo*)'] }),
+      shell(),
+      subagents([worker]),
+    )
+    .build();
+  expect((await agent.call('Go', RuntimeContext.of({ sessionId: 'unattended' }))).stopReason).toBe(
+    'completed',
+  );
+  expect(JSON.stringify(worker.model.requests.at(-1)?.messages)).toContain('nobody can be asked');
 });
