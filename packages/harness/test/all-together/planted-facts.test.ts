@@ -72,7 +72,7 @@ it(`finds every one of ${FACTS} facts again through the tools after ${TURNS} tur
   timeout: 300_000,
 }, async () => {
   const compacted: AgentEvent[] = [];
-  const flushed: AgentEvent[] = [];
+  let read = 0;
   const failed: AgentEvent[] = [];
   const agent = HarnessAgent.builder()
     .name('talker')
@@ -87,14 +87,14 @@ it(`finds every one of ${FACTS} facts again through the tools after ${TURNS} tur
     )
     .onEvent((event) => {
       if (event.type === 'context.compacted' && event.status === 'applied') compacted.push(event);
-      if (event.type === 'memory.flushed' && event.bullets > 0) flushed.push(event);
+      if (event.type === 'memory.flushed') read += event.messages;
       if (event.type === 'memory.failed') failed.push(event);
     })
     .build();
   for (let turn = 0; turn < TURNS; turn++) await agent.call(said(turn), talk);
   expect(compacted.length).toBeGreaterThanOrEqual(COMPACTIONS);
-  // The throttle lets one pass after a turn; the rest is due to the compactions.
-  expect(flushed.length).toBeGreaterThanOrEqual(COMPACTIONS);
+  // The throttle lets one pass after a turn; the rest is due to the compactions, in the background.
+  await expect.poll(() => read).toBeGreaterThan(80 * COMPACTIONS);
 
   const context = (await agent.state(talk))?.context ?? [];
   expect(context.length).toBeLessThan(120);
