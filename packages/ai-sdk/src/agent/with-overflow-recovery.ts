@@ -14,13 +14,14 @@ import {
   type FinishReasonLike,
   type GenerateResult,
   refuseNoModel,
+  type StreamLike,
   type StreamPart,
 } from '../language-model.js';
 import { rawFinishReason } from '../response/finish-reason.js';
 import { type AgentCompactionOptions, agentCompactionSchema } from './agent-options.js';
-import { openedStream } from './opened-stream.js';
 import { Reductions } from './reductions.js';
 import type { SdkMessage } from './sdk-message.js';
+import { spliceStream } from './splice-stream.js';
 
 /** Parts before a stream's content. */
 const PREAMBLE: readonly string[] = ['stream-start', 'response-metadata', 'raw', 'ping'];
@@ -30,9 +31,9 @@ const WINDOW_FULL = 'model_context_window_exceeded';
  * The model with a second chance: when the provider says that a request does not fit the context window, the compactor
  * reduces the prompt and the request is made once more, for `doGenerate` and `doStream` alike. Later requests that begin
  * with the same conversation are sent reduced at once. When the compactor cannot help or fails, the provider's error is
- * passed on as it came; so is that of the second request, which the SDK repeats where it may. A stream is handed over with
- * its first content: one that overflows before is that of the second request, with its metadata; one that has given
- * content already is not begun again. The signal of the call ends the compaction, too.
+ * passed on as it came; so is that of the second request. A stream is handed over at once: one that overflows before its
+ * first content goes on with the second request's, under the first one's metadata; one that has given content already is
+ * not begun again. The signal of the call ends the compaction, too.
  *
  * @throws {InvalidInputError} for options that do not fit, and what is no model or no compactor.
  */
@@ -67,18 +68,17 @@ export function withOverflowRecovery<Model extends AiSdkLanguageModel>(
     }
   }
 
-  /** The answer to a call, or to the second one where the first has no room. */
-  async function recovered<Answer>(
-    call: CallOptions,
-    ask: (call: CallOptions) => PromiseLike<Answer>,
-    open: (answer: Answer) => Promise<{ readonly answer: Answer; readonly isFull: boolean }>,
-  ): Promise<Answer> {
-    let failure: () => Answer;
+  const recalled = (call: CallOptions): CallOptions => ({
+    ...call,
+    prompt: reductions.recall(call.prompt as readonly SdkMessage[]),
+  });
+
+  async function doGenerate(call: CallOptions): Promise<GenerateResult> {
+    let failure: () => GenerateResult;
     try {
-      const prompt = reductions.recall(call.prompt as readonly SdkMessage[]);
-      const { answer, isFull } = await open(await ask({ ...call, prompt }));
-      if (!isFull) return answer;
-      failure = () => answer;
+      const result = await model.doGenerate(recalled(call));
+      if (!isFull(result)) return result;
+      failure = () => result;
     } catch (error) {
       if (!isContextOverflow(error)) throw error;
       failure = () => {
@@ -86,26 +86,32 @@ export function withOverflowRecovery<Model extends AiSdkLanguageModel>(
       };
     }
     const second = await reduced(call);
-    return second === undefined ? failure() : ask(second);
+    return second === undefined ? failure() : model.doGenerate(second);
   }
 
-  const doGenerate = (call: CallOptions) =>
-    recovered<GenerateResult>(
-      call,
-      (asked) => model.doGenerate(asked),
-      async (answer) => ({ answer, isFull: isFull(answer) }),
-    );
-
-  const doStream = (call: CallOptions) =>
-    recovered<Awaited<ReturnType<AiSdkLanguageModel['doStream']>>>(
-      call,
-      (asked) => model.doStream(asked),
-      async (answer) => {
-        if (answer?.stream === undefined) return { answer, isFull: false };
-        const { first, stream } = await openedStream(answer.stream, ({ type }) => PREAMBLE.includes(type));
-        return { answer: { ...answer, stream }, isFull: first !== undefined && isOverflow(first) };
-      },
-    );
+  async function doStream(call: CallOptions) {
+    try {
+      const first = await model.doStream(recalled(call));
+      if (first?.stream === undefined) return first;
+      const again = async (left: AbortSignal): Promise<StreamLike<StreamPart> | undefined> => {
+        const abortSignal = AbortSignal.any([left, ...(call.abortSignal ? [call.abortSignal] : [])]);
+        const second = await reduced({ ...call, abortSignal });
+        left.throwIfAborted();
+        if (second === undefined) return undefined;
+        try {
+          return (await model.doStream(second)).stream;
+        } catch (error) {
+          // What became of the second request is what the reader is told.
+          return failed(error);
+        }
+      };
+      return { ...first, stream: spliceStream<StreamPart>(first.stream, roleOf, again) };
+    } catch (error) {
+      const second = isContextOverflow(error) ? await reduced(call) : undefined;
+      if (second === undefined) throw error;
+      return model.doStream(second);
+    }
+  }
 
   return new Proxy(model, {
     get(target, property) {
@@ -132,6 +138,19 @@ function isFull(answer: { readonly finishReason?: FinishReasonLike } | undefined
   return answer?.finishReason !== undefined && rawFinishReason(answer.finishReason) === WINDOW_FULL;
 }
 
-function isOverflow(part: StreamPart): boolean {
-  return part.type === 'error' ? isContextOverflow(part.error) : part.type === 'finish' && isFull(part);
+/** A stream of one failure. */
+function failed(error: unknown): ReadableStream<StreamPart> {
+  return new ReadableStream({
+    start(controller) {
+      controller.enqueue({ type: 'error', error } as StreamPart);
+      controller.close();
+    },
+  });
+}
+
+/** Whether a part may come before an overflow, is one, or is content. */
+function roleOf(part: StreamPart): 'preamble' | 'overflow' | 'content' {
+  if (PREAMBLE.includes(part.type)) return 'preamble';
+  const isFailed = part.type === 'error' && isContextOverflow(part.error);
+  return isFailed || (part.type === 'finish' && isFull(part)) ? 'overflow' : 'content';
 }

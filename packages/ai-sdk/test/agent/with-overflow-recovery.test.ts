@@ -151,117 +151,25 @@ it('is the model in everything else', async () => {
   });
 });
 
-it('hands a stream over with its first content, and reads no sooner than its reader', async () => {
-  const parts: LanguageModelV3StreamPart[] = [
-    { type: 'stream-start', warnings: [] },
-    { type: 'text-start', id: '1' },
-    { type: 'text-delta', id: '1', delta: 'Hi' },
-  ];
-  const asked: string[] = [];
-  const lazy = new ReadableStream<LanguageModelV3StreamPart>(
-    {
-      pull(controller) {
-        const part = parts[asked.length];
-        if (part === undefined) return controller.close();
-        asked.push(part.type);
-        controller.enqueue(part);
-      },
+it('hands a stream over at once, and passes on what comes before its content', async () => {
+  let controller: ReadableStreamDefaultController<LanguageModelV3StreamPart> | undefined;
+  const silent = new ReadableStream<LanguageModelV3StreamPart>({
+    start(given) {
+      controller = given;
+      given.enqueue({ type: 'stream-start', warnings: [] });
     },
-    { highWaterMark: 0 },
-  );
+  });
   const mock = new MockLanguageModelV3({
-    doStream: async () => ({ stream: lazy, request: { body: 'sent' } }),
+    doStream: async () => ({ stream: silent, request: { body: 'sent' } }),
   });
   const result = await withOverflowRecovery(mock, compactor).doStream({
     prompt: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }],
   });
   expect(result.request).toEqual({ body: 'sent' });
-  expect(asked).toEqual(['stream-start', 'text-start']);
-  const types: string[] = [];
-  for await (const { type } of result.stream) types.push(type);
-  expect(types).toEqual(parts.map(({ type }) => type));
-});
-
-/** A stream that fails before its first content, in each way that providers have. */
-const failingStreams = {
-  'an error part': () =>
-    partsOf({ type: 'stream-start', warnings: [] }, { type: 'error', error: tooLong() }).stream,
-  'a rejection': () =>
-    new ReadableStream<LanguageModelV3StreamPart>({
-      start: (controller) => controller.error(tooLong()),
-    }),
-};
-
-it.each(Object.entries(failingStreams))(
-  'gives the stream and the metadata of the request that answered, after %s, which the SDK may repeat',
-  async (_, failing) => {
-    const limited = new APICallError({
-      message: 'Slow down',
-      url: 'https://api.example',
-      requestBodyValues: {},
-      statusCode: 429,
-      responseHeaders: { 'retry-after-ms': '1' },
-      isRetryable: true,
-    });
-    let calls = 0;
-    const mock = new MockLanguageModelV3({
-      doStream: async ({ prompt }) => {
-        calls++;
-        if (!fits(prompt)) return { stream: failing(), request: { body: 'first' } };
-        if (calls === 2) throw limited;
-        return { ...streamOf('Fits.'), request: { body: 'third' }, response: { headers: { id: 'third' } } };
-      },
-    });
-    const result = streamText({
-      model: withOverflowRecovery(mock, compactor),
-      messages: history(60),
-      allowSystemInMessages: true,
-    });
-    expect(await result.text).toBe('Fits.');
-    expect(await result.request).toMatchObject({ body: 'third' });
-    expect((await result.response).headers).toEqual({ id: 'third' });
-    expect(calls).toBe(3);
-  },
-);
-
-it.each(['doGenerate', 'doStream'] as const)(
-  'tells what the provider said where the compactor fails: %s',
-  async (method) => {
-    const warned: string[] = [];
-    const onWarning = ({ message }: Error) => void warned.push(message);
-    process.on('warning', onWarning);
-    const overflow = tooLong();
-    const mock = new MockLanguageModelV3({
-      doGenerate: () => Promise.reject(overflow),
-      doStream: () => Promise.reject(overflow),
-    });
-    const failing = { ...compactor, compact: () => Promise.reject(new Error('compactor down')) };
-    const call = withOverflowRecovery(mock, failing)[method]({ prompt: [] });
-    expect(await rejection(Promise.resolve<unknown>(call))).toBe(overflow);
-    await new Promise(setImmediate);
-    process.off('warning', onWarning);
-    expect(warned.join()).toContain('compactor down');
-  },
-);
-
-it.each([
-  [
-    'throws',
-    () => {
-      throw new Error('metrics down');
-    },
-  ],
-  ['rejects', () => Promise.reject(new Error('metrics down'))],
-])('loses no answer to a listener that %s', async (_, onCompaction) => {
-  const mock = new MockLanguageModelV3({
-    doGenerate: async ({ prompt }) => {
-      if (!fits(prompt)) throw tooLong();
-      return answer('Fits.');
-    },
-  });
-  const model = withOverflowRecovery(mock, compactor, { onCompaction });
-  const { text } = await generateText({ model, messages: history(60), allowSystemInMessages: true });
-  expect(text).toBe('Fits.');
+  const reader = result.stream.getReader();
+  expect((await reader.read()).value?.type).toBe('stream-start');
+  controller?.enqueue({ type: 'text-start', id: '1' });
+  expect((await reader.read()).value?.type).toBe('text-start');
 });
 
 it.each([
@@ -316,20 +224,68 @@ it.each([undefined, {}])('passes on an answer that is none: %o', async (nothing)
   expect(await wrapped.doStream({ prompt: [] })).toBe(nothing);
 });
 
-it('ends the compaction of a call that is aborted', async () => {
+it('ends the compaction of a reader who leaves', async () => {
   const mock = new MockLanguageModelV3({
     doStream: async () => partsOf({ type: 'error', error: tooLong() }),
   });
-  const leaving = new AbortController();
+  const signals: AbortSignal[] = [];
+  let begun = () => {};
+  const isBegun = new Promise<void>((resolve) => {
+    begun = resolve;
+  });
   const model = withOverflowRecovery(mock, {
     ...compactor,
     compact: (_, { signal } = {}) =>
       new Promise((_, reject) => {
+        signals.push(signal as AbortSignal);
         signal?.addEventListener('abort', () => reject(signal.reason));
-        leaving.abort();
+        begun();
       }),
   });
-  const call = model.doStream({ prompt: [], abortSignal: leaving.signal });
-  expect(await rejection(Promise.resolve(call))).toBe(leaving.signal.reason);
+  const { stream } = await model.doStream({ prompt: [] });
+  const reader = stream.getReader();
+  const read = reader.read();
+  await isBegun;
+  await reader.cancel();
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+  expect(await read).toEqual({ done: true, value: undefined });
   expect(mock.doStreamCalls).toHaveLength(1);
+});
+
+it.each(['doGenerate', 'doStream'] as const)(
+  'tells what the provider said where the compactor fails: %s',
+  async (method) => {
+    const warned: string[] = [];
+    const onWarning = ({ message }: Error) => void warned.push(message);
+    process.on('warning', onWarning);
+    const overflow = tooLong();
+    const mock = new MockLanguageModelV3({
+      doGenerate: () => Promise.reject(overflow),
+      doStream: () => Promise.reject(overflow),
+    });
+    const failing = { ...compactor, compact: () => Promise.reject(new Error('compactor down')) };
+    const call = withOverflowRecovery(mock, failing)[method]({ prompt: [] });
+    expect(await rejection(Promise.resolve<unknown>(call))).toBe(overflow);
+    await new Promise(setImmediate);
+    process.off('warning', onWarning);
+    expect(warned.join()).toContain('compactor down');
+  },
+);
+
+it('tells of a second request that fails as of the one that counts', async () => {
+  let calls = 0;
+  const mock = new MockLanguageModelV3({
+    doStream: async () => {
+      if (++calls === 2) throw new Error('Slow down');
+      return partsOf({ type: 'error', error: tooLong() });
+    },
+  });
+  const errors: unknown[] = [];
+  await streamText({
+    model: withOverflowRecovery(mock, compactor),
+    messages: history(60),
+    allowSystemInMessages: true,
+    onError: ({ error }) => void errors.push(error),
+  }).consumeStream();
+  expect(errors).toEqual([expect.objectContaining({ message: 'Slow down' })]);
 });
