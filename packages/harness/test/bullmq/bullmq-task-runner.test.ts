@@ -143,13 +143,12 @@ describe('bullmqTaskRunner', () => {
         return redis.commit(key, change);
       },
     });
-    const models = [
-      new ScriptedModel([both, { text: 'begun' }]),
-      new ScriptedModel([work.reply, work.reply]),
-    ] as const;
-    const first = start(...models, { maxAttempts: 2 }, slow);
+    // One of them has a step to store when it is stopped.
+    const waits = { toolCalls: [{ name: 'wait_async_results', input: { timeoutMs: 0 } }] };
+    const child = new ScriptedModel([waits, work.reply, work.reply]);
+    const first = start(new ScriptedModel([both, { text: 'begun' }]), child, { maxAttempts: 2 }, slow);
     await first.call('go', context);
-    await until(async () => (await tasks()).every(({ status }) => status === 'running'));
+    await until(() => child.requests.length === 3);
     isClosing = true;
     await first.close();
     expect(isClosing).toBe(false);

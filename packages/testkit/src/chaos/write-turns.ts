@@ -93,8 +93,9 @@ export async function writeTurns(
       // Not waited for: a turn that the parent never hears of is one that nobody was promised.
       void report({ ...turn, at: now(), ...(counts ? outcome : { type: 'unknown' }) });
       if (random(3) === 0) await earlier?.();
+      // Stored already: that a repetition wrote nothing says nothing of the turn.
       const again = async () =>
-        report({ ...turn, at: now(), ...(await commit(store, key, change, version)) });
+        report({ ...turn, at: now(), ...(await commit(store, key, change, version, true)) });
       earlier = outcome.type === 'ok' && confirm === undefined ? again : undefined;
     } catch (error) {
       if (!SessionStoreError.isInstance(error) || error.code !== 'session_unavailable') throw error;
@@ -128,14 +129,15 @@ function changeOf(stored: Stored, id: string): SessionChange {
   };
 }
 
-/** Commits, again while nobody knows whether it was. */
+/** Commits, again while nobody knows whether it was. Only of what was never sent does a failure tell that it is not there. */
 async function commit(
   store: SessionStore,
   key: SessionKey,
   change: SessionChange,
   version: number,
+  wasSent = false,
 ): Promise<Outcome> {
-  for (let attempt = 1, wasUnknown = false; ; attempt++) {
+  for (let attempt = 1; ; attempt++) {
     try {
       return { type: 'ok', version: await store.commit(key, change) };
     } catch (error) {
@@ -145,8 +147,8 @@ async function commit(
       }
       if (SessionLeaseError.isInstance(error)) return { type: 'fail', code };
       if (!SessionStoreError.isInstance(error) || code !== 'session_unavailable') throw error;
-      if (error.outcome === 'none' && !wasUnknown) return { type: 'fail', code };
-      wasUnknown = true;
+      if (error.outcome === 'none' && !wasSent) return { type: 'fail', code };
+      wasSent = true;
       if (attempt === ATTEMPTS) return { type: 'unknown', code };
       await sleep(PAUSE_MS);
     }

@@ -68,6 +68,19 @@ it('finds that a commit was made that the store has refused, and made again', as
   await expect(checkTurns(store, size, history)).rejects.toThrow(/refused turn w-2, and has it/);
 });
 
+it('takes no turn for refused because it could not be sent a second time', async () => {
+  const { store, history } = await written((made) => {
+    const commit = made.commit.bind(made);
+    const sent = new Set<string>();
+    made.commit = async (key, change) => {
+      if (!sent.has(change.operation)) return commit(key, change).finally(() => sent.add(change.operation));
+      throw new SessionStoreError('session_unavailable', 'No lock.', { outcome: 'none' });
+    };
+  });
+  expect(history.filter(({ type }) => type === 'unknown').length).toBeGreaterThan(0);
+  await checkTurns(store, size, history);
+});
+
 it('sends again what may have been stored, and finds a store that forgets what it has applied', async () => {
   const fail = new SessionStoreError('session_unavailable', 'No reply.');
   const loseReply = (made: InMemorySession) => {
