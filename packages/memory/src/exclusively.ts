@@ -3,7 +3,7 @@ import type { Workspace } from '@x/core';
 const LOCK_TIMEOUT_MS = 30_000;
 
 /** By name, what the next task of this process waits for. */
-export type Turns = Map<string, Promise<unknown>>;
+type Turns = Map<string, Promise<unknown>>;
 const turnsOf = new WeakMap<Workspace, Turns>();
 
 /**
@@ -26,7 +26,7 @@ export async function exclusively<T>(
 }
 
 /** Runs a task behind those that were asked for before under a name, whatever became of them. */
-export async function inTurn<T>(turns: Turns, name: string, task: () => Promise<T>): Promise<T> {
+async function inTurn<T>(turns: Turns, name: string, task: () => Promise<T>): Promise<T> {
   const result = (turns.get(name) ?? Promise.resolve()).then(task);
   const tail = result
     .catch(() => {})
@@ -35,6 +35,28 @@ export async function inTurn<T>(turns: Turns, name: string, task: () => Promise<
     });
   turns.set(name, tail);
   return result;
+}
+
+/** Work by name, of which one runs and one waits: what is asked for meanwhile is done by the one that waits. */
+export class Rounds<Reason, T> {
+  readonly #turns: Turns = new Map();
+  readonly #waiting = new Map<string, { readonly reasons: Set<Reason>; readonly done: Promise<T> }>();
+
+  /** Runs `task` with all reasons for which it was asked until it began. However often that is, it soon begins. */
+  run(name: string, reason: Reason, task: (reasons: ReadonlySet<Reason>) => Promise<T>): Promise<T> {
+    const waiting = this.#waiting.get(name);
+    if (waiting !== undefined) {
+      waiting.reasons.add(reason);
+      return waiting.done;
+    }
+    const reasons = new Set([reason]);
+    const done = inTurn(this.#turns, name, () => {
+      this.#waiting.delete(name);
+      return task(reasons);
+    });
+    this.#waiting.set(name, { reasons, done });
+    return done;
+  }
 }
 
 /** The lock under which MEMORY.md and the notes of a prefix change: one for all agents of an owner, who may be erased. */

@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { errorText, parseWith, type Workspace } from '@x/core';
 import * as z from 'zod';
 import { MemoryIndexError } from './errors.js';
-import { inTurn, type Turns } from './exclusively.js';
+import { Rounds } from './exclusively.js';
 import { dateOf, dayOf } from './index/dates.js';
 import {
   Connection,
@@ -76,7 +76,7 @@ type Opened = Awaited<ReturnType<typeof openParts>> & { readonly unwritable?: Me
  */
 export class MemoryIndex {
   readonly #path: string;
-  readonly #updates: Turns = new Map();
+  readonly #updates = new Rounds<'search', string | undefined>();
   /** An index that is opened when it is needed may be opened again after it was closed. */
   readonly #isLazy: boolean;
   #opened: Promise<Opened> | undefined;
@@ -154,7 +154,7 @@ export class MemoryIndex {
     workspace: Workspace,
     { prefix = '' }: { readonly prefix?: string } = {},
   ): Promise<string | undefined> {
-    const update = inTurn(this.#updates, prefix, () =>
+    const update = this.#updates.run(prefix, 'search', () =>
       this.indexAllFromWorkspace(workspace, { prefix }).then(() => undefined, errorText),
     );
     const waiting = new AbortController();

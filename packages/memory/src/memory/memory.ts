@@ -10,7 +10,7 @@ import {
   type ToolDefinition,
   type Workspace,
 } from '@x/core';
-import { inTurn, type Turns } from '../exclusively.js';
+import { Rounds } from '../exclusively.js';
 import { historyConfigSchema, sessionHistory } from '../history/session-history.js';
 import { memoryPrefix, placeOfLog } from '../memory-scope.js';
 import { MemoryService } from '../memory-service.js';
@@ -18,6 +18,8 @@ import { type MemoryConfig, memoryConfigSchema } from '../settings.js';
 import { workspaceContext, workspaceContextConfigSchema } from '../workspace-context.js';
 import { memoryChanges, memorySection, renewSection } from './memory-section.js';
 import { memoryTools } from './memory-tools.js';
+
+type FlushReason = 'turn' | 'compaction';
 
 /** Warns whoever runs the agent: nothing else tells of it. */
 const NO_USER =
@@ -45,9 +47,9 @@ export function memory(config: MemoryConfig = {}): Capability {
     services.set(workspace, service);
     return service;
   };
-  const flushes: Turns = new Map();
+  const flushes = new Rounds<FlushReason, void>();
   /** Flushes the session of a call in the background. */
-  const flush = (scope: CallScope, reason: 'turn' | 'compaction') => {
+  const flush = (scope: CallScope, reason: FlushReason) => {
     const service = serviceOf(scope.storage);
     // Not before there was a call: an agent that is built and not used leaves no trace.
     service.start(scope.emit);
@@ -55,15 +57,16 @@ export function memory(config: MemoryConfig = {}): Capability {
     const { emit, model, state, log } = scope;
     const fail = (operation: 'flush' | 'consolidation') => (error: unknown) =>
       emit({ type: 'memory.failed', operation, error: errorText(error) });
-    const work = async (signal: AbortSignal) => {
+    const work = async (reasons: ReadonlySet<FlushReason>, signal: AbortSignal) => {
       const options = { model: settings.model === undefined ? model : settings.model, signal, emit };
       const { sessionId: session } = state;
       const place = { ...placeOfLog(memoryPrefix(scope), fileSegment(session)), session };
-      await service.flush(place, { ...options, reason });
-      if (reason === 'turn') await service.consolidate(place.prefix, options).catch(fail('consolidation'));
+      // What a compaction asks for is never throttled.
+      await service.flush(place, { ...options, reason: reasons.has('compaction') ? 'compaction' : 'turn' });
+      if (reasons.has('turn')) await service.consolidate(place.prefix, options).catch(fail('consolidation'));
     };
     scope.background('memory', (signal) =>
-      inTurn(flushes, log.location, () => work(signal).catch(fail('flush'))),
+      flushes.run(log.location, reason, (reasons) => work(reasons, signal).catch(fail('flush'))),
     );
   };
   /** Sections as they stand in the system prompt of the step under way, and sessions that were compacted in it. */

@@ -1,5 +1,6 @@
 import { type AgentEventBody, type CallScope, type SessionLog, userMessage } from '@x/core';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { LocalWorkspace } from '@x/core/node';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { MemoryIndex, memory } from '../../src/index.js';
 import { between, factTaker, merger, promptOf } from '../support/models.js';
 import {
@@ -161,4 +162,26 @@ it('before a reduction, the session is flushed even when calls are throttled', a
     ['fact-1'],
     ['fact-2', 'fact-3'],
   ]);
+});
+
+it('a flush waits for one other of its session, however many calls have ended meanwhile', async () => {
+  const lock = vi.spyOn(LocalWorkspace.prototype, 'lock');
+  onTestFinished(() => lock.mockRestore());
+  const workspace = await testWorkspace();
+  const model = keeper();
+  const capability = testMemory({ model, consolidationGapMs: 0, flush: 'throttled' });
+  const { scope, events, drain } = liveScope(workspace);
+  await logSession(workspace, alice, [userMessage('fact-1')]);
+  capability.observe?.(completed, scope);
+  await drain();
+  await logSession(workspace, alice, [userMessage('fact-2')]);
+  lock.mockClear();
+  for (let call = 0; call < 50; call++) capability.observe?.(completed, scope);
+  await capability.beforeReduction?.([], scope);
+  for (let call = 0; call < 50; call++) capability.observe?.(completed, scope);
+  await drain();
+  expect(events.filter(({ type }) => type === 'memory.flushed')).toHaveLength(2);
+  expect(between(model.taking.prompts.at(-1) ?? '', 'transcript')).toContain('fact-2');
+  // For each round one to flush, and some to merge; not one for each call.
+  expect(lock.mock.calls.length).toBeLessThan(20);
 });
