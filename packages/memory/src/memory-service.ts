@@ -11,7 +11,7 @@ import {
 } from '@x/core';
 import type { AskOptions } from './ask-model.js';
 import { type ConsolidationOutcome, MemoryConsolidator } from './consolidate/consolidator.js';
-import { type CoreOptions, coreOptions, hashesOf, withCore } from './consolidate/core-file.js';
+import { type CoreOptions, coreOptions, hashesOf, peekCore, withCore } from './consolidate/core-file.js';
 import { type MemoryVersion, readState, type StoredFact, writeState } from './consolidate/memory-state.js';
 import { exclusively, memoryLock } from './exclusively.js';
 import { type FactOutcome, forgetLines, notedBullets, outcomeOf, pick } from './find-facts.js';
@@ -204,12 +204,11 @@ export class MemoryService {
 
   /** The bullets of MEMORY.md, with who wrote them, when they were said, and where. */
   async facts(place: MemoryPlace): Promise<readonly MemoryFact[]> {
-    return withCore(this.#core(place), async ({ text, state }) => {
-      const known = new Map(state.facts.map((fact) => [factKey(fact.text), fact]));
-      return bulletsOf(text).map(({ text: said, key }): MemoryFact => {
-        const { id, author, saidOn, source } = known.get(key) ?? { id: keyHash(key), author: 'person' };
-        return { id, text: said, author, ...(saidOn === undefined ? {} : { saidOn, source }) };
-      });
+    const { text, state } = await peekCore(this.#core(place));
+    const known = new Map(state.facts.map((fact) => [factKey(fact.text), fact]));
+    return bulletsOf(text).map(({ text: said, key }): MemoryFact => {
+      const { id, author, saidOn, source } = known.get(key) ?? { id: keyHash(key), author: 'person' };
+      return { id, text: said, author, ...(saidOn === undefined ? {} : { saidOn, source }) };
     });
   }
 

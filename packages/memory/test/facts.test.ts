@@ -15,7 +15,13 @@ import {
 import { ManualClock } from './support/manual-clock.js';
 import { between, merger, modelOf, withoutMarks } from './support/models.js';
 import { SIZE } from './support/size.js';
-import { logSession, type TestWorkspace, temporaryDirectory, testWorkspace } from './support/test-context.js';
+import {
+  logSession,
+  readOnly,
+  type TestWorkspace,
+  temporaryDirectory,
+  testWorkspace,
+} from './support/test-context.js';
 
 const scope = { userId: 'alice', agentId: 'coder' };
 const prefix = 'users/alice/agents/coder/';
@@ -414,6 +420,19 @@ describe('save, correct and forget', () => {
     ]);
     const [, fact] = await service.facts(scope);
     expect(fact?.text).toBe('Fact (as stated): Remember that the port is 5433');
+  });
+
+  it('are told, found and read where nothing can be written', async () => {
+    const workspace = await testWorkspace();
+    await workspace.write(core, '- by hand\n');
+    await serviceIn(workspace).save(scope, 'Likes tea');
+    const reader = serviceIn(readOnly(workspace), { index: join(workspace.root, 'index.db') });
+    expect((await reader.facts(scope)).map(({ author }) => author)).toEqual(['person', 'model']);
+    expect((await reader.search(scope, 'tea')).hits).toHaveLength(2);
+    expect(await reader.read(scope)).toContain('Likes tea');
+    expect(await reader.files(scope)).toHaveLength(2);
+    expect(await reader.versions(scope)).toHaveLength(1);
+    await expect(reader.save(scope, 'Likes rum')).rejects.toMatchObject({ code: 'read_only' });
   });
 
   it('tells so too of a fact that was restored away and taken over from its note by rule', async () => {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { estimateCounter, type Workspace } from '@x/core';
 import { exclusively, memoryLock } from '../exclusively.js';
 import { dayIn } from '../index/dates.js';
@@ -78,7 +79,11 @@ async function settle(options: CoreOptions, check: () => Promise<void>): Promise
     for (const hash of ahead) state.gone[hash] = since;
     await writeState(workspace, prefix, state);
   }
-  const text = await readCore(workspace, prefix);
+  return compared(await readCore(workspace, prefix), state, since);
+}
+
+/** Takes note of what a person did to the file. */
+function compared(text: string, state: MemoryState, since: string): Core {
   const present = factKeys(text);
   const isThere = (fact: StoredFact) => present.has(factKey(fact.text));
   const away = state.facts.filter((fact) => !isThere(fact));
@@ -88,6 +93,22 @@ async function settle(options: CoreOptions, check: () => Promise<void>): Promise
   const gone = { ...state.gone, ...hashesOf(away, since) };
   for (const hash of Object.keys(hashesOf(back, ''))) delete gone[hash];
   return { text, state: { ...state, facts, lost, gone } };
+}
+
+/** Reads the MEMORY.md of a scope as it is once what is pending is written. Takes no lock, and writes nothing. */
+export async function peekCore({ workspace, prefix, since }: CoreOptions): Promise<Core> {
+  let known = await readState(workspace, prefix);
+  for (let round = 0; ; round++) {
+    const text = await readCore(workspace, prefix);
+    const later = await readState(workspace, prefix);
+    // Else somebody has changed one of the two in between.
+    if (round === MAX_ROUNDS || isDeepStrictEqual(known, later)) {
+      const { pending, ...state } = later;
+      if (pending === undefined) return compared(text, state, since);
+      return compared(changeCore(text, pending.change), { ...state, ...pending.after }, since);
+    }
+    known = later;
+  }
 }
 
 /** Hears facts again, by the hashes of their keys, that were retired or forgotten before somebody said them once more. */

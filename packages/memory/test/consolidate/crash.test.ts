@@ -1,10 +1,10 @@
 import type { Workspace } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
 import { describe, expect, it } from 'vitest';
-import { MemoryConsolidator } from '../../src/index.js';
+import { MemoryConsolidator, MemoryService } from '../../src/index.js';
 import { Crashed, CrashingWorkspace } from '../support/crashing-workspace.js';
 import { merger } from '../support/models.js';
-import { type TestWorkspace, testWorkspace } from '../support/test-context.js';
+import { readOnly, type TestWorkspace, testWorkspace } from '../support/test-context.js';
 
 const scope = { userId: 'alice', agentId: 'coder' };
 const prefix = 'users/alice/agents/coder/';
@@ -36,6 +36,11 @@ describe('a crash while consolidating', () => {
     for (const crash of whole.crashes()) {
       const workspace = await prepare();
       await expect(consolidateIn(new CrashingWorkspace(workspace, crash))).rejects.toThrow(Crashed);
+      // Who may only read sees whole facts as well, and whose they are.
+      const reader = new MemoryService({ workspace: readOnly(workspace), maintenance: false });
+      const seen = await reader.facts(scope);
+      await reader.close();
+      expect(seen.map(({ author }) => author)).toEqual(['person', ...seen.slice(1).map(() => 'model')]);
       await consolidateIn(new LocalWorkspace(workspace.root));
       expect(await factsIn(workspace), JSON.stringify(crash)).toEqual(FACTS);
       expect((await consolidateIn(workspace)).status).toBe('nothing');

@@ -1,6 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import {
   AgentState,
   type CallScope,
@@ -35,8 +35,13 @@ export async function testWorkspace(): Promise<TestWorkspace> {
 }
 
 /** The storage of the workspace in a directory, as another process opens it. */
-export function storageIn(directory: string): TestWorkspace {
-  return Object.assign(storageOf(new LocalWorkspace(directory)), { root: join(directory, '.x') });
+export function storageIn(directory: string, options: { readonly readOnly?: boolean } = {}): TestWorkspace {
+  return Object.assign(storageOf(new LocalWorkspace(directory, options)), { root: join(directory, '.x') });
+}
+
+/** The same storage as who may change nothing there opens it. */
+export function readOnly({ root }: TestWorkspace): TestWorkspace {
+  return storageIn(dirname(root), { readOnly: true });
 }
 
 /** What a tool of a session of that key is run with. */
