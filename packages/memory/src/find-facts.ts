@@ -3,7 +3,7 @@ import { type CoreOptions, RETIRED_FILE } from './consolidate/core-file.js';
 import { deleteVersion, listVersions, readVersion } from './consolidate/memory-state.js';
 import { readFlushState } from './flush/flush-state.js';
 import { CORE_FILE, ifWhole, memoryFiles, readIfFound, writeJson } from './memory-files.js';
-import { type Bullet, bulletsOf, factKey, keyHash, parseNoteLine, saidIn, withoutBullets } from './notes.js';
+import { type Bullet, bulletsOf, factKey, keyHash, parseNoteLine, withoutSaid } from './notes.js';
 
 /** What came of changing a fact. */
 export interface FactOutcome {
@@ -54,9 +54,8 @@ export function outcomeOf(found: readonly Bullet[]): FactOutcome {
 export async function notedBullets(workspace: Workspace, prefix: string) {
   const found: (Bullet & { readonly isByPerson: boolean })[] = [];
   const add = (whole: string, isNote: boolean) => {
-    const lines = whole.split('\n');
     for (const bullet of bulletsOf(whole)) {
-      const isByPerson = isNote && parseNoteLine(lines[bullet.start] ?? '').author === 'person';
+      const isByPerson = isNote && parseNoteLine(bullet.whole).author === 'person';
       const text = isNote ? bullet.text : bullet.text.replace(RETIRED, '');
       found.push({ ...bullet, text, key: factKey(text), isByPerson });
     }
@@ -89,11 +88,6 @@ export async function forgetLines(
   const isGoneText = (text: string) => keyHash(factKey(text)) in hashes;
   // What was retired has its days and the reason behind it.
   const isGone = (text: string) => isGoneText(text) || isGoneText(text.replace(RETIRED, ''));
-  const withoutGone = (whole: string) =>
-    withoutBullets(whole, ({ text }) => isGone(text))
-      .split('\n')
-      .filter((line) => !isGone(saidIn(line)))
-      .join('\n');
   const withoutReason = (line: string) =>
     line.replace(RETIRED, (whole, days: string, why: string) =>
       why.split('; ').some((part) => isGoneText(part.replace(/^now: /, '')))
@@ -103,7 +97,7 @@ export async function forgetLines(
   for await (const { path } of memoryFiles(workspace, prefix)) {
     const text = (await readIfFound(workspace, path)) ?? '';
     const isRetired = path === `${prefix}${RETIRED_FILE}`;
-    const rest = withoutGone(text);
+    const rest = withoutSaid(text, isGone);
     const left = isRetired ? rest.split('\n').map(withoutReason).join('\n') : rest;
     if (left !== text) await workspace.write(path, left);
   }
@@ -117,7 +111,7 @@ export async function forgetLines(
   ];
   for (const id of new Set(versions.map((version) => version.id))) {
     const version = await readVersion(workspace, prefix, id);
-    const isWithout = version && withoutGone(version.text) === version.text;
+    const isWithout = version && withoutSaid(version.text, isGone) === version.text;
     if (!isWithout || version.facts.some(({ text }) => isGoneText(text)))
       await deleteVersion(workspace, prefix, id);
   }

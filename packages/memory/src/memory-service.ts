@@ -38,6 +38,7 @@ import {
   plainLine,
   renderNoteLine,
   saidIn,
+  statementsOf,
   withoutBullets,
 } from './notes.js';
 import {
@@ -179,8 +180,10 @@ export class MemoryService {
       const { key, text } = bullet;
       const fact = state.facts.find((one) => factKey(one.text) === key);
       // Below another bullet, in a paragraph or in code a person has put it.
-      const rest = withoutBullets(core, (one) => one.key === key).split('\n');
-      const put = rest.find((line) => factKey(saidIn(line)) === key)?.trim();
+      const rest = withoutBullets(core, (one) => one.key === key);
+      const put = statementsOf(rest)
+        .find(({ whole }) => factKey(saidIn(whole)) === key)
+        ?.whole.trim();
       const isNoted = noted.some((line) => line.key === key && line.isByPerson);
       const isTheirs = put !== undefined || (fact === undefined && (inCore.has(key) || isNoted));
       if (isTheirs && by !== 'person') return { status: 'refused', facts: [put ?? text] };

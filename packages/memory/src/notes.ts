@@ -30,6 +30,9 @@ export const SIGN = /^\s*[-*+•]\s+/u;
 const LINE_SIGN = /^[\s>]*(?:(?:[-*+•]|\d+[.)])\s+)?(?:\[[ xX]\]\s+)?/u;
 const BULLET = /^[-*+•]\s+(\S.*)$/u;
 const RULE = /^([-*])(?: *\1){2,}$/;
+const HEADING = /^#{1,6}\s/;
+/** What continues no line before it; the comment of a note may be wrapped as the rest of the line. */
+const BEGINS = /^[\s>]*(?:[-*+•]\s|\d+[.)]\s|#{1,6}\s|`{3}|~{3}|\||<!--(?! (?:model|rule)\b))/u;
 const NAME_CHARACTER = /[a-z0-9]/i;
 const FENCE = /^\s*(`{3,}|~{3,})/;
 /** How notes that were taken without a model begin. */
@@ -85,13 +88,19 @@ export function plainLine(text: string): string {
     .trim();
 }
 
-/** A bullet of a Markdown file, with the lines that continue it. */
-export interface Bullet {
-  readonly text: string;
-  readonly key: string;
+/** What a Markdown text says in one piece, on however many lines an editor wraps it: an item, a paragraph; in code a line. */
+export interface Statement {
+  /** With its sign and comment, on one line. */
+  readonly whole: string;
   /** Its first line, and the one behind its last, from 0. */
   readonly start: number;
   readonly end: number;
+}
+
+/** A bullet of a Markdown text, with the statements that are indented below it. */
+export interface Bullet extends Statement {
+  readonly text: string;
+  readonly key: string;
 }
 
 /** What a line says without the signs of lists, tasks and quotations before it. */
@@ -133,23 +142,41 @@ export function keyHash(key: string): string {
   return hashOf(key).slice(0, 16);
 }
 
-/** Answers the bullets of a text, each with what is indented below it. In fenced code there are none. */
-export function bulletsOf(text: string): Bullet[] {
-  const bullets: { text: string; start: number; end: number }[] = [];
+/** Answers what a text says, as Markdown has it: a line that begins nothing of its own continues the one before. */
+export function statementsOf(text: string): (Statement & { readonly isCode: boolean })[] {
+  const statements: { whole: string; start: number; end: number; isCode: boolean }[] = [];
   const lines = text.split('\n');
   const code = fencedLines(lines);
-  /** How far the bullet is indented that the next lines may belong to. */
+  let isOpen = false;
+  for (const [start, line] of lines.entries()) {
+    const said = line.replace(/^[\s>]+/, '').trimEnd();
+    const isCode = code.has(start);
+    const last = statements.at(-1);
+    if (said !== '' && last && isOpen && !isCode && !BEGINS.test(line) && !RULE.test(said)) {
+      last.whole += ` ${said}`;
+      last.end = start + 1;
+    } else if (line.trim() !== '') statements.push({ whole: line.trimEnd(), start, end: start + 1, isCode });
+    // Behind its comment a line of a note is over, whatever somebody adds.
+    const isMarked = said.endsWith('-->') && parted(statements.at(-1)?.whole ?? '').mark !== null;
+    isOpen = said !== '' && !isCode && !isMarked && !HEADING.test(said) && !RULE.test(said);
+  }
+  return statements;
+}
+
+/** Answers the bullets of a text, each with what is indented below it. In fenced code there are none. */
+export function bulletsOf(text: string): Bullet[] {
+  const bullets: (Statement & { text: string; end: number })[] = [];
+  /** How far the bullet is indented that the next statements may belong to. */
   let open: number | undefined;
-  for (const [number, line] of lines.entries()) {
-    const indent = line.search(/\S/);
-    if (indent < 0) continue;
-    const bullet = code.has(number) ? undefined : bulletText(line);
+  for (const { whole, start, end, isCode } of statementsOf(text)) {
+    const indent = whole.search(/\S/);
+    const bullet = isCode ? undefined : bulletText(whole);
     const last = bullets.at(-1);
     if (last !== undefined && open !== undefined && indent > open) {
-      last.text += ` ${withoutMark(line).trim()}`;
-      last.end = number + 1;
+      last.text += ` ${withoutMark(whole).trim()}`;
+      last.end = end;
     } else {
-      if (bullet !== undefined) bullets.push({ text: bullet, start: number, end: number + 1 });
+      if (bullet !== undefined) bullets.push({ whole, text: bullet, start, end });
       open = bullet === undefined ? undefined : indent;
     }
   }
@@ -178,7 +205,7 @@ function endOf(line: string, second: string | undefined): ((line: string) => boo
   if (fence !== undefined) {
     return (other) => other.trim().startsWith(fence) && FENCE.exec(other)?.[1] === other.trim();
   }
-  if (/^\s*<!--(?!.*-->)/.test(line)) return (other) => other.includes('-->');
+  if (/^\s*<!--(?! (?:model|rule)\b|.*-->)/.test(line)) return (other) => other.includes('-->');
   return line.trim() === '---' && /^\w[\w-]*:/.test(second ?? '')
     ? (other) => other.trim() === '---'
     : undefined;
@@ -186,8 +213,20 @@ function endOf(line: string, second: string | undefined): ((line: string) => boo
 
 /** Takes out of a text the bullets that a test is true of, with the lines that continue them. */
 export function withoutBullets(text: string, isGone: (bullet: Bullet) => boolean): string {
+  return withoutLines(text, bulletsOf(text).filter(isGone));
+}
+
+/** Takes out of a text all bullets, statements and lines of which a test is true, without their signs and comments. */
+export function withoutSaid(text: string, isGone: (said: string) => boolean): string {
+  const bullets = bulletsOf(text).filter((bullet) => isGone(bullet.text));
+  const lines = text.split('\n').map((whole, start) => ({ whole, start, end: start + 1 }));
+  const others = [...statementsOf(text), ...lines].filter(({ whole }) => isGone(saidIn(whole)));
+  return withoutLines(text, [...bullets, ...others]);
+}
+
+function withoutLines(text: string, parts: readonly Statement[]): string {
   const lines: (string | undefined)[] = text.split('\n');
-  for (const { start, end } of bulletsOf(text).filter(isGone)) lines.fill(undefined, start, end);
+  for (const { start, end } of parts) lines.fill(undefined, start, end);
   return lines.filter((line) => line !== undefined).join('\n');
 }
 

@@ -564,6 +564,59 @@ describe('save, correct and forget', () => {
     expect(await everythingIn(workspace)).not.toContain('5433');
   });
 
+  const [head, tail] = ['The staging database of the shop runs on port', '5433 and is backed up'];
+  const WRAPPED = [
+    ['', `- ${head}\n  ${tail}\n`, true],
+    [' without an indent', `- ${head}\n${tail}\n`, true],
+    [' on lines of Windows', `- ${head}\r\n  ${tail}\r\n`, true],
+    [' below another', `- Ops\n  - ${head}\n    ${tail}\n`, false],
+    [' with a number', `1. ${head}\n   ${tail}\n`, false],
+    [' as a task', `- [ ] ${head}\n      ${tail}\n`, false],
+    [' as a paragraph', `${head}\n${tail}\n`, false],
+    [' as a quotation', `> ${head}\n> ${tail}\n`, false],
+  ] as const;
+
+  it.each(WRAPPED)('takes a fact for one that an editor wrapped%s', async (_, text, isBullet) => {
+    const workspace = await testWorkspace();
+    const service = serviceIn(workspace);
+    const wrap = async () => {
+      await service.save(scope, `${head} ${tail}`);
+      await workspace.write(core, `${text}- other\n`);
+    };
+    if (isBullet) {
+      await wrap();
+      expect(await service.correct(scope, `${head} ${tail}`, 'Likes tea')).toMatchObject({ status: 'done' });
+      expect(await textOf(workspace)).toMatch(/^- Likes tea\r?\n- other\n$/);
+    }
+    await wrap();
+    const forget = (by: 'model' | 'person') => service.forget(scope, `${head} ${tail}`, { by });
+    expect((await forget('model')).status).toBe(isBullet ? 'done' : 'refused');
+    if (!isBullet) expect((await forget('person')).status).toBe('done');
+    expect(await everythingIn(workspace)).not.toMatch(/staging|backed up/);
+  });
+
+  it.each([
+    ['', `- ${head}\n  ${tail} <!-- model 2026-01-01 s m -->\n`],
+    [' without an indent', `- ${head}\n${tail} <!-- model 2026-01-01 s m -->\n`],
+    [' together with its comment', `- ${head}\n  ${tail} <!-- model\n  2026-01-01 s m -->\n`],
+    [' before its comment', `- ${head} ${tail}\n<!-- model 2026-01-01 s m -->\n`],
+  ])(
+    'takes a line of a note for one that an editor wrapped%s, and what follows for another',
+    async (_, text) => {
+      const workspace = await testWorkspace();
+      const service = serviceIn(workspace);
+      await workspace.write(note('2026-01-01'), `${text}added by hand\n`);
+      await service.consolidate(scope, { now: true });
+      const source = { sessionId: 's', messageId: 'm' };
+      expect(await service.facts(scope)).toMatchObject([
+        { text: `${head} ${tail}`, author: 'model', source },
+      ]);
+      await workspace.delete(core);
+      expect((await service.forget(scope, `${head} ${tail}`)).status).toBe('done');
+      expect(await textOf(workspace, note('2026-01-01'))).toBe('added by hand\n');
+    },
+  );
+
   it('corrects a fact in its list: the lines beside it stay', async () => {
     const workspace = await testWorkspace();
     const service = serviceIn(workspace);

@@ -43,11 +43,10 @@ export async function dailyNotes(workspace: Workspace, folder: string): Promise<
 function linesOf(name: string, note: string): readonly FreshLine[] {
   const day = name.slice(0, -'.md'.length);
   const whole = note.slice(0, note.lastIndexOf('\n') + 1);
-  const lines = whole.split('\n');
   return bulletsOf(whole)
     .filter(({ text }) => !text.endsWith(CUT_MARK))
-    .map(({ text, key, start }) => ({
-      ...parseNoteLine(lines[start] ?? ''),
+    .map(({ whole: line, text, key }) => ({
+      ...parseNoteLine(line),
       text,
       day,
       from: `${name} ${keyHash(key)}`,
