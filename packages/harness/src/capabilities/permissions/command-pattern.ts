@@ -8,14 +8,28 @@ import { literalOf, matchWildcard } from '../../lib/wildcard.js';
 const TOKEN =
   /[ \t]+|(?<operator>&&|\|\||[;|])|(?:[12]?>[ \t]*\/dev\/null|[12]?>&[12])(?=[ \t;|&]|$)|(?<word>(?:[\w./:@%+,=-]|(?<=[\w.])~|'[^'\p{Cc}]*'|"[^"$`\\!\p{Cc}]*")+)(?=[ \t;|&]|$)/uy;
 
-/** Commands that run another one, which is named by their arguments; and words that stand before a command. */
-const WRAPPERS = new Set(
-  (
-    'sudo doas su env command builtin exec eval trap coproc nohup nice ionice time timeout setsid stdbuf watch xargs parallel ' +
-    'flock chroot find busybox sh ash bash rbash dash zsh ksh if then elif else while until do ! {'
-  ).split(' '),
+/** Commands that read an argument as a line of a shell: quotes in the line that names them hide nothing from it. */
+const SHELLS = new Set(
+  'sh ash bash rbash dash zsh ksh mksh fish busybox eval trap env su watch parallel flock script'.split(' '),
 );
+/** Commands that run another one, which is named by their arguments; and words that stand before a command. */
+const WRAPPERS = new Set([
+  ...SHELLS,
+  ...(
+    'sudo doas command builtin exec coproc nohup nice ionice time timeout setsid stdbuf xargs chroot find if then elif else while ' +
+    'until do ! {'
+  ).split(' '),
+]);
 const MAX_DEPTH = 3;
+
+/**
+ * What a shell leaves as it stands, or in which it takes away quotes alone. Where a line holds anything else (`*`, `?`, `[`, `{`,
+ * `~`, `$`, a backquote), what it makes of a word is not known before it runs.
+ */
+const LITERAL =
+  /[^\\'"*?[{$`~+@!]+|\\.|'[^']*'|"[^"\\$`]*(?:\\.[^"\\$`]*)*"|[+@!](?!\()|(?:\[\[?|\{)(?=\s)|(?<=[\w.])~/gsy;
+/** Where quotes may be text: in a comment, and in what follows `<<`. */
+const TEXT = /(?:^|[\s;&|()`])#|<</;
 
 /** Words before a directory in which what comes after them is read, and those that hold it. */
 const LEADS = /^(?:cd|pushd|-C|--(?:directory|chdir|work-tree|cwd|prefix))$/;
@@ -81,22 +95,27 @@ export function catchesCommand(pattern: string, line: string): boolean {
 
 /**
  * The paths that a line may name: each word as it is, and in the directories that words before it may lead to. Of a line that
- * is not understood: all that may be words. `undefined` when it leads to so many places that it may name anything.
+ * is not understood, or names a shell: all that may be words. `undefined` when it may name anything: it leads to too many places,
+ * or a shell makes names of what it says.
  */
 export function pathsOf(line: string): readonly string[] | undefined {
-  const commands = commandsOf(line);
-  const readings = commands
-    ? [commands.flatMap(({ words }) => words)]
-    : roughly(line).map((parts) => parts.flat());
+  const understood = commandsOf(line)?.map(({ words }) => words);
+  const rough = roughly(line);
+  const namesShell = (understood ? [understood] : rough).flat(2).some((word) => SHELLS.has(baseName(word)));
+  const expanded = namesShell || TEXT.test(line) ? line.replaceAll(/['"\\]/g, '') : line;
+  if (expanded.replace(LITERAL, '') !== '') return undefined;
+  const readings = understood && !namesShell ? [understood] : rough;
   const found = readings.map(pathsIn);
   return found.every((paths) => paths !== undefined) ? found.flat() : undefined;
 }
 
-function pathsIn(words: readonly string[]): readonly string[] | undefined {
+function pathsIn(commands: readonly (readonly string[])[]): readonly string[] | undefined {
+  // Home, or where it was before.
+  if (commands.some((words) => /(?:^| )(?:cd|pushd)(?: -\S*)*$/.test(words.join(' ')))) return undefined;
   const directories = new Set<string>();
   const found: string[] = [];
   let leads = false;
-  for (const word of words) {
+  for (const word of commands.flat()) {
     if (word.split('/').length > MAX_STEPS) return undefined;
     const options = OPTIONS.exec(word)?.[0].length ?? 0;
     const glued = Array.from({ length: Math.min(options, MAX_OPTIONS) }, (_, at) => word.slice(at + 1));

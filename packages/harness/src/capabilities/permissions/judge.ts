@@ -1,7 +1,7 @@
 import { isObject, type Objection, type PermissionContext, type PermissionRule, type Tool } from '@x/core';
 import { formatRule } from '../../lib/permission-rule.js';
 import { escapeWildcards } from '../../lib/wildcard.js';
-import { concerns, covers, type JudgedCall, mainArgument, textsOf } from './match-rule.js';
+import { concerns, covers, fileUseOf, type JudgedCall, mainArgument, textsOf } from './match-rule.js';
 import { plainPath } from './path-pattern.js';
 
 export type PermissionMode = NonNullable<PermissionContext['mode']>;
@@ -21,7 +21,13 @@ export function judge(policy: Policy, judged: JudgedCall, tool: Tool): Objection
   const { mode } = policy;
   const { call } = judged;
   const denied = policy.deny.find((rule) => concerns(rule, judged));
-  if (denied) return deny(`Denied by the rule ${formatRule(denied)}. Do not try the same in another form.`);
+  if (denied) {
+    const advice =
+      judged.words === undefined && fileUseOf(denied) !== undefined
+        ? 'Which files this uses is not known before it runs: name each as it is, without wildcards, variables, ~ and links.'
+        : 'Do not try the same in another form.';
+    return deny(`Denied by the rule ${formatRule(denied)}. ${advice}`);
+  }
 
   const harmless = isHarmless(tool);
   if (mode === 'explore' && !harmless) {

@@ -74,10 +74,10 @@ export async function judgedCall(
   };
 }
 
-/** A word that begins outside of the workspace may lead back into it: `../x`, `/proc/self/cwd/x`, `~/x`, `$PWD/x`. */
+/** A word that begins outside of the workspace may lead back into it: `../x`, `/proc/self/cwd/x`. */
 function placesOf(word: string): readonly string[] {
   const { names, absolute } = plainPath(word);
-  if (!absolute && !/^(?:\.\.$|~)|\$/.test(names[0] ?? '')) return [word];
+  if (!absolute && names[0] !== '..') return [word];
   const steps = word.split('/');
   return [word, ...steps.map((_, index) => steps.slice(index + 1).join('/')).filter((place) => place !== '')];
 }

@@ -93,9 +93,14 @@ describe('a rule about reading', () => {
       { name: 'grep_files', input: { pattern: '.' } },
       { name: 'grep_files', input: { pattern: '.', path: 'folder' } },
       { name: 'grep_files', input: { pattern: '.', path: 'docs/soft' } },
-      ...['cat .env', 'cat docs/soft', 'cat < secrets/key', "sh -c 'cat ./.env'", 'f=.env; cat $f'].map(
-        (command) => ({ name: 'execute', input: { command } }),
-      ),
+      ...[
+        'cat .env',
+        'cat docs/soft',
+        'cat < secrets/key',
+        "sh -c 'cat ./.env'",
+        'f=.env; cat $f',
+        'cat .e*',
+      ].map((command) => ({ name: 'execute', input: { command } })),
       { name: 'read_own', input: {} },
       read('docs/page'),
     ]);
@@ -301,6 +306,7 @@ describe('a command line that goes elsewhere first', () => {
     'cat down/../key',
     'cd down && cat ../key',
     'cat $PWD/secrets/key',
+    'cat s*/key',
     `cat ${'./'.repeat(70)}docs/page`,
     `${Array.from({ length: 9 }, (_, at) => `cd d${at} || `).join('')}cat docs/page`,
   ])('reads no file that a rule denies: %s', async (command) => {
@@ -347,7 +353,7 @@ describe('a command line that goes elsewhere first', () => {
   it('reads what no rule denies, wherever it goes first', async () => {
     expect(await read('cd docs && cat page')).toContain('page');
     expect(await read(`cd docs && cat ${join(root, 'docs/page')}`)).toContain('page');
-    const subshells = ['docs', 'secrets/..', 'docs'].map((path) => `(cd ${path} && echo $HOME)`).join('; ');
+    const subshells = ['docs', 'secrets/..', 'docs'].map((path) => `(cd ${path} && echo x)`).join('; ');
     expect(await read(subshells)).toContain('nobody can be asked');
   });
 });
