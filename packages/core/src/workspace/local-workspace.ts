@@ -158,7 +158,7 @@ export class LocalWorkspace implements Workspace {
     );
   }
 
-  async identify(path: string): Promise<{ path: string; id: string; links: number }> {
+  async identify(path: string): ReturnType<NonNullable<Workspace['identify']>> {
     return this.#withFile(path, async (file) => {
       const found = await undefinedOn(ABSENT, lstat(file));
       return {
@@ -167,6 +167,7 @@ export class LocalWorkspace implements Workspace {
           .join('/'),
         id: found === undefined ? file : `${found.dev}:${found.ino}`,
         links: found?.isFile() ? found.nlink : 1,
+        ...(found && { changedAt: found.ctimeMs }),
       };
     });
   }

@@ -43,12 +43,18 @@ export interface Workspace {
   /** Lists a directory, sorted by path. Yields nothing when it does not exist. */
   list(path?: string, options?: { readonly recursive?: boolean }): AsyncIterable<WorkspaceEntry>;
   /**
-   * Finds the file that a path means: its path with links followed, an id that all its names share, and how many it has. For
-   * a path at which nothing is yet, where it would be. Left out by workspaces in which a file has one name.
+   * Finds the file that a path means: its path with links followed, an id that all its names share, how many it has, and when
+   * its content, times or names last changed, in milliseconds since 1970, where that is known. For a path at which nothing is
+   * yet, where it would be. Left out by workspaces in which a file has one name.
    *
    * @throws {WorkspaceError} `outside_workspace`.
    */
-  identify?(path: string): Promise<{ readonly path: string; readonly id: string; readonly links: number }>;
+  identify?(path: string): Promise<{
+    readonly path: string;
+    readonly id: string;
+    readonly links: number;
+    readonly changedAt?: number;
+  }>;
   /** `undefined` when there is nothing at that path. */
   stat(path: string): Promise<WorkspaceEntry | undefined>;
   /** Deletes a file, or a directory with its contents. Answers whether there was one. */

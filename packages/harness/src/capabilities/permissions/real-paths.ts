@@ -3,6 +3,8 @@ import { type PlainPath, plainPath } from './path-pattern.js';
 
 /** Files that are looked at to find the names of one that has hard links: more would hold up every call for seconds. */
 const MAX_ALIKE = 5_000;
+/** By how much the times of files may lag behind the clock. */
+const CLOCK_TICK_MS = 20;
 
 /**
  * Finds all names of a file in a workspace: as it was given, with its symbolic links followed, and those of its hard links.
@@ -10,8 +12,10 @@ const MAX_ALIKE = 5_000;
  */
 export class RealPaths {
   readonly #workspace: Workspace;
-  /** The paths of the files of one size and time. */
-  #files: Promise<ReadonlyMap<string, readonly string[]>> | undefined;
+  /** The paths of the files of one size and time, and since when they were listed. */
+  #listing:
+    | { readonly since: number; readonly files: Promise<ReadonlyMap<string, readonly string[]>> }
+    | undefined;
   /** Those paths by the ids of the files. */
   readonly #names = new Map<string, Promise<ReadonlyMap<string, readonly string[]>>>();
 
@@ -25,8 +29,8 @@ export class RealPaths {
     // A tool refuses these itself; where they would lead is nobody's to know.
     if (!isInside(path)) return [given, plainPath(path.replaceAll('\\', '/'))];
     if (this.#workspace.identify === undefined) return [given];
-    const { path: real, links, id } = await this.#workspace.identify(path);
-    const others = links > 1 ? await this.#hardLinksOf(real, id) : [];
+    const { path: real, links } = await this.#workspace.identify(path);
+    const others = links > 1 ? await this.#hardLinksOf(real) : [];
     return [given, ...[real, ...others].map(plainPath)];
   }
 
@@ -72,21 +76,29 @@ export class RealPaths {
     return false;
   }
 
-  async #hardLinksOf(path: string, id: string): Promise<readonly string[]> {
-    this.#files ??= this.#listFiles();
-    const files = await this.#files;
+  async #hardLinksOf(path: string): Promise<readonly string[]> {
+    this.#listing ??= { since: Date.now(), files: this.#listFiles() };
+    const { since, files: listed } = this.#listing;
+    const files = await listed;
     const now = likenessOf(await this.#workspace.stat(path));
+    const { id, links, changedAt } = (await this.#workspace.identify?.(path)) ?? { id: '', links: 0 };
     const alike = files.get(now);
     // All names of a file have its size and its time, unless it changed meanwhile.
-    const isSteady = alike?.includes(path) === true;
+    const isSteady =
+      alike?.includes(path) === true && changedAt !== undefined && changedAt < since - CLOCK_TICK_MS;
     const candidates = isSteady ? alike : [...files.values()].flat();
+    const refused = (why: string) =>
+      new WorkspaceError('refused', path, `${JSON.stringify(path)} has hard links, ${why}`);
     if (candidates.length > MAX_ALIKE) {
-      const message = `${JSON.stringify(path)} has hard links, which may be any of ${candidates.length} files; ${MAX_ALIKE} can be looked at.`;
-      throw new WorkspaceError('refused', path, message);
+      throw refused(`which may be any of ${candidates.length} files; ${MAX_ALIKE} can be looked at.`);
     }
     const names = (isSteady ? this.#names.get(now) : undefined) ?? this.#identify(candidates);
     if (isSteady) this.#names.set(now, names);
-    return (await names).get(id) ?? [];
+    const found = (await names).get(id) ?? [];
+    // Names that are missing lie outside of the workspace (a package manager's store), or moved while they were looked for.
+    if (!isSteady && found.length < links)
+      throw refused('and changed while they were looked for. Try again.');
+    return found;
   }
 
   async #identify(paths: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {

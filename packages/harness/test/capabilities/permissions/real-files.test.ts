@@ -1,5 +1,16 @@
-import { linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  renameSync,
+  type Stats,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { type Capability, defineTool, mountWorkspace, RuntimeContext, type Workspace } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
 import { workspaceContext } from '@x/memory';
@@ -245,11 +256,44 @@ describe('rules', () => {
   });
 });
 
+it.each<[string, (linked: Stats) => void, (linked: Stats) => void]>([
+  ['touched', () => utimesSync(join(root, 'secrets/key'), 1, 1), touchAsBefore],
+  ['moved', () => renameSync(join(root, 'secrets/key'), join(root, 'b-key')), () => undefined],
+  ['moved, as it was', () => renameSync(join(root, 'secrets/key'), join(root, 'b-key')), touchAsBefore],
+])(
+  'takes a linked file that is %s while its names are looked for by all of them, or for any',
+  async (_, amid, behind) => {
+    const { list } = LocalWorkspace.prototype;
+    const busy = vi.spyOn(LocalWorkspace.prototype, 'list').mockImplementation(async function* (
+      this: LocalWorkspace,
+      ...args
+    ) {
+      const linked = statSync(join(root, 'docs/hard'));
+      for await (const entry of list.apply(this, args)) {
+        yield entry;
+        if (entry.path === 'docs/hard' && existsSync(join(root, 'secrets/key'))) amid(linked);
+      }
+      if (args[1]?.recursive) behind(linked);
+    });
+    const read = { name: 'read_file', input: { path: 'docs/hard' } };
+    await setTimeout(50);
+    const { results } = await run({ deny: ['read(secrets/**)'] }, [read]);
+    busy.mockRestore();
+    expect(results['0']).toMatch(/Denied by the rule|changed while they were looked for/);
+  },
+);
+
+function touchAsBefore({ atime, mtime }: Stats): void {
+  utimesSync(join(root, 'docs/hard'), atime, mtime);
+}
+
 it('looks for the other names of a linked file among those alike alone', async () => {
   for (let at = 0; at < 40; at++) {
     writeFileSync(join(root, `docs/part-${at}`), 'x'.repeat(at + 10));
     linkSync(join(root, `docs/part-${at}`), join(root, `docs/copy-${at}`));
   }
+  // What changed just now may be changing.
+  await setTimeout(50);
   const identify = vi.spyOn(LocalWorkspace.prototype, 'identify');
   const { results } = await run({ deny: ['read(**/copy-7)'] }, [
     { name: 'read_file', input: { path: 'docs/part-7' } },
