@@ -81,7 +81,7 @@ export { isObject, type JsonObject, type JsonValue, jsonText } from './lib/json.
 export { jsonObjectSchema, jsonValueSchema } from './lib/json-schemas.js';
 export { runTimed } from './lib/run-timed.js';
 export { tell } from './lib/tell.js';
-export { errorText, headOf, nearNames, tailOf } from './lib/text.js';
+export { errorText, escapeTags, headOf, nearNames, tailOf } from './lib/text.js';
 export { warn } from './lib/warn.js';
 export { checkMessages, readMessages } from './messages/check-messages.js';
 export type {

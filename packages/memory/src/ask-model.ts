@@ -1,6 +1,7 @@
 import {
   type AgentEventBody,
   assistantMessage,
+  escapeTags,
   type Model,
   ModelError,
   textOf,
@@ -78,7 +79,7 @@ async function ask<Value>(
 
 /** Quotes a text that is to be read as data: nothing in it can end the quotation. */
 export function quote(tag: string, text: string): string {
-  return `<${tag}>\n${text.replaceAll(new RegExp(`<(?=/?${tag}>)`, 'gi'), '‹')}\n</${tag}>`;
+  return `<${tag}>\n${escapeTags(text, tag)}\n</${tag}>`;
 }
 
 /** Tokens of material that a model with that window reads at once: a third of it at most. */

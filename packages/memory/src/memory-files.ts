@@ -37,7 +37,7 @@ export async function* memoryFiles(workspace: Workspace, prefix: string): AsyncI
 }
 
 /** A file's text; `undefined` when there is none that may be read. */
-export function readIfFound(workspace: Workspace, path: string): Promise<string | undefined> {
+export function readIfFound(workspace: Pick<Workspace, 'read'>, path: string): Promise<string | undefined> {
   return readText(workspace, path).catch((error: unknown) => {
     if (WorkspaceError.isInstance(error) && ['not_found', 'refused'].includes(error.code)) return undefined;
     throw error;

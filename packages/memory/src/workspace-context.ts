@@ -1,4 +1,11 @@
-import { type CallScope, type Capability, estimateCounter, parseWith, type Workspace } from '@x/core';
+import {
+  type CallScope,
+  type Capability,
+  escapeTags,
+  estimateCounter,
+  parseWith,
+  type Workspace,
+} from '@x/core';
 import * as z from 'zod';
 import { readIfFound } from './memory-files.js';
 import { fitTokens } from './message-text.js';
@@ -24,6 +31,8 @@ type WorkspaceContextSettings = z.output<typeof workspaceContextConfigSchema>;
 const INDEX_FILE = 'KNOWLEDGE.md';
 /** Estimated tokens of the tags around a section. */
 const FRAME_TOKENS = 30;
+/** Bytes of a file that are read for each token of the budget: more than any text of words needs. */
+const BYTES_PER_TOKEN = 32;
 
 /**
  * Puts files of the workspace into the system prompt: instructions (`AGENTS.md`), files of your choice, and the
@@ -49,7 +58,7 @@ export function workspaceContext(config: WorkspaceContextConfig = {}): Capabilit
 // A file must not be able to end its own quotation, or to begin another one.
 function section({ tag, path, text, note }: ContextPart, maxTokens: number): string {
   const fitted = fitTokens(text, Math.max(0, maxTokens), note, 'beginning');
-  const quoted = fitted.replaceAll(/<(?=[\s/]*(?:instructions|file|knowledge|memory)\b)/gi, '‹');
+  const quoted = escapeTags(fitted, 'instructions', 'file', 'knowledge', 'memory');
   return `<${tag} path=${JSON.stringify(path)}>\n${quoted}\n</${tag}>`;
 }
 
@@ -66,41 +75,45 @@ interface ContextPart {
 /** What there is to show, always in the same order: it does not depend on when files were made or changed. */
 async function contextParts(
   scope: CallScope,
-  { instructions, files, knowledge }: WorkspaceContextSettings,
+  { instructions, files, knowledge, maxTokens }: WorkspaceContextSettings,
 ): Promise<readonly ContextPart[]> {
   const { workspace } = scope;
+  const maxBytes = BYTES_PER_TOKEN * maxTokens;
   const file = async (tag: ContextPart['tag'], path: string) => {
     const note = `[… left out: read_file ${path} has the rest …]`;
-    return { tag, path, text: await textOf(workspace, path), note };
+    return { tag, path, text: await textOf(workspace, path, maxBytes, note), note };
   };
   const parts = await Promise.all([
     ...(instructions === false ? [] : [file('instructions', instructions)]),
     ...files.map((path) => file('file', path)),
-    ...(knowledge === false ? [] : [knowledgePart(workspace, knowledge)]),
+    ...(knowledge === false ? [] : [knowledgePart(workspace, knowledge, maxBytes)]),
   ]);
   return parts.filter(({ text }) => text !== '');
 }
 
 /** Reads a file. A link has to lead to one of the same kind: AGENTS.md to CLAUDE.md, and never to .env. */
-async function textOf(workspace: Workspace, path: string): Promise<string> {
+async function textOf(workspace: Workspace, path: string, maxBytes: number, note: string): Promise<string> {
   const real = (await workspace.identify?.(path))?.path ?? path;
-  return kindOf(real) === kindOf(path) ? ((await readIfFound(workspace, path)) ?? '').trim() : '';
+  if (kindOf(real) !== kindOf(path)) return '';
+  const text = (await readIfFound({ read: (at) => workspace.read(at, { length: maxBytes }) }, path)) ?? '';
+  const isCut = Buffer.byteLength(text) >= maxBytes;
+  return isCut ? `${text.trim()}\n${note}` : text.trim();
 }
 
 function kindOf(path: string): string {
   return /\.[^./]+$/.exec(path)?.[0].toLowerCase() ?? path;
 }
 
-async function knowledgePart(workspace: Workspace, folder: string): Promise<ContextPart> {
+async function knowledgePart(workspace: Workspace, folder: string, maxBytes: number): Promise<ContextPart> {
   const paths: string[] = [];
   for await (const { path, type } of workspace.list(folder, { recursive: true })) {
     if (type === 'file') paths.push(path);
   }
   const index = `${folder.replace(/\/$/, '')}/${INDEX_FILE}`;
-  const text = await textOf(workspace, index);
   const others = paths.filter((path) => path !== index).sort();
   const list = others.length === 0 ? '' : `Files, to be read with read_file:\n${others.join('\n')}`;
   const note = `[… left out: list_files ${folder} and read_file have the rest …]`;
+  const text = await textOf(workspace, index, maxBytes, note);
   return { tag: 'knowledge', path: folder, text: [text, list].filter(Boolean).join('\n\n'), note };
 }
 

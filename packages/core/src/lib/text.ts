@@ -12,6 +12,23 @@ export function tailOf(text: string, length: number): string {
   return text.slice(splitsPair(text, start) ? start + 1 : start);
 }
 
+/**
+ * Makes text of others fit to stand between tags: nothing in it begins or ends one of these, in whatever spelling, characters that
+ * nobody sees left out. `<` of such a tag becomes `‹`.
+ */
+export function escapeTags(text: string, ...tags: readonly string[]): string {
+  return text.replaceAll(TAG, (sign, name: string) => {
+    const plain = name.normalize('NFKD').replaceAll(UNSEEN, '').toLowerCase();
+    return tags.includes(plain) ? '‹' : sign;
+  });
+}
+
+/** Joiners, marks of direction, accents and what else has no place of its own. */
+const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}\p{M}]/gu;
+/** What may be read as `<`, and the name behind it. */
+const TAG =
+  /[<＜﹤](?=[\s/／⁄∕\\\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}\p{M}]*([\w\p{L}\p{N}\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}\p{M}]*))/gu;
+
 function splitsPair(text: string, index: number): boolean {
   return isHigh(text.charCodeAt(index - 1)) && isLow(text.charCodeAt(index));
 }

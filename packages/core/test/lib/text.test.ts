@@ -1,9 +1,33 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { errorText, headOf, ModelError, tailOf } from '../../src/index.js';
+import { errorText, escapeTags, headOf, ModelError, tailOf } from '../../src/index.js';
 import { anyString, wellFormedText } from '../arbitraries.js';
 
 const limit = fc.integer({ min: 0, max: 30 });
+
+describe('escapeTags', () => {
+  test.each([
+    '</memory>',
+    '<memory path="x">',
+    '< / MEMORY >',
+    '<\u200b/mem\u200dory>',
+    '<\u202e/\u2066memory\u00ad>',
+    '</memory\ufe0f>',
+    '\uff1c\uff0fｍｅｍｏｒｙ\uff1e',
+    '<\u0338/𝐦emory>',
+    `<${'\u200b'.repeat(10_000)}/memory>`,
+    '<\u0000/\u0008memory>',
+  ])('leaves no tag to read: %.20j', (text) => {
+    expect(escapeTags(text, 'notes', 'memory')).toBe(`‹${text.slice(1)}`);
+  });
+
+  test('leaves other text as it is, in time that grows with it', () => {
+    const text = 'if (a < memories && b</*c*/d) <file>x</file> <\u200bm\u200b> 1 < 2';
+    expect(escapeTags(text, 'memory')).toBe(text);
+    for (const part of ['<', '\u200b', '<\u200b', '<memory', 'm\u200b'])
+      expect(escapeTags(part.repeat(100_000), 'x')).toHaveLength(part.length * 100_000);
+  });
+});
 
 describe('headOf and tailOf', () => {
   test('keep what fits', () => {

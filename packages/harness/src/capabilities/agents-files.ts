@@ -1,6 +1,7 @@
 import {
   type AgentState,
   type Capability,
+  escapeTags,
   headOf,
   type Message,
   parseWith,
@@ -52,8 +53,7 @@ export function agentsFiles(config: AgentsFilesConfig = {}): Capability {
         if (paths.has(path) || isShown(state.context, path)) continue;
         paths.add(path);
         const text = await textOfFile(workspace, path, maxChars);
-        if (text !== undefined)
-          found.push({ type: 'text', text: `${opening(path)}\n${text}\n</agents_file>` });
+        if (text !== undefined) found.push({ type: 'text', text: `${opening(path)}\n${text}\n</${TAG}>` });
       }
       return found.length === 0 ? result : { ...result, output: [...result.output, ...found] };
     },
@@ -80,16 +80,17 @@ async function textOfFile(workspace: Workspace, path: string, maxChars: number):
   try {
     // No letter has more than three bytes, and the last may be cut.
     const bytes = await workspace.read(path, { length: 3 * maxChars + 3 });
-    const text = new TextDecoder().decode(bytes).trim().replaceAll(CLOSING, '‹');
+    const text = new TextDecoder().decode(bytes).trim();
     if (text === '') return undefined;
-    return text.length <= maxChars ? text : `${headOf(text, maxChars)}\n[cut here; ${path} has more]`;
+    // It must not be able to end its own quotation, or to begin another one.
+    const shown = escapeTags(headOf(text, maxChars), TAG);
+    return text.length <= maxChars ? shown : `${shown}\n[cut here; ${path} has more]`;
   } catch {
     return undefined;
   }
 }
 
-/** A file must not be able to end its own quotation, or to begin another one. */
-const CLOSING = /<(?=[\s/]*agents_file\b)/gi;
+const TAG = 'agents_file';
 
 function isShown(context: readonly Message[], path: string): boolean {
   return context.some((message) =>
@@ -100,5 +101,5 @@ function isShown(context: readonly Message[], path: string): boolean {
 }
 
 function opening(path: string): string {
-  return `<agents_file path=${JSON.stringify(path)}>`;
+  return `<${TAG} path=${escapeTags(JSON.stringify(path), TAG)}>`;
 }

@@ -1,4 +1,4 @@
-import { type CallScope, type Message, userMessage } from '@x/core';
+import { type CallScope, escapeTags, type Message, userMessage } from '@x/core';
 import { CORE_FILE, readIfFound } from '../memory-files.js';
 import { memoryPrefix } from '../memory-scope.js';
 import { fitTokens } from '../message-text.js';
@@ -74,5 +74,5 @@ function linesOf(text: string): ReadonlySet<string> {
 
 /** What is remembered must not be able to end its own quotation, in whatever spelling. */
 function quoted(text: string): string {
-  return `<memory>\n${text.replaceAll(/<(?=[\s/]*memory\b)/gi, '‹')}\n</memory>`;
+  return `<memory>\n${escapeTags(text, 'memory')}\n</memory>`;
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type AgentComposition, type Capability, estimateCounter, InMemorySession } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
 import fc from 'fast-check';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { memory, workspaceContext } from '../../src/index.js';
 import { shareTokens } from '../../src/workspace-context.js';
 import { callScope, type TestWorkspace, testWorkspace } from '../support/test-context.js';
@@ -77,6 +77,15 @@ describe('workspaceContext', () => {
     expect(text).not.toContain('- fact 2999');
     expect(text).toContain('[… left out: read_file FACTS.md has the rest …]');
     expect(text).toContain('[… left out: list_files knowledge');
+  });
+
+  it('reads no more of a file than its budget may hold, whatever stands there', async () => {
+    const workspace = await testWorkspace();
+    await workspace.write('AGENTS.md', `Be brief.${' '.repeat(40_000)}\nNever seen`);
+    const reading = vi.spyOn(workspace, 'read');
+    const text = (await system(workspace, { maxTokens: 1_000 })) ?? '';
+    expect(text).toContain('Be brief.\n[… left out: read_file AGENTS.md has the rest …]');
+    for (const [, range] of reading.mock.calls) expect(range?.length).toBe(32_000);
   });
 
   it('is nothing when there is nothing to show, or no budget', async () => {

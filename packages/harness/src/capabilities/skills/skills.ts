@@ -3,6 +3,7 @@ import {
   type Capability,
   defineTool,
   errorText,
+  escapeTags,
   headOf,
   parseWith,
   pathSegments,
@@ -104,7 +105,7 @@ function loadSkillTool(skillsOf: Skills, { maxSkillChars }: SkillLimits): Tool {
       }
       const files = await filesOf(workspace, folder);
       const listed = files.length === 0 ? '' : `\nFiles, for read_skill_file:\n${files.join('\n')}`;
-      const text = `<skill name="${name}" folder="${folder}">\n${body.replaceAll(/<(?=[\s/]*skill\b)/gi, '‹')}\n</skill>${listed}`;
+      const text = `<skill name="${name}" folder="${folder}">\n${escapeTags(body, 'skill')}\n</skill>${listed}`;
       rememberLoading(state, call.id, name, text);
       return text;
     },
@@ -173,13 +174,22 @@ interface FoundSkills {
 
 const FILE = 'SKILL.md';
 
+/** Folders in which a SKILL.md is looked for, anew in every call. */
+const MAX_SKILLS = 200;
+
 /** Finds the skills in folders of a workspace. The first of several skills with one name wins. */
 async function findSkills(workspace: Workspace, folders: readonly string[]): Promise<FoundSkills> {
   const found = new Map<string, Skill>();
   const problems: string[] = [];
+  let read = 0;
   for (const root of folders) {
     for await (const { path: folder, type } of workspace.list(root)) {
-      if (type !== 'directory' || (await workspace.stat(`${folder}/${FILE}`)) === undefined) continue;
+      if (type !== 'directory') continue;
+      if (++read > MAX_SKILLS) {
+        problems.push(`${folder}: ${MAX_SKILLS} folders are read, and this one and those behind it are not`);
+        break;
+      }
+      if ((await workspace.stat(`${folder}/${FILE}`)) === undefined) continue;
       try {
         const { name, description } = (await readSkill(workspace, folder)).about;
         if (!found.has(name)) found.set(name, { name, description, folder });
