@@ -6,6 +6,7 @@ import {
   type NativeCompaction,
   type NativeCompactionRequest,
   parseWith,
+  tell,
   unlessAborted,
 } from '@x/core';
 import { cutOff, toModelError } from './errors/to-model-error.js';
@@ -94,7 +95,7 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
   }
 
   function warn(warnings: readonly unknown[] | undefined): void {
-    for (const warning of warnings ?? []) onWarning?.(warning);
+    for (const warning of warnings ?? []) tell('onWarning', onWarning, warning);
   }
 
   return {

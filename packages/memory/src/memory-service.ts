@@ -6,6 +6,7 @@ import {
   type Redact,
   type SessionKey,
   storageOf,
+  tell,
   type Workspace,
   type WorkspaceEntry,
 } from '@x/core';
@@ -87,7 +88,7 @@ export class MemoryService {
     this.withoutUser = withoutUser;
     this.#redact = redactorFor(redact);
     this.#index = MemoryIndex.at(index);
-    this.#emit = onEvent;
+    this.#emit = onEvent && ((event) => tell('onEvent', onEvent, event));
     this.#settings = { ...given, workspace: this.storage, onEvent: (event) => this.#emit?.(event) };
     this.#flusher = new MemoryFlushManager(this.#settings);
     this.#consolidator = new MemoryConsolidator(this.#settings);

@@ -5,6 +5,7 @@ import {
   parseWith,
   type RuntimeIdentity,
   type ToolResultBlock,
+  tell,
   type Workspace,
 } from '@x/core';
 import * as z from 'zod';
@@ -57,7 +58,7 @@ export function evictingTools<Tools extends { readonly [name: string]: SdkTool }
     options,
     'evictingTools options',
   );
-  const scope = toolScope(workspace, session ?? {}, onEvent ?? (() => {}));
+  const scope = toolScope(workspace, session ?? {}, (event) => tell('onEvent', onEvent, event));
 
   async function evicted(name: string, call: ModelOutputCall, output: Part): Promise<Part> {
     const use = { type: 'tool_use', id: call.toolCallId, name, input: null } as const;

@@ -1,4 +1,4 @@
-import { type Capability, parseFileConfig, toSnakeCase } from '@x/core';
+import { type Capability, parseFileConfig, tell, toSnakeCase } from '@x/core';
 import type { CompactionCapabilityConfig } from '../capability/capability-config.js';
 import { compaction } from '../capability/compaction.js';
 import { evictionConfigSchema } from '../eviction/eviction-config.js';
@@ -53,12 +53,13 @@ function withoutBackground({ options, ...names }: ParsedCompactionConfig): Parse
 
 function compactionOf(parsed: ParsedCompactionConfig, sources: CompactionFactoryOptions): Capability {
   const { options } = parsed;
+  const warning = (message: string) => tell('onWarning', sources.onWarning, message);
   if (options.preset === 'everruns' && options.costControl) {
-    sources.onWarning?.('cost_control: has no effect here; delete it, or see `budget` for limits of cost');
+    warning('cost_control: has no effect here; delete it, or see `budget` for limits of cost');
   }
   if (options.preset === 'agentscope') {
     for (const key of withoutEffectInAgentscope.filter((name) => options[name] != null)) {
-      sources.onWarning?.(`${toSnakeCase(key)}: has no effect here; delete it`);
+      warning(`${toSnakeCase(key)}: has no effect here; delete it`);
     }
   }
   const { model, prompt } = resolveSummarizer(parsed, sources, options.preset);

@@ -1,4 +1,4 @@
-import { InvalidInputError, isContextOverflow, type Model } from '@x/core';
+import { InvalidInputError, isContextOverflow, type Model, tell } from '@x/core';
 import type { ParsedCompactionConfig } from './compaction-file.js';
 
 /** The prompt and the agent that Aura ships, which its configuration names by default. */
@@ -65,7 +65,11 @@ export function resolveSummarizer(
   const isMissing =
     agent !== undefined && (onWarning !== undefined || isShipped(agent)) && summarizer(agent) === undefined;
   if (isMissing && !isShipped(agent)) {
-    onWarning?.(`agent: ${missing(agents, agent, 'model', folder)}; the default summarizer takes over`);
+    tell(
+      'onWarning',
+      onWarning,
+      `agent: ${missing(agents, agent, 'model', folder)}; the default summarizer takes over`,
+    );
   }
   const names = config.model ?? (isMissing ? undefined : agent);
   if (names !== undefined) {

@@ -41,9 +41,15 @@ function isLow(unit: number): boolean {
   return unit >= 0xdc00 && unit <= 0xdfff;
 }
 
-/** Returns the message of an error, or the text of any other thrown value. */
+/** Returns the message of an error, or the text of any other thrown value. Never throws, whatever was thrown. */
 export function errorText(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  try {
+    if (error === undefined || error === null) return `${error} was thrown, which tells no reason`;
+    const { message } = error as { readonly message?: unknown };
+    return typeof message === 'string' ? message : String(error);
+  } catch {
+    return 'what was thrown cannot be shown as text';
+  }
 }
 
 /**

@@ -1,5 +1,6 @@
 import { ModelError } from '../errors/model-error.js';
 import { systemClock } from '../lib/clock.js';
+import { tell } from '../lib/tell.js';
 
 const MAX_DELAY_MS = 30_000;
 const LONGEST_RETRY_AFTER_MS = 300_000;
@@ -40,7 +41,7 @@ export async function withRetries<Answer>(
       if ((error.retryAfterMs ?? 0) > retryAfterMs) throw error;
       const backoff = Math.min(MAX_DELAY_MS, retryDelayMs * 2 ** (attempt - 1) * (0.5 + Math.random() / 2));
       const delayMs = Math.round(error.retryAfterMs ?? backoff);
-      onRetry?.(attempt, delayMs, error);
+      tell('onRetry', onRetry && (() => onRetry(attempt, delayMs, error)), error);
       await systemClock.sleep(delayMs, { signal });
     }
   }

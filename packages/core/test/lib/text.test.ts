@@ -92,9 +92,21 @@ describe('errorText', () => {
     [new Error('broken'), 'broken'],
     [new ModelError('refused'), 'refused'],
     ['thrown as text', 'thrown as text'],
-    [undefined, 'undefined'],
+    [{ message: 'an error of another realm' }, 'an error of another realm'],
+    [undefined, 'undefined was thrown, which tells no reason'],
+    [null, 'null was thrown, which tells no reason'],
     [[1, 2], '1,2'],
-  ])('reads %s', (thrown, text) => {
+    [Symbol('odd'), 'Symbol(odd)'],
+    [Object.create(null), 'what was thrown cannot be shown as text'],
+    [
+      new Proxy(new Error(), {
+        get: () => {
+          throw new Error();
+        },
+      }),
+      'what was thrown cannot be shown as text',
+    ],
+  ])('reads what is thrown, whatever it is (%#)', (thrown, text) => {
     expect(errorText(thrown)).toBe(text);
   });
 });

@@ -72,7 +72,7 @@ export class HarnessAgentBuilder<Agent> {
        * Default: outages, rate limits, exhausted quotas and refused keys; a request that is too large, when the next
        * model has a larger window.
        */
-      readonly fallbackWhen?: ((failure: ModelFailure) => boolean) | undefined;
+      readonly fallbackWhen?: ((failure: ModelFailure) => boolean | Promise<boolean>) | undefined;
     } = {},
   ): this {
     this.#model = model;
@@ -193,8 +193,8 @@ export class HarnessAgentBuilder<Agent> {
   }
 
   /**
-   * Adds a listener for every event of every call. An error that it throws becomes a process warning, and so does an event
-   * `warning` where neither a listener nor a reader of the call's events is there.
+   * Adds a listener for every event of every call. The first time that it throws, or rejects, in a call is an event `warning` for the
+   * others. Such an event becomes a process warning where neither a sound listener nor a reader of the call's events is there.
    */
   onEvent(listener: (event: AgentEvent) => void): this {
     this.#listeners.push(listener);

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import {
-  type AgentEvent,
   agentFiles,
   errorText,
   type Message,
@@ -248,26 +247,9 @@ export class SessionTurns {
       steering,
       output,
       control,
-      emit: (event) => this.#emit(event, events),
-      room: (signal) => events.room(signal),
+      events,
     });
     return call;
-  }
-
-  #emit(event: AgentEvent, events: EventJournal<Reply>): void {
-    const { settings, listeners } = this.#parts;
-    events.push(event);
-    if (event.type === 'warning' && listeners.length === 0 && !events.hasReaders) {
-      process.emitWarning(`${event.source}: ${event.message}`, { code: 'agent_warning' });
-    }
-    for (const observer of listeners) {
-      try {
-        observer(event);
-      } catch (error) {
-        // An observer must not be able to break what it observes.
-        process.emitWarning(`A listener of agent "${settings.name}" threw: ${String(error)}`);
-      }
-    }
   }
 
   #refuseClosed(): void {

@@ -1,4 +1,4 @@
-import { type FileCapability, fileCapability } from '@x/core';
+import { type FileCapability, fileCapability, tell } from '@x/core';
 import * as z from 'zod';
 import { agentsFiles, agentsFilesConfigSchema } from '../capabilities/agents-files.js';
 import { type BudgetConfig, budget, budgetConfigSchema } from '../capabilities/budget/budget.js';
@@ -29,6 +29,7 @@ export function harnessCapabilities(
     readonly onWarning?: (message: string) => void;
   } = {},
 ): Readonly<Record<string, FileCapability>> {
+  const { onWarning } = program;
   return {
     agents_files: fileCapability('agents_files', agentsFilesConfigSchema, agentsFiles),
     budget: fileCapability('budget', budgetConfigSchema, (config) => budget(config as BudgetConfig)),
@@ -37,7 +38,10 @@ export function harnessCapabilities(
     // What a file asks for runs in a sandbox where there is one.
     shell: fileCapability('shell', shellFileSchema, (config) => shell({ sandbox: 'auto', ...config })),
     skills: fileCapability('skills', skillsConfigSchema, skills),
-    subagents: subagentsInFiles(program.subagents, program.onWarning),
+    subagents: subagentsInFiles(
+      program.subagents,
+      onWarning && ((message) => tell('onWarning', onWarning, message)),
+    ),
     todo_list: fileCapability('todo_list', nothing, () => todoList()),
     tool_groups: fileCapability('tool_groups', groupsSchema, (groups) =>
       toolGroups(groups as Readonly<Record<string, ToolGroup>>),

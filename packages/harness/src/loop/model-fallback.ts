@@ -12,7 +12,7 @@ export interface ModelFailure {
 /** The models that take over, in order, and when. */
 export interface ModelFallback {
   readonly models: readonly Model[];
-  readonly when: (failure: ModelFailure) => boolean;
+  readonly when: (failure: ModelFailure) => boolean | Promise<boolean>;
 }
 
 /** Errors after which another model may succeed: all but that of a request which any model would refuse. */

@@ -79,7 +79,8 @@ async function respond(call: RunningCall, streaming: boolean): Promise<ModelResp
     } catch (error) {
       leavesOut = !leavesOut && isOfItems(call, error);
       if (leavesOut) continue;
-      if (!call.fallBack(error)) throw isUnrescued(call, error) ? unfitRequest(call, scope, error) : error;
+      if (!(await call.fallBack(error)))
+        throw isUnrescued(call, error) ? unfitRequest(call, scope, error) : error;
     }
   }
 }

@@ -21,12 +21,15 @@ import {
   type Tool,
   type ToolChoice,
   type ToolDefinition,
+  tell,
   type Usage,
   type Workspace,
 } from '@x/core';
 import type { AgentParts, ParsedSettings } from '../agent/agent-parts.js';
 import type { StoreLimit } from '../agent/bounded-store.js';
+import type { Reply } from '../agent/call-options.js';
 import type { BackgroundQueue } from '../lib/background-queue.js';
+import type { EventJournal } from '../lib/event-journal.js';
 import type { RequestedOutput } from '../output/requested-output.js';
 import { hookResult } from './around.js';
 import { type CallControl, type CallProgress, type StepControl, stepControl } from './control.js';
@@ -61,9 +64,7 @@ export interface RunningCallOptions {
   readonly output?: RequestedOutput | undefined;
   /** What this call does differently. */
   readonly control: CallControl;
-  readonly emit: (event: AgentEvent) => void;
-  /** Waits while the reader of the events is too far behind. */
-  readonly room: (signal: AbortSignal) => Promise<void> | undefined;
+  readonly events: EventJournal<Reply>;
 }
 
 /**
@@ -99,6 +100,8 @@ export class RunningCall {
   /** The models that are left to take over. */
   readonly #others: Model[];
   readonly #observers: readonly Capability[];
+  /** Observers and listeners that have failed. */
+  readonly #failing = new Set<object>();
   readonly #meter: ContextMeter;
   #unlogged: Message[] = [];
   /** Settles when the last save that was asked for is done. */
@@ -168,17 +171,18 @@ export class RunningCall {
   }
 
   emit(event: AgentEventBody): void | Promise<void> {
-    const { session } = this.options;
+    const { session, parts, events } = this.options;
     if (event.type === 'context.compacted' && event.reason === 'request_too_large') this.lastRescue = event;
     for (const observer of this.#observers) {
-      try {
-        observer.observe?.(event, this.scope);
-      } catch (error) {
-        process.emitWarning(`Capability "${observer.name}" threw while observing: ${String(error)}`);
-      }
+      this.#tell(
+        observer.name,
+        observer,
+        (event: AgentEventBody) => observer.observe?.(event, this.scope),
+        event,
+      );
     }
     const { agentId, callId } = this.scope;
-    this.options.emit({
+    const whole: AgentEvent = {
       ...event,
       seq: ++this.#events,
       sessionId: session.state.sessionId,
@@ -186,22 +190,42 @@ export class RunningCall {
       callId,
       step: this.step,
       at: new Date().toISOString(),
-    });
+    };
+    events.push(whole);
+    const { listeners } = parts;
+    if (
+      event.type === 'warning' &&
+      !events.hasReaders &&
+      listeners.every((each) => this.#failing.has(each))
+    ) {
+      process.emitWarning(`${event.source}: ${event.message}`, { code: 'agent_warning' });
+    }
+    for (const listener of listeners) this.#tell('onEvent', listener, listener, whole);
     return this.room();
+  }
+
+  /** Tells one that listens. That it fails is a warning, once a call: the warning is told to it too. */
+  #tell<Event>(source: string, who: object, listener: (event: Event) => unknown, event: Event): void {
+    tell(`The listener "${source}"`, listener, event, (message) => {
+      if (this.#failing.has(who)) return;
+      this.#failing.add(who);
+      this.emit({ type: 'warning', source, message });
+    });
   }
 
   /** Waits while the reader of the events is too far behind; `undefined` when it is not. */
   room(): Promise<void> | undefined {
-    return this.options.room(this.scope.signal);
+    return this.options.events.room(this.scope.signal);
   }
 
   /** Switches to another model for the rest of the call, if the model itself failed and another may succeed. */
-  fallBack(error: unknown): boolean {
+  async fallBack(error: unknown): Promise<boolean> {
     if (error !== this.modelFailure || this.scope.signal.aborted) return false;
     const { model } = this.scope;
     const reason = classifyModelError(error);
     for (let next = this.#others.shift(); next !== undefined; next = this.#others.shift()) {
-      if (!this.options.parts.fallback.when({ error, kind: reason, model, next })) continue;
+      const { when } = this.options.parts.fallback;
+      if (!(await this.waitFor('fallback', () => when({ error, kind: reason, model, next })))) continue;
       this.#model = next;
       this.scope.model = next;
       this.draft.discard();

@@ -13,7 +13,7 @@ import {
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { HarnessAgent } from '../../src/index.js';
+import { HarnessAgent, type ModelFailure } from '../../src/index.js';
 import { collect, scratch } from '../support.js';
 
 const context = RuntimeContext.of({ sessionId: 's' });
@@ -113,12 +113,15 @@ describe('a fallback model', () => {
     expect(reply.text).toBe('read');
   });
 
-  it('is left alone when `fallbackWhen` says so', async () => {
+  it.each([
+    [({ kind }: ModelFailure) => kind !== 'auth'],
+    [async ({ kind }: ModelFailure) => kind !== 'auth'],
+  ])('is left alone when `fallbackWhen` says so (%#)', async (fallbackWhen) => {
     const second = modelOf('second', []);
     const agent = HarnessAgent.builder()
       .model(modelOf('first', [refused()]), {
         fallback: [second],
-        fallbackWhen: ({ kind }) => kind !== 'auth',
+        fallbackWhen,
       })
       .workspace(scratch())
       .build();

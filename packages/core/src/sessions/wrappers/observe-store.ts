@@ -1,4 +1,5 @@
 import { XError } from '../../errors/x-error.js';
+import { tell } from '../../lib/tell.js';
 import type { SessionKey } from '../session-key.js';
 import type { SessionStore } from '../session-store.js';
 import { wrapStore } from './wrap-store.js';
@@ -13,7 +14,8 @@ export interface StoreOperation {
 }
 
 /**
- * Tells of every operation of a store when it ends: for metrics of latency, conflicts and waits for leases.
+ * Tells of every operation of a store when it ends: for metrics of latency, conflicts and waits for leases. An observer that fails
+ * costs a warning, never the operation.
  *
  * @example
  * ```ts
@@ -26,7 +28,7 @@ export function observeStore(store: SessionStore, observe: (ended: StoreOperatio
   const begin = (operation: StoreOperation['operation'], key?: SessionKey) => {
     const startedAt = performance.now();
     return (outcome: string) =>
-      observe({ operation, key, durationMs: performance.now() - startedAt, outcome });
+      tell('observeStore', observe, { operation, key, durationMs: performance.now() - startedAt, outcome });
   };
   const watch = async <T>(
     operation: StoreOperation['operation'],

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import {
   copyStore,
   encodeSessions,
@@ -199,6 +199,17 @@ test('operations are told with their outcome', async () => {
     'list ok',
   ]);
   for (const { durationMs } of seen) expect(durationMs).toBeGreaterThanOrEqual(0);
+});
+
+test('an observer that fails costs a warning, never the operation', async () => {
+  const warned = vi.spyOn(process, 'emitWarning').mockReturnValue();
+  onTestFinished(() => warned.mockRestore());
+  const failing = (async () => {
+    throw new Error('a bug');
+  }) as () => void;
+  const store = observeStore(new InMemorySession(), failing);
+  expect(await commitAt(store, key, { expectedVersion: 0, ...change })).toBe(1);
+  expect(warned.mock.calls).toEqual([['observeStore threw: a bug']]);
 });
 
 function shown({ head, append }: typeof change) {
