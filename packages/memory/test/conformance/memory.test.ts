@@ -1,7 +1,8 @@
 import { assistantMessage, SessionKey, type SessionKeyParts, userMessage } from '@x/core';
+import { LocalWorkspace } from '@x/core/node';
 import { describe, expect, it } from 'vitest';
 import { MemoryFlushManager, memory, workspaceContext } from '../../src/index.js';
-import { memoryConfigSchema } from '../../src/settings.js';
+import { memoryConfigSchema, memoryServiceSchema } from '../../src/settings.js';
 import { ManualClock } from '../support/manual-clock.js';
 import { between, factTaker, modelOf } from '../support/models.js';
 import { callScope, logSession, testWorkspace } from '../support/test-context.js';
@@ -88,6 +89,17 @@ describe('the configuration of a memory', () => {
       maxPromptTokens: 4_000,
       maintenance: { intervalMs: 21_600_000, archiveAfterDays: 90, pruneSessionsAfterDays: 180 },
     });
+  });
+
+  it('is that of a service without an agent, but for what an agent knows or shows by itself', () => {
+    const [workspace, model] = [new LocalWorkspace('unused'), null];
+    const { maxPromptTokens, tools, maxOutputChars, ...shared } = memoryConfigSchema.parse({ model });
+    expect([maxPromptTokens, tools, maxOutputChars]).toEqual([4_000, true, 20_000]);
+    const { clock: _, ...service } = memoryServiceSchema.parse({ workspace });
+    expect({ ...shared, workspace }).toEqual(service);
+    expect(Object.keys(memoryServiceSchema.shape).sort()).toEqual(
+      [...Object.keys(shared), 'workspace', 'onEvent', 'clock'].sort(),
+    );
   });
 
   it.each([

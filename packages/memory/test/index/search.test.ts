@@ -61,6 +61,15 @@ describe('words', () => {
     expect(await found(index, 'tea')).toEqual(['memory/2026-01-01.md:1', 'memory/2025-01-01.md:1']);
   });
 
+  it('weighs how long a line is alike for keywords and for questions', async () => {
+    const index = await openIndex();
+    // By BM25 with b = 0.75 the short line has more to say of it; with b = 0.4 the long one had.
+    await index.indexFromString('short.md', 'zeppelin one');
+    await index.indexFromString('long.md', `zeppelin zeppelin ${'word '.repeat(14)}`);
+    for (const query of ['zeppelin', 'zeppelin hangar key', 'where is the zeppelin now and then'])
+      expect(await found(index, query)).toEqual(['short.md:1', 'long.md:1']);
+  });
+
   it('ranks as a scan without an index does, and cuts one ranking into pages', async () => {
     const word = fc.constantFrom('red', 'green', 'blue', 'gray', 'is', 'the', 'where', 'loud', 'red green');
     const line = fc.array(word, { minLength: 0, maxLength: 12 }).map((words) => words.join(' '));
