@@ -160,11 +160,9 @@ export class LocalWorkspace implements Workspace {
 
   async identify(path: string): ReturnType<NonNullable<Workspace['identify']>> {
     return this.#withFile(path, async (file) => {
-      const found = await undefinedOn(ABSENT, lstat(file));
+      const [root, found] = [await this.#open(), await undefinedOn(ABSENT, lstat(file))];
       return {
-        path: relative(await this.#open(), file)
-          .split(sep)
-          .join('/'),
+        path: relative(root, file).split(sep).join('/'),
         id: found === undefined ? file : `${found.dev}:${found.ino}`,
         links: found?.isFile() ? found.nlink : 1,
         ...(found && { changedAt: found.ctimeMs }),
