@@ -33,15 +33,19 @@ export class Parent {
  * subagent that plan mode is on.
  */
 export function inheritance({ name, capabilities }: ComposedAgent): Capability {
-  const judge = (call: ToolUseBlock, scope: ToolScope, parent: Parent, of: AgentState) => {
-    const { permissionContext, planModeContext } = of;
-    const runtime = runtimeOf(parent, scope);
-    const judges = [of.extensions, scope.state.extensions].map((extensions): Capability => {
-      const all = { ...scope.state.extensions, ...of.extensions, ...extensions };
+  /** A scope as that of the parent's own call, in each of its states that judge. */
+  const inherited = async <Scope extends CallScope>(scope: Scope): Promise<readonly Scope[]> => {
+    const parent = scope.runtime.get(Parent);
+    const states = (await parent?.states()) ?? [];
+    return states.map((state) => ({ ...scope, agentId: name, state, runtime: runtimeOf(parent, scope) }));
+  };
+  const judge = (call: ToolUseBlock, scope: ToolScope, above: ToolScope) => {
+    const { permissionContext, planModeContext } = above.state;
+    const judges = [above, scope].map(({ state: { extensions } }): Capability => {
+      const all = { ...scope.state.extensions, ...above.state.extensions, ...extensions };
       const head = { ...scope.state.head(), permissionContext, planModeContext, extensions: all };
       const state = AgentState.fromParts(head, scope.state.context);
-      const inherited = { ...scope, agentId: name, state, runtime };
-      return { name, authorize: () => authorize(capabilities, call, inherited) };
+      return { name, authorize: () => authorize(capabilities, call, { ...above, state }) };
     });
     // What capabilities keep of a session counts for both: a call that either of them had may rule out another.
     return authorize(judges, call, scope);
@@ -49,37 +53,29 @@ export function inheritance({ name, capabilities }: ComposedAgent): Capability {
   return {
     name: INHERITANCE,
     async authorize(call, scope) {
-      const parent = scope.runtime.get(Parent);
-      const [present, ...before] = (await parent?.states()) ?? [];
-      if (parent === undefined || present === undefined) {
+      const [present, ...before] = await inherited(scope);
+      if (present === undefined) {
         return { type: 'deny', reason: 'What the parent of this subagent may do is not known here.' };
       }
-      for (const state of before) {
-        const objection = await judge(call, scope, parent, state);
+      for (const above of before) {
+        const objection = await judge(call, scope, above);
         if (objection?.type === 'deny') return objection;
       }
-      return judge(call, scope, parent, present);
+      return judge(call, scope, present);
     },
     async unattended(scope) {
-      const parent = scope.runtime.get(Parent);
-      const states = (await parent?.states()) ?? [];
-      const asked = states.flatMap((state) =>
-        capabilities.map((each) => each.unattended?.({ ...scope, agentId: name, state })),
-      );
+      const scopes = await inherited(scope);
+      const asked = scopes.flatMap((above) => capabilities.map((each) => each.unattended?.(above)));
       return (await Promise.all(asked)).includes(true);
     },
     confine: (scope) => async (path, use) => {
-      const parent = scope.runtime.get(Parent);
-      const states = (await parent?.states()) ?? [];
-      const confines = states.flatMap((state) => {
-        const inherited = { ...scope, agentId: name, state, runtime: runtimeOf(parent, scope) };
-        return capabilities.flatMap((each) => each.confine?.(inherited) ?? []);
-      });
+      const scopes = await inherited(scope);
+      const confines = scopes.flatMap((above) => capabilities.flatMap((each) => each.confine?.(above) ?? []));
       return allOf(confines)(path, use);
     },
-    async remind({ runtime, state }) {
-      const [present] = (await runtime.get(Parent)?.states()) ?? [];
-      if (present !== undefined) state.planModeContext = structuredClone(present.planModeContext);
+    async remind(scope) {
+      const present = (await inherited(scope))[0]?.state;
+      if (present) scope.state.planModeContext = structuredClone(present.planModeContext);
       return [];
     },
     observe(event, { runtime, model }) {

@@ -1,7 +1,7 @@
 import { ApprovalRequiredError, defineTool, headOf, type Tool } from '@x/core';
 import * as z from 'zod';
 import { Interruption } from '../../errors/interruption.js';
-import { type GivenTask, givenTasks, isEnded, isOpen, type SubagentTask } from './tasks.js';
+import { type GivenTask, givenTasks, isEnded, isOpen, type SubagentTask, type Tasks } from './tasks.js';
 import type { Team, TeamCall } from './team.js';
 
 /** The most milliseconds that the model may have a tool wait. */
@@ -13,11 +13,7 @@ export function teamTools(team: Team): readonly Tool[] {
   const taskId = z.string().min(1).describe('The id that agent_spawn answered');
 
   /** Waits for tasks to end. Longer work goes on in the background. */
-  async function collect(
-    call: TeamCall,
-    tasks: readonly GivenTask[],
-    wait: { readonly timeoutMs: number; readonly signal: AbortSignal },
-  ): Promise<readonly SubagentTask[]> {
+  async function collect(call: TeamCall, tasks: readonly GivenTask[], wait: Parameters<Tasks['wait']>[2]) {
     const found = await team.tasks.wait(call.owner, tasks, wait);
     raiseApprovals(found);
     team.told(call, found.filter(isEnded));
