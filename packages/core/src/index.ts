@@ -52,7 +52,12 @@ export {
   toSnakeCase,
 } from './config/file-config.js';
 export { formatPath, parseWith } from './config/parse.js';
-export { ApprovalRequiredError, CapabilityError, StopCallError } from './errors/call-errors.js';
+export {
+  ApprovalRequiredError,
+  CapabilityError,
+  OutcomeUnknownError,
+  StopCallError,
+} from './errors/call-errors.js';
 export {
   classifyModelError,
   isContextOverflow,

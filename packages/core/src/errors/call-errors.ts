@@ -41,3 +41,16 @@ export class ApprovalRequiredError extends XError {
     this.calls = calls;
   }
 }
+
+/**
+ * Thrown by a tool that ran and cannot tell whether it took effect, or what came of it. Unless the tool is `readOnly`, the model is
+ * told to look before it repeats the call.
+ */
+export class OutcomeUnknownError extends XError {
+  static override readonly brand = 'OutcomeUnknownError';
+  readonly outcome = 'unknown';
+
+  constructor(message: string, options: { cause?: unknown } = {}) {
+    super('outcome_unknown', message, options);
+  }
+}

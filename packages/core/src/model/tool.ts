@@ -1,7 +1,10 @@
 import type { AgentState, PendingApproval } from '../agent/agent-state.js';
 import type { RuntimeContext } from '../agent/runtime-context.js';
+import { OutcomeUnknownError } from '../errors/call-errors.js';
 import { InvalidInputError } from '../errors/invalid-input-error.js';
 import type { JsonObject, JsonValue } from '../lib/json.js';
+import { tell } from '../lib/tell.js';
+import { errorText } from '../lib/text.js';
 import { turnTaker } from '../lib/turn-taker.js';
 import type { ToolOutputBlock, ToolUseBlock } from '../messages/content-block.js';
 import { toolOutputBlockSchema } from '../messages/message-schemas.js';
@@ -48,15 +51,20 @@ export interface ExecuteContext extends ToolContext {
 }
 
 /**
- * The work of a tool. A generator shows each value that it yields as progress; its result is what it returns, or the
+ * The work of a tool. A generator, asynchronous or not, shows each value that it yields as progress; its result is what it returns, or the
  * last value that it yielded.
  */
 type Execute<Input> = (
   input: Input,
   context: ExecuteContext,
-) => ToolReturn | Promise<ToolReturn> | AsyncGenerator<ToolReturn, unknown>;
+) => ToolReturn | Promise<ToolReturn> | Generating;
 
-/** A tool's return value. Anything but text and blocks is written as JSON. */
+type Generating = AsyncGenerator<ToolReturn, unknown> | Generator<ToolReturn, unknown>;
+
+/**
+ * A tool's return value. Anything but text and blocks is written as JSON: a bigint, an error or a number that is not finite as text, a
+ * `Map` or a `Set` as a list. An `Error` alone counts as thrown.
+ */
 export type ToolReturn = string | readonly ToolOutputBlock[] | JsonValue | undefined;
 
 /**
@@ -103,6 +111,7 @@ export interface Tool {
    * Validates the input and runs the tool. What it throws becomes an error result that the model reads.
    *
    * @throws {InvalidInputError} naming the path of every bad field.
+   * @throws {OutcomeUnknownError} when it ran, and what it returned cannot be written as JSON.
    */
   run(input: JsonValue, context: ToolContext): Promise<readonly ToolOutputBlock[]>;
 }
@@ -200,22 +209,32 @@ export function defineTool<Input>(
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     parse: (input) => schema.parse(input) as JsonValue | Promise<JsonValue>,
     async run(input, context) {
-      const onUpdate = (output: ToolReturn) => context.onUpdate?.(toBlocks(output));
+      // An update that cannot be shown must not end the work.
+      const onUpdate = (output: ToolReturn) =>
+        tell(
+          'onUpdate',
+          context.onUpdate && ((shown) => context.onUpdate?.(toBlocks(shown as ToolReturn))),
+          output,
+        );
       const wider: ExecuteContext = { ...context, onUpdate };
       const work = options.execute(await schema.parse(input), wider);
-      return toBlocks(isGenerator(work) ? await lastOf(work, wider) : await work);
+      const returned: unknown = isGenerator(work) ? await lastOf(work, wider) : await work;
+      if (returned instanceof Error) throw returned;
+      try {
+        return toBlocks(returned as ToolReturn);
+      } catch (cause) {
+        throw new OutcomeUnknownError(`What ${name} returned cannot be kept: ${errorText(cause)}`, { cause });
+      }
     },
   };
 }
 
-function isGenerator(work: ReturnType<Execute<never>>): work is AsyncGenerator<ToolReturn, unknown> {
-  return typeof work === 'object' && work !== null && Symbol.asyncIterator in work;
+function isGenerator(work: ReturnType<Execute<never>>): work is Generating {
+  if (typeof work !== 'object' || work === null) return false;
+  return Symbol.asyncIterator in work || (Symbol.iterator in work && 'next' in work);
 }
 
-async function lastOf(
-  work: AsyncGenerator<ToolReturn, unknown>,
-  { onUpdate, signal }: ExecuteContext,
-): Promise<ToolReturn> {
+async function lastOf(work: Generating, { onUpdate, signal }: ExecuteContext): Promise<ToolReturn> {
   const giveWay = turnTaker();
   let last: ToolReturn;
   for (;;) {
@@ -236,7 +255,30 @@ function toBlocks(value: ToolReturn): readonly ToolOutputBlock[] {
   if (value === undefined || value === null) return [{ type: 'text', text: 'Done.' }];
   if (typeof value === 'string') return [{ type: 'text', text: value }];
   if (isOutput(value)) return value;
-  return [{ type: 'text', text: JSON.stringify(value) }];
+  return [{ type: 'text', text: writtenAsJson(value) }];
+}
+
+/** Writes what a tool returned, so that nothing of it becomes `{}` or `null` without a word. */
+function writtenAsJson(root: unknown): string {
+  const text = JSON.stringify(root, function (this: Record<string, unknown>, key, written: unknown) {
+    const value = this[key];
+    const isOdd = typeof value === 'number' ? !Number.isFinite(value) : typeof value === 'bigint';
+    const isBadDate = value instanceof Date && written === null;
+    if (isOdd || isBadDate || value instanceof Error) return String(value);
+    if (value instanceof Map || value instanceof Set) return [...value];
+    if (value === written && isClosed(value)) {
+      throw new TypeError(`${key || 'it'} is a ${value.constructor?.name}, of which JSON holds nothing`);
+    }
+    return written;
+  });
+  if (text === undefined) throw new TypeError(`it is a ${typeof root}`);
+  return text;
+}
+
+/** Tests for an object that is more than its properties, and has none: a promise, a regular expression. */
+function isClosed(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  return ![Object.prototype, null].includes(Object.getPrototypeOf(value)) && Object.keys(value).length === 0;
 }
 
 // An empty list is data, an answer without blocks would be none; so is a list of files that only looks like blocks.

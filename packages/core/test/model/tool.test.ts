@@ -1,4 +1,4 @@
-import { describe, expect, expectTypeOf, test } from 'vitest';
+import { describe, expect, expectTypeOf, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
 import {
   defineTool,
@@ -272,8 +272,82 @@ describe('defineTool with any Standard Schema', () => {
   });
 });
 
+class Point {
+  x = 1;
+}
+
+const circle: Record<string, unknown> = {};
+circle.self = circle;
+
 describe('what a tool returns', () => {
-  test.each<[string, ToolReturn, string]>([
+  test.each<[string, unknown]>([
+    ['a reference to itself', circle],
+    ['a promise within', { later: Promise.resolve(1) }],
+    ['an iterator within', { rows: [1].values() }],
+    ['a function', () => 1],
+    ['a symbol', Symbol('odd')],
+    [
+      'a getter that throws',
+      {
+        get total() {
+          throw new Error('gone');
+        },
+      },
+    ],
+  ])('that holds %s leaves its outcome open', async (_, value) => {
+    await expect(returning(value as ToolReturn)).rejects.toMatchObject({
+      code: 'outcome_unknown',
+      outcome: 'unknown',
+      message: expect.stringMatching(/^What t returned cannot be kept: .+/),
+    });
+  });
+
+  test('an error alone counts as thrown', async () => {
+    const error = new Error('no such order');
+    await expect(returning(error as never)).rejects.toBe(error);
+  });
+
+  test('a generator that is not asynchronous gives its last value', async () => {
+    function* work() {
+      yield 'half';
+      yield 'done';
+    }
+    const tool = defineTool({ name: 't', description: 't', input: z.object({}), execute: work });
+    expect(await tool.run({}, context)).toEqual([{ type: 'text', text: 'done' }]);
+  });
+
+  test('an update that cannot be shown ends nothing', async () => {
+    const warned = vi.spyOn(process, 'emitWarning').mockReturnValue();
+    onTestFinished(() => warned.mockRestore());
+    const tool = defineTool({
+      name: 't',
+      description: 't',
+      input: z.object({}),
+      execute(_, { onUpdate }) {
+        onUpdate(circle as never);
+        return 'done';
+      },
+    });
+    expect(await tool.run({}, { ...context, onUpdate: () => {} })).toEqual([{ type: 'text', text: 'done' }]);
+    expect(warned).toHaveBeenCalledOnce();
+  });
+
+  test.each<[string, unknown, string]>([
+    ['a bigint', { id: 12345678901234567890n }, '{"id":"12345678901234567890"}'],
+    ['a bigint alone', 5n, '"5"'],
+    ['numbers that are none', [Number.NaN, -Infinity], '["NaN","-Infinity"]'],
+    [
+      'an error within',
+      [{ status: 'rejected', reason: new TypeError('bad') }],
+      '[{"status":"rejected","reason":"TypeError: bad"}]',
+    ],
+    ['a map and a set', { map: new Map([['a', 1]]), set: new Set([1]) }, '{"map":[["a",1]],"set":[1]}'],
+    [
+      'dates',
+      { at: new Date(0), bad: new Date(Number.NaN) },
+      '{"at":"1970-01-01T00:00:00.000Z","bad":"Invalid Date"}',
+    ],
+    ['an instance of a class', new Point(), '{"x":1}'],
     ['text', 'plain', 'plain'],
     ['empty text', '', ''],
     ['nothing', undefined, 'Done.'],
@@ -291,7 +365,7 @@ describe('what a tool returns', () => {
     ],
     ['blocks among data', [{ type: 'text', text: 'a' }, 1], '[{"type":"text","text":"a"},1]'],
   ])('%s', async (_, value, text) => {
-    expect(await returning(value)).toEqual([{ type: 'text', text }]);
+    expect(await returning(value as ToolReturn)).toEqual([{ type: 'text', text }]);
   });
 
   test('blocks stay blocks', async () => {

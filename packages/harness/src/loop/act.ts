@@ -9,6 +9,7 @@ import {
   errorText,
   type Message,
   type PendingApproval,
+  TimeLimitError,
   type Tool,
   type ToolContext,
   type ToolOutputBlock,
@@ -17,6 +18,7 @@ import {
   type ToolUseBlock,
   toolResultBlock,
   toolUsesOf,
+  XError,
 } from '@x/core';
 import { Interruption } from '../errors/interruption.js';
 import { prunePending, setPending } from './approvals.js';
@@ -184,7 +186,7 @@ async function runOne(
     settings.limits,
   );
   try {
-    const message = checkedResult(use, edited, await run(edited ?? use).finally(progress.stop));
+    const message = checkedResult(use, verdict, await run(edited ?? use).finally(progress.stop));
     const [result] = message.content;
     call.emit({ type: 'tool.result', result, durationMs: performance.now() - startedAt });
     return message;
@@ -203,19 +205,15 @@ function idempotencyKeyOf({ scope, options }: RunningCall, use: ToolUseBlock): s
 }
 
 /** What a tool, or a hook around it, answers in place of a result is told to the model, and never stored. */
-function checkedResult(
-  use: ToolUseBlock,
-  edited: ToolUseBlock | undefined,
-  answer: ToolResultBlock,
-): ResultMessage {
+function checkedResult(use: ToolUseBlock, { edited, tool }: Allowed, answer: ToolResultBlock): ResultMessage {
   const noted = (result: ToolResultBlock) => resultMessage(edited ? withNote(result, edited) : result);
   try {
     const message = noted({ ...answer, toolUseId: use.id, toolName: use.name });
     checkMessages([message], 'result');
     return message;
   } catch (error) {
-    const text = `The tool ran and may have taken effect, but what it answered is no result: ${errorText(error)}`;
-    return noted(toolResultBlock(use, text, true));
+    const text = `What the tool answered is no result: ${errorText(error)}`;
+    return noted(toolResultBlock(use, unsure(tool, text), true));
   }
 }
 
@@ -266,8 +264,25 @@ function companyOf(verdict: CallVerdict): 'readOnly' | 'parallel' | undefined {
 
 /** Tells whether a call changes more than the session's own notes. */
 function hasEffect(verdict: CallVerdict): boolean {
-  const tool = verdict.type === 'run' ? verdict.tool : undefined;
+  return verdict.type === 'run' && changesTheWorld(verdict.tool);
+}
+
+function changesTheWorld(tool: Tool | undefined): boolean {
   return tool !== undefined && !tool.readOnly && !tool.sessionOnly;
+}
+
+/** Tells the model of a call that ran, and of which nobody knows what came of it. */
+function unsure(tool: Tool | undefined, reason: string): string {
+  if (!changesTheWorld(tool)) return reason;
+  return `${reason} The call ran and may have taken effect: do not repeat it before you have looked.`;
+}
+
+/** Tells whether an error leaves open what was done: its time was up, an answer was lost, or was none. */
+function leavesOpen(error: unknown): boolean {
+  return (
+    TimeLimitError.isInstance(error) ||
+    (XError.isInstance(error) && 'outcome' in error && error.outcome === 'unknown')
+  );
 }
 
 function changesSomething(verdict: CallVerdict): boolean {
@@ -301,7 +316,10 @@ async function runTool(
   } catch (error) {
     parent.throwIfAborted();
     if (ApprovalRequiredError.isInstance(error)) throw error;
-    return toolResultBlock(call, wrongInput(error), true);
+    // What is told to stop words that in its own way.
+    const thrown: unknown = signal.aborted ? signal.reason : error;
+    const text = leavesOpen(thrown) ? unsure(tool, errorText(thrown)) : wrongInput(thrown);
+    return toolResultBlock(call, text, true);
   } finally {
     deadline.stop();
   }

@@ -13,10 +13,13 @@ export class McpServerError extends XError {
   static override readonly brand = 'McpServerError';
   /** Its name in the configuration. */
   readonly server: string;
+  /** Whether the call may have taken effect: the server took too long, or went away while it may have worked on it. */
+  readonly outcome: 'none' | 'unknown';
 
   constructor(code: McpServerErrorCode, server: string, message: string, options: { cause?: unknown } = {}) {
     super(code, message, options);
     this.server = server;
+    this.outcome = code === 'mcp_lost' || code === 'mcp_timeout' ? 'unknown' : 'none';
   }
 }
 

@@ -8,6 +8,7 @@ import {
   headOf,
   type JsonValue,
   jsonText,
+  OutcomeUnknownError,
   readText,
   SessionKey,
   sessionPrefix,
@@ -16,7 +17,7 @@ import {
   textOf,
 } from '@x/core';
 import picomatch from 'picomatch';
-import type { McpProgress, McpTool } from './mcp-client.js';
+import type { McpProgress, McpResult, McpTool } from './mcp-client.js';
 import { type McpConfig, type McpSettings, mcpConfigSchema, parseMcpConfig } from './mcp-config.js';
 import { McpServerError } from './mcp-server-error.js';
 import { ServerConnection } from './server-connection.js';
@@ -196,7 +197,7 @@ function offered(
             onUpdate &&
             ((progress: McpProgress) => onUpdate([{ type: 'text', text: textOfProgress(progress) }]));
           const result = await connection.callTool(tool.name, { ...input }, signal, tell);
-          const output = toOutput(result, settings);
+          const output = outputOf(result, settings);
           if (result.isError !== true) return output;
           throw new McpServerError(
             'mcp_tool_failed',
@@ -212,6 +213,15 @@ function offered(
       spentMs += performance.now() - began;
     }
   });
+}
+
+/** @throws {OutcomeUnknownError} when the answer is none: the tool ran all the same. */
+function outputOf(result: McpResult, settings: McpSettings): ReturnType<typeof toOutput> {
+  try {
+    return toOutput(result, settings);
+  } catch (cause) {
+    throw new OutcomeUnknownError(`What the server answered cannot be read: ${errorText(cause)}`, { cause });
+  }
 }
 
 /** Characters of what a server says on its progress. */

@@ -126,8 +126,7 @@ export class ServerConnection {
           ? this.#unavailable(error)
           : this.#error(
               'mcp_lost',
-              `MCP server "${this.#options.name}" went away during the call. It may or may not have taken effect: check ` +
-                'before you repeat it. The server is begun anew for the next call.',
+              `MCP server "${this.#options.name}" went away during the call. It is begun anew for the next call.`,
               error,
             );
       }

@@ -182,7 +182,10 @@ describe('tools', () => {
       execute: () => new Promise<string>(() => {}),
     });
     const { text, isError } = await run(stuck, 'stuck', {}, 5);
-    expect(text).toBe('stuck timed out after 5 ms (limits.toolMs; 0 for no limit).');
+    expect(text).toBe(
+      'stuck timed out after 5 ms (limits.toolMs; 0 for no limit). The call ran and may have taken effect: do not repeat it ' +
+        'before you have looked.',
+    );
     expect(isError).toBe(true);
   });
 

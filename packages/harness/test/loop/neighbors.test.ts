@@ -1,4 +1,14 @@
-import { type AgentEvent, type Capability, InMemorySession, type Model, RuntimeContext } from '@x/core';
+import {
+  type AgentEvent,
+  type Capability,
+  defineTool,
+  InMemorySession,
+  type Model,
+  OutcomeUnknownError,
+  RuntimeContext,
+  textOf,
+  toolResultsOf,
+} from '@x/core';
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { HarnessAgent } from '../../src/index.js';
@@ -76,5 +86,37 @@ describe.each(THROWN)('a listener that throws %s', (_, thrown) => {
     }
     const sources = warned.mock.calls.map(([message]) => String(message).split(':')[0]);
     expect(sources).toEqual(['watcher', 'onEvent']);
+  });
+});
+
+describe('a tool that ran', () => {
+  const MAY_HAVE = 'The call ran and may have taken effect: do not repeat it before you have looked.';
+  const ends: Readonly<Record<string, (signal: AbortSignal) => unknown>> = {
+    'and returned what cannot be kept': () => ({ paid: Promise.resolve(1) }),
+    'until its time was up': () => new Promise(() => {}),
+    'until it was told to stop': (signal) =>
+      new Promise((_, reject) => {
+        signal.addEventListener('abort', () => reject(new Error('This operation was aborted')));
+      }),
+    'and lost the answer': () => Promise.reject(new OutcomeUnknownError('The bank went away.')),
+  };
+
+  it.each(Object.entries(ends))('%s may have taken effect, unless it reads only', async (_, execute) => {
+    const shape = { description: '', input: { type: 'object' }, timeoutMs: 5 } as const;
+    const run = (__: unknown, { signal }: { signal: AbortSignal }) => execute(signal) as never;
+    const model = new ScriptedModel([
+      { toolCalls: ['pay', 'look'].map((name) => ({ name, input: {} })) },
+      { text: 'I shall look' },
+    ]);
+    const agent = builder(model)
+      .tools(
+        defineTool({ ...shape, name: 'pay', execute: run }),
+        defineTool({ ...shape, name: 'look', readOnly: true, execute: run }),
+      )
+      .build();
+    const { messages } = await agent.call('Pay', context);
+    const results = messages.flatMap(toolResultsOf);
+    expect(results.map(({ isError }) => isError)).toEqual([true, true]);
+    expect(results.map(({ output }) => textOf(output).includes(MAY_HAVE))).toEqual([true, false]);
   });
 });

@@ -154,7 +154,16 @@ describe('a client of one’s own', () => {
   it('that never answers is not waited for', async () => {
     const silent = client([{ name: 'a', inputSchema: object }], () => new Promise(() => {}));
     const capability = await connect({ x: { client: silent } }, { callTimeoutMs: 50 });
-    await expect(run(toolOf(capability, 'mcp__x__a'), {})).rejects.toMatchObject({ code: 'mcp_timeout' });
+    await expect(run(toolOf(capability, 'mcp__x__a'), {})).rejects.toMatchObject({
+      code: 'mcp_timeout',
+      outcome: 'unknown',
+    });
+  });
+
+  it('that answers nothing leaves open what it did', async () => {
+    const mute = client([{ name: 'a', inputSchema: object }], () => undefined as never);
+    const capability = await connect({ x: { client: mute } });
+    await expect(run(toolOf(capability, 'mcp__x__a'), {})).rejects.toMatchObject({ outcome: 'unknown' });
   });
 
   it.each([0, 30 * 24 * 3_600_000])('that is slow has its time: %d ms', async (ms) => {
