@@ -28,7 +28,7 @@ const serverSchema = z.strictObject({
     .optional(),
   /** Answers what the server asks the user in the middle of a call; left out, servers are told that nobody answers. */
   elicit: z.custom<McpElicit>((value) => typeof value === 'function', 'must be a function').optional(),
-  /** A connected client. It stays the caller's: it is never closed. */
+  /** A connected client. It stays the caller's: it is never closed, and its tools are listed once. */
   client: z.custom<McpClient>(isClient, 'must have listTools() and callTool()').optional(),
   /** Patterns of the tools to offer, by the server's own names. Default: all. */
   tools: z.array(z.string().min(1)).optional(),
