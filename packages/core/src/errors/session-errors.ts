@@ -2,7 +2,8 @@ import { XError } from './x-error.js';
 
 /**
  * A session store could not do its work: what it stores is damaged (`session_corrupt`) or was written by a newer release
- * (`session_newer`), or its backend is out of reach or refuses (`session_unavailable`). A load that fails this way must
+ * (`session_newer`), its backend is out of reach or refuses (`session_unavailable`), or it answers what no store may
+ * (`session_store_invalid`). A load that fails this way must
  * fail the call: it never means "new session".
  */
 export class SessionStoreError extends XError {
@@ -16,7 +17,12 @@ export class SessionStoreError extends XError {
   readonly sessionKey: string | undefined;
 
   constructor(
-    code: 'session_corrupt' | 'session_newer' | 'session_unavailable' | 'stream_stalled',
+    code:
+      | 'session_corrupt'
+      | 'session_newer'
+      | 'session_unavailable'
+      | 'session_store_invalid'
+      | 'stream_stalled',
     message: string,
     details: { sessionKey?: string; cause?: unknown; outcome?: 'none' | 'unknown' } = {},
   ) {

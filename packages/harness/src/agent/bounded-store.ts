@@ -1,7 +1,12 @@
 import {
+  exactText,
+  headOf,
+  isObject,
+  type SessionInfo,
   type SessionLease,
   type SessionStore,
   SessionStoreError,
+  type StoredSession,
   stepwise,
   TimeLimitError,
   withinLimit,
@@ -51,29 +56,78 @@ export class StoreLimit {
   }
 }
 
+interface Method {
+  readonly answers: string;
+  readonly isAnswer: (answer: never) => boolean;
+  /** What is known of a request without an answer. */
+  readonly outcome: 'none' | 'unknown';
+}
+
+/** What the methods of a store answer. A program that brings a store of its own may get any of them wrong. */
+const METHODS = {
+  load: {
+    answers: 'undefined, or a session: { token, version, head, messages }',
+    isAnswer: (found?: StoredSession | null) =>
+      found === undefined ||
+      (typeof found?.token === 'string' &&
+        isCount(found.version) &&
+        isObject(found.head) &&
+        Array.isArray(found.messages)),
+    outcome: 'none',
+  },
+  commit: { answers: 'the version that it made', isAnswer: isCount, outcome: 'unknown' },
+  delete: { answers: 'a boolean', isAnswer: isBoolean, outcome: 'unknown' },
+  list: {
+    answers: 'sessions: { key, version, metadata, ... }',
+    isAnswer: ({ done, value }: IteratorResult<SessionInfo>) => done || isObject(value?.key),
+    outcome: 'none',
+  },
+  isLeased: { answers: 'a boolean', isAnswer: isBoolean, outcome: 'none' },
+  lease: {
+    answers: 'undefined, or a lease: { fence, ttlMs, renew, release }',
+    isAnswer: (granted?: SessionLease | null) =>
+      granted === undefined ||
+      (Number.isFinite(granted?.fence) &&
+        isCount(granted?.ttlMs) &&
+        [granted?.renew, granted?.release].every((each) => typeof each === 'function')),
+    outcome: 'none',
+  },
+  release: { answers: 'anything', isAnswer: () => true, outcome: 'none' },
+} as const satisfies Record<string, Method>;
+
+function isCount(answer: unknown): boolean {
+  return Number.isSafeInteger(answer) && (answer as number) > 0;
+}
+
+function isBoolean(answer: unknown): boolean {
+  return typeof answer === 'boolean';
+}
+
 /**
- * Bounds every request of an agent to its store. A commit whose answer did not come may have been applied: it is sent again as it is.
+ * Bounds every request of an agent to its store, and refuses answers that are none. A commit whose answer did not come may have been
+ * applied: it is sent again as it is.
  *
  * @param limit Answers the limit of a request: one for all requests of a turn.
  */
 export function boundedStore(store: SessionStore, limit: () => StoreLimit): SessionStore {
-  async function within<Value>(
-    what: string,
-    work: () => Promise<Value>,
-    outcome: 'none' | 'unknown' = 'none',
-  ): Promise<Value> {
+  async function within<Value>(name: keyof typeof METHODS, work: () => Promise<Value>): Promise<Value> {
+    const { outcome, answers, isAnswer }: Method = METHODS[name];
+    let answer: Value;
     try {
-      return await limit().within('The session store', what, work);
+      answer = await limit().within('The session store', name, work);
     } catch (cause) {
       if (!TimeLimitError.isInstance(cause)) throw cause;
       throw new SessionStoreError('session_unavailable', cause.message, { cause, outcome });
     }
+    if (isAnswer(answer as never)) return answer;
+    const text = `The session store's ${name} answered ${headOf(exactText(answer), 200)}. It must answer ${answers}.`;
+    throw new SessionStoreError('session_store_invalid', text, { outcome });
   }
   const { lease, isLeased } = store;
   return wrapStore(store, {
     load: (key, options) => within('load', () => store.load(key, options)),
-    commit: (key, change) => within('commit', () => store.commit(key, change), 'unknown'),
-    delete: (key, options) => within('deletion', () => store.delete(key, options), 'unknown'),
+    commit: (key, change) => within('commit', () => store.commit(key, change)),
+    delete: (key, options) => within('delete', () => store.delete(key, options)),
     list: (scope, options) => stepwise(store.list(scope, options), (step) => within('list', step)),
     ...(isLeased && { isLeased: (key) => within('isLeased', () => isLeased.call(store, key)) }),
     ...(lease && {

@@ -84,3 +84,36 @@ describe('a session store that does not answer', () => {
     expect(await agentOn(store).call('Go on', context)).toMatchObject({ text: 'one' });
   });
 });
+
+describe('a session store that answers what it may not', () => {
+  const garbage = [null, Number.NaN, {}, 'yes', -1];
+  const lease = { fence: 1, ttlMs: 30_000, renew: async () => {}, release: async () => {} };
+  it.each([
+    ['load', call, 'none', [...garbage, { token: 't', version: 1, head: {} }]],
+    ['commit', call, 'unknown', [...garbage, undefined, 0]],
+    ['lease', call, 'none', [...garbage, { ...lease, fence: Number.NaN }, { ...lease, ttlMs: null }]],
+    ['isLeased', interrupt, 'none', [null, undefined]],
+    ['delete', erase, 'unknown', [null, undefined]],
+    ['list', erase, 'none', [null, {}]],
+  ] as const)(
+    'to %s fails the call with the method and the answer',
+    async (method, act, outcome, answers) => {
+      for (const answer of answers) {
+        const store = new InMemorySession();
+        await agentOn(store).call('Before', context);
+        const odd =
+          method === 'list'
+            ? async function* () {
+                yield answer;
+              }
+            : async () => answer;
+        const agent = agentOn(wrapStore(store, { reach: 'host', [method]: odd }));
+        await expect(act(agent)).rejects.toMatchObject({
+          code: 'session_store_invalid',
+          message: expect.stringMatching(`^The session store's ${method} answered .+ It must answer `),
+          outcome,
+        });
+      }
+    },
+  );
+});
