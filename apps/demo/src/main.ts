@@ -63,7 +63,7 @@ async function open(settings: DemoSettings, paceMs: number, unattended = false) 
     contextWindow,
     triggerTokens,
     compaction,
-    workspace: storage.name,
+    storage: storage.name,
   };
   const opened = new HarnessBackend({
     demo,

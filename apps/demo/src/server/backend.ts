@@ -100,8 +100,8 @@ export interface BackendInfo {
   /** Tokens at which a compaction begins by itself; 0 when none does. */
   readonly triggerTokens: number;
   readonly compaction: CompactionSettings;
-  /** The place where the agent works, for people. */
-  readonly workspace: string;
+  /** Where sessions and files are kept, for people. */
+  readonly storage: string;
   /** Whether the agent can plan. */
   readonly plans: boolean;
   /** Suggestions on an empty page. */

@@ -124,7 +124,7 @@ const endings: Readonly<Record<string, string | undefined>> = {
   max_iterations: 'The agent used up the steps that one call may take. Say “go on” to continue.',
   budget_exceeded: 'The call used up its budget. What was done up to here is kept.',
   shutdown:
-    'The server shut down during this call. What was done up to here is kept; say “go on” to continue.',
+    'The server shut down during this call. What was done up to here is kept; it goes on when the server starts again.',
 };
 
 type Decided = Extract<PageEvent, { readonly type: 'permission.decided' }>;

@@ -9,7 +9,7 @@ export const info: BackendInfo = {
   contextWindow: 16_000,
   triggerTokens: 13_600,
   compaction: compactionSettings,
-  workspace: '',
+  storage: '',
   plans: true,
   starters: [],
 };

@@ -78,7 +78,7 @@ export class FakeBackend implements Backend {
       contextWindow: WINDOW,
       triggerTokens: WINDOW * 0.8,
       compaction: compactionSettings,
-      workspace: '~/projects/x',
+      storage: 'files in ~/projects/x/.x',
       plans: true,
       starters: [
         {
@@ -201,7 +201,7 @@ export class FakeBackend implements Backend {
   }
 
   async readFile(path: string, range: { offset: number; length: number }): Promise<FilePart> {
-    const whole = Buffer.from(allSourcesOf('packages/core/src'));
+    const whole = Buffer.from(`# Report\n\n## Sources\n\n${allSourcesOf('packages/core/src')}`);
     const end = Math.min(whole.length, range.offset + range.length);
     const text = whole.subarray(range.offset, end).toString();
     return {

@@ -21,7 +21,7 @@ afterEach(async () => {
   expect(v.complaints).toEqual([]);
 });
 
-const card = (name: string) => v.page.getByRole('region', { name: `Approve ${name}?` });
+const card = (name: string) => v.page.getByRole('article', { name: `Approve ${name}?` });
 const notices = () => v.page.locator('.notice').allTextContents();
 
 describe('a call that waits for approval', () => {

@@ -109,6 +109,26 @@ describe('a conversation', () => {
     expect(v.complaints).toEqual([]);
   });
 
+  it('follows what comes while it comes, until one goes up', async () => {
+    v.backend.seed('s', (stage) => chat(stage, question));
+    await v.open('s');
+    const [view, grow] = [
+      `document.querySelector('.conversation-scroll')`,
+      `document.querySelector('.conversation-content').append(document.createElement('div')), document.querySelector('.conversation-content').lastChild.style.height = '900px'`,
+    ];
+    // A second piece arrives between the scrolling to the first and the event that tells of it.
+    await evaluate(
+      v.page,
+      `new Promise((done) => { ${grow}; requestAnimationFrame(() => setTimeout(() => { ${grow}; setTimeout(done, 100); })); })`,
+    );
+    const left = `${view}.scrollHeight - ${view}.scrollTop - ${view}.clientHeight`;
+    await expect.poll(() => evaluate(v.page, left)).toBeLessThan(2);
+    await evaluate(v.page, `${view}.scrollTop -= 300`);
+    await v.page.getByRole('button', { name: 'Latest' }).waitFor();
+    await evaluate(v.page, grow);
+    await expect.poll(() => evaluate<number>(v.page, left)).toBeGreaterThan(1000);
+  });
+
   it('survives a reload in the middle of an answer', async () => {
     await v.open();
     v.backend.hold('mid-stream');

@@ -8,9 +8,9 @@ const MEASURE = `${FILES} | xargs -0 wc -l | awk '$2 == "total" && NF == 2 { nex
 
 /**
  * `COUNT directory`, the largest first: the top-level directories with at least three files, or, where nearly all of a
- * directory's files lie in several subdirectories, those. No file is in two areas.
+ * directory's files lie in several subdirectories, those. No file is in two areas; hidden directories are none.
  */
-const AREAS = `${FILES} | tr '\\0' '\\n' | awk -F/ 'NF > 1 { n[$1]++ } NF > 2 { c[$1 "/" $2]++ } END { for (d in c) if (c[d] >= 3) { split(d, p, "/"); k[p[1]]++; s[p[1]] += c[d] } for (d in n) if (k[d] < 2 || s[d] < 0.9 * n[d]) { whole[d] = 1; if (n[d] >= 3) print n[d], d } for (d in c) { split(d, p, "/"); if (c[d] >= 3 && !(p[1] in whole)) print c[d], d } }' | sort -k1,1nr -k2`;
+const AREAS = `${FILES} | tr '\\0' '\\n' | awk -F/ '/^[.]/ { next } NF > 1 { n[$1]++ } NF > 2 { c[$1 "/" $2]++ } END { for (d in c) if (c[d] >= 3) { split(d, p, "/"); k[p[1]]++; s[p[1]] += c[d] } for (d in n) if (k[d] < 2 || s[d] < 0.9 * n[d]) { whole[d] = 1; if (n[d] >= 3) print n[d], d } for (d in c) { split(d, p, "/"); if (c[d] >= 3 && !(p[1] in whole)) print c[d], d } }' | sort -k1,1nr -k2`;
 
 /** `COUNT extension`, the most frequent first. */
 const KINDS = `${FILES} | tr '\\0' '\\n' | sed -n 's/.*\\.\\([A-Za-z0-9]*\\)$/\\1/p' | sort | uniq -c | sort -k1,1nr -k2 | head -12`;
@@ -126,7 +126,12 @@ export const stats = (area: string): Fact<AreaStats> => ({
 
 export const listing = (area: string): Fact<readonly string[]> => ({
   wish: { name: 'list_files', input: { path: `${REPO}/${area}` } },
-  read: (text) => text.split('\n').map((line) => line.replace(`${REPO}/${area}/`, '').replace(/ \d+$/, '')),
+  // Of a long list only its beginning and its end are in view, between words that are no entries.
+  read: (text) =>
+    text.split('\n').flatMap((line) => {
+      const folder = `${REPO}/${area}/`;
+      return line.startsWith(folder) ? [line.slice(folder.length).replace(/ \d+$/, '')] : [];
+    }),
 });
 
 /** Finds the purpose of an area: the first paragraph of its README, or its manifest's description. */

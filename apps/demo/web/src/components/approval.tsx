@@ -17,13 +17,13 @@ export function Approval({ call }: { readonly call: PendingCall }) {
     step.value = 'ask';
   };
   return (
-    <section class="block approval" data-turn tabIndex={-1} aria-label={`Approve ${call.name}?`}>
-      <h3 class="row">
+    <article class="block approval" data-turn tabIndex={-1} aria-label={`Approve ${call.name}?`}>
+      <h2 class="row">
         <Hand class="accent" size={16} aria-hidden="true" />
         <span>
           Approve <code>{call.name}</code>?
         </span>
-      </h3>
+      </h2>
       {call.reason && <p class="quiet small">{call.reason}</p>}
       {step.value !== 'edit' && <Asked call={call} />}
       {step.value === 'ask' && (
@@ -62,7 +62,7 @@ export function Approval({ call }: { readonly call: PendingCall }) {
           Always keeps <code>{suggestion}</code> for this conversation.
         </p>
       )}
-    </section>
+    </article>
   );
 }
 

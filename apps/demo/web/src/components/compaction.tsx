@@ -33,7 +33,7 @@ export function CompactionDivider({ compaction }: { readonly compaction: Compact
     </span>
   );
   return (
-    <section
+    <article
       class={`block compaction${applied && !compaction.undone ? '' : ' compaction-void'}`}
       id={compaction.id}
       data-turn
@@ -43,7 +43,7 @@ export function CompactionDivider({ compaction }: { readonly compaction: Compact
       <Fold id={compaction.id} line={line}>
         {() => <CompactionDetails compaction={compaction} />}
       </Fold>
-    </section>
+    </article>
   );
 }
 
@@ -168,9 +168,9 @@ function RemovedList({ compaction }: { readonly compaction: CompactionRecord }) 
   const shown = all.value ? manifest : manifest.slice(0, FIRST);
   return (
     <section>
-      <h3 class="removed-heading heading">
+      <h2 class="removed-heading heading">
         What the model no longer sees <span class="quiet small">{fatesInWords(manifest)}</span>
-      </h3>
+      </h2>
       <ul>
         {shown.map((entry) => (
           <li key={entry.messageId}>

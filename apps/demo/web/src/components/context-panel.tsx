@@ -172,14 +172,14 @@ function Facts({ rows }: FactsProps) {
 function SetupFacts() {
   const backend = info.value;
   if (!backend) return null;
-  const { contextWindow, triggerTokens, workspace, version } = backend;
+  const { contextWindow, triggerTokens, storage, version } = backend;
   return (
     <Facts
       rows={[
         ['Model', modelLine.value],
         ['Window', `${shortCount(contextWindow)} tokens`, contextWindow],
         ['Compacts at', triggerTokens > 0 ? `${shortCount(triggerTokens)} tokens` : 'never by itself'],
-        ['Workspace', workspace],
+        ['Storage', storage],
         ['Version', version],
       ]}
     />

@@ -92,6 +92,7 @@ function Conversation() {
   const scroll = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
   const following = useRef(true);
+  const top = useRef(0);
   const away = useSignal(false);
   const id = sessionId.value;
   // Once a session: what one reads should not go while the agent works.
@@ -115,7 +116,10 @@ function Conversation() {
   const onScroll = () => {
     const view = scroll.current;
     if (!view) return;
-    following.current = view.scrollHeight - view.scrollTop - view.clientHeight < NEAR;
+    const near = view.scrollHeight - view.scrollTop - view.clientHeight < NEAR;
+    // What was added since has not been scrolled to yet: only who goes up wants to stay there.
+    following.current = near || (following.current && view.scrollTop >= top.current);
+    top.current = view.scrollTop;
     away.value = !following.current;
   };
   // What one opens should stay where it is, not run off with the end.
@@ -216,7 +220,7 @@ function EmptyState() {
           <p class="empty-model quiet small">
             Answered by {modelLine.value}
             <br />
-            Works in <code>{backend.workspace}</code>
+            Storage: <code>{backend.storage}</code>
           </p>
         ) : (
           <p class="empty-model quiet small">Waiting for the server …</p>

@@ -9,14 +9,26 @@ import { CodeBlock } from './code-block.js';
  */
 export function Markdown({ text }: { readonly text: string }) {
   const tokens = useMemo(() => lexer(text), [text]);
-  return <div class="markdown stack">{tokens.map(block)}</div>;
+  return <div class="markdown stack">{underTitle(tokens).map(block)}</div>;
 }
+
+/** Headings as far below the page's own title, which is the only h1, as they are below the highest of the text. */
+function underTitle(tokens: readonly Token[]): readonly Token[] {
+  const depths = tokens.flatMap((token) => (token.type === 'heading' ? [token.depth] : []));
+  const ranks = [...new Set(depths)].sort();
+  return tokens.map((token) =>
+    token.type === 'heading' ? { ...token, depth: ranks.indexOf(token.depth) } : token,
+  );
+}
+
+const headings = ['h2', 'h3', 'h4'] as const;
 
 function block(token: Token, key: number): ComponentChildren {
   switch (token.type) {
-    case 'heading':
-      // The page's own headings are h1 and h2.
-      return token.depth <= 2 ? <h3 key={key}>{inlines(token)}</h3> : <h4 key={key}>{inlines(token)}</h4>;
+    case 'heading': {
+      const Heading = headings[token.depth] ?? 'h4';
+      return <Heading key={key}>{inlines(token)}</Heading>;
+    }
     case 'paragraph':
       return <p key={key}>{inlines(token)}</p>;
     case 'text':

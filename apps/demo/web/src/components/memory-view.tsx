@@ -56,9 +56,9 @@ function Hits() {
   const found = hits.value ?? [];
   return (
     <section aria-label="Found lines">
-      <h2 class="quiet label" role="status">
+      <p class="quiet label" role="status">
         {found.length === 0 ? 'No line has these words' : plural(found.length, 'line')}
-      </h2>
+      </p>
       <ul>
         {found.map(({ path, lineNumber, snippet }) => (
           <li key={`${path}:${lineNumber}`}>

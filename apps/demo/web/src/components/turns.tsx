@@ -194,7 +194,7 @@ function NoticeView({ notice }: { readonly notice: Notice }) {
   const failed = notice.level === 'error';
   const latest = useComputed(() => isNotice(entries.value.at(-1), notice)).value;
   return (
-    <aside
+    <div
       class={`block notice small ${failed ? 'notice-error' : 'quiet'}`}
       data-turn={failed ? '' : undefined}
       tabIndex={failed ? -1 : undefined}
@@ -226,7 +226,7 @@ function NoticeView({ notice }: { readonly notice: Notice }) {
           </button>
         )}
       </div>
-    </aside>
+    </div>
   );
 }
 

@@ -17,7 +17,7 @@ interface Follower {
 /** The server gives a sign of life every 15 s; after this long without one the connection is dead. */
 const SILENCE_MS = 40_000;
 const FIRST_DELAY_MS = 500;
-const MAX_DELAY_MS = 10_000;
+const MAX_DELAY_MS = 3_000;
 
 /**
  * One event stream for all who follow sessions, since a browser opens six connections to a server at most. It goes on
