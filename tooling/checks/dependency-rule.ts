@@ -17,7 +17,7 @@ const ships = {
 
 /** Packages whose whole list of dependencies is fixed. */
 const exactly: Readonly<Record<string, readonly string[]>> = {
-  '@x/core': ['@cfworker/json-schema', '@noble/hashes', 'zod'],
+  '@x/core': ['@cfworker/json-schema', 'zod'],
 };
 
 const shippedFields = ['dependencies', 'peerDependencies', 'optionalDependencies'];

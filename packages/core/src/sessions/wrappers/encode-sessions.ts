@@ -1,4 +1,3 @@
-import { concatBytes } from '@noble/hashes/utils.js';
 import * as z from 'zod';
 import { parseWith } from '../../config/parse.js';
 import { InvalidInputError } from '../../errors/invalid-input-error.js';
@@ -183,7 +182,8 @@ export function encryption(options: {
         await newest,
         new TextEncoder().encode(text),
       );
-      return `${current}.${base64(concatBytes(iv, new Uint8Array(sealed)))}`;
+      // Twelve bytes are whole digits of base64.
+      return `${current}.${base64(iv)}${base64(new Uint8Array(sealed))}`;
     },
     async decode(text, place) {
       const end = text.indexOf('.');
