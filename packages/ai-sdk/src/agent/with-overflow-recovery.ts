@@ -21,10 +21,12 @@ import { rawFinishReason } from '../response/finish-reason.js';
 import { type AgentCompactionOptions, agentCompactionSchema } from './agent-options.js';
 import { Reductions } from './reductions.js';
 import type { SdkMessage } from './sdk-message.js';
-import { spliceStream } from './splice-stream.js';
+import { type Role, spliceStream } from './splice-stream.js';
 
 /** Parts before a stream's content. */
 const PREAMBLE: readonly string[] = ['stream-start', 'response-metadata', 'raw', 'ping'];
+/** Parts behind which content comes: nobody has read any yet. */
+const OPENING: readonly string[] = ['text-start', 'reasoning-start'];
 const WINDOW_FULL = 'model_context_window_exceeded';
 
 /**
@@ -32,8 +34,8 @@ const WINDOW_FULL = 'model_context_window_exceeded';
  * reduces the prompt and the request is made once more, for `doGenerate` and `doStream` alike. Later requests that begin
  * with the same conversation are sent reduced at once. When the compactor cannot help or fails, the provider's error is
  * passed on as it came; so is that of the second request. A stream is handed over at once: one that overflows before its
- * first content goes on with the second request's, under the first one's metadata; one that has given content already is
- * not begun again. The signal of the call ends the compaction, too.
+ * first content goes on with the second request's, under the first one's metadata: a text or a reasoning that was opened
+ * and stayed empty is closed first. One that has given content already is not begun again. The signal of the call ends the compaction, too.
  *
  * @throws {InvalidInputError} for options that do not fit, and what is no model or no compactor.
  */
@@ -105,7 +107,7 @@ export function withOverflowRecovery<Model extends AiSdkLanguageModel>(
           return failed(error);
         }
       };
-      return { ...first, stream: spliceStream<StreamPart>(first.stream, roleOf, again) };
+      return { ...first, stream: spliceStream(first.stream, roleOf, again) };
     } catch (error) {
       const second = isContextOverflow(error) ? await reduced(call) : undefined;
       if (second === undefined) throw error;
@@ -148,9 +150,9 @@ function failed(error: unknown): ReadableStream<StreamPart> {
   });
 }
 
-/** Whether a part may come before an overflow, is one, or is content. */
-function roleOf(part: StreamPart): 'preamble' | 'overflow' | 'content' {
+function roleOf(part: StreamPart): Role {
   if (PREAMBLE.includes(part.type)) return 'preamble';
+  if (OPENING.includes(part.type)) return 'opening';
   const isFailed = part.type === 'error' && isContextOverflow(part.error);
   return isFailed || (part.type === 'finish' && isFull(part)) ? 'overflow' : 'content';
 }

@@ -173,12 +173,17 @@ it('hands a stream over at once, and passes on what comes before its content', a
 });
 
 it.each([
-  ['no overflow', new Error('down'), 60],
-  ['an overflow that nothing helps', tooLong(), 0],
-])('tells of %s in the stream exactly as the model alone does', async (_, error, turns) => {
+  ['no overflow', new Error('down'), 60, false],
+  ['an overflow that nothing helps', tooLong(), 0, false],
+  ['its own failure, no overflow', new Error('down'), 60, true],
+  ['its own failure, an overflow that nothing helps', tooLong(), 0, true],
+])('tells of %s in the stream exactly as the model alone does', async (_, error, turns, fails) => {
   const told = async (wrapped: boolean) => {
     const mock = new MockLanguageModelV3({
-      doStream: async () => partsOf({ type: 'stream-start', warnings: [] }, { type: 'error', error }),
+      doStream: async () =>
+        fails
+          ? { stream: new ReadableStream({ start: (controller) => controller.error(error) }) }
+          : partsOf({ type: 'stream-start', warnings: [] }, { type: 'error', error }),
     });
     const errors: unknown[] = [];
     const stream = streamText({
@@ -189,18 +194,41 @@ it.each([
       onError: (event) => void errors.push(event.error),
     });
     const types: string[] = [];
-    for await (const { type } of stream.fullStream) types.push(type);
+    const read = async () => {
+      for await (const { type } of stream.fullStream) types.push(type);
+    };
+    errors.push(await read().catch((failure: unknown) => failure));
     return { types, errors, text: await stream.text.then(String, String) };
   };
   expect(await told(true)).toEqual(await told(false));
 });
 
-it('begins a recovered stream once', async () => {
+const FITS = ['text-start', 'text-delta', 'text-end', 'finish'];
+const start: LanguageModelV3StreamPart = { type: 'stream-start', warnings: [] };
+it.each<[string, () => ReadableStream<LanguageModelV3StreamPart>, readonly string[]]>([
+  [
+    'an error part',
+    () => partsOf(start, { type: 'error', error: tooLong() }).stream,
+    ['stream-start', ...FITS],
+  ],
+  [
+    'a stream that fails itself',
+    () => new ReadableStream({ start: (controller) => controller.error(tooLong()) }),
+    FITS,
+  ],
+  [
+    'an error part behind an empty reasoning',
+    () =>
+      partsOf(
+        start,
+        { type: 'reasoning-start', id: '1', providerMetadata: { openai: { itemId: 'rs_1' } } },
+        { type: 'error', error: tooLong() },
+      ).stream,
+    ['stream-start', 'reasoning-start', 'reasoning-end', ...FITS],
+  ],
+])('begins a stream once that is recovered from %s', async (_, overflowing, expected) => {
   const mock = new MockLanguageModelV3({
-    doStream: async ({ prompt }) =>
-      fits(prompt)
-        ? streamOf('Fits.')
-        : partsOf({ type: 'stream-start', warnings: [] }, { type: 'error', error: tooLong() }),
+    doStream: async ({ prompt }) => (fits(prompt) ? streamOf('Fits.') : { stream: overflowing() }),
   });
   const model = withOverflowRecovery(mock, compactor);
   const { stream } = await model.doStream({
@@ -211,7 +239,13 @@ it('begins a recovered stream once', async () => {
   });
   const types: string[] = [];
   for await (const part of stream) types.push(part.type);
-  expect(types).toEqual(['stream-start', 'text-start', 'text-delta', 'text-end', 'finish']);
+  // The second stream's preamble is left out, where the first one had one and where it had none.
+  expect(types).toEqual(expected);
+  expect(mock.doStreamCalls).toHaveLength(2);
+  const streamed = streamText({ model, messages: history(60), allowSystemInMessages: true });
+  // Nothing of the answer that was given up is said to the provider again.
+  expect(JSON.stringify((await streamed.response).messages)).not.toContain('rs_1');
+  expect(await streamed.text).toBe('Fits.');
 });
 
 it.each([undefined, {}])('passes on an answer that is none: %o', async (nothing) => {
