@@ -83,8 +83,8 @@ export type Objection =
 
 /**
  * An ability of an agent: a name and the hooks it wants. The harness runs the `around…` hooks as an onion, first
- * installed outermost unless `before` and `behind` say otherwise; a hook that does not call `next` replaces what lies
- * within.
+ * installed outermost unless `before` and `behind` say otherwise; a hook that returns an answer of its own, and does not call
+ * `next`, replaces what lies within. A hook that returns what it may not fails the call with `hook_invalid`.
  */
 export interface Capability {
   readonly name: string;
@@ -105,7 +105,10 @@ export interface Capability {
    * it is cached.
    */
   offerTools?(tools: readonly ToolDefinition[], scope: CallScope): readonly ToolDefinition[];
-  /** Around a whole call, from the input to the reply. */
+  /**
+   * Around a whole call, from the input to the reply. It must call `next`, or throw, as a {@link StopCallError}; the call fails with the
+   * error of `next`, also where it is caught.
+   */
   aroundCall?(scope: CallScope, next: () => Promise<void>): Promise<void>;
   /** Around one reasoning step: may change `scope.state.context` before `next` assembles the view from it. */
   aroundReason?(scope: ReasonScope, next: () => Promise<ModelResponse>): Promise<ModelResponse>;
@@ -131,7 +134,7 @@ export interface Capability {
     scope: ToolScope,
     next: (call: ToolUseBlock) => Promise<ToolResultBlock>,
   ): Promise<ToolResultBlock>;
-  /** Observes every event of the agent's calls. Errors are reported as process warnings and otherwise ignored. */
+  /** Observes every event of the agent's calls. Its first error in a call becomes an event `warning`; the others are ignored. */
   observe?(event: AgentEventBody, scope: CallScope): void;
   /**
    * These messages are about to leave the context for good: what is worth keeping must be taken now. It delays the

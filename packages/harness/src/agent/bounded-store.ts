@@ -12,6 +12,7 @@ import {
   withinLimit,
   wrapStore,
 } from '@x/core';
+import { errorOf } from '../errors/harness-error.js';
 
 /** The share of the limit that a request waits once another has had no answer: time for one that is there to give it. */
 const SHARE_IN_SILENCE = 1 / 30;
@@ -116,7 +117,7 @@ export function boundedStore(store: SessionStore, limit: () => StoreLimit): Sess
     try {
       answer = await limit().within('The session store', name, work);
     } catch (cause) {
-      if (!TimeLimitError.isInstance(cause)) throw cause;
+      if (!TimeLimitError.isInstance(cause)) throw errorOf(`The session store's ${name}`, cause);
       throw new SessionStoreError('session_unavailable', cause.message, { cause, outcome });
     }
     if (isAnswer(answer as never)) return answer;

@@ -1,4 +1,5 @@
-import { type SessionKey, SessionLeaseError, XError } from '@x/core';
+import { types } from 'node:util';
+import { errorText, exactText, headOf, type SessionKey, SessionLeaseError, XError } from '@x/core';
 
 export type HarnessErrorCode =
   | 'agent_closed'
@@ -6,6 +7,8 @@ export type HarnessErrorCode =
   | 'call_forgotten'
   | 'not_pending'
   | 'no_plan'
+  | 'hook_invalid'
+  | 'no_error'
   | 'events_gone';
 
 /** A refusal of the agent, or of a tool of the harness, in the present state. */
@@ -14,6 +17,27 @@ export class HarnessError extends XError {
 
   constructor(code: HarnessErrorCode, message: string, options: { cause?: unknown } = {}) {
     super(code, message, options);
+  }
+}
+
+/** Makes the error of a hook that returned what it may not. */
+export function hookInvalid(name: string, returned: unknown, wanted: string): HarnessError {
+  const text = `The hook ${name} returned ${headOf(exactText(returned), 200)}. It must ${wanted}.`;
+  return new HarnessError('hook_invalid', text);
+}
+
+/** Answers what was thrown where it is an error, else one that says who threw it: `undefined` tells nobody. */
+export function errorOf(thrower: string, thrown: unknown): unknown {
+  if (isError(thrown)) return thrown;
+  const text = `${thrower} threw what is no error: ${errorText(thrown)}. Throw an Error.`;
+  return new HarnessError('no_error', text, { cause: thrown });
+}
+
+function isError(thrown: unknown): boolean {
+  try {
+    return thrown instanceof Error || types.isNativeError(thrown);
+  } catch {
+    return false;
   }
 }
 

@@ -1,5 +1,6 @@
-import { type Capability, Deadline } from '@x/core';
+import { type Capability, checkMessages, Deadline, isObject } from '@x/core';
 import type { ParsedLimits } from '../agent/limits.js';
+import { errorOf, hookInvalid } from '../errors/harness-error.js';
 
 type AroundHook = 'aroundCall' | 'aroundReason' | 'aroundModel' | 'aroundTool';
 type Hook<Name extends AroundHook> = NonNullable<Capability[Name]>;
@@ -15,6 +16,7 @@ type Layer = (...values: unknown[]) => Promise<unknown>;
  * Composes one hook of all capabilities around `core`, the first capability outermost. A hook may call `next` more than
  * once: a retry runs everything within it again. Its own time, without what it encloses, is limited.
  *
+ * @throws {HarnessError} `hook_invalid` when a hook around a call does not call `next`, or one around a request returns no answer.
  * @throws {TimeLimitError} when a hook takes too long; the signal's reason when it does not end soon after the signal.
  */
 export function around<Name extends AroundHook>(
@@ -29,12 +31,42 @@ export function around<Name extends AroundHook>(
     const layer = (capability[hook] as Layer | undefined)?.bind(capability);
     if (layer === undefined) return next;
     const waiting = { name: `${hook} of "${capability.name}"`, signal: (scope as Waiting).signal, limits };
-    return (argument) =>
-      withinHookLimit(waiting, (pause) => {
-        const inner: Layer = (given) => pause(() => next(given));
+    return async (argument) => {
+      let inside: Promise<unknown> | undefined;
+      let given: unknown;
+      const answer = await withinHookLimit(waiting, (pause) => {
+        const inner: Layer = (changed) => {
+          inside = pause(async () => {
+            given = await next(changed);
+            return given;
+          });
+          // A hook that does not wait for it, as after a time of its own, must not end the process.
+          inside.catch(() => {});
+          return inside;
+        };
         return takesArgument ? layer(argument, scope, inner) : layer(scope, () => inner());
       });
+      if (hook === 'aroundCall') {
+        if (inside === undefined)
+          throw hookInvalid(waiting.name, answer, 'call next(), or throw a StopCallError');
+        // The call is over when what it does is, and failed when that has, whatever a hook makes of it.
+        return inside;
+      }
+      if (hook !== 'aroundTool' && (given === undefined || answer !== given))
+        checkAnswer(waiting.name, answer);
+      return answer;
+    };
   }, core as Layer) as NextOf<Name>;
+}
+
+/** Checks the answer of a hook's own: those of models have been checked. */
+function checkAnswer(name: string, answer: unknown): void {
+  const content = isObject(answer) ? answer.content : undefined;
+  if (!Array.isArray(content)) {
+    const wanted = "return what next() gives, or { content: [{ type: 'text', text }], finishReason: 'stop' }";
+    throw hookInvalid(name, answer, wanted);
+  }
+  checkMessages([{ id: 'answer', role: 'assistant', content, createdAt: '' }], `answer of ${name}`);
 }
 
 interface Waiting {
@@ -48,7 +80,12 @@ export function hookResult<Value>(
   waiting: Waiting,
   run: () => Value | PromiseLike<Value>,
 ): Value | PromiseLike<Value> {
-  const value = run();
+  let value: Value | PromiseLike<Value>;
+  try {
+    value = run();
+  } catch (error) {
+    throw errorOf(`The hook ${waiting.name}`, error);
+  }
   const isPromise = typeof (value as PromiseLike<Value> | undefined)?.then === 'function';
   return isPromise ? withinHookLimit(waiting, () => value as PromiseLike<Value>) : value;
 }
@@ -77,6 +114,8 @@ async function withinHookLimit<Value>(
       }
     });
     return await deadline.race(work, limits.interruptMs || Number.POSITIVE_INFINITY);
+  } catch (error) {
+    throw errorOf(`The hook ${name}`, error);
   } finally {
     deadline.stop();
   }

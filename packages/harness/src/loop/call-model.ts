@@ -13,6 +13,7 @@ import {
   TimeLimitError,
   withRetries,
 } from '@x/core';
+import { errorOf } from '../errors/harness-error.js';
 import type { RunningCall } from './running-call.js';
 
 /**
@@ -65,7 +66,9 @@ async function withinLimits(
     if (!streaming || model.stream === undefined) return await deadline.race(model.generate(limited));
     return await streamed(model.stream(limited), call, deadline);
   } catch (cause) {
-    if (!TimeLimitError.isInstance(cause) || cause !== deadline.signal.reason) throw cause;
+    if (!TimeLimitError.isInstance(cause) || cause !== deadline.signal.reason) {
+      throw errorOf(`Model ${model.id}`, cause);
+    }
     throw new ModelError(cause.message, { modelId: model.id, retryable: true, cause });
   } finally {
     deadline.stop();

@@ -13,6 +13,7 @@ import {
   type WorkspaceConfine,
 } from '@x/core';
 import type { ParsedLimits } from '../agent/limits.js';
+import { hookInvalid } from '../errors/harness-error.js';
 import { setPending } from './approvals.js';
 import { hookResult } from './around.js';
 import { approvalsOf, digestOf } from './open-calls.js';
@@ -188,6 +189,8 @@ export function allOf(confines: readonly WorkspaceConfine[]): WorkspaceConfine {
   };
 }
 
+const OBJECTIONS: ReadonlySet<unknown> = new Set<Objection['type']>(['deny', 'confine', 'ask']);
+
 /** Denies calls whose judgment fails: an error never allows. */
 async function ask(
   scope: ToolScope,
@@ -195,7 +198,13 @@ async function ask(
   judge: () => Objection | undefined | PromiseLike<Objection | undefined>,
 ): Promise<Objection | undefined> {
   try {
-    return await judge();
+    const objection = await judge();
+    if (objection == null || OBJECTIONS.has(objection.type)) return objection ?? undefined;
+    throw hookInvalid(
+      `authorize of "${source}"`,
+      objection,
+      "return nothing, or an objection: { type: 'deny', reason }",
+    );
   } catch (error) {
     scope.signal.throwIfAborted();
     const message = errorText(error);

@@ -10,6 +10,7 @@ import {
   type ModelResponse,
   mayRefuseItems,
   type ReasonScope,
+  soundUsage,
   textOf,
 } from '@x/core';
 import { answerAsText } from '../output/final-answer.js';
@@ -23,7 +24,9 @@ export async function reason(call: RunningCall, streaming: boolean): Promise<Mes
   const startedAt = performance.now();
   call.draft.begin();
   const response = await respond(call, streaming);
-  call.addUsage(response.usage);
+  // A hook may have answered in place of a model.
+  const usage = soundUsage(response.usage);
+  call.addUsage(usage);
 
   const content = withDistinctIds(response.content);
   const message = assistantMessage(content, {
@@ -42,7 +45,7 @@ export async function reason(call: RunningCall, streaming: boolean): Promise<Mes
     step: call.step,
     message,
     finishReason: response.finishReason,
-    usage: response.usage,
+    usage,
     durationMs: performance.now() - startedAt,
   });
   return content.length > 0 ? message : undefined;

@@ -16,7 +16,7 @@ import {
   userMessage,
 } from '@x/core';
 import type { Decisions, Reply } from '../agent/call-options.js';
-import { HarnessError } from '../errors/harness-error.js';
+import { errorOf, HarnessError } from '../errors/harness-error.js';
 import { Interruption } from '../errors/interruption.js';
 import { refuseEarlyAnswer, settleAnswer } from '../output/final-answer.js';
 import { act } from './act.js';
@@ -85,8 +85,8 @@ export async function runCall(call: RunningCall, options: RunCallOptions): Promi
       call.settings.limits,
     );
     await run();
-  } catch (error) {
-    stopReason = await settleFailure(call, error, say);
+  } catch (thrown) {
+    stopReason = await settleFailure(call, errorOf('The call', thrown), say);
   }
   // A call that a shutdown cut short stays open, so that the next process can resume it.
   if (stopReason !== 'shutdown') state.activeCall = undefined;

@@ -28,6 +28,7 @@ import {
 import type { AgentParts, ParsedSettings } from '../agent/agent-parts.js';
 import type { StoreLimit } from '../agent/bounded-store.js';
 import type { Reply } from '../agent/call-options.js';
+import { hookInvalid } from '../errors/harness-error.js';
 import type { BackgroundQueue } from '../lib/background-queue.js';
 import type { EventJournal } from '../lib/event-journal.js';
 import type { RequestedOutput } from '../output/requested-output.js';
@@ -373,9 +374,15 @@ export class RunningCall {
     for (const capability of this.capabilities) {
       const { name } = capability;
       const section = await this.waitFor(`system of "${name}"`, () => capability.system?.(this.scope));
+      if (section != null && typeof section !== 'string') {
+        throw hookInvalid(`system of "${name}"`, section, 'return a text, or nothing');
+      }
       if (section) sections.push(section);
       const messages = await this.waitFor(`remind of "${name}"`, () => capability.remind?.(this.scope));
-      if (messages) reminders.push(...messages);
+      if (messages != null && !Array.isArray(messages)) {
+        throw hookInvalid(`remind of "${name}"`, messages, 'return a list of messages');
+      }
+      reminders.push(...(messages ?? []));
     }
     return {
       ...this.scope,
@@ -391,7 +398,11 @@ export class RunningCall {
     const names = this.control.tools;
     let offered = this.options.toolDefinitions;
     for (const capability of this.capabilities) {
-      offered = capability.offerTools?.(offered, this.scope) ?? offered;
+      const chosen = capability.offerTools?.(offered, this.scope) ?? offered;
+      if (!Array.isArray(chosen)) {
+        throw hookInvalid(`offerTools of "${capability.name}"`, chosen, 'return a list of tools, at once');
+      }
+      offered = chosen;
     }
     if (names !== undefined) offered = offered.filter(({ name }) => names.includes(name));
     return answer === undefined ? offered : [...offered, answer];

@@ -52,7 +52,7 @@ describe('around', () => {
     const scope = { signal: stop.signal } as CallScope;
     const limits = limitsSchema.parse({ interruptMs: 0 });
     const run = around(
-      [{ name: 'odd', aroundCall: () => ended }],
+      [{ name: 'odd', aroundCall: (_, next) => ended.then(next) }],
       'aroundCall',
       scope,
       async () => {},

@@ -8,6 +8,7 @@ import {
   RuntimeContext,
   textOf,
   toolResultsOf,
+  wrapStore,
 } from '@x/core';
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -118,5 +119,137 @@ describe('a tool that ran', () => {
     const results = messages.flatMap(toolResultsOf);
     expect(results.map(({ isError }) => isError)).toEqual([true, true]);
     expect(results.map(({ output }) => textOf(output).includes(MAY_HAVE))).toEqual([true, false]);
+  });
+});
+
+describe('a hook', () => {
+  type Hooks = Omit<Capability, 'name'>;
+  const bad = (value: unknown) => value as never;
+  const CHECKED: readonly (readonly [string, Hooks, string])[] = [
+    ['aroundCall', { aroundCall: async () => {} }, 'call next()'],
+    ['aroundReason', { aroundReason: async () => bad(undefined) }, 'returned undefined'],
+    ['aroundReason', { aroundReason: async (_, next) => bad([await next()]) }, 'return what next() gives'],
+    ['aroundModel', { aroundModel: async () => bad({ content: 'Hi' }) }, 'returned {"content":"Hi"}'],
+    ['aroundModel', { aroundModel: () => bad(undefined) }, 'returned undefined'],
+    ['system', { system: () => bad(5) }, 'returned 5'],
+    ['remind', { remind: () => bad('x') }, 'return a list of messages'],
+    ['offerTools', { offerTools: () => bad(Promise.resolve([])) }, 'at once'],
+  ];
+
+  it.each(CHECKED)('%s that returns what it may not is named (%#)', async (hook, hooks, text) => {
+    const agent = builder([{ text: 'fine' }])
+      .use({ name: 'odd', ...hooks })
+      .build();
+    const call = agent.call('Hi', context);
+    await expect(call).rejects.toMatchObject({
+      code: 'hook_invalid',
+      message: expect.stringContaining(text),
+    });
+    await expect(call).rejects.toThrow(`The hook ${hook} of "odd" returned `);
+  });
+
+  it('that answers with blocks that are none fails the call with their path', async () => {
+    const answer = bad({ content: [{ type: 'hologram' }], finishReason: 'stop' });
+    const agent = builder([])
+      .use({ name: 'odd', aroundModel: async () => answer })
+      .build();
+    await expect(agent.call('Hi', context)).rejects.toMatchObject({
+      code: 'invalid_input',
+      issues: [expect.objectContaining({ path: '[0].content[0].type' })],
+    });
+  });
+
+  it('may answer in place of a model', async () => {
+    const answer = { content: [{ type: 'text', text: 'cached' }], finishReason: 'stop' } as const;
+    const agent = builder([])
+      .use({
+        name: 'cache',
+        aroundModel: async () => ({ ...answer, usage: { inputTokens: -1, outputTokens: 1 } }),
+      })
+      .build();
+    const { text, stopReason, usage } = await agent.call('Hi', context);
+    expect({ text, stopReason, usage }).toMatchObject({
+      text: 'cached',
+      stopReason: 'completed',
+      usage: { inputTokens: 0 },
+    });
+  });
+
+  it.each<[string, NonNullable<Hooks['aroundCall']>]>([
+    ['does not wait for the call', async (_, next) => void next()],
+    ['hides how it ended', (_, next) => next().catch(() => {})],
+  ])('around a call that %s changes nothing of its end', async (_, aroundCall) => {
+    const agent = builder([{ text: 'fine' }, { error: new Error('Overloaded') }])
+      .use({ name: 'odd', aroundCall })
+      .build();
+    expect((await agent.call('Hi', context)).text).toBe('fine');
+    await expect(agent.call('Hi', context)).rejects.toThrow('Overloaded');
+  });
+
+  it.each([true, false, {}, 'deny'])('that judges a call with %j denies it', async (verdict) => {
+    processWarnings();
+    const ran: string[] = [];
+    const pay = defineTool({
+      name: 'pay',
+      description: '',
+      input: { type: 'object' },
+      execute: () => void ran.push('pay'),
+    });
+    const agent = builder([{ toolCalls: [{ name: 'pay', input: {} }] }, { text: 'denied' }])
+      .tools(pay)
+      .use({ name: 'odd', authorize: () => bad(verdict) })
+      .build();
+    expect((await agent.call('Pay', context)).text).toBe('denied');
+    expect(ran).toEqual([]);
+  });
+});
+
+describe.each(THROWN)('%s, thrown', (name, thrown) => {
+  const fail = async () => {
+    throw thrown;
+  };
+  const hooks = ['system', 'remind', 'aroundCall', 'aroundReason', 'aroundModel', 'aroundTool'] as const;
+  const sources: readonly (readonly [string, () => HarnessAgent])[] = [
+    ['a model', () => builder({ id: 'mine', generate: fail }).build()],
+    ...hooks.map(
+      (hook) =>
+        [
+          hook,
+          () =>
+            builder([{ toolCalls: [{ name: 'look', input: {} }] }])
+              .use({ name: 'odd', [hook]: fail })
+              .build(),
+        ] as const,
+    ),
+    [
+      'a store',
+      () =>
+        builder([])
+          .session(wrapStore(new InMemorySession(), { load: fail }))
+          .build(),
+    ],
+  ];
+
+  it.each(sources)('by %s, fails the call with an error that says who threw it', async (_, make) => {
+    processWarnings();
+    const error: unknown = await make()
+      .call('Hi', context)
+      .catch((error: unknown) => error);
+    if (name === 'an error') expect(error).toBe(thrown);
+    else
+      expect(error).toMatchObject({
+        code: 'no_error',
+        message: expect.stringContaining('threw what is no error'),
+      });
+  });
+
+  it('by a tool, is told to the model', async () => {
+    const tool = defineTool({ name: 'look', description: '', input: { type: 'object' }, execute: fail });
+    const agent = builder([{ toolCalls: [{ name: 'look', input: {} }] }, { text: 'I see' }])
+      .tools(tool)
+      .build();
+    const { text, messages } = await agent.call('Hi', context);
+    expect(text).toBe('I see');
+    expect(messages.flatMap(toolResultsOf)).toMatchObject([{ isError: true }]);
   });
 });
