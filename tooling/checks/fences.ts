@@ -8,7 +8,7 @@ export interface Fence {
   readonly code: string;
   /** Whether it must also run. */
   readonly run: boolean;
-  /** What it must print then: the text of the fence ` ```text output ` behind it. */
+  /** What it must print then, `…` for anything: the text of the fence ` ```text output ` behind it. */
   output?: string;
 }
 
@@ -16,7 +16,7 @@ const opening = /^([\s>]*)(`{3,}|~{3,})\s*(.*?)\s*$/;
 
 /**
  * Finds every TypeScript fence of a Markdown text: ` ```ts ` is to compile, ` ```ts run ` is to run as well, and
- * ` ```ts no-check: reason ` is left alone. A fence ` ```text output ` holds what the code before it prints. Any other word after the language is a problem, so that a slip of the pen
+ * ` ```ts no-check: reason ` is left alone. A fence ` ```text output ` holds what the code before it prints, with `…` for anything; a guide's code that prints must have one. Any other word after the language is a problem, so that a slip of the pen
  * does not take code out of the check.
  */
 export function extractFences(

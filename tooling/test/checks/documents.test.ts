@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { checkDocuments } from '../../checks/documents.js';
-import { repository } from '../../checks/workspace.js';
+import { filesBelow, repository } from '../../checks/workspace.js';
 import { temporaryRepository } from './temporary-repository.js';
 
 test('code that does not compile or run is named by its file and line', async () => {
@@ -23,6 +23,21 @@ test('code that does not compile or run is named by its file and line', async ()
       '```text output',
       'four 5',
       '```',
+      '```ts run',
+      "console.log('another each time:', Math.random(), 'but this.');",
+      '```',
+      '```text output',
+      'another …, but that.',
+      '```',
+      '```ts run',
+      "console.log('another each time:', Math.random(), 'but this.');",
+      '```',
+      '```text output',
+      'another …but this.',
+      '```',
+      '```ts run',
+      "console.log('nobody is told');",
+      '```',
       // The same name again: every fence is a module of its own.
       '```ts',
       'const a = [1][0];',
@@ -31,13 +46,49 @@ test('code that does not compile or run is named by its file and line', async ()
     ].join('\n'),
   });
   const problems = await checkDocuments(root);
-  expect(problems).toHaveLength(4);
+  expect(problems).toHaveLength(6);
   expect(problems).toEqual(
     expect.arrayContaining([
       { file: 'README.md', line: 3, message: "Type 'number' is not assignable to type 'string'." },
-      { file: 'docs/guides/start.md', line: 16, message: "'a' is possibly 'undefined'." },
-      { file: 'docs/guides/start.md', line: 9, message: expect.stringContaining('does not print') },
+      { file: 'docs/guides/start.md', line: 31, message: "'a' is possibly 'undefined'." },
+      ...[9, 15, 27].map((line) => ({
+        file: 'docs/guides/start.md',
+        line,
+        message: expect.stringContaining('does not print'),
+      })),
       { file: 'docs/guides/start.md', line: 6, message: expect.stringContaining('no such luck') },
     ]),
   );
+});
+
+const guide = (name: string) => readFileSync(join(repository, 'docs', `${name}.md`), 'utf8');
+
+test('the troubleshooting page has every error that the packages throw', () => {
+  const sources = filesBelow(repository, 'packages').filter((file) =>
+    /[/]src[/].*error.*[.]ts$|deadline[.]ts$/.test(file),
+  );
+  const classes = sources.flatMap((file) =>
+    [...readFileSync(join(repository, file), 'utf8').matchAll(/^export class (\w+) extends XError/gm)].map(
+      ([, name = '']) => name,
+    ),
+  );
+  expect(classes.length).toBeGreaterThan(15);
+  const page = guide('troubleshooting');
+  expect(classes.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
+});
+
+test.each([
+  ['glossary', ['Reducer', 'Manifest', 'Head', 'Fence', 'Lease', 'Record', 'Prompt injection']],
+  ['security', ['## Prompt injection', '## Sandbox', '## Multi-tenant']],
+  ['troubleshooting', ['rate limit', '# Troubleshooting']],
+  ['deploy', ['# Deploy', '## Containers']],
+])('people find %s by the words of their field', (page, words) => {
+  const text = guide(page);
+  expect(words.filter((word) => !text.includes(word))).toEqual([]);
+});
+
+test('the README comes to the guides at once: measurements are elsewhere', () => {
+  const [before = ''] = readFileSync(join(repository, 'README.md'), 'utf8').split('\n## Guides');
+  expect(before.split('\n').length).toBeLessThan(135);
+  expect(before.match(/^\| ?-+:?/gm)).toHaveLength(1);
 });
