@@ -28,7 +28,7 @@ interface Question extends Omit<AskOptions, 'model'>, Readonly<Record<'system' |
   readonly operation: 'flush' | 'consolidation';
   readonly maxOutputTokens: number;
   /** Notes an answer that cannot be used: what may pass by itself is tried again as often as it takes. */
-  readonly countRefusal: () => Promise<void>;
+  readonly countRefusal: () => Promise<unknown>;
 }
 
 /** What a check makes of an answer: its value, or why it cannot be used. */

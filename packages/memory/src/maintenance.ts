@@ -24,8 +24,8 @@ const NOTHING = {
 
 /** What a pass did. */
 export interface MaintenanceReport extends Readonly<typeof NOTHING> {
-  /** `busy`: another process is at it. `not_due`: it was done less than `intervalMs` ago. */
-  readonly status: 'done' | 'busy' | 'not_due';
+  /** `busy`: another process is at it. */
+  readonly status: 'done' | 'busy';
   /** What could not be done, in words; everything else was. */
   readonly failures: readonly string[];
 }
@@ -79,19 +79,19 @@ export class Maintenance {
 
   /** Makes one pass, unless another process is at it. What fails is reported and does not keep the rest from being done. */
   async run(onlyIfDue = false): Promise<MaintenanceReport> {
+    const busy = { ...NOTHING, status: 'busy', failures: [] } as const;
     let isBegun = false;
     const begin = async (check: () => Promise<void>) => {
       isBegun = true;
-      if (onlyIfDue && (await this.#untilDue()) > 0)
-        return { ...NOTHING, status: 'not_due' as const, failures: [] };
-      return this.#pass(check);
+      // Another process may have made a pass just now.
+      return onlyIfDue && (await this.#untilDue()) > 0 ? busy : this.#pass(check);
     };
     try {
       return await exclusively(this.#settings.workspace, LOCK, begin, PATIENCE_MS);
     } catch (error) {
       const isBusy = !isBegun && WorkspaceError.isInstance(error) && error.code === 'locked';
       if (!isBusy && !onlyIfDue) throw error;
-      return { ...NOTHING, status: 'busy', failures: isBusy ? [] : [errorText(error)] };
+      return isBusy ? busy : { ...busy, failures: [errorText(error)] };
     }
   }
 

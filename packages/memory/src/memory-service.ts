@@ -13,7 +13,13 @@ import {
 import type { AskOptions } from './ask-model.js';
 import { type ConsolidationOutcome, MemoryConsolidator } from './consolidate/consolidator.js';
 import { type CoreOptions, coreOptions, hashesOf, peekCore, withCore } from './consolidate/core-file.js';
-import { type MemoryVersion, readState, type StoredFact, writeState } from './consolidate/memory-state.js';
+import {
+  listVersions,
+  type MemoryVersion,
+  readState,
+  type StoredFact,
+  writeState,
+} from './consolidate/memory-state.js';
 import { exclusively, memoryLock } from './exclusively.js';
 import { type FactOutcome, forgetLines, notedBullets, outcomeOf, pick } from './find-facts.js';
 import { type FlushOptions, type FlushOutcome, MemoryFlushManager } from './flush/flush-manager.js';
@@ -240,7 +246,13 @@ export class MemoryService {
     return files;
   }
 
-  /** Writes what is worth remembering of a session to the day's note. */
+  /**
+   * Writes what is worth remembering of a session, as its log has it, to the day's note, `memory/YYYY-MM-DD.md`: what was said
+   * since the last time, so that a flush costs what is new. Any number of processes may flush one session.
+   *
+   * @throws {MemoryRefusedError} when the model's answers cannot be used: the next flush reads the same again.
+   * @throws what the model and the workspace throw.
+   */
   async flush(session: SessionKey | SessionPlace, options: FlushOptions = {}): Promise<FlushOutcome> {
     const place = 'parts' in session ? placeOfSession(session) : session;
     this.prefixOf(place.prefix);
@@ -250,8 +262,9 @@ export class MemoryService {
   }
 
   /**
-   * Merges new notes into MEMORY.md, unless that was done or tried a short while ago; then `undefined`.
+   * Merges new notes into MEMORY.md, unless that was done or tried a short while ago; then `undefined`. With `now` always.
    *
+   * @throws {MemoryRefusedError} when the model's answers cannot be used; nothing was changed then.
    * @throws what the model and the workspace throw.
    */
   async consolidate(
@@ -284,10 +297,15 @@ export class MemoryService {
 
   /** Lists the earlier versions of MEMORY.md, the newest first. */
   async versions(place: MemoryPlace): Promise<readonly MemoryVersion[]> {
-    return this.#consolidator.versions(this.prefixOf(place));
+    return listVersions(this.storage, this.prefixOf(place));
   }
 
-  /** Puts an earlier MEMORY.md back, by default the one before the last change. */
+  /**
+   * Puts an earlier MEMORY.md back, by default the one before the last change; what it replaces becomes a version itself.
+   * Notes that it did not hold are merged anew the next time, also those that were archived since, so nothing is lost by it.
+   *
+   * @throws {InvalidInputError} when there is no such version.
+   */
   async restore(place: MemoryPlace, versionId?: string): Promise<void> {
     return this.#consolidator.restore(this.prefixOf(place), versionId);
   }

@@ -5,15 +5,10 @@ import { SessionKey, userMessage } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
 import Sqlite from 'better-sqlite3';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import {
-  MemoryConsolidator,
-  MemoryFlushManager,
-  MemoryIndex,
-  MemoryService,
-  type MemoryServiceOptions,
-} from '../src/index.js';
+import { MemoryIndex, MemoryService, type MemoryServiceOptions } from '../src/index.js';
 import { ManualClock } from './support/manual-clock.js';
 import { between, merger, modelOf, withoutMarks } from './support/models.js';
+import { consolidatorOf, flusherOf } from './support/parts.js';
 import { SIZE } from './support/size.js';
 import {
   logSession,
@@ -66,7 +61,7 @@ describe('what a person wrote', () => {
     const workspace = await testWorkspace();
     await workspace.write(core, HANDWRITTEN);
     const model = modelOf((_, call) => APOLOGIES[call % APOLOGIES.length] ?? '');
-    const consolidator = new MemoryConsolidator({ workspace, model });
+    const consolidator = consolidatorOf({ workspace, model });
     for (let round = 0; round < SIZE.answers; round++) {
       await workspace.append(note('2026-01-01'), `- the port of host ${round} is ${round}\n`);
       await consolidator.consolidate(scope).catch(() => {});
@@ -80,7 +75,7 @@ describe('what a person wrote', () => {
     const model = modelOf((_, call) =>
       call === 1 ? 'ADD n1: by hand: rule 3 of the port' : 'RETIRE f1 BY n1',
     );
-    const consolidator = new MemoryConsolidator({ workspace, model });
+    const consolidator = consolidatorOf({ workspace, model });
     for (const round of [1, 2]) {
       await workspace.append(note('2026-01-01'), `- the port of host ${round} follows rule 3\n`);
       await consolidator.consolidate(scope).catch(() => {});
@@ -93,14 +88,14 @@ describe('what a person wrote', () => {
     const text = '# Me\n\n## Noted\n\nA paragraph.\n\n1. numbered\n\n| a | b |\n| - | - |\n\n- by hand\n';
     await workspace.write(core, text);
     await workspace.write(note('2026-01-01'), '- Call me Ada\n');
-    await new MemoryConsolidator({ workspace, model: null }).consolidate(scope);
+    await consolidatorOf({ workspace, model: null }).consolidate(scope);
     expect(await textOf(workspace)).toBe(`${text}- Call me Ada\n`);
   });
 
   it('is in the file or a version, however many lines are appended during merges', async () => {
     const workspace = await testWorkspace();
     await workspace.write(core, '# Memory\n- start\n');
-    const consolidator = new MemoryConsolidator({ workspace, model: null, maxMemoryTokens: 100_000 });
+    const consolidator = consolidatorOf({ workspace, model: null, maxMemoryTokens: 100_000 });
     let merging = true;
     const person = (async () => {
       let said = 0;
@@ -150,7 +145,7 @@ describe('what a person wrote', () => {
     const workspace = new Interrupted(root);
     await workspace.append(core, '# Memory\n- start\n');
     await workspace.append(note('2026-01-01'), '- a host has a port\n');
-    await new MemoryConsolidator({ workspace, model: null }).consolidate(scope);
+    await consolidatorOf({ workspace, model: null }).consolidate(scope);
     expect(said).toBeGreaterThan(1);
     const text = await textOf(workspace);
     const lines = Array.from({ length: said }, (_, number) => `line ${number} of`);
@@ -192,7 +187,7 @@ describe('a merge', () => {
   it('restores what was archived meanwhile', async () => {
     const workspace = await testWorkspace();
     const clock = new ManualClock(Date.parse('2026-01-02T00:00:00Z'));
-    const consolidator = new MemoryConsolidator({ workspace, model: null, clock });
+    const consolidator = consolidatorOf({ workspace, model: null, clock });
     const scheduler = new MemoryService({ workspace, clock });
     onTestFinished(() => scheduler.close());
     await workspace.write(note('2026-01-01'), '- fact-1\n');
@@ -209,7 +204,7 @@ describe('a merge', () => {
 
   it('brings nothing back that a person deleted, and takes over what they changed in a note', async () => {
     const workspace = await testWorkspace();
-    const consolidator = new MemoryConsolidator({ workspace, model: null });
+    const consolidator = consolidatorOf({ workspace, model: null });
     await workspace.write(note('2026-01-01'), '- lives at 1 Main Street\n- liek tea\n- owns a dog\n');
     await consolidator.consolidate(scope);
     await workspace.write(core, (await textOf(workspace)).replace('- lives at 1 Main Street\n', ''));
@@ -228,7 +223,7 @@ describe('a merge', () => {
       ['a', model],
       ['b', null],
     ] as const) {
-      const consolidator = new MemoryConsolidator({ workspace, model: by });
+      const consolidator = consolidatorOf({ workspace, model: by });
       const at = (path: string) => `users/${userId}/${path}`;
       await workspace.write(at('memory/2026-01-01.md'), '- I prefer tabs\n');
       await consolidator.consolidate({ userId });
@@ -243,7 +238,7 @@ describe('a merge', () => {
 
   it('by rule retires what is used no longer', async () => {
     const workspace = await testWorkspace();
-    const consolidator = new MemoryConsolidator({ workspace, model: null });
+    const consolidator = consolidatorOf({ workspace, model: null });
     const [said, core] = ['users/a/memory/2026-01-01.md', 'users/a/MEMORY.md'];
     await workspace.write(said, '- We use Docker\n- We use Biome\n');
     await consolidator.consolidate({ userId: 'a' });
@@ -280,7 +275,7 @@ describe('a merge', () => {
     const workspace = await testWorkspace();
     const said = ['I prefer tabs over spaces', 'My port is 1', 'I prefer spaces over tabs', 'My port is 2'];
     await workspace.write(note('2026-01-01'), said.map((text) => `- ${text}\n`).join(''));
-    await new MemoryConsolidator({ workspace, model: null }).consolidate(scope);
+    await consolidatorOf({ workspace, model: null }).consolidate(scope);
     expect(await textOf(workspace)).toBe('## Noted\n\n- I prefer spaces over tabs\n- My port is 2\n');
   });
 
@@ -298,7 +293,7 @@ describe('what counts as a fact', () => {
       note('2026-01-01'),
       '# Plan\n\nA paragraph\n\n```sh\n- x\n# y\n```\n\n| a | b |\n| - | - |\n\n- Servers:\n  - alpha\n\n  - beta\n- Likes tea\n```\n- Owns a dog\n',
     );
-    await new MemoryConsolidator({ workspace, model: null }).consolidate(scope);
+    await consolidatorOf({ workspace, model: null }).consolidate(scope);
     const facts = ['- Servers: - alpha - beta', '- Likes tea', '- Owns a dog'];
     expect(await textOf(workspace)).toBe(`## Noted\n\n${facts.join('\n')}\n`);
   });
@@ -851,7 +846,7 @@ describe('nothing is missed', () => {
   it('a clock that was once ahead silences nothing', async () => {
     const workspace = await testWorkspace();
     const clock = new ManualClock(Date.parse('2030-01-01T00:00:00Z'));
-    const flusher = new MemoryFlushManager({ workspace, clock, flush: 'throttled' });
+    const flusher = flusherOf({ workspace, clock, flush: 'throttled' });
     const scheduler = new MemoryService({ workspace, clock });
     onTestFinished(() => scheduler.close());
     const remember = async (fact: string) => {
@@ -868,7 +863,7 @@ describe('nothing is missed', () => {
     const workspace = await testWorkspace();
     const clock = new ManualClock(Date.parse('2026-03-04T22:00:00Z'));
     const model = modelOf(() => '- Likes tea [#1]');
-    const flusher = new MemoryFlushManager({ workspace, clock, model, timeZone: 'Asia/Tokyo' });
+    const flusher = flusherOf({ workspace, clock, model, timeZone: 'Asia/Tokyo' });
     const message = userMessage('I like tea', { createdAt: '2026-03-04T22:00:00.000Z' });
     await logSession(workspace, parts, [message]);
     await flusher.flush(SessionKey.of(parts));
@@ -876,6 +871,6 @@ describe('nothing is missed', () => {
     const text = await textOf(workspace, note('2026-03-05'));
     expect(text).toContain(`- Likes tea <!-- model 2026-03-05 s ${message.id} -->\n`);
     expect(withoutMarks(text)).toMatch(/^- Likes tea\n<!-- flush/);
-    expect(() => new MemoryFlushManager({ workspace, timeZone: 'Mars' })).toThrow('timeZone');
+    expect(() => flusherOf({ workspace, timeZone: 'Mars' })).toThrow('timeZone');
   });
 });

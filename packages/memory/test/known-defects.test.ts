@@ -1,9 +1,10 @@
 // Defects that other memories of this kind have had. Each was somebody's lost fact.
 import { SessionKey, userMessage, type Workspace, WorkspaceError } from '@x/core';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { MemoryConsolidator, MemoryFlushManager, MemoryService } from '../src/index.js';
+import { MemoryService } from '../src/index.js';
 import { ManualClock } from './support/manual-clock.js';
 import { between, factTaker, merger } from './support/models.js';
+import { consolidatorOf, flusherOf } from './support/parts.js';
 import { logSession, type TestWorkspace, testWorkspace } from './support/test-context.js';
 
 const parts = { userId: 'alice', agentId: 'coder', sessionId: 's-1' };
@@ -35,14 +36,14 @@ describe('a file that cannot be read', () => {
     const workspace = await testWorkspace();
     await workspace.write(today, '- noted: fact-0\n');
     await logSession(workspace, parts, [userMessage('fact-1')]);
-    const failing = new MemoryFlushManager({
+    const failing = flusherOf({
       workspace: unreadable(workspace, /2026-03-04/),
       model: factTaker(),
       clock,
     });
     await expect(failing.flush(key)).rejects.toThrow('input/output error');
     expect(await read(workspace, today)).toBe('- noted: fact-0\n');
-    await new MemoryFlushManager({ workspace, model: factTaker(), clock }).flush(key);
+    await flusherOf({ workspace, model: factTaker(), clock }).flush(key);
     expect((await read(workspace, today)).match(/fact-\d/g)).toEqual(['fact-0', 'fact-1']);
   });
 
@@ -50,7 +51,7 @@ describe('a file that cannot be read', () => {
     const workspace = await testWorkspace();
     await workspace.write(`${prefix}MEMORY.md`, '# Memory\n- fact-0\n');
     await workspace.write(today, '- fact-1\n');
-    const failing = new MemoryConsolidator({
+    const failing = consolidatorOf({
       workspace: unreadable(workspace, /MEMORY\.md/),
       model: merger(),
     });
@@ -61,7 +62,7 @@ describe('a file that cannot be read', () => {
 
 it('a throttled flush does not keep notes from being merged, nor one session another', async () => {
   const workspace = await testWorkspace();
-  const flusher = new MemoryFlushManager({ workspace, model: factTaker(), clock, flush: 'throttled' });
+  const flusher = flusherOf({ workspace, model: factTaker(), clock, flush: 'throttled' });
   const scheduler = new MemoryService({ workspace, model: merger(), clock });
   onTestFinished(() => scheduler.close());
   for (const sessionId of ['s-1', 's-2']) {
@@ -77,7 +78,7 @@ it('a throttled flush does not keep notes from being merged, nor one session ano
 
 it('one user’s consolidation does not skip another’s notes', async () => {
   const workspace = await testWorkspace();
-  const consolidator = new MemoryConsolidator({ workspace, model: merger(), clock });
+  const consolidator = consolidatorOf({ workspace, model: merger(), clock });
   for (const user of ['a', 'b'])
     await workspace.write(`users/${user}/memory/2026-03-01.md`, `- fact-${user}\n`);
   for (const userId of ['a', 'b'])
@@ -87,7 +88,7 @@ it('one user’s consolidation does not skip another’s notes', async () => {
 it('a note is not sent again as a whole because something was added to it, nor one from the archive', async () => {
   const workspace = await testWorkspace();
   const model = merger();
-  const consolidator = new MemoryConsolidator({ workspace, model, clock });
+  const consolidator = consolidatorOf({ workspace, model, clock });
   await workspace.write(`${prefix}memory/archive/2025-01-01.md`, '- fact-9\n');
   await workspace.write(today, `${'- fact-1 and much more\n'.repeat(100)}`);
   await consolidator.consolidate({ userId: 'alice', agentId: 'coder' });
@@ -101,10 +102,10 @@ it('a file of nothing but spaces is nothing, not something to remember', async (
   const workspace = await testWorkspace();
   await workspace.write(`${prefix}MEMORY.md`, ' \n\n');
   await workspace.write(today, '\n \n');
-  const consolidator = new MemoryConsolidator({ workspace, model: merger(), clock });
+  const consolidator = consolidatorOf({ workspace, model: merger(), clock });
   expect((await consolidator.consolidate({ userId: 'alice', agentId: 'coder' })).status).toBe('nothing');
   const model = factTaker();
   await logSession(workspace, parts, [userMessage('fact-1')]);
-  await new MemoryFlushManager({ workspace, model, clock }).flush(key);
+  await flusherOf({ workspace, model, clock }).flush(key);
   expect(between(model.prompts[0] ?? '', 'known')).toBe('(nothing)');
 });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { storageOf, type Workspace } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
-import { MemoryConsolidator } from '@x/memory';
+import { MemoryService } from '@x/memory';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { WorkspaceMemory } from '../../src/backend/workspace-memory.js';
 import { AGENT } from '../../src/create-agent.js';
@@ -69,7 +69,9 @@ describe('WorkspaceMemory', () => {
 
   it('puts an earlier MEMORY.md back, and keeps the one that it replaces', async () => {
     const scope = { agentId: AGENT };
-    await new MemoryConsolidator({ workspace, model: null }).consolidate(scope);
+    const service = new MemoryService({ workspace, withoutUser: 'shared', maintenance: false });
+    await service.consolidate(scope, { now: true });
+    await service.close();
     const changed = await memory.read('MEMORY.md');
     const [version] = (await memory.overview()).versions;
     await memory.restore(version?.id ?? '');

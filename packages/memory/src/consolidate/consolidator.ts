@@ -1,9 +1,8 @@
-import { InvalidInputError, type Model, parseWith } from '@x/core';
+import { InvalidInputError, type Model } from '@x/core';
 import { type AskOptions, askModel, MOST_REFUSALS, tokensFor } from '../ask-model.js';
 import { CORE_FILE } from '../memory-files.js';
-import { type MemoryPlace, scopePrefix } from '../memory-scope.js';
 import { factKey, keyHash } from '../notes.js';
-import { type MemoryServiceOptions, type MemoryServiceSettings, memoryServiceSchema } from '../settings.js';
+import type { MemoryServiceSettings } from '../settings.js';
 import { type Core, coreOptions, hashesOf, type Retired, replaceCore, withCore } from './core-file.js';
 import {
   CONSOLIDATION_INSTRUCTIONS,
@@ -13,14 +12,7 @@ import {
   parseEdits,
   ruleEdits,
 } from './edits.js';
-import {
-  listVersions,
-  type MemoryVersion,
-  newestVersion,
-  readVersion,
-  type StoredFact,
-  writeState,
-} from './memory-state.js';
+import { newestVersion, readVersion, type StoredFact, writeState } from './memory-state.js';
 import { type FreshNotes, freshNotes } from './new-notes.js';
 
 /** Estimated tokens of notes that are merged at once; more are merged in several rounds. */
@@ -51,20 +43,13 @@ export interface ConsolidationOutcome {
 export class MemoryConsolidator {
   readonly #settings: MemoryServiceSettings;
 
-  /** @throws {InvalidInputError} for a malformed configuration. */
-  constructor(options: MemoryServiceOptions) {
-    this.#settings = parseWith(memoryServiceSchema, options, 'MemoryConsolidator options');
+  constructor(settings: MemoryServiceSettings) {
+    this.#settings = settings;
   }
 
-  /**
-   * Merges what the notes of a scope say beyond what was merged before.
-   *
-   * @throws {MemoryRefusedError} when the model's answers cannot be used; nothing was changed then.
-   * @throws what the model and the workspace throw.
-   */
-  async consolidate(place: MemoryPlace, options: AskOptions = {}): Promise<ConsolidationOutcome> {
+  /** Merges what the notes of a scope say beyond what was merged before. */
+  async consolidate(prefix: string, options: AskOptions = {}): Promise<ConsolidationOutcome> {
     const { workspace } = this.#settings;
-    const prefix = scopePrefix(place);
     const { model = this.#settings.model } = options;
     const maxTokens = tokensFor(model, MAX_NOTES_TOKENS);
     const startedAt = performance.now();
@@ -96,21 +81,9 @@ export class MemoryConsolidator {
     return { status: 'consolidated', lines };
   }
 
-  /** The earlier versions of a scope's MEMORY.md, the newest first. */
-  async versions(place: MemoryPlace): Promise<readonly MemoryVersion[]> {
-    return listVersions(this.#settings.workspace, scopePrefix(place));
-  }
-
-  /**
-   * Puts an earlier MEMORY.md back, by default the one before the last change; what it replaces becomes a version itself.
-   * Notes that it did not hold are merged anew the next time, also those that were archived since, so nothing is lost by
-   * it.
-   *
-   * @throws {InvalidInputError} when there is no such version.
-   */
-  async restore(place: MemoryPlace, versionId?: string): Promise<void> {
+  /** Puts an earlier MEMORY.md back. Notes that it did not hold are merged anew the next time, archived ones too. */
+  async restore(prefix: string, versionId?: string): Promise<void> {
     const { workspace } = this.#settings;
-    const prefix = scopePrefix(place);
     const options = coreOptions(this.#settings, prefix);
     await withCore(options, async ({ state }) => {
       const version = await (versionId === undefined

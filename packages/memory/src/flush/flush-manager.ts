@@ -1,4 +1,4 @@
-import { type Message, type Model, parseWith, type Redact, type SessionKey } from '@x/core';
+import type { Message, Model, Redact } from '@x/core';
 import { type AskOptions, askModel, MOST_REFUSALS, tokensFor } from '../ask-model.js';
 import { coreOptions, hearAgain } from '../consolidate/core-file.js';
 import { readState } from '../consolidate/memory-state.js';
@@ -6,14 +6,9 @@ import { exclusively, memoryLock } from '../exclusively.js';
 import { dayIn } from '../index/dates.js';
 import { extractStatements } from '../mechanical/extract-statements.js';
 import { CORE_FILE, dailyFile, readIfFound, writeJson } from '../memory-files.js';
-import { placeOfSession, type SessionPlace } from '../memory-scope.js';
+import type { SessionPlace } from '../memory-scope.js';
 import { factKey, factKeys, keyHash, parseNoteLine, plainLine, renderNoteLine } from '../notes.js';
-import {
-  type MemoryServiceOptions,
-  type MemoryServiceSettings,
-  memoryServiceSchema,
-  redactorFor,
-} from '../settings.js';
+import { type MemoryServiceSettings, redactorFor } from '../settings.js';
 import { FLUSH_INSTRUCTIONS, flushPrompt, MAX_BULLETS, parseBullets } from './flush-prompt.js';
 import {
   type Batch,
@@ -64,22 +59,13 @@ export class MemoryFlushManager {
   readonly #settings: MemoryServiceSettings;
   readonly #redact: Redact;
 
-  /** @throws {InvalidInputError} for a malformed configuration. */
-  constructor(options: MemoryServiceOptions) {
-    this.#settings = parseWith(memoryServiceSchema, options, 'MemoryFlushManager options');
-    this.#redact = redactorFor(this.#settings.redact);
+  constructor(settings: MemoryServiceSettings) {
+    this.#settings = settings;
+    this.#redact = redactorFor(settings.redact);
   }
 
-  /**
-   * Flushes what was logged of the session since the last time. `@x/core`'s `WorkspaceSessionLog` writes such logs, as
-   * every harness agent does.
-   *
-   * @throws {MemoryRefusedError} when the model's answers cannot be used; nothing was written of that batch, and the next
-   * flush reads it again.
-   * @throws what the model and the workspace throw.
-   */
-  async flush(session: SessionKey | SessionPlace, options: FlushOptions = {}): Promise<FlushOutcome> {
-    const place = 'parts' in session ? placeOfSession(session) : session;
+  /** Flushes what was logged of the session since the last time. */
+  async flush(place: SessionPlace, options: FlushOptions = {}): Promise<FlushOutcome> {
     const { flush, flushGapMs, maxBatchTokens, workspace, clock, timeZone } = this.#settings;
     const { reason = 'manual', model = this.#settings.model } = options;
     const nothing = { messages: 0, bullets: [], paths: [], complete: false };
@@ -103,7 +89,10 @@ export class MemoryFlushManager {
       const startedAt = performance.now();
       const note = `${place.prefix}${dailyFile(dayIn(clock.now(), timeZone))}`;
       const entry = await this.#entryOf(batch, place, note, state, { ...options, model });
-      const committed = await this.#commit(place, note, state, batch, entry);
+      const { offset } = batch;
+      const next = entry.bullets.length === 0 ? { offset } : { pending: { note, entry, offset } };
+      const flushedAt = new Date(clock.now()).toISOString();
+      const committed = await this.#advance(place, state, { flushedAt, refusals: 0, ...next });
       state = committed.state;
       // Somebody else has flushed the batch meanwhile: go on behind it.
       more ||= !committed.own;
@@ -147,7 +136,7 @@ export class MemoryFlushManager {
       maxOutputTokens: ANSWER_TOKENS,
       signal,
       emit,
-      countRefusal: () => this.#countRefusal(place, state),
+      countRefusal: () => this.#advance(place, state, { refusals: state.refusals + 1 }),
     } as const;
     const found = byModel
       ? await askModel(model, question, parseBullets)
@@ -180,35 +169,16 @@ export class MemoryFlushManager {
     return { id, bullets, extraction };
   }
 
-  /** Writes an entry, unless somebody else has flushed these messages since `seen`. */
-  async #commit(
-    place: SessionPlace,
-    note: string,
-    seen: FlushState,
-    { offset }: Batch,
-    entry: FlushEntry,
-  ): Promise<{ readonly state: FlushState; readonly own: boolean }> {
-    const { workspace, clock } = this.#settings;
+  /** Changes where a session stands, unless it was erased, or somebody else has flushed these messages since `seen`. */
+  #advance(place: SessionPlace, seen: FlushState, change: Partial<FlushState>) {
+    const { workspace } = this.#settings;
     return this.#settle(place, async (current, check) => {
-      // Without its log, the session was erased while the model read it.
-      const isThere = (await workspace.stat(place.log)) !== undefined;
-      if (!isThere || !isAt(current, seen)) return { state: current, own: false };
-      const flushedAt = new Date(clock.now()).toISOString();
-      const isWritten = entry.bullets.length === 0;
-      const next = isWritten ? { offset } : { pending: { note, entry, offset } };
-      const state: FlushState = { ...current, flushedAt, refusals: 0, ...next };
+      const own = (await workspace.stat(place.log)) !== undefined && isAt(current, seen);
+      if (!own) return { state: current, own };
+      const state = { ...current, ...change };
       await check();
       await writeJson(workspace, place.flushState, state);
-      return { state: await this.#finish(place, state, check), own: true };
-    });
-  }
-
-  /** Remembers that the model failed at the messages behind `seen`. */
-  async #countRefusal(place: SessionPlace, seen: FlushState): Promise<void> {
-    const { workspace } = this.#settings;
-    await this.#settle(place, async (current) => {
-      if ((await workspace.stat(place.log)) === undefined || !isAt(current, seen)) return;
-      await writeJson(workspace, place.flushState, { ...current, refusals: current.refusals + 1 });
+      return { state: await this.#finish(place, state, check), own };
     });
   }
 

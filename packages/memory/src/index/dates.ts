@@ -25,10 +25,9 @@ export function dayOf(text: string): number | undefined {
 
 /** The date at a time, in milliseconds since 1970, in an IANA time zone. */
 export function dayIn(time: number, timeZone: string): string {
+  // Swedes write dates as ISO 8601 does.
   const format = { timeZone, year: 'numeric', month: '2-digit', day: '2-digit' } as const;
-  const parts = new Intl.DateTimeFormat('en-US', format).formatToParts(time);
-  const part = (type: string) => parts.find((one) => one.type === type)?.value ?? '';
-  return `${part('year').padStart(4, '0')}-${part('month')}-${part('day')}`;
+  return new Intl.DateTimeFormat('sv-SE', format).format(time);
 }
 
 /** The date of a day, `2026-01-31`. */

@@ -1,12 +1,12 @@
 // Says facts in a session of its own and in one that all processes share, and flushes both after each.
 import { SessionKey, userMessage } from '@x/core';
 import { LocalWorkspace, WorkspaceSessionLog } from '@x/core/node';
-import { MemoryFlushManager } from '../../src/index.js';
 import { factTaker } from '../support/models.js';
+import { flusherOf } from '../support/parts.js';
 
 const [root = '', name = '', count = '0'] = process.argv.slice(2);
 const workspace = new LocalWorkspace(root);
-const flusher = new MemoryFlushManager({ workspace, model: factTaker() });
+const flusher = flusherOf({ workspace, model: factTaker() });
 const sessions = [name, 'shared'].map((sessionId) => SessionKey.of({ userId: 'alice', sessionId }));
 
 for (let number = 0; number < Number(count); number++) {

@@ -1,10 +1,11 @@
 import { assistantMessage, SessionKey, type SessionKeyParts, userMessage } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
 import { describe, expect, it } from 'vitest';
-import { MemoryFlushManager, memory, workspaceContext } from '../../src/index.js';
+import { memory, workspaceContext } from '../../src/index.js';
 import { memoryConfigSchema, memoryServiceSchema } from '../../src/settings.js';
 import { ManualClock } from '../support/manual-clock.js';
 import { between, factTaker, modelOf } from '../support/models.js';
+import { flusherOf } from '../support/parts.js';
 import { callScope, logSession, testWorkspace } from '../support/test-context.js';
 
 const parts = { userId: 'alice', agentId: 'coder', sessionId: 's-1' };
@@ -20,7 +21,7 @@ describe('a flush', () => {
       userMessage('Do not forget fact-2', { kind: 'synthetic' }),
       assistantMessage([{ type: 'thinking', thinking: 'fact-3' }]),
     ]);
-    const outcome = await new MemoryFlushManager({ workspace, model, clock }).flush(key);
+    const outcome = await flusherOf({ workspace, model, clock }).flush(key);
     expect(outcome).toMatchObject({ status: 'flushed', bullets: [], paths: [] });
     expect(model.prompts).toEqual([]);
   });
@@ -28,7 +29,7 @@ describe('a flush', () => {
   it('reads a message once, however often it is logged', async () => {
     const workspace = await testWorkspace();
     const model = factTaker();
-    const flusher = new MemoryFlushManager({ workspace, model, clock });
+    const flusher = flusherOf({ workspace, model, clock });
     const said = [userMessage('fact-1'), assistantMessage('Noted.')];
     await logSession(workspace, parts, said);
     await flusher.flush(key);
@@ -43,7 +44,7 @@ describe('a flush', () => {
 
   it('whose gap is 0 is never throttled', async () => {
     const workspace = await testWorkspace();
-    const flusher = new MemoryFlushManager({
+    const flusher = flusherOf({
       workspace,
       model: factTaker(),
       clock,
@@ -69,7 +70,7 @@ describe('a flush', () => {
     const workspace = await testWorkspace();
     const flush = async (session: SessionKeyParts, fact: string) => {
       await logSession(workspace, session, [userMessage(fact)]);
-      const flusher = new MemoryFlushManager({ workspace, model: factTaker(), clock, flush: 'throttled' });
+      const flusher = flusherOf({ workspace, model: factTaker(), clock, flush: 'throttled' });
       return (await flusher.flush(SessionKey.of(session), { reason: 'turn' })).status;
     };
     expect(await flush(parts, 'fact-1')).toBe('flushed');

@@ -5,9 +5,10 @@ import { LocalWorkspace } from '@x/core/node';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { mergeText } from '../../src/consolidate/core-text.js';
-import { MemoryConsolidator, MemoryRefusedError } from '../../src/index.js';
+import { MemoryRefusedError } from '../../src/index.js';
 import { ManualClock } from '../support/manual-clock.js';
 import { between, merger, modelOf } from '../support/models.js';
+import { consolidatorOf } from '../support/parts.js';
 import { type TestWorkspace, testWorkspace } from '../support/test-context.js';
 
 const DAY_MS = 86_400_000;
@@ -27,7 +28,7 @@ describe('the watermark', () => {
   it('takes what is new in each note, also in old ones, and nothing twice', async () => {
     const workspace = await testWorkspace();
     const model = merger();
-    const consolidator = new MemoryConsolidator({ workspace, model });
+    const consolidator = consolidatorOf({ workspace, model });
     await workspace.write(note('2026-01-01'), '- fact-1\n');
     await workspace.write(note('2026-01-05'), '- fact-5\n');
     expect(await consolidator.consolidate(scope)).toEqual({ status: 'consolidated', lines: 2 });
@@ -41,7 +42,7 @@ describe('the watermark', () => {
 
   it('takes a note anew that somebody rewrote', async () => {
     const workspace = await testWorkspace();
-    const consolidator = new MemoryConsolidator({ workspace, model: merger() });
+    const consolidator = consolidatorOf({ workspace, model: merger() });
     await workspace.write(note('2026-01-01'), '- fact-1\n- fact-2\n');
     await consolidator.consolidate(scope);
     await workspace.write(note('2026-01-01'), '- fact-1\n- fact-7\n');
@@ -66,7 +67,7 @@ describe('the watermark', () => {
             return merging.generate(request);
           },
         };
-        const consolidator = new MemoryConsolidator({ workspace, model });
+        const consolidator = consolidatorOf({ workspace, model });
         for (const { day: on, consolidate, meanwhile: during } of steps) {
           await say(on);
           meanwhile = during;
@@ -83,7 +84,7 @@ describe('the watermark', () => {
 
   it('belongs to one tenant, user and agent alone, whatever their ids', async () => {
     const workspace = await testWorkspace();
-    const consolidator = new MemoryConsolidator({ workspace, model: merger() });
+    const consolidator = consolidatorOf({ workspace, model: merger() });
     const others = [
       { userId: 'bob', agentId: 'coder' },
       { userId: '../alice' },
@@ -116,13 +117,13 @@ describe('an answer', () => {
       const workspace = await testWorkspace();
       await workspace.write(core, MANY);
       await workspace.write(note('2026-01-01'), '- fact-99\n');
-      const failing = new MemoryConsolidator({ workspace, model: modelOf(answer) });
+      const failing = consolidatorOf({ workspace, model: modelOf(answer) });
       await expect(failing.consolidate(scope)).rejects.toThrow(
         kind === 'a failure' ? 'out of order' : MemoryRefusedError,
       );
       expect(await textOf(workspace)).toBe(MANY);
       expect(await failing.versions(scope)).toEqual([]);
-      const working = new MemoryConsolidator({ workspace, model: merger() });
+      const working = consolidatorOf({ workspace, model: merger() });
       expect(await working.consolidate(scope)).toEqual({ status: 'consolidated', lines: 1 });
       expect(await textOf(workspace)).toContain('fact-99');
     });
@@ -132,7 +133,7 @@ describe('an answer', () => {
     const workspace = await testWorkspace();
     await workspace.write(note('2026-01-01'), '- fact-1\n');
     const model = modelOf((_, call) => (call === 1 ? '' : '```\nADD n1: fact-1\n```'));
-    await new MemoryConsolidator({ workspace, model }).consolidate(scope);
+    await consolidatorOf({ workspace, model }).consolidate(scope);
     expect(model.prompts[1]).toContain('An earlier answer was refused: it is blank');
     expect(await textOf(workspace)).toBe('## Noted\n\n- fact-1\n');
   });
@@ -147,7 +148,7 @@ describe('an answer', () => {
     const workspace = await testWorkspace();
     await workspace.write(core, '# Memory\n- by hand: fact-0\n');
     await workspace.write(note('2026-01-01'), '- the port is 5433\n');
-    const consolidator = new MemoryConsolidator({ workspace, model: modelOf(() => answer) });
+    const consolidator = consolidatorOf({ workspace, model: modelOf(() => answer) });
     await expect(consolidator.consolidate(scope)).rejects.toThrow(reason);
     expect(await textOf(workspace)).toBe('# Memory\n- by hand: fact-0\n');
   });
@@ -157,7 +158,7 @@ describe('an answer', () => {
     await workspace.write(core, MANY);
     await workspace.write(note('2026-01-01'), '- fact-1\n');
     const model = modelOf(() => 'NO_CHANGE');
-    const consolidator = new MemoryConsolidator({ workspace, model });
+    const consolidator = consolidatorOf({ workspace, model });
     await consolidator.consolidate(scope);
     await consolidator.consolidate(scope);
     expect(model.prompts).toHaveLength(1);
@@ -168,7 +169,7 @@ describe('an answer', () => {
     const workspace = await testWorkspace();
     await workspace.write(note('2026-01-01'), '- fact-1\n');
     const model = modelOf(() => '');
-    const consolidator = new MemoryConsolidator({ workspace, model });
+    const consolidator = consolidatorOf({ workspace, model });
     for (let run = 0; run < 3; run++) {
       await expect(consolidator.consolidate(scope)).rejects.toThrow(MemoryRefusedError);
     }
@@ -193,7 +194,7 @@ describe('somebody who edits MEMORY.md meanwhile', () => {
           return merging.generate(request);
         },
       };
-      const consolidator = new MemoryConsolidator({ workspace, model });
+      const consolidator = consolidatorOf({ workspace, model });
       expect(await consolidator.consolidate(scope)).toEqual({ status: 'consolidated', lines: 1 });
       const text = await textOf(workspace);
       expect(text.startsWith(edit)).toBe(true);
@@ -224,7 +225,7 @@ describe('somebody who edits MEMORY.md meanwhile', () => {
       }
       return replace(path, kept, data);
     };
-    await new MemoryConsolidator({ workspace: sly, model: merger() }).consolidate(scope);
+    await consolidatorOf({ workspace: sly, model: merger() }).consolidate(scope);
     const text = await textOf(workspace);
     expect(text.match(/fact-\d/g)).toEqual(['fact-0', 'fact-9', 'fact-1']);
     expect(text).not.toContain('wrong');
@@ -234,7 +235,7 @@ describe('somebody who edits MEMORY.md meanwhile', () => {
 describe('versions', () => {
   it('can be had back, with the notes that they do not hold merged anew', async () => {
     const workspace = await testWorkspace();
-    const consolidator = new MemoryConsolidator({ workspace, model: merger(), keepVersions: 3 });
+    const consolidator = consolidatorOf({ workspace, model: merger(), keepVersions: 3 });
     for (let day = 1; day <= 6; day++) {
       await workspace.write(note(`2026-01-0${day}`), `- fact-${day}\n`);
       await consolidator.consolidate(scope);
@@ -253,7 +254,7 @@ describe('old versions', () => {
   it('stay one a day for a month, and for half a year where they alone have words of a person', async () => {
     const workspace = await testWorkspace();
     const clock = new ManualClock(Date.parse('2026-01-01T00:00:00Z'));
-    const consolidator = new MemoryConsolidator({ workspace, model: null, clock, keepVersions: 1 });
+    const consolidator = consolidatorOf({ workspace, model: null, clock, keepVersions: 1 });
     let merged = 0;
     const merge = async (days: number) => {
       await clock.pass(days * DAY_MS);
@@ -288,12 +289,11 @@ it('two processes that consolidate at once merge every note exactly once', async
     await workspace.write(note(`2026-01-0${day}`), `- fact-${day}\n`);
     expected.push(`fact-${day}`);
   }
-  const processes = [1, 2, 3].map(
-    () =>
-      new MemoryConsolidator({
-        workspace: new LocalWorkspace(workspace.root),
-        model: { ...merger(), contextWindow: 30 },
-      }),
+  const processes = [1, 2, 3].map(() =>
+    consolidatorOf({
+      workspace: new LocalWorkspace(workspace.root),
+      model: { ...merger(), contextWindow: 30 },
+    }),
   );
   for (let open = true; open; ) {
     const outcomes = await Promise.all(processes.map((one) => one.consolidate(scope)));
@@ -312,7 +312,7 @@ describe('without a model', () => {
       (_, index) => `- Fact (as stated): the port of host ${index} is ${index}\n`,
     );
     await workspace.write(note('2026-01-01'), `- Preference (as stated): I prefer tabs\n${lines.join('')}`);
-    const consolidator = new MemoryConsolidator({ workspace, maxMemoryTokens: 500 });
+    const consolidator = consolidatorOf({ workspace, maxMemoryTokens: 500 });
     await consolidator.consolidate(scope);
     const text = await textOf(workspace);
     expect(estimateCounter.count(text)).toBeLessThanOrEqual(500);

@@ -1,9 +1,10 @@
 import type { Workspace } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
 import { describe, expect, it } from 'vitest';
-import { MemoryConsolidator, MemoryService } from '../../src/index.js';
+import { MemoryService } from '../../src/index.js';
 import { Crashed, CrashingWorkspace } from '../support/crashing-workspace.js';
 import { merger } from '../support/models.js';
+import { consolidatorOf } from '../support/parts.js';
 import { readOnly, type TestWorkspace, testWorkspace } from '../support/test-context.js';
 
 const scope = { userId: 'alice', agentId: 'coder' };
@@ -12,7 +13,7 @@ const FACTS = ['fact-0', 'fact-1', 'fact-2', 'fact-3', 'fact-4'];
 
 /** Small rounds, so that one consolidation replaces the file several times. */
 const consolidateIn = (workspace: Workspace) =>
-  new MemoryConsolidator({ workspace, model: { ...merger(), contextWindow: 45 } }).consolidate(scope);
+  consolidatorOf({ workspace, model: { ...merger(), contextWindow: 45 } }).consolidate(scope);
 
 async function prepare() {
   const workspace = await testWorkspace();
@@ -65,7 +66,7 @@ describe('a crash while consolidating', () => {
     for (const crash of whole.crashes()) {
       const workspace = await prepare();
       await expect(consolidateIn(new CrashingWorkspace(workspace, crash))).rejects.toThrow(Crashed);
-      const consolidator = new MemoryConsolidator({ workspace, model: merger() });
+      const consolidator = consolidatorOf({ workspace, model: merger() });
       await consolidator.consolidate(scope);
       const oldest = (await consolidator.versions(scope)).at(-1);
       await consolidator.restore(scope, oldest?.id);

@@ -1,9 +1,9 @@
 import { SessionKey, userMessage, type Workspace } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
 import { describe, expect, it } from 'vitest';
-import { MemoryFlushManager } from '../../src/index.js';
 import { Crashed, CrashingWorkspace } from '../support/crashing-workspace.js';
 import { factTaker, withoutMarks } from '../support/models.js';
+import { flusherOf } from '../support/parts.js';
 import { logSession, type TestWorkspace, testWorkspace } from '../support/test-context.js';
 
 const parts = { userId: 'alice', agentId: 'coder', sessionId: 's-1' };
@@ -12,7 +12,7 @@ const FACTS = ['fact-1', 'fact-2', 'fact-3'];
 
 /** Small batches, so that one flush makes several entries. */
 const flushIn = (workspace: Workspace) =>
-  new MemoryFlushManager({ workspace, model: factTaker(), maxBatchTokens: 40 }).flush(key);
+  flusherOf({ workspace, model: factTaker(), maxBatchTokens: 40 }).flush(key);
 
 async function prepare() {
   const workspace = await testWorkspace();

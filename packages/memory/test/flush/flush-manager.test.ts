@@ -9,9 +9,10 @@ import {
 } from '@x/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MemoryFlushManager, MemoryRefusedError } from '../../src/index.js';
+import { MemoryRefusedError } from '../../src/index.js';
 import { ManualClock } from '../support/manual-clock.js';
 import { between, factTaker, modelOf, withoutMarks } from '../support/models.js';
+import { flusherOf } from '../support/parts.js';
 import { logSession, type TestWorkspace, testWorkspace } from '../support/test-context.js';
 
 const parts = { userId: 'alice', agentId: 'coder', sessionId: 's-1' };
@@ -29,7 +30,7 @@ describe('what a flush reads', () => {
   it('is what was said since the last, not what was said before, and no summaries or injected messages', async () => {
     const workspace = await testWorkspace();
     const model = factTaker();
-    const flusher = new MemoryFlushManager({ workspace, model, clock });
+    const flusher = flusherOf({ workspace, model, clock });
     await logSession(workspace, parts, [userMessage('fact-1'), assistantMessage('noted')]);
     expect(await flusher.flush(key)).toMatchObject({ messages: 2, paths: [note] });
     await logSession(workspace, parts, [
@@ -45,7 +46,7 @@ describe('what a flush reads', () => {
 
   it('goes on in another process, and in a log that was moved or begun anew', async () => {
     const workspace = await testWorkspace();
-    const flush = () => new MemoryFlushManager({ workspace, model: factTaker(), clock }).flush(key);
+    const flush = () => flusherOf({ workspace, model: factTaker(), clock }).flush(key);
     const [first, second] = [userMessage('fact-1'), userMessage('fact-2')];
     await logSession(workspace, parts, [first]);
     await flush();
@@ -69,7 +70,7 @@ describe('what a flush reads', () => {
       toolResultMessage(call, 'MEMORY.md:1: fact-6'),
       toolResultMessage({ id: 'c2', name: 'execute' }, 'x'.repeat(100_000)),
     ]);
-    await new MemoryFlushManager({ workspace, model, clock }).flush(key);
+    await flusherOf({ workspace, model, clock }).flush(key);
     const prompt = model.prompts[0] ?? '';
     expect(between(prompt, 'known')).toBe('- known: fact-1');
     expect(between(prompt, 'noted')).toBe('- noted: fact-2');
@@ -83,7 +84,7 @@ describe('what a flush reads', () => {
     const model = factTaker();
     const said = Array.from({ length: 40 }, (_, index) => userMessage(`fact-${index} ${'word '.repeat(40)}`));
     await logSession(workspace, parts, said);
-    const { messages, bullets } = await new MemoryFlushManager({
+    const { messages, bullets } = await flusherOf({
       workspace,
       model,
       clock,
@@ -112,7 +113,7 @@ describe('what a flush reads', () => {
           };
         },
       });
-      const flusher = new MemoryFlushManager({ workspace: counting, clock });
+      const flusher = flusherOf({ workspace: counting, clock });
       const said = Array.from({ length }, () => userMessage('so it goes, and so it went'));
       await logSession(workspace, parts, said);
       await flusher.flush(key);
@@ -133,7 +134,7 @@ describe('what a flush reads', () => {
       userMessage(`fact-${index} ${'word '.repeat(150)}`),
     );
     await logSession(workspace, parts, said);
-    const flusher = new MemoryFlushManager({ workspace, model, clock });
+    const flusher = flusherOf({ workspace, model, clock });
     const outcomes = [await flusher.flush(key), await flusher.flush(key), await flusher.flush(key)];
     expect(outcomes.map(({ complete }) => complete)).toEqual([false, false, true]);
     expect(outcomes.flatMap(({ bullets }) => bullets)).toHaveLength(25);
@@ -146,7 +147,7 @@ describe('an answer', () => {
     const workspace = await testWorkspace();
     await logSession(workspace, parts, [userMessage(said)]);
     const model = modelOf(answer);
-    const flusher = new MemoryFlushManager({ workspace, model, clock });
+    const flusher = flusherOf({ workspace, model, clock });
     return { workspace, model, flusher, flush: () => flusher.flush(key) };
   };
 
@@ -220,7 +221,7 @@ describe('when', () => {
     const workspace = await testWorkspace();
     const time = new ManualClock(clock.now());
     const flush = (reason: 'turn' | 'compaction', session = key) =>
-      new MemoryFlushManager({
+      flusherOf({
         workspace,
         model: factTaker(),
         clock: time,
@@ -244,7 +245,7 @@ describe('when', () => {
   it('never means not after a turn; before a compaction nothing is lost', async () => {
     const workspace = await testWorkspace();
     const model = factTaker();
-    const flusher = new MemoryFlushManager({ workspace, model, flush: 'never' });
+    const flusher = flusherOf({ workspace, model, flush: 'never' });
     await logSession(workspace, parts, [userMessage('fact-1')]);
     expect((await flusher.flush(key, { reason: 'turn' })).status).toBe('never');
     expect(model.prompts).toEqual([]);
@@ -263,10 +264,10 @@ describe('when', () => {
     });
     const late = new ManualClock(Date.parse(`${DAY}T23:59:59Z`));
     await expect(
-      new MemoryFlushManager({ workspace: broken, model: factTaker(), clock: late }).flush(key),
+      flusherOf({ workspace: broken, model: factTaker(), clock: late }).flush(key),
     ).rejects.toThrow('disk full');
     await late.pass(10_000);
-    await new MemoryFlushManager({ workspace, model: factTaker(), clock: late }).flush(key);
+    await flusherOf({ workspace, model: factTaker(), clock: late }).flush(key);
     expect(bulletsIn(await read(workspace))).toEqual(['- In call 1: fact-1']);
   });
 });
@@ -277,7 +278,7 @@ it('tells what it did, and what it cost', async () => {
   const usage = { inputTokens: 5, outputTokens: 2 };
   const model = modelOf(() => ({ content: [{ type: 'text', text: '- fact-1' }], usage }));
   const events: AgentEventBody[] = [];
-  await new MemoryFlushManager({ workspace, model, clock }).flush(key, {
+  await flusherOf({ workspace, model, clock }).flush(key, {
     emit: (event) => events.push(event),
   });
   expect(events).toEqual([
@@ -306,7 +307,7 @@ it('keeps everybody to their own files, whatever their ids', async () => {
         for (const [index, [userId, agentId, sessionId]] of ids.entries()) {
           const session = { userId, agentId, sessionId };
           await logSession(workspace, session, [userMessage(`fact-${index}`)]);
-          const flusher = new MemoryFlushManager({ workspace, model: factTaker(), clock });
+          const flusher = flusherOf({ workspace, model: factTaker(), clock });
           const { bullets, paths } = await flusher.flush(SessionKey.of(session));
           expect(bullets).toEqual([`In call 1: fact-${index}`]);
           const [path = ''] = paths;
@@ -323,10 +324,10 @@ it('keeps everybody to their own files, whatever their ids', async () => {
 
 it('refuses a malformed configuration, and a damaged state rather than reading everything again', async () => {
   const workspace = await testWorkspace();
-  expect(() => new MemoryFlushManager({ workspace, flush: 'sometimes' as never })).toThrow('flush');
-  expect(() => new MemoryFlushManager({ workspace, extra: 1 } as never)).toThrow('extra: unknown key');
+  expect(() => flusherOf({ workspace, flush: 'sometimes' as never })).toThrow('flush');
+  expect(() => flusherOf({ workspace, extra: 1 } as never)).toThrow('extra: unknown key');
   await workspace.write(`${prefix}memory/.flush/s-1.json`, '{"version":');
-  await expect(new MemoryFlushManager({ workspace }).flush(key)).rejects.toThrow('Delete the file');
+  await expect(flusherOf({ workspace }).flush(key)).rejects.toThrow('Delete the file');
 });
 
 it('ends at once when it is stopped, though the model does not heed the signal, and nothing is lost', async () => {
@@ -340,7 +341,7 @@ it('ends at once when it is stopped, though the model does not heed the signal, 
       return new Promise<never>(() => {});
     },
   };
-  const flusher = new MemoryFlushManager({ workspace, model: factTaker(), clock });
+  const flusher = flusherOf({ workspace, model: factTaker(), clock });
   await expect(flusher.flush(key, { model: deaf, signal: stop.signal })).rejects.toThrow('stopped');
   expect((await flusher.flush(key)).bullets).toEqual(['In call 1: fact-1']);
 });

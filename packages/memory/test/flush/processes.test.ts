@@ -2,9 +2,10 @@ import { dirname } from 'node:path';
 import { eraseUser, InMemorySession, type Model, readText, SessionKey, textOf, userMessage } from '@x/core';
 import { WorkspaceSessionLog } from '@x/core/node';
 import { describe, expect, it } from 'vitest';
-import { MemoryConsolidator, MemoryFlushManager, MemoryService } from '../../src/index.js';
+import { MemoryService } from '../../src/index.js';
 import { runChild, runUntil } from '../children/run-child.js';
 import { factTaker, merger } from '../support/models.js';
+import { consolidatorOf, flusherOf } from '../support/parts.js';
 import { SIZE } from '../support/size.js';
 import { logSession, storageIn, type TestWorkspace, testWorkspace } from '../support/test-context.js';
 import { withoutLock } from '../support/without-lock.js';
@@ -52,7 +53,7 @@ it('of two processes that are killed again and again, no fact is lost and none d
     }
   };
   await Promise.all([killed(1), killed(2)]);
-  const flusher = new MemoryFlushManager({ workspace, model: factTaker() });
+  const flusher = flusherOf({ workspace, model: factTaker() });
   const said: string[] = [];
   const prefix = 'users/alice/sessions/';
   for await (const { path } of workspace.list(prefix.slice(0, -1))) {
@@ -80,8 +81,8 @@ it('a workspace that cannot exclude others is still safe within a process', asyn
     parts,
     facts.map((fact) => userMessage(`${fact} ${'word '.repeat(20)}`)),
   );
-  const flushers = [1, 2, 3].map(
-    () => new MemoryFlushManager({ workspace: lockless, model: factTaker(), maxBatchTokens: 40 }),
+  const flushers = [1, 2, 3].map(() =>
+    flusherOf({ workspace: lockless, model: factTaker(), maxBatchTokens: 40 }),
   );
   await Promise.all(flushers.map((flusher) => flusher.flush(SessionKey.of(parts))));
   let text = '';
@@ -119,7 +120,7 @@ describe('what another process erases while a model reads it', () => {
     const workspace = await testWorkspace();
     const key = { ...alice, sessionId: 's' };
     await logSession(workspace, key, [userMessage('Remember fact-1.')]);
-    const flusher = new MemoryFlushManager({ workspace, model: late(factTaker(), workspace.root) });
+    const flusher = flusherOf({ workspace, model: late(factTaker(), workspace.root) });
     expect(await flusher.flush(SessionKey.of(key))).toMatchObject({ bullets: [], complete: true });
     expect(await kept(workspace)).not.toContain('fact-1');
   });
@@ -127,7 +128,7 @@ describe('what another process erases while a model reads it', () => {
   it('is not written again by a consolidation', async () => {
     const workspace = await testWorkspace();
     await workspace.write('users/alice/agents/coder/memory/2026-01-01.md', '- fact-1\n');
-    const consolidator = new MemoryConsolidator({ workspace, model: late(merger(), workspace.root) });
+    const consolidator = consolidatorOf({ workspace, model: late(merger(), workspace.root) });
     expect(await consolidator.consolidate(alice)).toMatchObject({ status: 'conflict' });
     expect(await kept(workspace)).not.toContain('fact-1');
   });
