@@ -4,6 +4,7 @@ import { readableOf } from '../readable-of.js';
 import { type ChatOptions, chatKey, chatSchema } from './chat-key.js';
 
 const AGENT = 'ai-sdk-streams';
+const BROKEN: readonly string[] = ['stream_failed', 'stream_stalled'];
 
 export interface ResumableStreamsOptions extends ChatOptions, StreamLogOptions {}
 
@@ -59,7 +60,7 @@ export class ResumableStreams {
    */
   async resume<Chunk = never>(chatId: string, cursor = 0): Promise<ReadableStream<Chunk> | undefined> {
     const chunks = await this.#log(chatId).resume<Chunk>(cursor);
-    return chunks && readableOf(withoutStall(chunks));
+    return chunks && readableOf(withBreak(chunks));
   }
 
   #log(chatId: string): StreamLog {
@@ -73,12 +74,12 @@ async function* chunksOf<Chunk>(stream: ReadableStream<Chunk>): AsyncGenerator<C
   for (let read = await reader.read(); !read.done; read = await reader.read()) yield read.value;
 }
 
-/** Tells the page of a writer that died by a chunk: a stream that fails would only be asked for again. */
-async function* withoutStall<Chunk>(chunks: AsyncGenerator<Chunk, void>): AsyncGenerator<Chunk, void> {
+/** Tells the page of a source that failed, or a writer that died, by a chunk: a stream that fails would only be asked for again. */
+async function* withBreak<Chunk>(chunks: AsyncGenerator<Chunk, void>): AsyncGenerator<Chunk, void> {
   try {
     yield* chunks;
   } catch (error) {
-    if (!SessionStoreError.isInstance(error) || error.code !== 'stream_stalled') throw error;
+    if (!SessionStoreError.isInstance(error) || !BROKEN.includes(error.code)) throw error;
     yield { type: 'error', errorText: 'The answer broke off.' } as Chunk;
   }
 }

@@ -26,6 +26,7 @@ function given() {
       for (let at = from; at < to; at++) controller?.enqueue({ at });
     },
     end: () => controller?.close(),
+    fail: (error: Error) => controller?.error(error),
   };
 }
 async function collect(stream: ReadableStream<unknown> | undefined): Promise<number[]> {
@@ -105,6 +106,17 @@ it('ends with an error when the writer has died, and shows nobody another’s an
   expect((await reader?.read())?.value).toEqual({ type: 'error', errorText: 'The answer broke off.' });
   expect((await reader?.read())?.done).toBe(true);
   source.end();
+});
+
+it('tells who came back that the source failed, and not why', async () => {
+  const streams = new ResumableStreams({ store: new InMemorySession(), pollMs: 1 });
+  const source = given();
+  const passed = await streams.record('c', source.stream);
+  const reader = (await streams.resume('c'))?.getReader();
+  source.fail(new Error('key sk-123 is wrong'));
+  await expect(collect(passed)).rejects.toThrow('sk-123');
+  expect((await reader?.read())?.value).toEqual({ type: 'error', errorText: 'The answer broke off.' });
+  expect((await reader?.read())?.done).toBe(true);
 });
 
 it('is over for everybody once one reader has read the end', async () => {

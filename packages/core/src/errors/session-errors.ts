@@ -3,8 +3,8 @@ import { XError } from './x-error.js';
 /**
  * A session store could not do its work: what it stores is damaged (`session_corrupt`) or was written by a newer release
  * (`session_newer`), its backend is out of reach or refuses (`session_unavailable`), or it answers what no store may
- * (`session_store_invalid`). A load that fails this way must
- * fail the call: it never means "new session".
+ * (`session_store_invalid`). A load that fails this way must fail the call: it never means "new session". Of a stream that
+ * is kept in a store: its source failed (`stream_failed`), or its writer died (`stream_stalled`).
  */
 export class SessionStoreError extends XError {
   static override readonly brand = 'SessionStoreError';
@@ -22,6 +22,7 @@ export class SessionStoreError extends XError {
       | 'session_newer'
       | 'session_unavailable'
       | 'session_store_invalid'
+      | 'stream_failed'
       | 'stream_stalled',
     message: string,
     details: { sessionKey?: string; cause?: unknown; outcome?: 'none' | 'unknown' } = {},

@@ -16,6 +16,8 @@ export interface ItemHistory {
   readonly messages: readonly Message[];
   /** Whatever else the owner keeps beside its items. */
   readonly state: JsonObject;
+  /** When it was changed last, ISO 8601, UTC; `undefined` where nothing was ever written. */
+  readonly updatedAt?: string | undefined;
 }
 
 /** A new history: the first `keep` messages, followed by `append`. */
@@ -100,11 +102,13 @@ export class ItemLog {
    *
    * @param make Makes the messages. `loaded` is the log where it had to be read since the last call.
    */
-  append(make: (loaded: ItemHistory | undefined) => readonly Message[]): Promise<void> {
+  append(
+    make: (loaded: ItemHistory | undefined) => readonly Message[] | Promise<readonly Message[]>,
+  ): Promise<void> {
     return this.#inTurn(async () => {
       const loaded = this.#known === undefined ? await this.#load() : undefined;
       const known = loaded?.known ?? (this.#known as Known);
-      const append = make(loaded?.history);
+      const append = await make(loaded?.history);
       if (append.length > 0) await this.#commit(known, { keep: known.count, append });
     });
   }
@@ -151,7 +155,8 @@ export class ItemLog {
     const state = extensions[this.#name];
     const known = { token: stored?.token, count: messages.length, head };
     if (options?.last === undefined) this.#known = known;
-    return { known, history: { messages, state: isObject(state) ? state : {} } };
+    const history = { messages, state: isObject(state) ? state : {}, updatedAt: stored?.updatedAt };
+    return { known, history };
   }
 
   async #commit(known: Known, { keep, append, state }: ItemChange): Promise<void> {

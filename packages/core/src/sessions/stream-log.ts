@@ -9,14 +9,24 @@ import type { SessionStore } from './session-store.js';
 export interface StreamLogOptions {
   /** Milliseconds between two looks of a reader for more. Default 100. */
   readonly pollMs?: number | undefined;
-  /** Milliseconds without a sign of the writer after which it counts as dead. Default 60 000. */
+  /**
+   * Milliseconds without a sign of the writer after which it counts as dead. It gives three in that time, and their time is
+   * the store's: clocks that differ by more than half of it make a living writer a dead one. Default 60 000.
+   */
   readonly stallMs?: number | undefined;
 }
 
-/** An entry of the log, in the order of writing. */
-type Entry = { readonly chunks: readonly JsonValue[] } | { readonly end: true };
+/** An entry of the log, in the order of writing; `at` counts the items before it. */
+interface Entry {
+  readonly at: number;
+  readonly chunks: readonly JsonValue[];
+  /** The source is at its end, by an error or without one. */
+  readonly end?: { readonly error?: JsonValue };
+}
 
 const NAME = 'x-stream';
+/** Entries that are read first for what is new, four times as many where that is more. */
+const FIRST_READ = 16;
 
 /**
  * A stream that is kept in a session store while it comes, so that a reader who lost it, or another process, reads on from
@@ -56,17 +66,17 @@ export class StreamLog {
   async record<Item>(source: AsyncIterable<Item>): Promise<AsyncGenerator<Item, void>> {
     const log = new ItemLog(this.#store, this.#key, NAME);
     const id = crypto.randomUUID();
-    await log.change(({ messages }) => ({ keep: 0, append: [], state: { id, begun: messages.length } }));
+    await log.change(() => ({ keep: 0, append: [], state: { id } }));
     const writer = new Writer(log, id, this.#stallMs / 3);
     const queue: Item[] = [];
     let wake = () => {};
     let isRead = true;
     let end: { readonly error?: unknown } | undefined;
     const pump = async () => {
-      let failure = {};
+      let failure: { readonly error?: unknown } = {};
       try {
         for await (const item of source) {
-          writer.add(JSON.parse(JSON.stringify(item, plainErrors)) as JsonValue);
+          writer.add(plain(item));
           if (isRead) queue.push(item);
           wake();
         }
@@ -74,7 +84,7 @@ export class StreamLog {
         failure = { error };
       }
       // First: whoever has read the end must not find a stream that is still being written.
-      await writer.end();
+      await writer.end(failure);
       end = failure;
       wake();
     };
@@ -102,61 +112,77 @@ export class StreamLog {
    *
    * @param cursor The number of items that the reader has already.
    * @returns `undefined` when nothing is being recorded.
-   * @throws {SessionStoreError} `stream_stalled`, while reading, when the writer gives no sign of life.
+   * @throws {SessionStoreError} while reading: `stream_failed` when the source failed, with what it said as the `cause`;
+   * `stream_stalled` when the writer gives no sign of life.
    */
   async resume<Item>(cursor = 0): Promise<AsyncGenerator<Item, void> | undefined> {
-    const first = await this.#read();
-    return first === undefined || first.ended ? undefined : this.#follow<Item>(first, cursor);
-  }
-
-  async *#follow<Item>(first: Recorded, cursor: number): AsyncGenerator<Item, void> {
-    let at = first;
-    let next = cursor;
-    let entries = at.entries;
-    for (let seenAt = Date.now(); ; ) {
-      while (next < at.chunks.length) yield at.chunks[next++] as Item;
-      if (at.ended) return;
-      if (at.entries !== entries) seenAt = Date.now();
-      entries = at.entries;
-      if (Date.now() - seenAt > this.#stallMs) throw this.#stalled();
-      await systemClock.sleep(this.#pollMs);
-      const now = await this.#read();
-      // Another stream took its place: this one is at its end.
-      at = now === undefined || now.id !== first.id ? { ...at, ended: true } : now;
-    }
-  }
-
-  #stalled(): SessionStoreError {
-    return new SessionStoreError(
-      'stream_stalled',
-      `The stream broke off: whoever wrote it has given no sign of life for ${this.#stallMs} ms. Read the session itself.`,
-      { sessionKey: this.#key.toString() },
-    );
-  }
-
-  async #read(): Promise<Recorded | undefined> {
     const log = new ItemLog(this.#store, this.#key, NAME);
-    const { messages, state } = await log.read();
-    if (typeof state.id !== 'string') return undefined;
-    const entries = messages.map((message) => log.item(message) as unknown as Entry);
-    return {
-      id: state.id,
-      entries: entries.length,
-      chunks: entries.flatMap((entry) => ('chunks' in entry ? entry.chunks : [])),
-      ended: entries.some((entry) => 'end' in entry),
-    };
+    const first = await read(log, cursor);
+    return first === undefined || first.end ? undefined : this.#follow<Item>(log, first, cursor);
+  }
+
+  async *#follow<Item>(log: ItemLog, first: Recorded, cursor: number): AsyncGenerator<Item, void> {
+    let next = cursor;
+    let { updatedAt } = first;
+    // A writer that died long ago is not waited for.
+    let seenAt = Math.min(Date.now(), Date.parse(updatedAt));
+    for (let now: Recorded | undefined = first; now?.id === first.id; now = await read(log, next)) {
+      if (now.updatedAt !== updatedAt) seenAt = Date.now();
+      updatedAt = now.updatedAt;
+      for (const chunk of now.chunksFrom(next)) {
+        next += 1;
+        yield chunk as Item;
+      }
+      if (now.end?.error !== undefined)
+        throw this.#broken('stream_failed', 'its source failed', now.end.error);
+      if (now.end) return;
+      if (Date.now() - seenAt > this.#stallMs) {
+        throw this.#broken(
+          'stream_stalled',
+          `whoever wrote it has given no sign of life for ${this.#stallMs} ms`,
+        );
+      }
+      await systemClock.sleep(this.#pollMs);
+    }
+    // Another stream took its place: this one is at its end.
+  }
+
+  #broken(code: 'stream_failed' | 'stream_stalled', why: string, cause?: JsonValue): SessionStoreError {
+    return new SessionStoreError(code, `The stream broke off: ${why}. Read the session itself.`, {
+      sessionKey: this.#key.toString(),
+      ...(cause === undefined ? {} : { cause }),
+    });
   }
 }
 
 interface Recorded {
   readonly id: string;
-  readonly entries: number;
-  readonly chunks: readonly JsonValue[];
-  readonly ended: boolean;
+  /** ISO 8601: when something was written last. */
+  readonly updatedAt: string;
+  readonly end: Entry['end'];
+  chunksFrom(cursor: number): readonly JsonValue[];
+}
+
+/** Reads what a log holds from a cursor on, and of what stands before it as little as possible. */
+async function read(log: ItemLog, cursor: number): Promise<Recorded | undefined> {
+  for (let last = FIRST_READ; ; last *= 4) {
+    const { messages, state, updatedAt } = await log.read(cursor === 0 ? {} : { last });
+    if (typeof state.id !== 'string' || updatedAt === undefined) return undefined;
+    const entries = messages.map((message) => log.item(message) as unknown as Entry);
+    const at = entries[0]?.at ?? 0;
+    if (at > cursor && messages.length === last) continue;
+    const chunks = entries.flatMap((entry) => entry.chunks);
+    const from = (cursor: number) => chunks.slice(Math.max(0, cursor - at));
+    return { id: state.id, updatedAt, end: entries.at(-1)?.end, chunksFrom: from };
+  }
 }
 
 /** JSON leaves nothing of an error; its name, code and message are what a reader needs. */
-function plainErrors(_: string, value: unknown): unknown {
+function plain(item: unknown): JsonValue {
+  return JSON.parse(JSON.stringify(item, plainError)) as JsonValue;
+}
+
+function plainError(_: string, value: unknown): unknown {
   if (!(value instanceof Error)) return value;
   const { name, message } = value;
   return { name, message, ...('code' in value ? { code: value.code } : {}) };
@@ -168,6 +194,7 @@ class Writer {
   readonly #id: string;
   readonly #alive: ReturnType<typeof setInterval>;
   #waiting: JsonValue[] = [];
+  #written = 0;
   #writing: Promise<void> = Promise.resolve();
   #isQueued = false;
   /** The store failed, or another stream took this one's place: what comes is not kept any more. */
@@ -186,27 +213,30 @@ class Writer {
     if (!this.#isQueued) this.#flush();
   }
 
-  async end(): Promise<void> {
+  async end(failure: { readonly error?: unknown }): Promise<void> {
     clearInterval(this.#alive);
     await this.#writing;
-    await this.#write({ chunks: this.#waiting.splice(0) }, { end: true });
+    await this.#write(plain(failure) as Entry['end']);
   }
 
   #flush(): void {
     this.#isQueued = true;
     this.#writing = this.#writing.then(() => {
       this.#isQueued = false;
-      return this.#write({ chunks: this.#waiting.splice(0) });
+      return this.#write();
     });
   }
 
-  async #write(...entries: readonly Entry[]): Promise<void> {
+  async #write(end?: Entry['end']): Promise<void> {
+    const chunks = this.#waiting.splice(0);
+    const entry = { at: this.#written, chunks, ...(end ? { end } : {}) };
+    this.#written += chunks.length;
     if (this.#isOver) return;
     try {
       await this.#log.append((loaded) => {
         // The next answer of the chat has begun, perhaps in another process.
         if (loaded !== undefined && loaded.state.id !== this.#id) this.#isOver = true;
-        return this.#isOver ? [] : entries.map((entry) => this.#log.message(entry as unknown as JsonValue));
+        return this.#isOver ? [] : [this.#log.message(entry as unknown as JsonValue)];
       });
     } catch {
       this.#isOver = true;

@@ -109,16 +109,65 @@ describe('a log of a stream', () => {
     const passing = await log.record(failing());
     const other = await log.resume();
     await expect(drain(passing)).rejects.toThrow('broken');
-    expect(await drain(other)).toEqual([
-      { type: 'call.failed', error: { name: 'ModelError', message: 'overloaded', code: 'model_error' } },
-    ]);
+    const item = { name: 'ModelError', message: 'overloaded', code: 'model_error' };
+    expect((await other?.next())?.value).toEqual({ type: 'call.failed', error: item });
+    // Who came back is told, too.
+    await expect(drain(other)).rejects.toMatchObject({
+      code: 'stream_failed',
+      cause: { name: 'Error', message: 'broken' },
+    });
   });
 
-  it('ends a reader whose writer died', async () => {
+  it('reads what is new, however long the stream is', async () => {
+    const store = new InMemorySession();
+    const read: number[] = [];
+    const load = store.load.bind(store);
+    store.load = async (...asked) => {
+      const loaded = await load(...asked);
+      read.push(loaded?.messages.length ?? 0);
+      return loaded;
+    };
+    let goOn = () => {};
+    async function* oneByOne() {
+      for (const item of numbered(120)) {
+        yield item;
+        await new Promise<void>((resolve) => {
+          goOn = resolve;
+        });
+      }
+    }
+    const log = new StreamLog(store, key, { pollMs: 1 });
+    const passing = await log.record(oneByOne());
+    await passing.next();
+    const other = await log.resume<{ readonly seq: number }>();
+    for (let seq = 1; seq <= 100; seq++) {
+      expect((await other?.next())?.value).toEqual({ seq });
+      goOn();
+    }
+    // One who comes with a cursor reads no more than that needs.
+    expect((await (await log.resume(95))?.next())?.value).toEqual({ seq: 96 });
+    expect(Math.max(...read)).toBe(16);
+    for (let seq = 101; seq <= 120; seq++) {
+      await other?.next();
+      goOn();
+    }
+  });
+
+  it('ends a reader whose writer died: at once where it did so long ago', async () => {
     const store = new InMemorySession();
     const dead = new StreamLog(store, key, { stallMs: 1_000_000 });
     await dead.record(of(numbered(1), new Promise(() => {})));
     const other = await new StreamLog(store, key, { pollMs: 1, stallMs: 20 }).resume();
     await expect(drain(other)).rejects.toMatchObject({ code: 'stream_stalled' });
+    const load = store.load.bind(store);
+    let loads = 0;
+    store.load = async (...asked) => {
+      loads += 1;
+      const loaded = await load(...asked);
+      return loaded && { ...loaded, updatedAt: new Date(Date.now() - 120_000).toISOString() };
+    };
+    const later = await new StreamLog(store, key).resume();
+    await expect(drain(later)).rejects.toMatchObject({ code: 'stream_stalled' });
+    expect(loads).toBe(1);
   });
 });
