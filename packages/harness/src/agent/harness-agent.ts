@@ -359,9 +359,11 @@ export class HarnessAgent {
     events = new EventJournal<Reply>(),
     streaming = false,
   ): Promise<Reply> {
-    const output = requestedOutput(options, new Set(this.#tools.current().byName.keys()));
+    const names = new Set(this.#tools.current().byName.keys());
+    const output = requestedOutput(options, names);
+    if (output !== undefined) names.add(output.tool.name);
     const decisions = parseDecisions(options.decisions ?? {});
-    const turn = { signal: options.signal, output, events, control: callControl(options) };
+    const turn = { signal: options.signal, output, events, control: callControl(options, names) };
     let begun = false;
     const reply = this.#turns.take(context ?? RuntimeContext.empty(), turn, async (call, isNew) => {
       begun = true;

@@ -1,5 +1,6 @@
 import {
   type AgentState,
+  InvalidInputError,
   type Message,
   type Model,
   type ModelRequest,
@@ -18,7 +19,7 @@ export interface StepControl
     'toolChoice' | 'reasoningEffort' | 'stopSequences' | 'providerOptions' | 'maxOutputTokens' | 'temperature'
   > {
   readonly model?: Model | undefined;
-  /** Names of the tools that the model is offered and may call, of those that the agent has. Default: all. */
+  /** Names of the tools that the model is offered and may call, of those that the agent has. Default: all. Others are not run. */
   readonly tools?: readonly string[] | undefined;
 }
 
@@ -86,24 +87,52 @@ const elsewhere = {
 };
 const optionsSchema = z.strictObject({ ...callSchema.shape, ...elsewhere }).partial();
 
-/** @throws {InvalidInputError} naming the path of every bad field. */
-export function callControl(options: CallControl): CallControl {
+/**
+ * @param known Names of the tools that the agent has.
+ * @throws {InvalidInputError} naming the path of every bad field.
+ */
+export function callControl(options: CallControl, known: ReadonlySet<string>): CallControl {
   const { id, signal, decisions, output, outputRepairs, ...control } = parseWith(
     optionsSchema,
     options,
     'call options',
   );
+  refuseUnknownTools(control as CallControl, known, 'call options');
   return control as CallControl;
+}
+
+/** @throws {InvalidInputError} for tools that the agent has not, and for a choice that the list of tools leaves out. */
+function refuseUnknownTools(
+  { tools, toolChoice }: StepControl,
+  known: ReadonlySet<string>,
+  subject: string,
+): void {
+  const names = (tools ?? []).map((name, index) => [`tools[${index}]`, name, known] as const);
+  const chosen = typeof toolChoice === 'object' ? toolChoice.tool : undefined;
+  const choice = chosen === undefined ? [] : [['toolChoice.tool', chosen, new Set(tools ?? known)] as const];
+  const issues = [...names, ...choice].flatMap(([path, name, among]) => {
+    const has = [...among].join(', ') || 'none';
+    return among.has(name)
+      ? []
+      : [{ path, message: `there is no tool "${name}" to choose; there are: ${has}` }];
+  });
+  if (issues.length > 0) throw new InvalidInputError(subject, issues);
 }
 
 /**
  * Chooses what the next step is asked with: what `prepareStep` answered, else what the call says.
  *
+ * @param known Names of the tools that the agent has.
  * @throws {InvalidInputError} naming the path of every bad field of the answer.
  */
 export function stepControl(
   { prepareStep: _, ...call }: CallControl,
   own: StepControl | undefined,
+  known: ReadonlySet<string>,
 ): StepControl {
-  return own === undefined ? call : { ...call, ...parseWith(stepSchema, own, 'what prepareStep returned') };
+  if (own === undefined) return call;
+  const subject = 'what prepareStep returned';
+  const control = { ...call, ...parseWith(stepSchema, own, subject) };
+  refuseUnknownTools(control, known, subject);
+  return control;
 }

@@ -10,6 +10,7 @@ import {
   type StopReason,
   TimeLimitError,
   type Tool,
+  type ToolUseBlock,
   textOf,
   toolResultMessage,
   toolUsesOf,
@@ -143,13 +144,15 @@ async function loop(call: RunningCall, { streaming, tools }: RunCallOptions): Pr
     } else if (uses.length > 0) {
       call.textBefore = '';
       refuseEarlyAnswer(call, uses);
+      refuseUnchosen(call, uses);
       if (!(await act(call, call.usable(tools)))) return askHuman(call);
       const { stopWhen } = call.options.control;
       if (await call.waitFor('stopWhen', () => stopWhen?.(call.progress))) return 'stop_condition';
-    }
-    // Messages that came meanwhile are answered too, if steps are left.
-    else if ((await settleAnswer(call, message)) && (steering.isEmpty || call.step >= maxIterations)) {
-      return 'completed';
+    } else {
+      warnUncalled(call);
+      const isSettled = await settleAnswer(call, message);
+      // Messages that came meanwhile are answered too, if steps are left.
+      if (isSettled && (steering.isEmpty || call.step >= maxIterations)) return 'completed';
     }
     await scope.checkpoint();
   }
@@ -189,6 +192,28 @@ async function settleCut(
   call.lastAssistant = undefined;
   call.add([userMessage(CONTINUE, { kind: 'synthetic', metadata: { continues: true } })]);
   return undefined;
+}
+
+/** Runs no call that the tool choice of the step rules out: not every model keeps to it. */
+function refuseUnchosen(call: RunningCall, uses: readonly ToolUseBlock[]): void {
+  const { toolChoice } = call.control;
+  const chosen = typeof toolChoice === 'object' ? toolChoice.tool : undefined;
+  if (toolChoice !== 'none' && chosen === undefined) return;
+  const must = chosen === undefined ? 'answer without calling a tool' : `call the tool ${chosen} alone`;
+  const refused = openCalls(call.scope.state.context).filter(
+    (use) => uses.includes(use) && use.name !== chosen,
+  );
+  const text = `Not run: in this step you must ${must}.`;
+  call.add(refused.map((use) => toolResultMessage(use, text, { isError: true })));
+}
+
+/** Tells that a model has ended without the tool call that it was asked for. */
+function warnUncalled(call: RunningCall): void {
+  const { toolChoice = 'auto' } = call.control;
+  if (toolChoice === 'auto' || toolChoice === 'none' || call.options.output !== undefined) return;
+  const asked = typeof toolChoice === 'object' ? `the tool ${toolChoice.tool}` : 'a tool';
+  const message = `${call.scope.model.id} ended its answer without a call of ${asked}, which toolChoice asks for.`;
+  call.emit({ type: 'warning', source: 'toolChoice', message });
 }
 
 /** Runs the calls that a human has decided on. Returns a reason to stop when more decisions are needed. */

@@ -100,6 +100,7 @@ export class RunningCall {
   #model: Model;
   /** The models that are left to take over. */
   readonly #others: Model[];
+  readonly #toolNames: ReadonlySet<string>;
   readonly #observers: readonly Capability[];
   /** Observers and listeners that have failed. */
   readonly #failing = new Set<object>();
@@ -123,6 +124,8 @@ export class RunningCall {
       const author = metadata?.[AUTHOR];
       if (author !== undefined) this.authors.add(author);
     });
+    const answer = options.output === undefined ? [] : [options.output.tool];
+    this.#toolNames = new Set([...options.toolDefinitions, ...answer].map(({ name }) => name));
     const confining = this.capabilities.filter((capability) => capability.confine !== undefined);
     this.#model = control.model ?? parts.model;
     this.#others = [...parts.fallback.models];
@@ -242,7 +245,7 @@ export class RunningCall {
     this.step++;
     const { control } = this.options;
     const own = await this.waitFor('prepareStep', () => control.prepareStep?.(this.progress));
-    this.control = stepControl(control, own);
+    this.control = stepControl(control, own, this.#toolNames);
     this.scope.model = this.control.model ?? this.#model;
   }
 

@@ -12,7 +12,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { permissions } from '../../src/capabilities/permissions/permissions.js';
 import { HarnessAgent } from '../../src/index.js';
-import { scratch } from '../support.js';
+import { collect, scratch } from '../support.js';
 
 const context = RuntimeContext.of({ userId: 'alice', sessionId: 's-1' });
 const done: string[] = [];
@@ -78,6 +78,31 @@ describe('control of one call', () => {
     expect(textOf(model.requests[1]?.messages.at(-1) ?? [])).toContain('There is no tool named "write"');
   });
 
+  it.each([
+    ['none', [], 'answer without calling a tool'],
+    [{ tool: 'look' }, ['look'], 'call the tool look alone'],
+  ] as const)('does not run what the tool choice %j rules out', async (toolChoice, ran, must) => {
+    done.length = 0;
+    const both = { toolCalls: ['write', 'look'].map((name) => ({ name, input: {} })) };
+    const model = new ScriptedModel([both, { text: 'ok' }]);
+    const { messages } = await agentOf(model)
+      .build()
+      .call('Go', context, { prepareStep: ({ step }) => (step === 1 ? { toolChoice } : {}) });
+    expect(done).toEqual(ran);
+    const [refused] = messages.flatMap(toolResultsOf);
+    expect(refused).toMatchObject({ toolName: 'write', isError: true });
+    expect(textOf(refused?.output ?? [])).toBe(`Not run: in this step you must ${must}.`);
+  });
+
+  it.each(['required', { tool: 'look' }] as const)('tells that a model ignores %j', async (toolChoice) => {
+    const events = await collect(
+      agentOf(new ScriptedModel([{ text: 'no' }]))
+        .build()
+        .stream('Go', context, { toolChoice }),
+    );
+    expect(events.filter(({ type }) => type === 'warning')).toMatchObject([{ source: 'toolChoice' }]);
+  });
+
   it('takes as many steps as the call says, or until stopWhen says so', async () => {
     const looks = () => new ScriptedModel([calling('look'), calling('look'), { text: 'end' }]);
     const limited = await agentOf(looks()).build().call('Go', context, { maxIterations: 1 });
@@ -109,6 +134,14 @@ describe('control of one call', () => {
     [{ maxIterations: 0 }, 'maxIterations'],
     [{ model: 'gpt' }, 'model'],
     [{ prepareStep: () => ({ tols: [] }) }, 'tols'],
+    [{ tools: ['look', 'loook'] }, 'tools[1]: there is no tool "loook"'],
+    [{ toolChoice: { tool: 'loook' } }, 'toolChoice.tool: there is no tool "loook"'],
+    [
+      { toolChoice: { tool: 'write' }, tools: ['look'] },
+      'toolChoice.tool: there is no tool "write" to choose; there are: look',
+    ],
+    [{ prepareStep: () => ({ tools: ['loook'] }) }, 'tools[0]'],
+    [{ tools: ['look'], prepareStep: () => ({ toolChoice: { tool: 'write' } }) }, 'toolChoice.tool'],
   ])('refuses %j, naming the field', async (options, path) => {
     const calling = agentOf(new ScriptedModel([]))
       .build()
