@@ -2,10 +2,7 @@ import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import {
-  StreamableHTTPClientTransport,
-  StreamableHTTPError,
-} from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import {
   ElicitRequestSchema,
@@ -15,6 +12,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { errorText, tailOf } from '@x/core';
 import * as z from 'zod';
+import { HttpTransport } from './http-transport.js';
 import { failureKind } from './mcp-server-error.js';
 
 /** A tool as a server lists it. What a server says is not trusted to have any form beyond its name. */
@@ -138,6 +136,13 @@ interface McpServerAddress {
   readonly elicit?: McpElicit | undefined;
 }
 
+/** A client that was opened here. */
+export interface OpenedClient extends McpClient {
+  /** Closes it once all requests that are under way have ended. */
+  retire(): Promise<void>;
+  close(): Promise<void>;
+}
+
 interface ClientListener {
   readonly toolsChanged: () => void;
   readonly closed: () => void;
@@ -152,7 +157,7 @@ export async function openClient(
   server: McpServerAddress,
   listener: ClientListener,
   signal: AbortSignal,
-): Promise<McpClient> {
+): Promise<OpenedClient> {
   const { url, headers, authProvider } = server;
   if (url === undefined) return connected(server, programOf(server), listener, signal);
   const options = {
@@ -160,7 +165,7 @@ export async function openClient(
     ...(authProvider === undefined ? {} : { authProvider }),
   };
   // The SDK's own class does not fit its own interface under exactOptionalPropertyTypes.
-  const http = new StreamableHTTPClientTransport(new URL(url), options) as Transport;
+  const http = new HttpTransport(new URL(url), options) as Transport;
   try {
     return await connected(server, { transport: http }, listener, signal);
   } catch (error) {
@@ -183,7 +188,7 @@ async function connected(
   { transport, stderr = () => '' }: Connection,
   listener: ClientListener,
   signal: AbortSignal,
-): Promise<McpClient> {
+): Promise<OpenedClient> {
   const client = new Client(
     { name: 'x-harness', version: '1.0.0' },
     { capabilities: elicit === undefined ? {} : { elicitation: { form: { applyDefaults: true } } } },
@@ -219,19 +224,26 @@ async function connected(
 }
 
 /** The SDK's client as ours: what the server has beside tools is read by tools. */
-function clientOf(client: Client): McpClient {
+function clientOf(client: Client): OpenedClient {
   const has = client.getServerCapabilities() ?? {};
   const own = new Set<string>();
+  const running = new Set<Promise<unknown>>();
+  const run = <Answer>(work: Promise<Answer>): Promise<Answer> => {
+    running.add(work);
+    return work.finally(() => running.delete(work));
+  };
   const request = <T extends z.ZodType>(
     method: string,
     params: Record<string, unknown> | undefined,
     schema: T,
     options: McpRequestOptions = {},
   ) =>
-    client.request({ method, ...(params === undefined ? {} : { params }) }, schema, {
-      timeout: NO_TIMEOUT,
-      ...options,
-    });
+    run(
+      client.request({ method, ...(params === undefined ? {} : { params }) }, schema, {
+        timeout: NO_TIMEOUT,
+        ...options,
+      }),
+    );
   /** One of a server's lists, which it may have or not. */
   const list = (method: string, params: Record<string, unknown>, options?: McpRequestOptions) =>
     request(method, params, z.looseObject({}), options).catch((error: unknown) => {
@@ -276,6 +288,10 @@ function clientOf(client: Client): McpClient {
       return (
         reader?.(params.arguments ?? {}, options) ?? request('tools/call', params, resultSchema, options)
       );
+    },
+    async retire() {
+      await Promise.allSettled(running);
+      await client.close();
     },
     close: () => client.close(),
   };

@@ -1,5 +1,6 @@
 import { UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
 import { XError } from '@x/core';
+import { UnknownSessionError } from './http-transport.js';
 
 export type McpServerErrorCode =
   | 'mcp_unavailable'
@@ -24,10 +25,11 @@ export class McpServerError extends XError {
 }
 
 /**
- * The kind of a failed request: the server never got it (`unsent`), takes it once a user has authorized the program
- * (`unauthorized`), went away while it may have worked on it (`lost`), or answered with an error (`answered`).
+ * The kind of a failed request: the server never got it (`unsent`), forgot the session and refused it (`forgotten`), takes it
+ * once a user has authorized the program (`unauthorized`), went away while it may have worked on it (`lost`), or answered with
+ * an error (`answered`).
  */
-type FailureKind = 'unsent' | 'unauthorized' | 'lost' | 'answered';
+type FailureKind = 'unsent' | 'forgotten' | 'unauthorized' | 'lost' | 'answered';
 
 /** JSON-RPC, as the SDK uses it: the connection was closed. Servers use the number for errors of their own. */
 const CONNECTION_CLOSED = -32_000;
@@ -49,7 +51,8 @@ export function failureKind(error: unknown): FailureKind {
     const { code } = current as { readonly code?: unknown };
     if (code === CONNECTION_CLOSED && CLOSED_WORDS.test(current.message)) return 'lost';
     if (current instanceof UnauthorizedError) return 'unauthorized';
-    // The session is unknown to a server that was begun anew, whatever it says; it refused before it did anything.
+    if (current instanceof UnknownSessionError) return 'forgotten';
+    // There is no server at the address, or a given client's session is unknown to it.
     if (code === 404 && current.message.startsWith('Streamable HTTP error')) return 'unsent';
     if (typeof code === 'string' && UNREACHED.has(code)) return 'unsent';
     if (typeof code === 'string' && BROKEN.has(code)) return 'lost';

@@ -1,5 +1,12 @@
 import { type Clock, errorText, systemClock, TimeLimitError, withinLimit } from '@x/core';
-import { type McpClient, type McpProgress, type McpResult, type McpTool, openClient } from './mcp-client.js';
+import {
+  type McpClient,
+  type McpProgress,
+  type McpResult,
+  type McpTool,
+  type OpenedClient,
+  openClient,
+} from './mcp-client.js';
 import type { McpServerSettings, McpSettings, Redact } from './mcp-config.js';
 import { failureKind, McpServerError } from './mcp-server-error.js';
 
@@ -26,7 +33,10 @@ export class ServerConnection {
   readonly #options: ServerConnectionOptions;
   readonly #clock: Clock;
   #client: McpClient | undefined;
+  /** Those that are not closed: of one that was replaced, calls may still be under way. */
+  readonly #opened = new Set<OpenedClient>();
   #connecting: Promise<McpClient> | undefined;
+  #wasConnected = false;
   #failures = 0;
   #retryAt = 0;
   #closed = false;
@@ -34,10 +44,6 @@ export class ServerConnection {
   constructor(options: ServerConnectionOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-  }
-
-  get isConnected(): boolean {
-    return this.#client !== undefined;
   }
 
   /** Tells whether it may connect now: not once it is closed, nor in the pause after a failure. */
@@ -89,10 +95,8 @@ export class ServerConnection {
   async close(): Promise<void> {
     this.#closed = true;
     await this.#connecting?.catch(() => {});
-    const client = this.#client;
     this.#client = undefined;
-    // A given client belongs to the caller.
-    if (this.#options.server.client === undefined) await client?.close?.().catch(() => {});
+    await Promise.allSettled([...this.#opened].map((client) => client.close()));
   }
 
   async #request<T>(
@@ -114,14 +118,15 @@ export class ServerConnection {
         const kind = failureKind(error);
         // The connection is whole: the next call finds the tokens that a user's consent brought.
         if (kind === 'unauthorized') throw this.#unavailable(error);
-        if (kind === 'answered')
+        // A session that was begun for this call is known: what is refused is the call.
+        if (kind === 'answered' || (kind === 'forgotten' && attempt > 1))
           throw this.#error(
             'mcp_tool_failed',
             `MCP server "${this.#options.name}": ${errorText(error)}`,
             error,
           );
-        this.#drop(client);
-        if (kind === 'unsent' && attempt === 1) continue;
+        this.#drop(client, kind === 'forgotten');
+        if (kind !== 'lost' && attempt === 1) continue;
         throw kind === 'unsent'
           ? this.#unavailable(error)
           : this.#error(
@@ -182,27 +187,32 @@ export class ServerConnection {
         `MCP server "${name}" is down; it is tried again in ${Math.ceil(wait / 1_000)} s.`,
       );
     }
-    const isAgain = this.#failures > 0;
-    let opened: McpClient | undefined;
-    const listener = { toolsChanged, closed: () => this.#drop(opened) };
+    let opened: OpenedClient | undefined;
+    const closed = () => {
+      if (opened !== undefined) this.#opened.delete(opened);
+      this.#drop(opened);
+    };
     try {
       opened = await this.#within(settings.connectTimeoutMs, undefined, 'begin', (signal) =>
-        openClient(server, listener, signal),
+        openClient(server, { toolsChanged, closed }, signal),
       );
     } catch (error) {
       this.#failed();
       throw this.#unavailable(error);
     }
     this.#client = opened;
-    if (isAgain) toolsChanged();
+    this.#opened.add(opened);
+    if (this.#wasConnected) toolsChanged();
+    this.#wasConnected = true;
     return opened;
   }
 
-  #drop(client: McpClient | undefined): void {
+  /** Has a new connection made for the next request; what is under way on this one goes on. */
+  #drop(client: McpClient | undefined, isWell = false): void {
     if (client === undefined || client !== this.#client) return;
     this.#client = undefined;
-    if (this.#options.server.client === undefined) client.close?.().catch(() => {});
-    this.#failed();
+    for (const opened of this.#opened) opened.retire().catch(() => {});
+    if (!isWell) this.#failed();
   }
 
   #failed(): void {

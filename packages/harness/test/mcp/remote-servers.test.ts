@@ -297,9 +297,14 @@ it('a stream of events that never names its endpoint is left when the time to be
 });
 
 describe('a server that was begun anew', () => {
-  /** Answers calls in one session, whose id `answer` may change. */
-  const serve = async (refusal: string, answer: (server: { session: string; begun: number }) => object) => {
-    const server = { session: 'first', begun: 0 };
+  const done = { result: { content: [{ type: 'text', text: 'done' }] } };
+  /** Answers calls in one session. */
+  const serve = async (
+    refusal: readonly [status: number, said: string],
+    answer: () => object = () => done,
+  ) => {
+    const [status, said] = refusal;
+    const server = { session: 'first', begun: 0, refusesCalls: false };
     const url = await listen(async (request, response) => {
       const { id, method, params } = JSON.parse((await text(request)) || '{}');
       const say = (said: object) => {
@@ -313,32 +318,49 @@ describe('a server that was begun anew', () => {
         const { protocolVersion } = params;
         return say({ result: { protocolVersion, capabilities: { tools: {} }, serverInfo } });
       }
-      if (request.headers['mcp-session-id'] !== server.session)
-        return void response.writeHead(404).end(refusal);
+      const isRefused = server.refusesCalls && method === 'tools/call';
+      if (isRefused || request.headers['mcp-session-id'] !== server.session)
+        return void response.writeHead(status).end(said);
       if (id === undefined) return void response.writeHead(202).end();
       if (method === 'tools/list')
         return say({ result: { tools: [{ name: 'go', inputSchema: { type: 'object' } }] } });
-      say(answer(server));
+      say(answer());
     });
     const capability = await connect({ web: { url } });
     return { server, go: () => run(toolOf(capability, 'mcp__web__go'), {}) };
   };
 
-  it.each(['', 'Not Found', '{"error":"unknown mcp id"}'])(
-    'is met anew, whatever its 404 says: %j',
-    async (refusal) => {
-      const { server, go } = await serve(refusal, () => ({
-        result: { content: [{ type: 'text', text: 'done' }] },
-      }));
-      expect(textOf([...(await go())])).toBe('done');
-      server.session = 'second';
-      expect(textOf([...(await go())])).toBe('done');
-      expect(server.begun).toBe(2);
-    },
-  );
+  it.each([
+    [404, ''],
+    [404, 'Not Found'],
+    [404, '{"error":"unknown mcp id"}'],
+    // As the README of the SDK has servers answer.
+    [400, '{"jsonrpc":"2.0","error":{"code":-32000,"message":"No valid session ID provided"},"id":null}'],
+  ])('is met anew, once for all calls at a time, whatever its %i says: %j', async (...refusal) => {
+    const { server, go } = await serve(refusal);
+    expect(textOf([...(await go())])).toBe('done');
+    for (const session of ['second', 'third']) {
+      server.session = session;
+      const all = await Promise.all([go(), go(), go(), go()]);
+      expect(all.map((output) => textOf([...output]))).toEqual(['done', 'done', 'done', 'done']);
+    }
+    expect(server.begun).toBe(3);
+  });
+
+  it('and refuses a call in a session that it knows has the call fail, and is no server that is down', async () => {
+    const { server, go } = await serve([400, 'too long']);
+    server.refusesCalls = true;
+    const failed = { code: 'mcp_tool_failed', message: expect.stringContaining('too long') };
+    for (const begun of [2, 3, 4]) {
+      await expect(go()).rejects.toMatchObject(failed);
+      expect(server.begun).toBe(begun);
+    }
+    server.refusesCalls = false;
+    expect(textOf([...(await go())])).toBe('done');
+  });
 
   it('is no server that answers with an error of the number of a closed connection', async () => {
-    const { server, go } = await serve('', () => ({
+    const { server, go } = await serve([404, ''], () => ({
       error: { code: -32_000, message: 'quota of ten used up' },
     }));
     const failed = { code: 'mcp_tool_failed', message: expect.stringContaining('quota of ten used up') };
