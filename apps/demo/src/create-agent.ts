@@ -37,10 +37,6 @@ const SUBAGENTS: readonly SubagentDefinition[] = [
   },
 ];
 
-/** Share of the window that one tool result may fill before it is evicted, at about four characters a token. */
-const RESULT_SHARE = 0.25;
-const CHARS_PER_TOKEN = 4;
-
 export interface DemoAgent {
   readonly agent: HarnessAgent;
   /** What the agent keeps for itself: logs, memory, tasks, plans. */
@@ -85,7 +81,6 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
   });
   const counter = tiktokenCounter();
   const window = model.contextWindow ?? 128_000;
-  const maxResultChars = Math.min(80_000, Math.floor(window * RESULT_SHARE * CHARS_PER_TOKEN));
   const settings: CompactionSettings = { trigger: 0.85, target: 0.5, keep: 0.15, users: 0.15, record: 0.25 };
   const memoryIndex = join(data, INDEX_FILE);
 
@@ -113,11 +108,11 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
     .maxIterations(500)
     // Tools of the demo's own go here, with `.tools(…)`. Without a key none is called: the guide's rules know only these.
     .use(
-      toolResultEviction({ maxResultChars, previewChars: Math.min(2_000, Math.floor(maxResultChars / 16)) }),
+      toolResultEviction(),
       compaction({ counter, ...(background === undefined ? {} : { model: background }) }),
       todoList(),
       workspaceTools({
-        maxReadChars: Math.min(20_000, Math.floor(maxResultChars / 2)),
+        maxReadChars: Math.min(20_000, Math.floor(window / 2)),
         ignore: ['node_modules', '.git', 'dist', 'coverage'],
       }),
       shell({ cwd: repo, sandbox: 'auto', hidden }),
