@@ -1,7 +1,6 @@
 import {
   headOf,
   isObject,
-  type JsonObject,
   type JsonValue,
   jsonText,
   type ToolResultBlock,
@@ -9,7 +8,7 @@ import {
   tailOf,
 } from '@x/core';
 import { commandOf, failureLine, outcomeOf, pathOf } from '../conversation/tool-calls.js';
-import { factsOf, resultText } from './readable.js';
+import { resultText } from './readable.js';
 
 /** UTF-16 units that one argument keeps at least, however many there are. */
 const SHORTEST_ARGUMENT = 12;
@@ -96,37 +95,7 @@ export function cutEnd(text: string, length: number): string {
 function valueText(value: JsonValue | undefined): string {
   if (typeof value === 'string') return value;
   if (value === undefined || value === null || value === false) return '';
-  return typeof value === 'object' ? factsOf(beginningOf(value, { left: MOST_UNITS })) : jsonText(value);
-}
-
-/** UTF-16 units of an argument that are looked at: a line shows a few of them. */
-const MOST_UNITS = 8_000;
-
-/** The beginning of a value, in as many UTF-16 units as are left. */
-function beginningOf(value: JsonValue, room: { left: number }): JsonValue {
-  if (typeof value === 'string') {
-    const text = headOf(value, room.left);
-    room.left -= text.length;
-    return text;
-  }
-  room.left -= 2;
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) {
-    const items: JsonValue[] = [];
-    for (const item of value as readonly JsonValue[]) {
-      if (room.left <= 0) break;
-      items.push(beginningOf(item, room));
-    }
-    return items;
-  }
-  const entries: [string, JsonValue][] = [];
-  const object = value as JsonObject;
-  for (const key in object) {
-    if (room.left <= 0) break;
-    room.left -= key.length;
-    entries.push([key, beginningOf(object[key] as JsonValue, room)]);
-  }
-  return Object.fromEntries(entries);
+  return jsonText(value);
 }
 
 /** Room for each value, the shortest first: what a short one leaves goes to the longer ones. */

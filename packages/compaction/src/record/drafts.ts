@@ -90,41 +90,12 @@ function fitCalls(drafts: Draft[], room: number, cost: (text: string) => number)
   }
 }
 
-/** A path of two folders or more and a file with an ending, in the line of a call. */
-const PATH = /(?<![\w:/.~-])(?:[~.]{0,2}\/)?(?:[\w.@+-]+\/){2,}[\w.@+-]*\w\.[A-Za-z]\w*(?![\w/])/g;
-
-/** The endings of the paths in the lines of calls, each with the path that alone has it. */
-function pathsIn(drafts: readonly Draft[]): ReadonlyMap<string, string | undefined> {
-  const paths = new Map<string, string | undefined>();
-  for (const { kind, text } of drafts) {
-    if (!isCall(kind)) continue;
-    for (const [path] of text.matchAll(PATH)) {
-      for (const ending of endingsOf(path)) {
-        const known = paths.has(ending) ? paths.get(ending) : path;
-        paths.set(ending, known && (known.endsWith(path) || path.endsWith(known)) ? known : undefined);
-      }
-    }
-  }
-  return paths;
-}
-
-/** The name of a file, the same with its folder, and so on. */
-function endingsOf(path: string): readonly string[] {
-  const parts = path.split('/');
-  return parts.map((_, index) => parts.slice(-1 - index).join('/'));
-}
-
 /**
- * Says once what calls repeat. A call that was made again in the same words, with the same outcome, stands once, with the
- * numbers of all. A file whose path stands in the line of an earlier call has its name alone, with folders where two have that name.
+ * Says once what calls repeat: one that was made again in the same words, with the same outcome, stands once, with the
+ * numbers of all.
  */
 function withoutRepeats(drafts: readonly Draft[], cost: (text: string) => number): Draft[] {
-  const paths = pathsIn(drafts);
-  const told = new Set<string>();
-  const first = new Map<
-    string,
-    { readonly index: number; readonly text: string; readonly again: string[] }
-  >();
+  const first = new Map<string, { readonly index: number; readonly again: string[] }>();
   const kept: Draft[] = [];
   for (const draft of drafts) {
     if (!isCall(draft.kind)) {
@@ -133,25 +104,19 @@ function withoutRepeats(drafts: readonly Draft[], cost: (text: string) => number
     }
     const again = AGAIN.exec(draft.text)?.[0] ?? '';
     const text = draft.text.slice(0, draft.text.length - again.length);
-    let isNew = false;
-    const short = text.replaceAll(PATH, (path) => {
-      const ending = endingsOf(path).find((other) => paths.get(other) !== undefined) ?? path;
-      isNew ||= told.size < told.add(ending).size;
-      return ending;
-    });
-    const key = `${draft.kind} ${short}`;
-    const known = first.get(key);
-    if (known) known.again.push(`r${draft.at}`, ...(again.match(/r\d+/g) ?? []));
+    const known = first.get(`${draft.kind} ${text}`);
+    const numbers = again.match(/r\d+/g) ?? [];
+    if (known) known.again.push(`r${draft.at}`, ...numbers);
     else {
-      const shown = isNew ? text : short;
-      first.set(key, { index: kept.length, text: shown, again: again.match(/r\d+/g) ?? [] });
-      kept.push(draft);
+      first.set(`${draft.kind} ${text}`, { index: kept.length, again: [...numbers] });
+      kept.push({ ...draft, text });
     }
   }
-  for (const { index, text: line, again } of first.values()) {
+  for (const { index, again } of first.values()) {
     const draft = kept[index] as Draft;
-    const text = again.length > 0 ? `${line} (again: ${again.join(' ')})` : line;
-    if (text !== draft.text) kept[index] = { ...draft, text, cost: cost(text) };
+    if (again.length === 0) continue;
+    const text = `${draft.text} (again: ${again.join(' ')})`;
+    kept[index] = { ...draft, text, cost: cost(text) };
   }
   return kept;
 }
@@ -248,9 +213,7 @@ function allDrafts(
         must: true,
       });
       for (const part of parts) {
-        // What the line of the call says already is not quoted.
-        if (part.kind === 'wrote' && part.callId === use.id && !saysAll(line, part.text))
-          addExcerpt(part, at);
+        if (part.kind === 'wrote' && part.callId === use.id) addExcerpt(part, at);
       }
       if (!result) continue;
       const shown = result.numbered;
@@ -273,12 +236,6 @@ function allDrafts(
   }
   return drafts;
 }
-/** Tests if nearly every word of a text stands in a line. */
-function saysAll(line: string, text: string): boolean {
-  const words = text.split(/\s+/).filter((word) => word.length > 2);
-  return words.filter((word) => line.includes(word)).length >= words.length / 2;
-}
-
 /** The line of a call in at most `length` UTF-16 units; what counts calls or tells their numbers stays. */
 function shortened(text: string, length: number): string {
   if (COUNTED.test(text)) return text;

@@ -35,20 +35,11 @@ const LINE_BREAKS = /\s*[\n\r\v\f\u0085\u2028\u2029]\s*/g;
 /** Stands between look-ups that follow each other on one line. */
 const NEXT = ' ;; ';
 
-/** Stands for the keys of rows that the line above has too. */
-const SAME_HEAD = '″ ';
-
-/** The keys in front of rows of a table, with what stands in front of them. */
-function headOfRows(text: string): string {
-  return /^.*?\): /.exec(text)?.[0] ?? '';
-}
-
 /** Entries as text, one after the other. Excerpts of one message stand together, below the call that they belong to. */
 export function renderEntries(entries: readonly Entry[]): string {
   const lines: string[] = [];
   let quoted = 0;
   let looking = false;
-  let above = '';
   for (const { kind, at, text } of entries) {
     const mark = MARKS[kind];
     if (kind === 'looked' && looking) {
@@ -58,12 +49,8 @@ export function renderEntries(entries: readonly Entry[]): string {
     looking = kind === 'looked';
     if (kind === 'found' || kind === 'wrote') {
       const number = quoted === at || kind === 'wrote' ? '' : `r${at} `;
-      if (quoted !== at) above = '';
       for (const [index, line] of text.split(LINE_BREAK).entries()) {
-        const head = headOfRows(line);
-        const shown = head !== '' && head === above ? SAME_HEAD + line.slice(head.length) : line;
-        lines.push(`${mark}${index === 0 ? number : ''}${shown}`);
-        above = head;
+        lines.push(`${mark}${index === 0 ? number : ''}${line}`);
       }
       quoted = at;
     } else {
@@ -94,8 +81,7 @@ export function parseEntries(text: string): readonly Entry[] {
     }
     if (number !== undefined) at = Number(number);
     const quotes = kind === 'found' || kind === 'wrote';
-    if (quotes && open?.kind === kind && number === undefined)
-      open.lines.push(withHead(rest, open.lines.at(-1)));
+    if (quotes && open?.kind === kind && number === undefined) open.lines.push(rest);
     else {
       close();
       open = { kind, at, lines: [rest] };
@@ -103,11 +89,6 @@ export function parseEntries(text: string): readonly Entry[] {
   }
   close();
   return entries.flatMap(lookUps);
-}
-
-/** A line with the keys that it shares with the line above it. */
-function withHead(line: string, above = ''): string {
-  return line.startsWith(SAME_HEAD) ? headOfRows(above) + line.slice(SAME_HEAD.length) : line;
 }
 
 /** The look-ups of one line apart. */

@@ -11,7 +11,7 @@ import { isUserRequest } from '../conversation/regions.js';
 import { cutLine } from './calls.js';
 import type { EntryKind } from './entry.js';
 import { namesIn } from './names.js';
-import { NEXT_ROW, readable, resultText, within } from './readable.js';
+import { readable, resultText, within } from './readable.js';
 import { sortedOnce, termsOf } from './terms.js';
 
 /** A part of a message that may enter a record. */
@@ -120,21 +120,9 @@ function extract(message: Message): Excerpts {
     message,
     parts,
     terms: union(terms),
-    names: withoutKeys(namesIn(printed.join('\n'), false), message),
+    names: namesIn(printed.join('\n'), false),
     passed: [...passed],
   };
-}
-
-/** Keys of data. They are the same in every record of their kind, and name nothing. */
-const KEY = /([\w.$-]+)\\*":/g;
-
-function withoutKeys(names: readonly string[], message: Message): readonly string[] {
-  if (names.length === 0) return names;
-  const text = textOf(message);
-  if (!text.includes('":')) return names;
-  const keys = new Set<string>();
-  for (const [, key = ''] of within(text).matchAll(KEY)) keys.add(key);
-  return keys.size === 0 ? names : names.filter((name) => !keys.has(name));
 }
 
 function union(lists: readonly Uint32Array[]): Uint32Array {
@@ -219,8 +207,7 @@ function splitLines(text: string): readonly string[] {
   const lines: string[] = [];
   for (const line of text.split('\n')) {
     if (!hasWord(line)) continue;
-    // Rows of a table stay below their keys.
-    if (line.length <= JOINED || line.includes(NEXT_ROW)) lines.push(...cutLong(line.trimEnd()));
+    if (line.length <= JOINED) lines.push(...cutLong(line.trimEnd()));
     else {
       for (const part of line.split(/(?<=\})\s*,\s*(?=["{])|(?<=[.!?;])\s+|(?<=[。！？；])/)) {
         if (hasWord(part)) lines.push(...cutLong(part.trim()));

@@ -123,8 +123,8 @@ describe('what a summarizer is asked', () => {
       ...round({ name: 'rg', output }),
     ];
     const [, list, , found] = renderTranscript(messages, 'n0', 1_500).map(({ text }) => text);
-    expect(list).toContain('(id, title): 0, a long title of row 0');
-    expect(list).toContain('29, a long title of row 29');
+    expect(list).toContain('(id 0, title a long title of row 0');
+    expect(list).toContain('(id 29, title a long title of row 29');
     const [, ...lines] = (found ?? '').replace(/^.*characters\] /s, '\n').split(/\n| … /);
     expect(lines.length).toBeGreaterThan(20);
     expect(lines.filter((line) => !/^src\/file\d+\.ts:\d+: match$/.test(line))).toEqual([]);
