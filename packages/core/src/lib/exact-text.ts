@@ -1,5 +1,6 @@
 import { base64, bytesIn } from './base64.js';
 import { randomHex } from './digest.js';
+import { isPlain } from './json.js';
 
 /** Names for what can only be told by being the same object, or the same call: no other process gives them. */
 const names = new WeakMap<object, string>();
@@ -33,10 +34,4 @@ function nameOf(value: object): string {
   const name = names.get(value) ?? randomHex(16);
   names.set(value, name);
   return name;
-}
-
-function isPlain(value: object): boolean {
-  const prototype = Object.getPrototypeOf(value) as unknown;
-  // A plain object of another realm has another prototype, but it, too, stands at the top.
-  return prototype === null || Object.getPrototypeOf(prototype) === null;
 }

@@ -19,6 +19,14 @@ export function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Tests for an object that is its properties and nothing else, unlike a `Map`, a date or an instance of a class. */
+export function isPlain(value: object): boolean {
+  const prototype = Object.getPrototypeOf(value) as unknown;
+  if (prototype === null || prototype === Object.prototype) return true;
+  // A plain object of another realm has another prototype, but it, too, stands at the top.
+  return Object.getPrototypeOf(prototype) === null;
+}
+
 /**
  * Writes a value as JSON, however deep it is nested: `JSON.stringify` throws from some thousands of levels on. Without
  * `toJSON`: the value is plain.
@@ -69,7 +77,8 @@ const DEEPEST = 1_000;
 
 /**
  * Finds the first part of a value that JSON cannot hold: a function, a symbol, a bigint, a number that is not finite, an object with
- * `toJSON`, a gap in a list, a reference to itself, a value nested more than 1 000 levels deep. `undefined` in an object is left out.
+ * `toJSON`, one that is not plain, a gap in a list, a reference to itself, a value nested more than 1 000 levels deep. `undefined` in
+ * an object is left out.
  */
 export function jsonFault(root: unknown): { readonly path: string; readonly message: string } | undefined {
   if (isSound(root, QUICK_DEPTH)) return undefined;
@@ -112,6 +121,7 @@ function isSound(value: unknown, depth: number): boolean {
     for (let index = 0; index < value.length; index++) if (!isSound(value[index], depth - 1)) return false;
     return true;
   }
+  if (!isPlain(value)) return false;
   for (const key of Object.keys(value)) {
     const inner = (value as Record<string, unknown>)[key];
     if (inner !== undefined && !isSound(inner, depth - 1)) return false;
@@ -126,10 +136,11 @@ function unfit({ value, parent, depth }: Visit): string | undefined {
   if (typeof value === 'function' || typeof value === 'symbol' || typeof value === 'bigint') {
     return `is a ${typeof value}, which is no JSON`;
   }
-  const isMade = typeof value === 'object' && value !== null && 'toJSON' in value;
-  return isMade && typeof value.toJSON === 'function'
-    ? 'is an object with toJSON: pass what it gives'
-    : undefined;
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  if ('toJSON' in value && typeof value.toJSON === 'function') {
+    return 'is an object with toJSON: pass what it gives';
+  }
+  return isPlain(value) ? undefined : `is no plain object but a ${value.constructor?.name}, which is no JSON`;
 }
 
 function pathTo(visit: Visit): string {

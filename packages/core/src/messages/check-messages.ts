@@ -83,12 +83,16 @@ function opaque(data: JsonValue): OpaqueBlock {
 
 function faultsOf(value: unknown): readonly Issue[] {
   if (isObject(value) && checked.has(value)) return [];
-  if (!isUsual(value)) {
-    const { error } = messageSchema.safeParse(value);
-    if (error) return issuesOf(error);
+  try {
+    if (!isUsual(value)) {
+      const { error } = messageSchema.safeParse(value);
+      if (error) return issuesOf(error);
+    }
+    const fault = jsonFault(value);
+    if (fault !== undefined) return [fault];
+  } catch (error) {
+    return [{ path: '', message: `cannot be read: ${errorText(error)}` }];
   }
-  const fault = jsonFault(value);
-  if (fault !== undefined) return [fault];
   checked.add(value as object);
   return [];
 }
@@ -109,7 +113,8 @@ function isUsualBlock(block: unknown): boolean {
   if (!isObject(block) || block.providerMetadata !== undefined) return false;
   if (block.type === 'text') return typeof block.text === 'string';
   if (block.type === 'tool_use') {
-    return typeof block.id === 'string' && typeof block.name === 'string' && block.input !== undefined;
+    const isNamed = typeof block.id === 'string' && block.id !== '' && typeof block.name === 'string';
+    return isNamed && block.input !== undefined;
   }
   const { type, toolUseId, toolName, output, isError } = block;
   const isNamed = typeof toolUseId === 'string' && typeof toolName === 'string';

@@ -37,7 +37,7 @@ const fileBlockSchema = z.looseObject({
 
 const toolUseBlockSchema = z.looseObject({
   type: z.literal('tool_use'),
-  id: z.string(),
+  id: z.string().min(1),
   name: z.string(),
   input: jsonValueSchema,
   providerMetadata,

@@ -2,7 +2,7 @@ import type { AgentState, PendingApproval } from '../agent/agent-state.js';
 import type { RuntimeContext } from '../agent/runtime-context.js';
 import { OutcomeUnknownError } from '../errors/call-errors.js';
 import { InvalidInputError } from '../errors/invalid-input-error.js';
-import type { JsonObject, JsonValue } from '../lib/json.js';
+import { isPlain, type JsonObject, type JsonValue } from '../lib/json.js';
 import { tell } from '../lib/tell.js';
 import { errorText } from '../lib/text.js';
 import { turnTaker } from '../lib/turn-taker.js';
@@ -278,7 +278,7 @@ function writtenAsJson(root: unknown): string {
 /** Tests for an object that is more than its properties, and has none: a promise, a regular expression. */
 function isClosed(value: unknown): value is object {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  return ![Object.prototype, null].includes(Object.getPrototypeOf(value)) && Object.keys(value).length === 0;
+  return !isPlain(value) && Object.keys(value).length === 0;
 }
 
 // An empty list is data, an answer without blocks would be none; so is a list of files that only looks like blocks.

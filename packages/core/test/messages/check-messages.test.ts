@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { checkMessages } from '../../src/messages/check-messages.js';
 import {
@@ -47,3 +48,44 @@ test.each(USUAL)(
     expect(new Set(taken)).toEqual(new Set([true, false]));
   },
 );
+
+const realm = runInNewContext('({ a: [1] })') as unknown;
+
+test.each<[string, unknown, string | undefined]>([
+  ['a map', new Map([['a', 1]]), 'is no plain object but a Map, which is no JSON'],
+  ['bytes', new Uint8Array(2), 'is no plain object but a Uint8Array, which is no JSON'],
+  ['a boxed text', new String('x'), 'is no plain object but a String, which is no JSON'],
+  ['an instance', new (class Order {})(), 'is no plain object but a Order, which is no JSON'],
+  [
+    'an inherited getter',
+    Object.create({
+      get a() {
+        return 1;
+      },
+    }),
+    'is no plain object but a Object, which is no JSON',
+  ],
+  ['a date', new Date(0), 'is an object with toJSON: pass what it gives'],
+  ['no prototype', Object.assign(Object.create(null), { a: 1 }), undefined],
+  ['a plain object of another realm', realm, undefined],
+])('takes plain data alone: %s', (_, value, fault) => {
+  for (const [path, input] of [
+    ['', value],
+    ['.list[1]', { list: [1, value] }],
+  ] as const) {
+    const message = assistantMessage([{ type: 'tool_use', ...CALL, input: input as never }]);
+    const check = () => checkMessages([message], 'list');
+    if (fault === undefined) expect(check).not.toThrow();
+    else expect(check).toThrow(`[0].content[0].input${path}: ${fault}`);
+  }
+});
+
+test('names a message that cannot be read', () => {
+  const message = {
+    ...userMessage('Hi'),
+    get content() {
+      throw new Error('gone');
+    },
+  };
+  expect(() => checkMessages([message], 'list')).toThrow('[0]: cannot be read: gone');
+});

@@ -78,14 +78,17 @@ export type OutputOptions<Output> = CallOptions & { readonly output: OutputSchem
 const repairsSchema = z.int().min(0).default(2);
 
 /**
- * Makes messages of the input of a call.
+ * Makes messages of the input of a call: copies, which the caller cannot change any more.
  *
  * @throws {InvalidInputError} with the path of a bad field; for empty messages: providers would refuse them in every later call
  * too.
  */
 export function toMessages(input: CallInput, id?: string): readonly Message[] {
-  const messages =
+  const given =
     typeof input === 'string' ? [userMessage(input, id === undefined ? {} : { id })] : asList(input);
+  checkMessages(given, 'input of the call');
+  const messages = typeof input === 'string' ? given : structuredClone(given);
+  // A getter may answer otherwise when it is copied.
   checkMessages(messages, 'input of the call');
   for (const [index, { content }] of messages.entries()) {
     const isEmpty = content.every((block) => block.type === 'text' && block.text.trim() === '');

@@ -357,13 +357,16 @@ export class HarnessAgent {
     context: RuntimeContext | undefined,
     options: CallOptions,
     events = new EventJournal<Reply>(),
-    streaming = false,
+    abandoned?: AbortSignal,
   ): Promise<Reply> {
     const names = new Set(this.#tools.current().byName.keys());
     const output = requestedOutput(options, names);
     if (output !== undefined) names.add(output.tool.name);
     const decisions = parseDecisions(options.decisions ?? {});
-    const turn = { signal: options.signal, output, events, control: callControl(options, names) };
+    const control = callControl(options, names);
+    const signals = [options.signal, abandoned].filter((signal) => signal !== undefined);
+    const signal = signals.length > 1 ? AbortSignal.any(signals) : signals[0];
+    const turn = { signal, output, events, control };
     let begun = false;
     const reply = this.#turns.take(context ?? RuntimeContext.empty(), turn, async (call, isNew) => {
       begun = true;
@@ -376,7 +379,7 @@ export class HarnessAgent {
         id,
         input: unsaid,
         decisions,
-        streaming,
+        streaming: abandoned !== undefined,
         tools: this.#tools.current().byName,
       });
     });
@@ -387,10 +390,7 @@ export class HarnessAgent {
   }
 
   #stream(input: readonly Message[], context?: RuntimeContext, options: CallOptions = {}): CallStream {
-    return callStream((events, abandoned) => {
-      const signal = options.signal ? AbortSignal.any([options.signal, abandoned]) : abandoned;
-      return this.#run(input, context, { ...options, signal }, events, true);
-    });
+    return callStream((events, abandoned) => this.#run(input, context, options, events, abandoned));
   }
 }
 

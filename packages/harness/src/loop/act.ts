@@ -186,7 +186,9 @@ async function runOne(
     settings.limits,
   );
   try {
-    const message = checkedResult(use, verdict, await run(edited ?? use).finally(progress.stop));
+    // A tool may change what it is given; the conversation keeps what the model wrote.
+    const asked = { ...use, input: structuredClone((edited ?? use).input) };
+    const message = checkedResult(use, verdict, await run(asked).finally(progress.stop));
     const [result] = message.content;
     call.emit({ type: 'tool.result', result, durationMs: performance.now() - startedAt });
     return message;
@@ -208,7 +210,9 @@ function idempotencyKeyOf({ scope, options }: RunningCall, use: ToolUseBlock): s
 function checkedResult(use: ToolUseBlock, { edited, tool }: Allowed, answer: ToolResultBlock): ResultMessage {
   const noted = (result: ToolResultBlock) => resultMessage(edited ? withNote(result, edited) : result);
   try {
-    const message = noted({ ...answer, toolUseId: use.id, toolName: use.name });
+    // Copies: the tool may still hold its blocks.
+    const output = answer.output.map((block) => ({ ...block }));
+    const message = noted({ ...answer, output, toolUseId: use.id, toolName: use.name });
     checkMessages([message], 'result');
     return message;
   } catch (error) {

@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import {
+  type ContentBlock,
   ContextOverflowError,
   checkMessages,
   Deadline,
@@ -33,7 +35,7 @@ export async function callModel(
     async () => {
       const answer = await withinLimits(request, call, streaming);
       refuseNoAnswer(model, answer);
-      const response = { ...answer, usage: soundUsage(answer.usage) };
+      const response = { ...answer, content: answer.content.map(withId), usage: soundUsage(answer.usage) };
       refuseMalformed(model, response);
       refuseSilentOverflow(model, response);
       return response;
@@ -113,6 +115,11 @@ async function streamed(
     modelId: model.id,
     retryable: true,
   });
+}
+
+/** Some servers give calls no id, by which their results could be told apart. */
+function withId(block: ContentBlock): ContentBlock {
+  return block?.type === 'tool_use' && block.id === '' ? { ...block, id: `call_${randomUUID()}` } : block;
 }
 
 /** A model that a program brings may answer anything; asked again it would answer the same. */

@@ -77,10 +77,10 @@ const callSchema = z.strictObject({
   stopWhen: functionSchema.optional(),
   prepareStep: functionSchema.optional(),
 });
-/** Keys that others check. */
+/** Keys that others use, and check beyond this. */
 const elsewhere = {
-  id: z.unknown(),
-  signal: z.unknown(),
+  id: z.string().min(1),
+  signal: z.custom<AbortSignal>((value) => value instanceof AbortSignal, 'must be an AbortSignal'),
   decisions: z.unknown(),
   output: z.unknown(),
   outputRepairs: z.unknown(),

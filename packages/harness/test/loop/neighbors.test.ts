@@ -6,14 +6,17 @@ import {
   type Model,
   OutcomeUnknownError,
   RuntimeContext,
+  type Tool,
   textOf,
   toolResultsOf,
+  toolUsesOf,
+  userMessage,
   wrapStore,
 } from '@x/core';
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { HarnessAgent } from '../../src/index.js';
-import { scratch } from '../support.js';
+import { isPaired, scratch } from '../support.js';
 
 const context = RuntimeContext.of({ sessionId: 's' });
 
@@ -252,4 +255,67 @@ describe.each(THROWN)('%s, thrown', (name, thrown) => {
     expect(text).toBe('I see');
     expect(messages.flatMap(toolResultsOf)).toMatchObject([{ isError: true }]);
   });
+});
+
+describe('what changes after it was checked', () => {
+  it('is stored as it was: a message of the caller', async () => {
+    const content = [{ type: 'text' as const, text: 'Hi' }];
+    const model: Model = {
+      id: 'slow',
+      generate: async () => {
+        content.push({ type: 'text', text: (() => 1) as never });
+        return { content: [{ type: 'text', text: 'fine' }], finishReason: 'stop' };
+      },
+    };
+    const agent = builder(model).build();
+    expect((await agent.call({ ...userMessage('Hi'), content }, context)).text).toBe('fine');
+    expect((await agent.state(context))?.context.map(textOf)).toEqual(['Hi', 'fine']);
+  });
+
+  it('is stored as it was: the input and the output of a tool', async () => {
+    const output = [{ type: 'text' as const, text: 'first' }];
+    const odd: Tool = {
+      definition: { name: 'odd', description: '', inputSchema: { type: 'object' } },
+      readOnly: true,
+      run: async (input) => {
+        Object.assign(input as object, { later: () => 1 });
+        return output;
+      },
+    };
+    const change = () => {
+      Object.assign(output[0] ?? {}, { text: 'second' });
+      return { text: 'fine' };
+    };
+    const agent = builder([{ toolCalls: [{ name: 'odd', input: { a: 1 } }] }, change])
+      .tools(odd)
+      .build();
+    const { messages } = await agent.call('Hi', context);
+    expect(messages.flatMap(toolUsesOf)).toMatchObject([{ input: { a: 1 } }]);
+    expect(JSON.stringify(messages.flatMap(toolUsesOf))).not.toContain('later');
+    expect(messages.flatMap(toolResultsOf).map(({ output }) => textOf(output))).toEqual(['first']);
+  });
+});
+
+it('gives a call an id where the model gives none', async () => {
+  const look = defineTool({
+    name: 'look',
+    description: '',
+    input: { type: 'object' },
+    execute: () => 'seen',
+  });
+  const use = { type: 'tool_use', id: '', name: 'look', input: {} } as const;
+  const answers = [[use, use], [{ type: 'text', text: 'fine' }]] as const;
+  let asked = 0;
+  const generate = async () => ({ content: answers[asked++] ?? [], finishReason: 'stop' as const });
+  const agent = builder({ id: 'mine', generate }).tools(look).build();
+  const { messages } = await agent.call('Hi', context);
+  expect(new Set(messages.flatMap(toolUsesOf).map(({ id }) => id)).size).toBe(2);
+  expect(isPaired(messages)).toBe(true);
+});
+
+it.each([5, 'now', {}])('refuses the signal %j', async (signal) => {
+  const agent = builder([]).build();
+  const refused = { code: 'invalid_input', issues: [expect.objectContaining({ path: 'signal' })] };
+  await expect(agent.call('Hi', context, { signal } as never)).rejects.toMatchObject(refused);
+  await expect(agent.stream('Hi', context, { signal } as never).next()).rejects.toMatchObject(refused);
 });
