@@ -177,10 +177,7 @@ export class Maintenance {
     for await (const { place, size, modifiedAt } of sessionLogs(workspace, prefix)) {
       const isIdle = Math.abs(clock.now() - Date.parse(modifiedAt)) >= IDLE_MS;
       if (!isIdle || (await isFlushed(workspace, place, size))) continue;
-      let complete = false;
-      while (!complete && !signal.aborted) {
-        ({ complete } = await this.#flusher.flush(place, { reason: 'manual', signal }));
-      }
+      await this.#flusher.flush(place, { signal });
       flushed++;
     }
     return flushed;
@@ -227,14 +224,15 @@ async function pruneSessions(
   before: number,
   onlyFlushed: boolean,
 ): Promise<number> {
-  const old: { readonly place: SessionPlace; readonly size: number }[] = [];
-  for await (const log of sessionLogs(workspace, prefix))
-    if (Date.parse(log.modifiedAt) < before) old.push(log);
+  const old: SessionPlace[] = [];
+  for await (const { place, size, modifiedAt } of sessionLogs(workspace, prefix)) {
+    const isOld = Date.parse(modifiedAt) < before;
+    if (isOld && (!onlyFlushed || (await isFlushed(workspace, place, size)))) old.push(place);
+  }
   let pruned = 0;
-  for (const { place, size } of old) {
-    if (onlyFlushed && !(await isFlushed(workspace, place, size))) continue;
-    await workspace.delete(place.flushState);
-    if (await workspace.delete(place.log)) pruned++;
+  for (const { flushState, log } of old) {
+    await workspace.delete(flushState);
+    if (await workspace.delete(log)) pruned++;
   }
   return pruned;
 }

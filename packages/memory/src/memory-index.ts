@@ -1,6 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { setTimeout } from 'node:timers/promises';
-import { errorText, parseWith, type Workspace } from '@x/core';
+import { errorText, parseWith, unlessAborted, type Workspace } from '@x/core';
 import * as z from 'zod';
 import { MemoryIndexError } from './errors.js';
 import { Rounds } from './exclusively.js';
@@ -157,13 +156,8 @@ export class MemoryIndex {
     const update = this.#updates.run(prefix, 'search', () =>
       this.indexAllFromWorkspace(workspace, { prefix }).then(() => undefined, errorText),
     );
-    const waiting = new AbortController();
-    const late = setTimeout(UPDATE_MS, 'it is still being built', { ref: false, signal: waiting.signal });
-    try {
-      return await Promise.race([update, late.catch(() => undefined)]);
-    } finally {
-      waiting.abort();
-    }
+    // It never fails: what is caught is that the time is over.
+    return unlessAborted(update, AbortSignal.timeout(UPDATE_MS)).catch(() => 'it is still being built');
   }
 
   /**

@@ -23,8 +23,6 @@ import {
 
 /** Tokens that an answer may take. */
 const ANSWER_TOKENS = 4_000;
-/** Batches of one flush; what is left then is read by the next. */
-const MAX_BATCHES = 10;
 
 /** Options of one flush. */
 export interface FlushOptions extends AskOptions {
@@ -42,8 +40,6 @@ export interface FlushOutcome {
   readonly bullets: readonly string[];
   /** The notes that were written to, as paths in the workspace. */
   readonly paths: readonly string[];
-  /** Whether all that was logged has been read; what has not is read by the next flush. */
-  readonly complete: boolean;
 }
 
 /**
@@ -68,7 +64,7 @@ export class MemoryFlushManager {
   async flush(place: SessionPlace, options: FlushOptions = {}): Promise<FlushOutcome> {
     const { flush, flushGapMs, maxBatchTokens, workspace, clock, timeZone } = this.#settings;
     const { reason = 'manual', model = this.#settings.model } = options;
-    const nothing = { messages: 0, bullets: [], paths: [], complete: false };
+    const nothing = { messages: 0, bullets: [], paths: [] };
     if (flush === 'never' && reason === 'turn') return { status: 'never', ...nothing };
 
     let state = await readFlushState(workspace, place.flushState);
@@ -82,9 +78,9 @@ export class MemoryFlushManager {
     const paths = new Set<string>();
     let messages = 0;
     let more = true;
-    for (let count = 0; more && count < MAX_BATCHES; count++) {
+    while (more) {
+      options.signal?.throwIfAborted();
       const batch = await nextBatch(workspace, place.log, state.offset, tokensFor(model, maxBatchTokens));
-      more = batch?.more ?? false;
       if (batch === undefined) break;
       const startedAt = performance.now();
       const note = `${place.prefix}${dailyFile(dayIn(clock.now(), timeZone))}`;
@@ -94,8 +90,8 @@ export class MemoryFlushManager {
       const flushedAt = new Date(clock.now()).toISOString();
       const committed = await this.#advance(place, state, { flushedAt, refusals: 0, ...next });
       state = committed.state;
-      // Somebody else has flushed the batch meanwhile: go on behind it.
-      more ||= !committed.own;
+      // Somebody else may have flushed the batch meanwhile: go on behind it.
+      more = batch.more || !committed.own;
       if (!committed.own) continue;
       messages += batch.messages.length;
       bullets.push(...entry.bullets.map((line) => parseNoteLine(line).text));
@@ -110,7 +106,7 @@ export class MemoryFlushManager {
         durationMs: performance.now() - startedAt,
       });
     }
-    return { status: 'flushed', messages, bullets, paths: [...paths], complete: !more };
+    return { status: 'flushed', messages, bullets, paths: [...paths] };
   }
 
   /** Makes what is to be written of a batch. */
@@ -128,11 +124,11 @@ export class MemoryFlushManager {
     const noted = (await readIfFound(workspace, note)) ?? '';
     if (messages.length === 0 || holdsEntry(noted, id)) return { id, bullets: [], extraction };
     const memory = (await readIfFound(workspace, `${place.prefix}${CORE_FILE}`)) ?? '';
-    const material = { messages, memory, note: noted, day: dayIn(clock.now(), timeZone) };
+    const known = { memory, note: noted, day: dayIn(clock.now(), timeZone) };
     const question = {
       operation: 'flush',
       system: FLUSH_INSTRUCTIONS,
-      prompt: flushPrompt(material, this.#redact, model?.contextWindow),
+      prompt: flushPrompt(messages, known, this.#redact, model?.contextWindow),
       maxOutputTokens: ANSWER_TOKENS,
       signal,
       emit,

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { parseWith } from '@x/core';
 import * as z from 'zod';
+import { isCommon, scopePrefix } from '../memory-scope.js';
 import type { ToolScope } from '../scoped-tools.js';
 import { mcpServer, mcpShape } from './mcp-server.js';
 
@@ -52,7 +53,9 @@ export function mcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
       if (!isKnownOrigin) return refuseFor(403, `This server does not answer ${JSON.stringify(origin)}.`);
       const scope = await scopeOf(request);
       const challenged = { 'www-authenticate': challenge };
-      if (scope === undefined || !isSomebody(shared, scope))
+      // Where those without a user remember nothing, they are nobody.
+      const sharing = shared.memory?.withoutUser ?? 'shared';
+      if (scope === undefined || !isCommon(scopePrefix(scope), sharing))
         return refuseFor(401, 'This request says not who is asking.', challenged);
       if (request.method !== 'POST') return refuseFor(405, 'Send requests with POST.', { allow: 'POST' });
       const server = mcpServer({ ...shared, scope });
@@ -65,16 +68,6 @@ export function mcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
       if (!response.headersSent) refuse(response, 500, 'The request could not be answered.');
     }
   };
-}
-
-/** Where those without a user remember nothing, they are nobody. */
-function isSomebody({ memory }: Pick<McpHttpOptions, 'memory'>, scope: ToolScope): boolean {
-  try {
-    memory?.prefixOf(scope);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function isLocalName(url: string): boolean {

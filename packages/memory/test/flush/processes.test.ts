@@ -121,7 +121,7 @@ describe('what another process erases while a model reads it', () => {
     const key = { ...alice, sessionId: 's' };
     await logSession(workspace, key, [userMessage('Remember fact-1.')]);
     const flusher = flusherOf({ workspace, model: late(factTaker(), workspace.root) });
-    expect(await flusher.flush(SessionKey.of(key))).toMatchObject({ bullets: [], complete: true });
+    expect(await flusher.flush(SessionKey.of(key))).toMatchObject({ status: 'flushed', bullets: [] });
     expect(await kept(workspace)).not.toContain('fact-1');
   });
 
