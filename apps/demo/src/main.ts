@@ -10,7 +10,7 @@ import { once } from './once.js';
 import type { BackendInfo } from './server/backend.js';
 import { createServer } from './server/server.js';
 import { type DemoSettings, readSettings, USAGE } from './settings.js';
-import { openStorage } from './storage.js';
+import { openFiles, openRedis } from './storage.js';
 
 /** Milliseconds between two words of the embedded guide's answers in the page. */
 const PACE_MS = 8;
@@ -51,8 +51,8 @@ async function open(settings: DemoSettings, paceMs: number, unattended = false) 
   const { id, contextWindow = 0 } = choice.model;
   let backend: HarnessBackend | undefined;
   const onEvent = (event: AgentEvent) => backend?.onEvent(event);
-  const { data, repo } = settings;
-  const storage = await openStorage(settings);
+  const { data, repo, redis } = settings;
+  const storage = redis === undefined ? openFiles(data) : await openRedis(redis);
   const demo = createAgent({ ...choice, data, repo, storage, unattended, onEvent });
   const { triggerTokens, compaction } = demo;
   const { embedded } = choice;

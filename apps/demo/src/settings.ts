@@ -2,11 +2,7 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { errorText, InvalidInputError, parseWith } from '@x/core';
 import * as z from 'zod';
-import { addressHint, checkedAddress, storeKind, storeNames } from '../../cli/src/stores.js';
-
-/** The stores on a server. Files of this machine are in `--data`. */
-const servers = storeNames.filter((name) => storeKind(name).schemes !== undefined);
-const variableOf = (name: string) => `X_${name.toUpperCase()}_URL`;
+import { addressHint, checkedAddress } from '../../cli/src/stores.js';
 
 const flag = { type: 'string' } as const;
 const FLAGS = {
@@ -16,7 +12,7 @@ const FLAGS = {
   port: flag,
   token: flag,
   data: flag,
-  ...Object.fromEntries(servers.map((name) => [name, flag])),
+  redis: flag,
   repo: flag,
   help: { type: 'boolean', short: 'h' },
 } as const;
@@ -29,16 +25,12 @@ export const USAGE = `Usage: npm start -- [options]
   --host ADDRESS    address to listen on (default 127.0.0.1); anything else needs --token
   --token SECRET    what the page must be opened with, as ?token=SECRET (or X_TOKEN)
   --data DIR        where sessions, logs and reports live (default .x, or X_DATA)
-${servers.map(describeServer).join('\n')}
+  --redis URL       keep sessions, logs and reports on Redis (or X_REDIS_URL); several servers may share it
   --repo DIR        the repository that the agent may read (default the current directory)
 
 Models: OPENAI_BASE_URL with OPENAI_MODEL (any compatible endpoint: Ollama, vLLM, …), OPENAI_API_KEY or
 ANTHROPIC_API_KEY. X_CONTEXT_WINDOW sets the window in tokens,
 X_NATIVE_COMPACTION=auto has OpenAI or Anthropic compact. Without any, the embedded guide answers.`;
-
-function describeServer(name: (typeof servers)[number]): string {
-  return `${`  --${name} URL`.padEnd(20)}keep sessions on ${storeKind(name).title} (or ${variableOf(name)}); several servers may share it`;
-}
 
 const settingsSchema = z.strictObject({
   once: z.string().trim().min(1, 'needs a prompt').optional(),
@@ -47,19 +39,13 @@ const settingsSchema = z.strictObject({
   port: z.coerce.number().int().min(0).max(65_535).default(4173),
   token: z.string().min(8, 'must have at least 8 characters').optional(),
   data: z.string().min(1).default('.x'),
-  store: z.partialRecord(z.enum(servers), z.string()).transform((addresses, context) => {
-    const [name, another] = servers.filter((server) => addresses[server] !== undefined);
-    if (name === undefined) return undefined;
-    const address = checkedAddress(name, addresses[name] ?? '');
-    if (another !== undefined) {
-      context.addIssue({ code: 'custom', message: `${name} and ${another} both say where sessions live` });
-    } else if (address === undefined) {
-      context.addIssue({ code: 'custom', message: `the address of ${name} ${addressHint(name)}` });
-    } else {
-      return { name, address };
-    }
-    return z.NEVER;
-  }),
+  redis: z
+    .string()
+    .refine(
+      (address) => checkedAddress('redis', address) !== undefined,
+      `its address ${addressHint('redis')}`,
+    )
+    .optional(),
   repo: z.string().min(1).default('.'),
   help: z.boolean().default(false),
   contextWindow: z.coerce.number().int().min(2_000).optional(),
@@ -83,21 +69,11 @@ export function readSettings(
       data: environment.X_DATA,
       token: environment.X_TOKEN,
       contextWindow: environment.X_CONTEXT_WINDOW,
-      ...Object.fromEntries(servers.map((name) => [name, environment[variableOf(name)]])),
+      redis: environment.X_REDIS_URL,
     }),
     ...parseFlags(args),
   };
-  const isServer = (name: string) => servers.some((server) => server === name);
-  const entries = Object.entries(given);
-  const settings = parseWith(
-    settingsSchema,
-    {
-      ...Object.fromEntries(entries.filter(([name]) => !isServer(name))),
-      store: Object.fromEntries(entries.filter(([name]) => isServer(name))),
-    },
-    'settings',
-    'See npm start -- --help.',
-  );
+  const settings = parseWith(settingsSchema, given, 'settings', 'See npm start -- --help.');
   return { ...settings, data: resolve(settings.data), repo: resolve(settings.repo) };
 }
 

@@ -269,7 +269,7 @@ export class HarnessAgentBuilder<Agent> {
           'would see the files and not the sessions; use a store that is shared too, such as RedisSession',
       });
     }
-    if (session?.reach === 'cluster' && workspace && workspace.reach !== 'cluster')
+    if (session?.reach === 'cluster' && workspace && storageOf(workspace).reach !== 'cluster')
       process.emitWarning(UNSHARED, { code: 'workspace_not_shared' });
     const own = this.#tools
       .map((tool, index) => collect(issues, () => wellFormed(tool, `tools[${index}]`, TOOL)))

@@ -4,6 +4,7 @@ import {
   type Capability,
   defineTool,
   InMemorySession,
+  mountWorkspace,
   RuntimeContext,
   storageOf,
   type Workspace,
@@ -95,6 +96,10 @@ describe('build', () => {
     const store = Object.create(new InMemorySession(), { reach: { value: 'cluster' } });
     base().session(store).build();
     base().session(new InMemorySession()).build();
+    // A folder of this machine, mounted in files that are shared.
+    const shared = Object.create(new LocalWorkspace(scratch()), { reach: { value: 'cluster' } });
+    const repo = new LocalWorkspace(scratch(), { readOnly: true });
+    base().session(store).workspace(mountWorkspace(shared, { repo })).build();
     await new Promise(setImmediate);
     process.off('warning', listen);
     const ours = warnings.filter((warning) => (warning as { code?: string }).code === 'workspace_not_shared');

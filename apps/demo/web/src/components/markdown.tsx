@@ -55,7 +55,14 @@ function block(token: Token, key: number): ComponentChildren {
 function List({ list }: { readonly list: Tokens.List }) {
   const items = list.items.map((item, index) => (
     <li key={index}>
-      {item.task && <input type="checkbox" checked={item.checked ?? false} disabled />}
+      {item.task && (
+        <input
+          type="checkbox"
+          checked={item.checked ?? false}
+          disabled
+          aria-label={item.checked ? 'Done' : 'To do'}
+        />
+      )}
       {item.tokens.map(block)}
     </li>
   ));
