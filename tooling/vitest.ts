@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import type { ViteUserConfig } from 'vitest/config';
+import type { Plugin } from 'vitest/node';
 // For the keys of `inject`, which every package's tests then know.
 import type {} from './services/provide.js';
 import { keepTemporaryFilesInMemory } from './temporary-files.js';
@@ -29,6 +30,24 @@ export const unit = {
  */
 export function together(config: ViteUserConfig): ViteUserConfig {
   return { ...config, test: { ...config.test, isolate: false } };
+}
+
+/**
+ * Resolves packages of these names from the folder in `X_PEERS`, where it is set, in place of those that are installed: other
+ * versions of a framework, see `tooling/peers.mjs`.
+ */
+export function withPeers(names: RegExp, config: ViteUserConfig): ViteUserConfig {
+  const folder = process.env.X_PEERS;
+  if (folder === undefined) return config;
+  const plugin: Plugin = {
+    name: 'other-peers',
+    enforce: 'pre',
+    resolveId(source) {
+      // The importer has to be a file that is there.
+      return names.test(source) ? this.resolve(source, `${folder}/package.json`, { skipSelf: true }) : null;
+    },
+  };
+  return { ...config, plugins: [plugin] };
 }
 
 type ServiceName = 'redis' | 'redis-cluster' | 'mariadb' | 'postgres' | 'chromium';

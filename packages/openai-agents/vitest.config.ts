@@ -1,4 +1,4 @@
 import { defineConfig } from 'vitest/config';
-import { together, unit } from '../../tooling/vitest.js';
+import { together, unit, withPeers } from '../../tooling/vitest.js';
 
-export default defineConfig(together(unit));
+export default defineConfig(withPeers(/^@openai\/agents(?:-core)?(?:\/|$)/, together(unit)));

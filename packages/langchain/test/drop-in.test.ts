@@ -81,9 +81,8 @@ it.each([
 });
 
 it('never summarizes before the provider refuses unless a trigger is named or compat is off', async () => {
-  const long = asked(60);
-  expect((await run({ model: summarizer() }, {}, long)).sent).toHaveLength(121);
   const many = asked(2_000);
+  expect((await run({ model: summarizer() }, {}, many)).sent).toHaveLength(many.length);
   expect((await run({ model: summarizer(), compat: false }, {}, many)).sent.length).toBeLessThan(many.length);
 });
 

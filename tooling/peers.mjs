@@ -1,0 +1,91 @@
+// Tests the adapters against other versions of their frameworks than those that are installed: other majors, and the oldest and
+// newest that an adapter claims. Each set is installed into a folder of its own, with npm, and runs on the Node that runs this;
+// version 7 of the AI SDK asks for Node 22.
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const langchain = (tests, version, core, graph, checkpoint) => ({
+  adapter: 'langchain',
+  packages: [
+    `langchain@${version}`,
+    `@langchain/core@${core}`,
+    `@langchain/langgraph@${graph}`,
+    `@langchain/langgraph-checkpoint@${checkpoint}`,
+  ],
+  tests,
+});
+
+/** By name: the adapter, what is installed, and the tests that hold for it; none: all. */
+const PEERS = {
+  'ai-sdk-5': {
+    adapter: 'ai-sdk',
+    packages: ['ai@5.0.277', '@ai-sdk/anthropic@2.0.112', '@ai-sdk/openai@2.0.130'],
+    // `evictingTools` and `toAiSdk` are for version 6 and later: tools of version 5 word at once what the model sees.
+    tests: [
+      'test/wire.test.ts',
+      'test/agent/dialect.test.ts',
+      '-t',
+      '^(?!.*(that evict them|when the SDK calls our model))',
+    ],
+  },
+  'ai-sdk-7': {
+    adapter: 'ai-sdk',
+    packages: ['ai@7.0.173', '@ai-sdk/anthropic@4.0.105', '@ai-sdk/openai@4.0.77'],
+    tests: [
+      'test/wire.test.ts',
+      'test/agent',
+      'test/from-ai-sdk.test.ts',
+      'test/to-ai-sdk.test.ts',
+      'test/ui',
+    ],
+  },
+  // Its summaries had ids of their own then.
+  'langchain-oldest': langchain(
+    ['-t', '^(?!.*the summary what LangChain leaves)'],
+    ...['1.5.0', '1.2.0', '1.4.4', '1.2.1'],
+  ),
+  'langchain-newest': langchain([], 'latest', 'latest', 'latest', 'latest'),
+  'openai-agents-oldest': {
+    adapter: 'openai-agents',
+    packages: ['@openai/agents@0.11.0'],
+    // Comparisons with sessions of the SDK that it had not yet.
+    tests: ['-t', '^(?!.*(the SDK’s own session|a guardrail refused|every kind of session))'],
+  },
+  'openai-agents-newest': { adapter: 'openai-agents', packages: ['@openai/agents@latest'], tests: [] },
+};
+
+/** Runs a program to its end; whether it went well. */
+function run(program, parameters, cwd, env = {}) {
+  return (
+    spawnSync(program, parameters, { cwd, stdio: 'inherit', env: { ...process.env, ...env } }).status === 0
+  );
+}
+
+/** Tests one adapter with other packages; whether all went well. */
+function test(name, more) {
+  const { adapter, packages, tests } = PEERS[name];
+  const folder = mkdtempSync(join(tmpdir(), `x-${name}-`));
+  try {
+    writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
+    const flags = ['--no-engine-strict', '--no-audit', '--no-fund', '--loglevel=error'];
+    if (!run('npm', ['install', ...flags, ...packages, 'zod@^4'], folder)) {
+      console.error(`${packages.join(', ')} could not be installed: npm says why above.`);
+      return false;
+    }
+    console.log(`${name}: ${packages.join(', ')}`);
+    const cwd = fileURLToPath(new URL(`../packages/${adapter}`, import.meta.url));
+    return run('npm', ['exec', 'vitest', '--', 'run', ...tests, ...more], cwd, { X_PEERS: folder });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const [asked = '', ...rest] = process.argv.slice(2);
+const names = Object.keys(PEERS).filter((name) => name.startsWith(asked));
+if (names.length === 0) console.error(`Unknown: ${asked}. There are ${Object.keys(PEERS).join(', ')}.`);
+const failed = names.filter((name) => !test(name, rest));
+if (failed.length > 0) console.error(`Failed: ${failed.join(', ')}`);
+process.exitCode = names.length > 0 && failed.length === 0 ? 0 : 1;
