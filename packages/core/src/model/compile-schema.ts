@@ -2,7 +2,7 @@ import { dereference, type OutputUnit, type Schema, type SchemaDraft, validate }
 import { formatPath } from '../config/parse.js';
 import { InvalidInputError } from '../errors/invalid-input-error.js';
 import { TimeLimitError } from '../lib/deadline.js';
-import type { JsonObject } from '../lib/json.js';
+import { isObject, type JsonObject } from '../lib/json.js';
 import { runTimed } from '../lib/run-timed.js';
 
 /** A schema that a model can be given, and that checks the input which the model writes. */
@@ -87,10 +87,26 @@ function standardSchemaOf<Output>(jsonSchema: JsonObject, bad: Bad): StandardSch
   // The validator notes addresses in the schema, which is the caller's.
   const schema = structuredClone(jsonSchema) as Schema;
   const draft = draftOf(jsonSchema);
-  const check = (value: unknown) => within(() => validate(value, schema, draft, lookup, false).errors);
+  const relaxed = structuredClone(schema);
+  const check = (value: unknown) =>
+    within(() => {
+      const isRelaxed = asksForDistinct && isDistinct(value);
+      return isRelaxed
+        ? validate(value, relaxed, draft, relaxedLookup, false).errors
+        : validate(value, schema, draft, lookup, false).errors;
+    });
   let lookup: ReturnType<typeof dereference>;
+  let relaxedLookup: ReturnType<typeof dereference>;
+  let asksForDistinct = false;
   try {
     lookup = dereference(schema);
+    relaxedLookup = dereference(relaxed);
+    // The validator compares each item with each: what is distinct, which is found out faster, it need not look at.
+    for (const part of Object.values(relaxedLookup)) {
+      if (typeof part !== 'object' || !part.uniqueItems) continue;
+      asksForDistinct = true;
+      delete part.uniqueItems;
+    }
     for (const part of Object.values(lookup)) if (typeof part === 'object') refuseUncheckable(part, lookup);
     // What is wrong with the schema itself shows with any value.
     const [limit] = check({}).filter(({ keyword }) => keyword === 'limit');
@@ -110,6 +126,21 @@ function standardSchemaOf<Output>(jsonSchema: JsonObject, bad: Bad): StandardSch
       },
     },
   };
+}
+
+/** Tests whether no list within a value holds the same twice. */
+function isDistinct(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  const parts = Object.values(value);
+  const isRepeating = Array.isArray(value) && new Set(parts.map(sortedText)).size < parts.length;
+  return !isRepeating && parts.every(isDistinct);
+}
+
+/** JSON in which the order of keys does not count. */
+function sortedText(value: unknown): string {
+  return JSON.stringify(value, (_, part: unknown) =>
+    isObject(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part,
+  );
 }
 
 function draftOf({ $schema, ...schema }: JsonObject): SchemaDraft {

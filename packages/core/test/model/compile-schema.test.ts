@@ -83,6 +83,21 @@ describe('JSON Schema', () => {
     expect((await refusal({ type: 'object', ...schema }, bad)).join('\n')).toMatch(reason);
   });
 
+  test('finds what is twice in a list, however long the list is', async () => {
+    const schema = { properties: { ids: { type: 'array', uniqueItems: true } } };
+    const ids = Array.from({ length: 40_000 }, (_, index) => index);
+    expect(await refusal(schema, { ids })).toEqual([]);
+    expect(await refusal(schema, { ids: [...ids.slice(0, 9), 3] })).toMatchObject([
+      expect.stringMatching(/^ids: Duplicate items/),
+    ]);
+    const alike = [
+      { a: 1, b: 2 },
+      { b: 2, a: 1 },
+    ];
+    expect(await refusal(schema, { ids: alike })).toHaveLength(1);
+    expect(await refusal(schema, { ids: [1, '1', [1], { 0: 1 }, true, null, 'null'] })).toEqual([]);
+  });
+
   test('leaves schema and value as they are', async () => {
     const schema = {
       type: 'object',

@@ -128,6 +128,11 @@ export function requestedOutput(
   return output === undefined ? undefined : new RequestedOutput(output, toolNames, repairs);
 }
 
+/** A signal that fires with the first of two. */
+export function firstOf(left: AbortSignal | undefined, right: AbortSignal | undefined) {
+  return left && right ? AbortSignal.any([left, right]) : (left ?? right);
+}
+
 /** The outcome of a call. */
 export interface Reply {
   readonly sessionId: string;

@@ -30,6 +30,7 @@ import { type AgentParts, composedOf } from './agent-parts.js';
 import {
   type CallInput,
   type CallOptions,
+  firstOf,
   type OutputOptions,
   type OutputReply,
   parseDecisions,
@@ -361,12 +362,9 @@ export class HarnessAgent {
   ): Promise<Reply> {
     const names = new Set(this.#tools.current().byName.keys());
     const output = requestedOutput(options, names);
-    if (output !== undefined) names.add(output.tool.name);
     const decisions = parseDecisions(options.decisions ?? {});
-    const control = callControl(options, names);
-    const signals = [options.signal, abandoned].filter((signal) => signal !== undefined);
-    const signal = signals.length > 1 ? AbortSignal.any(signals) : signals[0];
-    const turn = { signal, output, events, control };
+    const control = callControl(options, output === undefined ? names : names.add(output.tool.name));
+    const turn = { signal: firstOf(options.signal, abandoned), output, events, control };
     let begun = false;
     const reply = this.#turns.take(context ?? RuntimeContext.empty(), turn, async (call, isNew) => {
       begun = true;

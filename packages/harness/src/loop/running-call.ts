@@ -1,5 +1,4 @@
 import {
-  type AgentEvent,
   type AgentEventBody,
   type AgentState,
   addUsage,
@@ -21,7 +20,6 @@ import {
   type Tool,
   type ToolChoice,
   type ToolDefinition,
-  tell,
   type Usage,
   type Workspace,
 } from '@x/core';
@@ -33,6 +31,7 @@ import type { BackgroundQueue } from '../lib/background-queue.js';
 import type { EventJournal } from '../lib/event-journal.js';
 import type { RequestedOutput } from '../output/requested-output.js';
 import { hookResult } from './around.js';
+import { Audience } from './audience.js';
 import { type CallControl, type CallProgress, type StepControl, stepControl } from './control.js';
 import { Draft } from './draft.js';
 import type { Steering } from './steering.js';
@@ -101,9 +100,7 @@ export class RunningCall {
   /** The models that are left to take over. */
   readonly #others: Model[];
   readonly #toolNames: ReadonlySet<string>;
-  readonly #observers: readonly Capability[];
-  /** Observers and listeners that have failed. */
-  readonly #failing = new Set<object>();
+  readonly #audience: Audience;
   readonly #meter: ContextMeter;
   #unlogged: Message[] = [];
   /** Settles when the last save that was asked for is done. */
@@ -129,7 +126,7 @@ export class RunningCall {
     const confining = this.capabilities.filter((capability) => capability.confine !== undefined);
     this.#model = control.model ?? parts.model;
     this.#others = [...parts.fallback.models];
-    this.#observers = this.capabilities.filter((capability) => capability.observe !== undefined);
+    this.#audience = new Audience(parts, options.events, (event) => this.emit(event));
     this.scope = {
       agentId: this.settings.name,
       callId,
@@ -175,18 +172,11 @@ export class RunningCall {
   }
 
   emit(event: AgentEventBody): void | Promise<void> {
-    const { session, parts, events } = this.options;
+    const { session } = this.options;
     if (event.type === 'context.compacted' && event.reason === 'request_too_large') this.lastRescue = event;
-    for (const observer of this.#observers) {
-      this.#tell(
-        observer.name,
-        observer,
-        (event: AgentEventBody) => observer.observe?.(event, this.scope),
-        event,
-      );
-    }
+    this.#audience.observe(event, this.scope);
     const { agentId, callId } = this.scope;
-    const whole: AgentEvent = {
+    this.#audience.hear({
       ...event,
       seq: ++this.#events,
       sessionId: session.state.sessionId,
@@ -194,27 +184,8 @@ export class RunningCall {
       callId,
       step: this.step,
       at: new Date().toISOString(),
-    };
-    events.push(whole);
-    const { listeners } = parts;
-    if (
-      event.type === 'warning' &&
-      !events.hasReaders &&
-      listeners.every((each) => this.#failing.has(each))
-    ) {
-      process.emitWarning(`${event.source}: ${event.message}`, { code: 'agent_warning' });
-    }
-    for (const listener of listeners) this.#tell('onEvent', listener, listener, whole);
-    return this.room();
-  }
-
-  /** Tells one that listens. That it fails is a warning, once a call: the warning is told to it too. */
-  #tell<Event>(source: string, who: object, listener: (event: Event) => unknown, event: Event): void {
-    tell(`The listener "${source}"`, listener, event, (message) => {
-      if (this.#failing.has(who)) return;
-      this.#failing.add(who);
-      this.emit({ type: 'warning', source, message });
     });
+    return this.room();
   }
 
   /** Waits while the reader of the events is too far behind; `undefined` when it is not. */

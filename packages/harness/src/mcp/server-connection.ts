@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { type Clock, errorText, systemClock, TimeLimitError, withinLimit } from '@x/core';
 import {
   type McpClient,
@@ -153,6 +154,8 @@ export class ServerConnection {
         wait,
         (deadline) => {
           limited = deadline.signal;
+          // Each page of a list listens: how many there are is no sign of a leak.
+          setMaxListeners(0, limited);
           return run(limited);
         },
         signal,

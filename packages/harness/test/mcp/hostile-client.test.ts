@@ -1,6 +1,6 @@
 import { type AgentEvent, RuntimeContext, textOf } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { HarnessAgent } from '../../src/index.js';
 import { type McpClient, type McpResult, type McpTool, mcp } from '../../src/mcp/index.js';
 import { scratch } from '../support.js';
@@ -96,14 +96,19 @@ describe('a client of one’s own', () => {
 
   it('with many small pages has every tool that is wanted, and says what is left out', async () => {
     const paged = (count: number): McpClient => ({
-      listTools: async (request) => {
+      listTools: async (request, options) => {
+        // As the SDK's client does at every request.
+        options?.signal?.addEventListener('abort', () => {});
         const at = Number(request?.cursor ?? 0);
         const rest = at + 1 < count ? { nextCursor: String(at + 1) } : {};
         return { tools: [{ name: `t${at}`, inputSchema: object }], ...rest };
       },
       callTool: async () => ({}),
     });
+    const warned = vi.spyOn(process, 'emitWarning').mockReturnValue();
+    onTestFinished(() => warned.mockRestore());
     const whole = await connect({ x: { client: paged(120) } });
+    expect(warned).not.toHaveBeenCalled();
     expect(whole.tools).toHaveLength(120);
     expect(await warningsOf(whole)).toEqual([]);
     const late = await connect({ x: { client: paged(400), tools: ['t39?'] } });

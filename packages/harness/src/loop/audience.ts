@@ -1,0 +1,50 @@
+import { type AgentEvent, type AgentEventBody, type CallScope, type Capability, tell } from '@x/core';
+import type { AgentParts } from '../agent/agent-parts.js';
+import type { Reply } from '../agent/call-options.js';
+import type { EventJournal } from '../lib/event-journal.js';
+
+/** Those who hear of a call: observers of its capabilities, listeners of the agent, and readers of its events. */
+export class Audience {
+  readonly #observers: readonly Capability[];
+  readonly #listeners: AgentParts['listeners'];
+  readonly #events: EventJournal<Reply>;
+  readonly #emit: (event: AgentEventBody) => void;
+  /** Those who have failed. */
+  readonly #failing = new Set<object>();
+
+  /** @param emit Begins the telling of another event. */
+  constructor(
+    { capabilities, listeners }: AgentParts,
+    events: EventJournal<Reply>,
+    emit: (event: AgentEventBody) => void,
+  ) {
+    this.#observers = capabilities.filter((capability) => capability.observe !== undefined);
+    this.#listeners = listeners;
+    this.#events = events;
+    this.#emit = emit;
+  }
+
+  observe(event: AgentEventBody, scope: CallScope): void {
+    for (const one of this.#observers) {
+      this.#tell(one.name, one, (event: AgentEventBody) => one.observe?.(event, scope), event);
+    }
+  }
+
+  hear(event: AgentEvent): void {
+    this.#events.push(event);
+    const isUnheard = !this.#events.hasReaders && this.#listeners.every((each) => this.#failing.has(each));
+    if (event.type === 'warning' && isUnheard) {
+      process.emitWarning(`${event.source}: ${event.message}`, { code: 'agent_warning' });
+    }
+    for (const listener of this.#listeners) this.#tell('onEvent', listener, listener, event);
+  }
+
+  /** Tells one. That it fails is a warning, once a call: it is told of the warning, too. */
+  #tell<Event>(source: string, who: object, listener: (event: Event) => unknown, event: Event): void {
+    tell(`The listener "${source}"`, listener, event, (message) => {
+      if (this.#failing.has(who)) return;
+      this.#failing.add(who);
+      this.#emit({ type: 'warning', source, message });
+    });
+  }
+}
