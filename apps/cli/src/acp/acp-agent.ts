@@ -11,7 +11,7 @@ import {
   type RequestPermissionRequest,
   type SessionUpdate,
 } from '@agentclientprotocol/sdk';
-import { errorText, type PendingCall, RuntimeContext, userMessage } from '@x/core';
+import { errorText, type PendingCall, RuntimeContext, unlessAborted, userMessage } from '@x/core';
 import { type CallStream, type Decisions, formatRule, type HarnessAgent } from '@x/harness';
 import { blocksOf, planOf, replayOf, STOPPED, toolCall, updatesOf, wholeInput } from './updates.js';
 
@@ -24,8 +24,8 @@ interface Session {
   readonly context: RuntimeContext;
   /** The todos that the editor was shown last, as JSON. */
   plan: string;
-  /** True from a `session/cancel` on, until the next prompt. */
-  cancelled: boolean;
+  /** The turns that run, which `session/cancel` ends. They outlive a `session/load`. */
+  readonly turns: Set<AbortController>;
 }
 
 /**
@@ -42,16 +42,15 @@ export function acpAgent(
 ): AgentApp {
   const sessions = new Map<string, Session>();
 
-  async function begin(
+  async function sessionIn(
     sessionId: string,
     directory: string,
     servers: readonly McpServer[],
   ): Promise<Session> {
     const agent = await open(directory, servers);
     const context = RuntimeContext.of({ sessionId, userId });
-    const session = { agent, directory, context, plan: '[]', cancelled: false };
-    sessions.set(sessionId, session);
-    return session;
+    const turns = sessions.get(sessionId)?.turns ?? new Set();
+    return { agent, directory, context, plan: '[]', turns };
   }
 
   function sessionOf(sessionId: string): Session {
@@ -72,15 +71,14 @@ export function acpAgent(
     }))
     .onRequest(methods.agent.session.new, async ({ params }) => {
       const sessionId = randomUUID();
-      await begin(sessionId, params.cwd, params.mcpServers);
+      sessions.set(sessionId, await sessionIn(sessionId, params.cwd, params.mcpServers));
       return { sessionId };
     })
     .onRequest(methods.agent.session.load, async ({ params, client }) => {
-      const session = await begin(params.sessionId, params.cwd, params.mcpServers);
-      if ((await session.agent.state(session.context)) === undefined) {
-        sessions.delete(params.sessionId);
-        throw RequestError.sessionNotFound(params.sessionId);
-      }
+      const session = await sessionIn(params.sessionId, params.cwd, params.mcpServers);
+      const state = await session.agent.state(session.context);
+      if (state === undefined) throw RequestError.sessionNotFound(params.sessionId);
+      sessions.set(params.sessionId, session);
       for await (const message of session.agent.log(session.context).read()) {
         await tell(client, session, replayOf(message, session.directory));
       }
@@ -88,20 +86,34 @@ export function acpAgent(
       return {};
     })
     .onNotification(methods.agent.session.cancel, ({ params }) => {
-      const session = sessionOf(params.sessionId);
-      session.cancelled = true;
-      session.agent.interrupt(session.context);
+      for (const one of sessionOf(params.sessionId).turns) one.abort();
     })
-    .onRequest(methods.agent.session.prompt, ({ params, client }) => {
+    .onRequest(methods.agent.session.prompt, async ({ params, client }) => {
       const session = sessionOf(params.sessionId);
-      session.cancelled = false;
       const message = userMessage(blocksOf(params.prompt, session.directory));
-      return turn(client, session, session.agent.stream(message, session.context));
+      const cancel = new AbortController();
+      const { signal } = cancel;
+      session.turns.add(cancel);
+      try {
+        return await turn(
+          client,
+          session,
+          session.agent.stream(message, session.context, { signal }),
+          signal,
+        );
+      } finally {
+        session.turns.delete(cancel);
+      }
     });
 }
 
 /** Tells the editor what happens until the turn is over; asks it about calls that wait for a decision. */
-async function turn(client: AgentContext, session: Session, stream: CallStream): Promise<PromptResponse> {
+async function turn(
+  client: AgentContext,
+  session: Session,
+  stream: CallStream,
+  signal: AbortSignal,
+): Promise<PromptResponse> {
   let pending: readonly PendingCall[] = [];
   try {
     for await (const event of stream) {
@@ -110,25 +122,28 @@ async function turn(client: AgentContext, session: Session, stream: CallStream):
       if (event.type === 'permission.required') pending = event.calls;
     }
     const { stopReason } = await stream.reply;
-    const decisions = pending.length > 0 ? await decided(client, session, pending) : undefined;
-    if (session.cancelled) return { stopReason: 'cancelled' };
-    if (decisions)
-      return await turn(client, session, session.agent.resumeStream(session.context, { decisions }));
+    const decisions = pending.length > 0 ? await decided(client, session, pending, signal) : {};
+    if (decisions === undefined || signal.aborted) return { stopReason: 'cancelled' };
+    if (pending.length > 0) {
+      const resumed = session.agent.resumeStream(session.context, { decisions, signal });
+      return await turn(client, session, resumed, signal);
+    }
     const stopped = STOPPED[stopReason];
     if (stopped) return { stopReason: stopped };
     throw RequestError.internalError({ stopReason }, 'the turn took longer than its limit');
   } catch (error) {
-    if (session.cancelled) return { stopReason: 'cancelled' };
+    if (signal.aborted) return { stopReason: 'cancelled' };
     throw error instanceof RequestError ? error : RequestError.internalError(undefined, errorText(error));
   }
 }
 
-/** Asks the editor about each call; none that was left open goes on. */
+/** Asks the editor about each call; undefined where it cancels the turn in place of an answer. */
 async function decided(
   client: AgentContext,
   session: Session,
   calls: readonly PendingCall[],
-): Promise<Decisions> {
+  signal: AbortSignal,
+): Promise<Decisions | undefined> {
   const decisions: Record<string, Decisions[string]> = {};
   for (const call of calls) {
     const { suggestion, reason } = call;
@@ -153,11 +168,9 @@ async function decided(
         { optionId: 'reject', kind: 'reject_once', name: 'Reject' },
       ],
     };
-    const { outcome } = await client.request(methods.client.session.requestPermission, question);
-    if (outcome.outcome === 'cancelled') {
-      session.cancelled = true;
-      break;
-    }
+    const asked = client.request(methods.client.session.requestPermission, question);
+    const { outcome } = await unlessAborted(asked, signal);
+    if (outcome.outcome === 'cancelled') return undefined;
     const { optionId } = outcome;
     // An answer that was not offered allows nothing.
     const allows = optionId === 'allow' || (optionId === 'always' && always !== undefined);

@@ -29,7 +29,9 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20 }));
 
-type Answer = (request: RequestPermissionRequest) => RequestPermissionResponse;
+type Answer = (
+  request: RequestPermissionRequest,
+) => RequestPermissionResponse | Promise<RequestPermissionResponse>;
 const select =
   (optionId: string): Answer =>
   () => ({ outcome: { outcome: 'selected', optionId } });
@@ -37,7 +39,11 @@ const select =
 /** What an editor does over a stream, with all that it was told. */
 async function edit<Value>(
   stream: Stream,
-  work: (agent: ClientContext, updates: SessionUpdate[]) => Promise<Value>,
+  work: (
+    agent: ClientContext,
+    updates: SessionUpdate[],
+    asked: readonly RequestPermissionRequest[],
+  ) => Promise<Value>,
   answer: Answer = select('allow'),
 ) {
   const updates: SessionUpdate[] = [];
@@ -48,7 +54,7 @@ async function edit<Value>(
       asked.push(params);
       return answer(params);
     })
-    .connectWith(stream, (agent) => work(agent, updates));
+    .connectWith(stream, (agent) => work(agent, updates, asked));
   return { value, updates, asked };
 }
 
@@ -168,6 +174,43 @@ describe('an agent in an editor', () => {
     });
     expect(value).toEqual(['cancelled', 'end_turn']);
   });
+
+  const load = (agent: ClientContext, sessionId: string) =>
+    agent.request(methods.agent.session.load, { sessionId, cwd: directory, mcpServers: [] });
+  const nothing = async () => {};
+
+  it.each<[string, typeof load | typeof nothing, typeof prompt | typeof nothing]>([
+    ['at once', nothing, nothing],
+    ['before the next prompt', nothing, prompt],
+    ['where it was loaded meanwhile', load, prompt],
+  ])(
+    'ends a cancelled turn that waits for an answer %s, and a late one allows nothing',
+    async (_, before, after) => {
+      let answer = (_: RequestPermissionResponse) => {};
+      const late = new Promise<RequestPermissionResponse>((resolve) => {
+        answer = resolve;
+      });
+      const { value } = await edit(
+        piped(new ScriptedModel([write, { text: 'Here again.' }])),
+        async (agent, _updates, asked) => {
+          const sessionId = await begin(agent);
+          const cancelled = prompt(agent, sessionId);
+          await until(() => asked.length === 1);
+          await before(agent, sessionId);
+          await agent.notify(methods.agent.session.cancel, { sessionId });
+          const { stopReason } = await cancelled;
+          await after(agent, sessionId);
+          answer({ outcome: { outcome: 'selected', optionId: 'allow' } });
+          // The answer is read before what is asked after it.
+          await begin(agent);
+          return stopReason;
+        },
+        () => late,
+      );
+      expect(value).toBe('cancelled');
+      expect(existsSync(join(directory, 'note.txt'))).toBe(false);
+    },
+  );
 
   it('shows todos as a plan', async () => {
     const todos = [{ content: 'Look around', status: 'in_progress' }];
