@@ -6,17 +6,12 @@ import {
   type Checkpoint,
   type CheckpointListOptions,
   type CheckpointMetadata,
-  type CheckpointPendingWrite,
   type CheckpointTuple,
-  compareWritesSortKeys,
   copyCheckpoint,
   getCheckpointId,
-  maxChannelVersion,
   type PendingWrite,
   type SerializerProtocol,
-  TASKS,
   WRITES_IDX_MAP,
-  writesSortKey,
 } from '@langchain/langgraph-checkpoint';
 import {
   InvalidInputError,
@@ -28,14 +23,16 @@ import {
   type SessionStore,
 } from '@x/core';
 import * as z from 'zod';
+import { CheckpointTuples } from './checkpoint-tuples.js';
 import {
   BeforeTheseRecords,
   type CheckpointRecord,
   Encoder,
+  keyOf,
+  type Ref,
   type Serialized,
   ThreadIndex,
   type ThreadRecord,
-  type WritesRecord,
 } from './thread-records.js';
 
 const optionsSchema = z.strictObject({
@@ -64,16 +61,21 @@ const FIRST_READ = 128;
 const FEW = 8;
 /** A checkpoint is written whole after so many records, or four for each element of its values. */
 const WHOLE_AFTER = 64;
+const GONE =
+  'is a checkpoint that the thread holds no more, of which the values of delta channels are a part: the thread was ' +
+  'deleted, or retention removed it, while the run was under way. Run it anew; give `keep` more where runs overlap';
 /** How many threads stay known, so that adding to them reads nothing. */
 const MAX_THREADS = 256;
 
 interface Thread {
   readonly key: SessionKey;
   readonly log: ItemLog;
-  /** Digests of the texts that stand in its last whole checkpoint or behind it, and how many records do. */
+  /** Digests of the texts and keys of the values that stand in its last whole checkpoint or behind it, and how many records do. */
   known: Set<string>;
   since: number;
-  checkpoints: number;
+  /** Its checkpoints, and how many there have to be before it is asked again which of them are needed. */
+  ids: Set<string>;
+  retainAt: number;
 }
 
 /**
@@ -120,7 +122,7 @@ export class SessionSaver extends BaseCheckpointSaver {
         continue;
       }
       try {
-        return await this.#tuple(index, record, String(thread), namespaceOf(config));
+        return await this.#tuples(index).tuple(record, String(thread), namespaceOf(config));
       } catch (error) {
         if (!(error instanceof BeforeTheseRecords)) throw error;
       }
@@ -135,15 +137,16 @@ export class SessionSaver extends BaseCheckpointSaver {
     for await (const found of this.#sessions(thread === undefined ? undefined : String(thread))) {
       if (namespace !== undefined && namespace !== found.namespace) continue;
       const index = await this.#index(found.key);
+      const tuples = this.#tuples(index);
       for (const id of index.ids) {
         if (left <= 0) return;
         if ((wanted && id !== wanted) || (end && id >= end)) continue;
         const record = index.checkpoints.get(id) as CheckpointRecord;
-        const metadata = await this.#load<Record<string, unknown>>(index.decode(record.metadata));
+        const metadata = await tuples.load<Record<string, unknown>>(record.metadata);
         if (!Object.entries(filter).every(([key, value]) => isDeepStrictEqual(metadata[key], value)))
           continue;
         left -= 1;
-        yield await this.#tuple(index, record, found.key.parts.sessionId, found.namespace);
+        yield await tuples.tuple(record, found.key.parts.sessionId, found.namespace);
       }
     }
   }
@@ -156,29 +159,46 @@ export class SessionSaver extends BaseCheckpointSaver {
   ): Promise<RunnableConfig> {
     const thread = this.#thread(config);
     const { channel_values: values, ...rest } = copyCheckpoint(checkpoint);
+    const dump = async (channel: string) =>
+      channel in values ? await this.serde.dumpsTyped(values[channel]) : null;
     const parts = await Promise.all([this.serde.dumpsTyped(rest), this.serde.dumpsTyped(metadata)]);
-    const isWhole = thread.since >= Math.max(WHOLE_AFTER, 4 * Object.values(values).flat().length);
-    const changed = await Promise.all(
-      Object.entries(isWhole ? checkpoint.channel_versions : newVersions).map(async ([channel, version]) => {
-        const value = channel in values ? await this.serde.dumpsTyped(values[channel]) : null;
-        return [channel, String(version), value] as const;
-      }),
-    );
+    const changed = new Map<string, Serialized | null>();
+    for (const channel of Object.keys(newVersions)) changed.set(channel, await dump(channel));
     const parent = config.configurable?.checkpoint_id as string | undefined;
-    const record = (encoder: Encoder): CheckpointRecord => ({
-      kind: 'checkpoint',
-      id: checkpoint.id,
-      ...(parent === undefined ? {} : { parent }),
-      checkpoint: encoder.encode(parts[0]),
-      metadata: encoder.encode(parts[1]),
-      values: changed.map(([channel, version, value]) => [channel, version, value && encoder.encode(value)]),
-      ...(isWhole ? { whole: true } : {}),
-      items: encoder.items,
+    await this.#add(thread, async () => {
+      // What was deleted while its run goes on comes back whole, or not where its parents' writes are a part of it.
+      if (parent !== undefined && !thread.ids.has(parent) && metadata.counters_since_delta_snapshot) {
+        throw new InvalidInputError('config.configurable', [{ path: 'checkpoint_id', message: GONE }]);
+      }
+      const isWhole = thread.since >= Math.max(WHOLE_AFTER, 4 * Object.values(values).flat().length);
+      if (isWhole) [thread.known, thread.since] = [new Set(), 0];
+      const encoder = new Encoder(thread.known);
+      const added: [string, string, Ref | null][] = [];
+      for (const [channel, version] of Object.entries({ ...checkpoint.channel_versions, ...newVersions })) {
+        const key = keyOf(channel, version);
+        if (thread.known.has(key) && !changed.has(channel)) continue;
+        // A first checkpoint has what is said to be new with it; a later one takes along what the thread has lost.
+        const isSaid = changed.has(channel) || (parent === undefined && !isWhole);
+        const value = isSaid ? (changed.get(channel) ?? null) : await dump(channel);
+        added.push([channel, String(version), value && encoder.encode(value)]);
+        thread.known.add(key);
+      }
+      thread.ids.add(checkpoint.id);
+      return {
+        kind: 'checkpoint',
+        id: checkpoint.id,
+        ...(parent === undefined ? {} : { parent }),
+        checkpoint: encoder.encode(parts[0]),
+        metadata: encoder.encode(parts[1]),
+        values: added,
+        ...(isWhole ? { whole: true } : {}),
+        items: encoder.items,
+      };
     });
-    await this.#add(thread, record, isWhole);
-    thread.checkpoints += 1;
     const { keep } = this.#options;
-    if (keep !== undefined && thread.checkpoints >= 2 * keep) await this.#retain(thread, keep);
+    if (keep !== undefined && thread.ids.size >= Math.max(2 * keep, thread.retainAt)) {
+      await this.#retain(thread, keep);
+    }
     const { thread_id } = config.configurable as { readonly thread_id: string };
     return {
       configurable: { thread_id, checkpoint_ns: namespaceOf(config), checkpoint_id: checkpoint.id },
@@ -195,20 +215,29 @@ export class SessionSaver extends BaseCheckpointSaver {
     const id = config.configurable?.checkpoint_id as string | undefined;
     if (id === undefined) throw missing('checkpoint_id');
     const values = await Promise.all(writes.map(([, value]) => this.serde.dumpsTyped(value)));
-    await this.#add(thread, (encoder) => ({
-      kind: 'writes',
-      id,
-      task: taskId,
-      path: taskPath,
-      writes: writes.map(([channel], index) => {
-        return [WRITES_IDX_MAP[channel] ?? index, channel, encoder.encode(values[index] as Serialized)];
-      }),
-      items: encoder.items,
-    }));
+    await this.#add(thread, () => {
+      const encoder = new Encoder(thread.known);
+      return {
+        kind: 'writes',
+        id,
+        task: taskId,
+        path: taskPath,
+        writes: writes.map(([channel], index) => {
+          return [WRITES_IDX_MAP[channel] ?? index, channel, encoder.encode(values[index] as Serialized)];
+        }),
+        items: encoder.items,
+      };
+    });
   }
 
+  /** Deletes a thread with all of its namespaces. A run that goes on in it begins it anew, with all that its state holds. */
   async deleteThread(threadId: string): Promise<void> {
-    for await (const { key } of this.#sessions(threadId)) {
+    await this.#delete(threadId, () => true);
+  }
+
+  async #delete(threadId: string, isMeant: (namespace: string) => boolean): Promise<void> {
+    for await (const { key, namespace } of this.#sessions(threadId)) {
+      if (!isMeant(namespace)) continue;
       this.#threads.delete(key.toString());
       await this.#options.store.delete(key);
     }
@@ -231,7 +260,8 @@ export class SessionSaver extends BaseCheckpointSaver {
       log: new ItemLog(store, key, FRAMEWORK),
       known: new Set<string>(),
       since: 0,
-      checkpoints: 0,
+      ids: new Set<string>(),
+      retainAt: 0,
     };
     this.#threads.delete(name);
     this.#threads.set(name, thread);
@@ -254,36 +284,43 @@ export class SessionSaver extends BaseCheckpointSaver {
     }
   }
 
+  #tuples(index: ThreadIndex): CheckpointTuples {
+    return new CheckpointTuples(index, this.serde, () => this.getNextVersion(undefined));
+  }
+
   async #index(key: SessionKey): Promise<ThreadIndex> {
     const log = this.#threads.get(key.toString())?.log ?? new ItemLog(this.#options.store, key, FRAMEWORK);
     const { messages } = await log.read();
     return indexOf(log, messages);
   }
 
-  async #add(thread: Thread, make: (encoder: Encoder) => ThreadRecord, isWhole = false): Promise<void> {
-    let added: ThreadRecord | undefined;
-    await thread.log.append((loaded) => {
+  /** Adds what `make` makes, after the thread is known as it is. */
+  async #add(thread: Thread, make: () => ThreadRecord | Promise<ThreadRecord>): Promise<void> {
+    await thread.log.append(async (loaded) => {
+      // Also after a commit that failed: whatever `make` noted then is forgotten.
       if (loaded !== undefined) learn(thread, indexOf(thread.log, loaded.messages));
-      added = make(new Encoder(isWhole ? new Set() : thread.known));
-      return [thread.log.message(added as unknown as JsonValue)];
+      const record = await make();
+      thread.since += 1;
+      return [thread.log.message(record as unknown as JsonValue)];
     });
-    if (isWhole) [thread.known, thread.since] = [new Set(), 0];
-    thread.since += 1;
-    for (const digest of Object.keys(added?.items ?? {})) thread.known.add(digest);
   }
 
   async #retain(thread: Thread, keep: number): Promise<void> {
+    let ended: ReadonlySet<string> = new Set();
     await thread.log.change(async ({ messages }) => {
       const index = indexOf(thread.log, messages);
+      const tuples = this.#tuples(index);
       const versions = await Promise.all(
         [...index.checkpoints.values()].map(async ({ id, checkpoint }) => {
-          return [id, (await this.#load<Checkpoint>(index.decode(checkpoint))).channel_versions] as const;
+          return [id, (await tuples.load<Checkpoint>(checkpoint)).channel_versions] as const;
         }),
       );
       const records = index.newest(keep, new Map(versions));
-      learn(thread, records === undefined ? index : new ThreadIndex(records));
+      const left = records === undefined ? index : new ThreadIndex(records);
+      ended = index.tasksBut(left);
+      learn(thread, left);
       // What is still needed is not asked for at every step.
-      if (records === undefined) thread.checkpoints = keep;
+      thread.retainAt = thread.ids.size + keep;
       return (
         records && {
           keep: 0,
@@ -291,70 +328,9 @@ export class SessionSaver extends BaseCheckpointSaver {
         }
       );
     });
-  }
-
-  async #tuple(
-    index: ThreadIndex,
-    record: CheckpointRecord,
-    thread_id: string,
-    checkpoint_ns: string,
-  ): Promise<CheckpointTuple> {
-    const checkpoint = await this.#load<Checkpoint>(index.decode(record.checkpoint));
-    checkpoint.channel_values = {};
-    for (const [channel, version] of Object.entries(checkpoint.channel_versions)) {
-      const value = index.value(channel, String(version));
-      if (value !== undefined) checkpoint.channel_values[channel] = await this.#load(index.decode(value));
-    }
-    const { id, parent } = record;
-    if (checkpoint.v < 4 && parent !== undefined) await this.#migrateSends(index, checkpoint, parent);
-    const at = (checkpoint_id: string) => ({ configurable: { thread_id, checkpoint_ns, checkpoint_id } });
-    return {
-      config: at(id),
-      checkpoint,
-      metadata: await this.#load<CheckpointMetadata>(index.decode(record.metadata)),
-      pendingWrites: await this.#pendingWrites(index, record),
-      ...(parent === undefined ? {} : { parentConfig: at(parent) }),
-    };
-  }
-
-  /** The writes beside a checkpoint, in the order in which a step applies them. */
-  async #pendingWrites(
-    index: ThreadIndex,
-    checkpoint: Pick<CheckpointRecord, 'id' | 'parent'>,
-  ): Promise<CheckpointPendingWrite[]> {
-    const byPlace = new Map<string, readonly [WritesRecord, WritesRecord['writes'][number]]>();
-    for (const record of index.writesOf(checkpoint)) {
-      for (const write of record.writes) {
-        const place = JSON.stringify([record.task, write[0]]);
-        // A task that is run again writes the same; only errors and interrupts, which count below 0, are replaced.
-        if (write[0] < 0 || !byPlace.has(place)) byPlace.set(place, [record, write]);
-      }
-    }
-    const sorted = [...byPlace.values()].sort(([a, [left]], [b, [right]]) =>
-      compareWritesSortKeys(writesSortKey(a.path, a.task, left), writesSortKey(b.path, b.task, right)),
-    );
-    return Promise.all(
-      sorted.map(async ([{ task }, [, channel, value]]) => [
-        task,
-        channel,
-        await this.#load(index.decode(value)),
-      ]),
-    );
-  }
-
-  /** Puts what checkpoints before version 4 kept beside their parents into the channel where it is now. */
-  async #migrateSends(index: ThreadIndex, checkpoint: Checkpoint, parent: string): Promise<void> {
-    const writes = await this.#pendingWrites(index, { id: parent });
-    const versions = Object.values(checkpoint.channel_versions);
-    checkpoint.channel_values[TASKS] = writes
-      .filter(([, channel]) => channel === TASKS)
-      .map(([, , send]) => send);
-    checkpoint.channel_versions[TASKS] =
-      versions.length > 0 ? maxChannelVersion(...versions) : this.getNextVersion(undefined);
-  }
-
-  async #load<Value>([type, data]: Serialized): Promise<Value> {
-    return (await this.serde.loadsTyped(type, data)) as Value;
+    // The namespace of a subgraph holds the ids of the tasks that ran it.
+    const isEnded = (namespace: string) => namespace.split(/[|:]/).some((part) => ended.has(part));
+    if (ended.size > 0) await this.#delete(thread.key.parts.sessionId, isEnded);
   }
 }
 
@@ -368,7 +344,8 @@ function indexOf(log: ItemLog, messages: readonly Message[], isComplete = true):
 function learn(thread: Thread, index: ThreadIndex): void {
   thread.known = index.recent;
   thread.since = index.since;
-  thread.checkpoints = index.checkpoints.size;
+  thread.ids = new Set(index.checkpoints.keys());
+  thread.retainAt = 0;
 }
 
 function namespaceOf(config: RunnableConfig): string {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { SessionStoreError } from '@x/core';
 
 /** Shorter texts stand where they are; longer ones once for the whole thread. */
 const INLINE = 64;
@@ -13,7 +14,7 @@ export type Ref =
 /** Texts of values by digest, each kept once. */
 type Items = { readonly [digest: string]: string };
 
-/** A checkpoint with the channel values that are new with it; `null` for a channel that has none. */
+/** A checkpoint with the channel values that the thread does not hold yet; `null` for a channel that has none. */
 export interface CheckpointRecord {
   readonly kind: 'checkpoint';
   readonly id: string;
@@ -39,6 +40,8 @@ export interface WritesRecord {
 /** Channel values whose checkpoints retention has removed. */
 interface ValuesRecord {
   readonly kind: 'values';
+  /** It tells of channels without a value, too: whatever is missing then is lost. */
+  readonly nulls?: true;
   readonly values: CheckpointRecord['values'];
   readonly items: Items;
 }
@@ -54,9 +57,10 @@ export type Serialized = readonly [type: string, data: Uint8Array | string];
 /** Turns serialized values into references, and collects the texts that the thread does not hold yet. */
 export class Encoder {
   readonly items: Record<string, string> = {};
-  readonly #known: ReadonlySet<string>;
+  readonly #known: Set<string>;
 
-  constructor(known: ReadonlySet<string>) {
+  /** @param known What stands in the thread; what is encoded is added. */
+  constructor(known: Set<string>) {
     this.#known = known;
   }
 
@@ -73,6 +77,7 @@ export class Encoder {
     if (text.length <= INLINE) return { text };
     const digest = createHash('sha256').update(text).digest('base64url').slice(0, 22);
     if (!this.#known.has(digest)) this.items[digest] = text;
+    this.#known.add(digest);
     return { of: digest };
   }
 }
@@ -87,11 +92,13 @@ export class ThreadIndex {
   /** By the id of their checkpoint, in the order in which they came. */
   readonly writes = new Map<string, WritesRecord[]>();
   readonly items = new Map<string, string>();
-  /** Digests of the texts that stand in the last whole checkpoint or behind it, and how many records do. */
+  /** Digests of the texts and keys of the values that stand in the last whole checkpoint or behind it, and how many records do. */
   recent = new Set<string>();
   since = 0;
   readonly #values = new Map<string, Ref | null>();
   readonly #isComplete: boolean;
+  /** What is not there was left out, by a release that kept nothing of channels without a value. */
+  #isSparse = false;
 
   constructor(records: Iterable<ThreadRecord>, isComplete = true) {
     this.#isComplete = isComplete;
@@ -107,7 +114,12 @@ export class ThreadIndex {
         continue;
       }
       if (record.kind === 'checkpoint') this.checkpoints.set(record.id, record);
-      for (const [channel, version, value] of record.values) this.#values.set(keyOf(channel, version), value);
+      else if (!record.nulls) this.#isSparse = true;
+      for (const [channel, version, value] of record.values) {
+        const key = keyOf(channel, version);
+        this.#values.set(key, value);
+        this.recent.add(key);
+      }
     }
   }
 
@@ -116,10 +128,17 @@ export class ThreadIndex {
     return [...this.checkpoints.keys()].sort().reverse();
   }
 
-  /** @throws {BeforeTheseRecords} when an earlier record may have it. */
-  value(channel: string, version: string): Ref | undefined {
+  /**
+   * The value that a channel had at a version; `undefined` when it had none.
+   *
+   * @throws {BeforeTheseRecords} when an earlier record may have it.
+   * @throws {SessionStoreError} `session_corrupt` when it is lost.
+   */
+  value(channel: string, version: string | number): Ref | undefined {
     const value = this.#values.get(keyOf(channel, version));
-    if (value === undefined) this.#mayStandBefore();
+    if (value === undefined && !(this.#isComplete && this.#isSparse)) {
+      this.#lacks(`what channel ${channel} was at version ${version}`);
+    }
     return value ?? undefined;
   }
 
@@ -129,12 +148,16 @@ export class ThreadIndex {
    * @throws {BeforeTheseRecords} when earlier records may hold more of it: all came after the parent did.
    */
   writesOf({ id, parent }: Pick<CheckpointRecord, 'id' | 'parent'>): readonly WritesRecord[] {
-    if (parent === undefined || !this.checkpoints.has(parent)) this.#mayStandBefore();
+    if (!this.#isComplete && !this.checkpoints.has(parent ?? '')) throw new BeforeTheseRecords();
     return this.writes.get(id) ?? [];
   }
 
-  #mayStandBefore(): void {
+  #lacks(what: string): never {
     if (!this.#isComplete) throw new BeforeTheseRecords();
+    throw new SessionStoreError(
+      'session_corrupt',
+      `The thread lacks ${what}: records of it are lost. Nothing was changed; go on from another checkpoint, or delete it.`,
+    );
   }
 
   decode(ref: Ref): Serialized {
@@ -142,8 +165,8 @@ export class ThreadIndex {
   }
 
   /**
-   * The records of a thread that holds the newest `keep` checkpoints alone; `undefined` where an older one is still needed
-   * to make up a value.
+   * The records of a thread that holds the newest `keep` checkpoints alone, with what was written beside them and beside
+   * those to come, whose tasks may be faster than they are; `undefined` where an older one is still needed to make up a value.
    *
    * @param versions The versions of a checkpoint's channels, by its id.
    */
@@ -155,13 +178,16 @@ export class ThreadIndex {
       const record = this.checkpoints.get(id) as CheckpointRecord;
       const isFirst = !kept.includes(record.parent ?? '');
       for (const [channel, version] of Object.entries(versions.get(id) ?? {})) {
-        const value = this.value(channel, String(version));
-        if (value !== undefined)
-          values.set(keyOf(channel, String(version)), [channel, String(version), value]);
-        else if (isFirst && this.#isOfDeltas(channel, record, versions)) return undefined;
+        const key = keyOf(channel, version);
+        const value = this.#values.get(key);
+        if (value !== undefined) values.set(key, [channel, String(version), value]);
+        if (!value && isFirst && this.#isOfDeltas(channel, record, versions)) return undefined;
       }
       records.push({ ...record, whole: undefined, values: [], items: {} });
-      for (const writes of this.writes.get(id) ?? []) records.push({ ...writes, items: {} });
+    }
+    for (const [id, written] of this.writes) {
+      const isToCome = !this.checkpoints.has(id) && id > (kept[0] as string);
+      if (isToCome || kept.includes(id)) records.push(...written.map((writes) => ({ ...writes, items: {} })));
     }
     const items = Object.fromEntries(
       [...digestsIn([...values.values(), ...records])].map((digest) => [
@@ -169,7 +195,15 @@ export class ThreadIndex {
         this.items.get(digest) ?? '',
       ]),
     );
-    return [{ kind: 'values', values: [...values.values()], items }, ...records];
+    const nulls = this.#isSparse ? {} : ({ nulls: true } as const);
+    return [{ kind: 'values', ...nulls, values: [...values.values()], items }, ...records];
+  }
+
+  /** Tasks that wrote something, and nothing in another thread: those of the steps that it does not hold. */
+  tasksBut(other: ThreadIndex): ReadonlySet<string> {
+    const tasks = (index: ThreadIndex) => [...index.writes.values()].flat().map(({ task }) => task);
+    const left = new Set(tasks(other));
+    return new Set(tasks(this).filter((task) => !left.has(task)));
   }
 
   /**
@@ -181,7 +215,7 @@ export class ThreadIndex {
       const written = this.writes.get(parent) ?? [];
       if (written.some(({ writes }) => writes.some(([, name]) => name === channel))) return true;
       const version = versions.get(parent)?.[channel];
-      if (version !== undefined && this.value(channel, String(version)) !== undefined) return false;
+      if (version !== undefined && this.#values.get(keyOf(channel, version))) return false;
     }
     return false;
   }
@@ -190,16 +224,13 @@ export class ThreadIndex {
     if ('text' in ref) return ref.text;
     if ('list' in ref) return `[${ref.list.map((element) => this.#textOf(element)).join(',')}]`;
     const text = 'of' in ref ? this.items.get(ref.of) : undefined;
-    if (text === undefined) {
-      this.#mayStandBefore();
-      throw new Error('A value of the thread is missing.');
-    }
-    return text;
+    return text ?? this.#lacks('a text');
   }
 }
 
-function keyOf(channel: string, version: string): string {
-  return JSON.stringify([channel, version]);
+/** Names what a channel was at a version. */
+export function keyOf(channel: string, version: string | number): string {
+  return JSON.stringify([channel, String(version)]);
 }
 
 function digestsIn(value: unknown): Set<string> {

@@ -14,7 +14,7 @@ import {
   StateGraph,
 } from '@langchain/langgraph';
 import { emptyCheckpoint, uuid6 } from '@langchain/langgraph-checkpoint';
-import { InMemorySession, InvalidInputError, SessionKey, type SessionStore } from '@x/core';
+import { InMemorySession, InvalidInputError, operationId, SessionKey, type SessionStore } from '@x/core';
 import { JsonSession } from '@x/core/node';
 import { SessionSaver } from '@x/langchain';
 import { createAgent, fakeModel } from 'langchain';
@@ -284,14 +284,135 @@ it('keeps what deltas were written on, and cuts behind the whole value that come
   expect(Math.max(...counts)).toBeLessThan(15);
 });
 
-it('never brings a thread back whole or in part that was deleted meanwhile', async () => {
+it('keeps what tasks wrote beside a checkpoint that is still on its way', async () => {
+  const saver = new SessionSaver({ store: new InMemorySession(), keep: 1 });
+  const checkpoints = Array.from({ length: 7 }, (_, step) => ({ ...emptyCheckpoint(), id: uuid6(step) }));
+  const at = (step: number) => ({
+    configurable: { thread_id: 't', checkpoint_ns: '', checkpoint_id: checkpoints[step]?.id },
+  });
+  for (const [step, checkpoint] of checkpoints.slice(0, 6).entries()) {
+    const parent = step === 0 ? thread('t') : at(step - 1);
+    const put = saver.put(parent, checkpoint, { source: 'loop', step, parents: {} }, {});
+    // As a graph does that does not wait for the checkpoint before the next step.
+    await Promise.all([put, saver.putWrites(at(step + 1), [['channel', step]], `task-${step + 1}`)]);
+    const found = await saver.getTuple(at(step));
+    expect(found?.pendingWrites).toEqual(step === 0 ? [] : [[`task-${step}`, 'channel', step - 1]]);
+  }
+});
+
+/** A graph whose profile is given once; where it is told to wait it tells when it does. */
+function profiled(saver: SessionSaver, wait?: () => Promise<void>) {
+  const State = Annotation.Root({
+    profile: Annotation<string>(),
+    log: Annotation<string[]>({ reducer: (all, more) => [...all, ...more], default: () => [] }),
+  });
+  return new StateGraph(State)
+    .addNode('work', async () => {
+      await wait?.();
+      return { log: ['worked'] };
+    })
+    .addNode('end', () => ({ log: ['ended'] }))
+    .addEdge(START, 'work')
+    .addEdge('work', 'end')
+    .addEdge('end', END)
+    .compile({ checkpointer: saver });
+}
+
+it.each<[string, number | undefined, (saver: SessionSaver) => Promise<unknown>]>([
+  ['was deleted', undefined, (saver) => saver.deleteThread('t')],
+  [
+    'goes on by other runs, of which it keeps the newest steps',
+    3,
+    async (saver) => {
+      for (let turn = 0; turn < 5; turn++) await profiled(saver).invoke({ profile: 'Other' }, thread('t'));
+    },
+  ],
+])('keeps all that a run holds whose thread %s meanwhile', async (_, keep, meanwhile) => {
   const store = new InMemorySession();
-  const graph = echo(store);
-  await graph.invoke({ messages: [new HumanMessage('one')] }, thread('t'));
-  await new SessionSaver({ store }).deleteThread('t');
-  const after = await graph.invoke({ messages: [new HumanMessage('two')] }, thread('t'));
-  expect(textsOf(after)).toEqual(['two', 'You said two']);
-  expect(textsOf((await echo(store).getState(thread('t'))).values)).toEqual(['two', 'You said two']);
+  const open = () => new SessionSaver({ store, ...(keep === undefined ? {} : { keep }) });
+  const profile = `Alice. ${'More of it. '.repeat(20)}`;
+  await profiled(open()).invoke({ profile, log: ['asked'] }, thread('t'));
+  const gate = () => {
+    let open = () => {};
+    const opened = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    return { open, opened };
+  };
+  const [waits, goesOn] = [gate(), gate()];
+  const wait = () => {
+    waits.open();
+    return goesOn.opened;
+  };
+  const run = profiled(open(), wait).invoke({ log: ['again'] }, thread('t'));
+  await waits.opened;
+  await meanwhile(open());
+  goesOn.open();
+  const done = await run;
+  const log = ['asked', 'worked', 'ended', 'again', 'worked', 'ended'];
+  expect(done).toEqual({ profile, log });
+  expect((await profiled(open()).getState(thread('t'))).values).toEqual({ profile, log });
+  expect(await profiled(open()).invoke({ log: ['next'] }, thread('t'))).toMatchObject({ profile });
+});
+
+it('refuses to bring a deleted thread back without what its deltas said', async () => {
+  const store = new InMemorySession();
+  const said = new DeltaChannel<string[], string[]>((have, added) => [...have, ...added.flat()]);
+  const build = (meanwhile = async () => {}) =>
+    new StateGraph(Annotation.Root({ said: () => said }))
+      .addNode('a', async () => {
+        await meanwhile();
+        return { said: ['a'] };
+      })
+      .addEdge(START, 'a')
+      .addEdge('a', END)
+      .compile({ checkpointer: new SessionSaver({ store }) });
+  await build().invoke({ said: ['x'] }, thread('t'));
+  const run = build(() => new SessionSaver({ store }).deleteThread('t')).invoke({ said: ['y'] }, thread('t'));
+  await expect(run).rejects.toThrow('holds no more');
+  expect((await build().invoke({ said: ['z'] }, thread('t'))).said).toEqual(['z', 'a']);
+});
+
+it('never gives a checkpoint without a value that is lost', async () => {
+  const store = new InMemorySession();
+  await profiled(new SessionSaver({ store })).invoke({ profile: 'Alice' }, thread('t'));
+  const key = SessionKey.of({ agentId: 'langgraph', sessionId: 't' });
+  const stored = await store.load(key);
+  await store.delete(key);
+  const append = stored?.messages.slice(-1) ?? [];
+  await store.commit(key, {
+    operation: operationId(),
+    expected: undefined,
+    head: stored?.head ?? {},
+    keep: 0,
+    append,
+  });
+  const read = profiled(new SessionSaver({ store })).getState(thread('t'));
+  await expect(read).rejects.toMatchObject({ code: 'session_corrupt' });
+});
+
+it('keeps of subgraphs what ran beside the checkpoints that it keeps', async () => {
+  const store = new InMemorySession();
+  const saver = new SessionSaver({ store, keep: 2 });
+  const answer = () => ({ messages: [new AIMessage('Done')] });
+  const inner = new StateGraph(MessagesAnnotation).addNode('b', answer).addEdge(START, 'b').compile();
+  const outer = new StateGraph(MessagesAnnotation).addNode('a', inner).addEdge(START, 'a').compile();
+  const graph = new StateGraph(MessagesAnnotation)
+    .addNode('sub', outer)
+    .addEdge(START, 'sub')
+    .compile({ checkpointer: saver });
+  const sessions = async () => {
+    const found = [];
+    for await (const { key } of store.list()) found.push(key.parts.agentId);
+    return found;
+  };
+  for (let turn = 0; turn < 6; turn++) {
+    await graph.invoke({ messages: [new HumanMessage('Hi')] }, thread('t'));
+    expect((await sessions()).length).toBeLessThan(8);
+  }
+  expect(await sessions()).toContain('langgraph');
+  await saver.deleteThread('t');
+  expect(await sessions()).toEqual([]);
 });
 
 it('keeps threads of any name apart, whatever their namespaces', async () => {
