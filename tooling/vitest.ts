@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
+import type { Plugin } from 'vite';
 import type { ViteUserConfig } from 'vitest/config';
-import type { Plugin } from 'vitest/node';
 // For the keys of `inject`, which every package's tests then know.
 import type {} from './services/provide.js';
 import { keepTemporaryFilesInMemory } from './temporary-files.js';
