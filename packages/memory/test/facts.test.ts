@@ -373,6 +373,8 @@ describe('save, correct and forget', () => {
     await service.save(scope, 'A mark <!-- cut off -->');
     await service.consolidate(scope, { now: true });
     expect(await textOf(workspace)).toBe('## Noted\n\n- Likes tea\n- A mark ‹!-- cut off -->\n');
+    const [noted] = (await service.files(scope)).filter(({ path }) => path !== 'MEMORY.md');
+    expect((await service.read(scope, noted?.path)).match(/tea/g)).toHaveLength(1);
   });
 
   it('tells names and numbers with signs within from those without', async () => {
