@@ -1,15 +1,37 @@
 import { errorText, headOf, type JsonValue, tailOf } from '@x/core';
 
+/** How {@link cutMiddle} cuts. */
+interface Cut {
+  /** The share of what is kept that is from the end. Default 0.25. */
+  readonly tail?: number;
+  /** Leaves out lines that the cut goes through, where that keeps most of both ends. */
+  readonly lines?: boolean;
+}
+
 /**
- * Cuts a text to at most `length` UTF-16 units: three quarters from the head, one from the tail, `marker` between them. Never splits a
- * surrogate pair. A marker that does not fit is left out.
+ * Cuts a text to at most `length` UTF-16 units: the head, `marker`, the tail. Never splits a surrogate pair. A marker that does not
+ * fit is left out; one that tells how many units are left out comes on top.
  */
-export function cutMiddle(text: string, length: number, marker: string): string {
+export function cutMiddle(
+  text: string,
+  length: number,
+  marker: string | ((left: number) => string),
+  { tail: share = 0.25, lines = false }: Cut = {},
+): string {
   if (text.length <= length) return text;
-  const room = length - marker.length;
-  if (room <= 0) return headOf(text, Math.max(0, length));
-  const tail = Math.floor(room / 4);
-  return headOf(text, room - tail) + marker + tailOf(text, tail);
+  const room = typeof marker === 'string' ? length - marker.length : length;
+  if (room <= 0 && typeof marker === 'string') return headOf(text, Math.max(0, length));
+  const most = Math.floor(room * share);
+  let head = headOf(text, room - most);
+  let tail = tailOf(text, most);
+  if (lines) {
+    const [end, start] = [head.lastIndexOf('\n'), tail.indexOf('\n') + 1];
+    if (end > head.length / 2) head = head.slice(0, end);
+    if (start < tail.length / 2) tail = tail.slice(start);
+  }
+  return (
+    head + (typeof marker === 'string' ? marker : marker(text.length - head.length - tail.length)) + tail
+  );
 }
 
 /** Replaces every string in a value, at any depth. Answers the very same value when no string changed. */

@@ -1,14 +1,13 @@
 import {
   type CallScope,
   digest,
-  headOf,
   isObject,
   SessionKey,
   sessionPrefix,
   type TextBlock,
   type ToolResultBlock,
-  tailOf,
 } from '@x/core';
+import { cutMiddle } from '../conversation/text.js';
 import type { ResolvedEvictionConfig } from './eviction-config.js';
 
 /**
@@ -41,18 +40,12 @@ function pathFor({ agentId, state: { tenantId, userId, sessionId } }: CallScope,
  * @param previewChars UTF-16 units of head and of tail; an eighth of a shorter text.
  */
 export function previewBlock(what: string, text: string, path: string, previewChars: number): TextBlock {
-  return evictedBlock(preview(what, text, path, Math.min(previewChars, Math.floor(text.length / 8))), path);
-}
-
-function preview(what: string, text: string, path: string, length: number): string {
-  const omitted = Math.max(0, text.length - 2 * length);
-  return [
+  const head =
     `[${what} has ${text.length} characters in ${text.split('\n').length} lines. It was written ` +
-      `to ${path}: read the parts you need with read_file. Its beginning and end:]`,
-    headOf(text, length),
-    `[… ${omitted} characters …]`,
-    tailOf(text, length),
-  ].join('\n');
+    `to ${path}: read the parts you need with read_file. Its beginning and end:]`;
+  const length = 2 * Math.min(previewChars, Math.floor(text.length / 8));
+  const ends = cutMiddle(text, length, (left) => `\n[… ${left} characters …]\n`, { tail: 0.5 });
+  return evictedBlock(`${head}\n${ends}`, path);
 }
 
 const MARK = '@x/compaction';

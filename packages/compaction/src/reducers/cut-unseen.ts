@@ -1,15 +1,14 @@
 import {
   countBlock,
-  headOf,
   type Message,
   type TextBlock,
   type ToolOutputBlock,
   type ToolResultBlock,
-  tailOf,
   toolResultsOf,
 } from '@x/core';
 import { marksOf, stringsIn, withMarks } from '../conversation/marks.js';
 import { latestUserRequest, startOfUnseen } from '../conversation/regions.js';
+import { cutMiddle } from '../conversation/text.js';
 import { evictedBlock, evictedPath } from '../eviction/evict-text.js';
 import type { Meter } from '../meter.js';
 import { type Fate, type Reducer, unchanged, type View } from '../reducer.js';
@@ -149,8 +148,7 @@ function cutText(text: string, room: number, meter: Meter, where: string): strin
   let cut = text;
   while (tokens > room && length > 0) {
     length = Math.floor(length * Math.min(0.9, Math.max(0, forText) / tokens));
-    const tail = Math.floor(length / 2);
-    cut = headOf(text, length - tail) + note(text.length - length) + tailOf(text, tail);
+    cut = cutMiddle(text, length, note, { tail: 0.5 });
     tokens = meter.text(cut);
   }
   return cut;

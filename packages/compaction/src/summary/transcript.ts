@@ -6,7 +6,6 @@ import {
   type Message,
   pairingOf,
   type ToolUseBlock,
-  tailOf,
   textOf,
 } from '@x/core';
 import { cutMiddle, mapStrings } from '../conversation/text.js';
@@ -108,17 +107,9 @@ function argumentsOf({ input }: ToolUseBlock, length: number): string {
 
 /** Head and tail of a text: how a tool's output begins and how it ended. */
 function edges(text: string, length: number): string {
-  if (text.length <= length) return text;
   const marker = ' … ';
   if (length <= marker.length * 4) return headOf(text, length);
-  const room = length - marker.length;
-  const most = Math.floor(room / 2);
-  const head = headOf(text, room - most);
-  const tail = tailOf(text, most);
-  // Whole lines, where that leaves most of them.
-  const end = head.lastIndexOf('\n');
-  const start = tail.indexOf('\n') + 1;
-  return `${end > most / 2 ? head.slice(0, end) : head}${marker}${start < most / 2 ? tail.slice(start) : tail}`;
+  return cutMiddle(text, length, marker, { tail: 0.5, lines: true });
 }
 
 /**

@@ -1,6 +1,7 @@
-import { type ContentBlock, headOf, type Message, tailOf } from '@x/core';
+import type { ContentBlock, Message } from '@x/core';
 import { marksOf, withMarks } from '../conversation/marks.js';
 import { latestUserRequest } from '../conversation/regions.js';
+import { cutMiddle } from '../conversation/text.js';
 import type { Meter } from '../meter.js';
 
 /** A request in front of a summary: as it was said, or shortened. */
@@ -78,21 +79,11 @@ function shortened(message: Message, share: number): Message {
     if (block.type !== 'text') return block;
     const length = Math.max(40, Math.floor(block.text.length * share * 0.9));
     if (length >= block.text.length) return block;
-    const most = Math.floor(length / 4);
-    const head = wholeLines(headOf(block.text, length - most), true);
-    const tail = wholeLines(tailOf(block.text, most), false);
-    const left = block.text.length - head.length - tail.length;
-    const text = `${head}\n[… ${left} characters left out …]\n${tail}`;
+    const marker = (left: number) => `\n[… ${left} characters left out …]\n`;
+    const text = cutMiddle(block.text, length, marker, { lines: true });
     return text.length < block.text.length ? { ...block, text } : block;
   });
   return withMarks({ ...message, content }, { ...marksOf(message), shortened: true });
-}
-
-/** The text without the line that was cut at its end, or at its beginning, where others hold most of it. */
-function wholeLines(text: string, cutAtEnd: boolean): string {
-  const at = cutAtEnd ? text.lastIndexOf('\n') : text.indexOf('\n');
-  const rest = cutAtEnd ? text.slice(0, Math.max(0, at)) : text.slice(at + 1);
-  return at !== -1 && rest.length > text.length / 2 ? rest : text;
 }
 
 /** The message without long paragraphs that an earlier request held word for word. */
