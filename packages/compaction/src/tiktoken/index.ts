@@ -1,1 +1,1 @@
-export { type TiktokenCounter, type TiktokenEncoding, tiktokenCounter } from './tiktoken-counter.js';
+export { type TiktokenCounter, tiktokenCounter } from './tiktoken-counter.js';

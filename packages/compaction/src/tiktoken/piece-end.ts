@@ -9,9 +9,6 @@ import {
   UPPER,
 } from './character-class.js';
 
-/** A function that finds the end of the piece that begins at `start`. `bytes[start .. end]` is valid UTF-8 and not empty. */
-export type PieceEnd = (bytes: Uint8Array, start: number, end: number) => number;
-
 const SLASH = 0x2f;
 const APOSTROPHE = 0x27;
 const BLANK = 0x20;
@@ -71,54 +68,16 @@ function whitespaceEnd(bytes: Uint8Array, start: number, end: number): number {
   return position === end || last === start ? position : last;
 }
 
-/**
- * The next piece by the pattern of cl100k_base, which tiktoken publishes as
- *
- *     ('s|…)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
- */
-export function pieceEndCl100k(bytes: Uint8Array, start: number, end: number): number {
-  const character = characterAt(bytes, start, end);
-  if ((character & LETTER) !== 0) return lettersEnd(bytes, start, end, character);
-  if ((character & NUMBER) !== 0) return numberEnd(bytes, start, end, character);
-  if ((character & NEWLINE) === 0) {
-    const contraction = contractionEnd(bytes, start, end);
-    if (contraction > start) return contraction;
-    const second = start + (character >>> LENGTH_SHIFT);
-    const secondCharacter = characterAt(bytes, second, end);
-    if ((secondCharacter & LETTER) !== 0) return lettersEnd(bytes, second, end, secondCharacter);
-    let position = punctuationEnd(bytes, start, end);
-    if (position > start) {
-      while (position < end && isLineBreak(bytes[position] as number)) position++;
-      return position;
-    }
-  }
-  return whitespaceEnd(bytes, start, end);
-}
-
-function lettersEnd(bytes: Uint8Array, start: number, end: number, first: number): number {
-  let position = start;
-  let character = first;
-  while ((character & LETTER) !== 0) {
-    position += character >>> LENGTH_SHIFT;
-    character = characterAt(bytes, position, end);
-  }
-  return position;
-}
-
-function isLineBreak(byte: number): boolean {
-  return byte === 0x0a || byte === 0x0d;
-}
-
 const WORD = UPPER | LOWER;
 
 /**
- * The next piece by the pattern of o200k_base, which tiktoken publishes as
+ * Finds the end of the piece that begins at `start`; `bytes[start .. end]` is valid UTF-8 and not empty. By the pattern of o200k_base, which tiktoken publishes as
  *
  *     [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+('s|…)?
  *     |[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*('s|…)?
  *     |\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+
  */
-export function pieceEndO200k(bytes: Uint8Array, start: number, end: number): number {
+export function pieceEnd(bytes: Uint8Array, start: number, end: number): number {
   const character = characterAt(bytes, start, end);
   // A mark may be the prefix too, but as it may also begin the word, to begin with it gives the same end.
   if ((character & WORD) !== 0) return wordEnd(bytes, start, end, character);

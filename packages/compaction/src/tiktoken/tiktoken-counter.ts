@@ -1,67 +1,42 @@
 import { createRequire } from 'node:module';
-import { InvalidInputError, type TokenCounter } from '@x/core';
+import type { TokenCounter } from '@x/core';
 import { countLong, countShort, SHORT_PIECE } from './merge.js';
-import { type PieceEnd, pieceEndCl100k, pieceEndO200k } from './piece-end.js';
+import { pieceEnd } from './piece-end.js';
 import { NO_RANK, parseRanks, RankTable } from './rank-table.js';
-
-/** `o200k_base` is the encoding of OpenAI's models since GPT-4o, `cl100k_base` that of GPT-4 and GPT-3.5. */
-export type TiktokenEncoding = 'o200k_base' | 'cl100k_base';
 
 /** Counts exactly as OpenAI's tiktoken does. */
 export interface TiktokenCounter extends TokenCounter {
-  readonly name: TiktokenEncoding;
+  readonly name: 'o200k_base';
   /** Loads the encoding's data now, in place of the first `count`: once per process, some 50 ms and 15 MB. */
   load(): void;
 }
 
-const pieceEnds: Readonly<Record<TiktokenEncoding, PieceEnd>> = {
-  o200k_base: pieceEndO200k,
-  cl100k_base: pieceEndCl100k,
-};
+let encoder: Encoder | undefined;
 
-const counters = new Map<TiktokenEncoding, TiktokenCounter>();
+const counter: TiktokenCounter = Object.freeze({
+  name: 'o200k_base',
+  count: (text: string) => (encoder ?? loadEncoder()).count(text),
+  load: () => void (encoder ?? loadEncoder()),
+});
 
 /**
- * Gives the exact counter of an encoding: always the same object, so that callers share the counts of messages.
+ * Gives the exact counter of `o200k_base`, the encoding of OpenAI's models since GPT-4o: always the same object, so that callers share
+ * the counts of messages.
  *
  * The names of special tokens, such as `<|endoftext|>`, are counted as the text that they are: a file or a tool's
  * output may contain them, and a provider does not take them from a message as control tokens either.
  *
  * Counting takes O(n log n) whatever the text is. The encoding's data is js-tiktoken's, loaded at the first count.
- *
- * @param encoding defaults to `o200k_base`
- * @throws InvalidInputError if there is no such encoding
  */
-export function tiktokenCounter(encoding: TiktokenEncoding = 'o200k_base'): TiktokenCounter {
-  let counter = counters.get(encoding);
-  if (counter === undefined) {
-    counter = createCounter(encoding);
-    counters.set(encoding, counter);
-  }
+export function tiktokenCounter(): TiktokenCounter {
   return counter;
 }
 
-function createCounter(encoding: TiktokenEncoding): TiktokenCounter {
-  if (!Object.hasOwn(pieceEnds, encoding)) {
-    const message = `Expected one of ${Object.keys(pieceEnds).join(', ')}, got ${String(encoding)}`;
-    throw new InvalidInputError('token encoding', [{ path: '', message }]);
-  }
-  let encoder: Encoder | undefined;
-  const load = (): Encoder => {
-    encoder ??= loadEncoder(encoding);
-    return encoder;
-  };
-  return Object.freeze({
-    name: encoding,
-    count: (text: string) => (encoder ?? load()).count(text),
-    load: () => void load(),
-  });
-}
-
-function loadEncoder(encoding: TiktokenEncoding): Encoder {
+function loadEncoder(): Encoder {
   const require = createRequire(import.meta.url);
-  const { bpe_ranks } = require(`js-tiktoken/ranks/${encoding}`) as { bpe_ranks: string };
-  return new Encoder(new RankTable(parseRanks(bpe_ranks)), pieceEnds[encoding]);
+  const { bpe_ranks } = require('js-tiktoken/ranks/o200k_base') as { bpe_ranks: string };
+  encoder = new Encoder(new RankTable(parseRanks(bpe_ranks)));
+  return encoder;
 }
 
 /** Texts of up to this many UTF-16 units are encoded into one buffer that is kept. */
@@ -77,11 +52,9 @@ const buffer = new Uint8Array(BUFFERED_UNITS * MAX_BYTES_PER_UNIT);
  */
 class Encoder {
   readonly #table: RankTable;
-  readonly #pieceEnd: PieceEnd;
 
-  constructor(table: RankTable, pieceEnd: PieceEnd) {
+  constructor(table: RankTable) {
     this.#table = table;
-    this.#pieceEnd = pieceEnd;
   }
 
   count(text: string): number {
@@ -95,7 +68,6 @@ class Encoder {
 
   #countBytes(bytes: Uint8Array, end: number): number {
     const table = this.#table;
-    const pieceEnd = this.#pieceEnd;
     let count = 0;
     for (let start = 0; start < end; ) {
       const stop = pieceEnd(bytes, start, end);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { countLong, countShort, SHORT_PIECE } from '../../src/tiktoken/merge.js';
 import { NO_RANK, type RankTable } from '../../src/tiktoken/rank-table.js';
-import { encodings, tableOf } from './reference.js';
+import { table } from './reference.js';
 import { anyText, families } from './texts.js';
 
 /** Byte-pair encoding word for word: join the least-ranked neighbors, the leftmost first, until none can be joined. */
@@ -36,9 +36,7 @@ const piece = fc
   )
   .filter((bytes) => bytes.length > 0);
 
-describe.each(encodings)('merging in %s', (encoding) => {
-  const table = tableOf(encoding);
-
+describe('merging', () => {
   it('leaves the tokens of the definition, for short pieces and for long ones', () => {
     fc.assert(
       fc.property(piece, fc.nat({ max: 3 }), (bytes, offset) => {

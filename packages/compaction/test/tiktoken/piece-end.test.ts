@@ -1,44 +1,39 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type PieceEnd, pieceEndCl100k, pieceEndO200k } from '../../src/tiktoken/piece-end.js';
-import { type EncodingName, encodings, rankData } from './reference.js';
+import { pieceEnd } from '../../src/tiktoken/piece-end.js';
+import { rankData } from './reference.js';
 import { anyText, families } from './texts.js';
-
-const pieceEnds: Record<EncodingName, PieceEnd> = {
-  o200k_base: pieceEndO200k,
-  cl100k_base: pieceEndCl100k,
-};
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /** The pieces of `text`, while the bytes of `rest` lie behind it, as those of an earlier text do in a kept buffer. */
-function split(encoding: EncodingName, text: string, rest = ''): string[] {
+function split(text: string, rest = ''): string[] {
   const { length } = encoder.encode(text);
   const bytes = Buffer.concat([encoder.encode(text), encoder.encode(rest)]);
   let start = 0;
-  return lengthsOfPieces(encoding, bytes, length).map((pieceLength) => {
+  return lengthsOfPieces(bytes, length).map((pieceLength) => {
     start += pieceLength;
     return decoder.decode(bytes.subarray(start - pieceLength, start));
   });
 }
 
-function splitByPattern(encoding: EncodingName, text: string): string[] {
-  return matchPattern(encoding, text).map((piece) => decoder.decode(encoder.encode(piece)));
+function splitByPattern(text: string): string[] {
+  return matchPattern(text).map((piece) => decoder.decode(encoder.encode(piece)));
 }
 
-function lengthsOfPieces(encoding: EncodingName, bytes: Uint8Array, length: number): number[] {
+function lengthsOfPieces(bytes: Uint8Array, length: number): number[] {
   const lengths: number[] = [];
   for (let start = 0; start < length; ) {
-    const end = pieceEnds[encoding](bytes, start, length);
+    const end = pieceEnd(bytes, start, length);
     lengths.push(end - start);
     start = end;
   }
   return lengths;
 }
 
-function matchPattern(encoding: EncodingName, text: string): string[] {
-  return text.match(new RegExp(rankData[encoding].pat_str, 'gu')) ?? [];
+function matchPattern(text: string): string[] {
+  return text.match(new RegExp(rankData.pat_str, 'gu')) ?? [];
 }
 
 /** The bytes, counting how often they are read. */
@@ -53,11 +48,11 @@ function counted(bytes: Uint8Array): { bytes: Uint8Array; reads: () => number } 
   return { bytes: proxy, reads: () => reads };
 }
 
-describe.each(encodings)('pieces of %s', (encoding) => {
+describe('pieces', () => {
   it('are those of the published pattern', () => {
     fc.assert(
       fc.property(anyText, (text) => {
-        expect(split(encoding, text)).toEqual(splitByPattern(encoding, text));
+        expect(split(text)).toEqual(splitByPattern(text));
       }),
       { numRuns: 3_000 },
     );
@@ -66,20 +61,20 @@ describe.each(encodings)('pieces of %s', (encoding) => {
   it('do not depend on what lies behind the end', () => {
     fc.assert(
       fc.property(anyText, anyText, (text, rest) => {
-        expect(split(encoding, text, rest)).toEqual(splitByPattern(encoding, text));
+        expect(split(text, rest)).toEqual(splitByPattern(text));
       }),
     );
     for (const whole of ["x'll", "x're", "x'VE", "'s", '123', '  \n', ' x', '!/', '中文']) {
       for (let cut = 1; cut < whole.length; cut++) {
         const [text, rest] = [whole.slice(0, cut), whole.slice(cut)];
-        expect(split(encoding, text, rest)).toEqual(splitByPattern(encoding, text));
+        expect(split(text, rest)).toEqual(splitByPattern(text));
       }
     }
   });
 
   it.each(Object.keys(families))('are those of the pattern on %s', (family) => {
     const text = families[family]?.(120) ?? '';
-    expect(split(encoding, text)).toEqual(splitByPattern(encoding, text));
+    expect(split(text)).toEqual(splitByPattern(text));
   });
 
   // In blocks, and the plain scripts in more surroundings than the rest; comparing lengths is quicker than texts.
@@ -93,8 +88,8 @@ describe.each(encodings)('pieces of %s', (encoding) => {
       for (const surrounding of block < 0x3400 ? surroundings : ['aB$c $']) {
         const text = characters.map((character) => surrounding.replaceAll('$', () => character)).join('. ');
         const bytes = encoder.encode(text);
-        const lengths = lengthsOfPieces(encoding, bytes, bytes.length);
-        const expected = matchPattern(encoding, text).map((piece) => Buffer.byteLength(piece));
+        const lengths = lengthsOfPieces(bytes, bytes.length);
+        const expected = matchPattern(text).map((piece) => Buffer.byteLength(piece));
         expect(lengths.join() === expected.join(), `block ${block}`).toBe(true);
       }
     }
@@ -104,7 +99,7 @@ describe.each(encodings)('pieces of %s', (encoding) => {
     const reads = [1_000, 10_000].map((length) => {
       const source = counted(encoder.encode(families[family]?.(length)));
       const end = encoder.encode(families[family]?.(length)).length;
-      for (let start = 0; start < end; ) start = pieceEnds[encoding](source.bytes, start, end);
+      for (let start = 0; start < end; ) start = pieceEnd(source.bytes, start, end);
       return source.reads() / end;
     });
     expect(Math.max(...reads)).toBeLessThan(8);

@@ -1,11 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { InvalidInputError } from '@x/core';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type TiktokenEncoding, tiktokenCounter } from '../../src/tiktoken/tiktoken-counter.js';
-import { encodings, referenceCount } from './reference.js';
+import { tiktokenCounter } from '../../src/tiktoken/tiktoken-counter.js';
+import { referenceCount } from './reference.js';
 import { anyText, families } from './texts.js';
 
 const samples: Readonly<Record<string, string>> = {
@@ -36,8 +35,8 @@ const samples: Readonly<Record<string, string>> = {
   base64: Buffer.from('The quick brown fox jumps over the lazy dog'.repeat(4)).toString('base64'),
 };
 
-describe.each(encodings)('tiktokenCounter(%s)', (encoding) => {
-  const counter = tiktokenCounter(encoding);
+describe('the counts of tiktokenCounter', () => {
+  const counter = tiktokenCounter();
 
   // U+0085 is a space to Rust and not to JavaScript, U+FEFF the other way round.
   it.each(['\u0085', '\ufeff'])('takes %j for what tiktoken takes it for', (character) => {
@@ -48,24 +47,24 @@ describe.each(encodings)('tiktokenCounter(%s)', (encoding) => {
       `\n${character}\n`,
       character.repeat(3),
     ]) {
-      expect(counter.count(text)).toBe(referenceCount(encoding, text));
+      expect(counter.count(text)).toBe(referenceCount(text));
     }
   });
 
   beforeAll(() => {
     counter.load();
     // js-tiktoken takes its time to load.
-    referenceCount(encoding, '');
+    referenceCount('');
   }, 60_000);
 
   it.each(Object.entries(samples))('counts %s as js-tiktoken does', (_, text) => {
-    expect(counter.count(text)).toBe(referenceCount(encoding, text));
+    expect(counter.count(text)).toBe(referenceCount(text));
   });
 
   it('counts any text as js-tiktoken does', () => {
     fc.assert(
       fc.property(anyText, (text) => {
-        expect(counter.count(text)).toBe(referenceCount(encoding, text));
+        expect(counter.count(text)).toBe(referenceCount(text));
       }),
       { numRuns: 2_000 },
     );
@@ -74,7 +73,7 @@ describe.each(encodings)('tiktokenCounter(%s)', (encoding) => {
   it.each(Object.keys(families))('counts a run of %s as js-tiktoken does', (family) => {
     for (const length of [1, 2, 3, 8, 40, 132, 300]) {
       const text = families[family]?.(length) ?? '';
-      expect(counter.count(text)).toBe(referenceCount(encoding, text));
+      expect(counter.count(text)).toBe(referenceCount(text));
     }
   });
 
@@ -89,7 +88,7 @@ describe.each(encodings)('tiktokenCounter(%s)', (encoding) => {
       'word '.repeat(3_277),
       '中'.repeat(300) + text,
     ]) {
-      expect(counter.count(long)).toBe(referenceCount(encoding, long));
+      expect(counter.count(long)).toBe(referenceCount(long));
     }
   });
 
@@ -104,7 +103,7 @@ describe.each(encodings)('tiktokenCounter(%s)', (encoding) => {
     ] as const;
     for (const [earlier, text] of texts) {
       counter.count(earlier);
-      expect(counter.count(text)).toBe(referenceCount(encoding, text));
+      expect(counter.count(text)).toBe(referenceCount(text));
     }
   });
 
@@ -119,26 +118,13 @@ describe.each(encodings)('tiktokenCounter(%s)', (encoding) => {
 });
 
 describe('tiktokenCounter', () => {
-  it('is o200k_base unless told otherwise, and the same object for all', () => {
+  it('is the same object for all', () => {
     expect(tiktokenCounter().name).toBe('o200k_base');
-    expect(tiktokenCounter()).toBe(tiktokenCounter('o200k_base'));
-    expect(tiktokenCounter('cl100k_base')).not.toBe(tiktokenCounter());
-  });
-
-  it('differs between encodings', () => {
-    const text = samples.chinese ?? '';
-    expect(tiktokenCounter('o200k_base').count(text)).toBeLessThan(
-      tiktokenCounter('cl100k_base').count(text),
-    );
+    expect(tiktokenCounter()).toBe(tiktokenCounter());
   });
 
   it('takes the names of special tokens as ordinary text', () => {
     expect(tiktokenCounter().count('<|endoftext|>')).toBeGreaterThan(1);
-  });
-
-  it('refuses an encoding that there is not', () => {
-    expect(() => tiktokenCounter('p50k_base' as TiktokenEncoding)).toThrow(InvalidInputError);
-    expect(() => tiktokenCounter('toString' as TiktokenEncoding)).toThrow(/o200k_base, cl100k_base/);
   });
 
   it('loads nothing when imported or created, and its data with load', () => {
