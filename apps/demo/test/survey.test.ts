@@ -341,6 +341,12 @@ it('answers small questions at once', async () => {
   expect(size.text).toContain(`packages/testkit has ${files} files with ${lines} lines`);
   const place = await agent.call('Where is openSession defined?', context);
   expect(place.text).toContain('packages/core/src/sessions/session.ts:');
+  const kept = await agent.call('Remember that the port is 4173', context);
+  expect(kept.text).toContain('see Memory');
+  await agent.close();
+  expect(readFileSync(join(data, 'workspace/.x/agents/guide/MEMORY.md'), 'utf8')).toContain(
+    'the port is 4173',
+  );
 });
 
 it('is an honest label', async () => {

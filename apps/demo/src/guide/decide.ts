@@ -2,6 +2,8 @@ import { answer } from './answer.js';
 import { survey } from './survey/survey.js';
 import { act, type Decision, say, type View } from './view.js';
 
+/** What the memory keeps by rule, at the end of the call. */
+const REMEMBER = /^(?:please )?remember(?: that\b|:)/i;
 const GREETING = /^(?:hi|hello|hey|help|what can you do)\b/i;
 
 const ABOUT_ME = `I am the embedded guide: a set of rules, no language model. I can do one real job and answer a few kinds of questions:
@@ -10,6 +12,7 @@ const ABOUT_ME = `I am the embedded guide: a set of rules, no language model. I 
 - **a question about what I did**, such as "how many lines has packages/core?": I answer from what I still see, from the report, or by searching the log of this session.
 - **where is openSession defined?** I search the sources.
 - **write ideas.md: look at the stores first** I write that file, once you have allowed it.
+- **remember that the demo listens on port 4173**: it is kept in MEMORY.md.
 
 To talk to a language model instead, set OPENAI_API_KEY, ANTHROPIC_API_KEY or OPENAI_BASE_URL and start again.`;
 
@@ -17,6 +20,8 @@ To talk to a language model instead, set OPENAI_API_KEY, ANTHROPIC_API_KEY or OP
 export function decide(view: View): Decision {
   if (/\bsurvey\b/i.test(view.request) && !view.request.endsWith('?')) return survey(view);
   if (view.request === '' || GREETING.test(view.request)) return say(ABOUT_ME);
+  if (REMEMBER.test(view.request))
+    return say('That is kept for every conversation: see Memory, in a moment.');
   return writeDown(view) ?? answer(view);
 }
 

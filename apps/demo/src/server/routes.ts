@@ -1,4 +1,4 @@
-import { InvalidInputError, jsonValueSchema, PERMISSION_MODES, parseWith } from '@x/core';
+import { InvalidInputError, jsonValueSchema, PERMISSION_MODES, parseWith, WorkspaceError } from '@x/core';
 import { type Context, Hono } from 'hono';
 import * as z from 'zod';
 import type { Backend } from './backend.js';
@@ -37,6 +37,8 @@ const requestQuery = z.strictObject({ step: z.coerce.number().int().min(1).optio
 const permissionsBody = z.strictObject({ mode: z.enum(PERMISSION_MODES) });
 const planBody = z.strictObject({ active: z.boolean() });
 const fileQuery = z.strictObject({
+  /** Whether a file that is not there is an empty answer: browsers note every 404 as an error of the page. */
+  optional: z.literal('yes').optional(),
   path,
   offset: z.coerce.number().int().min(0).default(0),
   length: z.coerce.number().int().min(1).max(256_000).default(64_000),
@@ -161,8 +163,14 @@ export function apiRoutes(backend: Backend, options: RouteOptions): Hono {
   api.get('/files', async (context) => context.json(await backend.files()));
 
   api.get('/file', async (context) => {
-    const { path, ...range } = parseWith(fileQuery, context.req.query(), 'query');
-    return context.json(await backend.readFile(path, range));
+    const { path, optional, ...range } = parseWith(fileQuery, context.req.query(), 'query');
+    try {
+      return context.json(await backend.readFile(path, range));
+    } catch (error) {
+      if (optional && WorkspaceError.isInstance(error) && error.code === 'not_found')
+        return context.body(null, 204);
+      throw error;
+    }
   });
 
   return api;

@@ -1,4 +1,4 @@
-import { estimateCounter } from '@x/core';
+import { estimateCounter, WorkspaceError } from '@x/core';
 import type { Decisions } from '@x/harness';
 import { previewCompaction, requestView } from '../../src/backend/inspect.js';
 import type {
@@ -201,6 +201,7 @@ export class FakeBackend implements Backend {
   }
 
   async readFile(path: string, range: { offset: number; length: number }): Promise<FilePart> {
+    if (path === 'new.md') throw new WorkspaceError('not_found', path, '"new.md" does not exist.');
     const whole = Buffer.from(`# Report\n\n## Sources\n\n${allSourcesOf('packages/core/src')}`);
     const end = Math.min(whole.length, range.offset + range.length);
     const text = whole.subarray(range.offset, end).toString();

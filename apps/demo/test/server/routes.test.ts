@@ -73,6 +73,8 @@ describe('what the page reads', () => {
     expect(first).toMatchObject({ path: 'large.txt', nextOffset: 100 });
     const second = await part('&offset=100');
     expect(second.text).not.toBe(first.text);
+    expect((await server.ask('/api/file?path=new.md')).status).toBe(404);
+    expect((await server.ask('/api/file?path=new.md&optional=yes')).status).toBe(204);
   });
 });
 

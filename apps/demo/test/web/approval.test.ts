@@ -111,6 +111,19 @@ describe('what is asked for', () => {
     await expect.poll(() => lines.count()).toBe(22);
   });
 
+  it('is what is written to a file that is not there yet, which is no error of the page', async () => {
+    const blocks = await askedFor('write_file', { path: 'new.md', content: 'First.' });
+    await expect.poll(() => blocks.locator('pre span').allTextContents()).toEqual(['+ First.\n']);
+    await expect
+      .poll(() =>
+        evaluate(
+          v.page,
+          `performance.getEntriesByType('resource').some(({ name }) => name.includes('new.md'))`,
+        ),
+      )
+      .toBe(true);
+  });
+
   it('is the input of any other tool, and of one of ours that lacks what it needs', async () => {
     for (const [name, input] of [
       ['deploy', { command: 'true', path: 'a.ts' }],

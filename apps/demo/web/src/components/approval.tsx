@@ -122,10 +122,10 @@ function isRecord(value: JsonValue): boolean {
 function Overwritten({ path, content }: { readonly path: string; readonly content: string }) {
   const before = useSignal({ text: '', more: 0 });
   useEffect(() => {
-    // A file that is not there yet is all new.
-    api.file(path, 0).then(
-      ({ text, size, nextOffset = size }) => {
-        before.value = { text, more: size - nextOffset };
+    api.fileIfAny(path).then(
+      (file) => {
+        // A file that is not there yet is all new.
+        if (file) before.value = { text: file.text, more: file.size - (file.nextOffset ?? file.size) };
       },
       () => {},
     );

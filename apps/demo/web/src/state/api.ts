@@ -70,6 +70,9 @@ export const api = {
     request<ExpandedMessage>('GET', `${session(id)}/messages/${encodeURIComponent(messageId)}`),
   file: (path: string, offset: number) =>
     request<FilePart>('GET', `/api/file?path=${encodeURIComponent(path)}&offset=${offset}`),
+  /** The beginning of a file, or nothing where there is none. */
+  fileIfAny: (path: string) =>
+    request<FilePart | undefined>('GET', `/api/file?path=${encodeURIComponent(path)}&optional=yes`),
 };
 
 async function request<Answer>(method: string, url: string, body?: unknown): Promise<Answer> {
