@@ -33,6 +33,7 @@ import {
   type Serialized,
   ThreadIndex,
   type ThreadRecord,
+  type WritesRecord,
 } from './thread-records.js';
 
 const optionsSchema = z.strictObject({
@@ -67,16 +68,7 @@ const GONE =
 /** How many threads stay known, so that adding to them reads nothing. */
 const MAX_THREADS = 256;
 
-interface Thread {
-  readonly key: SessionKey;
-  readonly log: ItemLog;
-  /** Digests of the texts and keys of the values that stand in its last whole checkpoint or behind it, and how many records do. */
-  known: Set<string>;
-  since: number;
-  /** Its checkpoints, and how many there have to be before it is asked again which of them are needed. */
-  ids: Set<string>;
-  retainAt: number;
-}
+type Thread = { readonly key: SessionKey; readonly log: ItemLog } & ReturnType<typeof stateOf>;
 
 /**
  * A LangGraph checkpointer over any session store. A thread and namespace is one session of append-only records: a
@@ -184,8 +176,8 @@ export class SessionSaver extends BaseCheckpointSaver {
         thread.known.add(key);
       }
       thread.ids.add(checkpoint.id);
-      return {
-        kind: 'checkpoint',
+      const record = {
+        kind: 'checkpoint' as const,
         id: checkpoint.id,
         ...(parent === undefined ? {} : { parent }),
         checkpoint: encoder.encode(parts[0]),
@@ -194,6 +186,10 @@ export class SessionSaver extends BaseCheckpointSaver {
         ...(isWhole ? { whole: true } : {}),
         items: encoder.items,
       };
+      // Once more where they are looked for: behind the parent.
+      const early = thread.early.get(checkpoint.id) ?? [];
+      thread.early.delete(checkpoint.id);
+      return [record, ...early.map((writes) => ({ ...writes, items: {} }))];
     });
     const { keep } = this.#options;
     if (keep !== undefined && thread.ids.size >= Math.max(2 * keep, thread.retainAt)) {
@@ -217,16 +213,19 @@ export class SessionSaver extends BaseCheckpointSaver {
     const values = await Promise.all(writes.map(([, value]) => this.serde.dumpsTyped(value)));
     await this.#add(thread, () => {
       const encoder = new Encoder(thread.known);
-      return {
-        kind: 'writes',
+      const record = {
+        kind: 'writes' as const,
         id,
         task: taskId,
         path: taskPath,
         writes: writes.map(([channel], index) => {
-          return [WRITES_IDX_MAP[channel] ?? index, channel, encoder.encode(values[index] as Serialized)];
+          const value = encoder.encode(values[index] as Serialized);
+          return [WRITES_IDX_MAP[channel] ?? index, channel, value] as const;
         }),
         items: encoder.items,
       };
+      if (!thread.ids.has(id)) thread.early.set(id, [...(thread.early.get(id) ?? []), record]);
+      return [record];
     });
   }
 
@@ -258,10 +257,7 @@ export class SessionSaver extends BaseCheckpointSaver {
     const thread = this.#threads.get(name) ?? {
       key,
       log: new ItemLog(store, key, FRAMEWORK),
-      known: new Set<string>(),
-      since: 0,
-      ids: new Set<string>(),
-      retainAt: 0,
+      ...stateOf(new ThreadIndex([])),
     };
     this.#threads.delete(name);
     this.#threads.set(name, thread);
@@ -295,13 +291,16 @@ export class SessionSaver extends BaseCheckpointSaver {
   }
 
   /** Adds what `make` makes, after the thread is known as it is. */
-  async #add(thread: Thread, make: () => ThreadRecord | Promise<ThreadRecord>): Promise<void> {
+  async #add(
+    thread: Thread,
+    make: () => readonly ThreadRecord[] | Promise<readonly ThreadRecord[]>,
+  ): Promise<void> {
     await thread.log.append(async (loaded) => {
       // Also after a commit that failed: whatever `make` noted then is forgotten.
       if (loaded !== undefined) learn(thread, indexOf(thread.log, loaded.messages));
-      const record = await make();
-      thread.since += 1;
-      return [thread.log.message(record as unknown as JsonValue)];
+      const records = await make();
+      thread.since += records.length;
+      return messagesOf(thread, records);
     });
   }
 
@@ -321,12 +320,7 @@ export class SessionSaver extends BaseCheckpointSaver {
       learn(thread, left);
       // What is still needed is not asked for at every step.
       thread.retainAt = thread.ids.size + keep;
-      return (
-        records && {
-          keep: 0,
-          append: records.map((record) => thread.log.message(record as unknown as JsonValue)),
-        }
-      );
+      return records && { keep: 0, append: messagesOf(thread, records) };
     });
     // The namespace of a subgraph holds the ids of the tasks that ran it.
     const isEnded = (namespace: string) => namespace.split(/[|:]/).some((part) => ended.has(part));
@@ -341,11 +335,25 @@ function indexOf(log: ItemLog, messages: readonly Message[], isComplete = true):
   );
 }
 
+function messagesOf({ log }: Thread, records: readonly ThreadRecord[]): readonly Message[] {
+  return records.map((record) => log.message(record as unknown as JsonValue));
+}
+
+/** What is noted of a thread, so that adding to it reads nothing. */
+function stateOf({ recent, since, checkpoints, writes }: ThreadIndex) {
+  return {
+    known: recent,
+    since,
+    ids: new Set(checkpoints.keys()),
+    /** How many checkpoints there have to be before it is asked again which of them are needed. */
+    retainAt: 0,
+    /** What was written beside checkpoints that are still on their way, by their ids. */
+    early: new Map<string, readonly WritesRecord[]>([...writes].filter(([id]) => !checkpoints.has(id))),
+  };
+}
+
 function learn(thread: Thread, index: ThreadIndex): void {
-  thread.known = index.recent;
-  thread.since = index.since;
-  thread.ids = new Set(index.checkpoints.keys());
-  thread.retainAt = 0;
+  Object.assign(thread, stateOf(index));
 }
 
 function namespaceOf(config: RunnableConfig): string {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
 import { AIMessage, HumanMessage } from '@langchain/core/messages';
+import type { RunnableConfig } from '@langchain/core/runnables';
 import {
   Annotation,
   Command,
@@ -298,6 +299,19 @@ it('keeps what tasks wrote beside a checkpoint that is still on its way', async 
     const found = await saver.getTuple(at(step));
     expect(found?.pendingWrites).toEqual(step === 0 ? [] : [[`task-${step}`, 'channel', step - 1]]);
   }
+});
+
+it('finds what tasks wrote long before their checkpoint came', async () => {
+  const saver = new SessionSaver({ store: new InMemorySession() });
+  let config: RunnableConfig = thread('t');
+  const ahead = { configurable: { thread_id: 't', checkpoint_ns: '', checkpoint_id: uuid6(70) } };
+  for (let step = 0; step <= 70; step++) {
+    if (step === 30) await saver.putWrites(ahead, [['channel', 'written']], 'task');
+    const id = step === 70 ? ahead.configurable.checkpoint_id : uuid6(step);
+    const metadata = { source: 'loop', step, parents: {} } as const;
+    config = await saver.put(config, { ...emptyCheckpoint(), id }, metadata, {});
+  }
+  expect((await saver.getTuple(ahead))?.pendingWrites).toEqual([['task', 'channel', 'written']]);
 });
 
 /** A graph whose profile is given once; where it is told to wait it tells when it does. */
