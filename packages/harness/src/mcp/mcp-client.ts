@@ -71,7 +71,7 @@ export interface McpElicitation {
   readonly message: string;
   /** JSON Schema of the answer's content: an object of texts, numbers, booleans and choices. */
   readonly requestedSchema: Readonly<Record<string, unknown>>;
-  /** Ends with the call that the question belongs to. */
+  /** Ends with the call that the question belongs to; with the last of the calls that ran when it came. */
   readonly signal: AbortSignal;
 }
 
@@ -193,15 +193,20 @@ async function connected(
     { name: 'x-harness', version: '1.0.0' },
     { capabilities: elicit === undefined ? {} : { elicitation: { form: { applyDefaults: true } } } },
   );
+  const running = new Set<Promise<unknown>>();
   client.setNotificationHandler(ToolListChangedNotificationSchema, listener.toolsChanged);
   if (elicit !== undefined) {
-    client.setRequestHandler(ElicitRequestSchema, ({ params }, extra) => {
+    client.setRequestHandler(ElicitRequestSchema, ({ params: { message, ...params } }, extra) => {
       if (!('requestedSchema' in params)) return { action: 'decline' };
-      return elicit({
-        message: params.message,
-        requestedSchema: params.requestedSchema,
-        signal: extra.signal,
+      // Servers do not say to which call a question belongs.
+      if (running.size === 0) return { action: 'cancel' };
+      const calls = new AbortController();
+      void Promise.allSettled(running).then(() => calls.abort());
+      const signal = AbortSignal.any([extra.signal, calls.signal]);
+      const ended = new Promise<ElicitResult>((resolve) => {
+        signal.addEventListener('abort', () => resolve({ action: 'cancel' }), { once: true });
       });
+      return Promise.race([elicit({ message, requestedSchema: params.requestedSchema, signal }), ended]);
     });
   }
   client.onclose = listener.closed;
@@ -220,14 +225,13 @@ async function connected(
   } finally {
     signal.removeEventListener('abort', stop);
   }
-  return clientOf(client);
+  return clientOf(client, running);
 }
 
-/** The SDK's client as ours: what the server has beside tools is read by tools. */
-function clientOf(client: Client): OpenedClient {
+/** The SDK's client as ours: what the server has beside tools is read by tools. Requests are `running` until they are answered. */
+function clientOf(client: Client, running: Set<Promise<unknown>>): OpenedClient {
   const has = client.getServerCapabilities() ?? {};
   const own = new Set<string>();
-  const running = new Set<Promise<unknown>>();
   const run = <Answer>(work: Promise<Answer>): Promise<Answer> => {
     running.add(work);
     return work.finally(() => running.delete(work));

@@ -7,11 +7,12 @@ import { McpServer, ResourceTemplate } from '@modelcontextprotocol/sdk/server/mc
 import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import { textOf } from '@x/core';
+import { type CallScope, textOf } from '@x/core';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { type McpConfig, type McpElicit, mcp } from '../../src/mcp/index.js';
+import { type McpConfig, type McpElicit, type McpElicitation, mcp } from '../../src/mcp/index.js';
 import { openClient } from '../../src/mcp/mcp-client.js';
+import { until } from '../capabilities/subagents/support.js';
 import { Provider } from './oauth-provider.js';
 import { connect, run, toolOf } from './support.js';
 
@@ -25,7 +26,7 @@ async function listen(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-function library(): McpServer {
+function library(answered: string[] = []): McpServer {
   const server = new McpServer({ name: 'library', version: '1.0.0' });
   server.registerTool('find', { description: 'Finds a book' }, () => ({
     content: [{ type: 'text', text: 'shelf 7' }],
@@ -44,6 +45,14 @@ function library(): McpServer {
     );
     return { content: [{ type: 'text', text: JSON.stringify(answer) }] };
   });
+  server.registerTool('order', { description: 'Asks once the call was given up' }, async (extra) => {
+    answered.push('began');
+    await new Promise((resolve) => extra.signal.addEventListener('abort', resolve, { once: true }));
+    const question = { message: 'Still?', requestedSchema: { type: 'object', properties: {} } } as const;
+    const { action } = await server.server.elicitInput(question, { relatedRequestId: extra.requestId });
+    answered.push(action);
+    return { content: [] };
+  });
   server.registerTool('think', { description: 'Has the model of who asks think' }, async (extra) => {
     const answer = await server.server.createMessage(
       { messages: [{ role: 'user', content: { type: 'text', text: 'Think.' } }], maxTokens: 10 },
@@ -55,7 +64,7 @@ function library(): McpServer {
 }
 
 /** Serves MCP by streamable HTTP, a session a connection. */
-function streamable() {
+function streamable(answered?: string[]) {
   const sessions = new Map<string, StreamableHTTPServerTransport>();
   return async (request: IncomingMessage, response: ServerResponse, body?: unknown): Promise<void> => {
     const id = request.headers['mcp-session-id'];
@@ -65,7 +74,7 @@ function streamable() {
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (session) => void sessions.set(session, transport),
     });
-    await library().connect(transport as Transport);
+    await library(answered).connect(transport as Transport);
     await transport.handleRequest(request, response, body);
   };
 }
@@ -253,6 +262,32 @@ describe('a server that asks the user', () => {
 
   it('is told where nobody answers', async () => {
     await expect(lend()).rejects.toThrow('does not support form elicitation');
+  });
+
+  it('is asked no more of the user once its call is given up, and gets no later answer', async () => {
+    const answered: string[] = [];
+    const url = `${await listen(streamable(answered))}/mcp`;
+    const questions: McpElicitation[] = [];
+    const elicit: McpElicit = (question) => {
+      questions.push(question);
+      return new Promise(() => {});
+    };
+    const capability = await connect({ web: { url, elicit } });
+    const interrupt = new AbortController();
+    const lending = run(toolOf(capability, 'mcp__web__lend'), {}, interrupt.signal);
+    await until(() => questions.length === 1);
+    expect(questions[0]?.signal.aborted).toBe(false);
+    interrupt.abort(new Error('stop'));
+    await expect(lending).rejects.toThrow('stop');
+    await until(() => questions[0]?.signal.aborted === true);
+
+    const late = new AbortController();
+    const ordering = run(toolOf(capability, 'mcp__web__order'), {}, late.signal);
+    await until(() => answered.length === 1);
+    late.abort(new Error('stop'));
+    await expect(ordering).rejects.toThrow('stop');
+    await until(() => answered.length + questions.length > 2);
+    expect([answered, questions.length]).toEqual([['began', 'cancel'], 1]);
   });
 
   it('is lent no model', async () => {
