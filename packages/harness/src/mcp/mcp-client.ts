@@ -1,6 +1,6 @@
 import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
+import { SSEClientTransport, SseError } from '@modelcontextprotocol/sdk/client/sse.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
@@ -171,6 +171,10 @@ export async function openClient(
   } catch (error) {
     if (!knowsNoPost(error as Error)) throw error;
     const sse = new SSEClientTransport(new URL(url), options);
+    // It would go on by a stream of another session, without the answers of this one.
+    sse.onerror = (cut) => {
+      if (cut instanceof SseError) void sse.close();
+    };
     return await connected(server, { transport: sse }, listener, signal).catch((later: unknown) => {
       throw failureKind(later) === 'unauthorized' ? later : error;
     });

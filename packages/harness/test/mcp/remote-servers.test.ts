@@ -297,9 +297,12 @@ describe('a server that asks the user', () => {
 
 it('a server of the protocol’s first HTTP is reached by server-sent events', async () => {
   const sessions = new Map<string, SSEServerTransport>();
+  const streams: ServerResponse[] = [];
+  let posted = 0;
   const origin = await listen(async (request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost');
     if (pathname === '/messages') {
+      posted += 1;
       return void (await sessions
         .get(searchParams.get('sessionId') ?? '')
         ?.handlePostMessage(request, response));
@@ -307,10 +310,19 @@ it('a server of the protocol’s first HTTP is reached by server-sent events', a
     if (request.method !== 'GET') return void response.writeHead(405).end();
     const transport = new SSEServerTransport('/messages', response);
     sessions.set(transport.sessionId, transport);
+    streams.push(response);
     await library().connect(transport);
   });
   const capability = await connect({ old: { url: `${origin}/sse` } });
-  expect(textOf([...(await run(toolOf(capability, 'mcp__old__find'), {}))])).toBe('shelf 7');
+  const find = toolOf(capability, 'mcp__old__find');
+  expect(textOf([...(await run(find, {}))])).toBe('shelf 7');
+  const lost = expect(run(toolOf(capability, 'mcp__old__order'), {})).rejects.toMatchObject({
+    code: 'mcp_lost',
+  });
+  await until(() => posted === 5);
+  streams[0]?.destroy();
+  await lost;
+  expect(textOf([...(await run(find, {}))])).toBe('shelf 7');
 });
 
 it('a stream of events that never names its endpoint is left when the time to begin is up', async () => {
@@ -401,6 +413,57 @@ describe('a server that was begun anew', () => {
     const failed = { code: 'mcp_tool_failed', message: expect.stringContaining('quota of ten used up') };
     await expect(go()).rejects.toMatchObject(failed);
     expect(server.begun).toBe(1);
+  });
+});
+
+describe('a stream of events that breaks off in the middle of a call', () => {
+  const events = { 'content-type': 'text/event-stream' };
+  type Answer = (response: ServerResponse, id?: number) => void;
+  const cut: Answer = (response) => response.flushHeaders() ?? setImmediate(() => response.destroy());
+  const resumable: Answer = (response) => {
+    response.write('retry: 1\nid: here\ndata: \n\n', () => response.destroy());
+  };
+  const done: Answer = (response, id) => {
+    const result = { content: [{ type: 'text', text: 'done' }] };
+    response.end(`data: ${JSON.stringify({ jsonrpc: '2.0', id, result })}\n\n`);
+  };
+
+  it.each<[string, Answer, resumed: number | Answer, outcome: string]>([
+    ['has the call lost at once', cut, 405, 'mcp_lost'],
+    ['and properly, too', (response) => response.end(), 405, 'mcp_lost'],
+    ['is resumed', resumable, done, 'done'],
+    ['where the server resumes none', resumable, 405, 'mcp_lost'],
+    ['where the server fails to resume it', resumable, 500, 'mcp_lost'],
+  ])('%s', async (_, answer, resumed, outcome) => {
+    let called: number | undefined;
+    const url = await listen(async (request, response) => {
+      const { id, method, params } = JSON.parse((await text(request)) || '{}');
+      const say = (result: object) =>
+        void response
+          .writeHead(200, { 'content-type': 'application/json' })
+          .end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+      if (request.method === 'GET') {
+        if (request.headers['last-event-id'] === undefined) return void response.writeHead(405).end();
+        if (typeof resumed === 'number') return void response.writeHead(resumed).end();
+        return resumed(response.writeHead(200, events), called);
+      }
+      if (method === 'initialize') {
+        const serverInfo = { name: 'own', version: '1' };
+        return say({ protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo });
+      }
+      if (id === undefined) return void response.writeHead(202).end();
+      if (method === 'tools/list') return say({ tools: [{ name: 'go', inputSchema: { type: 'object' } }] });
+      called = id;
+      answer(response.writeHead(200, events));
+    });
+    const capability = await connect({ web: { url } }, { callTimeoutMs: 0 });
+    const going = run(toolOf(capability, 'mcp__web__go'), {});
+    expect(
+      await going.then(
+        (output) => textOf([...output]),
+        ({ code }) => code,
+      ),
+    ).toBe(outcome);
   });
 });
 
