@@ -35,6 +35,8 @@ interface Server {
   readonly name: string;
   readonly connection: ServerConnection;
   tools: readonly Tool[];
+  /** How often its list was asked for. */
+  asked: number;
 }
 
 /**
@@ -71,16 +73,20 @@ export async function mcp(config: McpConfig, options: McpOptions = {}): Promise<
       redact,
       toolsChanged: () => outdated.add(entry),
     });
-    const entry: Server = { name, connection, tools: [] };
+    const entry: Server = { name, connection, tools: [], asked: 0 };
     return entry;
   });
   let tools: readonly Tool[] = [];
   const refresh = async (server: Server): Promise<void> => {
     outdated.delete(server);
+    server.asked += 1;
+    const { asked } = server;
     const { tools: patterns } = settings.servers[server.name] ?? {};
     const listed = await server.connection.listTools(
       patterns === undefined ? () => true : picomatch(patterns),
     );
+    // An answer that took longer than the one to a later question is older.
+    if (asked !== server.asked) return;
     server.tools = offered(server, listed, settings, redact, (message) => warnings.push(redact(message)));
     tools = servers.flatMap((each) => each.tools);
   };

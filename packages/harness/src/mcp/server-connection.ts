@@ -40,7 +40,7 @@ export class ServerConnection {
   #wasConnected = false;
   #failures = 0;
   #retryAt = 0;
-  #closed = false;
+  readonly #closing = new AbortController();
 
   constructor(options: ServerConnectionOptions) {
     this.#options = options;
@@ -49,7 +49,7 @@ export class ServerConnection {
 
   /** Tells whether it may connect now: not once it is closed, nor in the pause after a failure. */
   get mayConnect(): boolean {
-    return !this.#closed && this.#clock.now() >= this.#retryAt;
+    return !this.#closing.signal.aborted && this.#clock.now() >= this.#retryAt;
   }
 
   /**
@@ -94,7 +94,7 @@ export class ServerConnection {
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
+    this.#closing.abort(this.#error('mcp_unavailable', `MCP server "${this.#options.name}" is closed.`));
     await this.#connecting?.catch(() => {});
     this.#client = undefined;
     await Promise.allSettled([...this.#opened].map((client) => client.close()));
@@ -178,7 +178,8 @@ export class ServerConnection {
 
   async #connect(): Promise<McpClient> {
     const { name, server, settings, toolsChanged } = this.#options;
-    if (this.#closed) throw this.#error('mcp_unavailable', `MCP server "${name}" is closed.`);
+    const { signal: closing } = this.#closing;
+    closing.throwIfAborted();
     if (server.client !== undefined) {
       this.#client = server.client;
       return server.client;
@@ -196,10 +197,11 @@ export class ServerConnection {
       this.#drop(opened);
     };
     try {
-      opened = await this.#within(settings.connectTimeoutMs, undefined, 'begin', (signal) =>
+      opened = await this.#within(settings.connectTimeoutMs, closing, 'begin', (signal) =>
         openClient(server, { toolsChanged, closed }, signal),
       );
     } catch (error) {
+      closing.throwIfAborted();
       this.#failed();
       throw this.#unavailable(error);
     }

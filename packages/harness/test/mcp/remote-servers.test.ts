@@ -351,16 +351,26 @@ describe('a server that was begun anew', () => {
     answer: () => object = () => done,
   ) => {
     const [status, said] = refusal;
-    const server = { session: 'first', begun: 0, refusesCalls: false };
+    const server = {
+      session: 'first',
+      begun: 0,
+      ended: [] as unknown[],
+      refusesCalls: false,
+      isSilent: false,
+      tools: ['go'],
+      listed: async () => {},
+    };
     const url = await listen(async (request, response) => {
       const { id, method, params } = JSON.parse((await text(request)) || '{}');
       const say = (said: object) => {
         response.writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': server.session });
         response.end(JSON.stringify({ jsonrpc: '2.0', id, ...said }));
       };
+      if (request.method === 'DELETE') server.ended.push(request.headers['mcp-session-id']);
       if (request.method !== 'POST') return void response.writeHead(405).end();
       if (method === 'initialize') {
         server.begun += 1;
+        if (server.isSilent) return;
         const serverInfo = { name: 'own', version: '1' };
         const { protocolVersion } = params;
         return say({ result: { protocolVersion, capabilities: { tools: {} }, serverInfo } });
@@ -369,12 +379,15 @@ describe('a server that was begun anew', () => {
       if (isRefused || request.headers['mcp-session-id'] !== server.session)
         return void response.writeHead(status).end(said);
       if (id === undefined) return void response.writeHead(202).end();
-      if (method === 'tools/list')
-        return say({ result: { tools: [{ name: 'go', inputSchema: { type: 'object' } }] } });
+      if (method === 'tools/list') {
+        const tools = server.tools.map((name) => ({ name, inputSchema: { type: 'object' } }));
+        await server.listed();
+        return say({ result: { tools } });
+      }
       say(answer());
     });
     const capability = await connect({ web: { url } });
-    return { server, go: () => run(toolOf(capability, 'mcp__web__go'), {}) };
+    return { server, capability, go: () => run(toolOf(capability, 'mcp__web__go'), {}) };
   };
 
   it.each([
@@ -404,6 +417,57 @@ describe('a server that was begun anew', () => {
     }
     server.refusesCalls = false;
     expect(textOf([...(await go())])).toBe('done');
+  });
+
+  it('is told of the end of its session, and is not waited for by an end while it begins', async () => {
+    const { server, capability, go } = await serve([404, '']);
+    await go();
+    server.session = 'second';
+    server.isSilent = true;
+    const going = go();
+    const gone = expect(going).rejects.toMatchObject({ code: 'mcp_unavailable', message: /is closed/ });
+    await until(() => server.begun === 2);
+    await capability.close?.();
+    await gone;
+    expect(server.ended).toEqual(['first']);
+
+    const other = await serve([404, '']);
+    await other.capability.close?.();
+    expect(other.server.ended).toEqual(['first']);
+  });
+
+  it('has the answer to the last question for its tools count, also where an earlier one comes later', async () => {
+    const { server, capability, go } = await serve([404, '']);
+    const refreshed = async () => {
+      const lists: Promise<unknown>[] = [];
+      const background = (_: string, work: () => Promise<unknown>) => void lists.push(work());
+      await capability.aroundCall?.({ emit: () => {}, background } as unknown as CallScope, async () => {});
+      expect(lists).toHaveLength(1);
+      return { listed: Promise.all(lists) };
+    };
+    const tell = async (session: string, tools: string[]) => {
+      Object.assign(server, { session, tools });
+      await go();
+      return refreshed();
+    };
+    let release = () => {};
+    let asked = 0;
+    server.listed = () => {
+      asked += 1;
+      return new Promise((resolve) => {
+        release = resolve;
+      });
+    };
+    const slow = await tell('second', ['go', 'old']);
+    await until(() => asked === 1);
+    server.listed = async () => {};
+    await (await tell('third', ['go', 'new'])).listed;
+    release();
+    await slow.listed;
+    expect(capability.tools?.map(({ definition }) => definition.name)).toEqual([
+      'mcp__web__go',
+      'mcp__web__new',
+    ]);
   });
 
   it('is no server that answers with an error of the number of a closed connection', async () => {
