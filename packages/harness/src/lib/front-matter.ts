@@ -1,5 +1,5 @@
 import { errorText, InvalidInputError } from '@x/core';
-import { parseDocument } from 'yaml';
+import { isMap, isScalar, parseDocument } from 'yaml';
 
 /** The front matter of a Markdown file, and its text. */
 export interface FrontMatter {
@@ -10,12 +10,14 @@ export interface FrontMatter {
 
 /** Anchors can make a few lines of YAML grow without end. */
 const MAX_ALIASES = 10;
+/** Names, a description and settings; more would only cost the one who reads it. */
+const MAX_LENGTH = 8_192;
 
 /**
  * Splits a Markdown file into the YAML between its first two `---` lines and the text behind them.
  *
  * @param subject What an error names: `subagents/explorer.md`.
- * @throws {InvalidInputError} when the front matter is not closed, is no YAML, or is no mapping.
+ * @throws {InvalidInputError} when the front matter is not closed, is longer than 8 192 characters, is no YAML, or is no mapping.
  */
 export function parseFrontMatter(text: string, subject: string): FrontMatter {
   const source = text.replace(/^\uFEFF/, '');
@@ -24,6 +26,8 @@ export function parseFrontMatter(text: string, subject: string): FrontMatter {
   const rest = source.slice(opening[0].length);
   const closing = /^---[ \t]*(?:\r?\n|$)/m.exec(rest);
   if (closing === null) throw malformed(subject, 'begins with --- but no second --- closes it');
+  if (closing.index > MAX_LENGTH)
+    throw malformed(subject, `is longer than ${MAX_LENGTH} characters: say the rest below it`);
   return {
     data: parseYaml(rest.slice(0, closing.index), subject),
     body: rest.slice(closing.index + closing[0].length).trim(),
@@ -31,9 +35,14 @@ export function parseFrontMatter(text: string, subject: string): FrontMatter {
 }
 
 function parseYaml(source: string, subject: string): Readonly<Record<string, unknown>> {
-  const document = parseDocument(source, { logLevel: 'error' });
+  // The library compares every two keys; names that are there twice matter here at the top alone.
+  const document = parseDocument(source, { logLevel: 'error', uniqueKeys: false });
   const [error] = document.errors;
   if (error !== undefined) throw malformed(subject, `is no YAML: ${error.message}`, error);
+  const names = isMap(document.contents)
+    ? document.contents.items.map(({ key }) => (isScalar(key) ? String(key.value) : key))
+    : [];
+  if (new Set(names).size < names.length) throw malformed(subject, `has a name twice: ${names.join(', ')}`);
   let data: unknown;
   try {
     data = document.toJS({ maxAliasCount: MAX_ALIASES });
