@@ -86,10 +86,11 @@ describe('what a person wrote', () => {
   it('below ## Noted stays as well, whatever it is, through merges by rule', async () => {
     const workspace = await testWorkspace();
     const text = '# Me\n\n## Noted\n\nA paragraph.\n\n1. numbered\n\n| a | b |\n| - | - |\n\n- by hand\n';
-    await workspace.write(core, text);
+    const behind = '\n## Behind\n\nAnother paragraph.\n';
+    await workspace.write(core, `${text}${behind}`);
     await workspace.write(note('2026-01-01'), '- Call me Ada\n');
     await consolidatorOf({ workspace, model: null }).consolidate(scope);
-    expect(await textOf(workspace)).toBe(`${text}- Call me Ada\n`);
+    expect(await textOf(workspace)).toBe(`${text}- Call me Ada\n${behind}`);
   });
 
   it('is in the file or a version, however many lines are appended during merges', async () => {
