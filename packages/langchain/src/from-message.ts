@@ -5,7 +5,7 @@ import {
   SystemMessage,
   ToolMessage,
 } from '@langchain/core/messages';
-import { type Message, originOf, originsOf, type Part, textOf, toolResultsOf, toolUsesOf } from '@x/core';
+import { type Message, type Part, partsFrom, textOf, toolResultsOf, toolUsesOf } from '@x/core';
 import { CARRIED, partsOf, sourceOf, toMessage } from './to-message.js';
 
 /**
@@ -111,12 +111,5 @@ function contentOf(
 ): string | Part[] {
   const isPlain = blocks.every((block) => block.type === 'text') && more.length === 0;
   if (isPlain && !Array.isArray(original?.content)) return textOf(blocks);
-  const origins = originsOf(blocks, before) as readonly (Part | undefined)[];
-  const content = blocks.flatMap((block, at): Part[] => {
-    const part = originOf(block) as Part | undefined;
-    if (part !== undefined) return [part];
-    if (block.type !== 'text') return [];
-    return [{ ...(origins[at]?.type === 'text' ? origins[at] : {}), type: 'text', text: block.text }];
-  });
-  return [...content, ...more];
+  return [...partsFrom(blocks, before), ...more];
 }

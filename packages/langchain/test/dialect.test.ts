@@ -118,6 +118,16 @@ it.each([
   expect(content).toMatchObject([{ type: 'file', mediaType }]);
 });
 
+it('names a file that was altered, and gives every other part back as it was', () => {
+  const text = { type: 'text', text: 'Look', cache_control: { type: 'ephemeral' } };
+  const image = { type: 'image', source_type: 'base64', data: 'AAAA', mime_type: 'image/png' };
+  const source = new HumanMessage({ id: '0', content: [text, image] as never });
+  const message = toMessage(source);
+  const content = message.content.map((block) => (block.type === 'file' ? { ...block } : block));
+  const { content: given } = fromMessage({ ...message, content }, source, undefined);
+  expect(given).toEqual([text, { type: 'text', text: '[image/png]' }]);
+});
+
 it('keeps of an altered message all that was not altered', () => {
   const text = { type: 'text', text: 'long', cache_control: { type: 'ephemeral' } };
   const fields = {

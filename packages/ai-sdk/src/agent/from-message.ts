@@ -3,8 +3,8 @@ import {
   InvalidInputError,
   type Message,
   originOf,
-  originsOf,
   type Part,
+  partsFrom,
   type ToolResultBlock,
   textOf,
 } from '@x/core';
@@ -26,11 +26,7 @@ export function fromMessage(message: Message, original: SdkMessage | undefined):
     original?.providerOptions === undefined ? {} : { providerOptions: original.providerOptions };
   if (message.role === 'system') return { role: 'system', content: textOf(message), ...options };
   const before = original && toMessage(original, message.id).content;
-  const origins = originsOf(message.content, before) as readonly (Part | undefined)[];
-  const content = message.content.map(
-    (block, at) => (originOf(block) as Part) ?? rebuilt(block, origins[at]),
-  );
-  return { role: message.role, content, ...options };
+  return { role: message.role, content: partsFrom(message.content, before, rebuilt), ...options };
 }
 
 /** @param before The part that the block was made from before it was altered: what else it holds stays. */
@@ -65,14 +61,9 @@ export function toolOutput(
   before: Part | undefined,
 ): Part {
   const options = before?.providerOptions === undefined ? {} : { providerOptions: before.providerOptions };
-  const origins = originsOf(output, before && outputBlocks(before)) as readonly (Part | undefined)[];
-  const isPlain = output.every(({ type }, at) => type === 'text' && (origins[at]?.type ?? 'text') === 'text');
-  if (isPlain) return { type: isError ? 'error-text' : 'text', value: textOf(output), ...options };
-  const value = output.map((part, at) => {
-    const own = originOf(part);
-    if (own !== undefined) return own;
-    const text = part.type === 'text' ? part.text : `[${part.mediaType}]`;
-    return { ...(origins[at]?.type === 'text' ? origins[at] : {}), type: 'text', text };
-  });
+  const value = partsFrom(output, before && outputBlocks(before));
+  if ([...output, ...value].every(({ type }) => type === 'text')) {
+    return { type: isError ? 'error-text' : 'text', value: textOf(output), ...options };
+  }
   return { type: 'content', value, ...options };
 }

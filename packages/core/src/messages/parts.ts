@@ -124,21 +124,30 @@ export function originOf(made: object): object | undefined {
 }
 
 /**
- * What each block was made from, also one that was altered since: a half of a call by its id, any other by its place among
- * the altered ones of its type. `undefined` where that cannot be told.
+ * The parts of blocks: of one that nobody altered the very part that it was made from, of any other what `write` makes of it.
  *
- * @param before The blocks as they were made.
+ * @param before The blocks as they were made. `write` gets the part of which a block was made before it was altered: that of a
+ * half of a call by its id, of any other by its place among the altered ones of its type; `undefined` where that cannot be told.
  */
-export function originsOf(
+export function partsFrom(
   blocks: readonly ContentBlock[],
   before: readonly ContentBlock[] = [],
-): readonly (object | undefined)[] {
-  return blocks.map((block) => {
+  write: (block: ContentBlock, was: Part | undefined) => Part | undefined = writeText,
+): Part[] {
+  return blocks.flatMap((block) => {
+    const own = originOf(block) as Part | undefined;
     const altered = blocks.filter((other) => !before.includes(other) && isAlike(other, block));
     const former = before.filter((other) => !blocks.includes(other) && isAlike(other, block));
     const was = former.length === altered.length ? former[altered.indexOf(block)] : undefined;
-    return originOf(block) ?? (was && originOf(was));
+    return own ?? write(block, was && (originOf(was) as Part)) ?? [];
   });
+}
+
+/** A text in the place of the one that it was, of which all else stays; a file that was altered is named. */
+function writeText(block: ContentBlock, was: Part | undefined): Part | undefined {
+  if (block.type !== 'text' && block.type !== 'file') return undefined;
+  const text = block.type === 'text' ? block.text : `[${block.mediaType}]`;
+  return { ...(was?.type === 'text' ? was : {}), type: 'text', text };
 }
 
 function isAlike(one: ContentBlock, other: ContentBlock): boolean {
