@@ -13,6 +13,7 @@ import {
 } from '@agentclientprotocol/sdk';
 import { errorText, type PendingCall, RuntimeContext, unlessAborted, userMessage } from '@x/core';
 import { type CallStream, type Decisions, formatRule, type HarnessAgent } from '@x/harness';
+import { oneLine } from '../terminal/style.js';
 import { blocksOf, planOf, replayOf, STOPPED, toolCall, updatesOf, wholeInput } from './updates.js';
 
 /** Opens the agent that works in an editor's project, with the MCP servers of the editor. */
@@ -149,7 +150,7 @@ async function decided(
     const { suggestion, reason } = call;
     const always = suggestion && {
       kind: 'allow_always' as const,
-      name: `Always allow ${formatRule(suggestion)}`,
+      name: oneLine(`Always allow ${formatRule(suggestion)}`),
     };
     const question: RequestPermissionRequest = {
       sessionId: session.context.sessionId ?? '',
@@ -209,8 +210,10 @@ export function mcpServersOf(servers: readonly McpServer[]): readonly (readonly 
   const plain = (text: string) => text.replaceAll('${', () => '$${');
   const table = (pairs: readonly { readonly name: string; readonly value: string }[]) =>
     Object.fromEntries(pairs.map(({ name, value }) => [name, plain(value)]));
-  return servers.map((server): readonly [string, object] => {
-    const name = server.name.replaceAll(/[^\w-]/g, '_').slice(0, 32);
+  return servers.map((server, index): readonly [string, object] => {
+    // Two underscores would separate a server's name from a tool's.
+    const words = server.name.split(/[^A-Za-z0-9-]+/).filter(Boolean);
+    const name = words.join('_').slice(0, 32).replace(/_$/, '') || `server_${index + 1}`;
     if ('command' in server) {
       const { command, args, env } = server;
       return [name, { command: plain(command), args: args.map(plain), env: table(env), required: false }];

@@ -1,7 +1,8 @@
-import { headOf, type JsonValue, type PendingCall } from '@x/core';
+import type { JsonValue, PendingCall } from '@x/core';
 import { type Decision, type Decisions, formatRule } from '@x/harness';
 import { oneLine, printable } from './style.js';
 
+/** Characters; of a longer input both ends are shown, and all of it when asked for. */
 const MAX_INPUT = 2_000;
 
 /** Asks a human for one line. Resolves to `undefined` when the input has ended. */
@@ -28,8 +29,13 @@ export async function askDecisions(
 }
 
 async function askOne(call: PendingCall, ask: Ask, seen = ''): Promise<Decision | undefined> {
-  const choices = `y yes · n no · e edit${call.suggestion === undefined ? '' : ' · a always'}`;
-  let question = `${describe(call)}${seen === '' ? '' : `\n${printable(seen)}`}\nRun it? (${choices}) `;
+  const input = printable(JSON.stringify(call.input, null, 2) ?? '');
+  const isLong = input.length > MAX_INPUT;
+  const choices = `y yes · n no · e edit${call.suggestion === undefined ? '' : ' · a always'}${isLong ? ' · s show all' : ''}`;
+  const shown = isLong
+    ? `${input.slice(0, MAX_INPUT / 2)}\n… (${input.length} characters, "s" shows all) …\n${input.slice(-MAX_INPUT / 2)}`
+    : input;
+  let question = `${describe(call, shown)}${seen === '' ? '' : `\n${printable(seen)}`}\nRun it? (${choices}) `;
   for (;;) {
     const answer = (await ask(question))?.trim();
     if (answer === undefined) return undefined;
@@ -45,10 +51,14 @@ async function askOne(call: PendingCall, ask: Ask, seen = ''): Promise<Decision 
       case 'n':
       case 'no':
         return { type: 'deny', ...(words.length === 0 ? {} : { reason: words.join(' ') }) };
+      case 's':
+      case 'show':
+        question = `${describe(call, input)}\nRun it? (${choices}) `;
+        continue;
       case 'e':
       case 'edit': {
-        const input = parse(await ask('The input to run it with, as JSON: '));
-        if (input !== undefined) return { type: 'edit', input };
+        const edited = parse(await ask('The input to run it with, as JSON: '));
+        if (edited !== undefined) return { type: 'edit', input: edited };
         question = 'That is no JSON. ';
         continue;
       }
@@ -57,9 +67,7 @@ async function askOne(call: PendingCall, ask: Ask, seen = ''): Promise<Decision 
   }
 }
 
-function describe({ name, input, reason, suggestion }: PendingCall): string {
-  const text = printable(JSON.stringify(input, null, 2) ?? '');
-  const shown = text.length > MAX_INPUT ? `${headOf(text, MAX_INPUT)}\n… (${text.length} characters)` : text;
+function describe({ name, reason, suggestion }: PendingCall, shown: string): string {
   const rule =
     suggestion === undefined
       ? ''

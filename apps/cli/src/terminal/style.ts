@@ -18,16 +18,16 @@ export function styleFor(
 }
 
 /**
- * Removes control characters from a text of a model or a tool: with them it could write over the screen, ask the terminal
- * for things or hide its doings. What is not seen or turns the line round is spelled out. Line breaks and tabs stay.
+ * Spells out what a text of a model or a tool has that is not seen, or turns the line round: with it another command would
+ * seem to stand there, and with control characters it could write over the screen or ask the terminal for things. Line breaks
+ * and tabs stay, and the joiners of scripts and emoji.
  */
 export function printable(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-  return text.replaceAll(/[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/g, '').replaceAll(UNSEEN, codePoint);
+  return text.replaceAll(UNSEEN, codePoint);
 }
 
-/** What turns a line round or is not seen, so that another command seems to stand there; joiners of scripts and emoji stay. */
-const UNSEEN = /[\u00AD\u061C\u180E\u200B\u200E\u200F\u2028-\u202E\u2060-\u206F\uFEFF\u{E0000}-\u{E007F}]/gu;
+const UNSEEN =
+  /(?![\n\t\u200C\u200D\uFE0F])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
 const codePoint = (char: string) => `\\u{${char.codePointAt(0)?.toString(16)}}`;
 

@@ -304,6 +304,11 @@ it('hands the editor’s MCP servers on as they are, what looks like a variable 
   expect(mcpServersOf([{ name: 'my server', command: 'npx', args: ['-y', 'x'], env }])).toEqual([
     ['my_server', { command: 'npx', args: ['-y', 'x'], env: { KEY: '$${HOME}' }, required: false }],
   ]);
+  const names = ['GitHub (work)', 'my server!', 'a  b', 'x__y', 'context7 ', '日本', 'файлы'];
+  const servers = names.map((name) => ({ name, command: 'npx', args: [], env: [] }));
+  expect(mcpServersOf(servers).map(([name]) => name)).toEqual([
+    ...['GitHub_work', 'my_server', 'a_b', 'x_y', 'context7', 'server_6', 'server_7'],
+  ]);
   expect(() => mcpServersOf([{ type: 'sse', name: 'old', url: 'https://a.b', headers: [] }])).toThrow('sse');
 });
 

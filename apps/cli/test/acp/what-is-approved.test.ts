@@ -27,5 +27,9 @@ test('a long call says that it goes on, and stands beside it whole', () => {
 
 test('what is not seen is spelled out, and joiners of scripts and emoji stay', () => {
   expect(printable('a\u200Bb\u2066c\u{E0041}d')).toBe('a\\u{200b}b\\u{2066}c\\u{e0041}d');
+  expect(printable('sh set\u007Fup.sh\u001B[2K\u0085')).toBe('sh set\\u{7f}up.sh\\u{1b}[2K\\u{85}');
+  for (const unseen of '\u034F\u115F\u3164\uFFA0\u17B4\u180B\u2800\uFE00\u{E0100}\uFFF9\u{1D173}\u{13430}') {
+    expect(printable(`a${unseen}b`)).toMatch(/^a\\u\{\w+\}b$/);
+  }
   expect(printable('👩\u200D💻 می\u200Cخواهم\n')).toBe('👩\u200D💻 می\u200Cخواهم\n');
 });

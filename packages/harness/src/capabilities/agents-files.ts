@@ -50,10 +50,11 @@ export function agentsFiles(config: AgentsFilesConfig = {}): Capability {
       adding.set(state, { length, paths });
       const found: ToolOutputBlock[] = [];
       for (const path of folders.map((folder) => `${folder}/${fileName}`)) {
-        if (paths.has(path) || isShown(state.context, path)) continue;
+        if (paths.has(path)) continue;
         paths.add(path);
-        const text = await textOfFile(workspace, path, maxChars);
-        if (text !== undefined) found.push({ type: 'text', text: `${opening(path)}\n${text}\n</${TAG}>` });
+        const content = await textOfFile(workspace, path, maxChars);
+        const text = `<${TAG} path=${escapeTags(JSON.stringify(path), TAG)}>\n${content}\n</${TAG}>`;
+        if (content !== undefined && !isShown(state.context, text)) found.push({ type: 'text', text });
       }
       return found.length === 0 ? result : { ...result, output: [...result.output, ...found] };
     },
@@ -92,14 +93,11 @@ async function textOfFile(workspace: Workspace, path: string, maxChars: number):
 
 const TAG = 'agents_file';
 
-function isShown(context: readonly Message[], path: string): boolean {
+/** Only by all of it: a result of a foreign tool may begin like one of these. */
+function isShown(context: readonly Message[], text: string): boolean {
   return context.some((message) =>
     toolResultsOf(message).some(({ output }) =>
-      output.some((part) => part.type === 'text' && part.text.startsWith(opening(path))),
+      output.some((part) => part.type === 'text' && part.text === text),
     ),
   );
-}
-
-function opening(path: string): string {
-  return `<${TAG} path=${escapeTags(JSON.stringify(path), TAG)}>`;
 }

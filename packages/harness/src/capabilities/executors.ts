@@ -68,6 +68,8 @@ export function bubblewrap(
   ]);
   const isolated = [
     '--unshare-all',
+    // Root could take away what hides the harness's own files.
+    ...['--cap-drop', 'ALL'],
     ...(network ? ['--share-net'] : []),
     '--die-with-parent',
     '--new-session',

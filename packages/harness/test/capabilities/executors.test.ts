@@ -50,6 +50,7 @@ describe('bubblewrap', () => {
     const text = args.join(' ');
     for (const part of [
       '--unshare-all',
+      '--cap-drop ALL',
       '--die-with-parent',
       '--bind /work /work',
       '--chdir /work',
@@ -66,12 +67,14 @@ describe('bubblewrap', () => {
   it('keeps files, environment and processes from a command, or the machine says that it has none', async () => {
     const outside = join(scratch(), 'outside');
     const cwd = scratch();
+    mkdirSync(join(cwd, '.x'));
+    writeFileSync(join(cwd, '.x/log'), 'canary-storage');
     writeFileSync(outside, 'canary-outside');
     process.env.X_CANARY = 'canary-environment';
     const script = [
       `cat ${outside}; echo x > ${outside}; ls -d /root /home`,
       'cat /proc/*/environ | tr "\\0" "\\n"; env',
-      'echo inside > made',
+      'umount .x; cat .x/log; echo inside > made',
     ].join('; ');
     const { result, warnings } = await run(script, cwd, { sandbox: 'auto' });
     delete process.env.X_CANARY;
