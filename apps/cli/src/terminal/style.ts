@@ -27,7 +27,7 @@ export function printable(text: string): string {
 }
 
 const UNSEEN =
-  /(?!\n|\t|\u200C|\u200D|\uFE0F)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu;
+  /(?!\r?\n|\t|\u200C|\u200D|\uFE0F)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
 const codePoint = (char: string) => `\\u{${char.codePointAt(0)?.toString(16)}}`;
 

@@ -69,7 +69,7 @@ describe('subagents', () => {
     ['top_p: 0.9', 'top_p: unknown key, which does nothing'],
     ['model: openai:gpt-5', 'model: there is no model named "openai:gpt-5" (known: none)'],
     ['model: openai:gpt-5', 'that the operator lists: in definitions of the agent’s file'],
-    ['"a\\e[2J": 1', 'a[2J: unknown key'],
+    ['"a\\e[2J": 1', 'a\\u{1b}[2J: unknown key'],
   ])('in files are read when the agent is opened, and their mistakes told: %s', async (line, problem) => {
     const files = (agent: string) => ({
       'agent.yaml': `${MODEL}\n${agent}`,

@@ -118,9 +118,9 @@ describe('x run in a pipe', () => {
     expect(acp).toMatchObject({ status: 1, stdout: '', stderr: none.stderr });
   });
 
-  it('removes control characters from what a model says', async () => {
-    const { stdout } = await run([{ text: 'a\u001B]0;title\u0007b' }], ['--prompt', 'x']);
-    expect(stdout).toBe('a]0;titleb\n');
+  it('spells out control characters of what a model says', async () => {
+    const { stdout } = await run([{ text: 'a\u001B]0;title\u0007b\r\nc' }], ['--prompt', 'x']);
+    expect(stdout).toBe('a\\u{1b}]0;title\\u{7}b\r\nc\n');
   });
 
   it('fails with the reason, and without the key', async () => {

@@ -172,11 +172,12 @@ describe('WorkspaceSessionLog', () => {
     const text = fc.string({
       unit: fc.integer({ min: 0, max: 0xffff }).map((unit) => String.fromCharCode(unit)),
     });
+    const id = text.filter((id) => id !== '');
     const providerMetadata = fc.option(fc.dictionary(text, json), { nil: undefined });
     const block = fc.oneof(
       fc.record({ type: fc.constant('text'), text, providerMetadata }),
       fc.record({ type: fc.constant('thinking'), thinking: text, signature: text, providerMetadata }),
-      fc.record({ type: fc.constant('tool_use'), id: text, name: text, input: json, providerMetadata }),
+      fc.record({ type: fc.constant('tool_use'), id, name: text, input: json, providerMetadata }),
       fc.record({
         type: fc.constant('tool_result'),
         toolUseId: text,
@@ -192,7 +193,7 @@ describe('WorkspaceSessionLog', () => {
       }),
     );
     const message = fc.record({
-      id: text.filter((id) => id !== ''),
+      id,
       role: fc.constantFrom('system', 'user', 'assistant', 'tool'),
       content: fc.array(block, { maxLength: 3 }),
       createdAt: text,
