@@ -92,6 +92,8 @@ export interface Tool {
   readonly paged?: boolean | undefined;
   /** The arguments that are paths of the workspace, each with the use that is made of it: rules judge them as real paths. */
   readonly paths?: Readonly<Record<string, PathRole>> | undefined;
+  /** The directory in which it runs the lines of an argument `command`. Default: the root of the workspace. Rules read paths from there. */
+  readonly directory?: string | undefined;
   /** Changes when the tool becomes another under its name, as a server's may: approvals and kept rules hold for one alone. */
   readonly fingerprint?: string | undefined;
   /**
@@ -125,8 +127,20 @@ interface ToolOptions {
   readonly parallel?: boolean;
   readonly paged?: boolean;
   readonly paths?: Readonly<Record<string, PathRole>>;
+  readonly directory?: string;
   readonly timeoutMs?: number;
 }
+
+/** What a tool has only where it was given. */
+const OPTIONAL = [
+  'destructive',
+  'sessionOnly',
+  'parallel',
+  'paged',
+  'paths',
+  'directory',
+  'timeoutMs',
+] as const;
 
 const NAME = /^[\w-]{1,128}$/;
 
@@ -169,17 +183,7 @@ export function defineTool<Input>(
     readonly execute: Execute<Input>;
   },
 ): Tool {
-  const {
-    name,
-    description,
-    readOnly = false,
-    destructive,
-    sessionOnly,
-    parallel,
-    paged,
-    paths,
-    timeoutMs,
-  } = options;
+  const { name, description, readOnly = false } = options;
   const issues = [
     ...(typeof name === 'string' && NAME.test(name)
       ? []
@@ -201,12 +205,9 @@ export function defineTool<Input>(
   return {
     definition: { name, description, inputSchema: schema.jsonSchema },
     readOnly,
-    ...(destructive === undefined ? {} : { destructive }),
-    ...(sessionOnly === undefined ? {} : { sessionOnly }),
-    ...(parallel === undefined ? {} : { parallel }),
-    ...(paged === undefined ? {} : { paged }),
-    ...(paths === undefined ? {} : { paths }),
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...Object.fromEntries(
+      OPTIONAL.filter((key) => options[key] !== undefined).map((key) => [key, options[key]]),
+    ),
     parse: (input) => schema.parse(input) as JsonValue | Promise<JsonValue>,
     async run(input, context) {
       // An update that cannot be shown must not end the work.

@@ -75,6 +75,7 @@ function executeTool(settings: z.output<typeof shellConfigSchema>, executor: Exe
       'Runs a shell command and returns its exit code and output (stdout and stderr together). Commands must not wait for input.',
     // The limit below is the command's own; the harness's would only hide its message.
     timeoutMs: 0,
+    ...(settings.cwd === undefined ? {} : { directory: settings.cwd }),
     input: z.strictObject({
       command: z.string().trim().min(1).describe('The command, for sh -c'),
       timeoutMs: z.int().min(1).max(settings.maxTimeoutMs).optional().describe('Milliseconds it may take'),

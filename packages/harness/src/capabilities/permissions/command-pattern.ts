@@ -22,26 +22,6 @@ const WRAPPERS = new Set([
 ]);
 const MAX_DEPTH = 3;
 
-/**
- * What a shell leaves as it stands, or in which it takes away quotes alone. Where a line holds anything else (`*`, `?`, `[`, `{`,
- * `~`, `$`, a backquote), what it makes of a word is not known before it runs.
- */
-const LITERAL =
-  /[^\\'"*?[{$`~+@!]+|\\.|'[^']*'|"[^"\\$`]*(?:\\.[^"\\$`]*)*"|[+@!](?!\()|(?:\[\[?|\{)(?=\s)|(?<=[\w.])~/gsy;
-/** Where quotes may be text: in a comment, and in what follows `<<`. */
-const TEXT = /(?:^|[\s;&|()`])#|<</;
-
-/** Words before a directory in which what comes after them is read, and those that hold it. */
-const LEADS = /^(?:cd|pushd|-C|--(?:directory|chdir|work-tree|cwd|prefix))$/;
-const LEADS_GLUED = /^(?:-C|--(?:directory|chdir|work-tree|cwd|prefix)=)./;
-const MAX_DIRECTORIES = 64;
-/** Names in one path: each may be where the workspace begins. */
-const MAX_STEPS = 64;
-
-/** Short options, the last of which may have its value right behind it: `-hfpatterns`. */
-const OPTIONS = /^-[A-Za-z]+/;
-const MAX_OPTIONS = 8;
-
 /** One command of a line: its words as written, and without their quotes. */
 interface Command {
   readonly raw: readonly string[];
@@ -93,45 +73,6 @@ export function catchesCommand(pattern: string, line: string): boolean {
   return false;
 }
 
-/**
- * The paths that a line may name: each word as it is, and in the directories that words before it may lead to. Of a line that
- * is not understood, or names a shell: all that may be words. `undefined` when it may name anything: it leads to too many places,
- * or a shell makes names of what it says.
- */
-export function pathsOf(line: string): readonly string[] | undefined {
-  const understood = commandsOf(line)?.map(({ words }) => words);
-  const rough = roughly(line);
-  const namesShell = (understood ? [understood] : rough).flat(2).some((word) => SHELLS.has(baseName(word)));
-  const expanded = namesShell || TEXT.test(line) ? line.replaceAll(/['"\\]/g, '') : line;
-  if (expanded.replace(LITERAL, '') !== '') return undefined;
-  const readings = understood && !namesShell ? [understood] : rough;
-  const found = readings.map(pathsIn);
-  return found.every((paths) => paths !== undefined) ? found.flat() : undefined;
-}
-
-function pathsIn(commands: readonly (readonly string[])[]): readonly string[] | undefined {
-  // Home, or where it was before.
-  if (commands.some((words) => /(?:^| )(?:cd|pushd)(?: -\S*)*$/.test(words.join(' ')))) return undefined;
-  const directories = new Set<string>();
-  const found: string[] = [];
-  let leads = false;
-  for (const word of commands.flat()) {
-    if (word.split('/').length > MAX_STEPS) return undefined;
-    const options = OPTIONS.exec(word)?.[0].length ?? 0;
-    const glued = Array.from({ length: Math.min(options, MAX_OPTIONS) }, (_, at) => word.slice(at + 1));
-    const pieces = [word, ...glued, ...word.split(/[=:,@]/).slice(1)].filter((piece) => piece !== '');
-    const places = [
-      ...pieces,
-      ...[...directories].flatMap((directory) => pieces.map((piece) => `${directory}/${piece}`)),
-    ];
-    found.push(...places);
-    if (leads || LEADS_GLUED.test(word)) for (const place of places) directories.add(place);
-    if (directories.size > MAX_DIRECTORIES) return undefined;
-    leads = LEADS.test(word) || (leads && word.startsWith('-'));
-  }
-  return found;
-}
-
 /** `npm test *` fits `npm test` too. */
 function matchCommand(pattern: string, command: string): boolean {
   if (matchWildcard(pattern, command)) return true;
@@ -139,8 +80,8 @@ function matchCommand(pattern: string, command: string): boolean {
 }
 
 /** The lists of words that a line may hold once quotes and escapes are taken away, or stand between words. */
-function roughly(line: string): readonly (readonly (readonly string[])[])[] {
-  return [line.replaceAll(/\\\n|['"\\]/g, ''), line.replaceAll(/['"]/g, ' ')].map((text) =>
+function roughly(line: string): readonly (readonly string[])[] {
+  return [line.replaceAll(/\\\n|['"\\]/g, ''), line.replaceAll(/['"]/g, ' ')].flatMap((text) =>
     text.split(/[;&|\n(){}`<>]+/).map((part) => part.split(/\s+/).filter((word) => word !== '')),
   );
 }
@@ -149,7 +90,7 @@ function* candidates(line: string, begins: (word: string) => boolean, depth: num
   yield line.trim();
   const commands = commandsOf(line);
   if (commands === undefined) {
-    for (const words of roughly(line).flat()) {
+    for (const words of roughly(line)) {
       for (const [index, word] of words.entries()) if (begins(word)) yield* spellings(words.slice(index));
     }
     return;

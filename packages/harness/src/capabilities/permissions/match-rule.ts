@@ -1,3 +1,4 @@
+import { relative, resolve } from 'node:path';
 import {
   isObject,
   type JsonValue,
@@ -8,7 +9,8 @@ import {
   type Workspace,
 } from '@x/core';
 import { matchWildcard } from '../../lib/wildcard.js';
-import { allowsCommand, catchesCommand, pathsOf } from './command-pattern.js';
+import { pathsOf } from './command-paths.js';
+import { allowsCommand, catchesCommand } from './command-pattern.js';
 import { matchPath, mayHold, type PlainPath, pathPattern, plainPath } from './path-pattern.js';
 import { RealPaths } from './real-paths.js';
 
@@ -60,7 +62,15 @@ export async function judgedCall(
     const judged = texts.map(async (text) => ({ role, names: await real.namesOf(text) }));
     paths.set(name, await Promise.all(judged));
   }
-  const named = (textsOf(call, 'command') ?? []).map(pathsOf);
+  const surroundings = {
+    directory: directoryOf(tool, workspace),
+    isDirectory: async (path: string) => {
+      const found = placesOf(path).map((place) => workspace.stat(place).catch(() => undefined));
+      return (await Promise.all(found)).some((entry) => entry?.type === 'directory');
+    },
+  };
+  const lines = textsOf(call, 'command') ?? [];
+  const named = await Promise.all(lines.map((line) => pathsOf(line, surroundings)));
   const places = [...new Set(named.flatMap((texts) => texts ?? []).flatMap(placesOf))];
   const words = await Promise.all(places.map((place) => real.namesInShell(place)));
   return {
@@ -72,6 +82,13 @@ export async function judgedCall(
         ? undefined
         : words.flatMap((names) => names ?? []),
   };
+}
+
+/** Where command lines of a tool begin, as seen from the root of a workspace. */
+function directoryOf(tool: Tool | undefined, workspace: Workspace): string {
+  const { root } = workspace as { readonly root?: unknown };
+  const { directory } = tool ?? {};
+  return directory === undefined || typeof root !== 'string' ? '' : relative(root, resolve(directory));
 }
 
 /** A word that begins outside of the workspace may lead back into it: `../x`, `/proc/self/cwd/x`. */

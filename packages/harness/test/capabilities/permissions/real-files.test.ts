@@ -53,6 +53,7 @@ async function run(
   rules: PermissionsConfig,
   calls: readonly ScriptedToolCall[],
   workspace: Workspace = new LocalWorkspace(root),
+  cwd = root,
 ) {
   const model = new ScriptedModel([
     ...calls.map((call, index) => ({ toolCalls: [{ ...call, id: `${index}` }] })),
@@ -61,7 +62,7 @@ async function run(
   const agent = HarnessAgent.builder()
     .model(model)
     .workspace(workspace)
-    .use(permissions(rules), workspaceTools(), shell({ cwd: root }), {
+    .use(permissions(rules), workspaceTools(), shell({ cwd }), {
       name: 'own',
       tools: [fetchPage, readOwn],
     })
@@ -337,6 +338,8 @@ describe('a command line that goes elsewhere first', () => {
     'cd docs && cat soft',
     'cd -- docs; cat soft',
     'cd secrets && cat key',
+    'cat key --in secrets key',
+    "sh -c 'cd secrets && cat key'",
     'tar -C secrets -cO key',
     'tar -Csecrets -cO key',
     'tar --directory=secrets -cO key',
@@ -392,6 +395,30 @@ describe('a command line that goes elsewhere first', () => {
       expect(await read(line), line).toContain('Denied by the rule');
     expect(await read("cat docs/page 'k\\3' 'docs\\.page'")).toContain('page');
     expect(await read(`cat docs/page ${'x'.repeat(300)}`)).toContain('page');
+  });
+
+  it('is judged from the directory in which commands run', async () => {
+    const inDocs = async (command: string, deny: string) => {
+      const allow = ['execute(cat *)'];
+      const call = { name: 'execute', input: { command } };
+      const workspace = new LocalWorkspace(root);
+      const { results } = await run(
+        { mode: 'dont_ask', allow, deny: [deny] },
+        [call],
+        workspace,
+        join(root, 'docs'),
+      );
+      return JSON.stringify(results);
+    };
+    for (const line of [
+      'cat .env.local',
+      'cat ./.env.local',
+      'cat ../docs/.env.local',
+      `cat ${root}/docs/.env.local`,
+    ])
+      expect(await inDocs(line, 'read(docs/.env*)'), line).toContain('Denied by the rule');
+    expect(await inDocs('cat ../secrets/key', 'read(secrets/**)')).toContain('Denied by the rule');
+    expect(await inDocs('cat page', 'read(page)')).toContain('page');
   });
 
   it('reads what no rule denies, wherever it goes first', async () => {
