@@ -48,7 +48,7 @@ export function serverSentEvents(
     async pull(controller) {
       const send = ({ event, id, data }: SentEvent) => {
         const head = `${id === undefined ? '' : `id: ${id}\n`}${event === undefined ? '' : `event: ${event}\n`}`;
-        controller.enqueue(encoder.encode(`${head}data: ${JSON.stringify(data)}\n\n`));
+        controller.enqueue(encoder.encode(`${head}data: ${jsonOf(data)}\n\n`));
       };
       try {
         const { done, value } = await iterator.next();
@@ -58,6 +58,8 @@ export function serverSentEvents(
       }
       clearInterval(timer);
       controller.close();
+      // What has failed otherwise would wait for its reader.
+      await iterator.return?.();
     },
     async cancel() {
       clearInterval(timer);
@@ -67,6 +69,15 @@ export function serverSentEvents(
   return new Response(body, {
     headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-cache', 'x-accel-buffering': 'no' },
   });
+}
+
+/** What a capability tells may hold what no JSON can. */
+function jsonOf(data: unknown): string {
+  try {
+    return JSON.stringify(data);
+  } catch (error) {
+    return JSON.stringify({ message: `This event cannot be sent: ${errorText(error)}` });
+  }
 }
 
 function sentOf(event: AgentEvent): SentEvent {

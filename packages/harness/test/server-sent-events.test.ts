@@ -72,3 +72,27 @@ it('begins with a sign of life, and sends what is no event of an agent as it is'
   const text = await serverSentEvents(events()).text();
   expect(text).toBe('retry: 1000\nevent: ping\ndata:\n\nid: p-1\ndata: {"type":"todos.changed"}\n\n');
 });
+
+it('goes on behind an event that no JSON can hold', async () => {
+  async function* events() {
+    yield Object.assign(warning('odd'), { n: 1n });
+    yield warning('behind');
+  }
+  const sent = await serverSentEvents(events(), { heartbeatMs: 0 }).text();
+  expect(sent).toMatch(
+    /id: 7\nevent: warning\ndata: \{"message":"This event cannot be sent: .*BigInt.*"message":"behind"/s,
+  );
+});
+
+it('closes what it can read no more', async () => {
+  let closed = 0;
+  const events = {
+    [Symbol.asyncIterator]: () => ({
+      next: async () => ({ done: false, value: null }),
+      return: async () => ({ done: true, value: closed++ }),
+    }),
+  };
+  const response = serverSentEvents(events as never, { heartbeatMs: 0 });
+  expect(await response.text()).toContain('event: error');
+  expect(closed).toBe(1);
+});

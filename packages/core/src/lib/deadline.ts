@@ -131,6 +131,11 @@ export class Deadline {
     for (const wait of this.#waiting) this.#end(wait);
   }
 
+  /** For loops over what answers at once, which never wait: throws the signal's reason once it has fired. */
+  check(): void {
+    if (this.#over) throw this.#over.reason;
+  }
+
   /** Starts a limit, or starts it anew. The signal's reason is a {@link TimeLimitError} when it runs out. */
   start(subject: string, limit: string, ms: number): void {
     this.pause(limit);

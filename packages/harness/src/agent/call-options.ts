@@ -75,6 +75,9 @@ export interface CallOptions extends CallControl {
 /** {@link CallOptions} of a call whose answer has the type `Output`. */
 export type OutputOptions<Output> = CallOptions & { readonly output: OutputSchema<Output> };
 
+/** The `seq` of an event. */
+export const cursorSchema = z.int().min(0).optional();
+
 const repairsSchema = z.int().min(0).default(2);
 
 /**

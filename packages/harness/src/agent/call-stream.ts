@@ -8,7 +8,7 @@ export interface CallStream extends AsyncGenerator<AgentEvent, Reply> {
   readonly reply: Promise<Reply>;
 }
 
-/** Makes the stream of a call that `run` begins, with the journal to write to and a signal for when its reader left. */
+/** Makes the stream of a call that `run` begins, with the journal to write to, and to end, and a signal for when its reader left. */
 export function callStream(
   run: (events: EventJournal<Reply>, abandoned: AbortSignal) => Promise<Reply>,
 ): CallStream {
@@ -18,10 +18,6 @@ export function callStream(
   const begin = (): Promise<Reply> => {
     if (running !== undefined) return running;
     running = run(events, abandoned.signal);
-    running.then(
-      (result) => events.end({ result }),
-      (cause: unknown) => events.end({ cause }),
-    );
     return running;
   };
   let isRead = false;

@@ -10,6 +10,7 @@ import {
   type Message,
   openSession,
   type PermissionContext,
+  parseWith,
   type ReasonScope,
   RuntimeContext,
   type SessionKey,
@@ -30,6 +31,7 @@ import { type AgentParts, composedOf } from './agent-parts.js';
 import {
   type CallInput,
   type CallOptions,
+  cursorSchema,
   firstOf,
   type OutputOptions,
   type OutputReply,
@@ -246,13 +248,17 @@ export class HarnessAgent {
   /**
    * Reads the events of the session's running call in this process: all that are kept (about the last 1 000), or those
    * behind the event whose `seq` a reader had last, who lost the connection. Leaving the loop leaves the call alone.
-   * Answers `undefined` when no call runs: then {@link HarnessAgent.state} has all there is.
+   * Answers `undefined` when no call runs: then {@link HarnessAgent.state} has all there is. Reading throws a {@link HarnessError}
+   * `events_gone` where events behind `after` are no longer kept, or it is beyond this call: a cursor of an earlier one.
+   *
+   * @throws {InvalidInputError} for an `after` that is no `seq`.
    */
   follow(
     context: RuntimeContext,
     options: { readonly after?: number | undefined } = {},
   ): AsyncGenerator<AgentEvent, Reply> | undefined {
-    return this.#turns.running(context)?.events.read(options.after);
+    const after = parseWith(cursorSchema, options.after, 'cursor of follow()');
+    return this.#turns.running(context)?.events.read(after);
   }
 
   /**
@@ -369,7 +375,7 @@ export class HarnessAgent {
     const reply = this.#turns.take(context ?? RuntimeContext.empty(), turn, async (call, isNew) => {
       begun = true;
       const { id } = options;
-      const earlier = id === undefined ? undefined : await replyOfFinished(call, id);
+      const earlier = id === undefined ? undefined : await replyOfFinished(call, id, input);
       if (earlier !== undefined) return earlier;
       const unsaid = id === undefined ? input : await unsaidOf(call, input);
       if (unsaid.length === 0) refuseNothingToResume(call.scope.state, isNew, input[0] && id);
@@ -381,10 +387,15 @@ export class HarnessAgent {
         tools: this.#tools.current().byName,
       });
     });
-    return reply.catch((error: unknown) => {
+    const result = reply.catch((error: unknown) => {
       if (begun || !(error instanceof Interruption) || error.kind !== 'interrupted') throw error;
       return replyOf({ sessionId: context?.sessionId ?? '' });
     });
+    result.then(
+      (result) => events.end({ result }),
+      (cause: unknown) => events.end({ cause }),
+    );
+    return result;
   }
 
   #stream(input: readonly Message[], context?: RuntimeContext, options: CallOptions = {}): CallStream {
@@ -392,9 +403,9 @@ export class HarnessAgent {
   }
 }
 
-/** The options of a call with its id, where it has one: messages bring theirs. */
+/** The options of a call with its id, where it has one: messages bring theirs, and the last is what is new in them. */
 function named(input: CallInput, options: CallOptions = {}): CallOptions {
-  const [first] = typeof input === 'string' ? [] : toMessages(input);
-  const id = options.id ?? first?.id;
+  const last = typeof input === 'string' ? undefined : toMessages(input).at(-1);
+  const id = options.id ?? last?.id;
   return id === undefined ? options : { ...options, id };
 }

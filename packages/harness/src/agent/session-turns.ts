@@ -28,7 +28,7 @@ import { Steering } from '../loop/steering.js';
 import type { RequestedOutput } from '../output/requested-output.js';
 import { type AgentParts, FilesOwner } from './agent-parts.js';
 import { StoreLimit } from './bounded-store.js';
-import { checkContext, type Reply } from './call-options.js';
+import { checkContext, type Reply, replyOf } from './call-options.js';
 import { RemoteControl } from './remote-control.js';
 import type { ToolList } from './tool-list.js';
 
@@ -168,6 +168,9 @@ export class SessionTurns {
       } finally {
         stopTimer();
         this.#running.delete(id);
+        // Of a command, whose result is no reply, a reader learns that it has ended.
+        if (options.events === undefined)
+          events.end({ result: replyOf({ sessionId: key.parts.sessionId, stopReason: 'completed' }) });
         running.steering.close();
         await stopWatching();
         options.signal?.removeEventListener('abort', onAbort);

@@ -61,12 +61,13 @@ export class EventJournal<Result> {
   /**
    * Reads on behind the event `after`, or from the oldest that is kept, to the end of the call.
    *
-   * @throws {HarnessError} `events_gone` when events between are no longer kept.
+   * @throws {HarnessError} `events_gone` when events between are no longer kept, or there is no event `after` yet: it was another call's.
    * @throws the error that the call ended with.
    */
   async *read(after?: number): AsyncGenerator<AgentEvent, Result> {
     const oldest = this.#events[0]?.seq ?? 1;
-    if (after !== undefined && after + 1 < oldest) throw eventsGone();
+    const newest = this.#events.at(-1)?.seq ?? 0;
+    if (after !== undefined && (after + 1 < oldest || after > newest)) throw eventsGone();
     const skipped = this.#events.findIndex(({ seq }) => seq > (after ?? 0));
     return yield* this.#read(skipped < 0 ? this.#end : this.#dropped + skipped);
   }

@@ -85,6 +85,7 @@ function paced(
 ): AsyncGenerator<ModelStreamPart> {
   let limit: 'modelFirstByteMs' | 'modelIdleMs' = 'modelFirstByteMs';
   return stepwise(stream, async (next) => {
+    deadline.check();
     deadline.start(`Model ${model.id}`, `limits.${limit}`, limits[limit]);
     const part = await deadline.race(next());
     deadline.pause(`limits.${limit}`);

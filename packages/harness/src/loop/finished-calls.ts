@@ -1,4 +1,5 @@
-import { type AgentState, isObject, type Message, type StopReason, textOf } from '@x/core';
+import { isDeepStrictEqual } from 'node:util';
+import { type AgentState, InvalidInputError, isObject, type Message, type StopReason, textOf } from '@x/core';
 import { type Reply, replyOf } from '../agent/call-options.js';
 import { pendingCalls } from './approvals.js';
 import type { RunningCall } from './running-call.js';
@@ -27,11 +28,20 @@ export function rememberCall(state: AgentState, id: string, reply: Reply): void 
   state.extensions[EXTENSION] = { finished };
 }
 
-/** Answers the reply that a call of this id had; `undefined` when none has ended. Its message may be in the log alone. */
-export async function replyOfFinished(call: RunningCall, id: string): Promise<Reply | undefined> {
+/**
+ * Answers the reply that a call of this id had; `undefined` when none has ended. Its message may be in the log alone.
+ *
+ * @throws {InvalidInputError} when a message of that call said something else.
+ */
+export async function replyOfFinished(
+  call: RunningCall,
+  id: string,
+  input: readonly Message[],
+): Promise<Reply | undefined> {
   const { state } = call.scope;
   const found = finishedCalls(state).find((finished) => finished.id === id);
   if (found === undefined) return undefined;
+  for (const message of input) await refuseOther(call, message);
   const { id: _, messageId, ...known } = found;
   const message =
     messageId === undefined
@@ -54,9 +64,23 @@ export async function unsaidOf(call: RunningCall, input: readonly Message[]): Pr
   for (const message of input) {
     // Where the earlier attempt did not end, a compaction may have taken it out of the conversation.
     const isSaid = said.has(message.id) || (state.activeCall && (await call.logged(message.id)));
-    if (!isSaid) unsaid.push(message);
+    if (isSaid) await refuseOther(call, message);
+    else unsaid.push(message);
   }
   return unsaid;
+}
+
+/** An id stands for what was said under it: whoever says something else would take the answer to that for their own. */
+async function refuseOther(call: RunningCall, { id, content }: Message): Promise<void> {
+  const said = await call.logged(id);
+  const isSame = said === undefined || isDeepStrictEqual(JSON.parse(JSON.stringify(content)), said.content);
+  if (isSame) return;
+  throw new InvalidInputError('input of the call', [
+    {
+      path: 'id',
+      message: `${JSON.stringify(id)} is of another message in this session; say it under an id of its own`,
+    },
+  ]);
 }
 
 function finishedCalls(state: AgentState): readonly FinishedCall[] {

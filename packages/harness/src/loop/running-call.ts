@@ -29,6 +29,7 @@ import type { Reply } from '../agent/call-options.js';
 import { hookInvalid } from '../errors/harness-error.js';
 import type { BackgroundQueue } from '../lib/background-queue.js';
 import type { EventJournal } from '../lib/event-journal.js';
+import { freezeMessages } from '../lib/freeze-messages.js';
 import type { RequestedOutput } from '../output/requested-output.js';
 import { hookResult } from './around.js';
 import { Audience } from './audience.js';
@@ -110,6 +111,7 @@ export class RunningCall {
   constructor(options: RunningCallOptions) {
     const { parts, session, log, runtime, callId, signal, control } = options;
     this.options = options;
+    freezeMessages(session.state.context);
     this.settings = {
       ...parts.settings,
       maxIterations: control.maxIterations ?? parts.settings.maxIterations,
@@ -246,6 +248,7 @@ export class RunningCall {
   /** Appends messages to the conversation. */
   add(messages: readonly Message[]): void {
     const context = this.scope.state.contextMutable();
+    freezeMessages(messages);
     for (const message of messages) {
       context.push(message);
       this.messages.push(message);
@@ -261,7 +264,9 @@ export class RunningCall {
     const { state } = this.scope;
     const known = new Set(state.context);
     change(state);
-    this.#unlogged.push(...state.context.filter((message) => !known.has(message)));
+    const added = state.context.filter((message) => !known.has(message));
+    freezeMessages(added);
+    this.#unlogged.push(...added);
   }
 
   /**

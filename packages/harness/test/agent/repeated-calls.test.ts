@@ -159,3 +159,34 @@ async function sessionKeyOf(store: InMemorySession): Promise<SessionKey | undefi
   for await (const { key } of store.list()) return key;
   return undefined;
 }
+
+describe('an id', () => {
+  const bank = () =>
+    HarnessAgent.builder()
+      .model(new ScriptedModel([{ text: 'A is paid' }, { text: 'B is paid' }]))
+      .workspace(scratch())
+      .session(new InMemorySession())
+      .build();
+
+  it.each([false, true])('of one thing said is not taken for another: interrupted %s', async (isOpen) => {
+    const agent = bank();
+    const signal = isOpen ? AbortSignal.abort() : undefined;
+    const options = { id: 'i', ...(signal === undefined ? {} : { signal }) };
+    const first = await agent.call('Pay A', context, options);
+    expect(first.stopReason).toBe(isOpen ? 'interrupted' : 'completed');
+    const refused = { code: 'invalid_input', message: expect.stringContaining('"i" is of another message') };
+    await expect(agent.call('Pay B', context, { id: 'i' })).rejects.toMatchObject(refused);
+    expect(await agent.call('Pay A', context, { id: 'i' })).toMatchObject({ text: 'A is paid' });
+  });
+
+  it('of what was answered does not hide what is said behind it', async () => {
+    const agent = bank();
+    const [a, b] = [userMessage('Pay A', { id: 'a' }), userMessage('Pay B', { id: 'b' })];
+    expect((await agent.call([a], context)).text).toBe('A is paid');
+    expect((await agent.call([a, b], context)).text).toBe('B is paid');
+    expect((await agent.call([a, b], context)).text).toBe('B is paid');
+    expect((await agent.call([a], context)).text).toBe('A is paid');
+    const said = (await agent.state(context))?.context.map(textOf);
+    expect(said).toEqual(['Pay A', 'A is paid', 'Pay B', 'B is paid']);
+  });
+});

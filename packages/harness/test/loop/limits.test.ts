@@ -53,6 +53,25 @@ function tool(timeoutMs?: number) {
   });
 }
 
+it.each(['limits.modelMs', 'limits.callMs', 'an interruption', 'a close'])(
+  'ends an answer without end, whose parts are there at once, by %s',
+  async (end) => {
+    const part = { done: false as const, value: { type: 'text-delta' as const, text: 'y' } };
+    const next = () => Promise.resolve(part);
+    const endless: Model = { ...stalling(), stream: () => ({ [Symbol.asyncIterator]: () => ({ next }) }) };
+    const limits = { [end.replace('limits.', '')]: 100 };
+    const agent = builder(endless)
+      .limits(end.startsWith('limits') ? limits : {})
+      .settings({ maxRetries: 0 })
+      .build();
+    const { reply } = agent.stream('Hi', context);
+    if (end === 'an interruption') setTimeout(() => agent.interrupt(context), 100);
+    if (end === 'a close') setTimeout(() => agent.close(), 100);
+    const stopReason = { 'an interruption': 'interrupted', 'a close': 'shutdown' }[end] ?? 'timed_out';
+    expect(await reply).toMatchObject({ stopReason });
+  },
+);
+
 it('ends a tool that tells of itself without ever waiting', async () => {
   const chatty = defineTool({
     name: 'slow',

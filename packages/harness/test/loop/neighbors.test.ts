@@ -319,3 +319,42 @@ it.each([5, 'now', {}])('refuses the signal %j', async (signal) => {
   await expect(agent.call('Hi', context, { signal } as never)).rejects.toMatchObject(refused);
   await expect(agent.stream('Hi', context, { signal } as never).next()).rejects.toMatchObject(refused);
 });
+
+describe('what was said', () => {
+  const said = async (agent: HarnessAgent) => (await agent.state(context))?.context.map(textOf);
+
+  it('is not changed by a model that makes something else of what it is asked', async () => {
+    const converting: Model = {
+      id: 'converting',
+      generate: async ({ messages }) => {
+        for (const message of messages as readonly { content: unknown }[]) message.content = 'converted';
+        return { content: [{ type: 'text', text: 'ok' }], finishReason: 'stop' };
+      },
+    };
+    const agent = builder(converting).build();
+    await expect(agent.call('Pay 500 to Bob', context)).rejects.toThrow('read only');
+    expect(await said(agent)).toEqual(['Pay 500 to Bob']);
+  });
+
+  it('is not changed by a listener, in a later process neither', async () => {
+    const workspace = scratch();
+    const session = new InMemorySession();
+    const redacts = (event: AgentEvent) => {
+      if (event.type !== 'message.added') return;
+      for (const block of event.message.content) Object.assign(block, { text: 'redacted', input: {} });
+    };
+    const agentOf = (script: readonly ScriptEntry[]) =>
+      builder(script).workspace(workspace).session(session).onEvent(redacts).build();
+    vi.spyOn(process, 'emitWarning').mockReturnValue();
+    const call = { toolCalls: [{ name: 'none', input: { amount: 5 } }] };
+    await agentOf([call, { text: 'Paid' }]).call('Pay 500 to Bob', context);
+    const later = agentOf([{ text: 'Bye' }]);
+    for (const message of (await later.state(context))?.context ?? []) {
+      expect(message.content.every((block) => !('text' in block) || block.text !== 'redacted')).toBe(true);
+      if (message.role === 'user') expect(textOf(message)).toBe('Pay 500 to Bob');
+      for (const { input } of toolUsesOf(message)) expect(input).toEqual({ amount: 5 });
+    }
+    await later.call('Bye', context);
+    expect(await said(later)).toEqual(expect.arrayContaining(['Pay 500 to Bob', 'Paid', 'Bye']));
+  });
+});

@@ -11,7 +11,7 @@ import {
 } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { subagents } from '../../src/capabilities/subagents/subagents.js';
 import {
@@ -360,6 +360,51 @@ describe('a reader who comes back', () => {
     expect(had.map(({ seq }) => seq)).toEqual(had.map((_, index) => index + 1));
     expect(had.at(-1)?.type).toBe('call.completed');
     expect(printed(had)).toBe('firstsecond');
+  });
+
+  it.each(['call', 'failing call', 'command'])('ends with what is followed: a %s', async (kind) => {
+    const release = deferred();
+    const generate = async () => {
+      await release.promise;
+      if (kind === 'failing call') throw new Error('The model is down.');
+      return { content: [{ type: 'text' as const, text: 'x' }], finishReason: 'stop' as const };
+    };
+    const compact = () => release.promise.then(() => ({ status: 'nothing' }) as never);
+    const agent = builder({ id: 'm', generate })
+      .settings({ maxRetries: 0 })
+      .use({ name: 'compacts', compact })
+      .build();
+    const running = kind === 'command' ? agent.compact(context) : agent.call('Go', context);
+    const settled = running.catch(() => {});
+    const follower = await vi.waitUntil(() => agent.follow(context));
+    const reading = (async () => {
+      for await (const event of follower) if (event.type === 'call.started') release.resolve(undefined);
+    })();
+    if (kind === 'command') release.resolve(undefined);
+    if (kind === 'failing call') await expect(reading).rejects.toThrow('The model is down.');
+    else await reading;
+    await settled;
+  });
+
+  it.each([
+    [-1, 'invalid_input'],
+    [Number.NaN, 'invalid_input'],
+    [1.5, 'invalid_input'],
+    ['2', 'invalid_input'],
+    [500, 'events_gone'],
+  ])('refuses a cursor that is none of this call: %s', async (after, code) => {
+    const release = deferred();
+    const generate = async () => {
+      await release.promise;
+      return { content: [{ type: 'text' as const, text: 'x' }], finishReason: 'stop' as const };
+    };
+    const agent = builder({ id: 'm', generate }).build();
+    const call = agent.call('Go', context);
+    await vi.waitUntil(() => agent.follow(context));
+    const read = async () => agent.follow(context, { after: after as number })?.next();
+    await expect(read()).rejects.toMatchObject({ code });
+    release.resolve(undefined);
+    await call;
   });
 });
 

@@ -1,0 +1,23 @@
+import type { JsonValue, Message } from '@x/core';
+
+/**
+ * Freezes messages that are part of a conversation, with their blocks and the inputs of calls: whoever is shown them, a model's adapter or
+ * a listener, cannot change what was said. What providers keep in a message (`data`, `providerMetadata`) stays theirs.
+ */
+export function freezeMessages(messages: readonly Message[]): void {
+  for (const message of messages) {
+    if (Object.isFrozen(message)) continue;
+    for (const block of Object.freeze(message).content) {
+      if (block.type === 'tool_use') freezeJson(block.input);
+      if (block.type === 'tool_result') for (const part of Object.freeze(block.output)) Object.freeze(part);
+      Object.freeze(block);
+    }
+    Object.freeze(message.content);
+  }
+}
+
+function freezeJson(value: JsonValue): void {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return;
+  Object.freeze(value);
+  for (const each of Object.values(value)) freezeJson(each as JsonValue);
+}
