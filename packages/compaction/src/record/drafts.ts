@@ -147,16 +147,8 @@ function allDrafts(
   const cost = (text: string) => costOf(estimateCounter.count(text));
   const addExcerpt = ({ kind, text, terms, worth, tokens }: Excerpt, at: number) =>
     drafts.push({ kind, at, text, terms, worth, must: false, cost: costOf(tokens) });
-  const add = (
-    draft: Entry & { readonly worth?: number; readonly must: boolean; readonly terms?: Uint32Array },
-  ) => {
-    drafts.push({
-      ...draft,
-      worth: draft.worth ?? 1,
-      terms: draft.terms ?? (draft.must ? NO_TERMS : termsOf(draft.text)),
-      cost: cost(draft.text),
-    });
-  };
+  const add = (kind: Entry['kind'], at: number, text: string, must = true, worth = 1) =>
+    drafts.push({ kind, at, text, must, worth, terms: must ? NO_TERMS : termsOf(text), cost: cost(text) });
   for (const entry of earlier) {
     if (entry.kind === 'named') continue;
     const must = isCall(entry.kind) || entry.kind === 'asked';
@@ -164,7 +156,7 @@ function allDrafts(
     const quote = entry.kind === 'found' || entry.kind === 'wrote';
     // Excerpts of one result are chosen one by one again.
     const texts = quote ? joinLines(entry.text.split('\n')) : [entry.text];
-    for (const text of texts) add({ ...entry, text, must, worth });
+    for (const text of texts) add(entry.kind, entry.at, text, must, worth);
   }
   let lastSaid: number | undefined;
   const boilerplate = boilerplateOf(
@@ -190,8 +182,7 @@ function allDrafts(
           worth: said.worth * WORTH_OF_QUESTION,
         };
       }
-      if (standing.has(message))
-        add({ kind: 'asked', at, text: cutLine(text, STANDING_REQUEST), must: true });
+      if (standing.has(message)) add('asked', at, cutLine(text, STANDING_REQUEST));
       else drafts.push({ ...asked, at, must: true, cost: costOf(asked.tokens) });
       continue;
     }
@@ -206,12 +197,7 @@ function allDrafts(
       const outcome = endOf(call, OUTCOME, boilerplate);
       // An answer is chosen by its use, unless it is a word or two.
       const told = outcome.length <= answer || outcome.startsWith(FAILED);
-      add({
-        kind: call.looks ? 'looked' : 'did',
-        at,
-        text: told ? `${line}${outcome}` : line,
-        must: true,
-      });
+      add(call.looks ? 'looked' : 'did', at, told ? `${line}${outcome}` : line);
       for (const part of parts) {
         if (part.kind === 'wrote' && part.callId === use.id) addExcerpt(part, at);
       }

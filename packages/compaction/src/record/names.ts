@@ -19,7 +19,7 @@ const TIME = /^\d{4}-\d\d-\d\dT\d/;
  */
 export function namesIn(text: string, numbers: boolean): readonly string[] {
   const names = new Set<string>();
-  for (const [run] of text.matchAll(RUN)) {
+  for (const run of text.match(RUN) ?? []) {
     if (run.length > LONGEST || !TELLING.test(run)) continue;
     const name = run.replaceAll(EDGES, '');
     if (!/[A-Za-z]/.test(name)) {

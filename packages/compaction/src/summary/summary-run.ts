@@ -1,5 +1,6 @@
 import { addUsage, type Message, type Model, type Redact, textOf, type Usage } from '@x/core';
 import type { SummarizeOptions } from '../config/stage-schemas.js';
+import { once } from '../conversation/once.js';
 import { redactMessage, redactorFor } from '../conversation/redaction.js';
 import { isUserRequest, latestUserRequest } from '../conversation/regions.js';
 import { errorLine } from '../conversation/text.js';
@@ -103,6 +104,34 @@ export class SummaryRun {
       this.#problem = 'the window is too small for a written summary';
     }
   }
+
+  /** What a summary of a part has around it, whatever it says: worked out once for each part. */
+  readonly #around = once((part: Partition) => {
+    const { meter, appendix } = this.#context;
+    const earlier = readSummaries(part.previous);
+    const requests = new Set(part.requests.map(({ original }) => original.id));
+    const numbered: Numbered[] = [];
+    const standing = new Map<string, number>();
+    for (const message of part.covered) {
+      const at = this.#numbers.get(message);
+      if (at === undefined) continue;
+      numbered.push({ at, message });
+      if (requests.has(message.id)) standing.set(message.id, at);
+    }
+    // Never so much that the summary outgrows what it replaces. An earlier one that is in the way by itself is halved:
+    // to take a little from it each time would rewrite the conversation at every step.
+    const previous = part.previous.reduce((sum, message) => sum + meter.text(textOf(message)), 0);
+    const most =
+      this.#budget.reason !== 'manual' && part.previous.length > 0 && part.fresh === part.covered.length
+        ? previous / 2
+        : (meter.messages(part.covered) - meter.messages(part.requests.map((r) => r.original))) * 0.6 +
+          previous;
+    const others = this.#view.fixedTokens + meter.messages(reassemble(part, [])) + meter.text(appendix ?? '');
+    const replaced = [...part.previous, ...part.covered].filter(({ id }) => !requests.has(id));
+    const covers = replaced.map(({ id }) => id);
+    const count = Math.max(earlier.count, numbered.at(-1)?.at ?? 0);
+    return { earlier, requests, numbered, standing, most, others, covers, count };
+  });
 
   async run(): Promise<Reduction> {
     const withModel = this.#writer !== undefined;
@@ -275,31 +304,15 @@ export class SummaryRun {
     maxRecord: number,
     native?: SummaryParts['native'],
   ): Candidate {
-    const { meter, appendix, logLocation } = this.#context;
-    const earlier = readSummaries(part.previous);
-    const numbered = part.covered.flatMap((message): readonly Numbered[] => {
-      const at = this.#numbers.get(message);
-      return at === undefined ? [] : [{ at, message }];
-    });
-    const standing = new Map<string, number>();
-    const requests = new Map(part.requests.map((request) => [request.original.id, request]));
-    for (const { at, message } of numbered) if (requests.has(message.id)) standing.set(message.id, at);
-    // Never so much that the summary outgrows what it replaces. An earlier one that is in the way by itself is halved:
-    // to take a little from it each time would rewrite the conversation at every step.
-    const previous = part.previous.reduce((sum, message) => sum + meter.text(textOf(message)), 0);
-    const most =
-      this.#budget.reason !== 'manual' && part.previous.length > 0 && part.fresh === part.covered.length
-        ? previous / 2
-        : (meter.messages(part.covered) - meter.messages(part.requests.map((r) => r.original))) * 0.6 +
-          previous;
+    const { meter, appendix, logLocation, recall } = this.#context;
+    const { earlier, requests, numbered, covers, count, standing, most, others } = this.#around(part);
     const told = meter.text(narrative ?? '');
-    const others =
-      this.#view.fixedTokens + meter.messages(reassemble(part, [])) + told + meter.text(appendix ?? '');
     // Beside a narrative the record has what that and the newest messages leave of the aim, unless the user named its size.
     // Alone it has its share: readers answered no more from a larger one.
-    const spare = this.#settings.record === undefined ? this.#budget.targetTokens - others : 0;
+    const spare = this.#settings.record === undefined ? this.#budget.targetTokens - others - told : 0;
     const wanted = told > 0 ? Math.max(maxRecord * BESIDE_NARRATIVE, spare) : maxRecord;
-    const room = maxRecord === 0 ? 0 : Math.min(wanted, most, this.#budget.mostTokens - others) - FRAME;
+    const room =
+      maxRecord === 0 ? 0 : Math.min(wanted, most, this.#budget.mostTokens - others - told) - FRAME;
     const record =
       room > 0
         ? writeRecord({
@@ -319,19 +332,8 @@ export class SummaryRun {
             redact: this.#settings.redact === false ? undefined : this.#redact,
           })
         : [];
-    const summary = summaryMessage({
-      narrative,
-      record,
-      appendix,
-      logLocation,
-      recall: this.#context.recall,
-      covers: [...part.previous, ...part.covered]
-        .filter(({ id }) => !requests.has(id))
-        .map((message) => message.id),
-      count: Math.max(earlier.count, numbered.at(-1)?.at ?? 0),
-      standing,
-      native,
-    });
+    const frame = { appendix, logLocation, recall, covers, count, standing };
+    const summary = summaryMessage({ narrative, record, ...frame, native });
     const messages = reassemble(part, [summary]);
     return { part, messages, tokens: meter.messages(messages) };
   }
@@ -369,7 +371,7 @@ export class SummaryRun {
 function withFolded(
   earlier: EarlierSummaries,
   part: Partition,
-  requests: ReadonlyMap<string, unknown>,
+  requests: ReadonlySet<string>,
   redact: Redact,
 ): readonly Entry[] {
   const folded = new Map<number, string>();
