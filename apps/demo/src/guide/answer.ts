@@ -1,27 +1,34 @@
-import { REPO, stats } from './survey/facts.js';
+import { type Figures, known, REPO, section, stats, written } from './survey/facts.js';
 import { act, type Decision, say, type View, type Wish } from './view.js';
 
 const COMMON = new Set(
-  `a about again all am an and any anything are as at be been but by can could did do does file find for found from get
+  `a about again all also am an and any anything are as at be been but by can could did do does file find for found from get
   give had has have how i if in into is it its just know learn look many me more most much my no not now of on one only
   open or other our out please print read say see should show so some tell than that the their them then there these they
   this to two up us use was we were what when where which who why will with would you your`.split(/\s+/),
 );
 /** As in “where is openSession defined?”. */
 const WHERE = /\bwhere\b.*?\b(?:is|are|do|does)\b\s+(?:the\s+|you\s+)?[`"']?([A-Za-z_$][\w$.-]*)/i;
-/** A path of the repository in a question about its size. */
-const SIZE = /\bhow (?:many|large|big|long)\b.*?([\w.@-]+(?:\/[\w.@-]+)+)/i;
+/** A path of the repository, in a question of any language. */
+const PATH = /[\w.@-]+(?:\/[\w.@-]+)+/;
+const REDUCED =
+  /\b(?:why|what|when|how)\b.*\b(?:reduced|compacted|summari[sz]ed|shortened|removed|forgotten|lost)\b/i;
+/** As in “how many open TODOs are there”. */
+const HOW_MANY = /\bhow many\b.*?\b(file|line|test|export|todo)s?\b/i;
 /** As in “show me REPORT.md”. */
 const SHOW = /\b(?:show|open|read|print)\b.*?([\w@-][\w./@-]*\.[a-z]\w{0,4})\b/i;
 const SEARCHING = 'I no longer see that. Searching';
 const MAX_PLACES = 5;
 const MAX_LINES = 6;
+const WHAT_WAS_REDUCED =
+  'A conversation is reduced when it nears the end of the window, or when you say /compact. The page knows more of it than I do: each line “Context compacted” above, opened, says why, what was removed and what stands in its place, and “Removed last” beside the gauge opens the newest.';
 const LIMIT =
   'I am a rule-based guide, no language model: I can survey this repository, show a file, and quote what was found; I cannot reason about it.';
 
 /**
- * Answers a question: where something is defined, what a file says, how large a directory is, else by quoting the lines of
- * the report and of the session's log that have its words. What was not found is named; what was not looked for is not.
+ * Answers a question: where something is defined, what a file says, what is known of a directory, else by quoting the
+ * lines of the report and of the session's log that have its words. What was not found is named; what was not looked for
+ * is not.
  */
 export function answer(view: View): Decision {
   const { request } = view;
@@ -29,7 +36,11 @@ export function answer(view: View): Decision {
   if (name !== undefined) return define(view, name);
   const path = SHOW.exec(request)?.[1];
   if (path !== undefined) return show(view, path);
-  return lookUp(view);
+  const area = PATH.exec(request)?.[0].replace(/[./]+$/, '');
+  if (area !== undefined) return tellOf(view, area) ?? lookUp(view);
+  if (REDUCED.test(request)) return say(WHAT_WAS_REDUCED);
+  const counted = HOW_MANY.exec(request)?.[1]?.toLowerCase();
+  return (counted && total(view, `${counted}s` as keyof Figures)) || lookUp(view);
 }
 
 function lookUp(view: View): Decision {
@@ -58,16 +69,11 @@ function lookUp(view: View): Decision {
   for (const [at, result] of found.entries()) {
     const lines = result && !result.isError ? bestLines(withoutMyself(result.text, view.request), words) : [];
     if (lines.length === 0) continue;
-    const missing = words.filter((word) => coverage(lines.join(' '), [word]).length === 0);
+    const missing = without(words, lines.join(' '));
     const rest = missing.length > 0 ? `\n\nOf ${missing.join(', ')} I have no record there.` : '';
     return say(`${sources[at]} says:\n\n${quote(lines)}${rest}`);
   }
-  const area = SIZE.exec(view.request)?.[1]?.replace(/\.+$/, '');
-  const measured = area === undefined ? undefined : measure(view, area);
-  return (
-    measured ??
-    say(`I found no line about ${words.join(', ')} in REPORT.md or the log of this session. ${LIMIT}`)
-  );
+  return say(`I found no line about ${words.join(', ')} in REPORT.md or the log of this session. ${LIMIT}`);
 }
 
 function define(view: View, name: string): Decision {
@@ -96,6 +102,23 @@ function show(view: View, path: string): Decision {
   return say(`${path} begins with this.${where}\n\n${found.text}`);
 }
 
+/** What is known of a directory: its section of the report, else its figures, measured now. */
+function tellOf(view: View, area: string): Decision | undefined {
+  const sections = known(view, written);
+  if (!sections) return act(`Looking for ${area} in the report.`, written.wish);
+  const figures = sections.find((other) => other.area === area);
+  if (!figures) return measure(view, area);
+  const fact = section(figures);
+  const found = view.result(fact.wish.name, fact.wish.input);
+  if (!found) return act(`Reading what the report says of ${area}.`, fact.wish);
+  const lines = fact.read(found.text);
+  if (!lines) return undefined;
+  const missing = without(keywords(view.request), [area, ...lines].join(' '));
+  const rest =
+    missing.length > 0 ? `\n\nI match words only. Of ${missing.join(', ')} I have no record there.` : '';
+  return say(`REPORT.md says of ${area}:\n\n${quote(lines)}${rest}`);
+}
+
 function measure(view: View, area: string): Decision | undefined {
   const fact = stats(area);
   const found = view.result(fact.wish.name, fact.wish.input);
@@ -108,18 +131,35 @@ function measure(view: View, area: string): Decision | undefined {
   );
 }
 
+/** Adds up what the report counts in every area. */
+function total(view: View, what: keyof Figures): Decision | undefined {
+  const sections = known(view, written);
+  if (!sections) return act('Adding up what the report counts.', written.wish);
+  if (sections.length === 0) return undefined;
+  const counts = sections.map((figures) => ({ area: figures.area, count: Number(figures[what]) }));
+  const most = counts.sort((left, right) => right.count - left.count).slice(0, MAX_PLACES);
+  const sum = counts.reduce((sum, { count }) => sum + count, 0);
+  const rows = most.flatMap(({ area, count }) => (count > 0 ? [`${area}: ${count}`] : []));
+  return say(`REPORT.md counts ${sum} ${what} in its ${sections.length} areas.\n\n${quote(rows)}`);
+}
+
 /** The words of a question that may tell where its answer stands. */
 function keywords(question: string): readonly string[] {
   const words = question.toLowerCase().match(/[\p{L}\p{N}_@][\p{L}\p{N}_@./-]*/gu) ?? [];
   return [...new Set(words.map((word) => word.replace(/[./-]+$/, '')).filter((word) => !COMMON.has(word)))];
 }
 
-/** The words that a text has. A plural also counts as its singular. */
+/** The words that a text has, as whole words. A plural also counts as its singular. */
 function coverage(text: string, words: readonly string[]): readonly string[] {
-  const lower = text.toLowerCase();
-  return words.filter(
-    (word) => lower.includes(word) || (word.endsWith('s') && lower.includes(word.slice(0, -1))),
-  );
+  return words.filter((word) => {
+    const stem = escapeExpression(word.replace(/s$/, ''));
+    return new RegExp(`(?<![\\p{L}\\p{N}_])${stem}s?(?![\\p{L}\\p{N}_])`, 'iu').test(text);
+  });
+}
+
+function without(words: readonly string[], text: string): readonly string[] {
+  const found = coverage(text, words);
+  return words.filter((word) => !found.includes(word));
 }
 
 /** The lines that have most of the words: half of them at least. */
@@ -145,8 +185,9 @@ function withoutMyself(text: string, request: string): string {
     .join('\n');
 }
 
+/** Lines as items of a list: as one paragraph they would run into each other. */
 function quote(found: readonly string[]): string {
-  return found.map((line) => `> ${line}`).join('\n');
+  return found.map((line) => `- ${line.replace(/^(?:[-*>|] )+/, '')}`).join('\n');
 }
 
 function escapeExpression(word: string): string {

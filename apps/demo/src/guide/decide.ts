@@ -1,5 +1,5 @@
 import { answer } from './answer.js';
-import { survey } from './survey/survey.js';
+import { interject, isUnfinished, survey } from './survey/survey.js';
 import { act, type Decision, say, type View } from './view.js';
 
 /** What the memory keeps by rule, at the end of the call. */
@@ -16,9 +16,18 @@ const ABOUT_ME = `I am the embedded guide: a set of rules, no language model. I 
 
 To talk to a language model instead, set OPENAI_API_KEY, ANTHROPIC_API_KEY or OPENAI_BASE_URL and start again.`;
 
+/** As in “go on”. */
+const GO_ON = /^(?:please )?(?:go on|continue|proceed|resume|carry on|weiter)\b/i;
+
 /** The guide's whole policy: from what is in view to what happens next. */
 export function decide(view: View): Decision {
-  if (/\bsurvey\b/i.test(view.request) && !view.request.endsWith('?')) return survey(view);
+  const isSurvey = /\bsurvey\b/i.test(view.request) && !view.request.endsWith('?');
+  if (isSurvey || (GO_ON.test(view.request) && isUnfinished(view))) return survey(view);
+  return interject(view, respond);
+}
+
+function respond(view: View): Decision {
+  if (GO_ON.test(view.request)) return say('Nothing is left unfinished. Try "survey this repository".');
   if (view.request === '' || GREETING.test(view.request)) return say(ABOUT_ME);
   if (REMEMBER.test(view.request))
     return say('That is kept for every conversation: see Memory, in a moment.');

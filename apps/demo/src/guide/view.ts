@@ -21,14 +21,14 @@ export interface View {
   readonly request: string;
   /** True when nothing has happened since. */
   readonly isFresh: boolean;
+  /** True when no answer stands before it: it was said while the guide worked, or what was before is reduced. */
+  readonly isAmid: boolean;
   /** The list in the reminder behind the conversation. */
   readonly todos: readonly Todo[];
   /** The answer to a call that is still in view and has not been masked. */
   result(name: string, input: JsonValue): SeenResult | undefined;
   /** Text in view that may hold an answer, newest first. */
   readonly passages: readonly { readonly source: 'summary' | 'conversation'; readonly text: string }[];
-  /** The latest result, whatever the call. */
-  readonly lastResult: SeenResult | undefined;
 }
 
 const TODO_LINE = /^\[([ >x])\] (.+)$/gm;
@@ -41,9 +41,11 @@ export function readView({ messages }: ModelRequest): View {
   const asked = conversation.findLast((message) => message.role === 'user' && message.kind === undefined);
   // Findings of an earlier request may be out of date.
   const results = seenResults(conversation.slice(asked ? conversation.indexOf(asked) : 0));
+  const before = asked && conversation[conversation.indexOf(asked) - 1];
   return {
     request: asked ? textOf(asked).trim() : '',
     isFresh: conversation.at(-1) === asked,
+    isAmid: before !== undefined && (before.role !== 'assistant' || toolUsesOf(before).length > 0),
     todos: messages
       .filter((message) => message.kind === 'synthetic')
       .flatMap((message) => readTodos(textOf(message))),
@@ -56,7 +58,6 @@ export function readView({ messages }: ModelRequest): View {
         source: message.kind === 'summary' ? 'summary' : 'conversation',
         text: message.kind === 'summary' ? toldIn(textOf(message)) : textOf(message),
       })),
-    lastResult: [...results.values()].at(-1),
   };
 }
 
@@ -78,8 +79,8 @@ function seenResults(messages: readonly Message[]): ReadonlyMap<string, SeenResu
       const call = calls.get(result.toolUseId);
       const text = textOf(result.output);
       if (call === undefined || STUB.test(text)) continue;
-      // Deleted first, so that the map's order is that of the results.
-      seen.delete(call);
+      // What was read before a change may no longer be so.
+      if (/^(?:write|edit)_file /.test(call)) seen.clear();
       seen.set(call, { text, isError: result.isError });
     }
   }

@@ -1,5 +1,5 @@
 import type { Wish } from '../view.js';
-import type { AreaStats } from './facts.js';
+import type { AreaStats, Figures } from './facts.js';
 
 export const REPORT = 'REPORT.md';
 
@@ -48,9 +48,7 @@ export function areaSection(details: {
   ].join('\n\n');
 }
 
-export function conclusions(
-  sections: readonly { readonly area: string; readonly files: number; readonly lines: number }[],
-): string {
+export function conclusions(sections: readonly Figures[]): string {
   const byLines = [...sections].sort((left, right) => right.lines - left.lines);
   const rows = byLines.map(({ area, files, lines }) => `| ${area} | ${files} | ${lines} |`);
   const [largest] = byLines;

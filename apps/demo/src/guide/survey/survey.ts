@@ -25,6 +25,7 @@ const ORIENT = 'Orient myself: top level, manifest, README, areas';
 const MEASURE = 'Measure the whole: files, lines, kinds, history';
 const SURVEY = 'Survey ';
 const CONCLUDE = 'Conclude: compare the areas and finish the report';
+const ANSWER = 'Answer: ';
 const MAX_AREAS = 24;
 
 /**
@@ -33,9 +34,8 @@ const MAX_AREAS = 24;
  */
 export function survey(view: View): Decision {
   const todos = view.todos;
-  const isOurs = todos.some(({ content }) => content === ORIENT);
-  const isDone = todos.every(({ status }) => status === 'completed');
-  if (!isOurs || (isDone && view.isFresh)) {
+  const isDone = !isUnfinished(view);
+  if (!isOurs(view) || (isDone && view.isFresh)) {
     return act(
       'I will survey this repository area by area and keep my place in a todo list.',
       todoWrite(start([ORIENT, MEASURE, CONCLUDE])),
@@ -49,16 +49,43 @@ export function survey(view: View): Decision {
   return surveyArea(view, current.slice(SURVEY.length));
 }
 
+/** True while a survey was begun and not ended. */
+export function isUnfinished(view: View): boolean {
+  return isOurs(view) && view.todos.some(({ status }) => status !== 'completed');
+}
+
+function isOurs({ todos }: View): boolean {
+  return todos.some(({ content }) => content === ORIENT);
+}
+
+/** Responds to a request; what was said during a survey becomes a todo of it, and the survey goes on after it. */
+export function interject(view: View, respond: (view: View) => Decision): Decision {
+  const content = `${ANSWER}${view.request.replace(/\s+/g, ' ').slice(0, 100)}`;
+  const todo = view.todos.find((other) => other.content === content);
+  if (!view.isAmid || !(todo || isUnfinished(view))) return respond(view);
+  if (!todo) {
+    const others = view.todos.map((other) =>
+      other.status === 'in_progress' ? pending(other.content) : other,
+    );
+    return act('That first.', todoWrite([{ content, status: 'in_progress' }, ...others]));
+  }
+  if (todo.status === 'completed') return survey(view);
+  const decision = respond(view);
+  if (decision.calls.length > 0) return decision;
+  return act(`${decision.text}\n\nI go on with the survey.`, todoWrite(advance(view.todos, content)));
+}
+
 function orient(view: View): Decision {
   const missing = unknown(view, [topLevel, manifest, readme, areas]);
   if (missing.length > 0) return act('First the lie of the land.', ...missing.slice(0, 2));
   const found = (known(view, areas) ?? []).slice(0, MAX_AREAS);
   const name = known(view, manifest)?.name ?? 'this repository';
-  const rest = found.map((area) => `${SURVEY}${area}`);
+  const rest = found.map((area) => pending(`${SURVEY}${area}`));
+  const todos = view.todos.flatMap((todo) => (todo.content === CONCLUDE ? [...rest, todo] : [todo]));
   return act(
     `${name} has ${found.length} areas worth a look: ${found.join(', ')}.`,
     skeleton(name, known(view, readme) ?? '', found),
-    todoWrite(advance([...view.todos.slice(0, 2), ...rest.map(pending), ...view.todos.slice(-1)], ORIENT)),
+    todoWrite(advance(todos, ORIENT)),
   );
 }
 

@@ -1,0 +1,93 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { tiktokenCounter } from '@x/compaction/tiktoken';
+import { type Message, RuntimeContext, SessionKey, storageOf, textOf } from '@x/core';
+import { LocalWorkspace, WorkspaceSessionLog } from '@x/core/node';
+import type { HarnessAgent } from '@x/harness';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { AGENT, createAgent } from '../src/create-agent.js';
+import { GuideModel } from '../src/guide/guide-model.js';
+
+const AREAS = ['engine', 'tools/cutter', 'tools/press'];
+/** What is said when the guide looks at a path first. */
+const ASIDES = new Map([
+  ['repo', 'also name the version of node'],
+  ['repo/tools/cutter/README.md', 'How many files has tools/press?'],
+]);
+const context = RuntimeContext.of({ sessionId: 's' });
+
+let root: string;
+let agent: HarnessAgent;
+const entered: Promise<boolean>[] = [];
+
+/** Surveys a small repository; two things are said meanwhile. */
+beforeAll(async () => {
+  root = mkdtempSync(join(tmpdir(), 'x-guide-'));
+  const repo = join(root, 'repo');
+  for (const area of AREAS) {
+    mkdirSync(join(repo, area), { recursive: true });
+    for (const file of ['a.ts', 'b.ts', 'c.ts']) writeFileSync(join(repo, area, file), '// TODO\nlet a;\n');
+    writeFileSync(join(repo, area, 'README.md'), `# ${area}\n\nMakes steam for ${area}.\n`);
+  }
+  const model = new GuideModel({ contextWindow: 16_000, counter: tiktokenCounter() });
+  ({ agent } = createAgent({ model, embedded: true, data: join(root, 'data'), repo }));
+  for await (const event of agent.stream('survey this repository', context)) {
+    if (event.type !== 'tool.call') continue;
+    const { path } = event.call.input as { path?: string };
+    const aside = ASIDES.get(path ?? '');
+    // What is looked up again is no occasion to say it again.
+    ASIDES.delete(path ?? '');
+    if (aside) entered.push(agent.steer(context, aside));
+  }
+});
+afterAll(async () => {
+  await agent.close();
+  rmSync(root, { recursive: true, force: true, maxRetries: 20 });
+});
+
+const ask = async (question: string) => (await agent.call(question, context)).text;
+
+it('answers what is said during a survey, once, and goes on with it', async () => {
+  expect(await Promise.all(entered)).toEqual([true, true]);
+  const log = new WorkspaceSessionLog(
+    storageOf(new LocalWorkspace(join(root, 'data/workspace'))),
+    SessionKey.of({ agentId: AGENT, sessionId: 's' }),
+  );
+  const said: Message[] = [];
+  for await (const message of log.read()) if (message.role === 'assistant') said.push(message);
+  const texts = said.map(textOf);
+  const answers = texts.filter((text) => text.endsWith('I go on with the survey.'));
+  expect(answers).toEqual([
+    expect.stringContaining('no line about name, version, node'),
+    expect.stringContaining('tools/press has 4 files with 9 lines'),
+  ]);
+  expect(texts.at(-1)).toContain('The survey is done: 3 areas with 27 lines');
+  const report = readFileSync(join(root, 'data/workspace/REPORT.md'), 'utf8');
+  expect(report.match(/^Figures for \S+/gm)).toHaveLength(3);
+  expect(report).not.toContain('<!-- survey:');
+});
+
+it('tells what the report says of a directory, whatever the language of the question', async () => {
+  const section =
+    'REPORT.md says of tools/cutter:\n\n- Makes steam for tools/cutter.\n- Figures for tools/cutter: 4 files, 9 lines';
+  expect(await ask('What did you find in tools/cutter?')).toContain(section);
+  expect(await ask('Wie viele Dateien hat tools/cutter?')).toContain(section);
+  expect(await ask('What did you find in tools/cutter about quaternions?')).toContain(
+    'Of quaternions I have no record there',
+  );
+});
+
+it('adds up what is counted', async () => {
+  expect(await ask('How many TODOs are there?')).toBe(
+    'REPORT.md counts 9 todos in its 3 areas.\n\n- engine: 3\n- tools/cutter: 3\n- tools/press: 3',
+  );
+});
+
+it('says where the page tells why a conversation was reduced', async () => {
+  expect(await ask('Why was the conversation reduced?')).toContain('each line “Context compacted”');
+});
+
+it('finds nothing to go on with once all is done', async () => {
+  expect(await ask('go on')).toContain('Nothing is left unfinished');
+});
