@@ -50,7 +50,7 @@ describe('a compaction', () => {
     await details.getByRole('button', { name: 'Show all 31' }).click();
     await expect.poll(() => details.locator('.removed-item').count()).toBe(31);
     await details.getByRole('button', { name: /a record made by rules/ }).click();
-    await expect.poll(() => textIn(details.locator('.compaction-summary'))).toContain('SESSION INTENT');
+    await expect.poll(() => textIn(details.locator('.compaction-summary pre'))).toContain('## SESSION INTENT');
   });
 
   it('shows each removed message as the log has it, and what the model sees instead', async () => {

@@ -82,7 +82,7 @@ function CompactionDetails({ compaction }: { readonly compaction: CompactionReco
         >
           {() => (
             <div class="compaction-summary">
-              <Markdown text={summary.replace(/\[\/?CONVERSATION_SUMMARY\]\n?/g, '')} />
+              {usage ? <Markdown text={withoutTags(summary)} /> : <pre>{withoutTags(summary)}</pre>}
             </div>
           )}
         </Fold>
@@ -94,6 +94,10 @@ function CompactionDetails({ compaction }: { readonly compaction: CompactionReco
       )}
     </div>
   );
+}
+
+function withoutTags(summary: string): string {
+  return summary.replace(/\[\/?CONVERSATION_SUMMARY\]\n?/g, '');
 }
 
 /** The reducers that ran, in order, with messages and tokens before and after. */
