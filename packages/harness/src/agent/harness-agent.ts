@@ -264,8 +264,11 @@ export class HarnessAgent {
   /**
    * Sets the session's permission mode, and stores it: in this process also while a call runs, for the tool calls that are
    * judged from now on. {@link HarnessAgent.updateState} waits for the end of the call.
+   *
+   * @throws {InvalidInputError} when there is no such mode.
    */
   async setPermissionMode(context: RuntimeContext, mode: PermissionContext['mode']): Promise<void> {
+    callControl({ permissionMode: mode }, new Set());
     const set = (state: AgentState) => {
       state.permissionContext = { ...state.permissionContext, mode };
     };

@@ -82,7 +82,7 @@ interface RecordOptions {
  * message has made. Returns the events to announce.
  *
  * @throws {HarnessError} `not_pending` for a decision on a call that does not wait for one.
- * @throws {InvalidInputError} for an `always` that cannot be kept.
+ * @throws {InvalidInputError} for an `always` or an input that cannot be kept.
  */
 export function recordDecisions(
   state: AgentState,
@@ -116,6 +116,8 @@ export function recordDecisions(
   });
   setPending(state, recorded);
   keepRules(state, rules);
+  // Before anything is done about them: a decision that cannot be stored leaves its call waiting.
+  if (announcements.length > 0) state.head();
   return announcements;
 }
 

@@ -251,7 +251,7 @@ function settleEarlierCall(call: RunningCall): void {
 /** Ends an interrupted call in an orderly way. Stores the conversation, then throws any other error. */
 async function settleFailure(call: RunningCall, error: unknown, say: () => void): Promise<StopReason> {
   const { signal, state, callId } = call.scope;
-  const lost = [signal.reason, error].find((reason) => SessionLeaseError.isInstance(reason));
+  const lost = [signal.reason, error].find((reason) => isOwnLease(reason, call));
   if (lost !== undefined) {
     // Another process holds the session now: nothing more is written, neither to it nor to its log.
     call.emit({ type: 'call.failed', callId, error: lost });
@@ -295,6 +295,12 @@ async function settleFailure(call: RunningCall, error: unknown, say: () => void)
   }
   call.emit({ type: 'call.failed', callId, error });
   throw error;
+}
+
+/** Tells whether it is this call's lease that is lost: what hooks and models call may lack one of its own. */
+function isOwnLease(error: unknown, { options }: RunningCall): boolean {
+  const isLost = SessionLeaseError.isInstance(error) && error.code === 'lease_lost';
+  return isLost && error.sessionKey === options.session.key.toString();
 }
 
 /** Tells whether a wait was too long: that of a hook, or of a model after its retries. */

@@ -202,6 +202,19 @@ describe('turns', () => {
     expect(events.at(-1)).toBe('call.failed');
     expect(await roles(store)).toEqual(['from elsewhere']);
   });
+
+  it.each(['lease_lost', 'lease_unavailable'] as const)(
+    'of another session that fail a call with %s lose nothing of what was said',
+    async (code) => {
+      const store = new InMemorySession();
+      const error = new SessionLeaseError(code, 'Of another.', { sessionKey: '/u/alice/other/s-1' });
+      const model = new ScriptedModel([{ text: 'first' }, () => Promise.reject(error)]);
+      const agent = builder(model, store).build();
+      await agent.call('one', context);
+      await expect(agent.call('two', context)).rejects.toBe(error);
+      expect(await roles(store)).toEqual(['one', 'first', 'two']);
+    },
+  );
 });
 
 describe('conflicts', () => {

@@ -195,6 +195,24 @@ describe('the permission mode', () => {
     expect((await agent.state(context))?.permissionContext.mode).toBe('default');
   });
 
+  it('is refused where there is none of that name, and the call that runs keeps its own', async () => {
+    const refused: unknown[] = [];
+    const agent: HarnessAgent = HarnessAgent.builder()
+      .model(
+        new ScriptedModel([
+          async () => {
+            refused.push(await agent.setPermissionMode(context, 'god' as never).catch(({ code }) => code));
+            return { text: 'end' };
+          },
+        ]),
+      )
+      .workspace(scratch())
+      .build();
+    expect(await agent.call('Go', context, { permissionMode: 'explore' })).toMatchObject({ text: 'end' });
+    expect(refused).toEqual(['invalid_input']);
+    expect((await agent.state(context))?.permissionContext.mode).toBe('explore');
+  });
+
   it.each(['call', 'effect', 'step'] as const)(
     'is stored before a call that runs goes on (checkpoint %s)',
     async (checkpoint) => {

@@ -1,4 +1,12 @@
-import { AgentState, InMemorySession, RuntimeContext, SessionKey, type ToolUseBlock, textOf } from '@x/core';
+import {
+  AgentState,
+  InMemorySession,
+  type JsonValue,
+  RuntimeContext,
+  SessionKey,
+  type ToolUseBlock,
+  textOf,
+} from '@x/core';
 import { JsonSession } from '@x/core/node';
 import { commitAt } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
@@ -167,6 +175,21 @@ describe('a call that needs approval', () => {
     await expect(agent.resume(context, await always('pay('))).rejects.toThrow('.always');
     await agent.resume(context, await always('p*'));
     expect((await agent.state(context))?.permissionContext.allow).toEqual([{ tool: 'p*' }]);
+  });
+
+  it('stays waiting when its new input cannot be kept', async () => {
+    const { shared, effects, reply } = await waiting();
+    const { agent } = node({ ...shared, script: [] });
+    let deep: JsonValue = {};
+    for (let depth = 0; depth < 999; depth++) deep = { deep };
+    const cyclic: Record<string, JsonValue> = {};
+    cyclic.itself = cyclic;
+    for (const input of [deep, cyclic, new Date() as never]) {
+      const decisions = await by(agent, { b: { type: 'edit', input } });
+      await expect(agent.resume(context, { decisions })).rejects.toThrow('decision.input');
+    }
+    expect(await agent.resume(context)).toMatchObject({ pendingCalls: reply.pendingCalls });
+    expect(effects).toEqual(['look 1']);
   });
 
   it('is asked for again as it was without decisions', async () => {
