@@ -1,9 +1,9 @@
-import { estimateCounter, type Message, type Redact, type ToolDefinition } from '@x/core';
+import { estimateCounter, type ToolDefinition } from '@x/core';
 import type { Meter } from '../meter.js';
 import { boilerplateOf, callLine, cutEnd, cutLine } from './calls.js';
 import type { Candidate } from './choose-excerpts.js';
 import type { Entry } from './entry.js';
-import { type Excerpt, excerptsOf, joinLines } from './excerpts.js';
+import { type Excerpt, type Excerpts, joinLines } from './excerpts.js';
 import { resultText } from './readable.js';
 import { termsOf } from './terms.js';
 import { endOf, FAILED, type Numbered, type Turn, turnsOf } from './turns.js';
@@ -17,17 +17,16 @@ export interface RecordInput {
   /** The messages to record, in order. */
   readonly covered: readonly Numbered[];
   /** The messages that stay as they are: what they hold is not recorded, and what they use counts. */
-  readonly staying: readonly Message[];
+  readonly staying: readonly Excerpts[];
   /** The text that stands in front of the record: what it tells need not be told again. */
   readonly narrative?: string | undefined;
   /** Requests among the covered that stand in front of the record in full. */
-  readonly standing: ReadonlySet<Message>;
+  readonly standing: ReadonlySet<Excerpts>;
   /** The definitions of the tools, as far as they are known: they say which calls change nothing. */
   readonly tools: readonly ToolDefinition[];
   /** Tokens that the record may have. */
   readonly room: number;
   readonly meter: Meter;
-  readonly redact: Redact | undefined;
 }
 /** UTF-16 units of a call's arguments and of its outcome, and those that its line keeps at least. */
 const ARGUMENT = 110;
@@ -139,7 +138,7 @@ export function isCall(kind: Entry['kind']): boolean {
   return kind === 'did' || kind === 'looked';
 }
 function allDrafts(
-  { earlier, standing, redact, room }: RecordInput,
+  { earlier, standing, room }: RecordInput,
   turns: readonly Turn[],
   costOf: (estimate: number) => number,
 ): Draft[] {
@@ -167,8 +166,8 @@ function allDrafts(
   const count = turns.reduce((sum, { calls }) => sum + calls.length, 0);
   const answer = Math.max(SHORT_ANSWER, (room * CALLS_SHARE * UNITS_PER_TOKEN) / count - MOST_LOOKED);
   const quoted = new Set(drafts.filter(({ kind }) => kind === 'found').map(({ text }) => text));
-  for (const { at, message, calls } of turns) {
-    const { parts } = excerptsOf(message, redact);
+  for (const { at, excerpts, calls } of turns) {
+    const { parts } = excerpts;
     const [asked] = parts;
     if (asked?.kind === 'asked') {
       const { text } = asked;
@@ -182,7 +181,7 @@ function allDrafts(
           worth: said.worth * WORTH_OF_QUESTION,
         };
       }
-      if (standing.has(message)) add('asked', at, cutLine(text, STANDING_REQUEST));
+      if (standing.has(excerpts)) add('asked', at, cutLine(text, STANDING_REQUEST));
       else drafts.push({ ...asked, at, must: true, cost: costOf(asked.tokens) });
       continue;
     }
@@ -205,7 +204,7 @@ function allDrafts(
       const shown = result.numbered;
       // A short answer stands behind its call already.
       const short = told && boilerplate.strip(result.block, resultText(result.block)).length <= OUTCOME;
-      for (const part of excerptsOf(shown.message, redact).parts) {
+      for (const part of shown.excerpts.parts) {
         if (part.kind !== 'found' || part.callId !== use.id) continue;
         const text = boilerplate.strip(result.block, part.text);
         // Looked up again, the same says nothing new.

@@ -1,6 +1,5 @@
 import {
   jsonText,
-  type Message,
   type ToolDefinition,
   type ToolResultBlock,
   type ToolUseBlock,
@@ -9,11 +8,12 @@ import {
 } from '@x/core';
 import { commandOf, outcomeOf, pathOf, readsByName } from '../conversation/tool-calls.js';
 import { type Boilerplate, outcomeText } from './calls.js';
+import type { Excerpts } from './excerpts.js';
 
-/** A message with its running number in the session. */
+/** A message, as what it offers, with its running number in the session. */
 export interface Numbered {
   readonly at: number;
-  readonly message: Message;
+  readonly excerpts: Excerpts;
 }
 /** A covered message with, for one of the assistant, its calls and how they ended. */
 export interface Turn extends Numbered {
@@ -34,7 +34,8 @@ export function turnsOf(covered: readonly Numbered[], tools: readonly ToolDefini
   const open = new Map<string, Call>();
   const failed = new Map<string, Call>();
   return covered.map((numbered) => {
-    const calls = toolUsesOf(numbered.message).map((use): Call => {
+    const { at, excerpts } = numbered;
+    const calls = toolUsesOf(excerpts.message).map((use): Call => {
       const call = {
         use,
         looks: looksOnly(use, declared.get(use.name)),
@@ -44,7 +45,7 @@ export function turnsOf(covered: readonly Numbered[], tools: readonly ToolDefini
       open.set(use.id, call);
       return call;
     });
-    for (const block of toolResultsOf(numbered.message)) {
+    for (const block of toolResultsOf(excerpts.message)) {
       const call = open.get(block.toolUseId);
       if (!call) continue;
       call.result = { block, numbered };
@@ -54,11 +55,11 @@ export function turnsOf(covered: readonly Numbered[], tools: readonly ToolDefini
       if (hasFailed) failed.set(key, call);
       else {
         const before = failed.get(key);
-        if (before) before.mendedAt = numbered.at;
+        if (before) before.mendedAt = at;
         failed.delete(key);
       }
     }
-    return { ...numbered, calls };
+    return { at, excerpts, calls };
   });
 }
 

@@ -3,7 +3,6 @@ import type { Meter } from '../meter.js';
 import { Choice, type Saying } from './choose-excerpts.js';
 import { type Draft, draftsOf, isCall, type RecordInput } from './drafts.js';
 import { type Entry, renderEntries } from './entry.js';
-import { excerptsOf } from './excerpts.js';
 import { type Mention, namesIn, rankedNames } from './names.js';
 import { termsOf } from './terms.js';
 import type { Numbered } from './turns.js';
@@ -23,13 +22,11 @@ const SPARE_SHARE = 0.04;
  * written content the excerpts that hold most of what was relied on later. Works in any language: what is kept is told
  * by use, not by words.
  */
-export function writeRecord(recorded: RecordInput): readonly Entry[] {
-  const input = withoutSecrets(recorded);
-  const { earlier, covered, staying, room, meter, redact } = input;
+export function writeRecord(input: RecordInput): readonly Entry[] {
+  const { earlier, covered, staying, standing, room, meter } = input;
   const ratio = tokensPerEstimate(covered, meter);
   const cost = (estimate: number) => estimate * ratio + FRAME;
   const drafts = draftsOf(input, cost);
-  const termsIn = (message: Message) => excerptsOf(message, redact).terms;
 
   const calls = drafts.filter(({ must }) => must);
   const optional = drafts.filter(({ must }) => !must);
@@ -38,12 +35,12 @@ export function writeRecord(recorded: RecordInput): readonly Entry[] {
     terms: termsOf(text),
     by: speakerOf(kind),
   }));
-  for (const { at, message } of covered) sayings.push({ at, terms: termsIn(message), by: byOf(message) });
-  for (const message of staying)
-    sayings.push({ at: Number.POSITIVE_INFINITY, terms: termsIn(message), by: byOf(message) });
+  const later = staying.map((excerpts) => ({ at: Number.POSITIVE_INFINITY, excerpts }));
+  for (const { at, excerpts } of [...covered, ...later])
+    sayings.push({ at, terms: excerpts.terms, by: byOf(excerpts.message) });
   const choice = new Choice(optional, sayings, [
     ...calls.map(({ text, terms }) => (terms.length > 0 ? terms : termsOf(text))),
-    ...[...staying, ...input.standing].map(termsIn),
+    ...[...staying, ...standing].map(({ terms }) => terms),
     termsOf(input.narrative ?? ''),
   ]);
   const most = room * (1 - NAMES_SHARE);
@@ -57,34 +54,23 @@ export function writeRecord(recorded: RecordInput): readonly Entry[] {
   return [...entries, ...namesBeside(entries, input, unused, (text) => cost(estimateCounter.count(text)))];
 }
 
-/** Takes secrets out before anything is cut: nothing would recognize half of one. */
-function withoutSecrets(input: RecordInput): RecordInput {
-  const clean = (message: Message) => excerptsOf(message, input.redact).message;
-  return {
-    ...input,
-    covered: input.covered.map(({ at, message }) => ({ at, message: clean(message) })),
-    standing: new Set([...input.standing].map(clean)),
-  };
-}
-
 /** Names that neither the entries nor the messages that stay hold, by the message where each was last seen. */
 function namesBeside(
   entries: readonly Entry[],
-  { earlier, covered, staying, standing, narrative = '', redact }: RecordInput,
+  { earlier, covered, staying, standing, narrative = '' }: RecordInput,
   room: number,
   tokensOf: (text: string) => number,
 ): readonly Entry[] {
   const mentions = earlier.map(({ kind, at, text }): Mention => {
     return { names: kind === 'named' ? text.split(' ') : namesIn(text, isCall(kind)), at, by: 'assistant' };
   });
-  for (const { at, message } of covered) {
-    const { names, passed } = excerptsOf(message, redact);
+  for (const { at, excerpts } of covered) {
+    const { message, names, passed } = excerpts;
     mentions.push({ names, at, by: byOf(message) }, { names: passed, at, by: 'passed' });
   }
   const held = new Set(namesIn(narrative, true));
   for (const { text } of entries) for (const name of namesIn(text, true)) held.add(name);
-  for (const message of [...staying, ...standing]) {
-    const { names, passed } = excerptsOf(message, redact);
+  for (const { names, passed } of [...staying, ...standing]) {
     for (const name of names) held.add(name);
     for (const name of passed) held.add(name);
   }
@@ -127,7 +113,7 @@ function fitted(
 /** Tokens of the meter for each estimated one, by a sample of the messages. */
 function tokensPerEstimate(covered: readonly Numbered[], meter: Meter): number {
   const step = Math.max(1, Math.floor(covered.length / SAMPLE));
-  const sample = covered.flatMap(({ message }, index) => (index % step === 0 ? message : []));
+  const sample = covered.flatMap(({ excerpts }, index) => (index % step === 0 ? excerpts.message : []));
   const estimate = countMessages(estimateCounter, sample);
   return estimate === 0 ? meter.ratio : meter.messages(sample) / estimate;
 }

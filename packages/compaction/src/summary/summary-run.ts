@@ -6,7 +6,7 @@ import { isUserRequest, latestUserRequest } from '../conversation/regions.js';
 import { errorLine } from '../conversation/text.js';
 import { cutLine } from '../record/calls.js';
 import type { Entry } from '../record/entry.js';
-import type { Numbered } from '../record/turns.js';
+import { excerptsOf } from '../record/excerpts.js';
 import { writeRecord } from '../record/write-record.js';
 import {
   type Fate,
@@ -110,7 +110,7 @@ export class SummaryRun {
     const { meter, appendix } = this.#context;
     const earlier = readSummaries(part.previous);
     const requests = new Set(part.requests.map(({ original }) => original.id));
-    const numbered: Numbered[] = [];
+    const numbered: { readonly at: number; readonly message: Message }[] = [];
     const standing = new Map<string, number>();
     for (const message of part.covered) {
       const at = this.#numbers.get(message);
@@ -313,6 +313,9 @@ export class SummaryRun {
     const wanted = told > 0 ? Math.max(maxRecord * BESIDE_NARRATIVE, spare) : maxRecord;
     const room =
       maxRecord === 0 ? 0 : Math.min(wanted, most, this.#budget.mostTokens - others - told) - FRAME;
+    // Secrets go before anything is cut: nothing would recognize half of one.
+    const offered = (message: Message) =>
+      excerptsOf(message, this.#settings.redact === false ? undefined : this.#redact);
     const record =
       room > 0
         ? writeRecord({
@@ -322,14 +325,13 @@ export class SummaryRun {
             })),
             covered: numbered
               .filter(({ message }) => !earlier.standing.has(message.id))
-              .map(({ at, message }) => ({ at, message: this.#context.original(message) })),
-            staying: part.tail,
+              .map(({ at, message }) => ({ at, excerpts: offered(this.#context.original(message)) })),
+            staying: part.tail.map(offered),
             narrative,
-            standing: new Set(part.requests.map(({ original }) => original)),
+            standing: new Set(part.requests.map(({ original }) => offered(original))),
             tools: this.#context.tools ?? [],
             room,
             meter,
-            redact: this.#settings.redact === false ? undefined : this.#redact,
           })
         : [];
     const frame = { appendix, logLocation, recall, covers, count, standing };
