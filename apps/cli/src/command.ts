@@ -156,6 +156,17 @@ export function columns(rows: readonly (readonly [string, string])[]): readonly 
   });
 }
 
+/** Writes a command of this program for a shell. */
+export function shellCommand(words: readonly string[], options: Readonly<Record<string, unknown>>): string {
+  const quoted = (word: string) => (/^[\w./:@=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  const named = given.flatMap(([name, value]) => [
+    `--${name}`,
+    ...(value === true ? [] : [quoted(String(value))]),
+  ]);
+  return ['x', ...words.map(quoted), ...named].join(' ');
+}
+
 /** A whole number of at least 1. */
 export function positive(name: string, text: string): number {
   const value = Number(text);

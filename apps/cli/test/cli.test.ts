@@ -58,7 +58,7 @@ describe('x', () => {
       key: { userId: 'alice', agentId: 'coder' },
     });
     expect((await x(['sessions', 'delete', 's-', '-w', directory, '-u', 'alice'])).stderr).toContain(
-      's-1  (alice / coder) and its log for good; to do it, say x sessions delete s-1 --user alice --agent coder --yes',
+      's-1  (alice / coder) and its log for good; to do it, say x sessions delete s-1 --user alice --agent coder --workspace ',
     );
     for (const id of ['s-', 's-1']) {
       const { stderr, status } = await x(['sessions', 'delete', id, '-w', directory, '--yes']);
@@ -68,6 +68,18 @@ describe('x', () => {
       });
     }
     expect(await x(['show', 's-1', '-w', directory])).toEqual(whole);
+  });
+
+  it('says how to delete what was found where it was found, and no other', async () => {
+    const copy = join(directory, 'copy.db');
+    const where = ['-w', directory];
+    expect(await x(['sessions', 'copy', '--to', copy, ...where])).toMatchObject({ status: 0 });
+    const elsewhere = mkdtempSync(join(directory, 'elsewhere-'));
+    const { stderr } = await x(['sessions', 'delete', 's-1', '--sqlite', copy, '-w', elsewhere]);
+    const [, words = ''] = /say x (.* --yes)\./.exec(stderr) ?? [];
+    expect(await x(words.split(' '))).toMatchObject({ status: 0, stderr: '' });
+    expect((await x(['sessions', '--sqlite', copy])).stdout.trim().split('\n')).toHaveLength(1);
+    expect((await x(['sessions', ...where])).stdout.trim().split('\n')).toHaveLength(2);
   });
 
   it('does the same under its longer name', async () => {
@@ -251,6 +263,8 @@ describe('x', () => {
     [() => ['replay', '--windw', '5'], 'There is no option --windw; did you mean --window?\n'],
     [() => ['show', 's-', '-w', directory], '2 sessions could be meant by "s-": s-'],
     [() => ['run', 'agent.yaml', 'Fix it'], 'one argument too many. To ask it at once: --prompt "Fix it"'],
+    [() => ['run', 'what is it?'], "There is no file what is it?. To ask it: x run --prompt 'what is it?'"],
+    [() => ['run', 'nope.yaml'], 'There is no file nope.yaml. x init writes a first agent.yaml.'],
     [() => ['show'], 'SESSION is missing.'],
     [() => ['sessions', '--frob'], 'Usage: x sessions'],
     [() => ['sessions', 'frob'], 'There is no command "sessions frob"'],

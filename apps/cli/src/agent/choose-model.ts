@@ -98,11 +98,19 @@ function prepared(
   return async () => {
     const compact = nativeCompaction === 'auto' ? provider.compaction?.() : undefined;
     const languageModel = await provider.create(model, environment, compact?.fetch);
+    const window = contextWindow ?? (await knownWindow(providerName, model));
     return fromAiSdk(languageModel, {
-      ...(contextWindow === undefined ? {} : { contextWindow }),
+      ...(window === undefined ? {} : { contextWindow: window }),
       ...(compact === undefined ? {} : { compact }),
     });
   };
+}
+
+/** The window of a provider's own model; what a server of one's own calls by that name may have a smaller one. */
+async function knownWindow(provider: string, model: string): Promise<number | undefined> {
+  if (provider === 'compatible') return undefined;
+  const { modelWindow } = await import('../known-models.js');
+  return modelWindow(model);
 }
 
 function isReady(provider: string, environment: Environment): boolean {

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
-import { RuntimeContext, type SessionStore } from '@x/core';
+import { RuntimeContext, type SessionScope, type SessionStore } from '@x/core';
 import { type Decisions, shutdownOnSignals } from '@x/harness';
 import { keepOutOfGit, openAgent } from '../agent/open-agent.js';
-import { ArgumentError, command, UsageError } from '../command.js';
+import { ArgumentError, command, shellCommand, UsageError } from '../command.js';
 import { chat } from '../terminal/chat.js';
 import { EventPrinter } from '../terminal/event-printer.js';
 import { answerOnce } from '../terminal/once.js';
@@ -62,6 +63,13 @@ export const run = command({
     if (goesOn && !latest && values.session === undefined) {
       throw new UsageError('Name the session to go on with: --session ID, or --continue for the latest.');
     }
+    if (!existsSync(file)) {
+      const isFile = /\.\w+$/.test(file);
+      const remedy = isFile
+        ? `x init writes a first ${DEFAULT_AGENT_FILE}.`
+        : `To ask it: ${shellCommand(['run'], { prompt: file })}`;
+      throw new ArgumentError(`There is no file ${file}. ${remedy}`);
+    }
     const onTerminal = process.stdin.isTTY === true && values.prompt === undefined && !goesOn;
     const prompt = goesOn
       ? ''
@@ -91,7 +99,7 @@ export const run = command({
       const owner = { userId: values.user, tenantId: values.tenant };
       const sessionId = latest
         ? await latestSession(store, { ...owner, agentId: agent.name })
-        : (values.session ?? randomUUID());
+        : await sessionOf(store, { ...owner, agentId: agent.name }, values.session);
       const context = RuntimeContext.of({ ...owner, sessionId });
       if (prompt === undefined) {
         printer.note(`${agent.name} · session ${context.sessionId} · /help lists commands`);
@@ -99,13 +107,18 @@ export const run = command({
         const style = styleFor(process.stdout.isTTY === true ? process.stdout : process.stderr);
         await chat({ agent, context, input: process.stdin, output: progress, printer, style });
       } else {
-        if (values.session === undefined) printer.note(`session ${context.sessionId}`);
+        if (values.session !== sessionId) printer.note(`session ${context.sessionId}`);
         return await answerOnce({
           agent,
           context,
           printer,
           prompt,
-          command: commandOf(file, { ...values, session: sessionId }),
+          command: shellCommand(['run', file], {
+            session: sessionId,
+            user: values.user,
+            tenant: values.tenant,
+            model: values.model,
+          }),
           decide: decisionsFor(values),
         });
       }
@@ -116,37 +129,41 @@ export const run = command({
   },
 });
 
-/** Writes the command of a session for a shell. */
-function commandOf(
-  file: string,
-  {
-    session,
-    user,
-    tenant,
-    model,
-  }: Partial<Record<'session' | 'user' | 'tenant' | 'model', string | undefined>>,
-): string {
-  const quoted = (word: string) => (/^[\w./:@=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
-  const options = Object.entries({ session, user, tenant, model }).flatMap(([name, value]) =>
-    value === undefined ? [] : [`--${name}`, quoted(value)],
-  );
-  return ['x run', quoted(file), ...options].join(' ');
-}
+type Owner = Omit<SessionScope, 'sessionId'> & { readonly agentId: string };
 
 /** @throws {UsageError} when the agent has no session of this user. */
-async function latestSession(
-  store: SessionStore,
-  owner: {
-    readonly agentId: string;
-    readonly userId?: string | undefined;
-    readonly tenantId?: string | undefined;
-  },
-): Promise<string> {
+async function latestSession(store: SessionStore, owner: Owner): Promise<string> {
+  for await (const id of sessionsOf(store, owner)) return id;
+  throw new UsageError('There is no session to go on with yet.');
+}
+
+/** What only an id that this program made up begins with. */
+const BEGUN_ID = /^[0-9a-f]{4,8}(?:-[0-9a-f-]*)?$/;
+const MADE_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/**
+ * The session that is named, by its whole id or by how one begins that this program made up; a new one where none is.
+ *
+ * @throws {UsageError} where it could be several.
+ */
+async function sessionOf(store: SessionStore, owner: Owner, named = ''): Promise<string> {
+  if (named === '') return randomUUID();
+  if (!BEGUN_ID.test(named)) return named;
+  const begun: string[] = [];
+  for await (const id of sessionsOf(store, owner)) {
+    if (id === named) return named;
+    if (MADE_ID.test(id) && id.startsWith(named)) begun.push(id);
+  }
+  if (begun.length > 1) throw new UsageError(`Several sessions begin with ${named}: ${begun.join(', ')}.`);
+  return begun[0] ?? named;
+}
+
+/** The ids of exactly this owner's sessions, the latest first. */
+async function* sessionsOf(store: SessionStore, owner: Owner): AsyncGenerator<string> {
   for await (const { key } of store.list(owner)) {
     const { sessionId, userId, tenantId } = key.parts;
-    if (userId === owner.userId && tenantId === owner.tenantId) return sessionId;
+    if (userId === owner.userId && tenantId === owner.tenantId) yield sessionId;
   }
-  throw new UsageError('There is no session to go on with yet.');
 }
 
 /** Turns `--approve` and `--deny` into decisions on the calls that wait. */

@@ -2,6 +2,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { chooseModel } from '../../src/agent/choose-model.js';
 import { type OpenAgentOptions, openAgent } from '../../src/agent/open-agent.js';
 
 let directory: string;
@@ -62,4 +63,13 @@ it('begins every MCP server, those whose names are taken too', async () => {
   await capabilitiesOf(`mcp_servers: { git: ${JSON.stringify(begins('file'))} }`, { servers });
   const markers = ['editor-0', 'editor-1', 'editor-2', 'editor-3', 'file'];
   expect(readdirSync(directory).filter((name) => markers.includes(name))).toEqual(markers);
+});
+
+it('knows the windows of the providers’ own models, and takes none for granted of a server of one’s own', async () => {
+  const environment = { OPENAI_API_KEY: 'key', OPENAI_BASE_URL: 'http://127.0.0.1:1' };
+  const windowOf = async (id: string, contextWindow?: number) =>
+    (await chooseModel({ id, ...(contextWindow && { contextWindow }) }, environment)).contextWindow;
+  expect(await windowOf('openai:gpt-5')).toBe(400_000);
+  expect(await windowOf('openai:gpt-5', 9_000)).toBe(9_000);
+  expect(await windowOf('compatible:gpt-5')).toBeUndefined();
 });

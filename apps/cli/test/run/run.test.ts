@@ -88,6 +88,17 @@ describe('x run in a pipe', () => {
     expect(endpoint?.requests[1]?.map(({ content }) => content)).toEqual(['First', 'One.', 'Second']);
   });
 
+  it('knows a session whose id it made up by how that begins', async () => {
+    const { stderr } = await run([{ text: 'One' }, { text: 'Two' }, { text: 'Three' }], ['-p', 'First']);
+    const [, id = ''] = /session (\S{36})/.exec(stderr) ?? [];
+    const again = await run([], ['-s', id.slice(0, 6), '-p', 'Second']);
+    expect(again.stderr).toContain(`session ${id}`);
+    expect(endpoint?.requests[1]).toHaveLength((endpoint?.requests[0]?.length ?? 0) + 2);
+    // A name of one's own is a new session, also where another begins with it.
+    await run([], ['-s', 'abc', '-p', 'Third']);
+    expect(endpoint?.requests[2]).toHaveLength(endpoint?.requests[0]?.length ?? 0);
+  });
+
   it('heeds the compaction.yaml beside the agent, and says what is wrong with it', async () => {
     const long = 'I looked at src/login.ts and at everything else there is. '.repeat(40);
     const answers = [{ text: long }, { text: 'Two.' }];

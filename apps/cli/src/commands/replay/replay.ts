@@ -15,7 +15,7 @@ import {
   type Strategy,
 } from '@x/replay';
 import { ArgumentError, command, positive, UsageError } from '../../command.js';
-import { modelPrices } from '../../model-prices.js';
+import { modelPrices } from '../../known-models.js';
 import { readInput } from '../../read-input.js';
 import { printable } from '../../terminal/style.js';
 import { type BestSettings, candidates, withBest } from './best-settings.js';

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { eraseSession, SessionKey } from '@x/core';
-import { command, UsageError } from '../../command.js';
+import { command, shellCommand, UsageError } from '../../command.js';
 import { describeSession, findSession, noSession } from '../../find-session.js';
 import { identityOptions, openWorkspace, scopeOf } from '../../identity-options.js';
-import { storeOptions, withStore } from '../../open-store.js';
+import { type StoreValues, storeOptions, withStore } from '../../open-store.js';
 
 export const deleteSession = command({
   name: 'sessions delete',
@@ -22,7 +22,7 @@ export const deleteSession = command({
       if (values.yes) return eraseSession({ session, storage }, key);
       const { parts } = await findSession(session, scopeOf(values), sessionId);
       throw new UsageError(
-        `This would delete session ${describeSession(parts)} and its log for good; to do it, say ${deletionOf(parts)}.`,
+        `This would delete session ${describeSession(parts)} and its log for good; to do it, say ${deletionOf(parts, values)}.`,
       );
     });
     if (sessions + files === 0) throw noSession(key);
@@ -30,9 +30,23 @@ export const deleteSession = command({
   },
 });
 
-function deletionOf({ tenantId, userId, agentId, sessionId }: SessionKey['parts']): string {
-  const owner = Object.entries({ tenant: tenantId, user: userId, agent: agentId })
-    .filter(([, id]) => id !== undefined)
-    .map(([option, id]) => ` --${option} ${id}`);
-  return `x sessions delete ${sessionId}${owner.join('')} --yes`;
+/** The command that deletes this session, where it was found. */
+function deletionOf(
+  { tenantId, userId, agentId, sessionId }: SessionKey['parts'],
+  { workspace, ...values }: StoreValues,
+): string {
+  const stores = Object.keys(storeOptions).map((name) => [name, withoutPassword(values[name])]);
+  return shellCommand(['sessions', 'delete', sessionId], {
+    tenant: tenantId,
+    user: userId,
+    agent: agentId,
+    ...Object.fromEntries(stores),
+    workspace: workspace === identityOptions.workspace.default ? undefined : workspace,
+    yes: true,
+  });
+}
+
+/** What is printed is kept in logs. */
+function withoutPassword(address: unknown): unknown {
+  return typeof address === 'string' ? address.replace(/(:\/\/[^/@]*:)[^/@]*@/, '$1PASSWORD@') : address;
 }
