@@ -132,6 +132,7 @@ export type { StandardResult, StandardSchema } from './model/compile-schema.js';
 export { type CompiledSchema, compileSchema } from './model/compile-schema.js';
 export {
   addUsage,
+  FINISH_REASONS,
   type FinishReason,
   type Model,
   type ModelRequest,

@@ -2,16 +2,18 @@ import type { JsonObject } from '../lib/json.js';
 import type { ContentBlock, OpaqueBlock } from '../messages/content-block.js';
 import type { Message } from '../messages/message.js';
 
+/** The reasons for which a model stops; `refusal`: the model itself declined to answer. */
+export const FINISH_REASONS = [
+  'stop',
+  'tool-calls',
+  'length',
+  'content-filter',
+  'refusal',
+  'error',
+  'other',
+] as const;
 /** The reason for which a model stopped. */
-export type FinishReason =
-  | 'stop'
-  | 'tool-calls'
-  | 'length'
-  | 'content-filter'
-  /** The model itself declined to answer. */
-  | 'refusal'
-  | 'error'
-  | 'other';
+export type FinishReason = (typeof FINISH_REASONS)[number];
 
 /** Tokens, as the provider reported them. `inputTokens` includes what was read from and written to its cache. */
 export interface Usage {
@@ -76,7 +78,7 @@ export interface ModelRequest {
 export interface ModelResponse {
   readonly content: readonly ContentBlock[];
   readonly finishReason: FinishReason;
-  /** Left out when the provider reported none. */
+  /** Left out when the provider reported none; a model's zeros count as none. */
   readonly usage?: Usage | undefined;
   readonly providerMetadata?: JsonObject | undefined;
   /** The provider's id of the answer. */
@@ -130,11 +132,13 @@ export interface Model {
 }
 
 /**
- * Leaves out counts that are none: NaN, negative, missing. Answers `undefined` where input or output cannot be told: it is to be
+ * Leaves out counts that are none: NaN, negative, missing, larger than can be counted. Answers `undefined` where input or output cannot be told: it is to be
  * estimated then, as for a provider that reports nothing.
  */
 export function soundUsage(usage: Usage | undefined): Usage | undefined {
-  const counts = Object.entries(usage ?? {}).filter(([, count]) => Number.isFinite(count) && count >= 0);
+  const counts = Object.entries(usage ?? {}).filter(
+    ([, count]) => count >= 0 && count <= Number.MAX_SAFE_INTEGER,
+  );
   const sound = Object.fromEntries(counts) as unknown as Usage;
   return sound.inputTokens === undefined || sound.outputTokens === undefined ? undefined : sound;
 }

@@ -1,6 +1,7 @@
-import { type Capability, checkMessages, Deadline, isObject } from '@x/core';
+import { type Capability, checkMessages, Deadline, type ModelResponse } from '@x/core';
 import type { ParsedLimits } from '../agent/limits.js';
 import { errorOf, hookInvalid } from '../errors/harness-error.js';
+import { answerFault } from './call-model.js';
 
 type AroundHook = 'aroundCall' | 'aroundReason' | 'aroundModel' | 'aroundTool';
 type Hook<Name extends AroundHook> = NonNullable<Capability[Name]>;
@@ -52,8 +53,9 @@ export function around<Name extends AroundHook>(
         // The call is over when what it does is, and failed when that has, whatever a hook makes of it.
         return inside;
       }
-      if (hook !== 'aroundTool' && (given === undefined || answer !== given))
-        checkAnswer(waiting.name, answer);
+      // The same object may have been emptied.
+      const isGiven = given !== undefined && answer === given && answerFault(answer) === undefined;
+      if (hook !== 'aroundTool' && !isGiven) checkAnswer(waiting.name, answer);
       return answer;
     };
   }, core as Layer) as NextOf<Name>;
@@ -61,11 +63,11 @@ export function around<Name extends AroundHook>(
 
 /** Checks the answer of a hook's own: those of models have been checked. */
 function checkAnswer(name: string, answer: unknown): void {
-  const content = isObject(answer) ? answer.content : undefined;
-  if (!Array.isArray(content)) {
+  if (answerFault(answer) !== undefined) {
     const wanted = "return what next() gives, or { content: [{ type: 'text', text }], finishReason: 'stop' }";
     throw hookInvalid(name, answer, wanted);
   }
+  const { content } = answer as ModelResponse;
   checkMessages([{ id: 'answer', role: 'assistant', content, createdAt: '' }], `answer of ${name}`);
 }
 

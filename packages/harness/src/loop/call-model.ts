@@ -5,6 +5,8 @@ import {
   checkMessages,
   Deadline,
   errorText,
+  FINISH_REASONS,
+  isObject,
   type Model,
   ModelError,
   type ModelRequest,
@@ -13,6 +15,7 @@ import {
   soundUsage,
   stepwise,
   TimeLimitError,
+  type Usage,
   withRetries,
 } from '@x/core';
 import { errorOf } from '../errors/harness-error.js';
@@ -35,7 +38,7 @@ export async function callModel(
     async () => {
       const answer = await withinLimits(request, call, streaming);
       refuseNoAnswer(model, answer);
-      const response = { ...answer, content: answer.content.map(withId), usage: soundUsage(answer.usage) };
+      const response = { ...answer, content: answer.content.map(withId), usage: usageOf(answer) };
       refuseMalformed(model, response);
       refuseSilentOverflow(model, response);
       return response;
@@ -123,13 +126,30 @@ function withId(block: ContentBlock): ContentBlock {
   return block?.type === 'tool_use' && block.id === '' ? { ...block, id: `call_${randomUUID()}` } : block;
 }
 
+/** Zeros are what servers report that do not count: nothing is asked without tokens. */
+function usageOf({ usage }: ModelResponse): Usage | undefined {
+  const sound = soundUsage(usage);
+  return sound?.inputTokens === 0 && sound.outputTokens === 0 ? undefined : sound;
+}
+
 /** A model that a program brings may answer anything; asked again it would answer the same. */
 function refuseNoAnswer(model: Model, answer: ModelResponse | undefined): void {
-  if (Array.isArray(answer?.content)) return;
+  const fault = answerFault(answer);
+  if (fault === undefined) return;
   const message =
-    `Model ${model.id} gave ${answer?.content === undefined ? 'no content' : 'content that is no list of blocks'}. ` +
+    `Model ${model.id} gave ${fault}. ` +
     "Its generate must resolve with { content: [{ type: 'text', text }], finishReason: 'stop' }.";
   throw new ModelError(message, { modelId: model.id, retryable: false });
+}
+
+/** Tells what is wrong with what should be an answer: in one of which nobody knows how it ended, half a call may stand. */
+export function answerFault(answer: unknown): string | undefined {
+  const { content, finishReason } = isObject(answer) ? answer : {};
+  if (content === undefined) return 'no content';
+  if (!Array.isArray(content)) return 'content that is no list of blocks';
+  if (FINISH_REASONS.some((reason) => reason === finishReason)) return undefined;
+  const given = typeof finishReason === 'string' ? `the finishReason "${finishReason}"` : 'no finishReason';
+  return `${given}, but not ${FINISH_REASONS.join(', ')}`;
 }
 
 /** What is no answer never reaches the conversation. The model may answer well when it is asked again. */

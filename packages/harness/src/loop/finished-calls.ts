@@ -11,7 +11,7 @@ export const REMEMBERED_CALLS = 8;
 const UNFINISHED: readonly StopReason[] = ['interrupted', 'shutdown', 'timed_out'];
 
 /** What is kept of a call that has ended. */
-interface FinishedCall extends Pick<Reply, 'stopReason' | 'finishReason' | 'usage' | 'steps' | 'output'> {
+interface FinishedCall extends Pick<Reply, 'stopReason' | 'finishReason' | 'usage' | 'steps'> {
   readonly id: string;
   /** Of the last assistant message. */
   readonly messageId?: string;
@@ -20,8 +20,8 @@ interface FinishedCall extends Pick<Reply, 'stopReason' | 'finishReason' | 'usag
 /** Remembers how a call ended, so that it can be repeated. */
 export function rememberCall(state: AgentState, id: string, reply: Reply): void {
   if (UNFINISHED.includes(reply.stopReason)) return;
-  const { stopReason, finishReason, usage, steps, output, message } = reply;
-  const call = { id, stopReason, finishReason, usage, steps, output, messageId: message?.id };
+  const { stopReason, finishReason, usage, steps, message } = reply;
+  const call = { id, stopReason, finishReason, usage, steps, messageId: message?.id };
   const earlier = finishedCalls(state).filter((other) => other.id !== id);
   // What is undefined has no place in JSON.
   const finished = JSON.parse(JSON.stringify([...earlier, call].slice(-REMEMBERED_CALLS)));
@@ -47,12 +47,16 @@ export async function replyOfFinished(
     messageId === undefined
       ? undefined
       : (state.context.find((each) => each.id === messageId) ?? (await call.logged(messageId)));
+  const { output } = call.options;
+  // Read again, as not all that a schema makes of an answer has a place in JSON.
+  if (known.stopReason === 'completed') await call.waitFor('output', () => output?.read(message));
   return replyOf({
     ...known,
     sessionId: state.sessionId,
     text: message === undefined ? '' : textOf(message),
     message,
     pendingCalls: known.stopReason === 'permission_required' ? pendingCalls(state) : [],
+    output: output?.value,
   });
 }
 

@@ -69,6 +69,11 @@ export class RequestedOutput {
     return this.#value;
   }
 
+  /** @throws {InvalidInputError} when the answer has not the form that was asked for. */
+  async read(message: Message | undefined): Promise<void> {
+    this.#value = await this.#parse(parseAnswer(message === undefined ? '' : textOf(message)));
+  }
+
   /**
    * Reads an answer. Answers why it cannot be used, and a message that tells the model; `undefined` when it is taken.
    *
@@ -76,14 +81,15 @@ export class RequestedOutput {
    * @throws {OutputError} when it is bad and has been sent back often enough.
    */
   async refusalOf(message: Message | undefined, byTool: boolean) {
-    const text = message === undefined ? '' : textOf(message);
     try {
-      this.#value = await this.#parse(parseAnswer(text));
+      await this.read(message);
       return undefined;
     } catch (error) {
       if (!InvalidInputError.isInstance(error)) throw error;
       this.#rejected++;
-      if (this.#rejected > this.#maxRepairs) throw new OutputError(text, this.#rejected, error);
+      if (this.#rejected > this.#maxRepairs) {
+        throw new OutputError(message === undefined ? '' : textOf(message), this.#rejected, error);
+      }
       const how = byTool
         ? `Call ${this.tool.name} with the corrected answer.`
         : 'Answer again, with the corrected JSON and nothing else.';

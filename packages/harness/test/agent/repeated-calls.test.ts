@@ -95,6 +95,25 @@ describe('a call with an id', () => {
     expect((await store.load((await sessionKeyOf(store)) as SessionKey))?.messages).toHaveLength(4);
   });
 
+  it('that asks for an output answers it as its schema makes it, also what JSON cannot hold', async () => {
+    const model = new ScriptedModel([{ text: '{"n":"12","at":"2020-01-01"}' }], { structuredOutput: true });
+    const agent = HarnessAgent.builder()
+      .model(model)
+      .workspace(scratch())
+      .session(new InMemorySession())
+      .build();
+    const output = z.object({
+      n: z.string().transform(BigInt),
+      at: z.string().transform((text) => new Date(text)),
+    });
+    const options = { id: 'sum', output };
+    for (const _ of ['first', 'repeated']) {
+      const reply = await agent.call('Sum it up', context, options);
+      expect(reply.output).toEqual({ n: 12n, at: new Date('2020-01-01') });
+    }
+    expect(model.requests).toHaveLength(1);
+  });
+
   it('is another one with another id', async () => {
     const { agent } = agentOn(new InMemorySession(), scratch());
     await agent.call('transfer 100 EUR', context, { id: 'order-1' });

@@ -1,6 +1,7 @@
 import {
   type Capability,
   defineTool,
+  FINISH_REASONS,
   InMemorySession,
   type Message,
   type Model,
@@ -33,7 +34,13 @@ describe('what does not pass the door', () => {
     [undefined, 'gave no content'],
     [{ finishReason: 'stop' }, 'gave no content'],
     [{ content: 'hello', finishReason: 'stop' }, 'gave content that is no list of blocks'],
-  ])('of a model that answers %j says what to answer, and asks once', async (answer, message) => {
+    [{ content: [] }, `gave no finishReason, but not ${FINISH_REASONS.join(', ')}`],
+    [{ content: [], finishReason: 5n }, `gave no finishReason, but not ${FINISH_REASONS.join(', ')}`],
+    [
+      { content: [{ type: 'tool_use', id: 'c', name: 'write', input: {} }], finishReason: 'max_tokens' },
+      `gave the finishReason "max_tokens", but not ${FINISH_REASONS.join(', ')}`,
+    ],
+  ])('of a model that answers %s says what to answer, and asks once', async (answer, message) => {
     let asked = 0;
     const generate = async () => {
       asked++;

@@ -51,7 +51,7 @@ type Limits = z.output<typeof budgetConfigSchema>;
 /**
  * Limits the tokens and the cost of a call and of a session. Checks before each model call, so that a round of tools is never
  * cut in half: at a limit the call ends with `budget_exceeded`, and one answer may overrun the limit. Counts the usage that
- * providers report (an estimate where one reports nothing), compactions included. A session's spending is in its state, over
+ * providers report (an estimate where one reports nothing, or zeros), compactions included. A session's spending is in its state, over
  * calls and processes; a resumed call begins anew.
  *
  * @example

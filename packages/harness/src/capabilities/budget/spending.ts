@@ -49,7 +49,7 @@ function spend(state: AgentState, spent: Spending): void {
 /** Computes the spending of one model call. `inputTokens` includes tokens read from and written to the cache. */
 export function spendingFor(usage: Usage, price: Price | undefined): Spending {
   // Usage that capabilities report has passed nothing: what is no count must not undo a limit.
-  const of = (count = 0) => (count > 0 && Number.isFinite(count) ? count : 0);
+  const of = (count = 0) => (count > 0 && count <= Number.MAX_SAFE_INTEGER ? count : 0);
   const [inputTokens, outputTokens] = [of(usage.inputTokens), of(usage.outputTokens)];
   const [cachedInputTokens, cacheWriteTokens] = [of(usage.cachedInputTokens), of(usage.cacheWriteTokens)];
   const tokens = inputTokens + outputTokens;

@@ -106,11 +106,30 @@ describe('a budget', () => {
     expect(model.requests).toHaveLength(0);
   });
 
-  it('counts an estimate where the provider reports nothing', async () => {
-    const silent = { ...WORK, usage: 'none' } as const;
-    const { agent } = setUp([silent, silent, silent], { maxTokensPerCall: 60 });
-    const reply = await agent.call('word '.repeat(40), context);
-    expect(reply).toMatchObject({ stopReason: 'budget_exceeded', usage: { inputTokens: 0 } });
+  const nothing = { inputTokens: 0, outputTokens: 0 };
+  const endless = { inputTokens: 1.7e308, outputTokens: 1.7e308 };
+  it.each(['none', nothing, endless] as const)(
+    'counts an estimate where the provider reports %j',
+    async (none) => {
+      const silent = { ...WORK, usage: none } as const;
+      const { agent } = setUp([silent, silent, silent], { maxTokensPerCall: 60 });
+      const reply = await agent.call('word '.repeat(40), context);
+      expect(reply).toMatchObject({ stopReason: 'budget_exceeded', usage: { inputTokens: 0 } });
+    },
+  );
+
+  it('counts the zeros of a hook that answers in place of the model', async () => {
+    const cached: Capability = {
+      name: 'cached',
+      aroundModel: async () => ({
+        content: [{ type: 'text', text: 'known' }],
+        finishReason: 'stop',
+        usage: nothing,
+      }),
+    };
+    const { agent } = setUp([], { maxTokensPerSession: 1 }, { capabilities: [cached] });
+    await agent.call('Go', context);
+    expect(await agent.call('Again', context)).toMatchObject({ stopReason: 'completed', text: 'known' });
   });
 
   it('counts what a compaction uses, before the model call that follows it', async () => {
