@@ -158,6 +158,8 @@ export const summaryShape = {
    * nothing before it changed. Without a model there is none.
    */
   background: z._default(z.boolean(), true),
+  /** Milliseconds that one answer of the model may take; 0: as long as it takes. */
+  timeoutMs: z._default(countSchema, 240_000),
   /** What stands in when the model fails: the record alone, or nothing (the history stays). */
   fallback: z._default(z.enum(['record', 'none']), 'record'),
 };

@@ -1,5 +1,6 @@
 import {
   classifyModelError,
+  type Deadline,
   type Message,
   type Model,
   ModelError,
@@ -9,6 +10,7 @@ import {
   type NativeCompactionRequest,
   nativeIndex,
   systemClock,
+  withinLimit,
   withRetries,
 } from '@x/core';
 import { errorLine } from '../conversation/text.js';
@@ -35,6 +37,7 @@ const resting = new WeakMap<Model, { readonly until: number; readonly error: unk
 export async function askProvider(
   model: Model,
   request: NativeCompactionRequest,
+  timeoutMs: number,
 ): Promise<NativeCompaction & { readonly note?: string }> {
   const rest = resting.get(model);
   if (rest && systemClock.now() < rest.until) {
@@ -45,8 +48,11 @@ export async function askProvider(
     const messages = request.messages.flatMap((message) =>
       message.role === 'system' ? [] : forProvider(message, reader),
     );
-    const compact = async () => (await model.compact?.({ ...request, messages })) ?? { content: [] };
-    return withRetries(compact, { ...RETRIES, signal: request.signal });
+    const { signal } = request;
+    const limit = [`The compaction of ${model.id}`, 'summary.timeoutMs', timeoutMs] as const;
+    const compact = async (deadline: Deadline) =>
+      (await model.compact?.({ ...request, messages, signal: deadline.signal })) ?? { content: [] };
+    return withRetries(() => withinLimit(limit, compact, signal), { ...RETRIES, signal });
   };
   try {
     return await ask(model.id);

@@ -174,7 +174,7 @@ export class SummaryRun {
     const covered = this.#view.messages.slice(0, -part.tail.length || undefined);
     const wishes = [this.#settings.instructions, instructions].filter(Boolean).join('\n') || undefined;
     const request = { system, messages: covered, tools, signal, instructions: wishes };
-    const { content, usage: spent, note } = await askProvider(model, request);
+    const { content, usage: spent, note } = await askProvider(model, request, this.#settings.timeoutMs);
     const usage = spent ? { usage: spent } : {};
     if (content.length === 0)
       return { ...unchanged(this.#view, ''), failure: 'the provider returned nothing', ...usage };

@@ -1,4 +1,5 @@
 import {
+  type Deadline,
   isContextOverflow,
   type Message,
   type Model,
@@ -8,6 +9,7 @@ import {
   textOf,
   type Usage,
   userMessage,
+  withinLimit,
   withRetries,
 } from '@x/core';
 import type { SummarizeOptions } from '../config/stage-schemas.js';
@@ -243,9 +245,10 @@ async function ask(
       messages: [...(live?.messages ?? []), userMessage(text)],
       tools: live?.tools ?? [],
       maxOutputTokens,
-      ...(signal ? { signal } : {}),
     };
-    const response = await withRetries(() => model.generate(asked), { ...RETRIES, signal });
+    const limit = [`Model ${model.id}`, 'summary.timeoutMs', task.options.timeoutMs] as const;
+    const generate = (deadline: Deadline) => model.generate({ ...asked, signal: deadline.signal });
+    const response = await withRetries(() => withinLimit(limit, generate, signal), { ...RETRIES, signal });
     if (response.usage) task.onUsage(response.usage);
     return response;
   };

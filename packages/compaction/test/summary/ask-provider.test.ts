@@ -28,7 +28,7 @@ async function asked(modelId: string, refuses: boolean) {
     },
   });
   const messages = conversation(modelId === 'own' ? model.id : modelId);
-  const answer = await askProvider(model, { messages, tools: [], instructions: 'the paths' });
+  const answer = await askProvider(model, { messages, tools: [], instructions: 'the paths' }, 0);
   const sent = requests.map((request) => request.messages[0]?.content.map(({ type }) => type));
   expect(requests.map(({ instructions }) => instructions)).toEqual(requests.map(() => 'the paths'));
   return { answer, sent };
@@ -58,7 +58,7 @@ it.each([
     return { content: [made] };
   };
   const model = modelOf(() => GOOD_SUMMARY, { compact });
-  const ask = () => askProvider(model, { messages: conversation(model.id), tools: [] });
+  const ask = () => askProvider(model, { messages: conversation(model.id), tools: [] }, 0);
   await expect(ask()).rejects.toThrow('Not now');
   await expect(ask()).rejects.toThrow('not asked again, for it failed a moment ago: ModelError: Not now');
   expect(asked).toBe(1);
@@ -75,7 +75,7 @@ it('asks again at once where the request was refused', async () => {
     throw new ModelError('Bad', { status: 400 });
   };
   const model = modelOf(() => GOOD_SUMMARY, { compact });
-  const ask = () => askProvider(model, { messages: conversation('another'), tools: [] });
+  const ask = () => askProvider(model, { messages: conversation('another'), tools: [] }, 0);
   await expect(ask()).rejects.toThrow('Bad');
   await expect(ask()).rejects.toThrow('Bad');
   expect(asked).toBe(2);
@@ -88,7 +88,19 @@ it('asks again after a pause where the failure may pass', async () => {
     return { content: [made] };
   };
   const model = modelOf(() => GOOD_SUMMARY, { compact });
-  const answer = await askProvider(model, { messages: conversation(model.id), tools: [] });
+  const answer = await askProvider(model, { messages: conversation(model.id), tools: [] }, 0);
   expect(answer.content).toEqual([made]);
   expect(asked).toBe(3);
+});
+
+it('waits for no provider that never answers', async () => {
+  const signals: (AbortSignal | undefined)[] = [];
+  const compact = ({ signal }: { signal?: AbortSignal | undefined }) => {
+    signals.push(signal);
+    return new Promise<never>(() => {});
+  };
+  const model = modelOf(() => GOOD_SUMMARY, { compact });
+  const asking = askProvider(model, { messages: conversation('another'), tools: [] }, 10);
+  await expect(asking).rejects.toThrow('timed out after 10 ms (summary.timeoutMs; 0 for no limit)');
+  expect(signals.map((signal) => signal?.aborted)).toEqual([true]);
 });

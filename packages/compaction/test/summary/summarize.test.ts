@@ -256,6 +256,15 @@ describe('a summary', () => {
     expect(summaryOf(shortened.messages).split('more ').length).toBeLessThan(700);
   });
 
+  it('waits for no model that never answers: the record stands in', async () => {
+    const model = modelOf(() => new Promise<never>(() => {}));
+    const outcome = await compact(history(), { model, summary: { timeoutMs: 10 } });
+    expect(outcome.status).toBe('applied');
+    expect(outcome.reason).toContain('timed out after 10 ms (summary.timeoutMs; 0 for no limit)');
+    expect(summaryOf(outcome.messages)).toContain('src/part3.ts');
+    expect(model.requests[0]?.signal?.aborted).toBe(true);
+  });
+
   it('keeps the previous narrative when the model fails this time', async () => {
     const first = await compact(history(), { model: modelOf(() => GOOD_SUMMARY) });
     const down: Model = modelOf(() => Promise.reject(new Error('provider down')));

@@ -52,7 +52,7 @@ export interface CallOptions extends CallControl {
   /**
    * Names the call, so that it can be repeated after any error, by any process that shares the session store: it is the
    * same turn. One that has ended answers its first reply, as long as it is among the last 8 of the session; one that has not is
-   * gone on with until another call comes. Later it is refused with `call_forgotten`. Default: the id of the first message, where
+   * gone on with until another call comes. Later it is refused with `call_forgotten`. Default: the id of the last message, where
    * the input is messages; text without an id is new each time.
    */
   readonly id?: string;

@@ -7,6 +7,7 @@ import {
   type ErasedUser,
   eraseUser,
   exportUser,
+  InvalidInputError,
   type Message,
   openSession,
   type PermissionContext,
@@ -238,7 +239,14 @@ export class HarnessAgent {
   updateState(context: RuntimeContext, change: (state: AgentState) => void): Promise<AgentState> {
     return this.#turns.take(context, {}, async (call) => {
       const { state } = call.scope;
-      call.change(change);
+      let changed: unknown;
+      call.change((state) => {
+        changed = change(state);
+      });
+      if (changed instanceof Promise) {
+        const message = 'must change the state at once: wait before it';
+        throw new InvalidInputError('updateState', [{ path: 'change', message }]);
+      }
       AgentState.fromJSON(state.toJSON());
       await call.save();
       return state;

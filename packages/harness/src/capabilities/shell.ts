@@ -1,5 +1,5 @@
 import { existsSync, realpathSync } from 'node:fs';
-import { readdir, stat } from 'node:fs/promises';
+import { mkdir, readdir, stat } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
 import {
   type Capability,
@@ -90,6 +90,8 @@ function executeTool(settings: z.output<typeof shellConfigSchema>, executor: Exe
           'This workspace has no local directory; configure shell({ cwd }).',
         );
       }
+      // That of a user who has no files yet.
+      if (settings.cwd === undefined) await mkdir(cwd, { recursive: true, mode: 0o700 });
       const hidden = hiddenFrom(cwd, settings, root);
       const isOpen = executor === localExecutor;
       const storages = isOpen || !existsSync(cwd) ? [] : await storagesBelow(cwd, folders, signal);

@@ -1,5 +1,6 @@
 import {
   type AgentEvent,
+  type AgentState,
   CapabilityError,
   ContextOverflowError,
   defineTool,
@@ -487,4 +488,13 @@ describe('stream', () => {
     expect(usages[0]?.toolResults).toBe(0);
     expect(usages[1]?.toolResults).toBeGreaterThan(0);
   });
+});
+
+it('refuses a change of the state that is made later', async () => {
+  const agent = builder(new ScriptedModel([])).build();
+  const late = async (state: AgentState) => {
+    state.title = 'late';
+  };
+  await expect(agent.updateState(context, late)).rejects.toThrow('change: must change the state at once');
+  expect(await agent.state(context)).toBeUndefined();
 });

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgentState, RuntimeContext, SessionKey, textOf } from '@x/core';
 import { LocalWorkspace, WorkspaceSessionLog } from '@x/core/node';
@@ -45,6 +45,12 @@ describe('execute', () => {
 
   it('runs in the workspace', async () => {
     expect(await execute('echo hi > f && cat f')).toBe('exit 0\nhi');
+  });
+
+  it('runs in the workspace of a user who has no files yet', async () => {
+    const root = join(scratch(), 'users/alice');
+    expect(await execute('echo hi > f && cat f', { root })).toBe('exit 0\nhi');
+    expect(statSync(root).mode & 0o777).toBe(0o700);
   });
 
   it('passes on no secrets of this process', async () => {

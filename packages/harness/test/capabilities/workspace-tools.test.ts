@@ -1,3 +1,4 @@
+import { symlinkSync } from 'node:fs';
 import { truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AgentState, type JsonValue, RuntimeContext, SessionKey, textOf, toolResultsOf } from '@x/core';
@@ -8,8 +9,7 @@ import { describe, expect, it } from 'vitest';
 import { HarnessAgent, workspaceTools } from '../../src/index.js';
 import { scratch } from '../support.js';
 
-function tools(config?: Parameters<typeof workspaceTools>[0]) {
-  const workspace = new LocalWorkspace(scratch());
+function tools(config?: Parameters<typeof workspaceTools>[0], workspace = new LocalWorkspace(scratch())) {
   const capability = workspaceTools(config);
   const run = async (name: string, input: JsonValue) => {
     const tool = capability.tools?.find((candidate) => candidate.definition.name === name);
@@ -135,6 +135,23 @@ describe('list_files, glob_files and grep_files', () => {
     }
     return made;
   };
+
+  it('go into no directory again that a link leads back to', async () => {
+    const root = scratch();
+    const { workspace, run } = tools({}, new LocalWorkspace(root));
+    await workspace.write('src/a.ts', 'x');
+    await workspace.write('lib/b.ts', 'x');
+    for (const [link, target] of [
+      ['loop', '.'],
+      ['src/lib', '../lib'],
+      ['lib/src', '../src'],
+    ] as const)
+      symlinkSync(target, join(root, link));
+    const found = 'lib/b.ts\nlib/src/a.ts\nsrc/a.ts\nsrc/lib/b.ts';
+    expect(await run('glob_files', { pattern: '**/*.ts' })).toBe(found);
+    expect(await run('grep_files', { pattern: 'x' })).toBe(found.replaceAll(/$/gm, ':1: x'));
+    expect(await run('list_files', { recursive: true })).toContain('loop/\n');
+  });
 
   it('lists one level, or all of them', async () => {
     const { run } = await filled();

@@ -55,17 +55,24 @@ async function* filesIn(
   for await (const entry of walk(workspace, path, ignore)) if (entry.type === 'file') yield entry.path;
 }
 
-/** All entries below `path`, depth first and sorted, stepping over directories with an ignored name. */
+/**
+ * All entries below `path`, depth first and sorted, stepping over directories with an ignored name, and into none that a link leads back to.
+ *
+ * @param above The directories that it is in, by the paths where they really lie.
+ */
 export async function* walk(
   workspace: Workspace,
   path: string,
   ignore: ReadonlySet<string>,
+  above: readonly string[] = [],
 ): AsyncGenerator<WorkspaceEntry> {
+  const { path: real } = (await workspace.identify?.(path)) ?? { path };
+  if (above.includes(real)) return;
   for await (const entry of workspace.list(path)) {
     if (entry.type === 'file') yield entry;
     else if (!ignore.has(entry.path.slice(entry.path.lastIndexOf('/') + 1))) {
       yield entry;
-      yield* walk(workspace, entry.path, ignore);
+      yield* walk(workspace, entry.path, ignore, [...above, real]);
     }
   }
 }
