@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { tiktokenCounter } from '@x/compaction/tiktoken';
 import { type AgentEvent, InvalidInputError, XError } from '@x/core';
-import { modelPrices } from '../../cli/src/model-prices.js';
+import { modelPrices } from '../../cli/src/known-models.js';
 import { HarnessBackend } from './backend/harness-backend.js';
 import { chooseModel } from './choose-model.js';
 import { createAgent } from './create-agent.js';
