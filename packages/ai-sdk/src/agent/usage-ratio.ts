@@ -7,7 +7,6 @@ import { toMessage } from './to-message.js';
 /** A step that is over, as `prepareStep` is told of it. */
 export interface FinishedStep {
   readonly usage?: { readonly inputTokens?: number | undefined } | undefined;
-  readonly response?: { readonly messages?: readonly unknown[] | undefined } | undefined;
 }
 
 /** A count that is off by more than this is of something else than the request that was counted. */
@@ -24,9 +23,8 @@ export function usageRatio(
   }: { readonly system?: string | undefined; readonly tools?: readonly ToolDefinition[] | undefined },
 ): number {
   const reported = steps.at(-1)?.usage?.inputTokens;
-  const answered = (at: number) => steps.at(at)?.response?.messages?.length ?? 0;
-  // A step's response holds those of all steps before it.
-  const before = messages.length - (answered(-1) - answered(-2));
+  // What the step was sent ends where its answer begins.
+  const before = messages.findLastIndex(({ role }) => role === 'assistant');
   if (reported === undefined || reported === 0 || before <= 0) return 1;
   const sent = reductions.recall(messages.slice(0, before));
   const ids = fingerprints(sent);

@@ -319,11 +319,47 @@ it('learns from the usage of steps how the provider counts', async () => {
   await prepareStep({ messages });
   const tokens = outcomes[0]?.tokensBefore ?? counted;
   expect(outcomes[0]?.status).toBe('skipped');
-  const step = (inputTokens: number) => [{ usage: { inputTokens }, response: { messages: [] } }];
+  const step = (inputTokens: number) => [{ usage: { inputTokens } }];
   await prepareStep({ messages, steps: step(tokens) });
   expect(outcomes[1]?.status).toBe('skipped');
   await prepareStep({ messages, steps: step(tokens * 2) });
   expect(outcomes[2]?.status).toBe('applied');
+});
+
+it('learns from what a step was sent alone, not from what it brought', async () => {
+  const words = (tokens: number) => 'More of it. '.repeat(tokens / 3);
+  const history = Array.from({ length: 10 }, (_, turn): ModelMessage[] => [
+    { role: 'user', content: `Question ${turn}` },
+    { role: 'assistant', content: words(200) },
+  ]).flat();
+  const brought = (id: string): ModelMessage[] => [
+    { role: 'assistant', content: [{ type: 'tool-call', toolCallId: id, toolName: 'read', input: {} }] },
+    {
+      role: 'tool',
+      content: [
+        {
+          type: 'tool-result',
+          toolCallId: id,
+          toolName: 'read',
+          output: { type: 'text', value: words(1_500) },
+        },
+      ],
+    },
+  ];
+  const [first, second] = [brought('one'), brought('two')];
+  // Of 8 000 tokens some 3 600 were counted here, so that half of 20 000 is less than the 5 100 that there are now.
+  const usage = { inputTokens: 8_000 };
+  const outcomes: CompactionOutcome[] = [];
+  const prepareStep = prepareStepWith(createCompactor({ trigger: { share: 0.5 }, keep: { messages: 2 } }), {
+    contextWindow: 20_000,
+    onCompaction: (outcome) => void outcomes.push(outcome),
+  });
+  await prepareStep({
+    messages: [...history, { role: 'user', content: 'Go on' }, ...first, ...second],
+    // As version 7 of the SDK tells of steps: each with its own messages.
+    steps: [first, second].map((messages) => ({ usage, response: { messages } })),
+  });
+  expect(outcomes[0]?.status).toBe('applied');
 });
 
 it('goes on when the store that remembers cannot be read or written', async () => {
