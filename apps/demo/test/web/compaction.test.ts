@@ -36,6 +36,23 @@ describe('a compaction', () => {
       ]);
   });
 
+  it('comes into view with what it took away, asked for from the panel', async () => {
+    await v.page.getByRole('button', { name: /^Removed last: / }).click();
+    const heading = v.page.locator('.removed-heading');
+    await heading.waitFor();
+    const height = v.page.viewportSize()?.height ?? 0;
+    const isInView = async () => {
+      const { y = -1 } = (await heading.boundingBox()) ?? {};
+      return y > 0 && y < height;
+    };
+    await expect.poll(isInView).toBe(true);
+    // What follows the end does so once the conversation has grown.
+    await v.page.evaluate(
+      'new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => drawn())))',
+    );
+    expect(await isInView()).toBe(true);
+  });
+
   it('opens to its steps, its reason and what it took away', async () => {
     await dividers().nth(2).click();
     const details = v.page.locator('.compaction-details');
@@ -50,7 +67,9 @@ describe('a compaction', () => {
     await details.getByRole('button', { name: 'Show all 31' }).click();
     await expect.poll(() => details.locator('.removed-item').count()).toBe(31);
     await details.getByRole('button', { name: /a record made by rules/ }).click();
-    await expect.poll(() => textIn(details.locator('.compaction-summary pre'))).toContain('## SESSION INTENT');
+    await expect
+      .poll(() => textIn(details.locator('.compaction-summary pre')))
+      .toContain('## SESSION INTENT');
   });
 
   it('shows each removed message as the log has it, and what the model sees instead', async () => {

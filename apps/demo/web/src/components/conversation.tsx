@@ -1,5 +1,4 @@
 import './conversation.css';
-import { useSignal } from '@preact/signals';
 import {
   ArrowDown,
   ArrowRight,
@@ -33,7 +32,7 @@ import {
   title,
   windowSize,
 } from '../state/session.js';
-import { sheetOpen, showsPanel, togglePanel } from '../state/view.js';
+import { following, sheetOpen, showsPanel, togglePanel } from '../state/view.js';
 import { Approval, ApproveAll } from './approval.js';
 import { Composer } from './composer.js';
 import { GaugeBar } from './gauge.js';
@@ -91,9 +90,7 @@ const NEAR = 48;
 function Conversation() {
   const scroll = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
-  const following = useRef(true);
   const top = useRef(0);
-  const away = useSignal(false);
   const id = sessionId.value;
   // Once a session: what one reads should not go while the agent works.
   const latest = useMemo(() => latestFrom(blocks.peek()), [id]);
@@ -102,9 +99,9 @@ function Conversation() {
   useLayoutEffect(() => {
     const [view, inner] = [scroll.current, content.current];
     if (!view || !inner) return;
-    following.current = true;
+    following.value = true;
     const toEnd = () => {
-      if (following.current) view.scrollTop = view.scrollHeight;
+      if (following.peek()) view.scrollTop = view.scrollHeight;
     };
     const observer = new ResizeObserver(toEnd);
     observer.observe(inner);
@@ -118,13 +115,12 @@ function Conversation() {
     if (!view) return;
     const near = view.scrollHeight - view.scrollTop - view.clientHeight < NEAR;
     // What was added since has not been scrolled to yet: only who goes up wants to stay there.
-    following.current = near || (following.current && view.scrollTop >= top.current);
+    following.value = near || (following.peek() && view.scrollTop >= top.current);
     top.current = view.scrollTop;
-    away.value = !following.current;
   };
   // What one opens should stay where it is, not run off with the end.
   const onClick = (event: MouseEvent) => {
-    if ((event.target as Element).closest('[data-fold]')) following.current = false;
+    if ((event.target as Element).closest('[data-fold]')) following.value = false;
   };
 
   return (
@@ -151,12 +147,12 @@ function Conversation() {
           )}
         </div>
       </div>
-      {away.value && (
+      {!following.value && (
         <button
           type="button"
           class="button conversation-latest"
           onClick={() => {
-            following.current = true;
+            following.value = true;
             scroll.current?.scrollTo({ top: scroll.current.scrollHeight });
           }}
         >

@@ -1,6 +1,6 @@
 import { answers, drawWhole, lastApplied, messagesById } from './blocks.js';
 import { goToConversation } from './route.js';
-import { setOpen } from './view.js';
+import { following, setOpen } from './view.js';
 
 /** Leads to where a message stands in the conversation: a tool's result in its call, a summary in its compaction. */
 export function showMessage(messageId: string): void {
@@ -43,6 +43,8 @@ function whenThere(
 ): void {
   requestAnimationFrame(() => {
     const place = find();
+    // What opens makes the conversation longer: it should not run off to its end.
+    following.value = false;
     if (place) then(place);
     else if (frame < 60) whenThere(find, then, frame + 1);
     if (!place && frame === UNTIL_DRAWN) drawWhole();

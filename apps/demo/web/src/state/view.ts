@@ -21,6 +21,8 @@ roomy.addEventListener('change', () => {
 export const showsPanel = computed(() => hasRoomForPanel.value && wantsPanel.value);
 /** The request that the inspector shows, from 1; `undefined`: the next one, as it is now. */
 export const lookedAt = signal<number | undefined>(undefined);
+/** Whether the conversation stays at its end when something comes: one has not gone further up. */
+export const following = signal(true);
 /** The panel as a sheet over the conversation, where there is no room beside it. */
 export const sheetOpen = signal(false);
 /** The list of sessions as a drawer, where there is no room beside the conversation. */
