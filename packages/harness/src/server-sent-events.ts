@@ -39,7 +39,8 @@ export function serverSentEvents(
   let timer: NodeJS.Timeout | undefined;
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
-      if (heartbeatMs === 0) return;
+      // A timer takes what is no number, or too large a one, for a millisecond.
+      if (!(heartbeatMs > 0 && heartbeatMs < 2 ** 31)) return;
       const ping = (retry = '') => controller.enqueue(encoder.encode(`${retry}event: ping\ndata:\n\n`));
       ping('retry: 1000\n');
       timer = setInterval(ping, heartbeatMs);

@@ -38,6 +38,16 @@ it('names each event by its type, on one line of JSON, and ends with the stream'
   expect(data).toMatchObject([{ message: 'two\nlines' }, { error: 'lost' }]);
 });
 
+it.each([0, Number.NaN, Number.POSITIVE_INFINITY, -1])(
+  'sends no pings with %d between them',
+  async (heartbeatMs) => {
+    async function* events() {
+      yield warning('only');
+    }
+    expect(await serverSentEvents(events(), { heartbeatMs }).text()).not.toContain('ping');
+  },
+);
+
 it('refuses what is no stream', () => {
   expect(() => serverSentEvents('x' as never)).toThrow('must be a stream of events: agent.stream(');
 });

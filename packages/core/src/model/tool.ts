@@ -158,7 +158,7 @@ const NAME = /^[\w-]{1,128}$/;
  * });
  * ```
  * @throws {InvalidInputError} when the schema gives no JSON Schema, or holds what JSON Schema cannot say; when the tool has
- * no `description`, no `execute`, or a name that providers refuse.
+ * no `description`, no `execute`, a name that providers refuse, or a `timeoutMs` that is none.
  */
 export function defineTool<Input>(
   options: ToolOptions & {
@@ -183,7 +183,7 @@ export function defineTool<Input>(
     readonly execute: Execute<Input>;
   },
 ): Tool {
-  const { name, description, readOnly = false } = options;
+  const { name, description, readOnly = false, timeoutMs = 0 } = options;
   const issues = [
     ...(typeof name === 'string' && NAME.test(name)
       ? []
@@ -195,6 +195,9 @@ export function defineTool<Input>(
         ]),
     ...(typeof description === 'string' ? [] : [{ path: 'description', message: 'must be a text' }]),
     ...(typeof options.execute === 'function' ? [] : [{ path: 'execute', message: 'must be a function' }]),
+    ...(typeof timeoutMs === 'number' && timeoutMs >= 0
+      ? []
+      : [{ path: 'timeoutMs', message: 'must be milliseconds, or 0 for no limit' }]),
   ];
   if (issues.length > 0) throw new InvalidInputError(`tool ${name || ''}`.trim(), issues);
   const schema = compileSchema(options.input, {

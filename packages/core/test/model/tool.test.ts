@@ -187,6 +187,14 @@ describe('defineTool with JSON Schema', () => {
     expect(() => defineTool(nothing)).toThrow('Invalid tool search: execute: must be a function');
   });
 
+  test.each([-1, Number.NaN, '100'])('is refused with %j for a time-out', (timeoutMs) => {
+    const tool = { name: 'search', description: '', input: z.object({}), execute: () => '' };
+    const odd = { ...tool, timeoutMs: timeoutMs as number };
+    expect(() => defineTool(odd)).toThrow('Invalid tool search: timeoutMs: must be milliseconds');
+    for (const limit of [0, Number.POSITIVE_INFINITY])
+      expect(defineTool({ ...tool, timeoutMs: limit }).timeoutMs).toBe(limit);
+  });
+
   test('refuses a name that providers refuse, and a tool without a description', () => {
     const sound = { name: 'a', description: 'a', input: z.object({}), execute: () => '' };
     for (const name of ['', 'a b!', 'a'.repeat(129)]) {

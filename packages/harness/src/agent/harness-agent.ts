@@ -25,6 +25,7 @@ import {
 } from '@x/core';
 import { Interruption } from '../errors/interruption.js';
 import { EventJournal } from '../lib/event-journal.js';
+import { forEach } from '../lib/for-each.js';
 import { callControl } from '../loop/control.js';
 import { replyOfFinished, unsaidOf } from '../loop/finished-calls.js';
 import { refuseNothingToResume, runCall } from '../loop/run-call.js';
@@ -308,9 +309,9 @@ export class HarnessAgent {
     await this.#turns.settle(user);
     const erased = await eraseUser(this.#parts, user);
     const { hookMs } = this.#parts.settings.limits;
-    for (const one of this.#parts.capabilities) {
-      await withinLimit([`The erase of ${one.name}`, 'limits.hookMs', hookMs], async () => one.erase?.(user));
-    }
+    await forEach(this.#parts.capabilities, (one) =>
+      withinLimit([`The erase of ${one.name}`, 'limits.hookMs', hookMs], async () => one.erase?.(user)),
+    );
     return erased;
   }
 
@@ -351,7 +352,8 @@ export class HarnessAgent {
 
   /**
    * Refuses new calls, stops running ones where they can be resumed (`shutdown`), waits for background work and closes
-   * the capabilities, each for as long as `limits.closeMs` says. What does not end is left alone with a process warning. The session store and its client stay open: they are the user's.
+   * the capabilities, each for as long as `limits.closeMs` says. What does not end is left alone with a process warning; what
+   * fails is thrown once all others are closed. The session store and its client stay open: they are the user's.
    */
   close(): Promise<void> {
     this.#closing ??= this.#close();
@@ -361,13 +363,13 @@ export class HarnessAgent {
   async #close(): Promise<void> {
     await this.#turns.close();
     const { closeMs } = this.#parts.settings.limits;
-    for (const capability of this.#parts.capabilities) {
+    await forEach(this.#parts.capabilities, async (capability) => {
       const wait = [`The close of ${capability.name}`, 'limits.closeMs', closeMs] as const;
       await withinLimit(wait, async () => capability.close?.()).catch((error: unknown) => {
         if (!TimeLimitError.isInstance(error)) throw error;
         process.emitWarning(error.message);
       });
-    }
+    });
   }
 
   #run(

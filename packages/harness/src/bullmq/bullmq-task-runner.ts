@@ -87,9 +87,12 @@ class BullmqTaskRunner implements TaskRunner {
 
   async close(stopRunning: () => Promise<void>): Promise<void> {
     await this.#worker?.pause(true);
-    await stopRunning();
-    await this.#worker?.close();
-    await this.#queue?.close();
+    try {
+      await stopRunning();
+    } finally {
+      await this.#worker?.close();
+      await this.#queue?.close();
+    }
   }
 }
 

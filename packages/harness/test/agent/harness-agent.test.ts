@@ -1,6 +1,7 @@
 import {
   type AgentEvent,
   type AgentState,
+  type Capability,
   CapabilityError,
   ContextOverflowError,
   defineTool,
@@ -397,6 +398,28 @@ describe('interruption and resumption', () => {
 });
 
 describe('close', () => {
+  it.each(['close', 'erase'] as const)('goes on behind capabilities whose %s fails', async (hook) => {
+    const done: string[] = [];
+    const fails = (name: string): Capability => ({
+      name,
+      [hook]: async () => {
+        throw new Error(`${name} failed`);
+      },
+    });
+    const last: Capability = { name: 'last', [hook]: async () => void done.push(hook) };
+    const build = (...capabilities: readonly Capability[]) =>
+      HarnessAgent.builder()
+        .model(new ScriptedModel([]))
+        .workspace(scratch())
+        .use(...capabilities)
+        .build();
+    const run = (agent: HarnessAgent) =>
+      hook === 'close' ? agent.close() : agent.eraseUser({ userId: 'u' });
+    await expect(run(build(fails('one'), last))).rejects.toThrow('one failed');
+    await expect(run(build(fails('one'), fails('two'), last))).rejects.toThrow('one failed; two failed');
+    expect(done).toEqual([hook, hook]);
+  });
+
   it('stops running calls so that they can be resumed, waits for background work, refuses new calls', async () => {
     const done: string[] = [];
     const store = new InMemorySession();
