@@ -293,6 +293,8 @@ export class HarnessBackend implements Backend {
 
   async #start(sessionId: string, run: () => Promise<unknown>): Promise<void> {
     const session = await this.#open(sessionId);
+    // What has been damaged since is told now: a call that cannot begin tells nobody.
+    await this.#demo.agent.state(this.#context(sessionId));
     // A call that has announced its end is about to be over: wait for it in place of refusing.
     if (session.ending) await session.running;
     if (session.busy) throw busyError();

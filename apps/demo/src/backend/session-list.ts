@@ -21,7 +21,7 @@ export class SessionList {
       yield* this.#demo.store.list({ agentId: AGENT });
     } catch (error) {
       // A store tells of them when it has listed all others.
-      if (!SessionStoreError.isInstance(error) || error.code !== 'session_corrupt') throw error;
+      if (!isCorrupt(error)) throw error;
       warn(error);
       const errors: readonly unknown[] = error.cause instanceof AggregateError ? error.cause.errors : [error];
       for (const each of errors) {
@@ -35,7 +35,14 @@ export class SessionList {
   async summaries(): Promise<readonly SessionSummary[]> {
     const summaries: SessionSummary[] = [];
     const damaged = new Set<string>();
-    for await (const info of this.stored(damaged)) summaries.push(await this.#summarize(info));
+    for await (const info of this.stored(damaged)) {
+      const summary = await this.#summarize(info).catch((error) => {
+        if (!isCorrupt(error)) throw error;
+        damaged.add(info.key.parts.sessionId);
+        return warn(error);
+      });
+      if (summary) summaries.push(summary);
+    }
     for (const id of damaged) {
       summaries.push({ id, title: id, updatedAt: '', running: false, messageCount: 0, damaged: true });
     }
@@ -63,15 +70,22 @@ export class SessionList {
     const running = live?.busy ?? false;
     const known = this.#summaries.get(id);
     if (known?.version === version) return { ...known.summary, running };
+    const context = RuntimeContext.of({ sessionId: id });
+    // Lists do not read all that a session is: whether it can be opened shows here.
+    await this.#demo.agent.state(context);
     // Of the whole session, as the page shows it: the store counts what the model still sees.
     let messageCount = 0;
-    const log = this.#demo.agent.log(RuntimeContext.of({ sessionId: id }));
+    const log = this.#demo.agent.log(context);
     for await (const { kind } of log.read()) if (kind !== 'summary') messageCount++;
     const told = live?.feed.transcript.title || title || id;
     const summary = { id, title: told, updatedAt, running, messageCount };
     this.#summaries.set(id, { version, summary });
     return summary;
   }
+}
+
+function isCorrupt(error: unknown): error is SessionStoreError {
+  return SessionStoreError.isInstance(error) && error.code === 'session_corrupt';
 }
 
 const told = new Set<string>();

@@ -1,4 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -24,6 +25,7 @@ import { openFiles } from '../../src/storage.js';
 import { startServer } from '../server/running-server.js';
 import { info, onAnyMachine } from './info.js';
 
+const require = createRequire(new URL('../../../../packages/session-sqlite/package.json', import.meta.url));
 let data: string;
 let demos: DemoAgent[];
 beforeEach(() => {
@@ -120,6 +122,18 @@ it('lists and serves the other sessions beside a damaged one', async () => {
   await events.body?.cancel();
   await close();
   await expect(next.transcript('bad')).rejects.toMatchObject({ code: 'session_corrupt' });
+});
+
+it('says that a session is damaged, also one that is open, in place of taking what is said there', async () => {
+  const { default: Sqlite } = await import(require.resolve('better-sqlite3'));
+  const backend = open(new ScriptedModel([{ text: 'Hello.' }]));
+  await backend.send('s-1', 'Hi');
+  await transcriptOnce(backend, answered(1));
+  const database = new Sqlite(join(data, 'workspace/.x/sessions.db'));
+  database.prepare("UPDATE sessions SET head = '{'").run();
+  database.close();
+  await expect(backend.send('s-1', 'More')).rejects.toMatchObject({ code: 'session_corrupt' });
+  expect(await open(new ScriptedModel([])).sessions()).toMatchObject([{ id: 's-1', damaged: true }]);
 });
 
 const todos = [{ content: 'look', status: 'completed' }];
