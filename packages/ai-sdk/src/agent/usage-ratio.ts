@@ -9,10 +9,13 @@ export interface FinishedStep {
   readonly usage?: { readonly inputTokens?: number | undefined } | undefined;
 }
 
-/** A count that is off by more than this is of something else than the request that was counted. */
-const LIMITS = { least: 0.5, most: 4 };
+/** A count that is off by more than this is of something else than the messages: of tools that nobody told of, of a cache. */
+const [LEAST, MOST_OF_MESSAGES, MOST] = [0.5, 2, 4];
 
-/** Tokens that the provider counted of the last request for each one that is counted here; 1 until it said any. */
+/**
+ * Tokens of the provider for each one that is counted here of a conversation; 1 until it said any. What it counted of the last
+ * request holds as it is, and tells how it counts what came since.
+ */
 export function usageRatio(
   reductions: Reductions,
   messages: readonly SdkMessage[],
@@ -26,13 +29,19 @@ export function usageRatio(
   // What the step was sent ends where its answer begins.
   const before = messages.findLastIndex(({ role }) => role === 'assistant');
   if (reported === undefined || reported === 0 || before <= 0) return 1;
-  const sent = reductions.recall(messages.slice(0, before));
-  const ids = fingerprints(sent);
-  let counted = countMessages(
-    estimateCounter,
-    sent.map((message, at) => toMessage(message, ids[at] ?? '')),
-  );
-  if (system !== undefined) counted += estimateCounter.count(system);
-  for (const tool of tools ?? []) counted += countTool(estimateCounter, tool);
-  return Math.min(LIMITS.most, Math.max(LIMITS.least, reported / Math.max(1, counted)));
+  const count = (some: readonly SdkMessage[], ids = fingerprints(some)) =>
+    countMessages(
+      estimateCounter,
+      some.map((message, at) => toMessage(message, ids[at] ?? '')),
+    );
+  let sent = count(reductions.recall(messages.slice(0, before)));
+  if (system !== undefined) sent += estimateCounter.count(system);
+  for (const tool of tools ?? []) sent += countTool(estimateCounter, tool);
+  const added = count(messages.slice(before), fingerprints(messages).slice(before));
+  const came = added * within(reported / Math.max(1, sent), MOST_OF_MESSAGES);
+  return within((reported + came) / Math.max(1, sent + added), MOST);
+}
+
+function within(ratio: number, most: number): number {
+  return Math.min(most, Math.max(LEAST, ratio));
 }

@@ -326,27 +326,28 @@ it('learns from the usage of steps how the provider counts', async () => {
   expect(outcomes[2]?.status).toBe('applied');
 });
 
+const words = (tokens: number) => 'More of it. '.repeat(tokens / 3);
+const brought = (id: string, tokens: number): ModelMessage[] => [
+  { role: 'assistant', content: [{ type: 'tool-call', toolCallId: id, toolName: 'read', input: {} }] },
+  {
+    role: 'tool',
+    content: [
+      {
+        type: 'tool-result',
+        toolCallId: id,
+        toolName: 'read',
+        output: { type: 'text', value: words(tokens) },
+      },
+    ],
+  },
+];
+
 it('learns from what a step was sent alone, not from what it brought', async () => {
-  const words = (tokens: number) => 'More of it. '.repeat(tokens / 3);
   const history = Array.from({ length: 10 }, (_, turn): ModelMessage[] => [
     { role: 'user', content: `Question ${turn}` },
     { role: 'assistant', content: words(200) },
   ]).flat();
-  const brought = (id: string): ModelMessage[] => [
-    { role: 'assistant', content: [{ type: 'tool-call', toolCallId: id, toolName: 'read', input: {} }] },
-    {
-      role: 'tool',
-      content: [
-        {
-          type: 'tool-result',
-          toolCallId: id,
-          toolName: 'read',
-          output: { type: 'text', value: words(1_500) },
-        },
-      ],
-    },
-  ];
-  const [first, second] = [brought('one'), brought('two')];
+  const [first, second] = [brought('one', 1_500), brought('two', 1_500)];
   // Of 8 000 tokens some 3 600 were counted here, so that half of 20 000 is less than the 5 100 that there are now.
   const usage = { inputTokens: 8_000 };
   const outcomes: CompactionOutcome[] = [];
@@ -360,6 +361,20 @@ it('learns from what a step was sent alone, not from what it brought', async () 
     steps: [first, second].map((messages) => ({ usage, response: { messages } })),
   });
   expect(outcomes[0]?.status).toBe('applied');
+});
+
+it('cuts no result in a large window because of tools that it is not told of', async () => {
+  const outcomes: CompactionOutcome[] = [];
+  const prepareStep = prepareStepWith(createCompactor(), {
+    contextWindow: 200_000,
+    onCompaction: (outcome) => void outcomes.push(outcome),
+  });
+  await prepareStep({
+    messages: [{ role: 'user', content: 'Read it' }, ...brought('one', 50_000)],
+    // Nearly all of what the provider counted are the agent's tools.
+    steps: [{ usage: { inputTokens: 16_000 } }],
+  });
+  expect(outcomes[0]?.status).toBe('skipped');
 });
 
 it('goes on when the store that remembers cannot be read or written', async () => {
