@@ -43,6 +43,12 @@ async function emitTypes(): Promise<void> {
   });
 }
 
+/**
+ * How a package is built that browsers load: an ESM file for each of its sources. Bundlers leave out whole files alone that nobody
+ * imports, and one for all would bring a user of `createCompactor` twice as much.
+ */
+export const unbundled: Options = { ...library, entry: ['src/**/*.ts'], bundle: false };
+
 /** How an app is built: its own code in one file; packages stay where they are installed. */
 export const application: Options = {
   ...common,

@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs';
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { bundled, PURE } from './checks/pure.ts';
 import { inTurns } from './checks/run-module.ts';
 import { mariadb } from './services/mariadb.ts';
 import { redis } from './services/redis.ts';
@@ -34,6 +35,7 @@ async function walk() {
   const filters = members.map((member) => `--filter=./${member}`);
   const built = await runTool('turbo', ['run', 'build', ...filters, '--output-logs=errors-only']);
   if (!built.passed) return fail(built.output);
+  const problems = await Promise.all(PURE.map(tooLarge));
   const tarballs = join(folder, 'tarballs');
   await mkdir(tarballs);
   const registry = await serveRegistry(await packAll(root, members, tarballs));
@@ -43,7 +45,7 @@ async function walk() {
     .filter((page) => page.fences.length + page.commands.length + page.packages.length > 0)
     .filter(({ file }) => words.length === 0 || words.some((word) => file.includes(word)));
   const services = await startServices(pages);
-  const problems = await inTurns(pages, 2, (page) => walkPage(page, registry.address, services));
+  problems.push(...(await inTurns(pages, 2, (page) => walkPage(page, registry.address, services))));
   if (words.length === 0 || words.includes('examples')) problems.push(await walkExamples(registry.address));
 
   const failed = problems.flat();
@@ -55,6 +57,15 @@ async function walk() {
 function fail(message) {
   console.error(message.trimEnd());
   return 1;
+}
+
+/** What a bundler makes of sources says nothing of what it makes of what is published. */
+async function tooLarge(pure) {
+  const size = Math.ceil(Buffer.byteLength(await bundled(pure, 'esm', false)) / 1000);
+  if (size <= pure.limit) return [];
+  const problem = `${pure.folder} as it is published bundles to ${size} kB, above its limit of ${pure.limit} kB`;
+  console.log(`[walk] FAILED ${problem}`);
+  return [problem];
 }
 
 async function foldersOf(group) {

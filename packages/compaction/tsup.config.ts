@@ -1,7 +1,4 @@
 import { defineConfig } from 'tsup';
-import { library } from '../../tooling/tsup.js';
+import { unbundled } from '../../tooling/tsup.js';
 
-export default defineConfig({
-  ...library,
-  entry: ['src/index.ts', 'src/messages/index.ts', 'src/tiktoken/index.ts'],
-});
+export default defineConfig(unbundled);

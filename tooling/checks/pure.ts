@@ -59,8 +59,8 @@ export const PURE: readonly Pure[] = [
   { folder: 'packages/compaction', code: COMPACTION, expected: 'applied', limit: 153 },
 ];
 
-/** Bundles and minifies a program. @throws the esbuild failure that names each module of Node. */
-export async function bundled({ code }: Pure, format: 'iife' | 'esm'): Promise<string> {
+/** Bundles and minifies a program, of sources or of what is published. @throws the esbuild failure that names each module of Node. */
+export async function bundled({ code }: Pure, format: 'iife' | 'esm', source = true): Promise<string> {
   const { outputFiles } = await build({
     stdin: { contents: code, resolveDir: join(repository, 'examples'), loader: 'js' },
     bundle: true,
@@ -69,7 +69,7 @@ export async function bundled({ code }: Pure, format: 'iife' | 'esm'): Promise<s
     // Knows no module of Node, so that importing one is an error.
     platform: 'neutral',
     mainFields: ['module', 'main'],
-    conditions: ['@x/source', 'import'],
+    conditions: [...(source ? ['@x/source'] : []), 'import'],
     format,
     globalName: 'bundle',
     logLevel: 'silent',

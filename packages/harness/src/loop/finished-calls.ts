@@ -17,6 +17,15 @@ interface FinishedCall extends Pick<Reply, 'stopReason' | 'finishReason' | 'usag
   readonly messageId?: string;
 }
 
+/** Remembers which call runs: whoever goes on with it, without its id, ends it. Answers its id, where it has one. */
+export function beginCall(state: AgentState, id: string | undefined, resumed: boolean): string | undefined {
+  const { open, ...rest } = state.extensions[EXTENSION] ?? {};
+  const named = id ?? (resumed && typeof open === 'string' ? open : undefined);
+  if (named !== undefined) state.extensions[EXTENSION] = { ...rest, open: named };
+  else if (open !== undefined) state.extensions[EXTENSION] = rest;
+  return named;
+}
+
 /** Remembers how a call ended, so that it can be repeated. */
 export function rememberCall(state: AgentState, id: string, reply: Reply): void {
   if (UNFINISHED.includes(reply.stopReason)) return;

@@ -23,7 +23,7 @@ import { refuseEarlyAnswer, settleAnswer } from '../output/final-answer.js';
 import { act } from './act.js';
 import { closeWaiting, pendingCalls, prunePending, recordDecisions } from './approvals.js';
 import { around } from './around.js';
-import { REMEMBERED_CALLS, rememberCall } from './finished-calls.js';
+import { beginCall, REMEMBERED_CALLS, rememberCall } from './finished-calls.js';
 import { abandonedCalls, errorResultsFor, openCalls, repairPairing, waitingCalls } from './open-calls.js';
 import { reason } from './reason.js';
 import type { RunningCall } from './running-call.js';
@@ -46,6 +46,7 @@ interface RunCallOptions {
 export async function runCall(call: RunningCall, options: RunCallOptions): Promise<Reply> {
   const { callId, state } = call.scope;
   const resumed = options.input.length === 0;
+  const id = beginCall(state, options.id, resumed);
   settleEarlierCall(call);
   const decided = recordDecisions(state, {
     decisions: options.decisions,
@@ -105,7 +106,7 @@ export async function runCall(call: RunningCall, options: RunCallOptions): Promi
     steps: call.step,
     output,
   };
-  if (options.id !== undefined) rememberCall(state, options.id, reply);
+  if (id !== undefined) rememberCall(state, id, reply);
   try {
     await call.save();
   } catch (error) {

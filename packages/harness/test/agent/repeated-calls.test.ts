@@ -198,6 +198,21 @@ describe('an id', () => {
     expect(await agent.call('Pay A', context, { id: 'i' })).toMatchObject({ text: 'A is paid' });
   });
 
+  it('stays that of a call which somebody else goes on with', async () => {
+    const agent = bank();
+    const signal = AbortSignal.abort();
+    expect((await agent.call('Pay A', context, { id: 'i', signal })).stopReason).toBe('interrupted');
+    expect((await agent.resume(context)).text).toBe('A is paid');
+    expect(await agent.call('Pay A', context, { id: 'i' })).toMatchObject({
+      text: 'A is paid',
+      messages: [],
+    });
+    await agent.call('Pay B', context);
+    expect((await agent.state(context))?.extensions.calls).toEqual({
+      finished: [expect.objectContaining({ id: 'i' })],
+    });
+  });
+
   it('of what was answered does not hide what is said behind it', async () => {
     const agent = bank();
     const [a, b] = [userMessage('Pay A', { id: 'a' }), userMessage('Pay B', { id: 'b' })];
