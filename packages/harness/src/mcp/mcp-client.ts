@@ -270,7 +270,8 @@ function clientOf(client: Client, running: Set<Promise<unknown>>): OpenedClient 
       const page = cursor === undefined ? {} : { cursor };
       const resources = await list('resources/list', page, options);
       const templates = cursor === undefined ? await list('resources/templates/list', {}, options) : {};
-      return { structuredContent: { ...templates, ...resources } };
+      // A cursor is one of the resources: that of the templates would be refused.
+      return { structuredContent: { ...templates, nextCursor: undefined, ...resources } };
     },
     async 'prompts/get'({ name, arguments: values, cursor }, options) {
       const [method, params] =

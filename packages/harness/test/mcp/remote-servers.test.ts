@@ -7,6 +7,7 @@ import { McpServer, ResourceTemplate } from '@modelcontextprotocol/sdk/server/mc
 import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { ListResourceTemplatesRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { type CallScope, textOf } from '@x/core';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
@@ -582,6 +583,19 @@ describe('what a server has beside tools', () => {
     expect(await jsonOf(run(prompts, { name: 'review', arguments: { title: 'Ulysses' } }))).toMatchObject({
       messages: [{ content: { text: 'Review Ulysses' } }],
     });
+  });
+
+  it('names the next page of the resources alone, which a cursor of the templates is none of', async () => {
+    const server = new McpServer({ name: 'archive', version: '1.0.0' });
+    server.registerResource('rules', 'book://rules', {}, ({ href }) => ({
+      contents: [{ uri: href, text: '' }],
+    }));
+    server.server.setRequestHandler(ListResourceTemplatesRequestSchema, () => ({
+      resourceTemplates: [{ name: 'page', uriTemplate: 'book://page/{n}' }],
+      nextCursor: 'of the templates',
+    }));
+    const resources = toolOf(await shelf(server), 'mcp__web__resources_read');
+    expect(Object.keys(await jsonOf(run(resources, {})))).toEqual(['resourceTemplates', 'resources']);
   });
 
   it.each([true, false])(
