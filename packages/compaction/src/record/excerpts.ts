@@ -76,7 +76,7 @@ function extract(message: Message): Excerpts {
   const speaks = message.role === 'assistant';
   const calls = message.content.some((block) => block.type === 'tool_use');
   const terms: Uint32Array[] = [];
-  const passed = new Set<string>();
+  const passed: string[] = [];
   const add = (kind: EntryKind, text: string, worth: number, callId?: string) => {
     const part = { kind, text, worth, callId, terms: termsOf(text), tokens: estimateCounter.count(text) };
     terms.push(part.terms);
@@ -103,9 +103,9 @@ function extract(message: Message): Excerpts {
       }
       const text = within(short);
       terms.push(termsOf(text));
-      for (const name of namesIn(text, true)) passed.add(name);
+      passed.push(...namesIn(text, true));
       // Numbers of a content that is written name nothing.
-      for (const content of written) for (const name of namesIn(within(content), false)) passed.add(name);
+      for (const content of written) passed.push(...namesIn(within(content), false));
     } else if (block.type === 'tool_result') {
       const text = resultText(block);
       printed.push(text);
@@ -121,7 +121,7 @@ function extract(message: Message): Excerpts {
     parts,
     terms: union(terms),
     names: namesIn(printed.join('\n'), false),
-    passed: [...passed],
+    passed: passed.length < 2 ? passed : [...new Set(passed)],
   };
 }
 

@@ -18,15 +18,15 @@ const TIME = /^\d{4}-\d\d-\d\dT\d/;
  * @param numbers Whether numbers of more than one digit count: what is passed to a tool, not what it prints.
  */
 export function namesIn(text: string, numbers: boolean): readonly string[] {
-  const names = new Set<string>();
+  const names: string[] = [];
   for (const run of text.match(RUN) ?? []) {
     if (run.length > LONGEST || !TELLING.test(run)) continue;
     const name = run.replaceAll(EDGES, '');
     if (!/[A-Za-z]/.test(name)) {
-      if (numbers && /\d.*\d/.test(name)) names.add(name);
-    } else if (name.length >= SHORTEST && TELLING.test(name) && !TIME.test(name)) names.add(name);
+      if (numbers && /\d.*\d/.test(name)) names.push(name);
+    } else if (name.length >= SHORTEST && TELLING.test(name) && !TIME.test(name)) names.push(name);
   }
-  return [...names];
+  return names.length < 2 ? names : [...new Set(names)];
 }
 
 /** Names of one message, by the way in which it mentions them. */
