@@ -118,7 +118,8 @@ export function boundedStore(store: SessionStore, limit: () => StoreLimit): Sess
       answer = await limit().within('The session store', name, work);
     } catch (cause) {
       if (!TimeLimitError.isInstance(cause)) throw errorOf(`The session store's ${name}`, cause);
-      throw new SessionStoreError('session_unavailable', cause.message, { cause, outcome });
+      const message = `${cause.message} It gave no answer: is its server running, and reachable from here?`;
+      throw new SessionStoreError('session_unavailable', message, { cause, outcome });
     }
     if (isAnswer(answer as never)) return answer;
     const text = `The session store's ${name} answered ${headOf(exactText(answer), 200)}. It must answer ${answers}.`;
