@@ -23,6 +23,8 @@ export const limitsSchema = z.strictObject({
   interruptMs: ms(5_000),
   /** A whole call, from its turn to its end: `timed_out`. */
   callMs: ms(0),
+  /** A reader of a stream who is too far behind for the call to go on: `timed_out`. */
+  readerMs: ms(600_000),
   /** Until a call has its session's turn: `lease_unavailable`. */
   queueMs: ms(600_000),
   /** One request to the session store or the log: `session_unavailable`. */
@@ -46,6 +48,7 @@ const OF_CALLS = [
   'hookMs',
   'interruptMs',
   'callMs',
+  'readerMs',
   'queueMs',
 ] as const satisfies readonly (keyof Limits)[];
 

@@ -245,7 +245,7 @@ export class SessionTurns {
       files: this.files(runtime),
       runtime,
       callId: randomUUID(),
-      signal: abort.signal,
+      abort,
       background: this.#background,
       steering,
       output,

@@ -17,6 +17,8 @@ import {
   type RuntimeContext,
   type Session,
   type SessionLog,
+  startTimer,
+  TimeLimitError,
   type Tool,
   type ToolChoice,
   type ToolDefinition,
@@ -27,6 +29,7 @@ import type { AgentParts, ParsedSettings } from '../agent/agent-parts.js';
 import type { StoreLimit } from '../agent/bounded-store.js';
 import type { Reply } from '../agent/call-options.js';
 import { hookInvalid } from '../errors/harness-error.js';
+import { Interruption } from '../errors/interruption.js';
 import type { BackgroundQueue } from '../lib/background-queue.js';
 import type { EventJournal } from '../lib/event-journal.js';
 import { freezeMessages } from '../lib/freeze-messages.js';
@@ -57,7 +60,8 @@ export interface RunningCallOptions {
   readonly files: Workspace;
   readonly runtime: RuntimeContext;
   readonly callId: string;
-  readonly signal: AbortSignal;
+  /** Ends the call, with an `Interruption` for a reason. */
+  readonly abort: AbortController;
   readonly background: BackgroundQueue;
   /** Messages that come in while the call runs. */
   readonly steering: Steering;
@@ -109,7 +113,8 @@ export class RunningCall {
   #events = 0;
 
   constructor(options: RunningCallOptions) {
-    const { parts, session, log, runtime, callId, signal, control } = options;
+    const { parts, session, log, runtime, callId, abort, control } = options;
+    const { signal } = abort;
     this.options = options;
     freezeMessages(session.state.context);
     this.settings = {
@@ -192,7 +197,16 @@ export class RunningCall {
 
   /** Waits while the reader of the events is too far behind; `undefined` when it is not. */
   room(): Promise<void> | undefined {
-    return this.options.events.room(this.scope.signal);
+    const { events, abort } = this.options;
+    const room = events.room(abort.signal);
+    if (room === undefined) return undefined;
+    const { readerMs } = this.settings.limits;
+    const stop = startTimer(readerMs, () => {
+      abort.abort(new Interruption('timed_out'));
+      const { message } = new TimeLimitError('The reader of the stream', 'limits.readerMs', readerMs);
+      this.emit({ type: 'warning', source: 'limits', message });
+    });
+    return room.finally(stop);
   }
 
   /** Switches to another model for the rest of the call, if the model itself failed and another may succeed. */

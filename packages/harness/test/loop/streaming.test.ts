@@ -322,6 +322,30 @@ it('holds the events of subagents, each in one that names its task', async () =>
   expect(below[0]?.event).toMatchObject({ type: 'call.started', agentId: 'agent/helper' });
 });
 
+describe('a reader who stops reading', () => {
+  it('ends the call once its limit is over, and finds all of it when it reads on', async () => {
+    const model: Model = {
+      id: 'talking',
+      generate: async () => ({ content: [{ type: 'text', text: 'two' }], finishReason: 'stop' }),
+      async *stream() {
+        for (let part = 0; part < 2_000; part++) yield { type: 'text-delta', text: '.' };
+      },
+    };
+    const agent = builder(model).limits({ readerMs: 10 }).build();
+    const reading = agent.stream('One', context);
+    const seqs = [(await reading.next()).value];
+    // It has the session's turn until then.
+    expect(await agent.call('Two', context)).toMatchObject({ text: 'two' });
+    let last = await reading.next();
+    for (; !last.done; last = await reading.next()) seqs.push(last.value);
+    expect(last.value).toMatchObject({ stopReason: 'timed_out' });
+    expect(seqs.map((event) => (event as AgentEvent).seq)).toEqual(seqs.map((_, index) => index + 1));
+    expect(seqs).toContainEqual(
+      expect.objectContaining({ type: 'warning', message: expect.stringContaining('limits.readerMs') }),
+    );
+  });
+});
+
 describe('a reader who comes back', () => {
   it('goes on behind the last event it had, to the same reply', async () => {
     const release = deferred();
