@@ -8,7 +8,7 @@ import {
   tailOf,
 } from '@x/core';
 import { commandOf, failureLine, outcomeOf, pathOf } from '../conversation/tool-calls.js';
-import { resultText } from './readable.js';
+import { readable, resultText, within } from './readable.js';
 
 /** UTF-16 units that one argument keeps at least, however many there are. */
 const SHORTEST_ARGUMENT = 12;
@@ -95,7 +95,7 @@ export function cutEnd(text: string, length: number): string {
 function valueText(value: JsonValue | undefined): string {
   if (typeof value === 'string') return value;
   if (value === undefined || value === null || value === false) return '';
-  return jsonText(value);
+  return typeof value === 'object' ? readable(within(jsonText(value))) : jsonText(value);
 }
 
 /** Room for each value, the shortest first: what a short one leaves goes to the longer ones. */

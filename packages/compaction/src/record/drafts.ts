@@ -89,11 +89,15 @@ function fitCalls(drafts: Draft[], room: number, cost: (text: string) => number)
   }
 }
 
+/** A path of two folders or more and a file with an ending, in the line of a call. */
+const PATH = /(?<![\w:/.~-])(?:[~.]{0,2}\/)?(?:[\w.@+-]+\/){2,}[\w.@+-]*\w\.[A-Za-z]\w*(?![\w/])/g;
+
 /**
  * Says once what calls repeat: one that was made again in the same words, with the same outcome, stands once, with the
- * numbers of all.
+ * numbers of all. A file has its path the first time, from then on its name, behind folders where an earlier one has that name.
  */
 function withoutRepeats(drafts: readonly Draft[], cost: (text: string) => number): Draft[] {
+  const told = new Map<string, string>();
   const first = new Map<string, { readonly index: number; readonly again: string[] }>();
   const kept: Draft[] = [];
   for (const draft of drafts) {
@@ -103,12 +107,22 @@ function withoutRepeats(drafts: readonly Draft[], cost: (text: string) => number
     }
     const again = AGAIN.exec(draft.text)?.[0] ?? '';
     const text = draft.text.slice(0, draft.text.length - again.length);
-    const known = first.get(`${draft.kind} ${text}`);
+    let isNew = false;
+    const short = text.replaceAll(PATH, (path) => {
+      const parts = path.split('/');
+      const endings = parts.map((_, index) => parts.slice(-1 - index).join('/'));
+      isNew ||= !told.has(path);
+      for (const ending of endings) if (!told.has(ending)) told.set(ending, path);
+      return endings.find((ending) => told.get(ending) === path) ?? path;
+    });
+    const key = `${draft.kind} ${short}`;
+    const known = first.get(key);
     const numbers = again.match(/r\d+/g) ?? [];
     if (known) known.again.push(`r${draft.at}`, ...numbers);
     else {
-      first.set(`${draft.kind} ${text}`, { index: kept.length, again: [...numbers] });
-      kept.push({ ...draft, text });
+      first.set(key, { index: kept.length, again: [...numbers] });
+      const shown = isNew ? text : short;
+      kept.push({ ...draft, text: shown, cost: shown === draft.text ? draft.cost : cost(shown) });
     }
   }
   for (const { index, again } of first.values()) {

@@ -12,6 +12,38 @@ const recordOf = async (messages: readonly Message[], contextWindow = 32_000) =>
 const long = rounds(20, () => ({ name: 'survey', output: lines(80) }));
 
 describe('the lines of calls in a record', () => {
+  it('tell a path once, and the name of its file from then on, with folders where another file has it', async () => {
+    const path = '/home/ann/shop/packages/orders/src/total.ts';
+    const edit = (from: string, to: string) =>
+      round({ name: 'edit_file', input: { path, old_text: `${from} items`, new_text: `${to} items` } });
+    const run = (command: string) => round({ name: 'execute', input: { command }, output: 'exit 0' });
+    const commands = [
+      'git branch -f agentv/results/v1 origin/agentv/results/v1',
+      'git branch -d origin/agentv/results/v1',
+      'node packages/orders/src/index.ts',
+      'node packages/carts/src/index.ts',
+      'node packages/orders/src/index.ts --again',
+      'node packages/carts/src/index.ts --again',
+    ];
+    const record = await recordOf([
+      userMessage('Mend the total'),
+      ...edit('count the', 'sum up the'),
+      ...edit('sum up the', 'sum up all the'),
+      ...run(`npx vitest ${path} --run`),
+      ...commands.flatMap(run),
+      ...long,
+    ]);
+    const told = record.filter((line) => /^\* r/.test(line));
+    expect(told[0]).toContain(path);
+    expect(told[1]).toMatch(/^\* r4 edit_file total\.ts, /);
+    expect(told[2]).toContain('execute npx vitest total.ts --run');
+    expect(told.slice(3, 9).map((line) => line.replace(/^.*execute /, ''))).toEqual([
+      ...commands.slice(0, 4),
+      'node index.ts --again',
+      'node carts/src/index.ts --again',
+    ]);
+  });
+
   it('tell a refused change and a failed look-up as what they are', async () => {
     const denied = 'Permission denied: the user does not allow edit_file on src/legacy/auth.ts';
     const missing = 'ENOENT: no such file or directory, open src/missing.ts';
