@@ -38,8 +38,6 @@ const FRAME = 120;
 /** Beside a narrative the record has this share of its room at least: it holds what the narrative may have left out. */
 const BESIDE_NARRATIVE = 0.2;
 
-const unredacted: Redact = (text) => text;
-
 /** A conversation with its older part replaced. */
 interface Candidate {
   readonly part: Partition;
@@ -74,7 +72,7 @@ export class SummaryRun {
   constructor(settings: SummarizeOptions, view: View, budget: ReductionTarget, context: ReducerContext) {
     this.#view = view;
     this.#budget = budget;
-    const redact = redactorFor(settings.redact) ?? unredacted;
+    const redact = redactorFor(settings.redact) ?? ((text: string) => text);
     this.#redact = redact;
     this.#numbers = numbersOf(view.messages);
     this.#settings = { ...settings, instructions: settings.instructions && redact(settings.instructions) };

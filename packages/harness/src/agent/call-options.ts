@@ -110,6 +110,13 @@ function invalidInput(path: string, message: string): InvalidInputError {
   return new InvalidInputError('input of the call', [{ path, message }]);
 }
 
+/** The options of a call with its id, where it has one: messages bring theirs, and the last is what is new in them. */
+export function named(input: CallInput, options: CallOptions = {}): CallOptions {
+  const last = typeof input === 'string' ? undefined : toMessages(input).at(-1);
+  const id = options.id ?? last?.id;
+  return id === undefined ? options : { ...options, id };
+}
+
 /** @throws {InvalidInputError} when it is something else, such as a session id. */
 export function checkContext(context: RuntimeContext): void {
   if (typeof context === 'object' && context !== null && 'extra' in context) return;

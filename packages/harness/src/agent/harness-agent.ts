@@ -7,7 +7,6 @@ import {
   type ErasedUser,
   eraseUser,
   exportUser,
-  InvalidInputError,
   type Message,
   openSession,
   type PermissionContext,
@@ -27,7 +26,7 @@ import { Interruption } from '../errors/interruption.js';
 import { EventJournal } from '../lib/event-journal.js';
 import { forEach } from '../lib/for-each.js';
 import { callControl } from '../loop/control.js';
-import { replyOfFinished, unsaidOf } from '../loop/finished-calls.js';
+import { repeatOf } from '../loop/finished-calls.js';
 import { refuseNothingToResume, runCall } from '../loop/run-call.js';
 import { type AgentParts, composedOf } from './agent-parts.js';
 import {
@@ -35,6 +34,7 @@ import {
   type CallOptions,
   cursorSchema,
   firstOf,
+  named,
   type OutputOptions,
   type OutputReply,
   parseDecisions,
@@ -140,7 +140,8 @@ export class HarnessAgent {
    * ```
    */
   stream(input: CallInput, context?: RuntimeContext, options?: CallOptions): CallStream {
-    return this.#stream(toMessages(input, options?.id), context, named(input, options));
+    const [messages, own] = [toMessages(input, options?.id), named(input, options)];
+    return callStream((events, abandoned) => this.#run(messages, context, own, events, abandoned));
   }
 
   /**
@@ -170,8 +171,8 @@ export class HarnessAgent {
   }
 
   /** Does what {@link HarnessAgent.resume} does, and yields its events. */
-  resumeStream(context: RuntimeContext, options?: CallOptions): CallStream {
-    return this.#stream([], context, options);
+  resumeStream(context: RuntimeContext, options: CallOptions = {}): CallStream {
+    return callStream((events, abandoned) => this.#run([], context, options, events, abandoned));
   }
 
   /**
@@ -181,9 +182,8 @@ export class HarnessAgent {
    */
   async compact(
     context: RuntimeContext,
-    options: { readonly instructions?: string; readonly signal?: AbortSignal } = {},
+    { signal, instructions }: { readonly instructions?: string; readonly signal?: AbortSignal } = {},
   ): Promise<CompactionOutcome> {
-    const { signal, instructions } = options;
     return this.#command('compact', context, signal, (capability, scope) =>
       capability.compact?.(scope, { instructions }),
     );
@@ -240,14 +240,7 @@ export class HarnessAgent {
   updateState(context: RuntimeContext, change: (state: AgentState) => void): Promise<AgentState> {
     return this.#turns.take(context, {}, async (call) => {
       const { state } = call.scope;
-      let changed: unknown;
-      call.change((state) => {
-        changed = change(state);
-      });
-      if (changed instanceof Promise) {
-        const message = 'must change the state at once: wait before it';
-        throw new InvalidInputError('updateState', [{ path: 'change', message }]);
-      }
+      call.change(change);
       AgentState.fromJSON(state.toJSON());
       await call.save();
       return state;
@@ -257,10 +250,9 @@ export class HarnessAgent {
   /**
    * Reads the events of the session's running call in this process: all that are kept (about the last 1 000), or those
    * behind the event whose `seq` a reader had last, who lost the connection. Leaving the loop leaves the call alone.
-   * Answers `undefined` when no call runs: then {@link HarnessAgent.state} has all there is. Reading throws a {@link HarnessError}
-   * `events_gone` where events behind `after` are no longer kept, or it is beyond this call: a cursor of an earlier one.
-   *
+   * Answers `undefined` when no call runs: then {@link HarnessAgent.state} has all there is.
    * @throws {InvalidInputError} for an `after` that is no `seq`.
+   * @throws {HarnessError} `events_gone` while reading, when events behind it are no longer kept, or it is of another call.
    */
   follow(
     context: RuntimeContext,
@@ -346,8 +338,8 @@ export class HarnessAgent {
   async steer(context: RuntimeContext, input: CallInput): Promise<boolean> {
     const messages = toMessages(input);
     const running = this.#turns.running(context);
-    if (running !== undefined) return running.steering.send(messages);
-    return this.#turns.control.send(this.#turns.keyOf(context), { type: 'steer', messages });
+    const order = { type: 'steer', messages } as const;
+    return running?.steering.send(messages) ?? this.#turns.control.send(this.#turns.keyOf(context), order);
   }
 
   /**
@@ -384,13 +376,12 @@ export class HarnessAgent {
     const decisions = parseDecisions(options.decisions ?? {});
     const control = callControl(options, output === undefined ? names : names.add(output.tool.name));
     const turn = { signal: firstOf(options.signal, abandoned), output, events, control };
+    const { id } = options;
     let begun = false;
     const reply = this.#turns.take(context ?? RuntimeContext.empty(), turn, async (call, isNew) => {
       begun = true;
-      const { id } = options;
-      const earlier = id === undefined ? undefined : await replyOfFinished(call, id, input);
+      const { earlier, unsaid } = await repeatOf(call, id, input);
       if (earlier !== undefined) return earlier;
-      const unsaid = id === undefined ? input : await unsaidOf(call, input);
       if (unsaid.length === 0) refuseNothingToResume(call.scope.state, isNew, input[0] && id);
       return runCall(call, {
         id,
@@ -404,21 +395,6 @@ export class HarnessAgent {
       if (begun || !(error instanceof Interruption) || error.kind !== 'interrupted') throw error;
       return replyOf({ sessionId: context?.sessionId ?? '' });
     });
-    result.then(
-      (result) => events.end({ result }),
-      (cause: unknown) => events.end({ cause }),
-    );
-    return result;
+    return events.endWith(result);
   }
-
-  #stream(input: readonly Message[], context?: RuntimeContext, options: CallOptions = {}): CallStream {
-    return callStream((events, abandoned) => this.#run(input, context, options, events, abandoned));
-  }
-}
-
-/** The options of a call with its id, where it has one: messages bring theirs, and the last is what is new in them. */
-function named(input: CallInput, options: CallOptions = {}): CallOptions {
-  const last = typeof input === 'string' ? undefined : toMessages(input).at(-1);
-  const id = options.id ?? last?.id;
-  return id === undefined ? options : { ...options, id };
 }

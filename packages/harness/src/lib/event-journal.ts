@@ -42,6 +42,15 @@ export class EventJournal<Result> {
     this.#wake();
   }
 
+  /** Ends with what work comes to, and answers the work. */
+  endWith(work: Promise<Result>): Promise<Result> {
+    work.then(
+      (result) => this.end({ result }),
+      (cause: unknown) => this.end({ cause }),
+    );
+    return work;
+  }
+
   /** Waits until the first reader has caught up, or `signal` fires; `undefined` when there is room. */
   room(signal: AbortSignal): Promise<void> | undefined {
     return this.#behind >= KEPT && !signal.aborted ? this.#waitForRoom(signal) : undefined;

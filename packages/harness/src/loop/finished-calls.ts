@@ -37,12 +37,23 @@ export function rememberCall(state: AgentState, id: string, reply: Reply): void 
   state.extensions[EXTENSION] = { finished };
 }
 
+/** Answers what a call of this id is a repeat of: the reply of the one that has ended, or else what was not said yet. */
+export async function repeatOf(
+  call: RunningCall,
+  id: string | undefined,
+  input: readonly Message[],
+): Promise<{ readonly earlier?: Reply | undefined; readonly unsaid: readonly Message[] }> {
+  if (id === undefined) return { unsaid: input };
+  const earlier = await replyOfFinished(call, id, input);
+  return { earlier, unsaid: earlier === undefined ? await unsaidOf(call, input) : [] };
+}
+
 /**
  * Answers the reply that a call of this id had; `undefined` when none has ended. Its message may be in the log alone.
  *
  * @throws {InvalidInputError} when a message of that call said something else.
  */
-export async function replyOfFinished(
+async function replyOfFinished(
   call: RunningCall,
   id: string,
   input: readonly Message[],
@@ -70,7 +81,7 @@ export async function replyOfFinished(
 }
 
 /** Leaves out what the conversation holds already, since an earlier attempt of the same call said it. */
-export async function unsaidOf(call: RunningCall, input: readonly Message[]): Promise<readonly Message[]> {
+async function unsaidOf(call: RunningCall, input: readonly Message[]): Promise<readonly Message[]> {
   const { state } = call.scope;
   const said = new Set(state.context.map(({ id }) => id));
   const unsaid: Message[] = [];

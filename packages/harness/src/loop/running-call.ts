@@ -11,6 +11,7 @@ import {
   confineWorkspace,
   errorText,
   type FinishReason,
+  InvalidInputError,
   type Message,
   type Model,
   type ReasonScope,
@@ -273,11 +274,18 @@ export class RunningCall {
     }
   }
 
-  /** Changes the state. New messages of the conversation reach the log too. */
-  change(change: (state: AgentState) => void): void {
+  /**
+   * Changes the state. New messages of the conversation reach the log too.
+   *
+   * @throws {InvalidInputError} for a change that is made later.
+   */
+  change(change: (state: AgentState) => unknown): void {
     const { state } = this.scope;
     const known = new Set(state.context);
-    change(state);
+    if (change(state) instanceof Promise) {
+      const message = 'must change the state at once: wait before it';
+      throw new InvalidInputError('updateState', [{ path: 'change', message }]);
+    }
     const added = state.context.filter((message) => !known.has(message));
     freezeMessages(added);
     this.#unlogged.push(...added);
