@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import {
   type Capability,
   defineTool,
@@ -6,6 +7,7 @@ import {
   type Model,
   RuntimeContext,
   type Tool,
+  type ToolContext,
   textOf,
   toolResultsOf,
   type Usage,
@@ -26,11 +28,11 @@ function builder(script: readonly ScriptEntry[] | Model) {
 }
 
 interface Options extends Partial<Pick<Tool, 'readOnly' | 'parallel'>> {
-  readonly run?: () => unknown;
+  readonly run?: (signal: AbortSignal) => unknown;
 }
 
 function tool(name: string, { run = () => 'done', readOnly = false, parallel = false }: Options = {}): Tool {
-  const execute = async () => String(await run());
+  const execute = async (_: unknown, { signal }: ToolContext) => String(await run(signal));
   return defineTool({ name, description: name, input: { type: 'object' }, readOnly, parallel, execute });
 }
 
@@ -160,18 +162,32 @@ describe('tools side by side', () => {
     const hook: Capability = {
       name: 'odd',
       async aroundTool(call, _, next) {
-        if (call.name === 'b') throw new Error('the hook broke');
-        return next(call);
+        if (call.name !== 'b') return next(call);
+        while (running.length < 2) await turn();
+        throw new Error('the hook broke');
       },
     };
-    const endless = (name: string) => tool(name, { readOnly: true, run: () => new Promise(() => {}) });
+    const running: string[] = [];
+    const ended: string[] = [];
+    const untilAborted = (name: string) =>
+      tool(name, {
+        readOnly: true,
+        async run(signal) {
+          running.push(name);
+          while (!signal.aborted) await turn();
+          await turn();
+          ended.push(name);
+        },
+      });
     const types: string[] = [];
     const agent = builder([calls('a', 'b', 'c')])
-      .tools(endless('a'), endless('b'), endless('c'))
+      .tools(untilAborted('a'), untilAborted('b'), untilAborted('c'))
       .use(hook)
       .onEvent(({ type }) => types.push(type))
       .build();
     await expect(agent.call('Hi', context)).rejects.toThrow('the hook broke');
+    while (ended.length < 2) await turn();
+    await turn();
     expect(types.at(-1)).toBe('call.failed');
     expect(types).not.toContain('tool.result');
     for (const { text } of await resultsOf(agent)) expect(text).toContain('the step failed');
