@@ -55,6 +55,31 @@ describe('summaries', () => {
     expect(asked).toContain('deploy with [redacted:api-key]');
   });
 
+  it.each([
+    [true, false],
+    [false, true],
+  ])(
+    'with redact %s have the cursor of a listing, and a key that is to be preserved: %s',
+    async (redact, kept) => {
+      const model = modelOf(() => GOOD_SUMMARY);
+      const cursor = 'CAUQAA1234567890';
+      const output = `{"orders": ["W53", "W54"], "page_token": "${cursor}", "api_key": "${argument}"}`;
+      const summary = { preserve: ['api_keys'] };
+      const outcome = await createCompactor({ model, keep: { messages: 2 }, redact, summary }).compact([
+        userMessage('list all orders'),
+        ...round({ name: 'list_orders', output }),
+        ...rounds(10, () => ({ output: lines(200) })),
+      ]);
+      const text = textOf(outcome.messages.find(({ kind }) => kind === 'summary') ?? []);
+      for (const told of [text, promptOf(model.requests[0])]) {
+        expect(told).toContain(cursor);
+        expect(told.includes(`${argument}`)).toBe(kept);
+        expect(told.includes('[redacted:api-key]')).toBe(!kept);
+      }
+      expect(promptOf(model.requests[0])).toContain('Keep in particular: api_keys.');
+    },
+  );
+
   it('take out what an earlier summary held', async () => {
     const { summaries } = await chain(false);
     const compactor = createCompactor({ stages: ['summarize', 'drop_oldest'], keep: { messages: 2 } });
