@@ -14,7 +14,7 @@ import {
 import * as z from 'zod';
 import type { ModelFallback } from '../loop/model-fallback.js';
 import type { StoreLimit } from './bounded-store.js';
-import { limitsSchema } from './limits.js';
+import { limitsSchema, type ParsedLimits } from './limits.js';
 
 /** The plain settings of an agent; the builder validates them. */
 export const settingsSchema = z.strictObject({
@@ -103,6 +103,7 @@ export interface AgentParts {
 
 /** The agent as its capabilities see it at installation. */
 export type ComposedAgent = AgentComposition & {
+  readonly limits: ParsedLimits;
   /** The models that take over when its model fails for good. */
   readonly fallback?: ModelFallback | undefined;
 };
@@ -116,7 +117,7 @@ export class FilesOwner {
   }
 }
 
-export function composedOf({ settings: { name, isolation }, ...parts }: AgentParts): ComposedAgent {
+export function composedOf({ settings: { name, isolation, limits }, ...parts }: AgentParts): ComposedAgent {
   const { model, fallback, tools, capabilities, workspace, storage, session } = parts;
-  return { name, isolation, model, fallback, tools, capabilities, workspace, storage, session };
+  return { name, isolation, limits, model, fallback, tools, capabilities, workspace, storage, session };
 }

@@ -127,6 +127,7 @@ function memberAgent(subagent: Subagent, own: readonly Tool[], options: MembersO
     .use(...(depth === 1 ? capabilities : capabilities.map((each) => share(each, OWNED_ABOVE))))
     .use(...denial(subagent))
     .use(...(nest !== undefined && isNamed('agent_spawn') ? [nest()] : []))
+    .limits(parent.limits)
     .settings(settings.settings)
     .settings(settingsOf(subagent))
     .build();

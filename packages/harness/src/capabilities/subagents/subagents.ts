@@ -60,7 +60,7 @@ export const subagentsConfigSchema = z.strictObject({
   runner: z.custom<TaskRunner>().optional(),
   /** Models that definitions name. */
   models: z.record(z.string(), z.custom<Model>()).default({}),
-  /** Settings of every subagent, such as `limits`. */
+  /** Settings of every subagent, such as `limits`, which are else those of the agent. */
   settings: z.custom<Partial<AgentSettings>>().default({}),
   clock: z.custom<Clock>().optional(),
 });

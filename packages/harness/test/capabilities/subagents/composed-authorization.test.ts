@@ -511,6 +511,21 @@ it('a definition with limits, and with a capability that holds data, is spawned 
   await agent.close();
 });
 
+it('waits within the limits of its parent, less its own', async () => {
+  const never = new Promise<never>(() => {});
+  const worker = { name: 'worker', description: 'Works', model: new ScriptedModel([() => never]) };
+  for (const config of [{}, { settings: { limits: { modelMs: 1 } } }]) {
+    const model = new ScriptedModel([spawn(), { text: 'ok' }]);
+    const agent = parentWith(model, subagents([worker], config))
+      .limits({ modelMs: 'settings' in config ? 0 : 1 })
+      .settings({ maxRetries: 0 })
+      .build();
+    await agent.call('go', context);
+    expect(resultsOf(model.requests[1]?.messages ?? [], 'agent_spawn')[0]).toContain('limits.modelMs');
+    await agent.close();
+  }
+});
+
 it('what a subagent would ask is denied where nobody can be asked above it', async () => {
   const worker = {
     name: 'worker',
