@@ -27,6 +27,7 @@ import { EventJournal } from '../lib/event-journal.js';
 import { forEach } from '../lib/for-each.js';
 import { callControl } from '../loop/control.js';
 import { repeatOf } from '../loop/finished-calls.js';
+import { reasonScope } from '../loop/reason-scope.js';
 import { refuseNothingToResume, runCall } from '../loop/run-call.js';
 import { type AgentParts, composedOf } from './agent-parts.js';
 import {
@@ -210,7 +211,7 @@ export class HarnessAgent {
       throw new CapabilityError(name, `No capability can ${name}: add compaction() with .use().`);
     }
     return this.#turns.take(context, { signal }, async (call, isNew) => {
-      const scope = await call.reasonScope();
+      const scope = await reasonScope(call);
       const result = await call.waitFor(`${name} of "${capability.name}"`, () => run(capability, scope));
       if (!isNew) await call.save();
       return result as Result;
@@ -265,7 +266,6 @@ export class HarnessAgent {
   /**
    * Sets the session's permission mode, and stores it: in this process also while a call runs, for the tool calls that are
    * judged from now on. {@link HarnessAgent.updateState} waits for the end of the call.
-   *
    * @throws {InvalidInputError} when there is no such mode.
    */
   async setPermissionMode(context: RuntimeContext, mode: PermissionContext['mode']): Promise<void> {

@@ -16,6 +16,7 @@ import {
 import { answerAsText } from '../output/final-answer.js';
 import { around } from './around.js';
 import { callModel } from './call-model.js';
+import { reasonScope } from './reason-scope.js';
 import { AUTHOR, type RunningCall } from './running-call.js';
 import { unfitRequest } from './unfit-request.js';
 
@@ -67,7 +68,7 @@ function withDistinctIds(content: readonly ContentBlock[]): readonly ContentBloc
 async function respond(call: RunningCall, streaming: boolean): Promise<ModelResponse> {
   let leavesOut = false;
   for (;;) {
-    const scope = await call.reasonScope();
+    const scope = await reasonScope(call);
     call.lastRescue = undefined;
     try {
       const response = await around(

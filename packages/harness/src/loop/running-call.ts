@@ -29,7 +29,6 @@ import {
 import type { AgentParts, ParsedSettings } from '../agent/agent-parts.js';
 import type { StoreLimit } from '../agent/bounded-store.js';
 import type { Reply } from '../agent/call-options.js';
-import { hookInvalid } from '../errors/harness-error.js';
 import { Interruption } from '../errors/interruption.js';
 import type { BackgroundQueue } from '../lib/background-queue.js';
 import type { EventJournal } from '../lib/event-journal.js';
@@ -366,46 +365,5 @@ export class RunningCall {
       reminders: reason.reminders,
       contextWindow: this.scope.model.contextWindow,
     });
-  }
-
-  /** Makes the scope that the hooks of one reasoning step see. */
-  async reasonScope(): Promise<ReasonScope> {
-    const sections = [this.settings.systemPrompt];
-    const reminders: Message[] = [];
-    for (const capability of this.capabilities) {
-      const { name } = capability;
-      const section = await this.waitFor(`system of "${name}"`, () => capability.system?.(this.scope));
-      if (section != null && typeof section !== 'string') {
-        throw hookInvalid(`system of "${name}"`, section, 'return a text, or nothing');
-      }
-      if (section) sections.push(section);
-      const messages = await this.waitFor(`remind of "${name}"`, () => capability.remind?.(this.scope));
-      if (messages != null && !Array.isArray(messages)) {
-        throw hookInvalid(`remind of "${name}"`, messages, 'return a list of messages');
-      }
-      reminders.push(...(messages ?? []));
-    }
-    return {
-      ...this.scope,
-      step: this.step,
-      system: sections.filter(Boolean).join('\n\n'),
-      tools: this.#toolsWith(this.answerTool),
-      reminders,
-    };
-  }
-
-  /** The tools of this step, with `final_answer` where the answer is asked for by it. */
-  #toolsWith(answer: ToolDefinition | undefined): readonly ToolDefinition[] {
-    const names = this.control.tools;
-    let offered = this.options.toolDefinitions;
-    for (const capability of this.capabilities) {
-      const chosen = capability.offerTools?.(offered, this.scope) ?? offered;
-      if (!Array.isArray(chosen)) {
-        throw hookInvalid(`offerTools of "${capability.name}"`, chosen, 'return a list of tools, at once');
-      }
-      offered = chosen;
-    }
-    if (names !== undefined) offered = offered.filter(({ name }) => names.includes(name));
-    return answer === undefined ? offered : [...offered, answer];
   }
 }

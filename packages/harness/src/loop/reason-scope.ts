@@ -1,0 +1,44 @@
+import type { Message, ReasonScope, ToolDefinition } from '@x/core';
+import { hookInvalid } from '../errors/harness-error.js';
+import type { RunningCall } from './running-call.js';
+
+/** Makes the scope that the hooks of one reasoning step see. */
+export async function reasonScope(call: RunningCall): Promise<ReasonScope> {
+  const sections = [call.settings.systemPrompt];
+  const reminders: Message[] = [];
+  for (const capability of call.capabilities) {
+    const { name } = capability;
+    const section = await call.waitFor(`system of "${name}"`, () => capability.system?.(call.scope));
+    if (section != null && typeof section !== 'string') {
+      throw hookInvalid(`system of "${name}"`, section, 'return a text, or nothing');
+    }
+    if (section) sections.push(section);
+    const messages = await call.waitFor(`remind of "${name}"`, () => capability.remind?.(call.scope));
+    if (messages != null && !Array.isArray(messages)) {
+      throw hookInvalid(`remind of "${name}"`, messages, 'return a list of messages');
+    }
+    reminders.push(...(messages ?? []));
+  }
+  return {
+    ...call.scope,
+    step: call.step,
+    system: sections.filter(Boolean).join('\n\n'),
+    tools: toolsWith(call, call.answerTool),
+    reminders,
+  };
+}
+
+/** The tools of this step, with `final_answer` where the answer is asked for by it. */
+function toolsWith(call: RunningCall, answer: ToolDefinition | undefined): readonly ToolDefinition[] {
+  const names = call.control.tools;
+  let offered = call.options.toolDefinitions;
+  for (const capability of call.capabilities) {
+    const chosen = capability.offerTools?.(offered, call.scope) ?? offered;
+    if (!Array.isArray(chosen)) {
+      throw hookInvalid(`offerTools of "${capability.name}"`, chosen, 'return a list of tools, at once');
+    }
+    offered = chosen;
+  }
+  if (names !== undefined) offered = offered.filter(({ name }) => names.includes(name));
+  return answer === undefined ? offered : [...offered, answer];
+}
