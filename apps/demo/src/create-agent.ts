@@ -14,7 +14,6 @@ import {
 } from '@x/harness';
 import { memory, sessionHistory } from '@x/memory';
 import { approvals } from './approvals.js';
-import type { CompactionSettings } from './server/backend.js';
 import { openFiles, type Storage } from './storage.js';
 
 export const AGENT = 'guide';
@@ -42,11 +41,8 @@ export interface DemoAgent {
   /** What the agent keeps for itself: logs, memory, tasks, plans. */
   readonly storage: Workspace;
   readonly store: SessionStore;
-  /** Writes summaries; none: rules do. */
-  readonly summarizer: Model | undefined;
   /** The full-text index of memories. */
   readonly memoryIndex: string;
-  readonly compaction: CompactionSettings;
   /** Tokens at which a compaction begins by itself. */
   readonly triggerTokens: number;
 }
@@ -69,6 +65,9 @@ interface CreateAgentOptions {
   readonly onEvent?: ((event: AgentEvent) => void) | undefined;
 }
 
+/** The share of the window at which compaction is due by default. */
+const DUE_AT = 0.85;
+
 /** The demo's agent: every package of the house, put together from parts. */
 export function createAgent(options: CreateAgentOptions): DemoAgent {
   const { model, embedded, data, repo, onEvent, unattended = false } = options;
@@ -81,7 +80,6 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
   });
   const counter = tiktokenCounter();
   const window = model.contextWindow ?? 128_000;
-  const settings: CompactionSettings = { trigger: 0.85, target: 0.5, keep: 0.15, users: 0.15, record: 0.25 };
   const memoryIndex = join(data, INDEX_FILE);
 
   const remembering = memory({
@@ -127,10 +125,8 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
     agent,
     storage: agent.storage,
     store,
-    summarizer: background === null ? undefined : (background ?? model),
     memoryIndex,
-    compaction: settings,
-    triggerTokens: Math.floor(window * settings.trigger),
+    triggerTokens: Math.floor(window * DUE_AT),
   };
 }
 

@@ -54,7 +54,7 @@ async function open(settings: DemoSettings, paceMs: number, unattended = false) 
   const { data, repo, redis } = settings;
   const storage = redis === undefined ? openFiles(data) : await openRedis(redis);
   const demo = createAgent({ ...choice, data, repo, storage, unattended, onEvent });
-  const { triggerTokens, compaction } = demo;
+  const { triggerTokens } = demo;
   const { embedded } = choice;
   const model = { id, embedded, prices: embedded ? undefined : modelPrices(id) };
   const info = {
@@ -62,7 +62,6 @@ async function open(settings: DemoSettings, paceMs: number, unattended = false) 
     model,
     contextWindow,
     triggerTokens,
-    compaction,
     storage: storage.name,
   };
   const opened = new HarnessBackend({

@@ -10,7 +10,6 @@ import { AGENT, type DemoAgent } from '../create-agent.js';
 import type {
   Backend,
   BackendInfo,
-  CompactionPreview,
   ExpandedMessage,
   FileInfo,
   FilePart,
@@ -19,7 +18,7 @@ import type {
 } from '../server/backend.js';
 import { BackendError } from '../server/errors.js';
 import type { SessionSnapshot, StampedEvent } from '../server/session-feed.js';
-import { previewCompaction, requestView } from './inspect.js';
+import { requestView } from './inspect.js';
 import { LiveSession } from './live-session.js';
 import { SessionList, warn } from './session-list.js';
 import { WorkspaceMemory } from './workspace-memory.js';
@@ -189,17 +188,6 @@ export class HarnessBackend implements Backend {
     const pair = await live.journal.request(step);
     if (!pair) throw new BackendError('not_found', `The session has made no request ${step}.`);
     return requestView(pair, this.#counter);
-  }
-
-  async preview(
-    sessionId: string,
-    settings: Readonly<Record<string, unknown>>,
-    force: boolean,
-  ): Promise<CompactionPreview> {
-    const { state, usage } = await this.#stored(sessionId);
-    const { contextWindow } = this.#info;
-    const model = this.#demo.summarizer;
-    return previewCompaction({ state, usage, settings, force, counter: this.#counter, contextWindow, model });
   }
 
   async setPermissionMode(sessionId: string, mode: PermissionContext['mode']): Promise<void> {

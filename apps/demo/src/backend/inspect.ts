@@ -1,16 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
-import { createCompactor } from '@x/compaction';
 import {
-  type AgentState,
   type ContextUsage,
   countMessage,
   headOf,
   type ManifestEntry,
   type Message,
-  type Model,
   type TokenCounter,
 } from '@x/core';
-import type { CompactionPreview, RequestMessage, RequestView } from '../server/backend.js';
+import type { RequestMessage, RequestView } from '../server/backend.js';
 import { textOf } from '../server/message-text.js';
 
 const MAX_STUB_CHARS = 1_000;
@@ -71,34 +68,4 @@ export function stubsAfter(
   const altered = new Set(manifest.map(({ messageId }) => messageId));
   const standing = context.filter(({ id }) => altered.has(id));
   return Object.fromEntries(standing.map((message) => [message.id, headOf(textOf(message), MAX_STUB_CHARS)]));
-}
-
-interface PreviewOptions {
-  readonly state: Pick<AgentState, 'context'>;
-  readonly usage: ContextUsage | undefined;
-  /** The settings as the page sent them; the compactor checks them. */
-  readonly settings: Readonly<Record<string, unknown>>;
-  /** Previews a compaction although none is due. */
-  readonly force: boolean;
-  readonly counter: TokenCounter;
-  readonly contextWindow: number;
-  /** The model that would write summaries; it is not called. */
-  readonly model: Model | undefined;
-}
-
-/**
- * Previews a compaction with these settings. Calls no model and changes nothing.
- *
- * @throws {InvalidInputError} naming every setting that cannot be.
- */
-export async function previewCompaction(options: PreviewOptions): Promise<CompactionPreview> {
-  const { state, usage, settings, force, counter, contextWindow, model } = options;
-  const compactor = createCompactor({ ...settings, counter, contextWindow, ...(model ? { model } : {}) });
-  const frame = usage ? usage.system + usage.tools + usage.reminders : 0;
-  const { messages: _, ...outcome } = await compactor.plan(state.context, {
-    reason: force ? 'manual' : 'proactive_budget',
-    // In place of system prompt, tools and reminders: a text of as many tokens.
-    ...(frame > 0 ? { system: ' a'.repeat(frame) } : {}),
-  });
-  return outcome;
 }

@@ -1,4 +1,4 @@
-import type { CompactionOutcome, Message, PermissionContext } from '@x/core';
+import type { Message, PermissionContext } from '@x/core';
 import type { Decisions } from '@x/harness';
 import type { Prices } from '@x/replay';
 import type { SessionSnapshot, StampedEvent } from './session-feed.js';
@@ -60,16 +60,6 @@ export interface Backend {
    * @throws {BackendError} `not_found` for a step that was not made.
    */
   request(sessionId: string, step?: number): Promise<RequestView>;
-  /**
-   * Previews a compaction with these settings. Calls no model and changes nothing. `force` previews one although none is due.
-   *
-   * @throws {InvalidInputError} naming every setting that cannot be.
-   */
-  preview(
-    sessionId: string,
-    settings: Readonly<Record<string, unknown>>,
-    force: boolean,
-  ): Promise<CompactionPreview>;
   /** The memory over all sessions. */
   readonly memory: MemoryShelf;
   /** Sets what the agent may do unasked in this session. */
@@ -99,27 +89,12 @@ export interface BackendInfo {
   readonly contextWindow: number;
   /** Tokens at which a compaction begins by itself; 0 when none does. */
   readonly triggerTokens: number;
-  readonly compaction: CompactionSettings;
   /** Where sessions and files are kept, for people. */
   readonly storage: string;
   /** Whether the agent can plan. */
   readonly plans: boolean;
   /** Suggestions on an empty page. */
   readonly starters: readonly Starter[];
-}
-
-/** Shares that a compaction works with; see `CompactionConfig` of @x/compaction. */
-export interface CompactionSettings {
-  /** Of the window: where a compaction is due. */
-  readonly trigger: number;
-  /** Of the trigger point: what a compaction leaves. */
-  readonly target: number;
-  /** Of the trigger point: the newest messages, which stay as they are. */
-  readonly keep: number;
-  /** Of the window: the user's own words, which stay as they are. */
-  readonly users: number;
-  /** Of the trigger point: the record of what was done. */
-  readonly record: number;
 }
 
 export interface Starter {
@@ -184,9 +159,6 @@ export interface RequestMessage {
   /** What became of it since the request before; absent when nothing did. */
   readonly change?: 'added' | 'altered' | undefined;
 }
-
-/** The result that a compaction with other settings would have now. */
-export type CompactionPreview = Omit<CompactionOutcome, 'messages'>;
 
 /** The memory of a user over all sessions: `MEMORY.md`, the notes of days, and earlier versions. Reads nothing else. */
 export interface MemoryShelf {

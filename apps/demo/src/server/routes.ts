@@ -22,17 +22,6 @@ const path = z.string().min(1).max(4_096);
 const memoryFileQuery = z.strictObject({ path });
 const searchQuery = z.strictObject({ query: z.string().trim().min(1).max(1_000) });
 const restoreBody = z.strictObject({ version: z.string().min(1).max(200) });
-const setting = z.union([z.number(), z.null(), z.string().max(100)]);
-const previewBody = z.strictObject({
-  settings: z.strictObject({
-    trigger: setting.optional(),
-    target: setting.optional(),
-    keep: setting.optional(),
-    users: setting.optional(),
-    record: setting.optional(),
-  }),
-  force: z.boolean().default(false),
-});
 const requestQuery = z.strictObject({ step: z.coerce.number().int().min(1).optional() });
 const permissionsBody = z.strictObject({ mode: z.enum(PERMISSION_MODES) });
 const planBody = z.strictObject({ active: z.boolean() });
@@ -125,11 +114,6 @@ export function apiRoutes(backend: Backend, options: RouteOptions): Hono {
     return context.json(await backend.request(sessionOf(context), step));
   });
 
-  api.post('/sessions/:id/preview', async (context) => {
-    const { settings, force } = await bodyOf(context, previewBody);
-    return context.json(await backend.preview(sessionOf(context), toCompactionConfig(settings), force));
-  });
-
   api.get('/memory', async (context) => context.json(await backend.memory.overview()));
 
   api.get('/memory/file', async (context) => {
@@ -194,9 +178,4 @@ async function bodyOf<Schema extends z.ZodType>(context: Context, schema: Schema
     throw new InvalidInputError('request', [{ path: '', message: 'the body is no JSON' }], { cause });
   }
   return parseWith(schema, body, 'request');
-}
-
-/** The page's flat settings as a compactor takes them; what a field may be, the compactor says. */
-function toCompactionConfig({ trigger, target, keep, users, record }: Readonly<Record<string, unknown>>) {
-  return { trigger: { share: trigger }, target, keep: { share: keep, users }, summary: { record } };
 }

@@ -1,6 +1,5 @@
 import type { BackendInfo } from '../../src/server/backend.js';
 import type { Entry } from '../../src/server/transcript.js';
-import { compactionSettings } from '../compaction-settings.js';
 
 /** What backends of these tests say of themselves. */
 export const info: BackendInfo = {
@@ -8,7 +7,6 @@ export const info: BackendInfo = {
   model: { id: 'scripted', embedded: false },
   contextWindow: 16_000,
   triggerTokens: 13_600,
-  compaction: compactionSettings,
   storage: '',
   plans: true,
   starters: [],

@@ -1,6 +1,6 @@
 import { estimateCounter, WorkspaceError } from '@x/core';
 import type { Decisions } from '@x/harness';
-import { previewCompaction, requestView } from '../../src/backend/inspect.js';
+import { requestView } from '../../src/backend/inspect.js';
 import type {
   Backend,
   BackendInfo,
@@ -12,7 +12,6 @@ import type {
 import { BackendError } from '../../src/server/errors.js';
 import { SessionFeed, type SessionSnapshot, type StampedEvent } from '../../src/server/session-feed.js';
 import type { PageEventBody } from '../../src/server/transcript.js';
-import { compactionSettings } from '../compaction-settings.js';
 import { FakeMemory } from './fake-memory.js';
 import { allSourcesOf } from './repository-text.js';
 import { chat, manualCompaction, outage, survey } from './scenarios.js';
@@ -77,7 +76,6 @@ export class FakeBackend implements Backend {
       model: this.model,
       contextWindow: WINDOW,
       triggerTokens: WINDOW * 0.8,
-      compaction: compactionSettings,
       storage: 'files in ~/projects/x/.x',
       plans: true,
       starters: [
@@ -155,19 +153,6 @@ export class FakeBackend implements Backend {
     const { stage } = this.#find(sessionId);
     const { context: messages } = stage;
     return requestView({ messages, before: messages.slice(0, -1), usage: stage.usage() }, estimateCounter);
-  }
-
-  async preview(sessionId: string, settings: Readonly<Record<string, unknown>>, force: boolean) {
-    const { stage } = this.#find(sessionId);
-    return previewCompaction({
-      state: stage,
-      usage: stage.usage(),
-      settings,
-      force,
-      counter: estimateCounter,
-      contextWindow: WINDOW,
-      model: undefined,
-    });
   }
 
   async setPermissionMode(sessionId: string): Promise<void> {

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { CompactionPreview, MemoryLine, MemoryOverview, RequestView } from '../../src/server/backend.js';
-import type { ApiErrorBody } from '../../src/server/errors.js';
-import { longSession, survey } from '../fake-backend/scenarios.js';
+import type { MemoryLine, MemoryOverview, RequestView } from '../../src/server/backend.js';
+import { longSession } from '../fake-backend/scenarios.js';
 import { startServer } from './running-server.js';
 
 let server: Awaited<ReturnType<typeof startServer>>;
@@ -9,7 +8,6 @@ let server: Awaited<ReturnType<typeof startServer>>;
 beforeEach(async () => {
   server = await startServer();
   server.backend.seed('long', longSession);
-  server.backend.seed('survey', (stage) => survey(stage, 'Survey'));
 });
 afterEach(() => server.close());
 
@@ -23,34 +21,6 @@ describe('the window', () => {
     );
     expect(Math.min(...view.messages.map(({ tokens }) => tokens))).toBeGreaterThan(0);
   });
-});
-
-describe('a preview', () => {
-  const preview = (body: unknown) => server.post('/api/sessions/survey/preview', body);
-
-  it('says what would go, and changes nothing', async () => {
-    const before = await (await server.ask('/api/sessions/survey')).text();
-    const settings = { trigger: 0.5, target: 0.4, keep: 0.1, users: 0.1, record: 0.1 };
-    const answer = await read<CompactionPreview>(await preview({ settings, force: true }));
-    expect(answer.status).toBe('applied');
-    expect(answer.tokensAfter).toBeLessThan(answer.tokensBefore);
-    expect(answer.manifest.length).toBeGreaterThan(0);
-    expect(await (await server.ask('/api/sessions/survey')).text()).toBe(before);
-  });
-
-  it('says at which field a setting cannot be', async () => {
-    const response = await preview({ settings: { trigger: 85, users: -1 } });
-    expect(response.status).toBe(400);
-    const { error } = await read<ApiErrorBody>(response);
-    expect(error.issues?.map(({ path }) => path).sort()).toEqual(['keep.users', 'trigger.share']);
-  });
-
-  it.each([{ settings: { model: 'x' } }, { settings: { summaryPrompt: 'x' } }, {}])(
-    'refuses %j',
-    async (body) => {
-      expect((await preview(body)).status).toBe(400);
-    },
-  );
 });
 
 describe('the memory', () => {

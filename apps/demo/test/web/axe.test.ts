@@ -85,11 +85,8 @@ it.each([1280, 390])(
     } else await look('planning');
 
     await v.page.goto(`${v.url}#/s/long/inspect`);
-    await v.page.locator('.preview-outcome').waitFor();
     await expect.poll(() => v.page.locator('.treemap-cell').count()).toBeGreaterThan(5);
     await look('inspect');
-    await v.page.getByRole('region', { name: 'Try other settings' }).scrollIntoViewIfNeeded();
-    await look('inspect-settings');
     await v.page.goto(`${v.url}#/memory`);
     await v.page.locator('.memory-text li').first().waitFor();
     await look('memory');

@@ -119,32 +119,6 @@ describe('the inspector', () => {
     expect((await head.boundingBox())?.y).toBeGreaterThanOrEqual(frame?.y ?? Infinity);
   });
 
-  it('tries other settings without changing anything', async () => {
-    const preview = section('Try other settings');
-    const outcome = preview.getByRole('region', { name: 'What would happen' });
-    await outcome.waitFor();
-    const before = JSON.stringify(await v.backend.transcript('s'));
-    await preview.getByLabel('Keep, newest').fill('0');
-    await preview.getByLabel('Keep, your words').fill('0');
-    await preview.getByLabel('Record').fill('0.05');
-    await expect.poll(() => textIn(outcome.getByRole('status'))).toMatch(/k → [\d.]+k tokens/);
-    await preview.getByLabel('Also when none is due').uncheck();
-    await expect.poll(() => textIn(outcome.getByRole('status'))).toContain('Nothing would change: skipped');
-    expect(JSON.stringify(await v.backend.transcript('s'))).toBe(before);
-  });
-
-  it('says at the field what cannot be', async () => {
-    const preview = section('Try other settings');
-    const field = preview.getByLabel('Due at');
-    // The browser itself reports every refused request.
-    v.expectComplaints('400');
-    await field.fill('85');
-    await expect.poll(() => field.getAttribute('aria-invalid')).toBe('true');
-    await preview.getByText('is a share between 0 and 1').waitFor();
-    await field.fill('0.85');
-    await expect.poll(() => field.getAttribute('aria-invalid')).toBe('false');
-  });
-
   it('keeps its place over a reload, and goes back with the same key', async () => {
     await v.page.reload();
     await v.page.getByRole('heading', { name: 'Inspector' }).waitFor();

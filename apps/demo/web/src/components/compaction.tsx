@@ -101,7 +101,7 @@ function withoutTags(summary: string): string {
 }
 
 /** The reducers that ran, in order, with messages and tokens before and after. */
-export function CompactionSteps({ steps }: { readonly steps: readonly CompactionStep[] }) {
+function CompactionSteps({ steps }: { readonly steps: readonly CompactionStep[] }) {
   const acted = steps.filter(
     (step) => step.tokensAfter !== step.tokensBefore || step.messagesAfter !== step.messagesBefore,
   );

@@ -12,7 +12,6 @@ import { info } from '../state/info.js';
 import { entries, phase, replies, sessionId, timeline, title } from '../state/session.js';
 import { lookedAt } from '../state/view.js';
 import { CodeBlock } from './code-block.js';
-import { CompactionPreview } from './compaction-preview.js';
 import { Fold } from './fold.js';
 import { ViewFrame } from './view-frame.js';
 
@@ -20,7 +19,7 @@ const shown = signal<RequestView | undefined>(undefined);
 const failure = signal('');
 let asked = 0;
 
-/** Behind the conversation: every request with its difference from the one before, what it cost, and other settings. */
+/** Behind the conversation: every request with its difference from the one before, and what it cost. */
 export function InspectView() {
   useSignalEffect(() => {
     // The next request is another one after each step, also while the agent works.
@@ -29,7 +28,7 @@ export function InspectView() {
   return (
     <ViewFrame
       title="Inspector"
-      lead={`What filled the window of “${title.value || 'this conversation'}” in every request, what each model call took, and what a compaction with other settings would do.`}
+      lead={`What filled the window of “${title.value || 'this conversation'}” in every request, and what each model call took.`}
     >
       {phase.value === 'failed' && <p class="failure small">The conversation could not be loaded.</p>}
       {phase.value === 'ready' && timeline.value.length > 0 && (
@@ -44,10 +43,6 @@ export function InspectView() {
           <section aria-label="What every call took">
             <h2>What every call took</h2>
             <StepCosts />
-          </section>
-          <section aria-label="Try other settings">
-            <h2>Try other settings</h2>
-            <CompactionPreview />
           </section>
         </>
       )}

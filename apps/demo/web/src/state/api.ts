@@ -2,7 +2,6 @@ import type { Issue, PermissionContext } from '@x/core';
 import type { Decisions } from '@x/harness';
 import type {
   BackendInfo,
-  CompactionPreview,
   ExpandedMessage,
   FileInfo,
   FilePart,
@@ -56,8 +55,6 @@ export const api = {
   request: (id: string, step?: number) =>
     request<RequestView>('GET', `${session(id)}/request${step === undefined ? '' : `?step=${step}`}`),
   files: () => request<readonly FileInfo[]>('GET', '/api/files'),
-  preview: (id: string, settings: object, force: boolean) =>
-    request<CompactionPreview>('POST', `${session(id)}/preview`, { settings, force }),
   memory: () => request<MemoryOverview>('GET', '/api/memory'),
   memoryFile: (path: string) =>
     request<{ path: string; text: string }>('GET', `/api/memory/file?path=${encodeURIComponent(path)}`),
