@@ -513,15 +513,16 @@ it('a definition with limits, and with a capability that holds data, is spawned 
 
 it('waits within the limits of its parent, less its own', async () => {
   const never = new Promise<never>(() => {});
-  const worker = { name: 'worker', description: 'Works', model: new ScriptedModel([() => never]) };
   for (const config of [{}, { settings: { limits: { modelMs: 1 } } }]) {
-    const model = new ScriptedModel([spawn(), { text: 'ok' }]);
-    const agent = parentWith(model, subagents([worker], config))
+    const model = new ScriptedModel([() => never]);
+    const worker = { name: 'worker', description: 'Works', model, settings: { maxRetries: 0 } };
+    const parent = new ScriptedModel([spawn(), { text: 'ok' }]);
+    const agent = parentWith(parent, subagents([worker], config))
       .limits({ modelMs: 'settings' in config ? 0 : 1 })
       .settings({ maxRetries: 0 })
       .build();
     await agent.call('go', context);
-    expect(resultsOf(model.requests[1]?.messages ?? [], 'agent_spawn')[0]).toContain('limits.modelMs');
+    expect(resultsOf(parent.requests[1]?.messages ?? [], 'agent_spawn')[0]).toContain('timed_out');
     await agent.close();
   }
 });
