@@ -27,8 +27,7 @@ export class WorkspaceMemory implements MemoryShelf {
   }
 
   async overview(): Promise<MemoryOverview> {
-    const [files, versions] = await Promise.all([this.#files(), this.#service.versions(this.#scope)]);
-    return { files, versions };
+    return { files: await this.#files() };
   }
 
   async read(path: string): Promise<string> {
@@ -46,10 +45,6 @@ export class WorkspaceMemory implements MemoryShelf {
       lineNumber,
       snippet,
     }));
-  }
-
-  async restore(versionId: string): Promise<void> {
-    await this.#service.restore(this.#scope, versionId);
   }
 
   async close(): Promise<void> {

@@ -160,25 +160,17 @@ export interface RequestMessage {
   readonly change?: 'added' | 'altered' | undefined;
 }
 
-/** The memory of a user over all sessions: `MEMORY.md`, the notes of days, and earlier versions. Reads nothing else. */
+/** The memory of a user over all sessions: `MEMORY.md` and the notes of days. Reads nothing else. */
 export interface MemoryShelf {
   overview(): Promise<MemoryOverview>;
   /** @throws {BackendError} `not_found` for anything that is no memory file of this user, whatever the path. */
   read(path: string): Promise<string>;
   /** Finds the best lines. Any text is a query. */
   search(query: string): Promise<readonly MemoryLine[]>;
-  /**
-   * Puts an earlier `MEMORY.md` back; what it replaces becomes a version itself.
-   *
-   * @throws {InvalidInputError} when there is no such version.
-   */
-  restore(versionId: string): Promise<void>;
 }
 
 export interface MemoryOverview {
   readonly files: readonly MemoryFileInfo[];
-  /** Earlier versions of `MEMORY.md`, the newest first. */
-  readonly versions: readonly { readonly id: string; readonly replacedAt: string }[];
 }
 
 /** A memory file; `path` as people and `read` name it: `MEMORY.md`, `memory/2026-01-31.md`. */

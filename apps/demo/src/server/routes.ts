@@ -21,7 +21,6 @@ const decisionBody = z.strictObject({
 const path = z.string().min(1).max(4_096);
 const memoryFileQuery = z.strictObject({ path });
 const searchQuery = z.strictObject({ query: z.string().trim().min(1).max(1_000) });
-const restoreBody = z.strictObject({ version: z.string().min(1).max(200) });
 const requestQuery = z.strictObject({ step: z.coerce.number().int().min(1).optional() });
 const permissionsBody = z.strictObject({ mode: z.enum(PERMISSION_MODES) });
 const planBody = z.strictObject({ active: z.boolean() });
@@ -124,12 +123,6 @@ export function apiRoutes(backend: Backend, options: RouteOptions): Hono {
   api.get('/memory/search', async (context) => {
     const { query } = parseWith(searchQuery, context.req.query(), 'query');
     return context.json(await backend.memory.search(query));
-  });
-
-  api.post('/memory/restore', async (context) => {
-    const { version } = await bodyOf(context, restoreBody);
-    await backend.memory.restore(version);
-    return context.body(null, 204);
   });
 
   api.put('/sessions/:id/permissions', async (context) => {

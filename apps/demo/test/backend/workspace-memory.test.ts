@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { storageOf, type Workspace } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
-import { MemoryService } from '@x/memory';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { WorkspaceMemory } from '../../src/backend/workspace-memory.js';
 import { AGENT } from '../../src/create-agent.js';
@@ -31,13 +30,12 @@ afterEach(async () => {
 
 describe('WorkspaceMemory', () => {
   it('lists MEMORY.md, then notes from the newest on, and nothing of the inside', async () => {
-    const { files, versions } = await memory.overview();
+    const { files } = await memory.overview();
     expect(files.map(({ path }) => path)).toEqual([
       'MEMORY.md',
       'memory/2026-01-31.md',
       'memory/2026-01-30.md',
     ]);
-    expect(versions).toEqual([]);
   });
 
   it.each([
@@ -65,19 +63,5 @@ describe('WorkspaceMemory', () => {
     expect(await memory.search('turquoise')).toEqual([]);
     await workspace.append(`${own}memory/2026-01-31.md`, '- The color is turquoise\n');
     expect(await memory.search('turquoise')).toMatchObject([{ path: 'memory/2026-01-31.md', lineNumber: 2 }]);
-  });
-
-  it('puts an earlier MEMORY.md back, and keeps the one that it replaces', async () => {
-    const scope = { agentId: AGENT };
-    const service = new MemoryService({ workspace, withoutUser: 'shared', maintenance: false });
-    await service.consolidate(scope, { now: true });
-    await service.close();
-    const changed = await memory.read('MEMORY.md');
-    const [version] = (await memory.overview()).versions;
-    await memory.restore(version?.id ?? '');
-    expect(await memory.read('MEMORY.md')).toBe('# Memory\n\n- Alice prefers Redis\n');
-    expect(changed).not.toBe(await memory.read('MEMORY.md'));
-    expect((await memory.overview()).versions.length).toBeGreaterThanOrEqual(1);
-    await expect(memory.restore('../../secret')).rejects.toMatchObject({ code: 'invalid_input' });
   });
 });

@@ -1,8 +1,6 @@
 import type { MemoryLine, MemoryOverview, MemoryShelf } from '../../src/server/backend.js';
 import { BackendError } from '../../src/server/errors.js';
 
-const BEFORE = '# Memory\n\n- The user prefers tabs.\n';
-
 /** What is remembered, without files. */
 export class FakeMemory implements MemoryShelf {
   readonly #files = new Map([
@@ -16,7 +14,6 @@ export class FakeMemory implements MemoryShelf {
     ],
     ['memory/2026-11-19.md', '- The window of the guide is 16 000 tokens (as stated)\n'],
   ]);
-  #versions = [{ id: 'before', replacedAt: '2026-11-20T09:30:00.000Z' }];
 
   async overview(): Promise<MemoryOverview> {
     const files = [...this.#files].map(([path, text]) => ({
@@ -25,7 +22,7 @@ export class FakeMemory implements MemoryShelf {
       size: text.length,
       modifiedAt: '2026-11-20T10:00:00.000Z',
     }));
-    return { files, versions: this.#versions };
+    return { files };
   }
 
   async read(path: string): Promise<string> {
@@ -44,10 +41,5 @@ export class FakeMemory implements MemoryShelf {
             : [],
         ),
     );
-  }
-
-  async restore(): Promise<void> {
-    this.#files.set('MEMORY.md', BEFORE);
-    this.#versions = [];
   }
 }

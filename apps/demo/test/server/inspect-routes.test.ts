@@ -24,15 +24,13 @@ describe('the window', () => {
 });
 
 describe('the memory', () => {
-  it('is listed, read, searched and restored', async () => {
-    const { files, versions } = await read<MemoryOverview>(await server.ask('/api/memory'));
+  it('is listed, read and searched', async () => {
+    const { files } = await read<MemoryOverview>(await server.ask('/api/memory'));
     expect(files[0]?.path).toBe('MEMORY.md');
     const hits = await read<MemoryLine[]>(await server.ask('/api/memory/search?query=redis'));
     expect(hits.length).toBe(2);
-    const restored = await server.post('/api/memory/restore', { version: versions[0]?.id });
-    expect(restored.status).toBe(204);
     const { text } = await read<{ text: string }>(await server.ask('/api/memory/file?path=MEMORY.md'));
-    expect(text).toContain('prefers tabs');
+    expect(text).toContain('prefers spaces');
   });
 
   it('gives no other file', async () => {

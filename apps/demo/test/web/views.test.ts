@@ -146,7 +146,7 @@ describe('the memory', () => {
     [false, 'Nothing is remembered yet: notes are taken at the end of a call and before a compaction.'],
   ])('says why it is empty, without a model: %s', async (embedded, reason) => {
     v.backend.model = { id: 'a model', embedded };
-    await v.page.route('**/api/memory', (route) => route.fulfill({ json: { files: [], versions: [] } }));
+    await v.page.route('**/api/memory', (route) => route.fulfill({ json: { files: [] } }));
     await v.page.reload();
     await v.page.getByText(reason).waitFor();
   });
@@ -160,12 +160,6 @@ describe('the memory', () => {
     await expect.poll(() => textIn(marked)).toContain('The store of choice is Redis');
     await v.page.getByRole('searchbox', { name: 'Search memory' }).fill('zebra');
     await v.page.getByText('No line has these words').waitFor();
-  });
-
-  it('puts an earlier MEMORY.md back, once one has said so twice', async () => {
-    await v.page.getByRole('button', { name: /Put back/ }).click();
-    await v.page.getByRole('button', { name: 'Restore' }).click();
-    await section('MEMORY.md').getByText('prefers tabs').waitFor();
   });
 });
 

@@ -1,9 +1,9 @@
 import './memory-view.css';
-import { signal, useSignal } from '@preact/signals';
-import { FileText, History, NotebookText, Search } from 'lucide-preact';
+import { signal } from '@preact/signals';
+import { FileText, NotebookText, Search } from 'lucide-preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { MemoryLine, MemoryOverview } from '../../../src/server/backend.js';
-import { dayOf, plural, size, timeOfDay } from '../lib/format.js';
+import { plural, size } from '../lib/format.js';
 import { ApiError, api } from '../state/api.js';
 import { info } from '../state/info.js';
 import { ViewFrame } from './view-frame.js';
@@ -110,49 +110,7 @@ function Files() {
           })}
         </ul>
       </section>
-      {all.versions.length > 0 && (
-        <section aria-label="Earlier versions">
-          <h2 class="quiet label">Earlier versions of MEMORY.md</h2>
-          <ul>
-            {all.versions.map(({ id, replacedAt }) => (
-              <Version key={id} id={id} replacedAt={replacedAt} />
-            ))}
-          </ul>
-        </section>
-      )}
     </>
-  );
-}
-
-function Version({ id, replacedAt }: { readonly id: string; readonly replacedAt: string }) {
-  const asking = useSignal(false);
-  const when = `${dayOf(replacedAt)}, ${timeOfDay(replacedAt)}`;
-  return (
-    <li class="memory-item row">
-      <History class="quiet" size={16} aria-hidden="true" />
-      <span class="grow">until {when}</span>
-      {asking.value ? (
-        <>
-          <button type="button" class="button" onClick={() => void restoreVersion(id)}>
-            Restore
-          </button>
-          <button type="button" class="button" onClick={() => (asking.value = false)}>
-            Keep
-          </button>
-        </>
-      ) : (
-        <button
-          type="button"
-          class="button"
-          aria-label={`Put back the MEMORY.md that stood until ${when}`}
-          onClick={() => {
-            asking.value = true;
-          }}
-        >
-          Put back
-        </button>
-      )}
-    </li>
   );
 }
 
@@ -222,14 +180,6 @@ export async function searchMemory(query: string): Promise<void> {
   await attempt(async () => {
     const found = await api.searchMemory(query);
     if (turn === asked) hits.value = found;
-  });
-}
-
-async function restoreVersion(id: string): Promise<void> {
-  await attempt(async () => {
-    await api.restoreMemory(id);
-    shown.value = undefined;
-    await loadMemory();
   });
 }
 

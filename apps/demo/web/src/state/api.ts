@@ -60,7 +60,6 @@ export const api = {
     request<{ path: string; text: string }>('GET', `/api/memory/file?path=${encodeURIComponent(path)}`),
   searchMemory: (query: string) =>
     request<readonly MemoryLine[]>('GET', `/api/memory/search?query=${encodeURIComponent(query)}`),
-  restoreMemory: (version: string) => request<void>('POST', '/api/memory/restore', { version }),
   replay: (log: Blob, settings: Readonly<Record<string, string>>) =>
     request<string>('POST', `/api/replay?${new URLSearchParams(settings)}`, log),
   expand: (id: string, messageId: string) =>
