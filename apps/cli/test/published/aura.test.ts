@@ -257,7 +257,9 @@ You review.`;
   });
 
   it('assumes a window with a warning where none is known', async () => {
-    const { events } = await run({ files: aura(''), talk, window: null });
+    const { events } = await run({ files: aura(''), talk, window: null, model: 'openai:one-of-tomorrow' });
     expect(JSON.stringify(events)).toContain('128000 tokens are assumed');
+    const known = await run({ files: aura(''), talk, window: null });
+    expect(JSON.stringify(known.events)).not.toContain('are assumed');
   });
 });
