@@ -149,7 +149,7 @@ function addFacts(value: JsonValue, owners: readonly string[], lines: string[], 
     let line = '';
     const nested: (readonly [string, JsonValue])[] = [];
     for (const [key, item] of Object.entries(value as JsonObject) as [string, JsonValue][]) {
-      const fact = inline(item);
+      const fact = inline(item, key);
       if (fact === undefined) nested.push([key, item]);
       else if (fact !== '' && fact !== owners.at(-1) && `${key} ${fact}` !== owners.at(-1)) {
         if (line && label.length + line.length + fact.length > LINE) {
@@ -182,8 +182,8 @@ function nameOf(item: JsonValue): readonly string[] {
   return name !== '' && name.length <= LONGEST_OWNER ? [name] : [];
 }
 
-/** A value in a few words; `undefined` where it needs lines of its own. */
-function inline(value: JsonValue | undefined): string | undefined {
+/** A value in a few words, without what its key says; `undefined` where it needs lines of its own. */
+function inline(value: JsonValue | undefined, owner = ''): string | undefined {
   if (value === null || value === undefined) return '';
   if (typeof value !== 'object') {
     const text = String(value).trim();
@@ -191,11 +191,13 @@ function inline(value: JsonValue | undefined): string | undefined {
   }
   if (isTextBlock(value)) return inline(value.text);
   let text = '';
+  let same = '';
   for (const [key, item] of Object.entries(value)) {
     const short = typeof item === 'object' && item !== null ? undefined : inline(item);
     if (short === undefined) return undefined;
-    if (short !== '') text += `${text ? ', ' : ''}${Array.isArray(value) ? '' : `${key} `}${short}`;
+    if (short === owner && !Array.isArray(value)) same = short;
+    else if (short !== '') text += `${text ? ', ' : ''}${Array.isArray(value) ? '' : `${key} `}${short}`;
     if (text.length > INLINE) return undefined;
   }
-  return text && `(${text})`;
+  return text ? `(${text})` : same;
 }

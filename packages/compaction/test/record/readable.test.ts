@@ -23,6 +23,11 @@ describe('the text of a tool as a reader wants it', () => {
     ]);
   });
 
+  it('says the name of an object once where it is its key, too, and in any case', () => {
+    const cards = { card_1: { id: 'card_1', last_four: '6791' }, 7: { id: 7 } };
+    expect(readable(JSON.stringify(cards))).toBe('7 7, card_1 (last_four 6791)');
+  });
+
   it('reads what is wrapped many times', () => {
     let text: unknown = { file: 'rows.csv' };
     for (let depth = 0; depth < 9; depth++)
