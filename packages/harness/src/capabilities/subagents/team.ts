@@ -304,7 +304,7 @@ export class Team implements Capability {
       ending = await this.#work(order, key, signal);
     } catch (error) {
       // Another process works on it: only that one may store an end.
-      if (SessionLeaseError.isInstance(error)) return 'again';
+      if (SessionLeaseError.isInstance(error) && error.sessionKey === key.toString()) return 'again';
       const isClosed = HarnessError.isInstance(error) && error.code === 'agent_closed';
       if (!isClosed) ending = { status: 'failed', error: errorText(error) };
     }

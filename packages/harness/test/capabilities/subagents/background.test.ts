@@ -1,5 +1,13 @@
 import { cpSync } from 'node:fs';
-import { defineTool, openSession, RuntimeContext, SessionKey, takeTurn, textOf } from '@x/core';
+import {
+  defineTool,
+  openSession,
+  RuntimeContext,
+  SessionKey,
+  SessionLeaseError,
+  takeTurn,
+  textOf,
+} from '@x/core';
 import { JsonSession } from '@x/core/node';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
@@ -226,6 +234,17 @@ describe('interruption and shutdown', () => {
     expect((await tasksIn(root))[0]?.status).toBe('running');
     apart.release('still worked');
     await until(async () => (await statusIn(root)) === 'completed');
+    await agent.close();
+  });
+
+  it('fails where it meets the lease of another session than its own', async () => {
+    const root = scratch();
+    const lost = new SessionLeaseError('lease_lost', 'Another process has it.', { sessionKey: '//helper/x' });
+    const child = new ScriptedModel([() => Promise.reject(lost)]);
+    const agent = lead(new ScriptedModel([background, { text: 'begun' }]), child, root).build();
+    await agent.call('go', context);
+    await until(async () => (await statusIn(root)) === 'failed');
+    expect((await tasksIn(root))[0]?.error).toContain('Another process has it.');
     await agent.close();
   });
 
