@@ -1,4 +1,4 @@
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -52,4 +52,14 @@ export function isPaired(messages: readonly Message[]): boolean {
     for (const result of results) if (!open.delete(result.toolUseId)) return false;
   }
   return open.size === 0;
+}
+
+/** Killed, whether or not somebody has collected its exit status yet. */
+export function isDead(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return /^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return true;
+  }
 }

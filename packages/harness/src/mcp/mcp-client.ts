@@ -14,6 +14,7 @@ import { errorText, tailOf } from '@x/core';
 import * as z from 'zod';
 import { HttpTransport } from './http-transport.js';
 import { failureKind } from './mcp-server-error.js';
+import { ProgramTransport } from './program-transport.js';
 
 /** A tool as a server lists it. What a server says is not trusted to have any form beyond its name. */
 export interface McpTool {
@@ -311,17 +312,21 @@ function knowsNoPost({ cause }: { readonly cause?: unknown }): boolean {
   return cause instanceof StreamableHTTPError && [400, 404, 405].includes(cause.code ?? 0);
 }
 
-function programOf({ command, args, env, cwd }: McpServerAddress): Connection {
+function programOf({ command = '', args, env, cwd }: McpServerAddress): Connection {
   let said = '';
-  const transport = new StdioClientTransport({
-    command: command ?? '',
-    stderr: 'pipe',
+  const hear = (text: string) => {
+    said = tailOf(said + text, STDERR_CHARS);
+  };
+  const server = {
+    command,
     ...(args === undefined ? {} : { args }),
     ...(env === undefined ? {} : { env }),
     ...(cwd === undefined ? {} : { cwd }),
-  });
-  transport.stderr?.on('data', (chunk: Buffer) => {
-    said = tailOf(said + chunk.toString('utf8'), STDERR_CHARS);
-  });
+  };
+  if (process.platform !== 'win32')
+    return { transport: new ProgramTransport(server, hear), stderr: () => said };
+  // There a program's name needs the SDK's way to find it, and groups of processes there are none.
+  const transport = new StdioClientTransport({ ...server, stderr: 'pipe' });
+  transport.stderr?.on('data', (chunk: Buffer) => hear(chunk.toString('utf8')));
   return { transport, stderr: () => said };
 }

@@ -1,21 +1,11 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgentState, RuntimeContext, SessionKey, textOf } from '@x/core';
 import { LocalWorkspace, WorkspaceSessionLog } from '@x/core/node';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type ShellConfig, shell } from '../../src/index.js';
-import { scratch } from '../support.js';
+import { isDead, scratch } from '../support.js';
 import { until } from './subagents/support.js';
-
-/** Killed, whether or not somebody has collected its exit status yet. */
-function isDead(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return /^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  } catch {
-    return true;
-  }
-}
 
 async function execute(
   command: string,

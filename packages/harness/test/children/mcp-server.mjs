@@ -1,4 +1,5 @@
 // An MCP server by the official SDK, for tests: over stdio, or over HTTP when it is given a port (0: any), which it prints.
+import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -53,6 +54,22 @@ function makeServer() {
     ({ file }) => {
       if (file !== undefined) appendFileSync(file, 'x');
       process.exit(1);
+    },
+  );
+  server.registerTool(
+    'settle',
+    {
+      description: 'Starts a program, and ends with it only when it must',
+      inputSchema: { stubborn: z.boolean() },
+    },
+    ({ stubborn }) => {
+      if (stubborn) {
+        process.on('SIGTERM', () => {});
+        setInterval(() => {}, 1_000);
+      }
+      const line = `${stubborn ? "trap '' TERM; " : ''}echo; sleep 600`;
+      const { pid, stdout } = spawn('sh', ['-c', line], { stdio: ['ignore', 'pipe', 'inherit'] });
+      return new Promise((resolve) => stdout.once('data', () => resolve(text(String(pid)))));
     },
   );
   server.registerTool('secret', { description: 'Tells', inputSchema: {} }, () =>

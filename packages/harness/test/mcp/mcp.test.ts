@@ -7,13 +7,25 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { HarnessAgent } from '../../src/index.js';
 import { McpServerError, mcp } from '../../src/mcp/index.js';
 import { blocksOf, resultsOf, until } from '../capabilities/subagents/support.js';
-import { collect, scratch } from '../support.js';
+import { collect, isDead, scratch } from '../support.js';
 import { connect, lastingPort, run, startHttpServer, stdioServer, toolOf } from './support.js';
 
 const names = (tools: readonly { readonly definition: { readonly name: string } }[] = []) =>
   tools.map(({ definition }) => definition.name);
 
 describe('a server over stdio', () => {
+  it.each([false, true])(
+    'ends with all that it has started, also what heeds no signal: %s',
+    async (stubborn) => {
+      const capability = await mcp({ servers: { test: stdioServer } });
+      const [answer] = await run(toolOf(capability, 'mcp__test__settle'), { stubborn });
+      const pid = Number(answer?.type === 'text' && answer.text);
+      expect(isDead(pid)).toBe(false);
+      await capability.close?.();
+      await until(() => isDead(pid));
+    },
+  );
+
   it('brings its tools, sorted, with names that providers take and what it says of them', async () => {
     const capability = await connect({ test: { ...stdioServer, trusted: true } });
     expect(names(capability.tools)).toEqual([
@@ -28,6 +40,7 @@ describe('a server over stdio', () => {
       'mcp__test__huge',
       'mcp__test__picture',
       'mcp__test__secret',
+      'mcp__test__settle',
     ]);
     expect(toolOf(capability, 'mcp__test__echo')).toMatchObject({ readOnly: true });
     expect(toolOf(capability, 'mcp__test__delete_everything')).toMatchObject({

@@ -1,0 +1,109 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout } from 'node:timers/promises';
+import { getDefaultEnvironment, type StdioServerParameters } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { ReadBuffer, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+
+/** Milliseconds that a server and what it has started have to end: once its input has, and once they were told to. */
+const GOODBYE_MS = 2_000;
+const LOOK_MS = 20;
+
+/**
+ * A server as a program that is spoken to over its input and output. It leads a process group of its own, so that whatever it has started ends
+ * with it; the SDK's transport ends the program alone.
+ */
+export class ProgramTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: Transport['onmessage'];
+  readonly #server: StdioServerParameters;
+  readonly #said: (text: string) => void;
+  readonly #received = new ReadBuffer();
+  #program: ChildProcessWithoutNullStreams | undefined;
+  #closing: Promise<void> | undefined;
+
+  /** @param said Told what the program writes to its standard error. */
+  constructor(server: StdioServerParameters, said: (text: string) => void) {
+    this.#server = server;
+    this.#said = said;
+  }
+
+  async start(): Promise<void> {
+    const { command, args = [], env, cwd } = this.#server;
+    const environment = { ...getDefaultEnvironment(), ...env };
+    const program = spawn(command, args, { env: environment, cwd, detached: true });
+    this.#program = program;
+    const failed = (error: Error) => this.onerror?.(error);
+    for (const stream of [program.stdin, program.stdout, program.stderr]) stream.on('error', failed);
+    program.stderr.setEncoding('utf8').on('data', this.#said);
+    program.stdout.on('data', (chunk: Buffer) => this.#receive(chunk));
+    program.once('close', () => this.onclose?.());
+    // What it has started may hold its output open.
+    program.once('exit', () => void setTimeout(GOODBYE_MS, program, { ref: false }).then(this.#leave));
+    await once(program, 'spawn');
+    program.on('error', failed);
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    const { stdin } = this.#program ?? {};
+    if (!stdin?.writable) throw new Error('Not connected');
+    if (!stdin.write(serializeMessage(message)))
+      await Promise.race([once(stdin, 'drain'), once(stdin, 'close')]);
+  }
+
+  /** Ends the input, then tells the group to end, then kills it. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    const program = this.#program;
+    if (program?.pid === undefined) return;
+    program.stdin.end();
+    for (const signal of [0, 'SIGTERM', 'SIGKILL'] as const) {
+      const until = performance.now() + GOODBYE_MS;
+      let isThere = signalGroup(program.pid, signal);
+      while (isThere && performance.now() < until) {
+        await setTimeout(LOOK_MS);
+        isThere = signalGroup(program.pid, 0);
+      }
+      if (!isThere) break;
+    }
+    this.#leave(program);
+    this.#received.clear();
+  }
+
+  #leave({ stdin, stdout, stderr }: ChildProcessWithoutNullStreams): void {
+    for (const stream of [stdin, stdout, stderr]) stream.destroy();
+  }
+
+  #receive(chunk: Buffer): void {
+    try {
+      this.#received.append(chunk);
+    } catch (error) {
+      this.onerror?.(error as Error);
+      void this.close();
+    }
+    for (;;) {
+      try {
+        const message = this.#received.readMessage();
+        if (message === null) return;
+        this.onmessage?.(message);
+      } catch (error) {
+        this.onerror?.(error as Error);
+      }
+    }
+  }
+}
+
+/** Answers whether there was anybody to be told. */
+function signalGroup(leader: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(-leader, signal);
+  } catch {
+    return false;
+  }
+}
