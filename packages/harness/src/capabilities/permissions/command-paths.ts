@@ -1,14 +1,5 @@
-/** Commands that read an argument, or what comes in, as lines of a shell. */
-const SHELL =
-  /^(?:(?:r?ba|da|a|z|[mp]?dk|m?k|tc|c|ya|fi|hu)?sh|busybox|toybox|eval|trap|alias|su|watch|parallel|flock|script)[\d.-]*$/i;
-/** Those that are other things as well, unless a command begins with them. */
-const SOURCE = /^(?:\.|source)$/;
-const KEYWORD = /^(?:if|then|elif|else|while|until|do|!|\{|command|builtin|time|[A-Za-z_]\w*=.*)$/s;
-/** `env -S` takes a line apart as well. */
-const SPLIT = /^-(?:[A-Za-z]*S|-s)/;
-/** Commands whose arguments may be programs that name files. */
-const INTERPRETER =
-  /^(?:python|pypy|node|deno|bun|tsx|perl|ruby|php|lua|tclsh|[gmn]?awk|g?sed|ed|ex|n?vim?|emacs|make|jq|sqlite)[\d.]*$/i;
+import { isOpaque, onlySays, readsLines, runsProgram } from './shell-words.js';
+
 /** What stands between names in a program. */
 const BETWEEN = /[\s'"`()<>{}[\];|&$!*?#\\]+/;
 const MAX_DEPTH = 3;
@@ -17,7 +8,7 @@ const MAX_DEPTH = 3;
 const LEADS = /^(?:cd|pushd|-C|--(?:directory|chdir|work-tree|cwd|prefix))$/;
 const LEADS_GLUED = /^(?:-C|--(?:directory|chdir|work-tree|cwd|prefix)=)./;
 /** Home, or where it was before. */
-const GOES_HOME = /(?:^| )(?:cd|pushd)(?: -\S*)*$/;
+const GOES_HOME = /(?:^| )(?:cd|pushd)(?: (?:-\S*)?)*$/;
 const MAX_DIRECTORIES = 64;
 /** Names in one path: each may be where the workspace begins. */
 const MAX_STEPS = 64;
@@ -27,8 +18,12 @@ const MAX_PATH = 4_096;
 const MAX_PATHS = 20_000;
 
 /** Short options, the last of which may have its value right behind it: `-hfpatterns`. */
-const OPTIONS = /^-[A-Za-z\d]+/;
+const OPTIONS = /^[-+]:?[A-Za-z\d]+/;
 const MAX_OPTIONS = 256;
+/** Signs between which a word may hold a name: `-F 'f=@name;type=x'`. */
+const SIGN = /[=:,@;<>()!|&?#\s]/g;
+/** So many of the signs behind the beginning of a name may be part of it. */
+const MAX_SIGNS = 4;
 
 /** The directory that paths of a line begin in, and what tells of a path whether it is one. */
 export interface Surroundings {
@@ -47,9 +42,7 @@ export async function pathsOf(
 ): Promise<readonly string[] | undefined> {
   const commands = commandsIn(line, 0);
   if (commands === undefined || commands.some((words) => GOES_HOME.test(words.join(' ')))) return undefined;
-  const isProgram = commands.some(
-    (words) => readsLines(words) || words.some((word) => INTERPRETER.test(baseName(word))),
-  );
+  const isProgram = commands.some((words) => readsLines(words) || runsProgram(words));
   const directories = new Set([directory]);
   const found: string[] = [];
   let leads = false;
@@ -73,22 +66,22 @@ function placeIn(directory: string, path: string): string {
   return directory === '' || path.startsWith('/') ? path : `${directory}/${path}`;
 }
 
-/** A word, and what a command may take for a path in it: behind options, and between signs. */
+/** A word, and what a command may take for a path in it: behind options, between signs, without quotes of its own. */
 function piecesOf(word: string, isProgram: boolean): readonly string[] | undefined {
   const options = OPTIONS.exec(word)?.[0].length ?? 0;
   if (options > MAX_OPTIONS) return undefined;
-  const pieces = [word, ...word.split(/[=:,@]/), ...(isProgram ? word.split(BETWEEN) : [])];
-  for (let at = 1; at <= options; at++) pieces.push(word.slice(at));
-  for (const { index } of word.slice(0, MAX_PATH).matchAll(/[=:,@]/g)) pieces.push(word.slice(index + 1));
-  const paths = [...new Set(pieces)].filter((piece) => piece !== '' && piece.length <= MAX_PATH);
+  const pieces = new Set([word, ...(isProgram ? word.split(BETWEEN) : [])]);
+  for (let at = 1; at <= options; at++) pieces.add(word.slice(at));
+  const signs = [...word.matchAll(SIGN)].map(({ index }) => index);
+  if (signs.length * MAX_SIGNS > MAX_PATHS) return undefined;
+  for (const [at, begin] of [-1, ...signs].entries()) {
+    const ends = [...signs.slice(at, at + MAX_SIGNS), word.length];
+    for (const end of ends) if (end - begin <= MAX_PATH) pieces.add(word.slice(begin + 1, end));
+  }
+  // Who reads a list of names (`xargs`) takes quotes and escapes away once more.
+  for (const piece of [...pieces]) pieces.add(piece.replaceAll(/['"\\]/g, ''));
+  const paths = [...pieces].filter((piece) => piece !== '' && piece.length <= MAX_PATH);
   return paths.every((path) => path.split('/').length <= MAX_STEPS) ? paths : undefined;
-}
-
-function readsLines(words: readonly string[]): boolean {
-  const first = words.find((word) => !KEYWORD.test(word)) ?? '';
-  const names = words.map(baseName);
-  const splits = names.includes('env') && words.some((word) => SPLIT.test(word));
-  return splits || SOURCE.test(first) || names.some((name) => SHELL.test(name));
 }
 
 /** The words of a line by command, and those of the lines that shells in it are given; `undefined` when one is not understood. */
@@ -96,6 +89,9 @@ function commandsIn(line: string, depth: number): readonly (readonly string[])[]
   const read = depth > MAX_DEPTH || /\bCDPATH\b/.test(line) ? undefined : readLine(line);
   if (read === undefined) return undefined;
   const { commands, bodies } = read;
+  // What is only said is still taken by a shell, or by what stands behind a pipe.
+  const isTaken = read.hasValues && (/(?<!\|)\|(?!\|)/.test(line) || commands.some(readsLines));
+  if (isTaken || commands.some(isOpaque)) return undefined;
   const said = bodies.map((body) => [...body.split('\n'), ...body.split(/\s+/)]);
   if (!commands.some(readsLines)) return [...commands, ...said];
   // `eval` joins what it is given.
@@ -111,8 +107,8 @@ function commandsIn(line: string, depth: number): readonly (readonly string[])[]
 
 /**
  * The parts of a line as every shell reads them: a word is what stands between blanks and operators, of plain characters, escapes
- * and quotes. What a shell puts something else in the place of (`*`, `?`, `[`, `~`, `$`, a backquote) is no part, but for the status
- * of the last command where nothing is glued to it.
+ * and quotes. What a shell puts something else in the place of is a value where that is no command (`$x`, `*`, `?`, `[a]`), and else no part
+ * (`~`, `$(…)`, a backquote).
  */
 const PART = new RegExp(
   [
@@ -122,19 +118,32 @@ const PART = new RegExp(
     /(?<break><<<(?!<)|<(?!<)|\((?!\()|[\n;&|>)])/,
     /(?<blank>[ \t]+)/,
     /'(?<quoted>[^']*)'/,
-    /"(?<text>[^"$`\\]*(?:(?:\\[\s\S]|\$(?![\w({[@*#?$!\\-])|(?<=[\s:=]|(?<![^\s;&|(])")\$\?(?=[\s"]))[^"$`\\]*)*)"/,
+    /"(?<text>[^"$`\\]*(?:(?:\\[\s\S]|\$(?:\{\w+\}|(?!\\\n|[({[])[\w@*#?$!-]?))[^"$`\\]*)*)"/,
     /\\(?<escaped>[^\n])/,
-    /(?<status>(?<![^\s;&|(=])\$\?(?=[\s;&|)]|$))/,
     /(?<plain>\$(?=[\s;&|)]|$)|(?<![^\s;&|(!])\[\[?(?=\s)|(?<=[^\s;&|()<>=:'"\\])~|[@+!](?!\()|[{},.#]|[^\s\\'"`$*?[~#;&|()<>@+!{},.]+)/,
+    /(?<value>\$(?:\{\w+\}|[\w@*#?$!-])|[*?[])/,
   ]
     .map(({ source }) => source)
     .join('|'),
   'uy',
 );
 
-/** The commands of a line, each with its words without their quotes, and the here-documents of all; `undefined` when it is not understood. */
-function readLine(line: string): { readonly commands: string[][]; readonly bodies: string[] } | undefined {
+const VALUE = /\$[\w{@*#?$!-]/;
+const NUMBER = /(?:^|[\s;&|()<>])(?:\d+|\{\w+\})$/;
+
+interface ShellLine {
+  /** The words of each command, without their quotes. */
+  readonly commands: readonly (readonly string[])[];
+  /** The here-documents of all. */
+  readonly bodies: readonly string[];
+  /** Whether a command has a value for a word. */
+  readonly hasValues: boolean;
+}
+
+/** Takes a line apart; `undefined` when it is not understood. */
+function readLine(line: string): ShellLine | undefined {
   const commands: string[][] = [[]];
+  const valued = new Set<readonly string[] | undefined>();
   const bodies: string[] = [];
   const waiting: { readonly ends: RegExp; readonly isPlain: boolean }[] = [];
   let word: string | undefined;
@@ -142,9 +151,9 @@ function readLine(line: string): { readonly commands: string[][]; readonly bodie
   let braces = 0;
   PART.lastIndex = 0;
   while (PART.lastIndex < line.length) {
-    const part = PART.exec(line)?.groups;
+    const { index = 0, groups: part } = PART.exec(line) ?? {};
     if (part === undefined) return undefined;
-    const { here, indented, single, double, bare, slash, text, quoted, escaped, status, plain } = part;
+    const { here, indented, single, double, bare, slash, text, quoted, escaped, plain, value } = part;
     if (part.joined !== undefined) continue;
     if (part.comment !== undefined) {
       // Behind a blank that is part of the word.
@@ -155,11 +164,16 @@ function readLine(line: string): { readonly commands: string[][]; readonly bodie
       if (plain === '{') braces++;
       else if (plain === '}') braces = Math.max(0, braces - 1);
       else if (braces > 0 && (plain === ',' || (plain === '.' && word?.endsWith('.')))) return undefined;
-      const inText = text?.replaceAll('$?', '0').replaceAll(/\\\n|\\([$`"\\])/g, '$1');
-      word = (word ?? '') + (quoted ?? inText ?? escaped ?? (status && '0') ?? plain ?? '');
+      if (value !== undefined || VALUE.test(text?.replaceAll(/\\[\s\S]/g, ' ') ?? ''))
+        valued.add(commands.at(-1));
+      const inText = text?.replaceAll(/\\\n|\\([$`"\\])/g, '$1');
+      word = (word ?? '') + (quoted ?? inText ?? escaped ?? plain ?? value ?? '');
       continue;
     }
-    if (word !== undefined) commands.at(-1)?.push(word);
+    // The number of what is redirected is no word.
+    const isNumber =
+      (here ?? part.break ?? '').match(/^[<>]/) && NUMBER.test(line.slice(Math.max(0, index - 20), index));
+    if (word !== undefined && !isNumber) commands.at(-1)?.push(word);
     [word, braces] = [undefined, 0];
     if (here !== undefined) {
       const delimiter = (single ?? double ?? bare ?? '').replaceAll('.', '\\.');
@@ -178,9 +192,7 @@ function readLine(line: string): { readonly commands: string[][]; readonly bodie
     }
   }
   if (word !== undefined) commands.at(-1)?.push(word);
-  return { commands: commands.filter((words) => words.length > 0), bodies };
-}
-
-function baseName(word: string): string {
-  return word.slice(word.lastIndexOf('/') + 1);
+  const isSaid = [...valued].every((words) => words !== undefined && onlySays(words));
+  const found = commands.filter((words) => words.length > 0);
+  return isSaid ? { commands: found, bodies, hasValues: valued.size > 0 } : undefined;
 }

@@ -1,4 +1,5 @@
 import { literalOf, matchWildcard } from '../../lib/wildcard.js';
+import { baseName, wraps } from './shell-words.js';
 
 /**
  * The tokens of a line that every POSIX shell reads alike: blanks, words of characters without a meaning or in quotes in
@@ -8,18 +9,6 @@ import { literalOf, matchWildcard } from '../../lib/wildcard.js';
 const TOKEN =
   /[ \t]+|(?<operator>&&|\|\||[;|])|(?:[12]?>[ \t]*\/dev\/null|[12]?>&[12])(?=[ \t;|&]|$)|(?<word>(?:[\w./:@%+,=-]|(?<=[\w.])~|'[^'\p{Cc}]*'|"[^"$`\\!\p{Cc}]*")+)(?=[ \t;|&]|$)/uy;
 
-/** Commands that read an argument as a line of a shell: quotes in the line that names them hide nothing from it. */
-const SHELLS = new Set(
-  'sh ash bash rbash dash zsh ksh mksh fish busybox eval trap env su watch parallel flock script'.split(' '),
-);
-/** Commands that run another one, which is named by their arguments; and words that stand before a command. */
-const WRAPPERS = new Set([
-  ...SHELLS,
-  ...(
-    'sudo doas command builtin exec coproc nohup nice ionice time timeout setsid stdbuf xargs chroot find if then elif else while ' +
-    'until do ! {'
-  ).split(' '),
-]);
 const MAX_DEPTH = 3;
 
 /** One command of a line: its words as written, and without their quotes. */
@@ -98,10 +87,12 @@ function* candidates(line: string, begins: (word: string) => boolean, depth: num
   for (const { raw, words } of commands) {
     yield raw.join(' ');
     yield* spellings(words);
-    if (!WRAPPERS.has(baseName(words[0] ?? ''))) continue;
+    if (!wraps(words)) continue;
     for (const [index, word] of words.entries()) {
       if (index > 0 && begins(word)) yield* spellings(words.slice(index));
-      if (depth < MAX_DEPTH && /\s/.test(word)) yield* candidates(word, begins, depth + 1);
+      // `alias y='rm x'`
+      const line = word.replace(/^[A-Za-z_]\w*=/, '');
+      if (depth < MAX_DEPTH && /\s/.test(line)) yield* candidates(line, begins, depth + 1);
     }
   }
 }
@@ -116,8 +107,4 @@ function* spellings([command = '', ...rest]: readonly string[]): Iterable<string
     yield [name, ...rest.slice(index + 2)].join(' ');
     index++;
   }
-}
-
-function baseName(command: string): string {
-  return command.slice(command.lastIndexOf('/') + 1);
 }

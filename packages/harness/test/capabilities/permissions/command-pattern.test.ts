@@ -180,6 +180,11 @@ describe('catchesCommand', () => {
     'flock f rm x',
     'ionice -c3 rm x',
     'parallel rm ::: x',
+    "csh -c 'rm x'",
+    "/bin/tcsh -c 'cd y; rm x'",
+    "fish -c 'rm x'",
+    "alias y='rm x'; y",
+    "hyperfine 'rm x'",
     'rm',
   ])('rm * catches %j', (line) => {
     expect(catchesCommand('rm *', line)).toBe(true);

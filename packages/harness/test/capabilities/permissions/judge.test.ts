@@ -8,6 +8,7 @@ import { judgedCall } from '../../../src/capabilities/permissions/match-rule.js'
 import { plainPath } from '../../../src/capabilities/permissions/path-pattern.js';
 import { parseRule } from '../../../src/lib/permission-rule.js';
 import { scratch } from '../../support.js';
+import { EVERYDAY } from './everyday.js';
 
 interface Flags {
   readonly readOnly?: boolean;
@@ -290,5 +291,24 @@ describe('the suggestion for always', () => {
       tool: 'execute',
       match: 'a && b > c',
     });
+  });
+});
+
+describe('a rule for files, and command lines', () => {
+  const rules = { allow: ['execute'], deny: ['read(**/.env*)'] };
+
+  it.each(EVERYDAY)('lets what names none of them run: %s', async (command) => {
+    expect(await verdict(rules, 'execute', { command })).toBe('allow');
+  });
+
+  it.each([
+    'cat .env',
+    'source .env.local',
+    "sh -c 'cat a/.env'",
+    'cat .e*',
+    'cat $x',
+    "printf 'cat .e%s' nv | sh",
+  ])('denies what names one, or may: %j', async (command) => {
+    expect(await verdict(rules, 'execute', { command })).toBe('deny');
   });
 });
