@@ -35,14 +35,19 @@ export function around<Name extends AroundHook>(
     return async (argument) => {
       let inside: Promise<unknown> | undefined;
       let given: unknown;
+      let hasFailed = false;
       const answer = await withinHookLimit(waiting, (pause) => {
         const inner: Layer = (changed) => {
+          // What a call has done is done: only one that failed is run again.
+          if (hook === 'aroundCall' && inside !== undefined && !hasFailed) return inside;
           inside = pause(async () => {
             given = await next(changed);
             return given;
           });
           // A hook that does not wait for it, as after a time of its own, must not end the process.
-          inside.catch(() => {});
+          inside.catch(() => {
+            hasFailed = true;
+          });
           return inside;
         };
         return takesArgument ? layer(argument, scope, inner) : layer(scope, () => inner());

@@ -1,4 +1,4 @@
-import type { Message, ReasonScope, ToolDefinition } from '@x/core';
+import { isObject, type Message, type ReasonScope, type ToolDefinition } from '@x/core';
 import { hookInvalid } from '../errors/harness-error.js';
 import type { RunningCall } from './running-call.js';
 
@@ -14,7 +14,7 @@ export async function reasonScope(call: RunningCall): Promise<ReasonScope> {
     }
     if (section) sections.push(section);
     const messages = await call.waitFor(`remind of "${name}"`, () => capability.remind?.(call.scope));
-    if (messages != null && !Array.isArray(messages)) {
+    if (messages != null && (!Array.isArray(messages) || messages.some((one) => !isObject(one)))) {
       throw hookInvalid(`remind of "${name}"`, messages, 'return a list of messages');
     }
     reminders.push(...(messages ?? []));
@@ -34,7 +34,7 @@ function toolsWith(call: RunningCall, answer: ToolDefinition | undefined): reado
   let offered = call.options.toolDefinitions;
   for (const capability of call.capabilities) {
     const chosen = capability.offerTools?.(offered, call.scope) ?? offered;
-    if (!Array.isArray(chosen)) {
+    if (!Array.isArray(chosen) || chosen.some((one) => !isObject(one))) {
       throw hookInvalid(`offerTools of "${capability.name}"`, chosen, 'return a list of tools, at once');
     }
     offered = chosen;

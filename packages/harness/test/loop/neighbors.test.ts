@@ -136,6 +136,8 @@ describe('a hook', () => {
     ['aroundModel', { aroundModel: () => bad(undefined) }, 'returned undefined'],
     ['system', { system: () => bad(5) }, 'returned 5'],
     ['remind', { remind: () => bad('x') }, 'return a list of messages'],
+    ['remind', { remind: () => bad([null]) }, 'return a list of messages'],
+    ['offerTools', { offerTools: () => bad([null]) }, 'return a list of tools'],
     ['offerTools', { offerTools: () => bad(Promise.resolve([])) }, 'at once'],
   ];
 
@@ -149,6 +151,20 @@ describe('a hook', () => {
       message: expect.stringContaining(text),
     });
     await expect(call).rejects.toThrow(`The hook ${hook} of "odd" returned `);
+  });
+
+  it('around a call runs it once, also where it asks for it twice', async () => {
+    const agent = builder([{ text: 'one' }, { text: 'two' }])
+      .use({
+        name: 'odd',
+        aroundCall: async (_, next) => {
+          await next();
+          await next();
+        },
+      })
+      .build();
+    expect((await agent.call('Hi', context)).text).toBe('one');
+    expect((await agent.state(context))?.context.map(textOf)).toEqual(['Hi', 'one']);
   });
 
   it('that answers with blocks that are none fails the call with their path', async () => {
