@@ -1,13 +1,24 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { tiktokenCounter } from '@x/compaction/tiktoken';
-import { type Message, RuntimeContext, SessionKey, storageOf, textOf } from '@x/core';
+import {
+  assistantMessage,
+  type Message,
+  RuntimeContext,
+  SessionKey,
+  storageOf,
+  textOf,
+  toolResultMessage,
+  userMessage,
+} from '@x/core';
 import { LocalWorkspace, WorkspaceSessionLog } from '@x/core/node';
 import type { HarnessAgent } from '@x/harness';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { AGENT, createAgent } from '../src/create-agent.js';
+import { decide } from '../src/guide/decide.js';
 import { GuideModel } from '../src/guide/guide-model.js';
+import { readView } from '../src/guide/view.js';
 
 const AREAS = ['engine', 'tools/cutter', 'tools/press'];
 /** What is said when the guide looks at a path first. */
@@ -90,4 +101,72 @@ it('says where the page tells why a conversation was reduced', async () => {
 
 it('finds nothing to go on with once all is done', async () => {
   expect(await ask('go on')).toContain('Nothing is left unfinished');
+});
+
+describe('what is said in the middle of a survey', () => {
+  /** Surveys, is told something as soon as a file is read, and stopped; then goes on. */
+  async function stopped(aside: string, directory = 'engine') {
+    const place = mkdtempSync(join(tmpdir(), 'x-guide-'));
+    onTestFinished(() => rmSync(place, { recursive: true, force: true, maxRetries: 20 }));
+    mkdirSync(join(place, 'repo', directory), { recursive: true });
+    for (const file of ['a.ts', 'b.ts', 'c.ts'])
+      writeFileSync(join(place, 'repo', directory, file), 'let a;\n');
+    const model = new GuideModel({ contextWindow: 16_000, counter: tiktokenCounter() });
+    const other = createAgent({
+      model,
+      embedded: true,
+      data: join(place, 'data'),
+      repo: join(place, 'repo'),
+    }).agent;
+    onTestFinished(() => other.close());
+    let isSaid = aside === '';
+    let text = '';
+    for await (const event of aside === '' ? [] : other.stream('survey this repository', context)) {
+      if (event.type === 'tool.call' && !isSaid) {
+        isSaid = true;
+        void other.steer(context, aside);
+      }
+      if (event.type === 'tool.call' && JSON.stringify(event.call.input).includes('Answer: ')) break;
+    }
+    const commands: string[] = [];
+    for await (const event of other.stream(aside === '' ? 'survey this repository' : 'go on', context)) {
+      if (event.type === 'tool.call' && event.call.name === 'execute')
+        commands.push(JSON.stringify(event.call.input));
+      if (event.type === 'call.completed') text = event.text;
+    }
+    return { text, commands, steps: (await other.state(context))?.context.length, place };
+  }
+
+  it('is answered after a stop, and the survey comes to its end', async () => {
+    const { text, commands } = await stopped("x'; touch pwned; echo 'which port");
+    expect(text).toContain('The survey is done: 1 areas');
+    expect(commands.join('\n')).not.toContain('pwned');
+  });
+
+  it('is quoted where it is a name of the repository', async () => {
+    const { text, place } = await stopped('', "it's$(touch${IFS}pwned)");
+    expect(text).toContain('The survey is done');
+    expect(existsSync(join(place, 'repo/pwned'))).toBe(false);
+  });
+});
+
+describe('“go on”', () => {
+  const question = userMessage('Which port does it use?');
+  const call = { type: 'tool_use', id: 'c', name: 'session_search', input: {} } as const;
+  const request = (messages: readonly Message[]) => readView({ messages, tools: [] });
+
+  it('is about what was asked before, unless that has its answer', () => {
+    const amid = [question, assistantMessage([call]), toolResultMessage(call, 'x'), userMessage('go on')];
+    expect(request(amid)).toMatchObject({ request: 'Which port does it use?', isFresh: false });
+    expect(request([question, assistantMessage('4173'), userMessage('go on')]).request).toBe('go on');
+  });
+
+  it('answers first what was asked in a survey', () => {
+    const todos = '[x] Orient myself: top level, manifest, README, areas\n[>] Answer: hello\n[ ] Survey a';
+    const { text, calls } = decide(
+      request([assistantMessage('Hm.'), userMessage('go on'), userMessage(todos, { kind: 'synthetic' })]),
+    );
+    expect(text).toMatch(/^I am the embedded guide[\s\S]*I go on with the survey\.$/);
+    expect(calls).toMatchObject([{ name: 'todo_write' }]);
+  });
 });

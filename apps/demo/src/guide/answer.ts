@@ -170,7 +170,7 @@ function bestLines(text: string, words: readonly string[]): readonly string[] {
       line: line.replace(/^(?:REPORT\.md:\d+: |> )/, '').trim(),
       fit: coverage(line, words).length,
     }))
-    .filter(({ line, fit }) => fit * 2 >= words.length && /^[^[]/.test(line) && line.length < 400);
+    .filter(({ line, fit }) => fit * 2 > words.length && /^[^[]/.test(line) && line.length < 400);
   const best = Math.max(...rated.map(({ fit }) => fit));
   return [...new Set(rated.filter(({ fit }) => fit === best).map(({ line }) => line))].slice(0, MAX_LINES);
 }

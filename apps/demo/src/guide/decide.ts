@@ -1,6 +1,6 @@
 import { answer } from './answer.js';
-import { interject, isUnfinished, survey } from './survey/survey.js';
-import { act, type Decision, say, type View } from './view.js';
+import { interject, isOurs, isUnfinished, survey } from './survey/survey.js';
+import { act, type Decision, GO_ON, say, type View } from './view.js';
 
 /** What the memory keeps by rule, at the end of the call. */
 const REMEMBER = /^(?:please )?remember(?: that\b|:)/i;
@@ -16,14 +16,11 @@ const ABOUT_ME = `I am the embedded guide: a set of rules, no language model. I 
 
 To talk to a language model instead, set OPENAI_API_KEY, ANTHROPIC_API_KEY or OPENAI_BASE_URL and start again.`;
 
-/** As in “go on”. */
-const GO_ON = /^(?:please )?(?:go on|continue|proceed|resume|carry on|weiter)\b/i;
-
 /** The guide's whole policy: from what is in view to what happens next. */
 export function decide(view: View): Decision {
   const isSurvey = /\bsurvey\b/i.test(view.request) && !view.request.endsWith('?');
-  if (isSurvey || (GO_ON.test(view.request) && isUnfinished(view))) return survey(view);
-  return interject(view, respond);
+  const goesOn = GO_ON.test(view.request) && isOurs(view) && (isUnfinished(view) || !view.isFresh);
+  return isSurvey || goesOn ? survey(view, respond) : interject(view, respond);
 }
 
 function respond(view: View): Decision {

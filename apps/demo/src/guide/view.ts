@@ -31,6 +31,8 @@ export interface View {
   readonly passages: readonly { readonly source: 'summary' | 'conversation'; readonly text: string }[];
 }
 
+/** As in “go on”: with what was asked before, where that has no answer yet. */
+export const GO_ON = /^(?:please )?(?:go on|continue|proceed|resume|carry on|weiter)\b/i;
 const TODO_LINE = /^\[([ >x])\] (.+)$/gm;
 const STATUS = { ' ': 'pending', '>': 'in_progress', x: 'completed' } as const;
 /** The line that masking leaves of an output: it names the tool and its size. */
@@ -38,14 +40,19 @@ const STUB = /^\[[\w-]+ → /;
 
 export function readView({ messages }: ModelRequest): View {
   const conversation = messages.filter((message) => message.kind !== 'synthetic');
-  const asked = conversation.findLast((message) => message.role === 'user' && message.kind === undefined);
+  const requests = conversation.filter((message) => message.role === 'user' && message.kind === undefined);
+  const isAnswered = (message: Message | undefined) => {
+    const before = message && conversation[conversation.indexOf(message) - 1];
+    return before === undefined || (before.role === 'assistant' && toolUsesOf(before).length === 0);
+  };
+  const goesOn = (message: Message) => GO_ON.test(textOf(message).trim()) && !isAnswered(message);
+  const asked = requests.findLast((message, index) => index === 0 || !goesOn(message));
   // Findings of an earlier request may be out of date.
   const results = seenResults(conversation.slice(asked ? conversation.indexOf(asked) : 0));
-  const before = asked && conversation[conversation.indexOf(asked) - 1];
   return {
     request: asked ? textOf(asked).trim() : '',
     isFresh: conversation.at(-1) === asked,
-    isAmid: before !== undefined && (before.role !== 'assistant' || toolUsesOf(before).length > 0),
+    isAmid: !isAnswered(asked),
     todos: messages
       .filter((message) => message.kind === 'synthetic')
       .flatMap((message) => readTodos(textOf(message))),

@@ -20,9 +20,14 @@ const HISTORY = 'git log --oneline 2>/dev/null | head -15';
 /** What has lines by chance alone, and would be an image or rubbish to whoever reads it. */
 const BINARY = '[.](png|jpe?g|gif|webp|ico|svg|pdf|zip|gz|woff2?|wasm|db|sqlite)$';
 
+/** A text as a word of a shell, whatever it holds. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
 /** `files F, lines L, tests T, largest N PATH` of one directory, its subdirectories included; the largest is a text. */
 function statsOf(area: string): string {
-  return `${FILES} | tr '\\0' '\\n' | grep -F '${area}/' | awk -v a='${area}/' 'index($0, a) == 1' | tr '\\n' '\\0' | xargs -0 wc -l | awk '$2 == "total" && NF == 2 { next } { f++; l += $1; p = substr($0, index($0, $2)); if (p ~ /(^|[.\\/_-])(test|spec)s?[.\\/]/) t++; if ($1 > m && tolower(p) !~ /${BINARY}/) { m = $1; b = p } } END { print "files " f+0 ", lines " l+0 ", tests " t+0 ", largest " m+0 " " b }'`;
+  return `${FILES} | tr '\\0' '\\n' | AREA=${quoted(`${area}/`)} awk 'index($0, ENVIRON["AREA"]) == 1' | tr '\\n' '\\0' | xargs -0 wc -l | awk '$2 == "total" && NF == 2 { next } { f++; l += $1; p = substr($0, index($0, $2)); if (p ~ /(^|[.\\/_-])(test|spec)s?[.\\/]/) t++; if ($1 > m && tolower(p) !~ /${BINARY}/) { m = $1; b = p } } END { print "files " f+0 ", lines " l+0 ", tests " t+0 ", largest " m+0 " " b }'`;
 }
 
 /** Characters of what a README says of itself. */

@@ -27,12 +27,16 @@ const SURVEY = 'Survey ';
 const CONCLUDE = 'Conclude: compare the areas and finish the report';
 const ANSWER = 'Answer: ';
 const MAX_AREAS = 24;
+/** Characters of what is said during a survey that its todo has. */
+const MAX_ASIDE = 500;
+
+type Respond = (view: View) => Decision;
 
 /**
  * Surveys the repository, one todo after the other. The place is in the todos alone, and what a step needs must be in
  * view: what is missing is asked for (again), so that losing the place or the results shows.
  */
-export function survey(view: View): Decision {
+export function survey(view: View, respond: Respond): Decision {
   const todos = view.todos;
   const isDone = !isUnfinished(view);
   if (!isOurs(view) || (isDone && view.isFresh)) {
@@ -46,6 +50,7 @@ export function survey(view: View): Decision {
   if (current === ORIENT) return orient(view);
   if (current === MEASURE) return measure(view);
   if (current === CONCLUDE) return conclude(view);
+  if (current.startsWith(ANSWER)) return answerAside(view, current, respond);
   return surveyArea(view, current.slice(SURVEY.length));
 }
 
@@ -54,13 +59,14 @@ export function isUnfinished(view: View): boolean {
   return isOurs(view) && view.todos.some(({ status }) => status !== 'completed');
 }
 
-function isOurs({ todos }: View): boolean {
+/** True when the todo list is that of a survey. */
+export function isOurs({ todos }: View): boolean {
   return todos.some(({ content }) => content === ORIENT);
 }
 
 /** Responds to a request; what was said during a survey becomes a todo of it, and the survey goes on after it. */
-export function interject(view: View, respond: (view: View) => Decision): Decision {
-  const content = `${ANSWER}${view.request.replace(/\s+/g, ' ').slice(0, 100)}`;
+export function interject(view: View, respond: Respond): Decision {
+  const content = `${ANSWER}${view.request.replace(/\s+/g, ' ').slice(0, MAX_ASIDE)}`;
   const todo = view.todos.find((other) => other.content === content);
   if (!view.isAmid || !(todo || isUnfinished(view))) return respond(view);
   if (!todo) {
@@ -69,8 +75,12 @@ export function interject(view: View, respond: (view: View) => Decision): Decisi
     );
     return act('That first.', todoWrite([{ content, status: 'in_progress' }, ...others]));
   }
-  if (todo.status === 'completed') return survey(view);
-  const decision = respond(view);
+  return todo.status === 'completed' ? survey(view, respond) : answerAside(view, content, respond);
+}
+
+/** Responds to what a todo says was asked, and completes it. */
+function answerAside(view: View, content: string, respond: Respond): Decision {
+  const decision = respond({ ...view, request: content.slice(ANSWER.length) });
   if (decision.calls.length > 0) return decision;
   return act(`${decision.text}\n\nI go on with the survey.`, todoWrite(advance(view.todos, content)));
 }
