@@ -1,7 +1,8 @@
-import { isOpaque, onlySays, readsLines, runsProgram } from './shell-words.js';
+import { isOpaque, programIn, readsLines } from './shell-words.js';
 
 /** What stands between names in a program. */
-const BETWEEN = /[\s'"`()<>{}[\];|&$!*?#\\]+/;
+const BETWEEN = /[\s'"`()<>{}[\];|&$!*?#\\^]+/;
+const BETWEEN_LITERALS = /['"`()<>{}[\];|&$!*?#\\^,=+\n]+/;
 const MAX_DEPTH = 3;
 
 /** Words before a directory in which what comes after them is read, and those that hold it. */
@@ -42,24 +43,29 @@ export async function pathsOf(
 ): Promise<readonly string[] | undefined> {
   const commands = commandsIn(line, 0);
   if (commands === undefined || commands.some((words) => GOES_HOME.test(words.join(' ')))) return undefined;
-  const isProgram = commands.some((words) => readsLines(words) || runsProgram(words));
+  const programs = commands.map(programIn);
+  const program = programs.includes('letters') ? 'letters' : programs.find((each) => each !== undefined);
+  const words = commands.flat().map((word) => ({ word, pieces: piecesOf(word, program) }));
   const directories = new Set([directory]);
-  const found: string[] = [];
+  const places = (pieces: readonly string[]) =>
+    pieces.flatMap((piece) => [...directories].map((begin) => placeIn(begin, piece)));
   let leads = false;
-  for (const word of commands.flat()) {
-    const pieces = piecesOf(word, isProgram);
-    if (pieces === undefined || found.length + pieces.length * directories.size > MAX_PATHS) return undefined;
-    const places = pieces.flatMap((piece) => [...directories].map((begin) => placeIn(begin, piece)));
-    found.push(...places);
+  let count = 0;
+  for (const { word, pieces } of words) {
+    if (pieces === undefined) return undefined;
+    count += pieces.length;
+    if (count * directories.size > MAX_PATHS) return undefined;
     const isLed = leads || LEADS_GLUED.test(word);
-    for (const place of new Set(places)) {
+    for (const place of new Set(places(pieces))) {
       // One that is none yet may be made before it is gone to.
       if (isLed || (await isDirectory(place))) directories.add(place);
     }
     if (directories.size > MAX_DIRECTORIES) return undefined;
     leads = LEADS.test(word) || (leads && word.startsWith('-'));
   }
-  return found;
+  if (count * directories.size > MAX_PATHS) return undefined;
+  // A loop, or a function, comes to words once more that stand before a directory.
+  return words.flatMap(({ pieces = [] }) => places(pieces));
 }
 
 function placeIn(directory: string, path: string): string {
@@ -67,11 +73,15 @@ function placeIn(directory: string, path: string): string {
 }
 
 /** A word, and what a command may take for a path in it: behind options, between signs, without quotes of its own. */
-function piecesOf(word: string, isProgram: boolean): readonly string[] | undefined {
+function piecesOf(word: string, program: ReturnType<typeof programIn>): readonly string[] | undefined {
   const options = OPTIONS.exec(word)?.[0].length ?? 0;
-  if (options > MAX_OPTIONS) return undefined;
-  const pieces = new Set([word, ...(isProgram ? word.split(BETWEEN) : [])]);
-  for (let at = 1; at <= options; at++) pieces.add(word.slice(at));
+  // In an editor's program any letter may be a command with a name behind it.
+  const letters = program === 'letters' ? word.length : options;
+  if (letters > MAX_OPTIONS) return undefined;
+  const pieces = new Set([word]);
+  for (let at = 1; at <= letters; at++) pieces.add(word.slice(at)).add(word.slice(at).split('\n')[0] ?? '');
+  if (program)
+    for (const each of [BETWEEN, BETWEEN_LITERALS]) for (const piece of word.split(each)) pieces.add(piece);
   const signs = [...word.matchAll(SIGN)].map(({ index }) => index);
   if (signs.length * MAX_SIGNS > MAX_PATHS) return undefined;
   for (const [at, begin] of [-1, ...signs].entries()) {
@@ -89,9 +99,7 @@ function commandsIn(line: string, depth: number): readonly (readonly string[])[]
   const read = depth > MAX_DEPTH || /\bCDPATH\b/.test(line) ? undefined : readLine(line);
   if (read === undefined) return undefined;
   const { commands, bodies } = read;
-  // What is only said is still taken by a shell, or by what stands behind a pipe.
-  const isTaken = read.hasValues && (/(?<!\|)\|(?!\|)/.test(line) || commands.some(readsLines));
-  if (isTaken || commands.some(isOpaque)) return undefined;
+  if (commands.some(isOpaque)) return undefined;
   const said = bodies.map((body) => [...body.split('\n'), ...body.split(/\s+/)]);
   if (!commands.some(readsLines)) return [...commands, ...said];
   // `eval` joins what it is given.
@@ -107,92 +115,100 @@ function commandsIn(line: string, depth: number): readonly (readonly string[])[]
 
 /**
  * The parts of a line as every shell reads them: a word is what stands between blanks and operators, of plain characters, escapes
- * and quotes. What a shell puts something else in the place of is a value where that is no command (`$x`, `*`, `?`, `[a]`), and else no part
- * (`~`, `$(…)`, a backquote).
+ * and quotes. What a shell puts something else in the place of (`*`, `?`, `[`, `~`, `$`, a backquote) is no part, but for a number of its
+ * own (`$?`) where nothing is glued to it, and for a here-document that stands for itself.
  */
 const PART = new RegExp(
   [
     /(?<joined>(?<=[ \t])\\\n(?=[ \t\w./'"-]))/,
     /(?<comment>(?<![^\s;&|()<>])#[^\n]*)/,
     /(?<here><<(?<indented>-?)(?!<)[ \t]*(?:'(?<single>[\w.-]+)'|"(?<double>[\w.-]+)"|(?<slash>\\?)(?<bare>[\w.-]+))(?=[\s;&|<>)]|$))/,
-    /(?<break><<<(?!<)|<(?!<)|\((?!\()|[\n;&|>)])/,
+    /(?<redirect><<<(?!<)|&>>?|<>|>[>|&]?|<(?![<])&?)/,
+    /(?<break>\((?!\()|[\n;&|)])/,
     /(?<blank>[ \t]+)/,
     /'(?<quoted>[^']*)'/,
-    /"(?<text>[^"$`\\]*(?:(?:\\[\s\S]|\$(?:\{\w+\}|(?!\\\n|[({[])[\w@*#?$!-]?))[^"$`\\]*)*)"/,
+    /"\$\([ \t]*cat[ \t]*<<[ \t]*'(?<ends>\w+)'\n(?<body>(?:(?!\k<ends>(?:\n|$))[^\n]*\n)*)\k<ends>\n[ \t]*\)"/,
+    /"(?<text>[^"$`\\]*(?:(?:\\[\s\S]|\$(?!\\\n|[\w({[@*#?$!-])|(?<=[\s:=]|(?<![^\s;&|(])")\$[?!#$](?=[\s"]))[^"$`\\]*)*)"/,
     /\\(?<escaped>[^\n])/,
+    /(?<number>(?<![^\s;&|(=])\$[?!#$](?=[\s;&|)]|$))/,
     /(?<plain>\$(?=[\s;&|)]|$)|(?<![^\s;&|(!])\[\[?(?=\s)|(?<=[^\s;&|()<>=:'"\\])~|[@+!](?!\()|[{},.#]|[^\s\\'"`$*?[~#;&|()<>@+!{},.]+)/,
-    /(?<value>\$(?:\{\w+\}|[\w@*#?$!-])|[*?[])/,
   ]
     .map(({ source }) => source)
     .join('|'),
   'uy',
 );
 
-const VALUE = /\$[\w{@*#?$!-]/;
-const NUMBER = /(?:^|[\s;&|()<>])(?:\d+|\{\w+\})$/;
-
 interface ShellLine {
-  /** The words of each command, without their quotes. */
+  /** The words of each command, without their quotes; the target of a redirection by itself. */
   readonly commands: readonly (readonly string[])[];
   /** The here-documents of all. */
   readonly bodies: readonly string[];
-  /** Whether a command has a value for a word. */
-  readonly hasValues: boolean;
 }
 
 /** Takes a line apart; `undefined` when it is not understood. */
 function readLine(line: string): ShellLine | undefined {
   const commands: string[][] = [[]];
-  const valued = new Set<readonly string[] | undefined>();
+  const targets: string[][] = [];
   const bodies: string[] = [];
   const waiting: { readonly ends: RegExp; readonly isPlain: boolean }[] = [];
   let word: string | undefined;
-  /** Braces that are open within a word: `{a,b}` becomes two, `{}` and `@{u}` stay. */
-  let braces = 0;
+  let isTarget = false;
+  /** Whether the word is of plain characters alone. */
+  let isBare = true;
+  /** Of the word, whether a brace was opened, and a sign that parts what is in braces came behind: `{a,b}` becomes two, `{}` stays. */
+  let [isOpen, isParted] = [false, false];
+  const end = () => {
+    if (word !== undefined && isTarget) targets.push([word]);
+    else if (isBare && (word === '{' || word === '}')) commands.push([]);
+    else if (word !== undefined) commands.at(-1)?.push(word);
+    if (word !== undefined) isTarget = false;
+    [word, isBare, isOpen, isParted] = [undefined, true, false, false];
+  };
   PART.lastIndex = 0;
   while (PART.lastIndex < line.length) {
-    const { index = 0, groups: part } = PART.exec(line) ?? {};
+    const part = PART.exec(line)?.groups;
     if (part === undefined) return undefined;
-    const { here, indented, single, double, bare, slash, text, quoted, escaped, plain, value } = part;
+    const { here, redirect, text, plain, number } = part;
+    const literal =
+      part.quoted ?? part.escaped ?? (part.body === undefined ? undefined : part.body.replace(/\n+$/, ''));
     if (part.joined !== undefined) continue;
     if (part.comment !== undefined) {
       // Behind a blank that is part of the word.
       if (word !== undefined) return undefined;
       continue;
     }
-    if (part.blank === undefined && part.break === undefined && here === undefined) {
-      if (plain === '{') braces++;
-      else if (plain === '}') braces = Math.max(0, braces - 1);
-      else if (braces > 0 && (plain === ',' || (plain === '.' && word?.endsWith('.')))) return undefined;
-      if (value !== undefined || VALUE.test(text?.replaceAll(/\\[\s\S]/g, ' ') ?? ''))
-        valued.add(commands.at(-1));
-      const inText = text?.replaceAll(/\\\n|\\([$`"\\])/g, '$1');
-      word = (word ?? '') + (quoted ?? inText ?? escaped ?? plain ?? value ?? '');
+    if ((literal ?? text ?? plain ?? number) !== undefined) {
+      if (plain === '{') isOpen = true;
+      else if (isOpen && (plain === ',' || (plain === '.' && word?.endsWith('.')))) isParted = true;
+      else if (plain === '}' && isParted) return undefined;
+      if (plain === undefined) isBare = false;
+      const inText = text?.replaceAll(/\$[?!#$]/g, '0').replaceAll(/\\\n|\\([$`"\\])/g, '$1');
+      word = (word ?? '') + (literal ?? inText ?? (number && '0') ?? plain ?? '');
       continue;
     }
     // The number of what is redirected is no word.
-    const isNumber =
-      (here ?? part.break ?? '').match(/^[<>]/) && NUMBER.test(line.slice(Math.max(0, index - 20), index));
-    if (word !== undefined && !isNumber) commands.at(-1)?.push(word);
-    [word, braces] = [undefined, 0];
+    if ((redirect ?? here) !== undefined && isBare && /^(?:\d+|\{\w+\})$/.test(word ?? '')) word = undefined;
+    end();
+    if (redirect !== undefined) isTarget = true;
     if (here !== undefined) {
-      const delimiter = (single ?? double ?? bare ?? '').replaceAll('.', '\\.');
-      const ends = new RegExp(`^${indented && '\t*'}${delimiter}$`, 'm');
-      waiting.push({ ends, isPlain: bare === undefined || slash !== '' });
-    } else if (part.break !== undefined) commands.push([]);
+      const delimiter = (part.single ?? part.double ?? part.bare ?? '').replaceAll('.', '\\.');
+      const ends = new RegExp(`(?<![^\\n])${part.indented && '\t*'}${delimiter}(?![^\\n])`);
+      waiting.push({ ends, isPlain: part.bare === undefined || part.slash !== '' });
+    }
+    if (part.break === undefined) continue;
+    commands.push([]);
+    isTarget = false;
     if (part.break !== '\n') continue;
     for (const { ends, isPlain } of waiting.splice(0)) {
       const rest = line.slice(PART.lastIndex);
-      const end = ends.exec(rest);
-      const body = rest.slice(0, end?.index);
+      const last = ends.exec(rest);
+      const body = rest.slice(0, last?.index);
       // In one that ends with a plain word, a shell puts values into the text.
       if (!isPlain && /[$`\\]/.test(body)) return undefined;
       bodies.push(body);
-      PART.lastIndex += body.length + (end?.[0].length ?? 0);
+      PART.lastIndex += body.length + (last?.[0].length ?? 0);
     }
   }
-  if (word !== undefined) commands.at(-1)?.push(word);
-  const isSaid = [...valued].every((words) => words !== undefined && onlySays(words));
-  const found = commands.filter((words) => words.length > 0);
-  return isSaid ? { commands: found, bodies, hasValues: valued.size > 0 } : undefined;
+  end();
+  return { commands: [...commands, ...targets].filter((words) => words.length > 0), bodies };
 }

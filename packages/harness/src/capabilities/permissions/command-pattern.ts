@@ -71,7 +71,7 @@ function matchCommand(pattern: string, command: string): boolean {
 /** The lists of words that a line may hold once quotes and escapes are taken away, or stand between words. */
 function roughly(line: string): readonly (readonly string[])[] {
   return [line.replaceAll(/\\\n|['"\\]/g, ''), line.replaceAll(/['"]/g, ' ')].flatMap((text) =>
-    text.split(/[;&|\n(){}`<>]+/).map((part) => part.split(/\s+/).filter((word) => word !== '')),
+    text.split(/[;&|\n(){},`<>]+/).map((part) => part.split(/\s+/).filter((word) => word !== '')),
   );
 }
 
@@ -90,11 +90,17 @@ function* candidates(line: string, begins: (word: string) => boolean, depth: num
     if (!wraps(words)) continue;
     for (const [index, word] of words.entries()) {
       if (index > 0 && begins(word)) yield* spellings(words.slice(index));
-      // `alias y='rm x'`
-      const line = word.replace(/^[A-Za-z_]\w*=/, '');
-      if (depth < MAX_DEPTH && /\s/.test(line)) yield* candidates(line, begins, depth + 1);
+      if (depth < MAX_DEPTH) for (const line of linesIn(word)) yield* candidates(line, begins, depth + 1);
     }
   }
+}
+
+/** What may be a line in a word: `y=rm x` for `alias`, `-crm x` for `su`. */
+function linesIn(word: string): readonly string[] {
+  const options = /^-[A-Za-z]+/.exec(word)?.[0].length ?? 0;
+  const glued = Array.from({ length: options && options - 1 }, (_, at) => word.slice(at + 2));
+  const lines = [word.replace(/^(?:[A-Za-z_]\w*|--[\w-]+)=/, ''), ...glued];
+  return lines.filter((line) => line !== word || /\s/.test(line));
 }
 
 /** A command by its name alone, with and without the options that stand right behind it: `git -C x push` is `git push`. */

@@ -185,6 +185,16 @@ describe('catchesCommand', () => {
     "fish -c 'rm x'",
     "alias y='rm x'; y",
     "hyperfine 'rm x'",
+    'for x do rm x; done',
+    "env -S'rm x'",
+    "env --split-string='rm x'",
+    "su -c'rm x'",
+    "script -qc'rm x'",
+    'alias y=rm',
+    '{rm,x}',
+    'runuser -u x rm y',
+    'strace rm x',
+    'npx rm x',
     'rm',
   ])('rm * catches %j', (line) => {
     expect(catchesCommand('rm *', line)).toBe(true);
