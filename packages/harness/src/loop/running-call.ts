@@ -32,7 +32,7 @@ import type { Reply } from '../agent/call-options.js';
 import { Interruption } from '../errors/interruption.js';
 import type { BackgroundQueue } from '../lib/background-queue.js';
 import type { EventJournal } from '../lib/event-journal.js';
-import { freezeMessages } from '../lib/freeze-messages.js';
+import { freezeMessage } from '../lib/freeze-message.js';
 import type { RequestedOutput } from '../output/requested-output.js';
 import { hookResult } from './around.js';
 import { Audience } from './audience.js';
@@ -116,7 +116,6 @@ export class RunningCall {
     const { parts, session, log, runtime, callId, abort, control } = options;
     const { signal } = abort;
     this.options = options;
-    freezeMessages(session.state.context);
     this.settings = {
       ...parts.settings,
       maxIterations: control.maxIterations ?? parts.settings.maxIterations,
@@ -124,8 +123,10 @@ export class RunningCall {
     };
     this.control = control;
     this.capabilities = parts.capabilities;
-    this.#meter = new ContextMeter(parts.counter, ({ metadata }) => {
-      const author = metadata?.[AUTHOR];
+    this.#meter = new ContextMeter(parts.counter, (message) => {
+      // Whatever is sent is measured first: what was loaded, and what took the place of messages.
+      freezeMessage(message);
+      const author = message.metadata?.[AUTHOR];
       if (author !== undefined) this.authors.add(author);
     });
     const answer = options.output === undefined ? [] : [options.output.tool];
@@ -262,8 +263,8 @@ export class RunningCall {
   /** Appends messages to the conversation. */
   add(messages: readonly Message[]): void {
     const context = this.scope.state.contextMutable();
-    freezeMessages(messages);
     for (const message of messages) {
+      freezeMessage(message);
       context.push(message);
       this.messages.push(message);
       this.#unlogged.push(message);
@@ -285,9 +286,7 @@ export class RunningCall {
       const message = 'must change the state at once: wait before it';
       throw new InvalidInputError('updateState', [{ path: 'change', message }]);
     }
-    const added = state.context.filter((message) => !known.has(message));
-    freezeMessages(added);
-    this.#unlogged.push(...added);
+    this.#unlogged.push(...state.context.filter((message) => !known.has(message)));
   }
 
   /**

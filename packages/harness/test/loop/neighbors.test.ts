@@ -1,5 +1,6 @@
 import {
   type AgentEvent,
+  assistantMessage,
   type Capability,
   defineTool,
   InMemorySession,
@@ -339,17 +340,49 @@ it.each([5, 'now', {}])('refuses the signal %j', async (signal) => {
 describe('what was said', () => {
   const said = async (agent: HarnessAgent) => (await agent.state(context))?.context.map(textOf);
 
-  it('is not changed by a model that makes something else of what it is asked', async () => {
-    const converting: Model = {
-      id: 'converting',
-      generate: async ({ messages }) => {
-        for (const message of messages as readonly { content: unknown }[]) message.content = 'converted';
-        return { content: [{ type: 'text', text: 'ok' }], finishReason: 'stop' };
+  type Converts = (messages: readonly { content: { input?: { amount: number } }[] | string }[]) => void;
+  it.each<[string, Converts]>([
+    ['texts', (messages) => void Object.assign(messages.at(-1) ?? {}, { content: 'converted' })],
+    ['what was loaded', (messages) => void Object.assign(messages[0] ?? {}, { content: 'converted' })],
+    ['a block', ([message]) => void Object.assign(message?.content[0] ?? {}, { text: 'converted' })],
+    [
+      'the input of a call',
+      (messages) => {
+        for (const { content } of messages) {
+          if (typeof content === 'string') continue;
+          for (const { input } of content) if (input) input.amount = 1;
+        }
       },
+    ],
+    ['a record', (messages) => void Object.assign(messages.at(-2) ?? {}, { content: 'converted' })],
+  ])('is not changed by a model that converts %s in place', async (_, convert) => {
+    const workspace = scratch();
+    const session = new InMemorySession();
+    const agentOf = (model: readonly ScriptEntry[] | Model) =>
+      builder(model)
+        .workspace(workspace)
+        .session(session)
+        .use({
+          name: 'records',
+          aroundReason: (scope, next) => {
+            // As a compaction: it takes the place of what was said.
+            const [first, ...rest] = scope.state.context;
+            if (first && rest.length > 3)
+              scope.state.contextMutable().splice(-1, 0, assistantMessage('A record'));
+            return next();
+          },
+        })
+        .build();
+    const call = { toolCalls: [{ name: 'none', input: { amount: 5 } }] };
+    await agentOf([call, { text: 'Paid' }]).call('Pay 500 to Bob', context);
+    const before = (await agentOf([]).state(context))?.toJSON().context;
+    const generate: Model['generate'] = async ({ messages }) => {
+      convert(messages as unknown as Parameters<Converts>[0]);
+      return { content: [{ type: 'text', text: 'ok' }], finishReason: 'stop' };
     };
-    const agent = builder(converting).build();
-    await expect(agent.call('Pay 500 to Bob', context)).rejects.toThrow('read only');
-    expect(await said(agent)).toEqual(['Pay 500 to Bob']);
+    await expect(agentOf({ id: 'converting', generate }).call('Bye', context)).rejects.toThrow('read only');
+    const after = (await agentOf([]).state(context))?.toJSON().context;
+    expect((after as unknown[]).slice(0, (before as unknown[]).length)).toEqual(before);
   });
 
   it('is not changed by a listener, in a later process neither', async () => {

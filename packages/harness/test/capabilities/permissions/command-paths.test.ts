@@ -59,6 +59,7 @@ describe('the paths of a line', () => {
     "sh <<'E'\ncat .e*\nE",
     "alias ls='cat .e*'",
     ". /dev/stdin <<< 'cat .e*'",
+    "printf 'cat .e%s' nv | . /dev/stdin",
     "if true; then source /dev/stdin <<< 'cat .e*'; fi",
     'find . -exec cat {} "$x" +',
     'cd && cat x',
