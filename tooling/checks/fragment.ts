@@ -16,8 +16,6 @@ const PACKAGES: readonly string[] = [
 
 /** Files, and folders of files, that stay by themselves, each with its reason. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
-  'packages/compaction/src/tiktoken/character-class.ts':
-    'the classes of Unicode characters, apart from the patterns that ask for them',
   'packages/harness/src/capabilities/workspace-tools': 'one tool a file is what a reader looks for',
 };
 

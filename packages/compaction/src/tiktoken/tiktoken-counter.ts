@@ -1,7 +1,6 @@
 import { createRequire } from 'node:module';
 import type { TokenCounter } from '@x/core';
 import { countLong, countShort, SHORT_PIECE } from './merge.js';
-import { pieceEnd } from './piece-end.js';
 import { NO_RANK, parseRanks, RankTable } from './rank-table.js';
 
 /** Counts exactly as OpenAI's tiktoken does. */
@@ -34,9 +33,24 @@ export function tiktokenCounter(): TiktokenCounter {
 
 function loadEncoder(): Encoder {
   const require = createRequire(import.meta.url);
-  const { bpe_ranks } = require('js-tiktoken/ranks/o200k_base') as { bpe_ranks: string };
-  encoder = new Encoder(new RankTable(parseRanks(bpe_ranks)));
+  const data = require('js-tiktoken/ranks/o200k_base') as { bpe_ranks: string; pat_str: string };
+  encoder = new Encoder(new RankTable(parseRanks(data.bpe_ranks)), patternOf(data.pat_str));
   return encoder;
+}
+
+/** The characters of `\s` in Rust, in which tiktoken is written: JavaScript's has U+FEFF too, and lacks U+0085. */
+const SPACE = String.raw`\t-\r\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000`;
+
+/** The pattern that finds the pieces of a text, which tokens do not reach across, by Rust's idea of a space. */
+function patternOf(published: string): RegExp {
+  let inClass = false;
+  const pattern = published.replaceAll(/\\.|[[\]]/g, (part) => {
+    if (part === '[' || part === ']') inClass = part === '[';
+    if (part === String.raw`\S`) return `[^${SPACE}]`;
+    if (part === String.raw`\s`) return inClass ? SPACE : `[${SPACE}]`;
+    return part;
+  });
+  return new RegExp(pattern.replaceAll(/\((?!\?)/g, '(?:'), 'gu');
 }
 
 /** Texts of up to this many UTF-16 units are encoded into one buffer that is kept. */
@@ -47,35 +61,47 @@ const textEncoder = new TextEncoder();
 const buffer = new Uint8Array(BUFFERED_UNITS * MAX_BYTES_PER_UNIT);
 
 /**
- * Counts the tokens of texts. All of it works on the UTF-8 bytes where they lie: splitting the text into pieces, looking
- * a piece up, merging its bytes. No string, slice or match object is made for any piece, and nothing is remembered.
+ * Counts the tokens of texts. A piece is looked up and merged as UTF-8 bytes where they lie: no string, slice or match
+ * object is made for any piece, and nothing is remembered.
  */
 class Encoder {
   readonly #table: RankTable;
+  readonly #pieces: RegExp;
 
-  constructor(table: RankTable) {
+  constructor(table: RankTable, pieces: RegExp) {
     this.#table = table;
+    this.#pieces = pieces;
   }
 
   count(text: string): number {
-    // A lone surrogate becomes U+FFFD, as tiktoken has it; both are of the same class to the patterns.
-    if (text.length > BUFFERED_UNITS) {
-      const bytes = textEncoder.encode(text);
-      return this.#countBytes(bytes, bytes.length);
-    }
-    return this.#countBytes(buffer, textEncoder.encodeInto(text, buffer).written);
-  }
-
-  #countBytes(bytes: Uint8Array, end: number): number {
-    const table = this.#table;
+    // A lone surrogate becomes U+FFFD, as tiktoken has it; both are of the same class to the pattern.
+    const bytes = text.length > BUFFERED_UNITS ? textEncoder.encode(text) : buffer;
+    const length = bytes === buffer ? textEncoder.encodeInto(text, buffer).written : bytes.length;
+    const isAscii = length === text.length;
+    const pieces = this.#pieces;
+    pieces.lastIndex = 0;
     let count = 0;
-    for (let start = 0; start < end; ) {
-      const stop = pieceEnd(bytes, start, end);
-      count += countPiece(table, bytes, start, stop);
-      start = stop;
+    let start = 0;
+    for (let unit = 0; pieces.test(text); unit = pieces.lastIndex) {
+      const units = pieces.lastIndex - unit;
+      const end = start + (isAscii ? units : bytesIn(text, unit, unit + units));
+      count += countPiece(this.#table, bytes, start, end);
+      start = end;
     }
     return count;
   }
+}
+
+/** Counts the bytes of a part of a text in UTF-8. */
+function bytesIn(text: string, start: number, end: number): number {
+  let bytes = end - start;
+  for (let index = start; index < end; index++) {
+    const character = text.codePointAt(index) as number;
+    if (character >= 0x80) bytes += character < 0x800 ? 1 : 2;
+    // Each unit of a pair has two bytes.
+    if (character > 0xffff) index++;
+  }
+  return bytes;
 }
 
 function countPiece(table: RankTable, bytes: Uint8Array, start: number, end: number): number {

@@ -11,7 +11,7 @@ const samples: Readonly<Record<string, string>> = {
   empty: '',
   english:
     'It’s the developers’ job — isn’t it? — to keep e.g. 3.14159 and $1,000,000.00 apart.\n\nYes, WE’LL do.',
-  code: readFileSync(new URL('../../src/tiktoken/piece-end.ts', import.meta.url), 'utf8'),
+  code: readFileSync(new URL('../../src/tiktoken/merge.ts', import.meta.url), 'utf8'),
   json: JSON.stringify(
     { id: 42, tags: ['a', 'b'], nested: { ratio: 0.25, none: null, text: 'line\n"quoted"' } },
     null,
