@@ -8,13 +8,9 @@ import {
   toolResultMessage,
   userMessage,
 } from '@x/core';
-import type { LongRangeReference as Probe } from '@x/replay';
-import { contextText } from '@x/replay';
+import { findLongRangeReferences } from '@x/replay';
 import type { Recording } from './recording.js';
 import { stableId } from './stable-id.js';
-
-/** How far back the last mention must lie for a use to count as a probe, in tokens. */
-const MINIMUM_GAP = 2_000;
 
 const words = (
   'account branch budget cache channel cursor delivery device engine export filter gateway handler index invoice ' +
@@ -43,15 +39,14 @@ export function syntheticRecordings({
   return Object.entries(domains).flatMap(([domain, makeThing]) =>
     Array.from({ length: conversations }, (_, number) => {
       const name = `${domain}-${number + 1}`;
-      const writer = new Writer(name, number + domain.length * 1_000, makeThing);
-      const messages = writer.write(tokens, counter);
+      const messages = new Writer(name, number + domain.length * 1_000, makeThing).write(tokens, counter);
       return {
         name,
         domain,
         source: 'synthetic',
         system: '',
         messages,
-        probes: findProbes(messages, writer.tokens, counter),
+        probes: findLongRangeReferences(messages, counter),
       };
     }),
   );
@@ -90,12 +85,13 @@ function orderThing(random: Random, serial: number): Thing {
 
 /** Writes one conversation. */
 class Writer {
-  readonly tokens: string[] = [];
   readonly #name: string;
   readonly #random: Random;
   readonly #makeThing: (random: Random, serial: number) => Thing;
   readonly #messages: Message[] = [];
   readonly #seen: Thing[] = [];
+  /** Names that things have so far: the next one's serial number. */
+  #names = 0;
   #ids = 0;
 
   constructor(name: string, seed: number, makeThing: (random: Random, serial: number) => Thing) {
@@ -131,9 +127,9 @@ class Writer {
         userMessage(`Next, look at the ${word(this.#random)}.`, this.#options()),
       );
     }
-    const thing = this.#makeThing(this.#random, this.tokens.length);
+    const thing = this.#makeThing(this.#random, this.#names);
     this.#seen.push(thing);
-    this.tokens.push(...thing.names);
+    this.#names += thing.names.length;
     this.#call(thing.look, this.#output(thing));
   }
 
@@ -156,36 +152,6 @@ class Writer {
   #options(): MessageOptions {
     return { id: stableId(`${this.#name} ${this.#ids++}`), createdAt: '2026-01-01T00:00:00.000Z' };
   }
-}
-
-/** The uses of a name in tool calls whose last mention lies far enough back. */
-function findProbes(
-  messages: readonly Message[],
-  tokens: readonly string[],
-  counter: TokenCounter,
-): readonly Probe[] {
-  const lastMention = new Map<string, { readonly index: number; readonly at: number }>();
-  const probes: Probe[] = [];
-  let at = 0;
-  messages.forEach((message, index) => {
-    const text = contextText(message);
-    for (const token of tokens) {
-      if (!text.includes(token)) continue;
-      const last = lastMention.get(token);
-      if (message.role === 'assistant' && last && at - last.at >= MINIMUM_GAP) {
-        probes.push({
-          kind: 'mention',
-          token,
-          callIndex: index,
-          lastIndex: last.index,
-          gapTokens: at - last.at,
-        });
-      }
-      lastMention.set(token, { index, at: at + countMessage(counter, message) });
-    }
-    at += countMessage(counter, message);
-  });
-  return probes;
 }
 
 function word(random: Random): string {
