@@ -56,18 +56,3 @@ export function figuresOf(
     milliseconds: sum(results.map((result) => result.milliseconds)),
   };
 }
-
-/** Conversations by one of their properties, in the order in which they come. */
-export function groupConversations(
-  conversations: readonly ReplayedConversation[],
-  by: 'domain' | 'source',
-): ReadonlyMap<string, readonly ReplayedConversation[]> {
-  const groups = new Map<string, ReplayedConversation[]>();
-  for (const conversation of conversations) {
-    const key = conversation.recording[by];
-    const group = groups.get(key);
-    if (group) group.push(conversation);
-    else groups.set(key, [conversation]);
-  }
-  return groups;
-}

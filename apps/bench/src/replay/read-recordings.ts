@@ -11,8 +11,8 @@ import {
   toolResultMessage,
   userMessage,
 } from '@x/core';
+import type { LongRangeReference } from '@x/replay';
 import * as z from 'zod';
-import type { Recording } from './recording.js';
 import { stableId } from './stable-id.js';
 
 const messageSchema = z.object({
@@ -29,6 +29,17 @@ const probesSchema = z.object({
   ),
 });
 const manifestSchema = z.array(z.object({ file: z.string(), domain: z.string(), source: z.string() }));
+
+/** A recorded conversation with what it later needed again. */
+export interface Recording {
+  readonly name: string;
+  readonly domain: string;
+  readonly source: string;
+  /** What the agent was told; the replay sends it with every request, ahead of the messages. */
+  readonly system: string;
+  readonly messages: readonly Message[];
+  readonly probes: readonly LongRangeReference[];
+}
 
 export type RecordedMessage = z.output<typeof messageSchema>;
 

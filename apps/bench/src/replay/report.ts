@@ -1,6 +1,6 @@
 import type { ReplaySetting } from '@x/replay';
 import { type ReferenceKind, relativePrices, textTable } from '@x/replay';
-import { type Figures, figuresOf, groupConversations } from './figures.js';
+import { type Figures, figuresOf } from './figures.js';
 import { OVERHEAD, type ReplayedConversation, TRIGGER_SHARE } from './run-replay.js';
 
 const KINDS: Readonly<Record<ReferenceKind, string>> = {
@@ -85,12 +85,13 @@ function tableOf(
   };
   const kindRows = (group: readonly ReplayedConversation[]) =>
     byKind ? (Object.keys(KINDS) as ReferenceKind[]).map((kind) => row(`  ${KINDS[kind]}`, group, kind)) : [];
-  const domains = groupConversations(reaching, 'domain');
-  const rows = [...domains].flatMap(([domain, group]) => {
-    return [row(domain, group), ...kindRows(group)];
-  });
+  const domains = [...new Set(reaching.map(({ recording }) => recording.domain))].map((domain) => ({
+    domain,
+    group: reaching.filter(({ recording }) => recording.domain === domain),
+  }));
+  const rows = domains.flatMap(({ domain, group }) => [row(domain, group), ...kindRows(group)]);
   const means = strategies.map((name) => {
-    const shares = [...domains.values()].flatMap((group) => of(figuresOf(group, name)) ?? []);
+    const shares = domains.flatMap(({ group }) => of(figuresOf(group, name)) ?? []);
     return formatShare(
       shares.length > 0 ? shares.reduce((sum, share) => sum + share, 0) / shares.length : undefined,
     );
@@ -131,4 +132,30 @@ function totalsOf(
 
 function formatShare(share: number | undefined): string {
   return share === undefined ? '–' : share.toFixed(3);
+}
+
+/** A run as data: its definitions, and every conversation by strategy. */
+export function toJson(
+  conversations: readonly ReplayedConversation[],
+  strategies: readonly string[],
+  { window, trigger, counter }: ReplaySetting,
+): object {
+  const reaching = conversations.filter(({ reachesTrigger }) => reachesTrigger);
+  return {
+    window,
+    trigger,
+    overhead: OVERHEAD,
+    prices: relativePrices,
+    counter: counter.name,
+    strategies: strategies.map((name) => ({
+      name,
+      reachingTrigger: figuresOf(reaching, name),
+      all: figuresOf(conversations, name),
+      conversations: conversations.map((conversation) => {
+        const { recording, reachesTrigger } = conversation;
+        const { name: of, domain, source } = recording;
+        return { name: of, domain, source, reachesTrigger, ...figuresOf([conversation], name) };
+      }),
+    })),
+  };
 }

@@ -1,7 +1,7 @@
 import type { TokenCounter } from '@x/core';
 import type { ReplaySetting, Strategy } from '@x/replay';
 import { findLongRangeValues, type ReplayResult, replayConversation, sendEverything } from '@x/replay';
-import type { Recording } from './recording.js';
+import type { Recording } from './read-recordings.js';
 
 /** Tokens that system prompt and tool schemas take in every request, whatever the recording holds of them. */
 export const OVERHEAD = 10_000;

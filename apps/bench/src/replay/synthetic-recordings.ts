@@ -9,7 +9,7 @@ import {
   userMessage,
 } from '@x/core';
 import { findLongRangeReferences } from '@x/replay';
-import type { Recording } from './recording.js';
+import type { Recording } from './read-recordings.js';
 import { stableId } from './stable-id.js';
 
 const words = (
