@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { tiktokenCounter } from '@x/compaction/tiktoken';
 import { type AgentEvent, InvalidInputError, XError } from '@x/core';
 import { modelPrices } from '../../cli/src/known-models.js';
+import { version } from '../../cli/src/version.js';
 import { HarnessBackend } from './backend/harness-backend.js';
 import { chooseModel } from './choose-model.js';
 import { createAgent } from './create-agent.js';
@@ -119,11 +119,6 @@ async function serve(settings: DemoSettings): Promise<number> {
 /** Runs `stop` at the first signal; the second ends the process at once. */
 function onSignals(stop: () => unknown): void {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop());
-}
-
-function version(): string {
-  const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(manifest) as { version: string }).version;
 }
 
 main().then(

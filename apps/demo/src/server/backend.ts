@@ -76,7 +76,7 @@ export interface Backend {
 
 /** The model and the window behind the page. */
 export interface BackendInfo {
-  /** The version of the demo, for example `0.1.0`. */
+  /** The version of the packages, for example `0.1.0`. */
   readonly version: string;
   readonly model: {
     readonly id: string;
