@@ -3,6 +3,7 @@ import {
   asksForHelp,
   type Command,
   columns,
+  command,
   didYouMean,
   helpOf,
   type Streams,
@@ -17,7 +18,7 @@ import { schema } from './commands/schema.js';
 import { sessions } from './commands/sessions/sessions.js';
 import { show } from './commands/show.js';
 import { users } from './commands/users.js';
-import { completion } from './completion.js';
+import { completion, SHELL_NAMES } from './completion.js';
 import { withoutSecrets } from './stores.js';
 import { printable } from './terminal/style.js';
 import { version } from './version.js';
@@ -32,21 +33,25 @@ const commands: readonly Command[] = [
   { ...show, name: 'show' },
   schema,
   doctor,
+  command({
+    name: 'completion',
+    takes: SHELL_NAMES.join('|'),
+    options: {},
+    summary: 'Prints the completions of a shell, for the file from which it reads them.',
+    examples: ['x completion bash >> ~/.bashrc'],
+    async run({ positionals: [shell], output }) {
+      output.write(`${completion(commands, shell)}\n`);
+    },
+  }),
 ];
 
 const USAGE = [
   'Usage: x COMMAND [options]',
   '',
   'Commands:',
-  ...columns([
-    ...commands.map(({ name, summary }): [string, string] => [
-      name,
-      summary.split(/\.(?: |$)/)[0] ?? summary,
-    ]),
-    ['completion', 'Prints the completions of a shell: x completion bash|zsh|fish'],
-  ]),
+  ...columns(commands.map(({ name, summary }) => [name, summary.split(/\.(?: |$)/)[0] ?? summary])),
   '',
-  'x COMMAND --help says more. Begin with: x replay',
+  'x help COMMAND says more. Begin with: x replay',
 ].join('\n');
 
 /**
@@ -66,16 +71,16 @@ export async function runCli(args: readonly string[], streams: Streams): Promise
 }
 
 async function dispatch(args: readonly string[], streams: Streams): Promise<number | undefined> {
-  const [name = 'help', ...rest] = args;
+  const asks = args[0] === 'help' && args.length > 1;
+  const [name = 'help', ...rest] = asks ? [...args.slice(1), '--help'] : args;
   const print = (text: string) => void streams.output.write(`${text}\n`);
   if (['help', '--help', '-h'].includes(name)) return print(USAGE);
   if (['version', '--version', '-v'].includes(name)) return print(version());
-  if (name === 'completion') return print(completion(commands, rest[0]));
-  const command = commands.find((each) => each.name === name);
-  if (command === undefined) {
-    const meant = didYouMean(name, [...commands.map((each) => each.name), 'completion', 'help', 'version']);
+  const found = commands.find((each) => each.name === name);
+  if (found === undefined) {
+    const meant = didYouMean(name, [...commands.map((each) => each.name), 'help', 'version']);
     throw new UsageError(`There is no command "${name}"${meant || `.\n\n${USAGE}`}`);
   }
-  if (asksForHelp(rest)) return print(helpOf(command, rest));
-  return command.run(rest, streams);
+  if (asksForHelp(rest)) return print(helpOf(found, rest));
+  return found.run(rest, streams);
 }

@@ -8,7 +8,7 @@ export function completion(commands: readonly Command[], shell = ''): string {
   const render = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
   if (render !== undefined) return render(wordsOf(commands));
   throw new UsageError(
-    `Name your shell: x completion ${Object.keys(SHELLS).join('|')}. Put what it prints where that shell reads completions, for example: x completion bash >> ~/.bashrc`,
+    `Name your shell: x completion ${SHELL_NAMES.join('|')}. Put what it prints where that shell reads completions, for example: x completion bash >> ~/.bashrc`,
   );
 }
 
@@ -18,10 +18,12 @@ function wordsOf(commands: readonly Command[]): Words {
     name,
     [...subcommands.map((each) => each.name.split(' ').at(-1) ?? ''), ...flags(options), '--help'],
   ];
+  const names = commands.map(({ name }) => name);
   return new Map([
-    ['', [...commands.map(({ name }) => name), 'completion', '--help', '--version']],
+    ['', [...names, 'help', '--help', '--version']],
+    ['help', names],
     ...all.map(behind),
-    ['completion', Object.keys(SHELLS)],
+    ['completion', [...SHELL_NAMES, '--help']],
   ]);
 }
 
@@ -52,6 +54,9 @@ const SHELLS: Readonly<Record<string, (words: Words) => string>> = {
       })
       .join('\n'),
 };
+
+/** The shells whose completions there are. */
+export const SHELL_NAMES = Object.keys(SHELLS);
 
 /** A condition of fish: every word of the command's name stands in the line. */
 function seen(name: string): string {

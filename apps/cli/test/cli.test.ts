@@ -178,6 +178,8 @@ describe('x', () => {
     [['replay', '--nonsense', '--help'], /^Usage: x replay \[FILE…\] .*default: 64000/s],
     [['schema', '--help'], /^Usage: x schema\n/],
     [['--help'], /^Usage: x COMMAND .* run .* doctor /s],
+    [['completion', '--help'], /^Usage: x completion bash\|zsh\|fish\n.*x completion bash >> /s],
+    [['help', 'help'], /^Usage: x COMMAND /],
     [['--version'], /^\d+\.\d+\.\d+\n$/],
     [['completion', 'bash'], /'sessions list'\*\) words='--json .*complete -o default -F _x x\n$/s],
     [['completion', 'zsh'], /^autoload .*bashcompinit\n_x\(\)/],
@@ -190,6 +192,14 @@ describe('x', () => {
     expect(stdout).toMatch(usage);
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   });
+
+  it.each(['run', 'sessions', 'sessions list', 'users erase', 'completion'])(
+    'says of %s the same when asked the other way round',
+    async (words) => {
+      const command = words.split(' ');
+      expect(await x(['help', ...command])).toEqual(await x([...command, '--help']));
+    },
+  );
 
   it('is a program with an exit code', async () => {
     expect(await runCommand(['--version'])).toEqual(await x(['--version']));
@@ -215,6 +225,8 @@ describe('x', () => {
     expect(complete('x', 'se')).toBe('sessions');
     expect(complete('x', 'sessions', 'ex')).toBe('export');
     expect(complete('x', 'run', '--pro')).toBe('--prompt');
+    expect(complete('x', 'help', 'do')).toBe('doctor');
+    expect(complete('x', 'completion', 'z')).toBe('zsh');
   });
 
   it('says what a run needs, and what of it is missing', async () => {
@@ -258,6 +270,9 @@ describe('x', () => {
   it.each<[() => readonly string[], string]>([
     [() => ['completion', 'cmd'], 'x completion bash|zsh|fish'],
     [() => ['frob'], 'There is no command "frob".\n\nUsage'],
+    [() => ['help', 'frob'], 'There is no command "frob".\n\nUsage'],
+    [() => ['help', 'runn'], 'There is no command "runn"; did you mean run?\n'],
+    [() => ['completion'], 'bash|zsh|fish is missing.'],
     [() => ['sesions', 'list'], 'There is no command "sesions"; did you mean sessions?\n'],
     [() => ['sessions', 'shwo'], 'There is no command "sessions shwo"; did you mean sessions show?\n'],
     [() => ['replay', '--windw', '5'], 'There is no option --windw; did you mean --window?\n'],
