@@ -20,7 +20,7 @@ export interface JudgedCall {
   readonly tool: Tool | undefined;
   /** The arguments that the tool declares as paths, but those that cannot be read as such. */
   readonly paths: ReadonlyMap<string, readonly JudgedPath[]>;
-  /** What a command line may name; `undefined` for anything. */
+  /** What a command line may name; `undefined` for anything. Empty where no rule against the call is about files. */
   readonly words: readonly PlainPath[] | undefined;
 }
 
@@ -46,11 +46,16 @@ interface Condition {
   readonly pattern: string;
 }
 
-/** Looks up what rules have to know of a call. */
+/**
+ * Looks up what rules have to know of a call.
+ *
+ * @param against The rules that deny or ask: words are looked up for those about files alone, because a line may name thousands.
+ */
 export async function judgedCall(
   call: ToolUseBlock,
   tool: Tool | undefined,
   workspace: Workspace,
+  against: readonly PermissionRule[],
 ): Promise<JudgedCall> {
   const real = new RealPaths(workspace);
   const paths = new Map<string, readonly JudgedPath[]>();
@@ -69,7 +74,8 @@ export async function judgedCall(
       return (await Promise.all(found)).some((entry) => entry?.type === 'directory');
     },
   };
-  const lines = textsOf(call, 'command') ?? [];
+  const isAboutFiles = against.some((rule) => fileUseOf(rule) !== undefined);
+  const lines = (isAboutFiles && textsOf(call, 'command')) || [];
   const named = await Promise.all(lines.map((line) => pathsOf(line, surroundings)));
   const places = [...new Set(named.flatMap((texts) => texts ?? []).flatMap(placesOf))];
   const words = await Promise.all(places.map((place) => real.namesInShell(place)));

@@ -111,7 +111,8 @@ export function permissions(config: PermissionsConfig = {}): Capability {
       // No mode objects to reading, and to find all names of a file may take long.
       const rules = [...denied, ...deny, ...wanted, ...ask];
       if (isHarmless(tool) && rules.length === 0 && !editTools.includes(call.name)) return undefined;
-      const objection = judge(policy, await judgedCall(call, tool, workspace), tool);
+      const judged = await judgedCall(call, tool, workspace, [...policy.deny, ...policy.ask]);
+      const objection = judge(policy, judged, tool);
       if (objection?.type === 'deny') return objection;
       const confine = confineBy(policy, workspace, tool);
       if (confine === undefined) return objection;

@@ -60,7 +60,9 @@ async function verdict(
   input: ToolUseBlock['input'] = {},
 ): Promise<'allow' | 'deny' | 'ask' | 'confine'> {
   const call: ToolUseBlock = { type: 'tool_use', id: 'c', name, input };
-  return judge(policyOf(rules), await judgedCall(call, TOOLS[name], files), TOOLS[name])?.type ?? 'allow';
+  const policy = policyOf(rules);
+  const judged = await judgedCall(call, TOOLS[name], files, [...policy.deny, ...policy.ask]);
+  return judge(policy, judged, TOOLS[name])?.type ?? 'allow';
 }
 
 describe('the order of rules and modes', () => {
@@ -217,10 +219,22 @@ describe('a rule on arguments', () => {
   });
 });
 
+it('looks up the files of a command line where a rule about files denies or asks, and nowhere else', async () => {
+  const call: ToolUseBlock = { type: 'tool_use', id: 'c', name: 'execute', input: { command: 'cat notes' } };
+  const against = async (...rules: readonly string[]) => {
+    const { deny } = policyOf({ deny: rules });
+    return (await judgedCall(call, TOOLS.execute, files, deny)).words;
+  };
+  expect(await against()).toEqual([]);
+  expect(await against('execute(rm *)', 'write_file(notes)')).toEqual([]);
+  expect(await against('execute(rm *)', 'read(notes)')).toContainEqual(plainPath('notes'));
+  expect(await against('write(**/.env)')).toContainEqual(plainPath('notes'));
+});
+
 describe('the suggestion for always', () => {
   const text = fc.string({ unit: fc.constantFrom(...'ab*?\\/; $"\'`(\n.'), minLength: 1, maxLength: 8 });
   const suggest = async (name: ToolName, input: ToolUseBlock['input']) => {
-    const judged = await judgedCall({ type: 'tool_use', id: 'c', name, input }, TOOLS[name], files);
+    const judged = await judgedCall({ type: 'tool_use', id: 'c', name, input }, TOOLS[name], files, []);
     const asked = judge(policyOf({}), judged, TOOLS[name]);
     return asked?.type === 'ask' ? asked.suggestion : undefined;
   };
