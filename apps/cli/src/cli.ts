@@ -78,7 +78,9 @@ async function dispatch(args: readonly string[], streams: Streams): Promise<numb
   if (['version', '--version', '-v'].includes(name)) return print(version());
   const found = commands.find((each) => each.name === name);
   if (found === undefined) {
-    const meant = didYouMean(name, [...commands.map((each) => each.name), 'help', 'version']);
+    const within = commands.flatMap(({ subcommands = [] }) => subcommands.map((each) => each.name));
+    const behind = within.find((each) => each.endsWith(` ${name}`)) ?? name;
+    const meant = didYouMean(behind, [...commands.map((each) => each.name), ...within, 'help', 'version']);
     throw new UsageError(`There is no command "${name}"${meant || `.\n\n${USAGE}`}`);
   }
   if (asksForHelp(rest)) return print(helpOf(found, rest));

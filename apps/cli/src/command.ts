@@ -111,9 +111,8 @@ export function commandGroup({
         full,
         subcommands.map((each) => each.name),
       );
-      throw new UsageError(
-        `There is no command "${full}"${meant || `; x ${name} --help lists those that there are.`}`,
-      );
+      const wrong = word === '' ? `x ${name} needs a command` : `There is no command "${full}"`;
+      throw new UsageError(`${wrong}${meant || `; x ${name} --help lists those that there are.`}`);
     },
   };
 }
