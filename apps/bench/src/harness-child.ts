@@ -2,8 +2,8 @@
 import { contenderNamed } from './harness-contenders.js';
 import { Conversation } from './harness-conversation.js';
 
-const [library = '', name = '', steps = '', budgetMs = '', folder = ''] = process.argv.slice(2);
-const run = await contenderNamed(library, name);
+const [name = '', steps = '', budgetMs = '', folder = ''] = process.argv.slice(2);
+const run = await contenderNamed(name);
 // In the first run the engine is still compiling, which would flatter the growth.
 await run(new Conversation(200, 5_000), folder);
 const conversation = new Conversation(Number(steps), Number(budgetMs));

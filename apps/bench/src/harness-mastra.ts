@@ -1,6 +1,6 @@
-import type * as z from 'zod';
+import * as z from 'zod';
+import { instantLanguageModel } from './harness-ai-sdk.js';
 import { type Conversation, QUESTION, TOOL } from './harness-conversation.js';
-import { instantLanguageModel } from './harness-language-model.js';
 import { importInstalled } from './node22.js';
 
 /** What is used of `@mastra/core`, which is not installed here. */
@@ -14,18 +14,17 @@ interface Mastra {
   }) => {
     generate(prompt: string, options: { readonly maxSteps: number }): Promise<{ readonly text: string }>;
   };
-  readonly createTool: (definition: {
+  createTool(definition: {
     readonly id: string;
     readonly description: string;
     readonly inputSchema: z.ZodType;
     readonly execute: (input: { readonly at: number }) => Promise<string>;
-  }) => unknown;
-  readonly z: typeof z;
+  }): unknown;
 }
 
 /** The agent of Mastra, which needs Node 22, without its memory. */
 export async function mastra(conversation: Conversation, folder: string): Promise<string> {
-  const { Agent, createTool, z } = await importInstalled<Mastra>(folder, 'mastra');
+  const { Agent, createTool } = await importInstalled<Mastra>(folder, 'mastra');
   const agent = new Agent({
     id: 'instant',
     name: 'instant',

@@ -1,5 +1,6 @@
+import { type ExecFileException, execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { runProcess } from './run-process.js';
+import { promisify } from 'node:util';
 import { median } from './statistics.js';
 
 export const MARKS = [50, 1_000, 3_000] as const;
@@ -30,44 +31,46 @@ interface MeasureOptions {
   readonly stopped: AbortSignal;
 }
 
-/**
- * One contender's run in a process of its own.
- *
- * @throws the reason of `stopped`; a contender's own failure is one of its `differences`.
- */
-export async function measure(
-  library: string,
+/** One contender's run in a process of its own. Its failure is one of its `differences`. */
+export async function measure(name: string, options: MeasureOptions): Promise<HarnessResult> {
+  try {
+    return { name, ...(await run(name, options)) };
+  } catch (error) {
+    options.stopped.throwIfAborted();
+    const differences = [reasonOf(error as ExecFileException)];
+    return { name, msAt: [], mean: Number.NaN, steps: 0, rssMb: Number.NaN, differences };
+  }
+}
+
+async function run(
   name: string,
   { node, folder, stopped }: MeasureOptions,
-): Promise<HarnessResult> {
-  const { code, output, errors } = await runProcess(
+): Promise<Omit<HarnessResult, 'name'>> {
+  const { stdout } = await promisify(execFile)(
     node,
-    [...process.execArgv, CHILD, library, name, String(STEPS), String(BUDGET_MS), folder],
+    [...process.execArgv, CHILD, name, String(STEPS), String(BUDGET_MS), folder],
     {
       env: { ...process.env, TMPDIR: folder, MASTRA_TELEMETRY_DISABLED: '1' },
-      timeoutMs: 3 * BUDGET_MS,
-      stopped,
+      timeout: 3 * BUDGET_MS,
+      killSignal: 'SIGKILL',
+      signal: stopped,
+      maxBuffer: 64 * 1_048_576,
     },
   );
-  const line = output.trim().split('\n').at(-1) ?? '';
-  if (code !== 0 || !line.startsWith('{')) {
-    const failure = { name, msAt: [], mean: Number.NaN, steps: 0, rssMb: Number.NaN };
-    return { ...failure, differences: [reasonOf(code, errors)] };
-  }
-  const { askedAt, rssMb, differences } = JSON.parse(line) as {
+  const { askedAt, rssMb, differences } = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as {
     readonly askedAt: readonly number[];
     readonly rssMb: number;
     readonly differences: readonly string[];
   };
   const steps = askedAt.length - 1;
   const mean = ((askedAt.at(-1) ?? 0) - (askedAt[0] ?? 0)) / steps;
-  return { name, msAt: MARKS.map((mark) => around(askedAt, mark)), mean, steps, rssMb, differences };
+  return { msAt: MARKS.map((mark) => around(askedAt, mark)), mean, steps, rssMb, differences };
 }
 
-function reasonOf(code: number | null, errors: string): string {
-  if (errors.includes('heap out of memory')) return 'it ran out of memory';
-  const end = errors.trim().slice(-400);
-  return code === null ? `it was killed, for being too slow or too large: ${end}` : `it failed: ${end}`;
+function reasonOf({ killed, message, stderr = message }: ExecFileException): string {
+  if (stderr.includes('heap out of memory')) return 'it ran out of memory';
+  const end = stderr.trim().slice(-400);
+  return killed ? `it was killed, for being too slow or too large: ${end}` : `it failed: ${end}`;
 }
 
 function around(askedAt: readonly number[], mark: number): number | undefined {

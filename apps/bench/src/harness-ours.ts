@@ -10,9 +10,12 @@ import * as z from 'zod';
 import { ANSWER, type Conversation, QUESTION, TOOL } from './harness-conversation.js';
 
 interface OurOptions {
-  readonly capabilities: () => readonly Capability[];
-  readonly checkpoint: 'call' | 'step';
-  readonly store: 'memory' | 'files';
+  /** Default: none. */
+  readonly capabilities?: () => readonly Capability[];
+  /** Default: every step. */
+  readonly checkpoint?: 'call' | 'step';
+  /** Default: in memory. */
+  readonly store?: 'memory' | 'files';
 }
 
 /** Checked before every step and never due: the history grows. */
@@ -22,30 +25,20 @@ const firing = () => compaction({ contextWindow: 128_000, model: null });
 
 /** This repository's agent, as plain as the others and with everything that a long run needs. */
 export const ours = {
-  '@x/harness': contender({ capabilities: () => [], checkpoint: 'call', store: 'memory' }),
-  '@x/harness, compaction armed, checkpoint every step': contender({
-    capabilities: () => [armed()],
-    checkpoint: 'step',
-    store: 'memory',
-  }),
-  '@x/harness, compaction at 128k, checkpoint every step': contender({
-    capabilities: () => [firing()],
-    checkpoint: 'step',
-    store: 'memory',
-  }),
+  '@x/harness': contender({ checkpoint: 'call' }),
+  '@x/harness, compaction armed, checkpoint every step': contender({ capabilities: () => [armed()] }),
+  '@x/harness, compaction at 128k, checkpoint every step': contender({ capabilities: () => [firing()] }),
   '@x/harness, the same with telemetry and no SDK': contender({
     capabilities: () => [telemetry(), armed()],
-    checkpoint: 'step',
-    store: 'memory',
   }),
-  '@x/harness, the same in files (fsync)': contender({
-    capabilities: () => [armed()],
-    checkpoint: 'step',
-    store: 'files',
-  }),
+  '@x/harness, the same in files (fsync)': contender({ capabilities: () => [armed()], store: 'files' }),
 } as const;
 
-function contender(options: OurOptions): (conversation: Conversation) => Promise<string> {
+function contender({
+  capabilities = () => [],
+  checkpoint = 'step',
+  store = 'memory',
+}: OurOptions): (conversation: Conversation) => Promise<string> {
   return async (conversation) => {
     const directory = mkdtempSync(join(tmpdir(), 'x-bench-'));
     try {
@@ -53,9 +46,7 @@ function contender(options: OurOptions): (conversation: Conversation) => Promise
       const agent = HarnessAgent.builder()
         .model(instantModel(conversation))
         .workspace(workspace)
-        .session(
-          options.store === 'memory' ? new InMemorySession() : new WorkspaceSession(storageOf(workspace)),
-        )
+        .session(store === 'memory' ? new InMemorySession() : new WorkspaceSession(storageOf(workspace)))
         .tools(
           defineTool({
             ...TOOL,
@@ -64,8 +55,8 @@ function contender(options: OurOptions): (conversation: Conversation) => Promise
             execute: ({ at }) => conversation.look(at),
           }),
         )
-        .use(...options.capabilities())
-        .checkpoint(options.checkpoint)
+        .use(...capabilities())
+        .checkpoint(checkpoint)
         .maxIterations(conversation.steps + 1)
         .build();
       const { text } = await agent.call(QUESTION, RuntimeContext.of({ sessionId: 's' }));

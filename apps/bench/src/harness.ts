@@ -1,4 +1,4 @@
-import { CONTENDERS, type Contender, NODE22_CONTENDERS } from './harness-contenders.js';
+import { contendersOn } from './harness-contenders.js';
 import { type HarnessResult, MARKS, measure } from './harness-measure.js';
 import { installNode22 } from './node22.js';
 import { withTemporaryFolder } from './temporary-folder.js';
@@ -26,12 +26,12 @@ export async function benchHarness({
     const node22 = withNode22 ? await installNode22(folder, stopped) : undefined;
     if (node22 !== undefined) console.log(`Node ${node22.version} with ${node22.packages}\n`);
     const measured: Row[] = [];
-    const measureAll = async (contenders: readonly Contender[], node: string, version: string) => {
-      for (const [library, name] of contenders)
-        measured.push({ ...(await measure(library, name, { node, folder, stopped })), node: version });
+    const measureAll = async (names: readonly string[], node: string, version: string) => {
+      for (const name of names)
+        measured.push({ ...(await measure(name, { node, folder, stopped })), node: version });
     };
-    await measureAll(CONTENDERS, process.execPath, process.versions.node);
-    if (node22 !== undefined) await measureAll(NODE22_CONTENDERS, node22.node, node22.version);
+    await measureAll(contendersOn('here'), process.execPath, process.versions.node);
+    if (node22 !== undefined) await measureAll(contendersOn('node22'), node22.node, node22.version);
     return measured;
   });
   report(rows);

@@ -1,7 +1,7 @@
-import { performance } from 'node:perf_hooks';
 import { MemoryIndex } from '@x/memory';
 import Sqlite from 'better-sqlite3';
 import MiniSearch from 'minisearch';
+import { quantile, round, timed } from './statistics.js';
 
 const LINES = 100_000;
 const LINES_PER_FILE = 500;
@@ -56,8 +56,8 @@ export async function measureSpeed(texts: readonly string[], questions: readonly
     for (const [kind, queries] of Object.entries({ question: asked, keywords: asked.map(keywordsOf) })) {
       const times: number[] = [];
       for (const query of queries) times.push(await timed(async () => search(query)));
-      table[name][`${kind}, p50 ms`] = Number(share(times, 0.5).toFixed(1));
-      table[name][`${kind}, p95 ms`] = Number(share(times, 0.95).toFixed(1));
+      table[name][`${kind}, p50 ms`] = round(quantile(times, 0.5), 1);
+      table[name][`${kind}, p95 ms`] = round(quantile(times, 0.95), 1);
     }
   }
   console.table(table);
@@ -76,15 +76,4 @@ function keywordsOf(question: string): string {
     .toSorted((left, right) => right.length - left.length)
     .slice(0, 2)
     .join(' ');
-}
-
-async function timed(task: () => unknown): Promise<number> {
-  const start = performance.now();
-  await task();
-  return performance.now() - start;
-}
-
-/** The value that such a share of all stays below. */
-function share(values: readonly number[], part: number): number {
-  return values.toSorted((left, right) => left - right)[Math.floor(values.length * part)] ?? Number.NaN;
 }

@@ -1,16 +1,16 @@
+import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { runProcess } from './run-process.js';
+import { promisify } from 'node:util';
 
 /** To the patch, because a figure belongs to a version. */
 const PACKAGES = { '@mastra/core': '1.71.0', ai: '7.0.173', node: '22.23.3', zod: '4.6.7' } as const;
 
 /** Modules in the folder, through which its packages are imported from here. */
 const ENTRIES = {
-  'ai-sdk-7': "export { isStepCount, ToolLoopAgent, tool } from 'ai';\nexport { z } from 'zod';\n",
-  mastra:
-    "export { Agent } from '@mastra/core/agent';\nexport { createTool } from '@mastra/core/tools';\nexport { z } from 'zod';\n",
+  'ai-sdk-7': "export * from 'ai';\n",
+  mastra: "export { Agent } from '@mastra/core/agent';\nexport { createTool } from '@mastra/core/tools';\n",
 } as const;
 
 const INSTALL_MS = 600_000;
@@ -48,13 +48,11 @@ export async function installNode22(folder: string, stopped: AbortSignal): Promi
     '--no-fund',
     '--loglevel=error',
   ];
-  const { code, errors } = await runProcess('npm', ['install', ...settings], {
+  await promisify(execFile)('npm', ['install', ...settings], {
     cwd: folder,
-    timeoutMs: INSTALL_MS,
-    stopped,
+    timeout: INSTALL_MS,
+    signal: stopped,
   });
-  if (code !== 0)
-    throw new Error(`npm could not install Node 22 and the agents that need it: ${errors.slice(-2_000)}`);
   const node = join(folder, 'node_modules/.bin/node');
   return {
     node,

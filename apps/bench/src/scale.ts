@@ -3,7 +3,7 @@ import { operationId, SessionKey, type SessionStore, takeTurn } from '@x/core';
 import { writerOf } from '../../../tooling/chaos.js';
 import { someHead, someMessages, someTurn } from './sessions-conversation.js';
 import { type MeasuredStore, storeKinds, withStore } from './sessions-stores.js';
-import { median } from './statistics.js';
+import { median, quantile, round, timed } from './statistics.js';
 
 /** Messages of a session, one entry a decile: most are short, and the longest hold most of what is stored. */
 const LENGTHS: readonly number[] = [2, 2, 4, 4, 6, 8, 12, 20, 40, 120];
@@ -15,12 +15,6 @@ const PAGE = 50;
 const TARGET = 10_000_000;
 /** Turns whose holder is killed, and the time between two renewals, over which theirs are spread. */
 const HELD = { sessions: 40, spreadMs: 830 };
-
-/** How a store is filled. */
-interface Filling {
-  readonly count: number;
-  readonly lengths: readonly number[];
-}
 
 /** Fills every store, and measures bytes, first pages, commits while others write, and what follows the death of a process. */
 export async function benchScale({
@@ -42,7 +36,7 @@ export async function benchScale({
   for (const [name, kind] of Object.entries(storeKinds)) {
     if (count > (kind.mostSessions ?? count)) continue;
     await withStore(kind, async (measured, address) => {
-      const took = await measure(measured, { count, lengths });
+      const took = await measure(measured, count, lengths);
       rows[name] = { ...took, 'turn after a kill': await takeOverFrom(measured.store, name, address) };
       console.log(name, JSON.stringify(rows[name]));
     });
@@ -50,32 +44,35 @@ export async function benchScale({
   console.table(rows);
 }
 
-async function measure({ store, held }: MeasuredStore, filling: Filling): Promise<object> {
-  const { count } = filling;
+async function measure(
+  { store, held }: MeasuredStore,
+  count: number,
+  lengths: readonly number[],
+): Promise<object> {
   const before = await held();
-  const startedAt = performance.now();
   let filled = 0;
-  await beside(async () => {
-    while (filled < count) await fill(store, filled++, filling);
-  });
-  const seconds = (performance.now() - startedAt) / 1000;
+  const filling = await timed(() =>
+    beside(async () => {
+      while (filled < count) await fill(store, filled++, lengths);
+    }),
+  );
   const each = ((await held()) - before) / count;
   const page = (userId?: string) => async () => {
     for await (const _ of store.list(userId === undefined ? {} : { userId }, { limit: PAGE }));
   };
-  const first = await timed(page(), 20);
-  const ofUser = await timed(page('u-0'), 20);
+  const first = await sampled(page(), 20);
+  const ofUser = await sampled(page('u-0'), 20);
   let isDone = false;
   const load = beside(async (writer) => {
     for (let turn = writer; !isDone; turn += WRITERS) await addTurn(store, turn % count);
   });
-  const commits = await timed((sample) => addTurn(store, (sample * 7919 + 1) % count), SAMPLES);
-  const leased = await timed((sample) => addLeasedTurn(store, (sample * 104_729 + 2) % count), SAMPLES);
+  const commits = await sampled((sample) => addTurn(store, (sample * 7919 + 1) % count), SAMPLES);
+  const leased = await sampled((sample) => addLeasedTurn(store, (sample * 104_729 + 2) % count), SAMPLES);
   isDone = true;
   await load;
   return {
-    'filled a second': Math.round(count / seconds),
-    'KB a session': round(each / 1024),
+    'filled a second': Math.round((1000 * count) / filling),
+    'KB a session': round(each / 1024, 1),
     [`GB at ${TARGET / 1e6} million`]: Math.round((each * TARGET) / 1024 ** 3),
     'first page': first,
     'page of a user': ofUser,
@@ -92,7 +89,7 @@ function keyOf(session: number): SessionKey {
   });
 }
 
-async function fill(store: SessionStore, session: number, { lengths }: Filling): Promise<void> {
+async function fill(store: SessionStore, session: number, lengths: readonly number[]): Promise<void> {
   const append = someMessages(lengths[session % lengths.length] ?? 2);
   const change = { operation: operationId(), expected: undefined, head: someHead, keep: 0, append };
   await store.commit(keyOf(session), change);
@@ -146,22 +143,13 @@ async function beside(work: (writer: number) => Promise<void>): Promise<void> {
   await Promise.all(Array.from({ length: WRITERS }, (_, writer) => work(writer)));
 }
 
-async function timed(work: (sample: number) => Promise<void>, samples: number): Promise<string> {
+async function sampled(work: (sample: number) => Promise<void>, samples: number): Promise<string> {
   const times: number[] = [];
-  for (let sample = 0; sample < samples; sample++) {
-    const startedAt = performance.now();
-    await work(sample);
-    times.push(performance.now() - startedAt);
-  }
+  for (let sample = 0; sample < samples; sample++) times.push(await timed(() => work(sample)));
   return medianAnd95(times);
 }
 
 /** Median and 95th percentile, in milliseconds. */
 function medianAnd95(times: readonly number[]): string {
-  const slow = times.toSorted((left, right) => left - right)[Math.floor(times.length * 0.95)];
-  return `${round(median(times))}, ${round(slow ?? Number.NaN)}`;
-}
-
-function round(value: number): number {
-  return Number(value.toFixed(1));
+  return `${round(median(times), 1)}, ${round(quantile(times, 0.95), 1)}`;
 }

@@ -2,7 +2,7 @@ import { operationId, SessionKey } from '@x/core';
 import { type Conversation, neededBytes, someHead, someMessages, someTurn } from './sessions-conversation.js';
 import { withLangGraph } from './sessions-peers.js';
 import { type MeasuredStore, storeKinds, withStore } from './sessions-stores.js';
-import { median } from './statistics.js';
+import { median, round, timed } from './statistics.js';
 
 /** Messages that a conversation has; LangGraph's savers, which write all of it at every turn, are spared the longest. */
 const LENGTHS = [50, 5_000, 20_000] as const;
@@ -55,11 +55,11 @@ async function byTurns(measured: MeasuredStore, raw: () => Promise<unknown>): Pr
     times.ours.push(await timed(turn));
     times.raw.push(await timed(raw));
   }
-  const [ours, other] = [times.ours, times.raw].map((all) => median(all.slice(ROUNDS / 2)));
+  const [ours, other] = [median(times.ours.slice(ROUNDS / 2)), median(times.raw.slice(ROUNDS / 2))];
   return {
     'ms ours': round(ours, 3),
     'ms raw': round(other, 3),
-    ratio: round(Number(ours) / Number(other), 2),
+    ratio: round(ours / other, 2),
     ...bytes,
   };
 }
@@ -105,15 +105,4 @@ async function measure(begin: Begin, lengths: readonly number[], samples: number
   row.growth = round(Number(last) / Number(first), 2);
   for (const { length, bytes } of taken) row[`bytes at ${length}`] = round(median(bytes) / neededBytes, 2);
   return row;
-}
-
-/** Milliseconds that a task takes. */
-async function timed(task: () => Promise<unknown>): Promise<number> {
-  const started = performance.now();
-  await task();
-  return performance.now() - started;
-}
-
-function round(value = Number.NaN, digits: number): number {
-  return Number(value.toFixed(digits));
 }

@@ -4,3 +4,19 @@ export function median(values: readonly number[]): number {
   const [low, high] = [sorted[middle - 1] ?? Number.NaN, sorted[middle] ?? Number.NaN];
   return sorted.length % 2 === 0 ? (low + high) / 2 : high;
 }
+
+/** The value that such a share of all stays below. */
+export function quantile(values: readonly number[], share: number): number {
+  return values.toSorted((left, right) => left - right)[Math.floor(values.length * share)] ?? Number.NaN;
+}
+
+/** Milliseconds that a task takes. */
+export async function timed(task: () => unknown): Promise<number> {
+  const started = performance.now();
+  await task();
+  return performance.now() - started;
+}
+
+export function round(value: number, digits: number): number {
+  return Number(value.toFixed(digits));
+}

@@ -1,15 +1,18 @@
-// Takes a temporary folder and runs a program there that starts another. When it is stopped it waits for a file before it lets go.
+// Takes a temporary folder and runs a program there. When it is stopped it waits for a file before it lets go.
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { runProcess } from '../../src/run-process.js';
+import { promisify } from 'node:util';
 import { withTemporaryFolder } from '../../src/temporary-folder.js';
 
 await withTemporaryFolder(async (folder, stopped) => {
   console.log(folder);
-  const script = 'sleep 600 & touch started && wait';
   try {
-    await runProcess('sh', ['-c', script], { cwd: folder, timeoutMs: 600_000, stopped });
+    await promisify(execFile)('sh', ['-c', 'touch started && exec sleep 600'], {
+      cwd: folder,
+      signal: stopped,
+    });
   } finally {
     console.log('stopping');
     while (!existsSync(join(folder, 'let-go'))) await setTimeout(10);
