@@ -247,8 +247,13 @@ export function addressHint(name: StoreName): string {
 }
 
 const SCHEMES = storeNames.flatMap((name) => storeKind(name).schemes ?? []).join('|');
+/** What {@link addressHint} shows: no address, and no secret. */
+const EXAMPLES = storeNames.map((name) => storeKind(name).example.replaceAll(/[[\].]/g, '\\$&')).join('|');
 /** Credentials before the host of an address, also in an address that was encoded as the name of a session. */
-const CREDENTIALS = new RegExp(`\\b((?:${SCHEMES})(?::|%3A)(?:\\/|%2F){2})[^\\n]*(?:@|%40)`, 'gi');
+const CREDENTIALS = new RegExp(
+  `\\b(?!${EXAMPLES})((?:${SCHEMES})(?::|%3A)(?:\\/|%2F){2})[^\\n]*(?:@|%40)`,
+  'gi',
+);
 const PASSWORD_PARAMETER = /([?&]password=)[^&\s]*/gi;
 
 /** A text for people to read, without the user names and passwords of the addresses in it. */

@@ -201,6 +201,13 @@ describe('passwords', () => {
     expect(withoutSecrets('at file:///a/@x/core https://b@c')).toBe('at file:///a/@x/core https://b@c');
   });
 
+  it('are not what a message shows of how an address is written', async () => {
+    for (const name of storeNames.filter((store) => storeKind(store).schemes !== undefined)) {
+      const { stderr } = await x(['sessions', `--${name}`, 'nowhere']);
+      expect(stderr).toContain(`must be ${storeKind(name).example}; in a password write %40 for @`);
+    }
+  });
+
   it('never appear, whatever is wrong', async () => {
     // A server that hangs up at once.
     const server = createServer((socket) => socket.destroy());
