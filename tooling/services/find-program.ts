@@ -1,8 +1,9 @@
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, existsSync, readdirSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
 
-// Debian keeps servers in /usr/sbin, which is not on everybody's PATH.
+// Debian keeps servers in /usr/sbin, which is not on everybody's PATH, and each release of PostgreSQL in a folder of its own.
 const beyondPath = ['/usr/local/sbin', '/usr/sbin'];
+const RELEASES = '/usr/lib/postgresql';
 
 /**
  * The path of the first of these programs that is installed.
@@ -10,7 +11,14 @@ const beyondPath = ['/usr/local/sbin', '/usr/sbin'];
  * @throws {Error} when none is on PATH or in the system's sbin folders.
  */
 export function findProgram(names: readonly string[]): string {
-  const folders = [...(process.env.PATH ?? '').split(delimiter).filter(Boolean), ...beyondPath];
+  const releases = existsSync(RELEASES) ? readdirSync(RELEASES) : [];
+  const folders = [
+    ...(process.env.PATH ?? '').split(delimiter).filter(Boolean),
+    ...beyondPath,
+    ...releases
+      .sort((left, right) => Number(right) - Number(left))
+      .map((release) => join(RELEASES, release, 'bin')),
+  ];
   for (const name of names) {
     // An absolute name resolves to itself in every folder.
     const found = folders.map((folder) => resolve(join(folder), name)).find(isExecutable);

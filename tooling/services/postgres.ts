@@ -1,4 +1,4 @@
-import { readdirSync, realpathSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Client } from 'pg';
 import { startContainer } from './container.js';
@@ -6,8 +6,6 @@ import { startLocalServer } from './local-server.js';
 import { provide } from './provide.js';
 import type { Running, Service } from './service.js';
 
-/** Where Debian keeps each release, apart from PATH. */
-const RELEASES = '/usr/lib/postgresql';
 const url = (host: string, port: number) => `postgres://postgres@${host}:${port}/postgres`;
 
 async function ping(connectionString: string): Promise<void> {
@@ -22,21 +20,10 @@ const installed = {
   name: 'PostgreSQL',
   variable: 'DATABASE_URL',
   example: url('127.0.0.1', 5432),
-  /** Looked for anew each time: a package may have been installed since. */
-  get programs() {
-    return ['postgres', ...releases().map((release) => join(RELEASES, release, 'bin/postgres'))];
-  },
+  programs: ['postgres'],
   debianPackages: ['postgresql'],
   homebrewFormula: 'postgresql',
 };
-
-function releases(): readonly string[] {
-  try {
-    return readdirSync(RELEASES).sort((left, right) => Number(right) - Number(left));
-  } catch {
-    return [];
-  }
-}
 
 function start(path: string, settings: readonly string[]): Promise<Running> {
   // It refuses to run as root, and every system has this user.
@@ -48,35 +35,26 @@ function start(path: string, settings: readonly string[]): Promise<Running> {
     commands: (directory, port) => {
       const data = join(directory, 'data');
       const init = [
-        join(programs, 'initdb'),
-        '-D',
-        data,
-        '-U',
-        'postgres',
-        '-A',
-        'trust',
-        '-E',
-        'UTF8',
+        `--pgdata=${data}`,
+        '--username=postgres',
+        '--auth=trust',
+        '--encoding=UTF8',
         '--no-sync',
       ];
       const options = [
-        '-D',
-        data,
-        '-p',
-        `${port}`,
-        '-h',
-        '127.0.0.1',
-        '-k',
-        directory,
+        `port=${port}`,
+        'listen_addresses=127.0.0.1',
+        `unix_socket_directories=${directory}`,
         // In its own directory: a server that is killed would leave it in the system's.
-        ...['dynamic_shared_memory_type=mmap', ...settings].flatMap((each) => ['-c', each]),
-      ];
+        'dynamic_shared_memory_type=mmap',
+        ...settings,
+      ].flatMap((each) => ['-c', each]);
       // After it was killed its children take a moment to end, and until then it refuses to start.
       const untilItRuns = 'for attempt in $(seq 60); do "$@" && exit; sleep 0.5; done; exit 1';
       return [
         ...(asRoot ? [['chown', 'nobody', directory]] : []),
-        [...user, ...init],
-        ['sh', '-c', untilItRuns, 'postgres', ...user, path, ...options],
+        [...user, join(programs, 'initdb'), ...init],
+        ['sh', '-c', untilItRuns, 'postgres', ...user, path, '-D', data, ...options],
       ];
     },
     url,
@@ -87,17 +65,11 @@ function start(path: string, settings: readonly string[]): Promise<Running> {
 /** A server that has on disk what it has confirmed. Only of our own, since it is there to be killed. */
 export const durablePostgres: Service = {
   ...installed,
-  get programs() {
-    return installed.programs;
-  },
   fromProgram: (path) => start(path, ['fsync=on']),
 };
 
 export const postgres: Service = {
   ...installed,
-  get programs() {
-    return installed.programs;
-  },
   // Tests need no durability against a power cut.
   fromProgram: (path) => start(path, ['fsync=off']),
   fromContainer: () =>

@@ -1,5 +1,5 @@
 import { provide } from './provide.js';
-import { startAll, startRedisNode, stopAll, withRedis } from './redis-node.js';
+import { installed, startAll, startRedis, stopAll, withRedis } from './redis.js';
 import type { Running, Service } from './service.js';
 import { untilReady } from './until-ready.js';
 
@@ -13,12 +13,10 @@ const MASTERS = 3;
  * port the outside reaches them.
  */
 export const redisCluster: Service = {
+  ...installed,
   name: 'Redis Cluster',
   variable: 'REDIS_CLUSTER_URL',
   example: 'redis://127.0.0.1:7000',
-  programs: ['redis-server', 'valkey-server'],
-  debianPackages: ['redis-server'],
-  homebrewFormula: 'redis',
   fromProgram: startCluster,
 };
 
@@ -26,7 +24,7 @@ async function startCluster(program: string): Promise<Running> {
   // Far longer than a busy machine keeps a node from answering the others: one taken for dead takes the cluster down.
   const options = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '60000'];
   const starts = Array.from({ length: MASTERS }, () =>
-    startRedisNode(program, 'redis-cluster', () => options),
+    startRedis(program, { name: 'redis-cluster', settings: () => options }),
   );
   const nodes = await startAll(starts);
   const stop = () => stopAll(nodes);

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
-import { startAll, startRedisNode, stopAll, withRedis } from './redis-node.js';
+import { installed, startAll, startRedis, stopAll, withRedis } from './redis.js';
 import type { Running, Service } from './service.js';
 import { untilReady } from './until-ready.js';
 
@@ -25,17 +25,15 @@ const PROMPT = ['--repl-diskless-sync-delay', '0'];
  * which port the outside reaches it.
  */
 export const redisSentinel: Service = {
+  ...installed,
   name: 'Redis Sentinel',
   variable: 'REDIS_SENTINEL_URL',
   example: 'redis+sentinel://127.0.0.1:26379/mymaster',
-  programs: ['redis-server', 'valkey-server'],
-  debianPackages: ['redis-server'],
-  homebrewFormula: 'redis',
   fromProgram: startSentinels,
 };
 
 async function startSentinels(program: string): Promise<Running> {
-  const master = await startRedisNode(program, 'redis-master', () => PROMPT);
+  const master = await startRedis(program, { name: 'redis-master', settings: () => PROMPT });
   const running = [master];
   const stop = () => stopAll(running);
   try {
@@ -55,26 +53,26 @@ async function startSentinels(program: string): Promise<Running> {
 
 /** A replica that has all that its master has. */
 export function startReplica(program: string, host: string, port: string): Promise<Running> {
-  return startRedisNode(
-    program,
-    'redis-replica',
-    () => [...PROMPT, '--replicaof', host, port],
-    (address) => withRedis(address, isLinked),
-  );
+  return startRedis(program, {
+    name: 'redis-replica',
+    settings: () => [...PROMPT, '--replicaof', host, port],
+    ready: isLinked,
+  });
 }
 
 function startSentinel(program: string, host: string, port: string): Promise<Running> {
-  return startRedisNode(program, 'redis-sentinel', (directory) => {
+  const settings = (directory: string) => {
     // A Sentinel writes down in its configuration what it learns, and refuses to start without a file for that.
     const configuration = join(directory, 'sentinel.conf');
-    const settings = [
+    const lines = [
       `sentinel monitor ${MASTER} ${host} ${port} 2`,
       `sentinel down-after-milliseconds ${MASTER} ${PATIENCE}`,
       `sentinel failover-timeout ${MASTER} 5000`,
     ];
-    writeFileSync(configuration, `${settings.join('\n')}\n`);
+    writeFileSync(configuration, `${lines.join('\n')}\n`);
     return [configuration, '--sentinel'];
-  });
+  };
+  return startRedis(program, { name: 'redis-sentinel', settings });
 }
 
 async function isLinked(client: Redis): Promise<void> {

@@ -13,9 +13,8 @@ import pg from 'pg';
 import { durableMariadb } from '../../../tooling/services/mariadb.js';
 import { durablePostgres } from '../../../tooling/services/postgres.js';
 import { durableRedis } from '../../../tooling/services/redis.js';
-import { resolve } from '../../../tooling/services/resolve.js';
+import { ownServers, resolve } from '../../../tooling/services/resolve.js';
 import type { Running } from '../../../tooling/services/service.js';
-import { ownServers } from '../../../tooling/services/strategies.js';
 import { someHead, someTurn } from './sessions-conversation.js';
 
 /** A store that is measured. */

@@ -8,8 +8,7 @@ import { it } from 'vitest';
 import { durableMariadb } from '../../../tooling/services/mariadb.js';
 import { durablePostgres } from '../../../tooling/services/postgres.js';
 import { durableRedis } from '../../../tooling/services/redis.js';
-import { resolve } from '../../../tooling/services/resolve.js';
-import { ownServers } from '../../../tooling/services/strategies.js';
+import { ownServers, resolve } from '../../../tooling/services/resolve.js';
 import { openTestedStore } from './support/tested-store.js';
 
 const context = RuntimeContext.of({ sessionId: 's' });

@@ -3,8 +3,7 @@ import { commitAt } from '@x/testkit';
 import { createPool } from 'mysql2/promise';
 import { expect, it, onTestFinished } from 'vitest';
 import { durableMariadb } from '../../../tooling/services/mariadb.js';
-import { resolve } from '../../../tooling/services/resolve.js';
-import { ownServers } from '../../../tooling/services/strategies.js';
+import { ownServers, resolve } from '../../../tooling/services/resolve.js';
 import { MysqlSession } from '../src/index.js';
 
 const MIB = 1 << 20;

@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest';
+import { startAll } from '../../services/redis.js';
 import { redisCluster } from '../../services/redis-cluster.js';
-import { startAll } from '../../services/redis-node.js';
 import { redisSentinel } from '../../services/redis-sentinel.js';
-import { resolve } from '../../services/resolve.js';
+import { resolve, strategies } from '../../services/resolve.js';
 import type { Running } from '../../services/service.js';
-import { strategies } from '../../services/strategies.js';
 
 test.each([redisCluster, redisSentinel])(
   'where there is only a container for $name, the error says so',

@@ -1,8 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { findProgram } from '../../services/find-program.js';
-import { resolve } from '../../services/resolve.js';
+import { resolve, type Strategy, strategies } from '../../services/resolve.js';
 import { existing, type Service } from '../../services/service.js';
-import { type Strategy, strategies } from '../../services/strategies.js';
 
 const service: Service = {
   name: 'Imaginary',

@@ -3,8 +3,7 @@ import { Redis } from 'ioredis';
 import { it, onTestFinished } from 'vitest';
 import { chaosLoad as load, writerOf } from '../../../../tooling/chaos.js';
 import { redisSentinel } from '../../../../tooling/services/redis-sentinel.js';
-import { resolve } from '../../../../tooling/services/resolve.js';
-import { ownServers } from '../../../../tooling/services/strategies.js';
+import { ownServers, resolve } from '../../../../tooling/services/resolve.js';
 import { RedisSession } from '../../src/index.js';
 import { failOver, requireReplica, sentinelOptions } from '../support/sentinel.js';
 
