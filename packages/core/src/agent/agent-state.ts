@@ -132,24 +132,24 @@ export type ActiveCall = NonNullable<z.infer<typeof headSchema>['activeCall']>;
  * ```
  */
 export class AgentState {
-  readonly sessionId: string;
-  readonly userId: string | undefined;
-  readonly tenantId: string | undefined;
+  declare readonly sessionId: string;
+  declare readonly userId: string | undefined;
+  declare readonly tenantId: string | undefined;
   /** What a listing calls the session. `Session.commit` makes it of the first request where there is none. */
-  title: string | undefined;
+  declare title: string | undefined;
   /** What the application notes of the session: listings show it, and filter by it. */
-  metadata: JsonObject | undefined;
+  declare metadata: JsonObject | undefined;
   /** Set while a call runs; still set when a state is loaded whose call never ended. */
-  activeCall: ActiveCall | undefined;
-  permissionContext: PermissionContext;
-  planModeContext: PlanModeContext;
-  tasksContext: TasksContext;
-  toolContext: ToolGroupContext;
+  declare activeCall: ActiveCall | undefined;
+  declare permissionContext: PermissionContext;
+  declare planModeContext: PlanModeContext;
+  declare tasksContext: TasksContext;
+  declare toolContext: ToolGroupContext;
   /**
    * Room for capabilities' own state, by capability name. Compaction never touches it. Where two writers are merged, an
    * extension is one's or the other's as a whole; but the numbers in its `counters`, an object, hold what both counted.
    */
-  readonly extensions: Record<string, JsonObject>;
+  declare readonly extensions: Record<string, JsonObject>;
   #context: Message[];
   /** The fields that passed the last check, as JSON: a step changes one of them, and pays for that one. */
   readonly #sound = new Map<string, string | undefined>();
@@ -161,18 +161,9 @@ export class AgentState {
     context: readonly Message[],
     later: readonly LaterField[] = [],
   ) {
+    // All fields, in the order of the schema: it names them once.
+    Object.assign(this, pick(head));
     this.#later = later;
-    this.sessionId = head.sessionId;
-    this.userId = head.userId;
-    this.tenantId = head.tenantId;
-    this.title = head.title;
-    this.metadata = head.metadata;
-    this.activeCall = head.activeCall;
-    this.permissionContext = head.permissionContext;
-    this.planModeContext = head.planModeContext;
-    this.tasksContext = head.tasksContext;
-    this.toolContext = head.toolContext;
-    this.extensions = head.extensions;
     this.#context = [...context];
   }
 
@@ -250,27 +241,20 @@ export class AgentState {
   }
 
   #fields(): Record<string, unknown> {
-    const { sessionId, userId, tenantId, title, metadata, activeCall, permissionContext } = this;
-    const { planModeContext, tasksContext, toolContext, extensions } = this;
-    return {
-      schemaVersion: AGENT_STATE_VERSION,
-      sessionId,
-      userId,
-      tenantId,
-      title,
-      metadata,
-      activeCall,
-      permissionContext,
-      planModeContext,
-      tasksContext,
-      toolContext,
-      extensions,
-    };
+    return { schemaVersion: AGENT_STATE_VERSION, ...pick(this) };
   }
 
   toJSON(): JsonObject {
     return { ...this.head(), context: this.#context as never };
   }
+}
+
+const { schemaVersion: _version, ...fields } = headSchema.shape;
+const FIELDS = Object.keys(fields) as (keyof typeof fields)[];
+
+/** The fields of a head, also those that are undefined. */
+function pick(head: Readonly<Partial<Record<keyof typeof fields, unknown>>>): Record<string, unknown> {
+  return Object.fromEntries(FIELDS.map((name) => [name, head[name]]));
 }
 
 /** @throws {InvalidInputError} at `schemaVersion` when it is not the version that this package reads. */

@@ -84,17 +84,12 @@ export function mergeHead(ancestor: JsonObject, ours: JsonObject, stored: JsonOb
 
 /** Makes `state` what `merged` is, but for its context: others hold on to the object itself. */
 export function adoptHead(state: AgentState, merged: AgentState): void {
-  state.title = merged.title;
-  state.metadata = merged.metadata;
-  state.activeCall = merged.activeCall;
-  state.permissionContext = merged.permissionContext;
-  state.planModeContext = merged.planModeContext;
-  state.tasksContext = merged.tasksContext;
-  state.toolContext = merged.toolContext;
+  const { extensions, ...fields } = merged;
+  Object.assign(state, fields);
   for (const name of Object.keys(state.extensions)) {
-    if (!Object.hasOwn(merged.extensions, name)) delete state.extensions[name];
+    if (!Object.hasOwn(extensions, name)) delete state.extensions[name];
   }
-  Object.assign(state.extensions, merged.extensions);
+  Object.assign(state.extensions, extensions);
 }
 
 function mergeFields(ancestor: Head, ours: Head, stored: Head): JsonObject {
