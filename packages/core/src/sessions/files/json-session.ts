@@ -10,7 +10,7 @@ import type { Message } from '../../messages/message.js';
 import { LocalWorkspace } from '../../workspace/local-workspace.js';
 import { type HeldLock, readText } from '../../workspace/workspace.js';
 import { describeSession } from '../listing.js';
-import { checkKey, type SessionKey, type SessionScope, storedKey } from '../session-key.js';
+import { checkKey, type SessionKey, type SessionScope } from '../session-key.js';
 import type {
   DeleteOptions,
   ListOptions,
@@ -35,12 +35,11 @@ import { grantLease, isLeased, type LeaseFile, newestFence, sweepLease } from '.
 import {
   asSessionStoreError,
   type CommitProgress,
-  DamagedFileError,
   deleteLocked,
   ifFound,
   listBelowPrefixes,
   listSessions,
-  NewerFormatError,
+  parseStored,
   sessionPrefix,
 } from './session-files.js';
 
@@ -60,6 +59,7 @@ const documentSchema = z.looseObject({
   head: jsonObjectSchema,
   messages: z.array(z.unknown()),
 });
+const FORM = { name: 'session', schema: documentSchema, format: FORMAT };
 
 interface Document extends Omit<StoredSession, 'token'> {
   readonly key: SessionKey;
@@ -246,22 +246,16 @@ export class JsonSession implements SessionStore {
     for (;;) {
       const text = await ifFound(readText(this.#workspace, path));
       if (text === undefined) return undefined;
-      const document = this.#parsed(path, text, owner);
+      const document = parse(join(this.#workspace.root, path), text, owner);
       const next = nextOf(path, tokenOf(document));
       const newer = await ifFound(readText(this.#workspace, next));
       if (newer === undefined) return { text, document };
       // One that a writer leaves behind when others were faster is no successor.
       if ((await ifFound(readText(this.#workspace, path))) === text) {
-        return { text: newer, document: this.#parsed(next, newer, owner), from: next };
+        const file = join(this.#workspace.root, next);
+        return { text: newer, document: parse(file, newer, owner), from: next };
       }
     }
-  }
-
-  #parsed(path: string, text: string, owner: SessionKey | undefined): Document {
-    const file = join(this.#workspace.root, path);
-    const document = parse(file, text);
-    if (owner === undefined || document.key.equals(owner)) return document;
-    throw new DamagedFileError(file, `belongs to session ${document.key}`);
   }
 
   /**
@@ -336,15 +330,7 @@ function leaseOf(path: string): string {
   return `${path.slice(0, -'.json'.length)}.lease`;
 }
 
-function parse(file: string, text: string): Document {
-  try {
-    const data: unknown = JSON.parse(text);
-    const { format } = Object(data);
-    if (typeof format === 'number' && format > FORMAT) throw new NewerFormatError(file, format, FORMAT);
-    const { key, messages, ...rest } = parseWith(documentSchema, data, 'session document');
-    return { ...rest, key: storedKey(key), messages: readMessages(messages, file) };
-  } catch (error) {
-    if (error instanceof NewerFormatError) throw error;
-    throw new DamagedFileError(file, `is no session (${(error as Error).message})`, error);
-  }
+function parse(file: string, text: string, owner?: SessionKey): Document {
+  const { messages, ...rest } = parseStored(file, text, FORM, owner);
+  return { ...rest, messages: readMessages(messages, file) };
 }

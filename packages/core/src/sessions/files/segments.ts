@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod';
-import { parseWith } from '../../config/parse.js';
 import { jsonObjectSchema } from '../../lib/json-schemas.js';
 import { readMessages } from '../../messages/check-messages.js';
 import type { Message } from '../../messages/message.js';
 import type { Workspace } from '../../workspace/workspace.js';
-import { type SessionKey, storedKey } from '../session-key.js';
+import type { SessionKey } from '../session-key.js';
 import { lastOf } from '../store-rules.js';
-import { DamagedFileError, ifFound, NewerFormatError } from './session-files.js';
+import { DamagedFileError, ifFound, parseStored } from './session-files.js';
 
 const count = z.number().int().nonnegative();
 const segmentSchema = z.strictObject({
@@ -19,19 +18,15 @@ const segmentSchema = z.strictObject({
 });
 const FORMAT = 2;
 const manifestSchema = z.object({
-  format: z.int().max(FORMAT),
-  key: z.strictObject({
-    tenantId: z.string().optional(),
-    userId: z.string().optional(),
-    agentId: z.string().optional(),
-    sessionId: z.string(),
-  }),
-  /** Format 1 had neither of these two. */
+  format: z.int(),
+  key: z.unknown(),
+  /** Drawn when the session is begun: a session of the same key that was deleted had another. Format 1 had none. */
   incarnation: z.string().default('0'),
-  operations: z.array(z.string()).default([]),
+  /** The latest commits, newest last. Format 1 had none. */
+  operations: z.array(z.string()).readonly().default([]),
   version: count,
   head: jsonObjectSchema,
-  segments: z.array(segmentSchema),
+  segments: z.array(segmentSchema).readonly(),
   createdAt: z.string().optional(),
   updatedAt: z.string(),
 });
@@ -40,48 +35,16 @@ const manifestSchema = z.object({
 export type Segment = z.infer<typeof segmentSchema>;
 
 /** The file that says what a session is at one version. */
-export interface Manifest {
-  readonly format: number;
-  readonly key: SessionKey;
-  /** Drawn when the session is begun: a session of the same key that was deleted had another. */
-  readonly incarnation: string;
-  /** The latest commits, newest last. */
-  readonly operations: readonly string[];
-  readonly version: number;
-  readonly head: z.infer<typeof jsonObjectSchema>;
-  readonly segments: readonly Segment[];
-  readonly createdAt?: string | undefined;
-  readonly updatedAt: string;
-}
+export type Manifest = Readonly<z.infer<typeof manifestSchema>> & { readonly key: SessionKey };
 
 export function formatManifest({ key, ...rest }: Omit<Manifest, 'format'>): string {
   return JSON.stringify({ ...rest, format: FORMAT, key: key.parts });
 }
 
-/**
- * The inverse of {@link formatManifest}.
- *
- * @param owner the session that the file must belong to; any, when left out.
- * @throws {DamagedFileError} when the text is no manifest, or another session's.
- * @throws {NewerFormatError} when a newer release wrote it.
- */
+/** The inverse of {@link formatManifest}, with the errors of {@link parseStored}. */
 export function parseManifest(path: string, text: string, owner?: SessionKey): Manifest {
-  const stored = parse(path, text);
-  if (owner === undefined || stored.key.equals(owner)) return stored;
-  throw new DamagedFileError(path, `belongs to session ${stored.key}`);
-}
-
-function parse(path: string, text: string): Manifest {
-  try {
-    const data: unknown = JSON.parse(text);
-    const { format } = Object(data);
-    if (typeof format === 'number' && format > FORMAT) throw new NewerFormatError(path, format, FORMAT);
-    const { key, ...rest } = parseWith(manifestSchema, data, 'session manifest');
-    return { ...rest, key: storedKey(key) };
-  } catch (error) {
-    if (error instanceof NewerFormatError) throw error;
-    throw new DamagedFileError(path, `is no session manifest (${(error as Error).message})`, error);
-  }
+  const form = { name: 'session manifest', schema: manifestSchema, format: FORMAT };
+  return parseStored(path, text, form, owner);
 }
 
 /** Above this many, segments are merged into one with the next commit. */

@@ -1,9 +1,11 @@
+import type * as z from 'zod';
+import { parseWith } from '../../config/parse.js';
 import { SessionStoreError } from '../../errors/session-errors.js';
 import { WorkspaceError } from '../../errors/workspace-error.js';
 import { fileSegment } from '../../lib/encode-segment.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import { type ListedSession, listAll } from '../listing.js';
-import type { SessionKey, SessionScope } from '../session-key.js';
+import { type SessionKey, type SessionScope, storedKey } from '../session-key.js';
 import type { ListOptions, SessionInfo } from '../session-store.js';
 
 /** A file of a session does not hold what it must. Reaches users as a `SessionStoreError`. */
@@ -14,10 +16,50 @@ export class DamagedFileError extends Error {
 }
 
 /** A file of a session was written by a newer release. Reaches users as a `SessionStoreError`. */
-export class NewerFormatError extends Error {
+class NewerFormatError extends Error {
   constructor(path: string, format: number, known: number) {
     super(`${path} has format ${format}, and this release reads up to ${known}`);
   }
+}
+
+/** The form of a file that says what a session is. */
+interface StoredForm<Stored> {
+  /** Names the file in errors: `session manifest`. */
+  readonly name: string;
+  readonly schema: z.ZodType<Stored>;
+  /** The newest that this release reads. */
+  readonly format: number;
+}
+
+/**
+ * Reads a file that says what a session is.
+ *
+ * @param owner the session that the file must belong to; any, when left out.
+ * @throws {DamagedFileError} when the text has not that form, or is another session's.
+ * @throws {NewerFormatError} when a newer release wrote it.
+ */
+export function parseStored<Stored extends { readonly key: unknown }>(
+  path: string,
+  text: string,
+  { name, schema, format: known }: StoredForm<Stored>,
+  owner?: SessionKey,
+): Stored & { readonly key: SessionKey } {
+  const read = () => {
+    const data: unknown = JSON.parse(text);
+    const { format } = Object(data);
+    if (typeof format === 'number' && format > known) throw new NewerFormatError(path, format, known);
+    const stored = parseWith(schema, data, name);
+    return { ...stored, key: storedKey(stored.key) };
+  };
+  let stored: ReturnType<typeof read>;
+  try {
+    stored = read();
+  } catch (error) {
+    if (error instanceof NewerFormatError) throw error;
+    throw new DamagedFileError(path, `is no ${name} (${(error as Error).message})`, error);
+  }
+  if (owner === undefined || stored.key.equals(owner)) return stored;
+  throw new DamagedFileError(path, `belongs to session ${stored.key}`);
 }
 
 /** How far a commit has come: nothing of it counts before its last file is made. */
