@@ -84,6 +84,7 @@ export { decodeSegment, encodeSegment, fileSegment } from './lib/encode-segment.
 export { exactText } from './lib/exact-text.js';
 export { isObject, type JsonObject, type JsonValue, jsonText } from './lib/json.js';
 export { jsonObjectSchema, jsonValueSchema } from './lib/json-schemas.js';
+export { KeyedMutex } from './lib/keyed-mutex.js';
 export { runTimed } from './lib/run-timed.js';
 export { tell } from './lib/tell.js';
 export { errorText, escapeTags, headOf, nearNames, tailOf } from './lib/text.js';

@@ -3,6 +3,8 @@ import { readdir, rename, rmdir, stat, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WorkspaceError } from '../errors/workspace-error.js';
+import { withinLimit } from '../lib/deadline.js';
+import { KeyedMutex } from '../lib/keyed-mutex.js';
 import { makeDirectory } from './durable-file.js';
 import { ABSENT, errorCode, toWorkspaceError, undefinedOn } from './io-error.js';
 import { formatHolder, hasEnded, type LockHolder, parseHolder, thisProcess } from './lock-holder.js';
@@ -17,8 +19,8 @@ const LONGEST_POLL_MS = 50;
 const OCCUPIED =
   process.platform === 'win32' ? ['EEXIST', 'ENOTEMPTY', 'EPERM', 'EACCES'] : ['EEXIST', 'ENOTEMPTY'];
 
-/** By lock, what the next task of this process waits for. */
-const tails = new Map<string, Promise<void>>();
+/** The tasks of this process by lock: first come, first served. */
+const turns = new KeyedMutex();
 /** Directories in which this process has cleaned up already. */
 const swept = new Set<string>();
 
@@ -42,7 +44,13 @@ export async function withFileLock<T>(
 ): Promise<T> {
   const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
   const deadline = performance.now() + timeoutMs;
-  return inTurn(path, deadline, timeoutMs, async () => {
+  // To a limit, 0 is none.
+  const wait = ['The lock', 'timeoutMs', Math.max(1, timeoutMs)] as const;
+  const inTurn = (before: Promise<unknown>) =>
+    withinLimit(wait, () => before).catch(() => {
+      throw locked(path, 'another task of this process', timeoutMs);
+    });
+  const run = async () => {
     const entry = await acquire(path, deadline, timeoutMs).catch((error: unknown) => {
       throw toWorkspaceError(path, error);
     });
@@ -58,44 +66,8 @@ export async function withFileLock<T>(
       await removeEntry(path, entry);
       await rmdir(dirname(path)).catch(() => {});
     }
-  });
-}
-
-/** Runs the tasks of this process one after the other, first come, first served. */
-async function inTurn<T>(
-  path: string,
-  deadline: number,
-  timeoutMs: number,
-  run: () => Promise<T>,
-): Promise<T> {
-  const before = tails.get(path);
-  let leave = () => {};
-  const turn = new Promise<void>((resolve) => {
-    leave = resolve;
-  });
-  const tail = Promise.all([before, turn]).then(() => {
-    if (tails.get(path) === tail) tails.delete(path);
-  });
-  tails.set(path, tail);
-  try {
-    if (before !== undefined && !(await settlesBy(deadline, before))) {
-      throw locked(path, 'another task of this process', timeoutMs);
-    }
-    return await run();
-  } finally {
-    leave();
-  }
-}
-
-async function settlesBy(deadline: number, promise: Promise<void>): Promise<boolean> {
-  const timer = new AbortController();
-  const late = sleep(Math.max(0, deadline - performance.now()), false, { signal: timer.signal });
-  try {
-    return await Promise.race([promise.then(() => true), late]);
-  } finally {
-    late.catch(() => {});
-    timer.abort();
-  }
+  };
+  return turns.run(path, run, inTurn);
 }
 
 /** Waits for the lock and answers the entry that stands for holding it. */

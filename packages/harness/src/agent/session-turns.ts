@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import {
   agentFiles,
   errorText,
+  KeyedMutex,
   type Message,
   openSession,
   RuntimeContext,
@@ -21,7 +22,6 @@ import { HarnessError, sessionBusy } from '../errors/harness-error.js';
 import { Interruption } from '../errors/interruption.js';
 import { BackgroundQueue } from '../lib/background-queue.js';
 import { EventJournal } from '../lib/event-journal.js';
-import { KeyedMutex } from '../lib/keyed-mutex.js';
 import type { CallControl } from '../loop/control.js';
 import { RunningCall } from '../loop/running-call.js';
 import { Steering } from '../loop/steering.js';

@@ -4,6 +4,7 @@ import {
   isObject,
   type JsonObject,
   type JsonValue,
+  KeyedMutex,
   openSession,
   type PendingCall,
   SessionConflictError,
@@ -13,7 +14,6 @@ import {
   systemClock,
 } from '@x/core';
 import { RemoteControl } from '../../agent/remote-control.js';
-import { KeyedMutex } from '../../lib/keyed-mutex.js';
 import type { SubagentsSettings } from './subagents.js';
 
 /** The capability's name, and that of the extension in which a state keeps the tasks that it gave. */
