@@ -1,7 +1,7 @@
 import { operationId, type SessionChange, type SessionKey, type SessionStore } from '@x/core';
 
-/** A change that is made for a version, in place of a token. */
-export interface ChangeAt extends Omit<SessionChange, 'operation' | 'expected'> {
+/** A change that is made for a version, in place of a token. Default: an empty head, and nothing kept or appended. */
+export interface ChangeAt extends Partial<Omit<SessionChange, 'operation' | 'expected'>> {
   /** The version that was seen; 0 for no session. */
   readonly expectedVersion: number | 'latest';
 }
@@ -17,10 +17,10 @@ const committed = new WeakMap<
  * a commit costs what it costs.
  */
 export async function commitAt(store: SessionStore, key: SessionKey, change: ChangeAt): Promise<number> {
-  const { expectedVersion, ...rest } = change;
+  const { expectedVersion, head = {}, keep = 0, append = [], fence } = change;
   const operation = operationId();
   const expected = expectedVersion === 0 ? undefined : await tokenAt(store, key, expectedVersion);
-  const version = await store.commit(key, { operation, expected, ...rest });
+  const version = await store.commit(key, { operation, expected, head, keep, append, fence });
   const known = committed.get(store) ?? new Map();
   committed.set(store, known.set(`${key}`, { version, token: operation }));
   return version;

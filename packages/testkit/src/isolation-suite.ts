@@ -250,21 +250,7 @@ async function namesIn(
   storage: Workspace,
   canary: string,
 ): Promise<{ readonly words: readonly string[]; readonly foreign: readonly string[] }> {
-  const words = new Set([
-    WORD,
-    '',
-    '.',
-    '..',
-    '/',
-    '**',
-    '*',
-    '**/*',
-    `**/*${WORD}*`,
-    '.*',
-    '.x',
-    'x',
-    'general-purpose',
-  ]);
+  const words = new Set([WORD, '', `**/*${WORD}*`, ...'. .. / ** * **/* .* .x x general-purpose'.split(' ')]);
   const paths: string[] = [];
   const foreign = new Set<string>();
   for await (const { path, type } of storage.list('', { recursive: true })) {
@@ -273,15 +259,8 @@ async function namesIn(
     // Ids of sessions and tasks stand in names of files, encoded and one in the other.
     const ids = (path.split('/').at(-1) ?? '').replace(/(\.log)?\.\w+$/, '').split(/%2f/i);
     if (type === 'file') for (const name of [path, ...ids, ids.join('/')]) foreign.add(name);
-    for (const form of [
-      path,
-      `.x/${path}`,
-      `.X/${path.toUpperCase()}`,
-      `../${path}`,
-      `/${path}`,
-      `a/../${path}`,
-    ])
-      words.add(form);
+    for (const before of ['', '.x/', '../', '/', 'a/../']) words.add(`${before}${path}`);
+    words.add(`.X/${path.toUpperCase()}`);
     for (const part of path.split('/')) words.add(part).add(part.replace(/\.\w+$/, ''));
   }
   for (const id of Object.values(VICTIM)) words.add(id);

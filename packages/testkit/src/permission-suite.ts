@@ -48,37 +48,12 @@ const RULES = {
 };
 
 const PATHS = [
-  '.env',
-  './.env',
-  'a/../.env',
-  '.ENV',
-  'nested/.env.production',
-  'readme.txt',
-  'hard.txt',
-  'notes/link.md',
-  'outside.txt',
-  'up/secret.txt',
-  '../secret.txt',
-]
-  .concat([
-    'environment.txt',
-    '/proc/self/environ',
-    'docs/plan.md',
-    'notes/docs/plan.md',
-    'notes/../docs/new.md',
-  ])
-  .concat([
-    'notes/first.md',
-    '.x/permissions.json',
-    'subagents/new.md',
-    '',
-    '.',
-    '/',
-    '**',
-    '**/.env*',
-    '**/*',
-    '.*',
-  ]);
+  ...'.env ./.env a/../.env .ENV nested/.env.production readme.txt hard.txt notes/link.md'.split(' '),
+  ...'outside.txt up/secret.txt ../secret.txt environment.txt /proc/self/environ'.split(' '),
+  ...'docs/plan.md notes/docs/plan.md notes/../docs/new.md notes/first.md'.split(' '),
+  ...'.x/permissions.json subagents/new.md . / ** **/.env* **/* .*'.split(' '),
+  '',
+];
 const COMMANDS = [
   'echo hi',
   'cat .env',
@@ -89,36 +64,21 @@ const COMMANDS = [
   'cat /proc/self/cwd/hard.txt',
   'cat ../repository/readme.txt',
   'cat ./nested/../notes/link.md',
-]
-  .concat([
-    'echo <(cat .env)',
-    'ls | xargs cat',
-    'echo x > docs/plan.md',
-    '>docs/plan.md echo x',
-    'ls\ncat .env',
-  ])
-  .concat([
-    'echo "$(<.env)"',
-    'ls $(touch started-by-a-file)',
-    'echo hi & cat .env',
-    'command cat .env',
-    'cd docs && ls ../.env',
-    'ls -d /proc/self/cwd/.env',
-    'echo hi; cd up && cat */.env',
-    'rm -rf docs',
-  ]);
-const OTHERS = [
-  'API_KEY',
-  'sk-',
-  'general-purpose',
-  'helper',
-  'root',
-  'starter',
-  'deploy',
-  'completed',
-  'pay',
-  'bypass',
+  'echo <(cat .env)',
+  'ls | xargs cat',
+  'echo x > docs/plan.md',
+  '>docs/plan.md echo x',
+  'ls\ncat .env',
+  'echo "$(<.env)"',
+  'ls $(touch started-by-a-file)',
+  'echo hi & cat .env',
+  'command cat .env',
+  'cd docs && ls ../.env',
+  'ls -d /proc/self/cwd/.env',
+  'echo hi; cd up && cat */.env',
+  'rm -rf docs',
 ];
+const OTHERS = 'API_KEY sk- general-purpose helper root starter deploy completed pay bypass'.split(' ');
 
 /**
  * Registers, with vitest, the proof that rules hold whatever model, files and servers say: in a hostile repository, beside

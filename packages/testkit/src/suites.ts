@@ -7,7 +7,7 @@ export {
   type ChaosSuiteOptions,
   chaosSuite,
 } from './chaos-suite.js';
-export type { CompactorSuiteOptions, CompactorSuiteOptOut } from './compactor-suite/compactor-suite.js';
+export type { CompactorSuiteOptions } from './compactor-suite/compactor-suite.js';
 export { compactorSuite } from './compactor-suite.js';
 export { type Dialect, type DialectSuiteOptions, dialectSuite } from './dialect-suite.js';
 export { type IsolationSuiteOptions, isolationSuite } from './isolation-suite.js';
@@ -23,8 +23,8 @@ export type {
   StoreSuiteCrashes,
   StoreSuiteExpiry,
   StoreSuiteFaults,
-  StoreSuiteOptOut,
   WriteOlderFormat,
 } from './store-suite/store-suite.js';
+export type { SuiteOptOut } from './suite-tests.js';
 export type { WorkspaceSuiteOptions } from './workspace-suite/workspace-suite.js';
 export { workspaceSuite } from './workspace-suite.js';

@@ -1,7 +1,7 @@
 import { InvalidInputError, operationId, SessionConflictError, SessionKey } from '@x/core';
 import { describe, expect } from 'vitest';
 import { commitAt } from '../commit-at.js';
-import { conflictOf } from './conflict-of.js';
+import { errorOf } from '../error-of.js';
 import { numbered } from './sample-messages.js';
 import type { StoreSuite } from './store-suite.js';
 
@@ -42,9 +42,9 @@ export function compareAndSet(suite: StoreSuite): void {
     });
 
     suite.test('expecting no session fails when there is one', async (store) => {
-      await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: [] });
-      const again = commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: [] });
-      expect(await conflictOf(again)).toMatchObject({
+      await commitAt(store, key, { expectedVersion: 0 });
+      const again = commitAt(store, key, { expectedVersion: 0 });
+      expect(await errorOf(SessionConflictError, again)).toMatchObject({
         sessionKey: key.toString(),
         expected: undefined,
         actualVersion: 1,
@@ -52,25 +52,26 @@ export function compareAndSet(suite: StoreSuite): void {
     });
 
     suite.test('expecting a session fails when there is none', async (store) => {
-      const early = commitAt(store, key, { expectedVersion: 1, head: {}, keep: 0, append: [] });
-      expect(await conflictOf(early)).toMatchObject({ actualVersion: 0 });
+      const early = commitAt(store, key, { expectedVersion: 1 });
+      expect(await errorOf(SessionConflictError, early)).toMatchObject({ actualVersion: 0 });
       expect(await store.load(key)).toBeUndefined();
     });
 
     suite.test('an old version and one yet to come both fail', async (store) => {
-      await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: [] });
-      await commitAt(store, key, { expectedVersion: 1, head: {}, keep: 0, append: [] });
+      await commitAt(store, key, { expectedVersion: 0 });
+      await commitAt(store, key, { expectedVersion: 1 });
       for (const expectedVersion of [1, 3]) {
-        const commit = commitAt(store, key, { expectedVersion, head: {}, keep: 0, append: [] });
-        expect(await conflictOf(commit)).toMatchObject({ actualVersion: 2 });
+        const commit = commitAt(store, key, { expectedVersion });
+        expect(await errorOf(SessionConflictError, commit)).toMatchObject({ actualVersion: 2 });
       }
     });
 
     suite.test('a failed commit leaves everything as it was', async (store) => {
-      await commitAt(store, key, { expectedVersion: 0, head: { a: 1 }, keep: 0, append: numbered(3) });
+      await commitAt(store, key, { expectedVersion: 0, head: { a: 1 }, append: numbered(3) });
       const before = await store.load(key);
-      await conflictOf(
-        commitAt(store, key, { expectedVersion: 7, head: { a: 2 }, keep: 0, append: numbered(9, 'n') }),
+      await errorOf(
+        SessionConflictError,
+        commitAt(store, key, { expectedVersion: 7, head: { a: 2 }, append: numbered(9, 'n') }),
       );
       expect(await store.load(key)).toEqual(before);
     });
@@ -88,12 +89,14 @@ export function compareAndSet(suite: StoreSuite): void {
     });
 
     suite.test('a commit for a session that was deleted and begun anew is refused', async (store) => {
-      await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: numbered(2) });
+      await commitAt(store, key, { expectedVersion: 0, append: numbered(2) });
       const { token: expected } = (await store.load(key)) ?? {};
       await store.delete(key);
-      await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: numbered(2, 'new') });
+      await commitAt(store, key, { expectedVersion: 0, append: numbered(2, 'new') });
       const late = { operation: operationId(), expected, head: {}, keep: 2, append: numbered(1, 'late') };
-      expect(await conflictOf(store.commit(key, late))).toMatchObject({ actualVersion: 1 });
+      expect(await errorOf(SessionConflictError, store.commit(key, late))).toMatchObject({
+        actualVersion: 1,
+      });
       expect((await store.load(key))?.messages).toEqual(numbered(2, 'new'));
     });
 
@@ -119,17 +122,11 @@ export function compareAndSet(suite: StoreSuite): void {
             expect(await store.commit(key, change)).toBe(version + 1);
             expect(await store.load(key)).toEqual(before);
             const count = before?.messages.length ?? 0;
-            await commitAt(store, key, {
-              expectedVersion: 'latest',
-              head: { others },
-              keep: count,
-              append: [],
-            });
+            await commitAt(store, key, { expectedVersion: 'latest', head: { others }, keep: count });
           }
           const rest = (await store.load(key))?.messages.length ?? 0;
           await commitAt(store, key, {
             expectedVersion: 'latest',
-            head: {},
             keep: rest,
             append: numbered(2, `r${kept}-`),
           });
@@ -140,7 +137,7 @@ export function compareAndSet(suite: StoreSuite): void {
     suite.test(
       'what is no message, no operation or no head is refused, and nothing is written',
       async (store) => {
-        await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: numbered(1) });
+        await commitAt(store, key, { expectedVersion: 0, append: numbered(1) });
         const before = await store.load(key);
         const change = { operation: operationId(), expected: before?.token, head: {}, keep: 1, append: [] };
         const invalid: readonly (readonly [string, object])[] = [
@@ -154,12 +151,9 @@ export function compareAndSet(suite: StoreSuite): void {
           ['keep', { keep: 0.5 }],
         ];
         for (const [path, part] of invalid) {
-          const error = await store.commit(key, { ...change, ...part } as never).then(
-            () => undefined,
-            (reason: unknown) => reason,
-          );
-          expect(error, path).toSatisfy((error) => InvalidInputError.isInstance(error));
-          expect((error as InvalidInputError).issues.map((issue) => issue.path).join()).toContain(path);
+          const commit = store.commit(key, { ...change, ...part } as never);
+          const { issues } = await errorOf(InvalidInputError, commit);
+          expect(issues.map((issue) => issue.path).join()).toContain(path);
         }
         expect(await store.load(key)).toEqual(before);
       },

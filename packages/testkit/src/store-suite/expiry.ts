@@ -11,24 +11,24 @@ const other = SessionKey.of({ userId: 'u', sessionId: 'other' });
 
 /** For stores that let sessions expire. */
 export function expiry(suite: StoreSuite): void {
-  const { expiry: options } = suite;
+  const { expiry: options } = suite.options;
   if (options === undefined) return;
   describe('expiry', () => {
     suite.test('every commit begins the time anew', async (store) => {
-      await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: numbered(1) });
+      await commitAt(store, key, { expectedVersion: 0, append: numbered(1) });
       expect(await options.remainingMs(key)).toSatisfy(isUpTo(options.ttlMs));
       const short = options.ttlMs / 2;
       await options.expireIn(key, short);
       expect(await options.remainingMs(key)).toSatisfy(isUpTo(short));
-      await commitAt(store, key, { expectedVersion: 1, head: {}, keep: 1, append: numbered(1, 'n') });
+      await commitAt(store, key, { expectedVersion: 1, keep: 1, append: numbered(1, 'n') });
       const remaining = await options.remainingMs(key);
       expect(remaining).toBeGreaterThan(short);
       expect(remaining).toSatisfy(isUpTo(options.ttlMs));
     });
 
     suite.test('an expired session is gone as a whole, and begins again at version 1', async (store) => {
-      await commitAt(store, key, { expectedVersion: 0, head: { old: true }, keep: 0, append: numbered(5) });
-      await commitAt(store, other, { expectedVersion: 0, head: {}, keep: 0, append: numbered(1) });
+      await commitAt(store, key, { expectedVersion: 0, head: { old: true }, append: numbered(5) });
+      await commitAt(store, other, { expectedVersion: 0, append: numbered(1) });
       await options.expireIn(key, 1);
       await eventually(async () => ((await store.load(key)) === undefined ? true : undefined));
       expect(await listed(store)).toEqual([other.toString()]);
@@ -41,7 +41,7 @@ export function expiry(suite: StoreSuite): void {
 
     suite.test('an expired session is erased with its user, and told of until then', async (store) => {
       for (const each of [key, other])
-        await commitAt(store, each, { expectedVersion: 0, head: {}, keep: 0, append: numbered(1) });
+        await commitAt(store, each, { expectedVersion: 0, append: numbered(1) });
       await options.expireIn(key, 1);
       await eventually(async () => ((await store.load(key)) === undefined ? true : undefined));
       // A backend may have removed it by itself.

@@ -18,7 +18,7 @@ const second = { expectedVersion: 1, head: { n: 2 }, keep: 2, append: numbered(1
 
 /** A connection that breaks, and a process that dies, leave the session before the commit or the one after. */
 export function faults(suite: StoreSuite): void {
-  const { faults: connection, crashes } = suite;
+  const { faults: connection, crashes } = suite.options;
   if (connection !== undefined) {
     describe('faults', () => {
       for (const when of ['before', 'during', 'after'] as const) {

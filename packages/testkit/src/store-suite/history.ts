@@ -129,7 +129,7 @@ export function history(suite: StoreSuite): void {
       await session.commit();
     }
     const namedLikeOne = SessionKey.of({ userId: 'alice//x-history', sessionId: 'busy' });
-    await commitAt(store, namedLikeOne, { expectedVersion: 0, head: {}, keep: 0, append: numbered(1) });
+    await commitAt(store, namedLikeOne, { expectedVersion: 0, append: numbered(1) });
     const lease = await store.lease?.(busy, { ttlMs: 60_000 });
     const olderThan = new Date(Date.now() + 60_000);
     expect(await deleteOlderThan.call(store, { olderThan })).toBe(3);

@@ -1,7 +1,7 @@
-import { SessionKey } from '@x/core';
+import { SessionConflictError, SessionKey } from '@x/core';
 import { describe, expect } from 'vitest';
 import { commitAt } from '../commit-at.js';
-import { conflictOf } from './conflict-of.js';
+import { errorOf } from '../error-of.js';
 import { listed } from './listed.js';
 import { numbered } from './sample-messages.js';
 import type { StoreSuite } from './store-suite.js';
@@ -10,7 +10,7 @@ const key = SessionKey.of({ userId: 'u', sessionId: 's' });
 
 /** Two instances on the same data see the same. */
 export function instances(suite: StoreSuite): void {
-  if (!suite.canReopen) return;
+  if (suite.options.reopen === undefined) return;
   describe('instances', () => {
     suite.testTwo('one sees at once what the other commits and deletes', async (first, second) => {
       for (let version = 0; version < 4; version++) {
@@ -30,17 +30,17 @@ export function instances(suite: StoreSuite): void {
     });
 
     suite.testTwo('one cannot overwrite what the other committed', async (first, second) => {
-      await commitAt(first, key, { expectedVersion: 0, head: {}, keep: 0, append: numbered(1) });
-      await commitAt(second, key, { expectedVersion: 1, head: {}, keep: 1, append: numbered(1, 'n') });
-      const late = commitAt(first, key, { expectedVersion: 1, head: {}, keep: 1, append: numbered(1, 'o') });
-      expect(await conflictOf(late)).toMatchObject({ actualVersion: 2 });
+      await commitAt(first, key, { expectedVersion: 0, append: numbered(1) });
+      await commitAt(second, key, { expectedVersion: 1, keep: 1, append: numbered(1, 'n') });
+      const late = commitAt(first, key, { expectedVersion: 1, keep: 1, append: numbered(1, 'o') });
+      expect(await errorOf(SessionConflictError, late)).toMatchObject({ actualVersion: 2 });
       expect((await first.load(key))?.messages).toEqual([...numbered(1), ...numbered(1, 'n')]);
     });
 
     suite.testTwo('of commits through both at the same time, exactly one wins', async (first, second) => {
       for (let version = 0; version < 5; version++) {
         const commits = [first, second, first, second].map((store, writer) =>
-          commitAt(store, key, { expectedVersion: version, head: { writer }, keep: 0, append: numbered(1) }),
+          commitAt(store, key, { expectedVersion: version, head: { writer }, append: numbered(1) }),
         );
         const results = await Promise.allSettled(commits);
         expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
@@ -49,7 +49,7 @@ export function instances(suite: StoreSuite): void {
     });
 
     suite.testTwo('what one has stored outlives its closing', async (first, second) => {
-      await commitAt(first, key, { expectedVersion: 0, head: {}, keep: 0, append: numbered(3) });
+      await commitAt(first, key, { expectedVersion: 0, append: numbered(3) });
       await first.close();
       expect((await second.load(key))?.messages).toEqual(numbered(3));
     });

@@ -26,12 +26,12 @@ export function isolation(suite: StoreSuite): void {
     suite.test('nothing that is done to one session changes another', async (store) => {
       for (const [index, each] of neighbors.entries()) {
         const append = numbered(3, `${index}-`);
-        await commitAt(store, each, { expectedVersion: 0, head: { index }, keep: 0, append });
+        await commitAt(store, each, { expectedVersion: 0, head: { index }, append });
       }
       const before = new Map<string, StoredSession | undefined>();
       for (const each of neighbors) before.set(each.toString(), await store.load(each));
       for (const each of neighbors) {
-        await commitAt(store, each, { expectedVersion: 1, head: {}, keep: 1, append: numbered(1, 'n') });
+        await commitAt(store, each, { expectedVersion: 1, keep: 1, append: numbered(1, 'n') });
         await store.delete(each);
         before.set(each.toString(), undefined);
         for (const other of neighbors) {
@@ -43,7 +43,7 @@ export function isolation(suite: StoreSuite): void {
     suite.test('changing what was committed does not change what is stored', async (store) => {
       const head = { list: [1] };
       const append = numbered(2) as Mutable<Message>[];
-      await commitAt(store, key, { expectedVersion: 0, head, keep: 0, append });
+      await commitAt(store, key, { expectedVersion: 0, head, append });
       head.list.push(2);
       for (const message of append) message.content = [];
       append.pop();
@@ -51,15 +51,15 @@ export function isolation(suite: StoreSuite): void {
     });
 
     suite.test('changing what was loaded does not change what is stored', async (store) => {
-      await commitAt(store, key, { expectedVersion: 0, head: { list: [1] }, keep: 0, append: numbered(2) });
+      await commitAt(store, key, { expectedVersion: 0, head: { list: [1] }, append: numbered(2) });
       spoil(await store.load(key));
       expect(await store.load(key)).toMatchObject({ head: { list: [1] }, messages: numbered(2) });
     });
 
     suite.test('changing what was loaded does not change the next commit', async (store) => {
-      await commitAt(store, key, { expectedVersion: 0, head: { list: [1] }, keep: 0, append: numbered(2) });
+      await commitAt(store, key, { expectedVersion: 0, head: { list: [1] }, append: numbered(2) });
       spoil(await store.load(key));
-      await commitAt(store, key, { expectedVersion: 1, head: {}, keep: 2, append: numbered(1, 'n') });
+      await commitAt(store, key, { expectedVersion: 1, keep: 2, append: numbered(1, 'n') });
       expect((await store.load(key))?.messages).toEqual([...numbered(2), ...numbered(1, 'n')]);
     });
   });

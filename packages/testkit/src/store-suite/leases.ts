@@ -1,6 +1,7 @@
 import { SessionKey, type SessionLease, SessionLeaseError, type SessionStore } from '@x/core';
 import { describe, expect } from 'vitest';
 import { commitAt } from '../commit-at.js';
+import { errorOf } from '../error-of.js';
 import { eventually } from './eventually.js';
 import { numbered } from './sample-messages.js';
 import type { StoreSuite } from './store-suite.js';
@@ -69,13 +70,7 @@ export function leases(suite: StoreSuite): void {
     suite.testLeases('ends by itself; the old holder can neither renew nor write', async (store) => {
       const old = await granted(store, SHORT);
       expect(old.ttlMs).toBe(SHORT);
-      await commitAt(store, key, {
-        expectedVersion: 0,
-        head: {},
-        keep: 0,
-        append: numbered(1),
-        fence: old.fence,
-      });
+      await commitAt(store, key, { expectedVersion: 0, append: numbered(1), fence: old.fence });
       const next = await eventually(() => take(store, LONG));
       expect(next.fence).toBeGreaterThan(old.fence);
       const before = await store.load(key);
@@ -113,13 +108,7 @@ export function leases(suite: StoreSuite): void {
       'fences grow over a deletion, so that an old holder cannot write to the new session',
       async (store) => {
         const old = await granted(store, LONG);
-        await commitAt(store, key, {
-          expectedVersion: 0,
-          head: {},
-          keep: 0,
-          append: numbered(1),
-          fence: old.fence,
-        });
+        await commitAt(store, key, { expectedVersion: 0, append: numbered(1), fence: old.fence });
         await store.delete(key);
         await old.release();
         const next = await eventually(() => take(store, LONG));
@@ -158,7 +147,7 @@ export function leases(suite: StoreSuite): void {
       expect(await take(store, LONG)).toBeUndefined();
     });
 
-    if (!suite.canReopen) return;
+    if (suite.options.reopen === undefined) return;
     suite.testLeases('other instances see it', async (first, reopen) => {
       const second = await reopen();
       const lease = await granted(first, LONG);
@@ -183,10 +172,7 @@ async function granted(store: SessionStore, ttlMs: number): Promise<SessionLease
 }
 
 async function lossOf(operation: Promise<unknown>): Promise<SessionLeaseError> {
-  const error = await operation.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  if (SessionLeaseError.isInstance(error) && error.code === 'lease_lost') return error;
-  throw new Error('The lease should have been lost.', { cause: error });
+  const error = await errorOf(SessionLeaseError, operation);
+  expect(error.code).toBe('lease_lost');
+  return error;
 }

@@ -13,12 +13,12 @@ export function migration(suite: StoreSuite): void {
     suite.test('the head is carried, whatever its schema version', async (store) => {
       for (const [version, schemaVersion] of [0, 1, 99, 'next', null].entries()) {
         const head = { schemaVersion, unknown: [version] };
-        await commitAt(store, key, { expectedVersion: version, head, keep: 0, append: [] });
+        await commitAt(store, key, { expectedVersion: version, head });
         expect((await store.load(key))?.head).toEqual(head);
       }
     });
 
-    for (const [format, write] of Object.entries(suite.olderFormats)) {
+    for (const [format, write] of Object.entries(suite.options.olderFormats ?? {})) {
       suite.test(
         `a session in the format ${format} is read, listed, written on and deleted`,
         async (store) => {

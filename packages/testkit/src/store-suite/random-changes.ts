@@ -1,6 +1,7 @@
 import { type Message, SessionConflictError, SessionKey } from '@x/core';
 import { describe, expect } from 'vitest';
 import { commitAt } from '../commit-at.js';
+import { errorOf } from '../error-of.js';
 import { randomNumbers } from '../random-numbers.js';
 import { listed } from './listed.js';
 import { numbered } from './sample-messages.js';
@@ -33,9 +34,7 @@ export function randomChanges(suite: StoreSuite): void {
               break;
             case 1: {
               const stale = { expectedVersion: version + 1, head: { step }, keep: 0, append: [] };
-              await expect(commitAt(store, key, stale)).rejects.toSatisfy((error) =>
-                SessionConflictError.isInstance(error),
-              );
+              await errorOf(SessionConflictError, commitAt(store, key, stale));
               break;
             }
             default: {

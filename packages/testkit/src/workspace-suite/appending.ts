@@ -1,6 +1,6 @@
 import { readText } from '@x/core';
 import { describe, expect } from 'vitest';
-import { refusalOf } from './refusal-of.js';
+import { refusalOf } from './entries.js';
 import type { WorkspaceSuite } from './workspace-suite.js';
 
 /** What is appended stands at the end, in one piece. */

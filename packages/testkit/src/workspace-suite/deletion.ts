@@ -1,7 +1,6 @@
 import { readText } from '@x/core';
 import { describe, expect } from 'vitest';
-import { listed } from './entries.js';
-import { refusalOf } from './refusal-of.js';
+import { listed, refusalOf } from './entries.js';
 import type { WorkspaceSuite } from './workspace-suite.js';
 
 /** What is deleted is gone, and nothing else. */

@@ -1,4 +1,5 @@
-import type { Workspace, WorkspaceEntry } from '@x/core';
+import { type Workspace, type WorkspaceEntry, WorkspaceError } from '@x/core';
+import { errorOf } from '../error-of.js';
 
 /** Everything that a workspace lists below a directory, in its order. */
 export async function entries(
@@ -14,4 +15,9 @@ export async function entries(
 /** The paths of {@link entries}. */
 export async function listed(workspace: Workspace, path?: string, recursive = true): Promise<string[]> {
   return (await entries(workspace, path, recursive)).map((entry) => entry.path);
+}
+
+/** Why a workspace refused; fails when it did not, or threw anything else. */
+export async function refusalOf(operation: Promise<unknown>): Promise<string> {
+  return (await errorOf(WorkspaceError, operation)).code;
 }

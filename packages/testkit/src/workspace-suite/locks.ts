@@ -1,6 +1,6 @@
 import type { Workspace } from '@x/core';
 import { describe, expect } from 'vitest';
-import { refusalOf } from './refusal-of.js';
+import { refusalOf } from './entries.js';
 import type { WorkspaceSuite } from './workspace-suite.js';
 
 /** Whoever has a lock has it alone. A workspace without locks passes by leaving `lock` out. */

@@ -1,5 +1,5 @@
 import type { Workspace } from '@x/core';
-import { test } from 'vitest';
+import { SuiteTests } from '../suite-tests.js';
 
 export interface WorkspaceSuiteOptions {
   /** For the report. */
@@ -16,26 +16,22 @@ export interface WorkspaceSuiteOptions {
 }
 
 /** What the aspects of the suite register their tests with. */
-export class WorkspaceSuite {
+export class WorkspaceSuite extends SuiteTests {
   readonly #options: WorkspaceSuiteOptions;
 
   constructor(options: WorkspaceSuiteOptions) {
+    super(options);
     this.#options = options;
   }
 
   /** A test with an empty workspace. */
   test(name: string, run: (workspace: Workspace) => Promise<void>): void {
-    this.#register(name, async () => run(await this.#options.create()));
+    this.register(name, async () => run(await this.#options.create()));
   }
 
   /** A test with an empty workspace and a second one on the same files, where there can be one. */
   testTwo(name: string, run: (first: Workspace, second: Workspace) => Promise<void>): void {
     const { reopen } = this.#options;
-    if (reopen === undefined) return;
-    this.#register(name, async () => run(await this.#options.create(), await reopen()));
-  }
-
-  #register(name: string, run: () => Promise<void>): void {
-    test(name, { timeout: this.#options.timeoutMs ?? 120_000 }, run);
+    if (reopen !== undefined) this.test(name, async (first) => run(first, await reopen()));
   }
 }
