@@ -9,6 +9,18 @@ export async function readInput(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
-    throw new UsageError(`${file} cannot be read: ${errorText(error)}`);
+    throw unreadable(file, error);
   }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file or folder',
+  EISDIR: 'it is a folder',
+  EACCES: 'you may not read it',
+};
+
+/** Says of a file or folder why it cannot be read. */
+export function unreadable(path: string, error: unknown): UsageError {
+  const { code = '' } = error as NodeJS.ErrnoException;
+  return new UsageError(`${path} cannot be read: ${REASONS[code] ?? errorText(error)}.`);
 }

@@ -88,6 +88,17 @@ describe('x replay', () => {
     expect(stdout).toMatch(/log\.jsonl: openai-chat, 83 messages/);
     expect(stdout).toMatch(/Skipped: .*broken\.json: No entry has a shape that is known/);
     expect(stdout).not.toContain('notes.txt');
+    const forPrograms = await replay([folder, '--strategy', 'ours', '--json']);
+    expect(forPrograms.stderr).toMatch(/^Skipped: .*broken\.json: No entry has a shape that is known/);
+    expect(JSON.parse(forPrograms.stdout).conversations).toHaveLength(1);
+  });
+
+  // Elsewhere no folder has a name that is no text.
+  it.runIf(process.platform === 'linux')('reads a folder beside one that cannot be read', async () => {
+    const folder = mkdtempSync(join(directory, 'closed-'));
+    writeFileSync(join(folder, 'log.json'), recording());
+    mkdirSync(Buffer.concat([Buffer.from(`${folder}/`), Buffer.from([0xff])]));
+    expect(await replay([folder, '--strategy', 'ours'])).toMatchObject({ status: 0 });
   });
 
   it('says of a folder what it lacks, and the formats once however many files have none', async () => {
@@ -96,7 +107,9 @@ describe('x replay', () => {
     const nothing = await replay([folder]);
     expect(nothing).toMatchObject({
       status: 2,
-      stderr: `There are no .json or .jsonl files in ${folder}.\n`,
+      stderr: expect.stringMatching(
+        `^There are no .json or .jsonl files in ${folder}\\. .* x replay alone looks for .*~/.codex/sessions`,
+      ),
     });
     for (const name of ['a.json', 'b.json']) writeFileSync(join(folder, name), '{}');
     const { stderr } = await replay([folder]);
@@ -174,7 +187,7 @@ describe('x replay', () => {
   });
 
   it.each([
-    [['missing.json'], /missing\.json cannot be read/],
+    [['missing.json'], /^missing\.json cannot be read: there is no such file or folder\.\n$/],
     [['package.json'], /These formats can be read/],
     [['-', '--window', 'big'], /--window must be a whole number/],
     [['-', '--strategy', 'best'], /no strategy best; there are tail-20/],

@@ -1,8 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { errorText } from '@x/core';
-import { UsageError } from '../../command.js';
+import { unreadable } from '../../read-input.js';
 
 /** The folders where agents keep their logs, below the home directory. */
 const KNOWN_FOLDERS = [
@@ -24,7 +23,7 @@ export interface LogFile {
  * Finds logs: the named files, and all JSON files in the named folders; the latest first within a folder. `-` is standard
  * input.
  *
- * @throws {UsageError} for a name that is neither.
+ * @throws {UsageError} for a name that is neither, or that cannot be read.
  */
 export async function namedLogs(names: readonly string[]): Promise<readonly LogFile[]> {
   const found: LogFile[] = [];
@@ -38,10 +37,12 @@ export async function namedLogs(names: readonly string[]): Promise<readonly LogF
 async function logsAt(path: string): Promise<readonly LogFile[]> {
   try {
     const info = await stat(path);
-    if (info.isDirectory()) return logsBelow(path);
-    return [{ path, bytes: info.size, modifiedMs: info.mtimeMs }];
+    if (!info.isDirectory()) return [{ path, bytes: info.size, modifiedMs: info.mtimeMs }];
+    // One that is named must be readable; those below it need not.
+    await readdir(path);
+    return newestFirst(await logsBelow(path));
   } catch (error) {
-    throw new UsageError(`${path} cannot be read: ${errorText(error)}`);
+    throw unreadable(path, error);
   }
 }
 
@@ -54,17 +55,18 @@ export async function foundLogs(home: string = homedir()): Promise<readonly LogF
 /** Words for the places where {@link foundLogs} looks. */
 export const knownFolders = KNOWN_FOLDERS.map(([name, folder]) => `${name} (~/${folder})`).join(', ');
 
+/** Folder by folder: one that cannot be read hides no other. */
 async function logsBelow(folder: string): Promise<readonly LogFile[]> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
-  const files = entries.filter((entry) => entry.isFile() && LOG.test(entry.name));
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   const found = await Promise.all(
-    files.map(async ({ parentPath, name }) => {
-      const path = join(parentPath, name);
-      const info = await stat(path).catch(() => undefined);
-      return info === undefined ? [] : [{ path, bytes: info.size, modifiedMs: info.mtimeMs }];
+    entries.map(async (entry) => {
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) return logsBelow(path);
+      const info = entry.isFile() && LOG.test(entry.name) && (await stat(path).catch(() => undefined));
+      return info ? [{ path, bytes: info.size, modifiedMs: info.mtimeMs }] : [];
     }),
   );
-  return newestFirst(found.flat());
+  return found.flat();
 }
 
 function newestFirst(files: readonly LogFile[]): readonly LogFile[] {

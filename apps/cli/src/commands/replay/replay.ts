@@ -111,13 +111,12 @@ export const replay = command({
     }
     const { best, comparisons } = withBest(compared);
     const report = priced.currency === undefined ? {} : { currency: priced.currency };
-    if (values.json) output.write(`${JSON.stringify(replayReport(comparisons), null, 2)}\n`);
-    else {
-      const facts = [
-        describe(comparisons),
-        ...skipped.map((reason) => `Skipped: ${reason.split('\n')[0]}`),
-      ].join('\n');
-      output.write(`${printable(facts)}\n\n${replayTable(comparisons, report)}\n`);
+    const left = skipped.map((reason) => printable(`Skipped: ${reason.split('\n')[0]}\n`)).join('');
+    if (values.json) {
+      errors.write(left);
+      output.write(`${JSON.stringify(replayReport(comparisons), null, 2)}\n`);
+    } else {
+      output.write(`${printable(describe(comparisons))}\n${left}\n${replayTable(comparisons, report)}\n`);
     }
     const page = values.html ?? (searches || values.open ? await ownPage() : undefined);
     if (page !== undefined) await write(page, replayHtml(comparisons, report));
@@ -134,7 +133,9 @@ export const replay = command({
 
 /** Says why no log could be read; what can be read stands once, at the end. */
 function nothingRead(skipped: readonly string[], named: readonly string[]): string {
-  if (skipped.length === 0) return `There are no .json or .jsonl files in ${named.join(', ')}.`;
+  if (skipped.length === 0) {
+    return `There are no .json or .jsonl files in ${named.join(', ')}. Name files or folders that hold some; x replay alone looks for those of ${knownFolders}.`;
+  }
   return [...skipped.slice(0, -1).map((reason) => reason.split('\n')[0]), skipped.at(-1)].join('\n');
 }
 
