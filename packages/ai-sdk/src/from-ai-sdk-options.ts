@@ -1,10 +1,9 @@
-import type { JsonObject } from '@x/core';
+import { callable, having, type JsonObject } from '@x/core';
 import * as z from 'zod';
 import type { ProviderCompaction } from './compact/provider-compaction.js';
 import type { ProviderData } from './language-model.js';
 import type { ResolveFile } from './prompt/resolve-files.js';
 
-const isFunction = (value: unknown) => typeof value === 'function';
 const isObject = (value: unknown) => typeof value === 'object' && value !== null;
 
 export const fromAiSdkOptionsSchema = z.strictObject({
@@ -41,16 +40,11 @@ export const fromAiSdkOptionsSchema = z.strictObject({
   /** Tools that the provider runs, as its package describes them to a model: `{ type: 'provider', id, name, args }`. */
   providerTools: z.array(z.custom<JsonObject>(isObject, 'must be an object')).readonly().optional(),
   /** The provider's own compaction: `openaiCompaction` or `anthropicCompaction`. Default: the model offers none. */
-  compact: z
-    .custom<ProviderCompaction>(
-      (value) => isFunction((value as ProviderCompaction | null)?.compact),
-      'must be openaiCompaction() or anthropicCompaction()',
-    )
-    .optional(),
+  compact: z.optional(having<ProviderCompaction>('compact', 'openaiCompaction() or anthropicCompaction()')),
   /** Fetches files that the model cannot: those of the workspace, of other providers, and URLs it does not fetch. */
-  resolveFile: z.custom<ResolveFile>(isFunction, 'must be a function').optional(),
+  resolveFile: z.optional(callable<ResolveFile>()),
   /** Told what the provider could not do as asked, for example a setting that it does not know. Default: nobody. */
-  onWarning: z.custom<(warning: unknown) => void>(isFunction, 'must be a function').optional(),
+  onWarning: z.optional(callable<(warning: unknown) => void>()),
 });
 
 /** How an AI SDK model is used. What a request says itself (`maxOutputTokens`, `temperature`) comes before this. */

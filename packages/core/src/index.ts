@@ -51,7 +51,7 @@ export {
   parseFileConfig,
   toSnakeCase,
 } from './config/file-config.js';
-export { formatPath, parseWith } from './config/parse.js';
+export { callable, formatPath, having, parseWith } from './config/parse.js';
 export {
   ApprovalRequiredError,
   CapabilityError,

@@ -1,7 +1,15 @@
 import type { BaseLanguageModel } from '@langchain/core/language_models/base';
 import type { BaseMessage } from '@langchain/core/messages';
 import { type CompactionSettings, compactionConfigSchema } from '@x/compaction';
-import { type CompactionOutcome, type Compactor, InvalidInputError, parseWith, warn } from '@x/core';
+import {
+  type CompactionOutcome,
+  type Compactor,
+  callable,
+  having,
+  InvalidInputError,
+  parseWith,
+  warn,
+} from '@x/core';
 import * as z from 'zod';
 
 /** A size, as LangChain writes it. `fraction` is a share of the model's context window. */
@@ -21,7 +29,6 @@ const keepSchema = z
   })
   .refine((size) => sizesIn(size) === 1, 'needs exactly one of messages, tokens and fraction')
   .readonly();
-const isFunction = (value: unknown) => typeof value === 'function';
 
 /** The part of a run's context that is this middleware's; what else an application keeps there, a `model` too, is not read. */
 export const middlewareContextSchema = z.object({
@@ -34,9 +41,7 @@ export const middlewareContextSchema = z.object({
   /** What stays as it is, with `compat` however much it is: exactly one size. Default: 20 messages. */
   keep: keepSchema.optional(),
   /** Counts for `trigger` and `keep`. Default: LangChain's `countTokensApproximately`. */
-  tokenCounter: z
-    .custom<(messages: BaseMessage[]) => number | Promise<number>>(isFunction, 'must be a function')
-    .optional(),
+  tokenCounter: z.optional(callable<(messages: BaseMessage[]) => number | Promise<number>>()),
   /** Replaces the prompt; `{messages}` stands for the conversation. */
   summaryPrompt: z.string().optional(),
   /** A line in front of every summary. Default: LangChain's; with `compat: false` none. */
@@ -51,7 +56,8 @@ const middlewareOptionsSchema = z
     /** Writes the summaries: a model, or its name for `initChatModel`. Left out: the record alone is the summary. */
     model: z
       .custom<string | BaseLanguageModel>(
-        (value) => typeof value === 'string' || isFunction((value as BaseLanguageModel | null)?.invoke),
+        (value) =>
+          typeof value === 'string' || typeof (value as BaseLanguageModel | null)?.invoke === 'function',
         'must be a LangChain model or the name of one',
       )
       .optional(),
@@ -71,11 +77,9 @@ const middlewareOptionsSchema = z
       >,
     ),
     /** A compactor of your own, in place of `model`, `keep`, `summaryPrompt` and `compaction`. */
-    compactor: z
-      .custom<Compactor>((value) => isFunction((value as Compactor | null)?.compact), 'must be a Compactor')
-      .optional(),
+    compactor: z.optional(having<Compactor>('compact', 'a Compactor')),
     /** Told of every run. */
-    onCompaction: z.custom<(outcome: CompactionOutcome) => void>(isFunction, 'must be a function').optional(),
+    onCompaction: z.optional(callable<(outcome: CompactionOutcome) => void>()),
   })
   .superRefine((options, context) => {
     if (options.compactor === undefined) return;

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import {
   AgentState,
   agentFiles,
+  having,
   InvalidInputError,
   type JsonObject,
   RuntimeContext,
@@ -16,7 +17,7 @@ import { WorkspaceSessionLog } from '@x/core/node';
 import * as z from 'zod';
 import { memoryTools } from './memory/memory-tools.js';
 import type { MemoryService } from './memory-service.js';
-import { having, memoryScopeSchema, workspaceSchema } from './settings.js';
+import { memoryScopeSchema, workspaceSchema } from './settings.js';
 
 /** Characters that one answer of a memory's tool may have. */
 const MAX_OUTPUT_CHARS = 20_000;
@@ -30,11 +31,11 @@ export type ToolScope = z.input<typeof toolScopeSchema>;
 
 export const scopedToolsShape = {
   /** A memory, whose tools are offered. What they save is merged and maintained as in an agent. */
-  memory: having<MemoryService>('requestConsolidation', 'a MemoryService').optional(),
+  memory: z.optional(having<MemoryService>('requestConsolidation', 'a MemoryService')),
   /** What else can be called, for example the tools of `sessionHistory()`, or any other. */
   tools: z.array(having<Tool>('definition', 'a tool, as defineTool makes it')).default([]),
   /** The workspace of an agent, whose files and sessions the other tools see. Default: that of the memory. */
-  workspace: workspaceSchema.optional(),
+  workspace: z.optional(workspaceSchema),
 } as const;
 
 type ScopedToolsSettings = z.output<z.ZodObject<typeof scopedToolsShape>>;

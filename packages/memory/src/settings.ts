@@ -1,6 +1,8 @@
 import {
   type AgentEventBody,
   type Clock,
+  callable,
+  having,
   type Model,
   type Redact,
   secretRedactor,
@@ -13,20 +15,13 @@ import type { MemoryIndex } from './memory-index.js';
 
 const MINUTE_MS = 60_000;
 
-/** Checks an object by a method that its kind has. */
-export function having<T>(method: string, kind: string) {
-  return z.custom<T>(
-    (value) => typeof value === 'object' && value !== null && method in value,
-    `must be ${kind}`,
-  );
-}
-
 /** Days, milliseconds and tokens: a whole number from `least` on. */
 const whole = (least: number, fallback: number) => z.int().min(least).default(fallback);
 
 const id = z.string().min(1).optional();
 export const memoryScopeSchema = z.strictObject({ tenantId: id, userId: id, agentId: id });
 export const workspaceSchema = having<Workspace>('append', 'a workspace');
+const modelSchema = having<Model>('generate', 'a model');
 /** The path of an index's file, or an index that is open already and stays the caller's. */
 const indexSchema = z.union([z.string().min(1), having<MemoryIndex>('indexFromString', 'a MemoryIndex')]);
 
@@ -103,18 +98,16 @@ export const memoryServiceSchema = z.strictObject({
   /** Of a `MemoryService` the workspace of an agent; of its parts the tree that holds memory and logs, `storageOf(workspace)`. */
   workspace: workspaceSchema,
   /** Reads conversations and merges notes; `null`: both are done by rule. */
-  model: having<Model>('generate', 'a model').nullable().default(null),
+  model: z.nullable(modelSchema).default(null),
   /** Told of flushes, merges and failures that no call is there to be told of. */
-  onEvent: z
-    .custom<(event: AgentEventBody) => void>((value) => typeof value === 'function', 'must be a function')
-    .optional(),
-  clock: having<Clock>('now', 'a clock').default(systemClock),
+  onEvent: z.optional(callable<(event: AgentEventBody) => void>()),
+  clock: z._default(having<Clock>('now', 'a clock'), systemClock),
 });
 
 export const memoryConfigSchema = z.strictObject({
   ...memoryShape,
   /** Default: the agent's own; `null`: none. */
-  model: having<Model>('generate', 'a model').nullable().optional(),
+  model: z.nullable(modelSchema).optional(),
   /** Estimated tokens of MEMORY.md in the system prompt; what is in the middle is left out of more. 0: none of it. */
   maxPromptTokens: whole(0, 4_000),
   /** Bring the tools that search, read and save. `false`: memory is kept and shown, and the model cannot ask for more. */

@@ -10,6 +10,8 @@ import {
 import {
   type CompactionOutcome,
   type Compactor,
+  callable,
+  having,
   InvalidInputError,
   ItemLog,
   parseWith,
@@ -29,10 +31,7 @@ export type KeyOfRun = (context: unknown) => SessionKey;
 
 const optionsSchema = z.strictObject({
   /** Where the items live; the session never closes it. */
-  store: z.custom<SessionStore>(
-    (value) => typeof (value as SessionStore | undefined)?.commit === 'function',
-    'must be a SessionStore',
-  ),
+  store: having<SessionStore>('commit', 'a SessionStore'),
   /**
    * Whose session it is, or a function that tells it by the context of the run, so that one session object serves every
    * tenant and user. No item of one key can be read or changed under another. With a function the SDK must hand its runs'
@@ -44,19 +43,9 @@ const optionsSchema = z.strictObject({
     'must be a SessionKey (use SessionKey.of) or a function that gives one',
   ),
   /** Reduces what is stored after a turn, when it is due: the next run begins with less. Default: nothing is reduced. */
-  compactor: z
-    .custom<Compactor>(
-      (value) => typeof (value as Compactor | undefined)?.compact === 'function',
-      'must be a Compactor',
-    )
-    .optional(),
+  compactor: z.optional(having<Compactor>('compact', 'a Compactor')),
   /** Told of every run of the compactor. */
-  onCompaction: z
-    .custom<(outcome: CompactionOutcome) => void>(
-      (value) => typeof value === 'function',
-      'must be a function',
-    )
-    .optional(),
+  onCompaction: z.optional(callable<(outcome: CompactionOutcome) => void>()),
 });
 
 export type AgentsSessionOptions = Readonly<z.input<typeof optionsSchema>>;

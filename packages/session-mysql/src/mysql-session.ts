@@ -41,10 +41,12 @@ import {
 import { attempt } from './store-error.js';
 
 const optionsSchema = z.strictObject({
+  /** A pool of `mysql2/promise`, with autocommit on. It stays the caller's: the store never ends it. */
   pool: z.custom<Pool>(
     (pool) => typeof (pool as Pool | undefined)?.getConnection === 'function' && !isCallbackPool(pool),
     'must be a pool made by createPool of mysql2/promise',
   ),
+  /** Name of the sessions' table; those beside it begin with the same name. Default `agent_sessions`. */
   table: z
     .string()
     .regex(/^[A-Za-z_][A-Za-z0-9_]{0,47}$/, 'must be letters, digits and _, 48 at most')
@@ -52,12 +54,7 @@ const optionsSchema = z.strictObject({
 });
 
 /** Options of a `MysqlSession`. */
-export interface MysqlSessionOptions {
-  /** A pool of `mysql2/promise`, with autocommit on. It stays the caller's: the store never ends it. */
-  readonly pool: Pool;
-  /** Name of the sessions' table; those beside it begin with the same name. Default `agent_sessions`. */
-  readonly table?: string | undefined;
-}
+export type MysqlSessionOptions = Readonly<z.input<typeof optionsSchema>>;
 
 /** Bounds of one transaction of a retention. A session is never divided, so that one with more messages goes alone. */
 const PAGE = 100;

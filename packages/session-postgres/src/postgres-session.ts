@@ -33,26 +33,22 @@ import { migrateTables } from './schema.js';
 import { LIVES, type Statements, statementsFor } from './statements.js';
 
 const optionsSchema = z.strictObject({
+  /** A `Pool` of `pg`. It stays the caller's: the store never ends it. */
   pool: z.custom<Pool>(
     (pool) => typeof (pool as Pool | undefined)?.connect === 'function' && 'totalCount' in (pool as Pool),
     'must be a Pool of pg',
   ),
+  /** Name of the sessions' table; those beside it begin with the same name. Default `agent_sessions`. */
   table: z
     .string()
     .regex(/^[a-z_][a-z0-9_]{0,47}$/, 'must be lower-case letters, digits and _, 48 at most')
     .default('agent_sessions'),
+  /** Seconds after its last commit at which a session is gone. Default 0: never. */
   ttlSeconds: z.int().min(0).default(0),
 });
 
 /** Options of a `PostgresSession`. */
-export interface PostgresSessionOptions {
-  /** A `Pool` of `pg`. It stays the caller's: the store never ends it. */
-  readonly pool: Pool;
-  /** Name of the sessions' table; those beside it begin with the same name. Default `agent_sessions`. */
-  readonly table?: string | undefined;
-  /** Seconds after its last commit at which a session is gone. Default 0: never. */
-  readonly ttlSeconds?: number | undefined;
-}
+export type PostgresSessionOptions = Readonly<z.input<typeof optionsSchema>>;
 
 /** A change as text. */
 interface Texts {

@@ -1,6 +1,5 @@
-import type { RedisClient } from './redis-client.js';
 import { RedisSession } from './redis-session.js';
-import { RedisWorkspace } from './workspace/redis-workspace.js';
+import { RedisWorkspace, type RedisWorkspaceOptions } from './workspace/redis-workspace.js';
 
 /**
  * Opens sessions, the leases of their turns, and files on one Redis.
@@ -12,9 +11,9 @@ import { RedisWorkspace } from './workspace/redis-workspace.js';
  * ```
  * @throws {InvalidInputError} for unknown or impossible options.
  */
-export function redisBackend(options: {
-  readonly client: RedisClient;
-  readonly keyPrefix?: string | undefined;
-}): { readonly session: RedisSession; readonly workspace: RedisWorkspace } {
+export function redisBackend(options: RedisWorkspaceOptions): {
+  readonly session: RedisSession;
+  readonly workspace: RedisWorkspace;
+} {
   return { session: new RedisSession(options), workspace: new RedisWorkspace(options) };
 }

@@ -28,7 +28,7 @@ import {
 } from '@x/core';
 import * as z from 'zod';
 import { warnOfEviction } from './eviction-warning.js';
-import { clientSchema, keyPrefixSchema } from './options.js';
+import { backendSchema } from './options.js';
 import { recentSessions } from './recent-sessions.js';
 import type { RedisClient } from './redis-client.js';
 import { indexesOf, keysOf, type SessionKeys } from './redis-keys.js';
@@ -40,21 +40,13 @@ import type { Script } from './scripts/script.js';
 import { deleteScript, forgetScript, loadScript } from './scripts/sessions.js';
 import { asStoreError, newer } from './store-error.js';
 
-const optionsSchema = z.strictObject({
-  client: clientSchema,
-  keyPrefix: keyPrefixSchema,
+const optionsSchema = backendSchema.extend({
+  /** Seconds after its last commit at which a session is gone. Default 0: never. */
   ttlSeconds: z.int().min(0).default(0),
 });
 
 /** Options of a `RedisSession`. */
-export interface RedisSessionOptions {
-  /** A `Redis` or a `Cluster` of ioredis, or `fromNodeRedis(client)`. It stays the caller's: it is never closed here. */
-  readonly client: RedisClient;
-  /** Before every key. Default `x:`. */
-  readonly keyPrefix?: string | undefined;
-  /** Seconds after its last commit at which a session is gone. Default 0: never. */
-  readonly ttlSeconds?: number | undefined;
-}
+export type RedisSessionOptions = Readonly<z.input<typeof optionsSchema>>;
 
 /** What a load reads of a session beside its messages. */
 const FIELDS = ['state', 'head', 'format'];

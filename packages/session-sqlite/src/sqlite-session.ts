@@ -40,29 +40,23 @@ import * as z from 'zod';
 import { emptyLog, inTransaction, openDatabase, type TransactionMode, writeAnew } from './database.js';
 
 const optionsSchema = z.strictObject({
-  file: z.string().min(1),
-  synchronous: z.enum(['full', 'normal']).default('full'),
-  ttlSeconds: z.int().min(0).default(0),
-  lockTimeoutMs: z.number().nonnegative().default(10_000),
-  clock: z.custom<Clock>().default(systemClock),
-});
-
-/** Options of a `SqliteSession`. */
-export interface SqliteSessionOptions {
   /** The database; it is made, for this user alone (0600), with the directories above it. `:memory:` for tests. */
-  readonly file: string;
+  file: z.string().min(1),
   /**
    * What a commit waits for. `full` (default): the disk, so that it survives the loss of power. `normal`: the operating
    * system, so that it survives the end of the process; several times faster on slow disks.
    */
-  readonly synchronous?: 'full' | 'normal' | undefined;
+  synchronous: z.enum(['full', 'normal']).default('full'),
   /** Seconds after its last commit at which a session is gone. Default 0: never. */
-  readonly ttlSeconds?: number | undefined;
+  ttlSeconds: z.int().min(0).default(0),
   /** Milliseconds that an operation waits for another process to end its own. Default 10 000. */
-  readonly lockTimeoutMs?: number | undefined;
+  lockTimeoutMs: z.number().nonnegative().default(10_000),
   /** What times are told by. Default: the system's. */
-  readonly clock?: Clock | undefined;
-}
+  clock: z.custom<Clock>().default(systemClock),
+});
+
+/** Options of a `SqliteSession`. */
+export type SqliteSessionOptions = Readonly<z.input<typeof optionsSchema>>;
 
 interface SessionRow {
   readonly id: number;

@@ -1,4 +1,4 @@
-import type { CompactionOutcome, ToolDefinition } from '@x/core';
+import { type CompactionOutcome, callable, type ToolDefinition } from '@x/core';
 import * as z from 'zod';
 import { chatSchema } from '../ui/chat-key.js';
 
@@ -13,12 +13,7 @@ export const agentCompactionSchema = z.strictObject({
   /** The window of the agent's model, in tokens; overrides the compactor's own. */
   contextWindow: z.int().positive().optional(),
   /** Told of every run of the compactor. */
-  onCompaction: z
-    .custom<(outcome: CompactionOutcome) => void>(
-      (value) => typeof value === 'function',
-      'must be a function',
-    )
-    .optional(),
+  onCompaction: z.optional(callable<(outcome: CompactionOutcome) => void>()),
   /**
    * Remembers reductions for other processes, too: without it each one summarizes a conversation anew. Default: none. Give
    * `userId` and `tenantId` with it, so that what is kept is kept apart and goes when a person is erased.

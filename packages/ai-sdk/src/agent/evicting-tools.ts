@@ -1,6 +1,8 @@
 import {
   type AgentEventBody,
   type Capability,
+  callable,
+  having,
   type Part,
   parseWith,
   type RuntimeIdentity,
@@ -22,21 +24,13 @@ export interface SdkTool {
 
 const optionsSchema = z.strictObject({
   /** Where texts are written. Give it to one user or session alone: the tool that reads them back reads all of it. */
-  workspace: z.custom<Workspace>(
-    (value) => typeof (value as Workspace | undefined)?.write === 'function',
-    'must be a Workspace',
-  ),
+  workspace: having<Workspace>('write', 'a Workspace'),
   /** What decides and writes: `toolResultEviction()` of `@x/compaction`, or any capability with `aroundTool`. */
-  eviction: z.custom<Capability>(
-    (value) => typeof (value as Capability | undefined)?.aroundTool === 'function',
-    'must be a capability with aroundTool, such as toolResultEviction()',
-  ),
+  eviction: having<Capability>('aroundTool', 'a capability with aroundTool, such as toolResultEviction()'),
   /** Whose session it is, for the paths. Default: session `default` of nobody. */
   session: z.custom<RuntimeIdentity>((value) => typeof value === 'object').optional(),
   /** Told what was evicted (`tool.evicted`), and what could not be (`warning`). */
-  onEvent: z
-    .custom<(event: AgentEventBody) => void>((value) => typeof value === 'function', 'must be a function')
-    .optional(),
+  onEvent: z.optional(callable<(event: AgentEventBody) => void>()),
 });
 
 export type EvictingToolsOptions = Readonly<z.input<typeof optionsSchema>>;

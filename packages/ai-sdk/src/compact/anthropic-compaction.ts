@@ -1,4 +1,4 @@
-import { parseWith } from '@x/core';
+import { callable, parseWith } from '@x/core';
 import * as z from 'zod';
 import { compactionBy, objectsIn, type ProviderCompaction } from './provider-compaction.js';
 
@@ -10,7 +10,7 @@ const PROMPT =
 const optionsSchema = z.strictObject({
   /** Replaces Anthropic's own prompt for the summary. */
   instructions: z.string().min(1).optional(),
-  fetch: z.custom<typeof globalThis.fetch>((value) => typeof value === 'function').optional(),
+  fetch: z.optional(callable<typeof globalThis.fetch>()),
 });
 
 /**

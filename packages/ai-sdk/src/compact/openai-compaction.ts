@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, parseWith } from '@x/core';
+import { callable, isObject, type JsonObject, type JsonValue, parseWith } from '@x/core';
 import * as z from 'zod';
 import { compactionBy, objectsIn, type ProviderCompaction } from './provider-compaction.js';
 
@@ -12,7 +12,7 @@ const FIELDS = [
 ] as const;
 
 const optionsSchema = z.strictObject({
-  fetch: z.custom<typeof globalThis.fetch>((value) => typeof value === 'function').optional(),
+  fetch: z.optional(callable<typeof globalThis.fetch>()),
   via: z.enum(['endpoint', 'trigger']).default('endpoint'),
   threshold: z.int().min(1_000).optional(),
 });

@@ -1,12 +1,9 @@
-import { SessionKey, type SessionStore } from '@x/core';
+import { having, SessionKey, type SessionStore } from '@x/core';
 import * as z from 'zod';
 
 export const chatSchema = z.strictObject({
   /** Any session store; it stays yours and is never closed. */
-  store: z.custom<SessionStore>(
-    (value) => typeof (value as SessionStore | undefined)?.commit === 'function',
-    'must be a SessionStore',
-  ),
+  store: having<SessionStore>('commit', 'a SessionStore'),
   /** Whose chats they are: no other tenant's or user's can be read. Default: nobody's. */
   tenantId: z.string().min(1).optional(),
   userId: z.string().min(1).optional(),

@@ -1,4 +1,4 @@
-import { safeParse, type core as z } from 'zod/mini';
+import { custom, safeParse, type ZodMiniCustom, type core as z } from 'zod/mini';
 import en from 'zod/v4/locales/en.js';
 import { InvalidInputError, type Issue } from '../errors/invalid-input-error.js';
 import { nearNames } from '../lib/text.js';
@@ -22,6 +22,19 @@ export function parseWith<Schema extends z.$ZodType>(
     instanceIn(value, issues) ?? issues.map((issue) => suggested(issue, schema)),
     remedy === undefined ? {} : { remedy },
   );
+}
+
+/** A schema for objects that are told by a member: `having<Model>('generate', 'a model')`. */
+export function having<Kind>(member: keyof Kind, what: string): ZodMiniCustom<Kind, Kind> {
+  return custom<Kind>(
+    (value) => typeof value === 'object' && value !== null && member in value,
+    `must be ${what}`,
+  );
+}
+
+/** A schema for functions. */
+export function callable<Function>(): ZodMiniCustom<Function, Function> {
+  return custom<Function>((value) => typeof value === 'function', 'must be a function');
 }
 
 /** Tells of an instance in the place of options, such as a client: its private fields are no keys that anyone wrote. */

@@ -14,6 +14,7 @@ import {
   WRITES_IDX_MAP,
 } from '@langchain/langgraph-checkpoint';
 import {
+  having,
   InvalidInputError,
   ItemLog,
   type JsonValue,
@@ -38,10 +39,7 @@ import {
 
 const optionsSchema = z.strictObject({
   /** Where the threads live; the saver never closes it. */
-  store: z.custom<SessionStore>(
-    (value) => typeof (value as SessionStore | undefined)?.commit === 'function',
-    'must be a SessionStore',
-  ),
+  store: having<SessionStore>('commit', 'a SessionStore'),
   /** Whose threads they are: no other tenant's or user's can be read, listed or deleted. Default: nobody's. */
   tenantId: z.string().min(1).optional(),
   userId: z.string().min(1).optional(),

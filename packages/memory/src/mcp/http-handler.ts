@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
-import { parseWith } from '@x/core';
+import { callable, parseWith } from '@x/core';
 import * as z from 'zod';
 import { isCommon, scopePrefix } from '../memory-scope.js';
 import type { ToolScope } from '../scoped-tools.js';
@@ -12,7 +12,7 @@ export type HttpScope = (request: IncomingMessage) => ToolScope | undefined | Pr
 const optionsSchema = z.strictObject({
   ...mcpShape,
   /** Finds out who is asking, from a header or a certificate: the only thing that decides whose memory it is. */
-  scopeOf: z.custom<HttpScope>((value) => typeof value === 'function', 'must be a function'),
+  scopeOf: callable<HttpScope>(),
   /**
    * Host names (with port) that requests may be addressed to, against web pages that reach a local server by a name of
    * their own. Default: for connections of this machine its own names (`localhost`, `127.0.0.1`, `[::1]`), else any.

@@ -8,8 +8,8 @@ import {
   type WorkspaceEntry,
   WorkspaceError,
 } from '@x/core';
-import * as z from 'zod';
-import { clientSchema, keyPrefixSchema } from '../options.js';
+import type * as z from 'zod';
+import { backendSchema } from '../options.js';
 import type { RedisClient, RedisValue } from '../redis-client.js';
 import {
   deleteScript,
@@ -25,18 +25,11 @@ import { type Mode, RedisLogs } from './redis-logs.js';
 import { asWorkspaceError, type Refusal, refused } from './workspace-failure.js';
 import { WorkspaceKeys } from './workspace-keys.js';
 
-const optionsSchema = z.strictObject({ client: clientSchema, keyPrefix: keyPrefixSchema });
-
 /** What common file systems allow for a name, so that files can move to one. */
 const MAX_NAME_BYTES = 255;
 
 /** Options of a `RedisWorkspace`. */
-export interface RedisWorkspaceOptions {
-  /** A `Redis` or a `Cluster` of ioredis, or `fromNodeRedis(client)`. It stays the caller's: it is never closed here. */
-  readonly client: RedisClient;
-  /** Before every key; what has another prefix is another workspace. Default `x:`. */
-  readonly keyPrefix?: string | undefined;
-}
+export type RedisWorkspaceOptions = Readonly<z.input<typeof backendSchema>>;
 
 /**
  * Files in Redis, for what the replicas of an agent share: memory, logs, evicted results, sessions by
@@ -56,7 +49,7 @@ export class RedisWorkspace implements Workspace {
   readonly #logs: RedisLogs;
 
   constructor(options: RedisWorkspaceOptions) {
-    const { client, keyPrefix } = parseWith(optionsSchema, options, 'RedisWorkspace options');
+    const { client, keyPrefix } = parseWith(backendSchema, options, 'RedisWorkspace options');
     this.#client = client;
     this.#keys = new WorkspaceKeys(keyPrefix);
     this.#logs = new RedisLogs(client, keyPrefix);
