@@ -7,6 +7,7 @@ import { AgentState, assistantMessage, openSession, SessionKey, storageOf, userM
 import { LocalWorkspace, WorkspaceSessionLog } from '@x/core/node';
 import { MysqlSession } from '@x/session-mysql';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { ageOf } from '../src/commands/sessions/list-sessions.js';
 import { installed, openStore } from '../src/open-store.js';
 import { runCommand, x } from './support/run-command.js';
 
@@ -46,6 +47,17 @@ describe('x', () => {
       sessionId: 's-1',
       version: 1,
     });
+  });
+
+  it.each([
+    [-5_000, 'just now'],
+    [59_999, 'just now'],
+    [60_000, '1 min ago'],
+    [3 * 3_600_000 + 1, '3 h ago'],
+    [48 * 3_600_000, '2 d ago'],
+  ])('tells of a session that was used %d ms ago: %s', (passed, age) => {
+    const used = '2026-05-01T12:00:00.000Z';
+    expect(ageOf(used, Date.parse(used) + passed)).toBe(age);
   });
 
   it('knows a session by its id alone, or by how it begins, where only one is meant', async () => {

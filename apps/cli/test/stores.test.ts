@@ -90,11 +90,15 @@ describe.each(Object.entries(stores))('sessions in %s', (kind, chosen) => {
     const options = Object.entries(chosen()).flatMap(([name, value]) => [`--${name}`, value]);
     const where = [...options, '-u', 'alice', '-a', 'coder', '-w', workspace];
     const { sessionId } = key.parts;
-    const [listed, shown] = await Promise.all([
+    const [listed, forPeople, shown] = await Promise.all([
       x(['sessions', 'list', '--json', ...options]),
+      x(['sessions', 'list', ...options]),
       x(['sessions', 'show', sessionId, '--json', '--last', '1', ...where]),
     ]);
     expect(JSON.parse(listed.stdout)).toMatchObject({ sessionId, version: 1 });
+    expect(forPeople.stdout).toMatch(
+      new RegExp(`^(just now|\\d+ min ago) +v1 {2}${sessionId} {2}\\(alice / coder\\) {2}First\n$`),
+    );
 
     expect(shown.stderr).toContain(`No log of it is in ${workspace}`);
     expect(JSON.parse(shown.stdout)).toEqual(session.state.context[1]);
@@ -133,7 +137,7 @@ describe('a damaged session', () => {
     writeFileSync(join(directory, damaged), 'no JSON');
 
     const { status, stdout, stderr } = await x(['sessions', 'list', '--directory', directory]);
-    expect(stdout).toMatch(/^\S+ {2}v1 {2}good .*\n$/);
+    expect(stdout).toMatch(/^\w+ \w.* {2}v1 {2}good .*\n$/);
     expect(stderr).toContain('is damaged');
     expect(stderr).toContain(damaged);
     expect(status).toBe(1);
@@ -317,7 +321,7 @@ it('the sessions of a workspace are the user’s own: those that a folder brings
     await say(now.store, 'Mine');
     expect((await now.store.load(key))?.messages).toHaveLength(2);
     await now.close();
-    expect(await inProcess(['list', '-w', directory])).toMatch(/^\S+ {2}v2 {2}s .*\n$/);
+    expect(await inProcess(['list', '-w', directory])).toMatch(/^\w+ \w.* {2}v2 {2}s .*\n$/);
     rmSync(directory, { recursive: true });
     directory = mkdtempSync(join(tmpdir(), 'x-cli-stores-'));
   }

@@ -13,7 +13,8 @@ export const listSessions = command({
     ...storeOptions,
     ...identityOptions,
   },
-  summary: 'Lists sessions, the latest first.',
+  summary:
+    'Lists sessions, the latest first: when each was last used, its version, whose it is, and its title.',
   async run({ values, output }) {
     const found: SessionInfo[] = [];
     let failure: { readonly error: unknown } | undefined;
@@ -25,12 +26,14 @@ export const listSessions = command({
         failure = { error };
       }
     });
+    const now = Date.now();
     for (const { key, version, createdAt, updatedAt, messages, bytes, title = '', metadata } of found) {
       if (values.json) {
         const info = { ...key.parts, version, createdAt, updatedAt, messages, bytes, title, metadata };
         output.write(`${JSON.stringify(info)}\n`);
       } else {
-        const line = `${updatedAt}  v${version}  ${describeSession(key.parts)}  ${title}`;
+        const age = ageOf(updatedAt, now).padEnd(10);
+        const line = `${age}  v${version}  ${describeSession(key.parts)}  ${title}`;
         output.write(`${oneLine(line.trimEnd())}\n`);
       }
     }
@@ -38,3 +41,16 @@ export const listSessions = command({
     if (found.length === 0 && !values.json) output.write('No sessions.\n');
   },
 });
+
+const UNITS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+] as const;
+
+/** How long ago a time was, in the largest unit that fits: `3 h ago`. A time ahead, of another clock, is now. */
+export function ageOf(time: string, now: number): string {
+  const passed = now - Date.parse(time);
+  const [unit, length] = UNITS.find((each) => passed >= each[1]) ?? [];
+  return length === undefined ? 'just now' : `${Math.floor(passed / length)} ${unit} ago`;
+}
