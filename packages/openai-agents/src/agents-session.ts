@@ -12,18 +12,20 @@ import {
   type Compactor,
   callable,
   having,
-  InvalidInputError,
   ItemLog,
   parseWith,
-  SessionConflictError,
   type SessionKey,
   type SessionStore,
   tell,
 } from '@x/core';
 import * as z from 'zod';
-import { HistoryCompaction } from './compaction/compact-history.js';
-import { planMutations } from './history-mutations.js';
-import { type HistoryTransactionArgs, planTransaction, readTransaction } from './history-transaction.js';
+import { compactHistory } from './compaction.js';
+import {
+  type HistoryTransactionArgs,
+  planMutations,
+  planTransaction,
+  readTransaction,
+} from './history-changes.js';
 import { FRAMEWORK, fromStored, toStored } from './stored-item.js';
 
 /** Names the session of a run by the run's context; `undefined` where the SDK asks outside of any run. */
@@ -65,20 +67,13 @@ export class AgentsSession
 {
   /** Tells the SDK to hand over the context of its runs. */
   readonly acceptsRunContext = true;
-  readonly #store: SessionStore;
-  readonly #key: SessionKey | KeyOfRun;
+  readonly #options: z.output<typeof optionsSchema>;
   /** By key; least recently used first. */
   readonly #logs = new Map<string, ItemLog>();
-  readonly #compactor: Compactor | undefined;
-  readonly #onCompaction: ((outcome: CompactionOutcome) => void) | undefined;
 
   /** @throws {InvalidInputError} naming an option that is missing, unknown or wrong. */
   constructor(options: AgentsSessionOptions) {
-    const { store, key, compactor, onCompaction } = parseWith(optionsSchema, options, 'AgentsSessionOptions');
-    this.#store = store;
-    this.#key = key;
-    this.#compactor = compactor;
-    this.#onCompaction = onCompaction;
+    this.#options = parseWith(optionsSchema, options, 'AgentsSessionOptions');
   }
 
   /**
@@ -86,10 +81,11 @@ export class AgentsSession
    * id, and two users' sessions of one name must not pass for one. Of a function's keys it names none.
    */
   async getSessionId(): Promise<string> {
-    if (typeof this.#key === 'function') return 'by-run-context';
-    const { sessionId, ...owner } = this.#key.parts;
+    const { key } = this.#options;
+    if (typeof key === 'function') return 'by-run-context';
+    const { sessionId, ...owner } = key.parts;
     const isOnly = Object.values(owner).every((part) => part === undefined) && !sessionId.includes('/');
-    return isOnly ? sessionId : this.#key.toString();
+    return isOnly ? sessionId : key.toString();
   }
 
   /**
@@ -163,12 +159,10 @@ export class AgentsSession
     { force = false }: OpenAIResponsesCompactionArgs = {},
     run?: Run,
   ): Promise<OpenAIResponsesCompactionResult | null> {
-    if (this.#compactor === undefined) return null;
-    const log = this.#log(run);
-    const reason = force ? 'manual' : 'proactive_budget';
-    const compaction = new HistoryCompaction(this.#compactor, reason, log);
-    const outcome = await compacted(log, compaction);
-    if (outcome !== undefined) tell('onCompaction', this.#onCompaction, outcome);
+    const { compactor, onCompaction } = this.#options;
+    if (compactor === undefined) return null;
+    const outcome = await compactHistory(this.#log(run), compactor, force ? 'manual' : 'proactive_budget');
+    if (outcome !== undefined) tell('onCompaction', onCompaction, outcome);
     if (outcome?.usage === undefined) return null;
     const { inputTokens, outputTokens } = outcome.usage;
     const totalTokens = inputTokens + outputTokens;
@@ -176,28 +170,14 @@ export class AgentsSession
   }
 
   #log(run: Run): ItemLog {
-    const key = typeof this.#key === 'function' ? this.#key(run?.context) : this.#key;
+    const { store, key: keyOrRule } = this.#options;
+    const key = typeof keyOrRule === 'function' ? keyOrRule(run?.context) : keyOrRule;
     const id = key.toString();
-    const log = this.#logs.get(id) ?? new ItemLog(this.#store, key, FRAMEWORK);
+    const log = this.#logs.get(id) ?? new ItemLog(store, key, FRAMEWORK);
     this.#logs.delete(id);
     this.#logs.set(id, log);
     const [oldest] = this.#logs.keys();
     if (this.#logs.size > MAX_LOGS && oldest !== undefined) this.#logs.delete(oldest);
     return log;
-  }
-}
-
-async function compacted(
-  log: ItemLog,
-  compaction: HistoryCompaction,
-): Promise<CompactionOutcome | undefined> {
-  try {
-    await log.change(({ messages }) => compaction.plan(messages));
-    return compaction.outcome;
-  } catch (error) {
-    // Others write all the time, or the result has no form: the history is as it was, and there is a next turn.
-    const known = SessionConflictError.isInstance(error) || InvalidInputError.isInstance(error);
-    if (!known || compaction.outcome === undefined) throw error;
-    return { ...compaction.outcome, status: 'failed', reason: error.message };
   }
 }

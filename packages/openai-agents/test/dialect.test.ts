@@ -1,8 +1,7 @@
 import type { AgentInputItem } from '@openai/agents';
 import { InMemorySession, ItemLog, type Message, SessionKey } from '@x/core';
 import { dialectSuite } from '@x/testkit/suites';
-import { fromView } from '../src/compaction/from-view.js';
-import { toView, type ViewEntry } from '../src/compaction/view.js';
+import { fromView, toView, type ViewEntry } from '../src/compaction.js';
 import { toStored } from '../src/stored-item.js';
 import { called, said, user } from './fake-model.js';
 

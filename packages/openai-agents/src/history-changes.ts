@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { AgentInputItem } from '@openai/agents';
+import type { AgentInputItem, SessionHistoryMutation } from '@openai/agents';
 import {
   InvalidInputError,
   type ItemChange,
@@ -7,6 +7,7 @@ import {
   type ItemLog,
   type JsonObject,
   type JsonValue,
+  type Message,
 } from '@x/core';
 import { toJson, toStored } from './stored-item.js';
 
@@ -124,4 +125,25 @@ function refusal(path: string, message: string): InvalidInputError {
   return new InvalidInputError('session history transaction', [{ path, message }], {
     remedy: 'Nothing was changed.',
   });
+}
+
+/** What mutations change: the first call of an id becomes the replacement, further ones of the same id go. */
+export function planMutations(
+  mutations: readonly SessionHistoryMutation[],
+  messages: readonly Message[],
+  log: ItemLog,
+): ItemChange | undefined {
+  let changed = messages;
+  for (const { callId, replacement } of mutations) {
+    const isCall = (message: Message) => {
+      const item = log.item(message);
+      return item.type === 'function_call' && item.callId === callId;
+    };
+    const first = changed.findIndex(isCall);
+    changed = changed
+      .map((message, index) => (index === first ? toStored(log, replacement) : message))
+      .filter((message, index) => index <= first || first === -1 || !isCall(message));
+  }
+  const keep = messages.findIndex((message, index) => message !== changed[index]);
+  return keep === -1 ? undefined : { keep, append: changed.slice(keep) };
 }

@@ -1,0 +1,231 @@
+import type { AgentInputItem } from '@openai/agents';
+import {
+  type CompactionOutcome,
+  type CompactionReason,
+  type Compactor,
+  type ContentBlock,
+  InvalidInputError,
+  type ItemChange,
+  type ItemHistory,
+  type ItemLog,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  type Message,
+  parseInput,
+  readOutput,
+  readPart,
+  SessionConflictError,
+  textOf,
+} from '@x/core';
+import { FRAMEWORK, fromJson, toStored } from './stored-item.js';
+
+/** A stored item with the blocks that it is in the view. */
+interface ViewPart {
+  readonly stored: Message;
+  readonly item: JsonObject;
+  readonly blocks: readonly ContentBlock[];
+}
+
+/** A message of the view with what it was made from. */
+export interface ViewEntry {
+  readonly message: Message;
+  readonly parts: readonly ViewPart[];
+}
+
+/**
+ * A stored history as a compactor reads it: what a model did in a row (thoughts, words, calls) is one message, so that
+ * reasoning stays or goes with the calls that it led to.
+ */
+export function toView(history: readonly Message[], log: ItemLog): readonly ViewEntry[] {
+  const turns: { first: Message; parts: ViewPart[] }[] = [];
+  for (const stored of history) {
+    const item = log.item(stored);
+    const role = itemRole(item);
+    const part = { stored, item, blocks: itemBlocks(item) };
+    const last = turns.at(-1);
+    if (role === 'assistant' && last?.first.role === 'assistant') last.parts.push(part);
+    else turns.push({ first: { ...stored, role }, parts: [part] });
+  }
+  return turns.map(({ first, parts }) => ({
+    message: { ...first, content: parts.flatMap(({ blocks }) => blocks) },
+    parts,
+  }));
+}
+
+/** Who says an item: results of tools stand by themselves, everything else that a model does is its turn. */
+type ItemRole = 'user' | 'system' | 'assistant' | 'tool';
+
+/** Whose item it is. */
+function itemRole(item: JsonObject): ItemRole {
+  if (isResult(item)) return 'tool';
+  return item.role === 'user' || item.role === 'system' ? item.role : 'assistant';
+}
+
+/** A call that waits for its result, of a function, a shell, a computer or a patch. */
+function isCall({ type, callId }: JsonObject): boolean {
+  return typeof callId === 'string' && typeof type === 'string' && type.endsWith('_call');
+}
+
+function isResult({ type, callId }: JsonObject): boolean {
+  return typeof callId === 'string' && typeof type === 'string' && /_(?:result|output)$/.test(type);
+}
+
+/** An item as blocks, so that it can be counted and reduced. What is only the provider's business stays opaque. */
+function itemBlocks(item: JsonObject): readonly ContentBlock[] {
+  const { callId, name, type, content, role } = item;
+  const about = { id: String(callId), name: String(name ?? type) };
+  if (isCall(item)) {
+    const input = type === 'function_call' ? parseInput(item.arguments) : item;
+    return [{ type: 'tool_use', ...about, input }];
+  }
+  if (isResult(item)) {
+    const output = [item.output ?? null].flat().map(readOutput);
+    return [{ type: 'tool_result', toolUseId: about.id, toolName: about.name, output, isError: false }];
+  }
+  if (role !== undefined && typeof content === 'string') return [{ type: 'text', text: content }];
+  if (role !== undefined && Array.isArray(content))
+    return content.map((part: JsonValue) => readPart(part) ?? opaque(part));
+  return [opaque(item)];
+}
+
+function opaque(data: JsonValue): ContentBlock {
+  return { type: 'opaque', provider: FRAMEWORK, data };
+}
+
+/**
+ * A reduced view as stored messages: the very ones that were stored wherever nothing changed.
+ *
+ * @throws {InvalidInputError} for a message that the compactor made and no item can say.
+ */
+export function fromView(
+  reduced: readonly Message[],
+  entries: readonly ViewEntry[],
+  log: ItemLog,
+): readonly Message[] {
+  const byId = new Map(entries.map((entry) => [entry.message.id, entry]));
+  return reduced.flatMap((message) => {
+    const entry = byId.get(message.id);
+    if (entry === undefined) return [made(message, log)];
+    if (entry.message === message) return entry.parts.map(({ stored }) => stored);
+    return altered(message, entry, log);
+  });
+}
+
+/** A message that was not there before: a summary, a note. */
+function made(message: Message, log: ItemLog): Message {
+  const { role, content } = message;
+  if (role === 'tool' || content.some((block) => block.type !== 'text')) {
+    const problem = `a ${role} message of ${content.map(({ type }) => type)} cannot be an item; use reducers that write text`;
+    throw new InvalidInputError('reduced history', [{ path: 'content', message: problem }]);
+  }
+  const text = textOf(content);
+  const item: AgentInputItem =
+    role === 'user'
+      ? { type: 'message', role, content: [{ type: 'input_text', text }] }
+      : role === 'system'
+        ? { type: 'message', role, content: text }
+        : { type: 'message', role, status: 'completed', content: [{ type: 'output_text', text }] };
+  return holding(message, toStored(log, item));
+}
+
+function altered(message: Message, { message: before, parts }: ViewEntry, log: ItemLog): readonly Message[] {
+  const { content } = message;
+  // Reducers change blocks in their places or take some out; those that moved up are still the same objects.
+  const inPlace = content.length === before.content.length;
+  let position = 0;
+  const kept = parts.flatMap((part): Message[] => {
+    const from = position;
+    position += part.blocks.length;
+    const blocks = inPlace ? content.slice(from, position) : content.filter((block) => isOf(block, part));
+    if (blocks.length === 0) return [];
+    if (blocks.length === part.blocks.length && blocks.every((block, at) => block === part.blocks[at])) {
+      return [part.stored];
+    }
+    const item = changedItem(part, blocks);
+    if (item === part.item) return [part.stored];
+    return [holding(part.stored, toStored(log, fromJson(item) as AgentInputItem))];
+  });
+  const [first, ...others] = kept;
+  return first === undefined ? [] : [holding(message, first), ...others];
+}
+
+function isOf(block: ContentBlock, { blocks }: ViewPart): boolean {
+  return blocks.some((own) => {
+    if (own === block) return true;
+    if (own.type === 'tool_use') return block.type === 'tool_use' && own.id === block.id;
+    return own.type === 'tool_result' && block.type === 'tool_result' && own.toolUseId === block.toolUseId;
+  });
+}
+
+/** The item with what was changed. Items that have no place for a text stay as they are. */
+function changedItem({ item, blocks: before }: ViewPart, blocks: readonly ContentBlock[]): JsonObject {
+  const [block] = blocks;
+  if (item.type === 'function_call' && block?.type === 'tool_use') {
+    return { ...item, arguments: JSON.stringify(block.input) };
+  }
+  if (item.type === 'function_call_result' && block?.type === 'tool_result') {
+    const texts = block.output.flatMap((part) => (part.type === 'text' ? [part.text] : []));
+    return texts.length < block.output.length ? item : { ...item, output: texts.join('\n') };
+  }
+  const { content } = item;
+  if (typeof content === 'string') return { ...item, content: textOf(blocks) };
+  if (!Array.isArray(content) || blocks.length !== before.length) return item;
+  const type = item.role === 'assistant' ? 'output_text' : 'input_text';
+  const parts = blocks.flatMap((part, at) => {
+    if (part === before[at]) return [content[at]];
+    if (part.type !== 'text') return [];
+    const was = content[at];
+    // What else the part holds stays.
+    return [isObject(was) && 'text' in was ? { ...was, text: part.text } : { type, text: part.text }];
+  });
+  return { ...item, content: parts };
+}
+
+/** The message with another item in it. */
+function holding(message: Message, { role, content }: Message): Message {
+  return { ...message, role, content };
+}
+
+/**
+ * Reduces the history of a session: once, however often the change has to be worked out anew. A reduction that fails, or that no
+ * items can say, changes nothing.
+ */
+export async function compactHistory(
+  log: ItemLog,
+  compactor: Compactor,
+  reason: CompactionReason,
+): Promise<CompactionOutcome | undefined> {
+  let outcome: CompactionOutcome | undefined;
+  let done: { readonly ids: readonly string[]; readonly result: readonly Message[] } | undefined;
+  const reduced = async (messages: readonly Message[]) => {
+    const entries = toView(messages, log);
+    outcome = await compactor.compact(
+      entries.map(({ message }) => message),
+      { reason },
+    );
+    if (outcome.status !== 'applied') return undefined;
+    const result = fromView(outcome.messages, entries, log);
+    done = { ids: messages.map(({ id }) => id), result };
+    return result;
+  };
+  const plan = async ({ messages }: ItemHistory): Promise<ItemChange | undefined> => {
+    // Where others only added to what was reduced, the result holds for its beginning.
+    const isGrown = done?.ids.every((id, index) => messages[index]?.id === id);
+    const result =
+      done && isGrown ? [...done.result, ...messages.slice(done.ids.length)] : await reduced(messages);
+    if (result === undefined) return undefined;
+    const differs = messages.findIndex((message, index) => message !== result[index]);
+    const keep = differs === -1 ? messages.length : differs;
+    return { keep, append: result.slice(keep) };
+  };
+  try {
+    await log.change(plan);
+    return outcome;
+  } catch (error) {
+    // Others write all the time, or the result has no form: the history is as it was, and there is a next turn.
+    const known = SessionConflictError.isInstance(error) || InvalidInputError.isInstance(error);
+    if (!known || outcome === undefined) throw error;
+    return { ...(outcome as CompactionOutcome), status: 'failed', reason: error.message };
+  }
+}
