@@ -16,6 +16,7 @@ import {
   leaseTime,
   listedSession,
   listPages,
+  operationId,
   parseWith,
   type SessionChange,
   type SessionInfo,
@@ -32,11 +33,9 @@ import { backendSchema } from './options.js';
 import { recentSessions } from './recent-sessions.js';
 import type { RedisClient } from './redis-client.js';
 import { indexesOf, keysOf, type SessionKeys } from './redis-keys.js';
-import { grantLease } from './redis-lease.js';
 import { commitScript, FORMAT } from './scripts/commit.js';
-import { leasedScript } from './scripts/lease.js';
-import { runScript, whileSlotMoves } from './scripts/run-script.js';
-import type { Script } from './scripts/script.js';
+import { grantScript, leasedScript, releaseScript, renewScript } from './scripts/lease.js';
+import { runScript, type Script, whileSlotMoves } from './scripts/run-script.js';
 import { deleteScript, forgetScript, loadScript } from './scripts/sessions.js';
 import { asStoreError, newer } from './store-error.js';
 
@@ -162,8 +161,26 @@ export class RedisSession implements SessionStore {
    */
   async lease(key: SessionKey, options: { readonly ttlMs: number }): Promise<SessionLease | undefined> {
     const ttlMs = leaseTime(options);
-    const keys = this.#keysOf(key);
-    return grantLease(this.#client, { key, keys, ttlMs, lifetime: this.#lifetime });
+    const { lease, fence: last, session, lifetime } = this.#keysOf(key);
+    const run = (script: Script, keys: readonly string[], ...values: readonly unknown[]) =>
+      asStoreError(key, () => this.#run(script, keys, values.map(String)));
+    const holder = operationId();
+    const fence = await run(grantScript, [lease, last, session, lifetime], holder, ttlMs, this.#lifetime);
+    if (fence == null) return undefined;
+    let isReleased = false;
+    return {
+      fence: Number(fence),
+      ttlMs,
+      renew: async () => {
+        const values = [holder, ttlMs, fence, this.#lifetime];
+        const renewed = isReleased ? 0 : await run(renewScript, [lease, last], ...values);
+        if (Number(renewed) !== 1) throw leaseLost(key);
+      },
+      release: async () => {
+        isReleased = true;
+        await run(releaseScript, [lease], holder);
+      },
+    };
   }
 
   /** Does nothing: the client is the caller's. */

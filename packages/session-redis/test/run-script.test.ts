@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import type { RedisClient } from '../src/index.js';
-import { runScript } from '../src/scripts/run-script.js';
-import { script } from '../src/scripts/script.js';
+import { runScript, script } from '../src/scripts/run-script.js';
 
 const one = script('return 1');
 

@@ -1,4 +1,4 @@
-import { script } from './script.js';
+import { script } from './run-script.js';
 
 /** The format that this release writes, and the newest that it reads. */
 export const FORMAT = 3;

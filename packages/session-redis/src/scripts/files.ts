@@ -1,4 +1,4 @@
-import { script } from './script.js';
+import { script } from './run-script.js';
 
 // All of these take the keys that `WorkspaceKeys.along` makes, first of all the file's, and after it the directories
 // from the root to that in which the file lies; and, last of their values, the names along the path, one a directory.

@@ -1,4 +1,4 @@
-import { script } from './script.js';
+import { script } from './run-script.js';
 
 /**
  * Grants a lease unless somebody has it, and answers its fence.
@@ -56,4 +56,18 @@ return 1
 export const releaseScript = script(`
 if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
 return 0
+`);
+
+/** Takes a lock that is free. Keys: lock. Values: holder, milliseconds. Answers whether it did. */
+export const takeLockScript = script(`
+local holder = redis.call('GET', KEYS[1])
+if holder and holder ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1
+`);
+
+/** Begins a lock's time anew. Keys: lock. Values: holder, milliseconds. Answers whether it was held still. */
+export const keepLockScript = script(`
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+return redis.call('PEXPIRE', KEYS[1], ARGV[2])
 `);

@@ -1,4 +1,4 @@
-import { script } from './script.js';
+import { script } from './run-script.js';
 
 // A log is a string: the 13 digits of the milliseconds at which it changed last, then its bytes. So both change at once, and
 // end at once. A lifetime is kept, whatever is written; a log that begins has that of its session, and before there is a

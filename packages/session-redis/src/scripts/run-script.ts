@@ -1,6 +1,16 @@
+import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RedisClient, RedisValue } from '../redis-client.js';
-import type { Script } from './script.js';
+
+/** Lua that Redis runs whole or not at all, and by whose hash it is called. */
+export interface Script {
+  readonly source: string;
+  readonly sha1: string;
+}
+
+export function script(source: string): Script {
+  return { source, sha1: createHash('sha1').update(source).digest('hex') };
+}
 
 /** How long an operation waits for its slot to have moved, in all; a slot is rarely on its way for longer. */
 const MOVE_MS = 30_000;

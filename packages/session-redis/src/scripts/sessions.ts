@@ -1,4 +1,4 @@
-import { script } from './script.js';
+import { script } from './run-script.js';
 
 /** Reads a session as of one moment. Keys: session, messages. Values: first and last message, fields. */
 export const loadScript = script(`

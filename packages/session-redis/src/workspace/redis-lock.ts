@@ -1,10 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type HeldLock, operationId, WorkspaceError } from '@x/core';
 import type { RedisClient } from '../redis-client.js';
-import { releaseScript } from '../scripts/lease.js';
-import { keepLockScript, takeLockScript } from '../scripts/lock.js';
-import { runScript } from '../scripts/run-script.js';
-import type { Script } from '../scripts/script.js';
+import { keepLockScript, releaseScript, takeLockScript } from '../scripts/lease.js';
+import { runScript, type Script } from '../scripts/run-script.js';
 import { asWorkspaceError } from './workspace-failure.js';
 
 const DEFAULT_TIMEOUT_MS = 10_000;
