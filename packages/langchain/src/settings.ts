@@ -11,25 +11,13 @@ const DEFAULT_KEEP: MiddlewareSize = { messages: 20 };
 const DEFAULT_PREFIX = 'Here is a summary of the conversation to date:';
 
 /** The settings that hold for one run: those of its context before those of the middleware. */
-export interface ResolvedSettings {
-  readonly model: BaseLanguageModel | undefined;
-  /** Tokens of the agent's window, where they are known by now. */
-  readonly window: number | undefined;
-  /** `undefined`: the user named no trigger. */
-  readonly trigger: readonly MiddlewareSize[] | undefined;
-  readonly keep: MiddlewareSize;
-  readonly tokenCounter: CompactionMiddlewareSettings['tokenCounter'];
-  readonly summaryPrompt: string | undefined;
-  readonly summaryPrefix: string | undefined;
-  readonly trimTokensToSummarize: number | undefined;
-  readonly options: CompactionMiddlewareOptions;
-}
+export type ResolvedSettings = Awaited<ReturnType<typeof resolveSettings>>;
 
 /** Resolves a run's settings: loads a model that was named, and reads a profile that came late. */
 export async function resolveSettings(
   options: CompactionMiddlewareOptions,
   context: CompactionMiddlewareSettings,
-): Promise<ResolvedSettings> {
+) {
   const { maxTokensBeforeSummary } = options;
   const model =
     typeof options.model === 'string'
@@ -43,7 +31,9 @@ export async function resolveSettings(
   return {
     options,
     model,
+    /** Tokens of the agent's window, where they are known by now. */
     window: options.contextWindow ?? (model === undefined ? undefined : windowOf(model)),
+    /** `undefined`: the user named no trigger. */
     trigger: trigger === undefined ? undefined : ([trigger].flat() as MiddlewareSize[]),
     keep: context.keep ?? earlierKeep(options) ?? options.keep ?? DEFAULT_KEEP,
     tokenCounter: context.tokenCounter ?? options.tokenCounter,

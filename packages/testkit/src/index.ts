@@ -13,7 +13,6 @@ export {
   assertWellFormed,
 } from './compactor-suite/laws.js';
 export { type RandomConversationOptions, randomConversation } from './compactor-suite/random-conversation.js';
-export { IncompleteScriptError } from './incomplete-script-error.js';
 export { ReplayModel } from './replay-model.js';
 export type {
   ScriptEntry,
@@ -22,6 +21,6 @@ export type {
   ScriptedReply,
   ScriptedToolCall,
 } from './script.js';
+export { IncompleteScriptError, UnexpectedModelCallError } from './script-errors.js';
 export { ScriptedModel, type ScriptedModelOptions } from './scripted-model.js';
 export { type SeverableProxy, severableProxy } from './severable-proxy.js';
-export { UnexpectedModelCallError } from './unexpected-model-call-error.js';

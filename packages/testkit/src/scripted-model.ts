@@ -9,13 +9,13 @@ import {
   type ModelResponse,
   type ModelStreamPart,
   type TokenCounter,
+  unlessAborted,
 } from '@x/core';
-import { IncompleteScriptError } from './incomplete-script-error.js';
 import { Script, type ScriptEntry, type ScriptedAnswer } from './script.js';
+import { IncompleteScriptError, UnexpectedModelCallError } from './script-errors.js';
 import { scriptedResponse } from './scripted-response.js';
 import { snapshotRequest } from './snapshot-request.js';
 import { streamDeltas } from './stream-deltas.js';
-import { UnexpectedModelCallError } from './unexpected-model-call-error.js';
 
 export interface ScriptedModelOptions {
   /** Default `scripted`. */
@@ -121,7 +121,9 @@ export class ScriptedModel implements Model {
       this.#unexpected ??= error;
       throw error;
     }
-    const answer = typeof reply === 'function' ? await unlessAborted(reply, snapshot, signal) : reply;
+    const answer =
+      typeof reply === 'function' ? await unlessAborted(Promise.resolve(reply(snapshot)), signal) : reply;
+    signal?.throwIfAborted();
     const response = scriptedResponse(answer, snapshot, this.#counter, () => ++this.#idsMade);
     return { answer, response };
   }
@@ -144,27 +146,4 @@ function breaks(answer: ScriptedAnswer): boolean {
 
 function errorOf(answer: ScriptedAnswer, modelId: string): unknown {
   return answer.error ?? new ModelError('The scripted answer broke off.', { modelId, retryable: true });
-}
-
-/** What `make` gives, or the signal's reason as soon as it is aborted. */
-async function unlessAborted<Input, Output>(
-  make: (input: Input) => Output | Promise<Output>,
-  input: Input,
-  signal: AbortSignal | undefined,
-): Promise<Output> {
-  if (signal === undefined) return await make(input);
-  let stop: () => void = () => {};
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason);
-    signal.addEventListener('abort', stop, { once: true });
-  });
-  // Where `make` aborts and throws, nobody waits for this one.
-  aborted.catch(() => {});
-  try {
-    const output = await Promise.race([make(input), aborted]);
-    signal.throwIfAborted();
-    return output;
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
 }
