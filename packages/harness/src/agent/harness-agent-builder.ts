@@ -335,8 +335,8 @@ const WORKSPACE: Kind = [
 ];
 
 /** @throws {HarnessConfigError} saying what stands there instead: callers without types need to know. */
-function wellFormed<Part>(part: Part, path: string, [kind, members, remedy]: Kind): Part {
-  const message = malformedPart(part, kind, members, remedy);
+function wellFormed<Part>(part: Part, path: string, kind: Kind): Part {
+  const message = malformedPart(part, kind);
   if (message !== undefined) throw new HarnessConfigError([{ path, message }]);
   return part;
 }
@@ -380,18 +380,13 @@ function duplicates(path: string, names: readonly string[]): Issue[] {
 }
 
 /** Says what was given in place of a part, and what to do about it. JavaScript callers have no type checker. */
-function malformedPart(
-  value: unknown,
-  kind: string,
-  methods: readonly string[],
-  remedy: string,
-): string | undefined {
+function malformedPart(value: unknown, [kind, members, remedy]: Kind): string | undefined {
   const found = quoted(value);
   if (typeof value === 'function')
     return `${found} is a function, not ${kind}: call it, and pass what it returns`;
   if (typeof value !== 'object' || value === null) return `${found} is not ${kind}; ${remedy}`;
   if (value instanceof Promise) return `is a promise of ${kind}: await it first`;
-  return methods.every((method) => method in value) ? undefined : `is not ${kind}; ${remedy}`;
+  return members.every((member) => member in value) ? undefined : `is not ${kind}; ${remedy}`;
 }
 
 function quoted(value: unknown): string {

@@ -39,22 +39,9 @@ export const limitsSchema = z.strictObject({
 export type Limits = z.input<typeof limitsSchema>;
 export type ParsedLimits = z.output<typeof limitsSchema>;
 
-const OF_CALLS = [
-  'modelFirstByteMs',
-  'modelIdleMs',
-  'modelMs',
-  'retryAfterMs',
-  'toolMs',
-  'hookMs',
-  'interruptMs',
-  'callMs',
-  'readerMs',
-  'queueMs',
-] as const satisfies readonly (keyof Limits)[];
-
 /** The limits that one call may have of its own. */
 export const callLimitsSchema = z.partialRecord(
-  z.enum(OF_CALLS),
+  limitsSchema.omit({ storeMs: true, backgroundMs: true, closeMs: true }).keyof(),
   z.number().min(0).or(z.literal(Number.POSITIVE_INFINITY)),
 );
 /** Milliseconds that waits of one call may take. */
@@ -62,9 +49,7 @@ export type CallLimits = z.output<typeof callLimitsSchema>;
 
 /** Infinity has no place in the files that settings come from: it is 0 there. */
 export function finiteLimits(limits: Limits): Limits {
-  const entries = Object.entries(limits).map(([name, value]) => [
-    name,
-    value === Number.POSITIVE_INFINITY ? 0 : value,
-  ]);
-  return Object.fromEntries(entries);
+  return Object.fromEntries(
+    Object.entries(limits).map(([name, ms]) => [name, ms === Number.POSITIVE_INFINITY ? 0 : ms]),
+  );
 }

@@ -20,19 +20,16 @@ const PATIENCE = 20;
 
 const orderSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('interrupt') }),
-  z.object({ type: z.literal('steer'), messages: z.array(messageSchema) }),
+  z.object({ type: z.literal('steer'), messages: z.array(messageSchema).readonly() }),
   /** Stands in the place of an order, by its token, that was carried out. */
   z.object({ type: z.literal('done'), order: z.string() }),
 ]);
 
+type Stored = z.output<typeof orderSchema>;
 /** What a process asks of a call that runs in another. */
-export type RemoteOrder =
-  | { readonly type: 'interrupt' }
-  | { readonly type: 'steer'; readonly messages: readonly Message[] };
+export type RemoteOrder = Exclude<Stored, { readonly type: 'done' }>;
 
 const TYPES = ['interrupt', 'steer'] as const;
-
-type Stored = RemoteOrder | { readonly type: 'done'; readonly order: string };
 
 /**
  * Orders to a session's running call from other processes. An order is a session of its own beside that of the call, in the
@@ -157,7 +154,7 @@ export class RemoteControl {
 
 function orderIn(messages: readonly Message[]): Stored {
   const [block] = messages[0]?.content ?? [];
-  return orderSchema.parse(block?.type === 'opaque' ? block.data : undefined) as Stored;
+  return orderSchema.parse(block?.type === 'opaque' ? block.data : undefined);
 }
 
 /** The place of a type of order. */

@@ -47,14 +47,8 @@ export function pendingCalls(state: AgentState): readonly PendingCall[] {
 
 function pendingCall(call: ToolUseBlock, approval: PendingApproval): PendingCall {
   const { id: approvalId, askedAt, reason, suggestion } = approval;
-  return {
-    ...call,
-    ...approval.call,
-    approvalId,
-    askedAt,
-    ...(reason === undefined ? {} : { reason }),
-    ...(suggestion === undefined ? {} : { suggestion }),
-  };
+  const rule = suggestion === undefined ? {} : { suggestion };
+  return { ...call, ...approval.call, approvalId, askedAt, reason, ...rule };
 }
 
 type Outcome = Extract<AgentEventBody, { type: 'permission.decided' }>['decision'];
@@ -110,7 +104,7 @@ export function recordDecisions(
       type: 'permission.decided',
       call: pendingCall(call, approval),
       decision: settled.outcome,
-      ...(rule ? { rule } : {}),
+      rule,
     });
     return { ...approval, decision: settled.decision };
   });

@@ -55,8 +55,8 @@ export function approvalsFor(use: ToolUseBlock, calls: readonly PendingCall[]): 
     digest: digestOf(use),
     call: { agentId, id, name, input },
     askedAt,
-    ...(reason === undefined ? {} : { reason }),
-    ...(suggestion === undefined ? {} : { suggestion }),
+    reason,
+    suggestion,
   }));
 }
 
@@ -110,22 +110,15 @@ export async function authorizeCalls(
         id: approval?.id ?? randomBytes(6).toString('hex'),
         toolUseId: use.id,
         digest: digestOf(use),
-        ...(tool?.fingerprint === undefined ? {} : { fingerprint: tool.fingerprint }),
+        fingerprint: tool?.fingerprint,
         askedAt: approval?.askedAt ?? new Date().toISOString(),
-        ...(reason === undefined ? {} : { reason }),
-        ...(suggestion === undefined ? {} : { suggestion }),
+        reason,
+        suggestion,
       });
       cleared.push({ type: 'wait', use });
     } else {
-      const decisions = decided.length > 0 ? { decisions: Object.fromEntries(decided) } : {};
-      cleared.push({
-        type: 'run',
-        use,
-        tool,
-        ...(edited ? { edited } : {}),
-        ...decisions,
-        confine: objection?.confine,
-      });
+      const decisions = decided.length > 0 ? Object.fromEntries(decided) : undefined;
+      cleared.push({ type: 'run', use, tool, edited, decisions, confine: objection?.confine });
     }
   }
   setPending(state, approvals);
@@ -169,7 +162,7 @@ export async function authorize(
   }
   if (others.length === 0) return { ...first, confine };
   // A rule would silence one of them alone, so none is suggested.
-  return { type: 'ask', ...(reasons.length > 0 ? { reason: reasons.join(' ') } : {}), confine };
+  return { type: 'ask', reason: reasons.join(' ') || undefined, confine };
 }
 
 type Question = Extract<Objection, { type: 'ask' }>;

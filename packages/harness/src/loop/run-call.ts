@@ -113,17 +113,9 @@ export async function runCall(call: RunningCall, options: RunCallOptions): Promi
     call.emit({ type: 'call.failed', callId, error });
     throw error;
   }
-  call.emit({
-    type: 'call.completed',
-    callId,
-    stopReason,
-    finishReason: call.finishReason,
-    text: reply.text,
-    steps: reply.steps,
-    pendingCalls: reply.pendingCalls,
-    usage: call.usage,
-    ...(output === undefined ? {} : { output }),
-  });
+  const { finishReason, text, steps, pendingCalls: pending, usage } = reply;
+  const told = { stopReason, finishReason, text, steps, pendingCalls: pending, usage, output };
+  call.emit({ type: 'call.completed', callId, ...told });
   return reply;
 }
 

@@ -84,7 +84,7 @@ export function parseMcpConfig(
   // What only code can give is carried past the substitution.
   const given = Object.entries(config.servers ?? {}).map(
     ([name, { client, authProvider, elicit, ...plain }]) =>
-      [name, plain, defined({ client, authProvider, elicit })] as const,
+      [name, plain, { client, authProvider, elicit }] as const,
   );
   const plain = { ...config, servers: Object.fromEntries(given.map(([name, server]) => [name, server])) };
   const substituted = substituteEnvironment(plain, environment, subject) as typeof plain;
@@ -96,10 +96,6 @@ export function parseMcpConfig(
   );
   for (const [name, server] of Object.entries(settings.servers)) checkKind(name, server);
   return { settings, redact: secretsIn(plain, environment) };
-}
-
-function defined(objects: object): object {
-  return Object.fromEntries(Object.entries(objects).filter(([, value]) => value !== undefined));
 }
 
 function checkKind(name: string, { command, url, client, authProvider, elicit }: McpServerSettings): void {

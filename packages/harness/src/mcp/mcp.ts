@@ -60,17 +60,13 @@ interface Server {
  * @throws {McpServerError} when a required server cannot be reached.
  */
 export async function mcp(config: McpConfig, options: McpOptions = {}): Promise<Capability> {
-  const { settings, redact } = parseMcpConfig(config, options.environment ?? process.env);
+  const { environment = process.env, clock, requestMeta } = options;
+  const { settings, redact } = parseMcpConfig(config, environment);
   const warnings: string[] = [];
   const outdated = new Set<Server>();
   const servers = Object.entries(settings.servers).map(([name, server]): Server => {
     const connection: ServerConnection = new ServerConnection({
-      ...(options.clock === undefined ? {} : { clock: options.clock }),
-      ...(options.requestMeta === undefined ? {} : { requestMeta: options.requestMeta }),
-      name,
-      server,
-      settings,
-      redact,
+      ...{ name, server, settings, redact, clock, requestMeta },
       toolsChanged: () => outdated.add(entry),
     });
     const entry: Server = { name, connection, tools: [], asked: 0 };

@@ -18,8 +18,8 @@ export interface ServerConnectionOptions {
   readonly redact: Redact;
   /** The server has, or may have, other tools than before. */
   readonly toolsChanged: () => void;
-  readonly clock?: Clock;
-  readonly requestMeta?: () => Record<string, string>;
+  readonly clock?: Clock | undefined;
+  readonly requestMeta?: (() => Record<string, string>) | undefined;
 }
 
 /** Pages of tools that are read: a server that never ends its list must not hold up the agent. */

@@ -191,13 +191,12 @@ function readRules<List extends 'allow' | 'deny' | 'ask'>(
   return settings[list].map((rule, index) => {
     const path = `${list}[${index}]`;
     if (typeof rule === 'string') return parseRule(rule, path, SUBJECT);
-    const { tool, match, input } = rule;
-    if (input && Object.keys(input).length === 0) {
+    if (rule.input && Object.keys(rule.input).length === 0) {
       throw new InvalidInputError(SUBJECT, [
         { path: `${path}.input`, message: 'names no argument; leave it out' },
       ]);
     }
-    return { tool, ...(match === undefined ? {} : { match }), ...(input === undefined ? {} : { input }) };
+    return rule;
   });
 }
 
