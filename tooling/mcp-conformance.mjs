@@ -3,11 +3,10 @@
 // no part of the tests, which run on Node 20 and without a registry: npm installs them into a folder of its own.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { withPackages } from './workspace.mjs';
 
 const SUITE = '@modelcontextprotocol/conformance@0.1.16';
 const INSPECTOR = '@modelcontextprotocol/inspector@0.17.2';
@@ -35,7 +34,7 @@ const folderOf = (name) => fileURLToPath(new URL(`../packages/${name}`, import.m
 /** Scenarios that were asked for; all without a word. */
 const isAsked = (name) =>
   process.argv.length < 3 || process.argv.slice(2).some((word) => name.includes(word));
-const folder = mkdtempSync(join(tmpdir(), 'x-mcp-conformance-'));
+let folder;
 
 function run(bin, parameters, cwd) {
   const path = join(folder, 'node_modules/@modelcontextprotocol', bin);
@@ -61,13 +60,9 @@ function tell(name, { passed, said }) {
 }
 
 let server;
-try {
-  if (Number(process.versions.node.split('.')[0]) < 22) throw new Error('The suite needs Node 22 or newer.');
-  writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true }));
-  const install = ['install', '--no-audit', '--no-fund', '--loglevel=error', SUITE, INSPECTOR];
-  const { status } = spawnSync('npm', install, { cwd: folder, stdio: 'inherit' });
-  if (status !== 0) throw new Error(`${SUITE} and ${INSPECTOR} could not be installed: npm says why above.`);
-
+if (Number(process.versions.node.split('.')[0]) < 22) throw new Error('The suite needs Node 22 or newer.');
+await withPackages([SUITE, INSPECTOR], async (installed) => {
+  folder = installed;
   const [, listed = ''] = suite(['list'], folder).said.split('Client scenarios');
   const client = ['node', ...program('test/children/mcp-conformance-client.ts')].join(' ');
   for (const [, scenario] of listed.matchAll(/^ {2}- (\S+)/gm)) {
@@ -94,7 +89,4 @@ try {
     const { passed, said } = run('inspector/cli/build/cli.js', asked, folder);
     tell(`inspector ${method}`, { passed: passed && said.includes(answer), said });
   }
-} finally {
-  server?.kill();
-  rmSync(folder, { recursive: true, force: true });
-}
+}).finally(() => server?.kill());

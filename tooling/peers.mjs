@@ -1,11 +1,7 @@
 // Tests the adapters against other versions of their frameworks than those that are installed: other majors, and the oldest and
-// newest that an adapter claims. Each set is installed into a folder of its own, with npm, and runs on the Node that runs this;
-// version 7 of the AI SDK asks for Node 22.
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+// newest that an adapter claims. Each set runs on the Node that runs this; version 7 of the AI SDK asks for Node 22.
 import { fileURLToPath } from 'node:url';
+import { passes, withPackages } from './workspace.mjs';
 
 const langchain = (tests, version, core, graph, checkpoint) => ({
   adapter: 'langchain',
@@ -57,35 +53,20 @@ const PEERS = {
   'openai-agents-newest': { adapter: 'openai-agents', packages: ['@openai/agents@latest'], tests: [] },
 };
 
-/** Runs a program to its end; whether it went well. */
-function run(program, parameters, cwd, env = {}) {
-  return (
-    spawnSync(program, parameters, { cwd, stdio: 'inherit', env: { ...process.env, ...env } }).status === 0
-  );
-}
-
 /** Tests one adapter with other packages; whether all went well. */
 function test(name, more) {
   const { adapter, packages, tests } = PEERS[name];
-  const folder = mkdtempSync(join(tmpdir(), `x-${name}-`));
-  try {
-    writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
-    const flags = ['--no-engine-strict', '--no-audit', '--no-fund', '--loglevel=error'];
-    if (!run('npm', ['install', ...flags, ...packages, 'zod@^4'], folder)) {
-      console.error(`${packages.join(', ')} could not be installed: npm says why above.`);
-      return false;
-    }
+  return withPackages([...packages, 'zod@^4'], (folder) => {
     console.log(`${name}: ${packages.join(', ')}`);
     const cwd = fileURLToPath(new URL(`../packages/${adapter}`, import.meta.url));
-    return run('npm', ['exec', 'vitest', '--', 'run', ...tests, ...more], cwd, { X_PEERS: folder });
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+    return passes('npm', ['exec', 'vitest', '--', 'run', ...tests, ...more], cwd, { X_PEERS: folder });
+  }).catch((error) => console.error(error.message));
 }
 
 const [asked = '', ...rest] = process.argv.slice(2);
 const names = Object.keys(PEERS).filter((name) => name.startsWith(asked));
 if (names.length === 0) console.error(`Unknown: ${asked}. There are ${Object.keys(PEERS).join(', ')}.`);
-const failed = names.filter((name) => !test(name, rest));
+const failed = [];
+for (const name of names) if (!(await test(name, rest))) failed.push(name);
 if (failed.length > 0) console.error(`Failed: ${failed.join(', ')}`);
 process.exitCode = names.length > 0 && failed.length === 0 ? 0 : 1;

@@ -15,8 +15,7 @@ import { serveModel } from './walk/model-server.mjs';
 import { packAll } from './walk/pack.mjs';
 import { readPage } from './walk/page.mjs';
 import { serveRegistry } from './walk/registry.mjs';
-import { run } from './walk/run.mjs';
-import { root, runTool, seconds } from './workspace.mjs';
+import { root, run, runTool, seconds } from './workspace.mjs';
 
 const words = process.argv.slice(2);
 const started = performance.now();

@@ -1,7 +1,8 @@
-import { spawn } from 'node:child_process';
+import { type ExecFileException, execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { build, type Options } from 'tsup';
 
 // Only against what hangs: a busy machine takes ten times as long as an idle one.
@@ -75,31 +76,20 @@ const librariesByPath: NonNullable<Options['esbuildPlugins']>[number] = {
 
 async function run(path: string): Promise<Outcome> {
   const directory = await mkdtemp(join(tmpdir(), 'x-example-'));
+  const running = promisify(execFile)(process.execPath, ['--enable-source-maps', path], {
+    cwd: directory,
+    env: { PATH: process.env.PATH, HOME: directory },
+    timeout: secondsAllowed * 1000,
+    killSignal: 'SIGKILL',
+    maxBuffer: Number.POSITIVE_INFINITY,
+  });
+  running.child.stdin?.end();
   try {
-    return await new Promise((done) => {
-      const child = spawn(process.execPath, ['--enable-source-maps', path], {
-        cwd: directory,
-        env: { PATH: process.env.PATH, HOME: directory },
-        stdio: ['ignore', 'pipe', 'pipe'],
-        timeout: secondsAllowed * 1000,
-        killSignal: 'SIGKILL',
-      });
-      let stdout = '';
-      let output = '';
-      child.stdout.on('data', (chunk: Buffer) => {
-        stdout += chunk;
-      });
-      const keep = (chunk: Buffer) => {
-        output = (output + chunk).slice(-4000);
-      };
-      child.stdout.on('data', keep);
-      child.stderr.on('data', keep);
-      child.once('close', (code, signal) => {
-        if (code === 0) return done({ stdout });
-        const how = signal === null ? `exited with ${code}` : `did not end within ${secondsAllowed} s`;
-        done({ stdout, failure: `${how}\n${output.trim()}` });
-      });
-    });
+    return { stdout: (await running).stdout };
+  } catch (error) {
+    const { code, killed, stdout = '', stderr = '' } = error as ExecFileException;
+    const how = killed ? `did not end within ${secondsAllowed} s` : `exited with ${code}`;
+    return { stdout, failure: `${how}\n${(stdout + stderr).slice(-4000).trim()}` };
   } finally {
     await rm(directory, { recursive: true, force: true });
   }

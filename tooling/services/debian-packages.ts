@@ -1,6 +1,7 @@
-import { spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 
 /** How long to wait for another apt-get that holds the package lists' lock; dpkg's own lock waits by itself. */
 const listLock = { tries: 60, everyMilliseconds: 2000 };
@@ -27,29 +28,17 @@ async function updateLists(): Promise<void> {
     try {
       return await aptGet('update');
     } catch (error) {
-      const locked = error instanceof Error && error.message.includes('Could not get lock');
+      const locked = String(error).includes('Could not get lock');
       if (!locked || tries === listLock.tries) throw error;
       await sleep(listLock.everyMilliseconds);
     }
   }
 }
 
-function aptGet(...args: string[]): Promise<void> {
-  return new Promise((done, fail) => {
-    const child = spawn('apt-get', ['-o', 'DPkg::Lock::Timeout=120', '--quiet', ...args], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
-    });
-    let output = '';
-    const keep = (chunk: Buffer) => {
-      output = (output + chunk).slice(-2000);
-    };
-    child.stdout.on('data', keep);
-    child.stderr.on('data', keep);
-    child.once('error', fail);
-    child.once('close', (code) => {
-      if (code === 0) done();
-      else fail(new Error(`apt-get ${args[0]} exited with ${code}: ${output.trim()}`));
-    });
+/** Rejects with what it printed to stderr when it fails. */
+async function aptGet(...args: string[]): Promise<void> {
+  await promisify(execFile)('apt-get', ['-o', 'DPkg::Lock::Timeout=120', '--quiet', ...args], {
+    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+    maxBuffer: Number.POSITIVE_INFINITY,
   });
 }

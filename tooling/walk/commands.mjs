@@ -1,7 +1,7 @@
 // What the commands of a page find: logs, a workspace with a session, servers, a model that answers.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { run } from './run.mjs';
+import { run } from '../workspace.mjs';
 
 const settings = 'name: coder\nmodel: openai:gpt-5\n';
 

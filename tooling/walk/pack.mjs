@@ -2,7 +2,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inTurns } from '../checks/run-module.ts';
-import { run } from './run.mjs';
+import { run } from '../workspace.mjs';
 
 /**
  * @returns for each folder the tarball, and the manifest that lies in it, with versions in place of `workspace:`
