@@ -6,6 +6,7 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { announcement } from '../state/announcer.js';
 import { type View, view } from '../state/route.js';
 import { drawerOpen, sheetOpen, showsPanel, showsSessions } from '../state/view.js';
+import { Button, IconButton } from './button.js';
 import { ContextPanel } from './context-panel.js';
 import { ConversationColumn } from './conversation.js';
 import { startKeyboard } from './keyboard.js';
@@ -87,9 +88,7 @@ function lazyView(title: string, load: () => Promise<ComponentType>): ComponentT
         {failed.value && (
           <div class="view-content" role="alert">
             <p>This part of the page could not be fetched. Nothing is lost.</p>
-            <button type="button" class="button" onClick={fetchIt}>
-              Try again
-            </button>
+            <Button onClick={fetchIt}>Try again</Button>
           </div>
         )}
       </main>
@@ -127,14 +126,7 @@ function Overlay({ open, side, label, children }: OverlayProps) {
       {shown && (
         <div class="overlay-content">
           {children}
-          <button
-            type="button"
-            class="icon-button overlay-close"
-            aria-label={`Close ${label}`}
-            onClick={close}
-          >
-            <X size={16} />
-          </button>
+          <IconButton class="overlay-close" label={`Close ${label}`} onClick={close} icon={X} />
         </div>
       )}
     </dialog>

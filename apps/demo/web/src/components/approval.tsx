@@ -6,6 +6,7 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { lineDiff } from '../lib/line-diff.js';
 import { api } from '../state/api.js';
 import { busy, decide, pending, work } from '../state/session.js';
+import { Button } from './button.js';
 import { CodeBlock } from './code-block.js';
 import { Markdown } from './markdown.js';
 
@@ -28,31 +29,24 @@ export function Approval({ call }: { readonly call: PendingCall }) {
       {step.value !== 'edit' && <Asked call={call} />}
       {step.value === 'ask' && (
         <div class="row wrap">
-          <button
-            type="button"
-            class="button button-main"
+          <Button
+            class="button-main"
             disabled={busy.value}
             onClick={() => void decide({ type: 'approve' }, call.approvalId)}
           >
             Allow
-          </button>
+          </Button>
           {suggestion && (
-            <button
-              type="button"
-              class="button"
+            <Button
               disabled={busy.value}
               title={`Keeps the rule ${suggestion} for this conversation`}
               onClick={() => void decide({ type: 'approve', always: true }, call.approvalId)}
             >
               Always
-            </button>
+            </Button>
           )}
-          <button type="button" class="button" onClick={() => (step.value = 'edit')}>
-            Edit input
-          </button>
-          <button type="button" class="button" onClick={() => (step.value = 'deny')}>
-            Deny
-          </button>
+          <Button onClick={() => (step.value = 'edit')}>Edit input</Button>
+          <Button onClick={() => (step.value = 'deny')}>Deny</Button>
         </div>
       )}
       {step.value === 'edit' && <EditForm call={call} onBack={back} />}
@@ -157,22 +151,16 @@ export function ApproveAll() {
   if (waiting.length < 2) return null;
   return (
     <div class="block row wrap">
-      <button
-        type="button"
-        class="button button-main"
+      <Button
+        class="button-main"
         disabled={busy.value}
         onClick={() => void decide({ type: 'approve' }, ...waiting)}
       >
         Allow all {waiting.length}
-      </button>
-      <button
-        type="button"
-        class="button"
-        disabled={busy.value}
-        onClick={() => void decide({ type: 'deny' }, ...waiting)}
-      >
+      </Button>
+      <Button disabled={busy.value} onClick={() => void decide({ type: 'deny' }, ...waiting)}>
         Refuse all
-      </button>
+      </Button>
     </div>
   );
 }
@@ -249,12 +237,10 @@ function DenyForm({ call, onBack }: FormProps) {
 function Buttons({ main, onBack }: { readonly main: string; readonly onBack: () => void }) {
   return (
     <div class="row wrap">
-      <button type="submit" class="button button-main" disabled={busy.value}>
+      <Button type="submit" class="button-main" disabled={busy.value}>
         {main}
-      </button>
-      <button type="button" class="button" onClick={onBack}>
-        Back
-      </button>
+      </Button>
+      <Button onClick={onBack}>Back</Button>
     </div>
   );
 }

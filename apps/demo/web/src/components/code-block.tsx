@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { Check, Copy } from 'lucide-preact';
+import { IconButton } from './button.js';
 
 interface CodeBlockProps {
   readonly label: string;
@@ -43,16 +44,11 @@ function CopyButton({ text, what }: { readonly text: string; readonly what: stri
       copied.value = false;
     }, 1_500);
   };
-  const label = copied.value ? 'Copied' : `Copy ${what.toLowerCase()}`;
   return (
-    <button
-      type="button"
-      class="icon-button"
-      aria-label={label}
-      title={label}
+    <IconButton
+      label={copied.value ? 'Copied' : `Copy ${what.toLowerCase()}`}
+      icon={copied.value ? Check : Copy}
       onClick={() => void copy().catch(() => undefined)}
-    >
-      {copied.value ? <Check size={16} /> : <Copy size={16} />}
-    </button>
+    />
   );
 }

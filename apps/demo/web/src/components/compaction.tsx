@@ -12,6 +12,7 @@ import { firstArgument, toolIcon } from '../lib/tool-face.js';
 import { ApiError, api } from '../state/api.js';
 import { lastApplied, messagesById, toolCalls } from '../state/blocks.js';
 import { busy, sessionId, undo } from '../state/session.js';
+import { Button } from './button.js';
 import { CodeBlock } from './code-block.js';
 import { Fold } from './fold.js';
 import { Markdown } from './markdown.js';
@@ -88,9 +89,9 @@ function CompactionDetails({ compaction }: { readonly compaction: CompactionReco
         </Fold>
       )}
       {canUndo && (
-        <button type="button" class="button" disabled={busy.value} onClick={() => void undo(compaction.id)}>
+        <Button disabled={busy.value} onClick={() => void undo(compaction.id)}>
           <Undo2 size={16} /> Undo this compaction
-        </button>
+        </Button>
       )}
     </div>
   );
@@ -187,15 +188,13 @@ function RemovedList({ compaction }: { readonly compaction: CompactionRecord }) 
         ))}
       </ul>
       {shown.length < manifest.length && (
-        <button
-          type="button"
-          class="button"
+        <Button
           onClick={() => {
             all.value = true;
           }}
         >
           Show all {manifest.length}
-        </button>
+        </Button>
       )}
     </section>
   );

@@ -5,6 +5,7 @@ import { shortCount } from '../lib/format.js';
 import { type Command, commandOf, say, suggestedCommands } from '../state/commands.js';
 import { info, modelLine } from '../state/info.js';
 import { call, compacting, draftText, pending, phase, sending, stop } from '../state/session.js';
+import { Button } from './button.js';
 
 /** What sending would do now. */
 function hint(): string {
@@ -80,20 +81,19 @@ export function Composer() {
           {info.value && <span> · window {shortCount(info.value.contextWindow)}</span>}
         </span>
         {running && (
-          <button type="button" class="button composer-stop" onClick={() => void stop()}>
+          <Button class="composer-stop" onClick={() => void stop()}>
             <Square size={12} fill="currentColor" /> Stop
-          </button>
+          </Button>
         )}
-        <button
-          type="button"
-          class="composer-send button button-main"
+        <Button
+          class="button-main composer-send"
           aria-label="Send"
           title={running ? 'Say it at the next step (Enter)' : 'Send (Enter)'}
           disabled={!text.trim() || sending.value || gone}
           onClick={() => void submit()}
         >
           <ArrowUp size={16} />
-        </button>
+        </Button>
       </div>
     </div>
   );

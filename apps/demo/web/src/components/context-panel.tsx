@@ -22,6 +22,7 @@ import { busy, context, phase, setPlanMode, timeline, todos, totals, work } from
 import { files, loadFiles } from '../state/sessions.js';
 import { showCompaction } from '../state/show-message.js';
 import { lookedAt, sheetOpen } from '../state/view.js';
+import { Button } from './button.js';
 import { Fold } from './fold.js';
 import { Gauge, Legend } from './gauge.js';
 import { Markdown } from './markdown.js';
@@ -38,9 +39,8 @@ export function ContextPanel() {
       <header class="column-header row">
         <h2 class="heading grow">Context</h2>
         {timeline.value.length > 0 && (
-          <button
-            type="button"
-            class="button panel-inspect"
+          <Button
+            class="panel-inspect"
             aria-pressed={view.value === 'inspect'}
             title="Inspector (i)"
             onClick={() => {
@@ -49,7 +49,7 @@ export function ContextPanel() {
             }}
           >
             <ScanSearch size={16} aria-hidden="true" /> Inspect
-          </button>
+          </Button>
         )}
       </header>
       <div class="panel-content scrolls">
@@ -191,16 +191,14 @@ function PlanView() {
   const { active, path, text } = work.value.plan;
   return (
     <div class="small">
-      <button
-        type="button"
-        class="button"
+      <Button
         role="switch"
         aria-checked={active}
         disabled={busy.value}
         onClick={() => void setPlanMode(!active)}
       >
         {active ? 'Plan mode is on: the agent only reads' : 'Plan mode is off'}
-      </button>
+      </Button>
       {text !== undefined && (
         <Fold id="plan-text" line={<span class="clip">{path}</span>}>
           {() => (

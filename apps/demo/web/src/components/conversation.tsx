@@ -34,6 +34,7 @@ import {
 } from '../state/session.js';
 import { following, sheetOpen, showsPanel, togglePanel } from '../state/view.js';
 import { Approval, ApproveAll } from './approval.js';
+import { Button, IconButton } from './button.js';
 import { Composer } from './composer.js';
 import { GaugeBar } from './gauge.js';
 import { BlockView, Draft } from './turns.js';
@@ -128,11 +129,7 @@ function Conversation() {
       <div class="conversation-scroll scrolls" ref={scroll} onScroll={onScroll}>
         {/* biome-ignore lint/a11y/useKeyWithClickEvents lint/a11y/noStaticElementInteractions: listens to the buttons within. */}
         <div class="conversation-content" ref={content} onClick={onClick}>
-          {from > 0 && (
-            <button type="button" class="button" onClick={drawWhole}>
-              Show what was said before
-            </button>
-          )}
+          {from > 0 && <Button onClick={drawWhole}>Show what was said before</Button>}
           {blocks.value.slice(from).map((block) => (
             <BlockView key={block.id} block={block} />
           ))}
@@ -148,16 +145,15 @@ function Conversation() {
         </div>
       </div>
       {!following.value && (
-        <button
-          type="button"
-          class="button conversation-latest"
+        <Button
+          class="conversation-latest"
           onClick={() => {
             following.value = true;
             scroll.current?.scrollTo({ top: scroll.current.scrollHeight });
           }}
         >
           <ArrowDown size={16} /> Latest
-        </button>
+        </Button>
       )}
     </div>
   );
@@ -235,14 +231,8 @@ function MissingState() {
         <h2>{gone ? 'There is no such conversation' : 'The conversation could not be loaded'}</h2>
         <p class="quiet small">{problem.value?.message}</p>
         <div class="row">
-          {!gone && (
-            <button type="button" class="button" onClick={() => void openSession(sessionId.peek())}>
-              Try again
-            </button>
-          )}
-          <button type="button" class="button" onClick={goToNew}>
-            New conversation
-          </button>
+          {!gone && <Button onClick={() => void openSession(sessionId.peek())}>Try again</Button>}
+          <Button onClick={goToNew}>New conversation</Button>
         </div>
       </div>
     </div>
@@ -256,16 +246,13 @@ function ProblemNote() {
     <div class="problem card row small" role="alert">
       <CircleAlert class="failure" size={16} aria-hidden="true" />
       <p class="grow">{problem.value.message}</p>
-      <button
-        type="button"
-        class="icon-button"
-        aria-label="Dismiss"
+      <IconButton
+        label="Dismiss"
         onClick={() => {
           problem.value = undefined;
         }}
-      >
-        <X size={16} />
-      </button>
+        icon={X}
+      />
     </div>
   );
 }

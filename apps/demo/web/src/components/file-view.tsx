@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks';
 import { size } from '../lib/format.js';
 import { ApiError, api } from '../state/api.js';
 import { filePath } from '../state/route.js';
+import { Button } from './button.js';
 import { CodeBlock } from './code-block.js';
 import { Markdown } from './markdown.js';
 import { ViewFrame } from './view-frame.js';
@@ -44,14 +45,9 @@ export function FileView() {
         text.value && <CodeBlock label={path} text={text.value} figure={size(text.value.length)} />
       )}
       {next.value !== undefined && (
-        <button
-          type="button"
-          class="button"
-          disabled={loading.value}
-          onClick={() => !loading.peek() && void load(path, next.peek() ?? 0)}
-        >
+        <Button disabled={loading.value} onClick={() => !loading.peek() && void load(path, next.peek() ?? 0)}>
           Show more of it
-        </button>
+        </Button>
       )}
     </ViewFrame>
   );

@@ -11,6 +11,7 @@ import { ApiError, api } from '../state/api.js';
 import { info } from '../state/info.js';
 import { entries, phase, replies, sessionId, timeline, title } from '../state/session.js';
 import { lookedAt } from '../state/view.js';
+import { Button } from './button.js';
 import { CodeBlock } from './code-block.js';
 import { Fold } from './fold.js';
 import { ViewFrame } from './view-frame.js';
@@ -92,20 +93,18 @@ function Scrubber() {
         />
         of {exactCount(last)}
       </label>
-      <button type="button" class="button" disabled={step === 1} onClick={() => look((step ?? last + 1) - 1)}>
+      <Button disabled={step === 1} onClick={() => look((step ?? last + 1) - 1)}>
         Before
-      </button>
-      <button
-        type="button"
-        class="button"
+      </Button>
+      <Button
         disabled={step === undefined}
         onClick={() => look(step === last || step === undefined ? undefined : step + 1)}
       >
         After
-      </button>
-      <button type="button" class="button" disabled={step === undefined} onClick={() => look(undefined)}>
+      </Button>
+      <Button disabled={step === undefined} onClick={() => look(undefined)}>
         Now
-      </button>
+      </Button>
     </div>
   );
 }

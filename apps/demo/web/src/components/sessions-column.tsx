@@ -18,6 +18,7 @@ import { addressOf, goToNew, type View, view } from '../state/route.js';
 import { busy, phase, sessionId } from '../state/session.js';
 import { foundSessions, removeSession, search, sessions, sessionsFailed } from '../state/sessions.js';
 import { drawerOpen, switchTheme, theme } from '../state/view.js';
+import { Button, IconButton } from './button.js';
 import { keys } from './keyboard.js';
 
 /** All conversations by day, with search. */
@@ -42,18 +43,15 @@ export function SessionsColumn() {
             }}
           />
         </label>
-        <button
-          type="button"
-          class="icon-button"
-          aria-label="New conversation"
+        <IconButton
+          label="New conversation"
           title="New conversation (n)"
           onClick={() => {
             drawerOpen.value = false;
             goToNew();
           }}
-        >
-          <Plus size={16} />
-        </button>
+          icon={Plus}
+        />
       </div>
       <div class="sessions-list scrolls">
         {[...days].map(([day, items]) => (
@@ -143,18 +141,14 @@ function SessionItem({ session }: { readonly session: SessionSummary }) {
     return (
       <li class="session session-asking row wrap small">
         <p>Delete this conversation and its log?</p>
-        <button type="button" class="button" onClick={() => void remove()}>
-          Delete
-        </button>
-        <button
-          type="button"
-          class="button"
+        <Button onClick={() => void remove()}>Delete</Button>
+        <Button
           onClick={() => {
             asking.value = false;
           }}
         >
           Keep
-        </button>
+        </Button>
       </li>
     );
   }
@@ -175,16 +169,14 @@ function SessionItem({ session }: { readonly session: SessionSummary }) {
             : `${timeOfDay(session.updatedAt)} · ${plural(messages, 'message')}`}
         </span>
       </a>
-      <button
-        type="button"
-        class="icon-button session-remove"
-        aria-label={`Delete “${session.title}”`}
+      <IconButton
+        class="session-remove"
+        label={`Delete “${session.title}”`}
         onClick={() => {
           asking.value = true;
         }}
-      >
-        <Trash2 size={16} />
-      </button>
+        icon={Trash2}
+      />
     </li>
   );
 }
@@ -195,9 +187,5 @@ const faces = { system: Monitor, light: Sun, dark: Moon };
 function ThemeButton() {
   const Icon = faces[theme.value];
   const label = `Theme: ${theme.value}`;
-  return (
-    <button type="button" class="icon-button" aria-label={label} title={label} onClick={switchTheme}>
-      <Icon size={16} />
-    </button>
-  );
+  return <IconButton label={label} onClick={switchTheme} icon={Icon} />;
 }

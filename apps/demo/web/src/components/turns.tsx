@@ -9,6 +9,7 @@ import { costOf, duration, exactCount, money, plural, share, shortCount } from '
 import { type Block, lastQuestion, liveTurnId, wholeReplies } from '../state/blocks.js';
 import { info } from '../state/info.js';
 import { call, compacting, draftText, entries, fates, replies } from '../state/session.js';
+import { Button } from './button.js';
 import { CompactionDivider } from './compaction.js';
 import { Fold } from './fold.js';
 import { Markdown } from './markdown.js';
@@ -214,16 +215,14 @@ function NoticeView({ notice }: { readonly notice: Notice }) {
           </p>
         )}
         {failed && latest && lastQuestion.value && (
-          <button
-            type="button"
-            class="button"
+          <Button
             onClick={() => {
               draftText.value = lastQuestion.value;
               document.querySelector<HTMLElement>('.composer textarea')?.focus();
             }}
           >
             Edit and send again
-          </button>
+          </Button>
         )}
       </div>
     </div>

@@ -3,6 +3,7 @@ import { ArrowLeft, PanelLeft } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
 import { goToConversation } from '../state/route.js';
 import { drawerOpen, showsSessions } from '../state/view.js';
+import { Button, IconButton } from './button.js';
 
 interface ViewFrameProps {
   readonly title: string;
@@ -17,9 +18,9 @@ export function ViewFrame({ title, lead, children }: ViewFrameProps) {
       <header class="column-header row">
         <DrawerButton />
         <h1 class="clip">{title}</h1>
-        <button type="button" class="button" onClick={goToConversation}>
+        <Button onClick={goToConversation}>
           <ArrowLeft size={16} aria-hidden="true" /> Conversation
-        </button>
+        </Button>
       </header>
       <div class="scrolls">
         <div class="view-content stack">
@@ -35,15 +36,12 @@ export function ViewFrame({ title, lead, children }: ViewFrameProps) {
 export function DrawerButton() {
   if (showsSessions.value) return null;
   return (
-    <button
-      type="button"
-      class="icon-button"
-      aria-label="Conversations"
+    <IconButton
+      label="Conversations"
       onClick={() => {
         drawerOpen.value = true;
       }}
-    >
-      <PanelLeft size={16} />
-    </button>
+      icon={PanelLeft}
+    />
   );
 }
