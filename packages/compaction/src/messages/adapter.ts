@@ -6,10 +6,11 @@ import {
   InvalidInputError,
   isObject,
   type JsonObject,
-  type JsonValue,
   type Message,
-  type OpaqueBlock,
+  opaquePart,
+  type Part,
   parseWith,
+  plainJson,
   type ToolOutputBlock,
   type ToolUseBlock,
 } from '@x/core';
@@ -46,10 +47,7 @@ export interface MessageAdapter<Source extends object> {
   write(messages: readonly Message[]): Source[];
 }
 
-/** A part of a message, open to be read. Texts, thoughts and results are in Anthropic's words, whichever the provider. */
-export type Part = Readonly<Record<string, unknown>> & { readonly type: string };
-
-/** The words of one provider. */
+/** The words of one provider. Texts, thoughts and results of {@link Part}s are in Anthropic's, whichever the provider. */
 export interface Dialect {
   readonly name: string;
   /** The key under which messages and blocks carry what only this provider knows. */
@@ -60,8 +58,8 @@ export interface Dialect {
   split(source: ProviderMessage): readonly Part[];
   /** Writes a message; several results are several messages where the provider has it so. */
   join(role: Message['role'], parts: readonly Part[]): readonly ProviderMessage[] | undefined;
-  /** Reads a call or a file; `undefined` for another part, which is kept unread. */
-  read(part: Part): FileBlock | ToolUseBlock | undefined;
+  /** Reads a text, a thought, a call or a file; `undefined` for another part, which is kept unread. */
+  read(part: Part): ContentBlock | undefined;
   write(block: FileBlock | ToolUseBlock): Part | undefined;
 }
 
@@ -204,7 +202,7 @@ export function adapterOf<Source extends object>(dialect: Dialect): MessageAdapt
     const rest = Object.entries(source).filter(
       ([own, value]) => !fields.includes(own) || (own === 'role' && value === DEVELOPER),
     );
-    return (rest.length === 0 ? {} : { [field]: { [key]: json(Object.fromEntries(rest)) } }) as never;
+    return (rest.length === 0 ? {} : { [field]: { [key]: plainJson(Object.fromEntries(rest)) } }) as never;
   }
 
   function carried(metadata: JsonObject | undefined): object {
@@ -223,13 +221,7 @@ export function adapterOf<Source extends object>(dialect: Dialect): MessageAdapt
   }
 
   function blockOf(part: Part): ContentBlock {
-    if (part.type === 'text') return { type: 'text', text: String(part.text) };
-    if (part.type === 'thinking') {
-      const signed = typeof part.signature === 'string' ? { signature: part.signature } : {};
-      return { type: 'thinking', thinking: String(part.thinking), ...signed };
-    }
-    if (part.type !== 'tool_result')
-      return dialect.read(part) ?? { type: 'opaque', provider: key, data: json(part), ...halfOf(part) };
+    if (part.type !== 'tool_result') return dialect.read(part) ?? opaquePart(part, key);
     const toolUseId = String(part.tool_use_id);
     const output = partsOf(part.content).map((own): ToolOutputBlock => {
       const block = readPart(own);
@@ -358,15 +350,4 @@ export function contentOf(parts: readonly Part[]): string | readonly Part[] {
   if (only === undefined) return '';
   const isPlain = second === undefined && only.type === 'text' && Object.keys(only).length === 2;
   return isPlain ? String(only.text) : parts;
-}
-
-/** A value of a provider as plain JSON. */
-export function json(value: unknown): JsonValue {
-  return JSON.parse(JSON.stringify(value)) as JsonValue;
-}
-
-/** Which half of which call a part is, of a tool that the provider runs. */
-function halfOf({ type, id, tool_use_id: callId }: Part): Pick<OpaqueBlock, 'callId' | 'half'> {
-  if (type.endsWith('_result') && typeof callId === 'string') return { callId, half: 'result' };
-  return type.endsWith('_tool_use') && typeof id === 'string' ? { callId: id, half: 'call' } : {};
 }

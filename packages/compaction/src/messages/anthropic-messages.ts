@@ -1,17 +1,17 @@
-import type { FileSource } from '@x/core';
+import { isObject, readPart } from '@x/core';
 import * as z from 'zod/mini';
 import {
   adapterOf,
   contentOf,
   contentSchema,
   type Dialect,
-  json,
   type MessageAdapter,
   type ProviderMessage,
   partsOf,
 } from './adapter.js';
 
 const KEY = 'anthropic-messages';
+const READ: readonly string[] = ['text', 'thinking', 'tool_use', 'image', 'document'];
 
 const dialect: Dialect = {
   name: 'Anthropic',
@@ -38,23 +38,13 @@ const dialect: Dialect = {
       ? undefined
       : [{ role: role === 'assistant' ? role : 'user', content: contentOf(parts) }],
   read(part) {
-    const { type, id, name, input = {} } = part;
-    if (type === 'tool_use') return { type, id: String(id), name: String(name), input: json(input) };
-    if (type !== 'image' && type !== 'document') return undefined;
-    const {
-      type: kind,
-      media_type,
-      data,
-      url,
-      file_id,
-    } = (part.source ?? {}) as Readonly<Record<string, string>>;
-    const mediaType = media_type ?? (type === 'image' ? 'image/*' : 'application/pdf');
-    const file = (source: FileSource) => ({ type: 'file', mediaType, source }) as const;
-    if (kind === 'base64' && data !== undefined) return file({ type: kind, data });
-    if (kind === 'url' && url !== undefined) return file({ type: kind, url });
-    return kind === 'file' && file_id !== undefined
-      ? file({ type: 'provider', provider: KEY, id: file_id })
-      : undefined;
+    if (!READ.includes(part.type)) return undefined;
+    const { type, file_id: id } = isObject(part.source) ? part.source : {};
+    if (type === 'file' && typeof id === 'string') {
+      const mediaType = part.type === 'image' ? 'image/*' : 'application/pdf';
+      return { type: 'file', mediaType, source: { type: 'provider', provider: KEY, id } };
+    }
+    return type === undefined || type === 'base64' || type === 'url' ? readPart(part) : undefined;
   },
   write(block) {
     if (block.type === 'tool_use')

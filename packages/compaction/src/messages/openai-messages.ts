@@ -1,4 +1,4 @@
-import { isObject, type JsonValue } from '@x/core';
+import { isObject, type JsonValue, type Part, parseInput, readPart } from '@x/core';
 import * as z from 'zod/mini';
 import {
   adapterOf,
@@ -6,12 +6,12 @@ import {
   contentSchema,
   type Dialect,
   type MessageAdapter,
-  type Part,
   type ProviderMessage,
   partsOf,
 } from './adapter.js';
 
 const KEY = 'openai-chat';
+const READ: readonly string[] = ['text', 'thinking', 'image_url'];
 /** Marks a call whose arguments are a text that is no JSON, and are written as they were. */
 const UNPARSED = `${KEY}/unparsed`;
 
@@ -60,21 +60,14 @@ const dialect: Dialect = {
     return [message];
   },
   read(part) {
-    const { url } = (part.image_url ?? {}) as { readonly url?: string };
-    if (url !== undefined) {
-      const [, mediaType = 'image/*', data] = /^data:([^;,]+);base64,(.*)$/s.exec(url) ?? [];
-      const source =
-        data === undefined ? ({ type: 'url', url } as const) : ({ type: 'base64', data } as const);
-      return { type: 'file', mediaType, source };
-    }
     type Called = { readonly name: string; readonly arguments?: unknown; readonly input?: JsonValue };
     const called = (part.function ?? part.custom) as Called | undefined;
-    if (called === undefined) return undefined;
+    if (called === undefined) return READ.includes(part.type) ? readPart(part) : undefined;
     const own = { type: 'tool_use', id: String(part.id), name: called.name } as const;
     if (part.function === undefined) return { ...own, input: called.input ?? '' };
-    const input = parsed(called.arguments);
-    if (input !== undefined) return { ...own, input };
-    return { ...own, input: String(called.arguments ?? ''), providerMetadata: { [UNPARSED]: true } };
+    const text = String(called.arguments ?? '');
+    const input = parseInput(text);
+    return { ...own, input, ...(input === text ? { providerMetadata: { [UNPARSED]: true } } : {}) };
   },
   write(block) {
     if (block.type === 'tool_use') {
@@ -108,13 +101,4 @@ export function openaiMessages<
   Source extends { readonly role: string } = ProviderMessage,
 >(): MessageAdapter<Source> {
   return adapterOf(dialect);
-}
-
-/** The arguments of a call; `undefined` for a text that is no JSON. */
-function parsed(text: unknown): JsonValue | undefined {
-  try {
-    return JSON.parse(String(text)) as JsonValue;
-  } catch {
-    return undefined;
-  }
 }
