@@ -1,4 +1,4 @@
-import { type ContentBlock, type Message, pairingOf, toolResultsOf, toolUsesOf } from '@x/core';
+import { type ContentBlock, type Message, pairingOf } from '@x/core';
 import { droppedNote } from '../conversation/marks.js';
 import { type Fate, type Reducer, saysAnything } from '../reducer.js';
 
@@ -22,48 +22,30 @@ export const repairPairs: Reducer = {
     const fates = new Map<string, Fate>();
     const named = rename(view.messages, fates);
     const { orphanCalls, orphanResults, scattered } = pairingOf(named);
-    let pairs: ReturnType<typeof countPairs> | undefined;
     const dropped: Message[] = [];
     const places: { readonly index: number; readonly message: Message }[] = [];
-    /** Results that stood apart, by their call. Calls come in order: a result belongs to the last message with calls. */
-    const apart = new Map<number, Message[]>();
+    /** Results that stood apart. Their calls come in order: a result belongs to the last message with calls. */
+    const apart: { readonly call: number; readonly message: Message }[] = [];
     named.forEach((message, index) => {
-      const calls = orphanCalls.get(index);
-      const results = orphanResults.get(index);
-      let kept = message;
-      if (calls || results) {
-        pairs ??= countPairs(named);
-        const left = new Map(pairs.get(index));
-        const content = message.content.filter(
-          (block) => !isOrphan(block, calls, results) || takeOne(left, pairKey(block)),
-        );
-        const empty = content.every((block) => block.type === 'thinking');
+      const alone = new Set([...(orphanCalls.get(index) ?? []), ...(orphanResults.get(index) ?? [])]);
+      const content = message.content.filter((block) => !alone.has(block));
+      const empty = alone.size > 0 && content.every((block) => block.type === 'thinking');
+      if (alone.size > 0)
         fates.set(message.id, { messageId: message.id, fate: empty ? 'dropped' : 'repaired' });
-        if (empty) {
-          dropped.push(message);
-          return;
-        }
-        kept = { ...message, content };
-      }
+      const kept = alone.size > 0 ? { ...message, content } : message;
       const call = scattered.get(index);
-      if (call === undefined) places.push({ index, message: kept });
-      else {
-        const moved = apart.get(call);
-        if (moved) moved.push(kept);
-        else apart.set(call, [kept]);
-      }
+      if (empty) dropped.push(message);
+      else if (call === undefined) places.push({ index, message: kept });
+      else apart.push({ call, message: kept });
     });
 
     const messages: Message[] = [];
-    const waiting = [...apart];
-    let next = 0;
     for (const [position, { index, message }] of places.entries()) {
       messages.push(message);
       // Behind the last of a batch's results.
       if (places[position + 1]?.message.role === 'tool') continue;
-      for (; next < waiting.length && (waiting[next] as [number, Message[]])[0] <= index; next++) {
-        for (const moved of (waiting[next] as [number, Message[]])[1]) messages.push(moved);
-      }
+      const end = apart.findIndex(({ call }) => call > index);
+      for (const moved of apart.splice(0, end === -1 ? apart.length : end)) messages.push(moved.message);
     }
     if (!saysAnything(messages)) {
       messages.push(droppedNote(dropped, 'because their tool calls or results are missing', logLocation));
@@ -100,52 +82,4 @@ function withId(block: ContentBlock, id: string | undefined): ContentBlock {
   if (id === undefined) return block;
   if (block.type === 'tool_use') return { ...block, id };
   return block.type === 'tool_result' ? { ...block, toolUseId: id } : block;
-}
-
-/** Counts the calls and results that have each other, by message and by {@link pairKey}. Of one id the first pair up. */
-function countPairs(messages: readonly Message[]): ReadonlyMap<number, ReadonlyMap<string, number>> {
-  const pairs = new Map<number, Map<string, number>>();
-  const count = (index: number, key: string) => {
-    const ofMessage = pairs.get(index) ?? new Map<string, number>();
-    pairs.set(index, ofMessage.set(key, (ofMessage.get(key) ?? 0) + 1));
-  };
-  let waiting = new Map<string, number>();
-  let batch = 0;
-  for (const [index, message] of messages.entries()) {
-    if (message.role === 'assistant') waiting = new Map();
-    for (const { toolUseId } of toolResultsOf(message)) {
-      if (!takeOne(waiting, toolUseId)) continue;
-      count(index, `result ${toolUseId}`);
-      count(batch, `call ${toolUseId}`);
-    }
-    for (const { id } of toolUsesOf(message)) {
-      waiting.set(id, (waiting.get(id) ?? 0) + 1);
-      batch = index;
-    }
-  }
-  return pairs;
-}
-
-function pairKey(block: ContentBlock): string | undefined {
-  if (block.type === 'tool_use') return `call ${block.id}`;
-  return block.type === 'tool_result' ? `result ${block.toolUseId}` : undefined;
-}
-
-/** Takes one from a count; `false` when none is left. */
-function takeOne(counts: Map<string, number>, key: string | undefined): boolean {
-  const left = key === undefined ? 0 : (counts.get(key) ?? 0);
-  if (key === undefined || left === 0) return false;
-  counts.set(key, left - 1);
-  return true;
-}
-
-function isOrphan(
-  block: ContentBlock,
-  calls: ReadonlySet<string> | undefined,
-  results: ReadonlySet<string> | undefined,
-): boolean {
-  if (block.type === 'tool_use') return calls?.has(block.id) ?? false;
-  const answered = block.type === 'tool_result' ? block.toolUseId : undefined;
-  const provided = block.type === 'opaque' && block.half === 'result' ? block.callId : undefined;
-  return results?.has(answered ?? provided ?? '') ?? false;
 }

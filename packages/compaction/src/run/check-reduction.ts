@@ -54,8 +54,7 @@ export function problemWith(
 
   const is = pairingOf(after);
   const lost =
-    countIds(is.orphanCalls) > countIds(was.orphanCalls) ||
-    countIds(is.orphanResults) > countIds(was.orphanResults);
+    sizeOf(is.orphanCalls) > sizeOf(was.orphanCalls) || sizeOf(is.orphanResults) > sizeOf(was.orphanResults);
   if (lost) return 'a tool call was separated from its result';
   if (is.scattered.size > was.scattered.size) return 'a message was put between a tool call and its result';
   if (was.open.size > 0) {
@@ -73,10 +72,8 @@ function stands({ fate }: Fate): boolean {
   return fate === 'summarized' || fate === 'replaced';
 }
 
-function countIds(orphans: ReadonlyMap<number, ReadonlySet<string>>): number {
-  let total = 0;
-  for (const ids of orphans.values()) total += ids.size;
-  return total;
+function sizeOf(orphans: ReadonlyMap<number, ReadonlySet<unknown>>): number {
+  return [...orphans.values()].reduce((total, { size }) => total + size, 0);
 }
 
 function inOrder(position: ReadonlyMap<string, number>, after: readonly Message[]): boolean {

@@ -1,4 +1,4 @@
-import type { ToolResultBlock, ToolUseBlock } from './content-block.js';
+import type { ContentBlock, ToolResultBlock, ToolUseBlock } from './content-block.js';
 import { type Message, toolUsesOf } from './message.js';
 
 /** Messages that stay or go together: a tool call with all its results, or a single message. */
@@ -15,10 +15,10 @@ export interface Pairing {
   readonly groups: readonly MessageGroup[];
   /** Calls that still wait for their results, in the model's order, by message index. */
   readonly open: ReadonlyMap<number, readonly ToolUseBlock[]>;
-  /** Results whose call is nowhere before them: ids by message index. */
-  readonly orphanResults: ReadonlyMap<number, ReadonlySet<string>>;
-  /** Calls that were never answered although the model has spoken since: ids by message index. */
-  readonly orphanCalls: ReadonlyMap<number, ReadonlySet<string>>;
+  /** Results whose call is nowhere before them, by message index. */
+  readonly orphanResults: ReadonlyMap<number, ReadonlySet<ContentBlock>>;
+  /** Calls that were never answered although the model has spoken since, by message index. */
+  readonly orphanCalls: ReadonlyMap<number, ReadonlySet<ContentBlock>>;
   /** Calls that share their id with an earlier call of their message, each with its result. */
   readonly repeated: readonly RepeatedPair[];
   /** Results with another message between them and their calls: the index of the call by that of the result. */
@@ -47,8 +47,8 @@ export function pairingOf(messages: readonly Message[]): Pairing {
   let waiting = new Map<string, Calls>();
   /** The last message that belongs to each message, by index. */
   const reach = Int32Array.from(messages.keys());
-  const orphanResults = new Map<number, Set<string>>();
-  const orphanCalls = new Map<number, Set<string>>();
+  const orphanResults = new Map<number, Set<ContentBlock>>();
+  const orphanCalls = new Map<number, Set<ContentBlock>>();
   const scattered = new Map<number, number>();
   const repeated: RepeatedPair[] = [];
   const provided = new Map<string, number>();
@@ -59,21 +59,22 @@ export function pairingOf(messages: readonly Message[]): Pairing {
     if (message.role !== 'tool') lastOther = index;
     if (message.role === 'user' && message.kind === undefined) lastRequest = index;
     if (message.role === 'assistant' && waiting.size > 0) {
-      for (const [id, calls] of waiting) if (isOpen(calls)) add(orphanCalls, calls.index, id);
+      for (const calls of waiting.values()) add(orphanCalls, calls.index, unansweredOf(calls));
       waiting = new Map();
     }
     for (const block of message.content) {
       if (block.type === 'opaque' && block.callId !== undefined && block.half !== undefined) {
         if (block.half === 'call') provided.set(block.callId, index);
         const call = provided.get(block.callId);
-        if (call === undefined) add(orphanResults, index, block.callId);
+        if (call === undefined) add(orphanResults, index, [block]);
         else reach[call] = Math.max(reach[call] as number, index);
       }
       if (block.type !== 'tool_result') continue;
       const calls = waiting.get(block.toolUseId);
-      if (calls === undefined || !isOpen(calls)) add(orphanResults, index, block.toolUseId);
+      const call = calls?.blocks[calls.answered];
+      if (calls === undefined || call === undefined) add(orphanResults, index, [block]);
       else {
-        const call = calls.blocks[calls.answered++] as ToolUseBlock;
+        calls.answered++;
         if (calls.answered > 1) repeated.push({ call, result: block });
         reach[calls.index] = Math.max(reach[calls.index] as number, index);
         if (lastOther > calls.index) scattered.set(index, calls.index);
@@ -87,11 +88,10 @@ export function pairingOf(messages: readonly Message[]): Pairing {
     }
   }
   const unanswered = new Map<number, Set<ToolUseBlock>>();
-  for (const [id, calls] of waiting) {
-    if (!isOpen(calls)) continue;
+  for (const calls of waiting.values()) {
     // No provider takes a user's message behind a call without its result.
-    if (calls.index < lastRequest) add(orphanCalls, calls.index, id);
-    else for (const call of calls.blocks.slice(calls.answered)) add(unanswered, calls.index, call);
+    if (calls.index < lastRequest) add(orphanCalls, calls.index, unansweredOf(calls));
+    else add(unanswered, calls.index, unansweredOf(calls));
   }
   const open = new Map<number, readonly ToolUseBlock[]>();
   for (const [index, calls] of unanswered) {
@@ -115,8 +115,8 @@ export function pairingOf(messages: readonly Message[]): Pairing {
   };
 }
 
-function isOpen({ blocks, answered }: Calls): boolean {
-  return answered < blocks.length;
+function unansweredOf({ blocks, answered }: Calls): readonly ToolUseBlock[] {
+  return blocks.slice(answered);
 }
 
 function toGroups(reach: Int32Array, open: Pairing['open']): MessageGroup[] {
@@ -136,8 +136,9 @@ function toGroups(reach: Int32Array, open: Pairing['open']): MessageGroup[] {
   return groups;
 }
 
-function add<Item>(map: Map<number, Set<Item>>, index: number, item: Item): void {
-  const items = map.get(index);
-  if (items) items.add(item);
-  else map.set(index, new Set([item]));
+function add<Item>(map: Map<number, Set<Item>>, index: number, items: readonly Item[]): void {
+  if (items.length === 0) return;
+  const known = map.get(index) ?? new Set();
+  for (const item of items) known.add(item);
+  map.set(index, known);
 }

@@ -38,7 +38,7 @@ describe('pairingOf', () => {
   it('tells an open call from one that was never answered', () => {
     const messages = [assistantMessage([call('lost')]), assistantMessage([call('open')])];
     expect(groupsOf(...messages)).toEqual(['0-1', '1-2 open']);
-    expect([...pairingOf(messages).orphanCalls]).toEqual([[0, new Set(['lost'])]]);
+    expect([...pairingOf(messages).orphanCalls]).toEqual([[0, new Set([call('lost')])]]);
   });
 
   it('keeps a call that the provider ran and its result together, in whichever later answer it comes', () => {
@@ -54,12 +54,12 @@ describe('pairingOf', () => {
       ),
     ).toEqual(['0-1', '1-4', '4-5']);
     const { orphanResults } = pairingOf([assistantMessage([half('ghost', 'result')])]);
-    expect([...orphanResults]).toEqual([[0, new Set(['ghost'])]]);
+    expect([...orphanResults]).toEqual([[0, new Set([half('ghost', 'result')])]]);
   });
 
   it('takes a call for never answered once the user has spoken, unless its result still comes', () => {
     const asked = [assistantMessage([call('lost')]), userMessage('never mind')];
-    expect([...pairingOf(asked).orphanCalls]).toEqual([[0, new Set(['lost'])]]);
+    expect([...pairingOf(asked).orphanCalls]).toEqual([[0, new Set([call('lost')])]]);
     expect(pairingOf([...asked, toolResultMessage(call('lost'), 'late')]).orphanCalls.size).toBe(0);
     const reminded = [assistantMessage([call('open')]), userMessage('note', { kind: 'synthetic' })];
     expect(groupsOf(...reminded)).toEqual(['0-1 open', '1-2']);

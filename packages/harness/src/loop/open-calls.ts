@@ -127,11 +127,9 @@ function withoutStrayResults(context: readonly Message[]): readonly Message[] {
     const orphans = orphanResults.get(index);
     const isApart = scattered.has(index);
     if (orphans === undefined && !isApart) return [message];
-    const content = message.content.filter((block) => {
-      if (block.type === 'tool_result') return !isApart && !orphans?.has(block.toolUseId);
-      if (block.type === 'opaque' && block.half === 'result') return !orphans?.has(block.callId ?? '');
-      return true;
-    });
+    const content = message.content.filter(
+      (block) => !orphans?.has(block) && !(isApart && block.type === 'tool_result'),
+    );
     return content.length === 0 ? [] : [{ ...message, content }];
   });
 }
