@@ -1,4 +1,4 @@
-import { addUsage, type CompactionOutcome, type Message, type Usage } from '@x/core';
+import { addUsage, type CompactionOutcome, type Message, type Usage, unlessAborted } from '@x/core';
 
 /** From this share of the trigger point on a summary is made ahead of time: 60 % of the window by default. */
 export const AHEAD_SHARE = 0.7;
@@ -14,23 +14,20 @@ export interface Prepared {
 /** A reduction of the conversation as it was at one moment, made in the background until it is due. */
 export class AheadOfTime {
   readonly #before: readonly Message[];
-  #outcome: CompactionOutcome | undefined;
-  #running: Promise<void> | undefined;
+  #made: Promise<CompactionOutcome> | undefined;
 
   constructor(before: readonly Message[]) {
     this.#before = before;
   }
 
   /** Makes it. Resolves when it is made, and never rejects: a failure is an outcome. */
-  run(reduce: (messages: readonly Message[]) => Promise<CompactionOutcome>): Promise<void> {
-    this.#running = reduce(this.#before).then((outcome) => {
-      this.#outcome = outcome;
-    });
-    return this.#running;
+  async run(reduce: (messages: readonly Message[]) => Promise<CompactionOutcome>): Promise<void> {
+    this.#made = reduce(this.#before);
+    await this.#made;
   }
 
   /**
-   * Takes what was made, for the conversation as it has become. Waits while it is under way.
+   * Takes what was made, for the conversation as it has become. Waits while it is under way, unless aborted.
    *
    * @param enough Tokens that the request may have with it, `tokens` those that it has without.
    */
@@ -40,8 +37,7 @@ export class AheadOfTime {
     enough: number,
     signal: AbortSignal,
   ): Promise<Prepared> {
-    await untilAborted(this.#running, signal);
-    const made = this.#outcome;
+    const made = await unlessAborted(Promise.resolve(this.#made), signal).catch(() => undefined);
     if (made === undefined) return {};
     const { length } = this.#before;
     const tokensAfter = tokens - made.tokensBefore + made.tokensAfter;
@@ -70,13 +66,4 @@ export class AheadOfTime {
 export function withSpent(outcome: CompactionOutcome, spent: Usage | undefined): CompactionOutcome {
   if (!spent) return outcome;
   return { ...outcome, usage: outcome.usage ? addUsage(outcome.usage, spent) : spent };
-}
-
-function untilAborted(running: Promise<void> | undefined, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted || running === undefined) return resolve();
-    const abort = () => resolve();
-    signal.addEventListener('abort', abort, { once: true });
-    running.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
 }

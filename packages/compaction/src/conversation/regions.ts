@@ -2,7 +2,7 @@ import { type Message, toolResultsOf } from '@x/core';
 import type { Meter } from '../meter.js';
 
 /** The end of a conversation to leave alone: so many tokens when not 0, else so many messages. */
-interface KeepWindow {
+export interface KeepWindow {
   readonly keepMessages: number;
   readonly keepTokens: number;
 }

@@ -1,4 +1,5 @@
 import { errorText, headOf, type JsonValue, tailOf } from '@x/core';
+import type { Meter } from '../meter.js';
 
 /** How {@link cutMiddle} cuts. */
 interface Cut {
@@ -32,6 +33,24 @@ export function cutMiddle(
   return (
     head + (typeof marker === 'string' ? marker : marker(text.length - head.length - tail.length)) + tail
   );
+}
+
+/** Cuts a text as {@link cutMiddle} does until it has at most `room` tokens. */
+export function cutToTokens(
+  text: string,
+  room: number,
+  meter: Meter,
+  marker: string | ((left: number) => string),
+  how?: Cut,
+): string {
+  const marked = meter.text(typeof marker === 'string' ? marker : marker(text.length));
+  let cut = text;
+  let tokens = meter.text(text);
+  for (let { length } = text; tokens > room && length > 0; tokens = meter.text(cut)) {
+    length = Math.floor(length * Math.min(0.9, Math.max(0, room - marked) / tokens));
+    cut = cutMiddle(text, length, marker, how);
+  }
+  return cut;
 }
 
 /** Replaces every string in a value, at any depth. Answers the very same value when no string changed. */

@@ -1,6 +1,7 @@
-import type { ContentBlock, JsonObject, Message, MessageFate } from '@x/core';
+import type { ContentBlock, JsonObject, JsonValue, Message, MessageFate, ToolUseBlock } from '@x/core';
 import type { Saving } from '../config/stage-schemas.js';
 import { withMarks } from '../conversation/marks.js';
+import { type KeepWindow, startOfLive, startOfWindow } from '../conversation/regions.js';
 import {
   type Fate,
   type ReducerContext,
@@ -65,6 +66,34 @@ export function ifWorthwhile(
     return unchanged(view, `would save only ${Math.round(savedTokens)} tokens; waits until it saves more`);
   }
   return { messages, fates };
+}
+
+/**
+ * Changes the arguments of calls in front of a window, where that pays.
+ *
+ * @param change The arguments as they should be; the very same ones to leave them alone.
+ * @param marks Notes for the metadata of a message that was changed.
+ */
+export function alterArguments(
+  view: View,
+  budget: ReductionTarget,
+  context: ReducerContext,
+  window: KeepWindow,
+  fate: MessageFate,
+  change: (call: ToolUseBlock, message: Message) => JsonValue,
+  marks: JsonObject,
+): Reduction {
+  const { messages } = view;
+  const end = Math.min(startOfWindow(messages, window, context.meter), startOfLive(messages));
+  const alteration = alterMessages(messages, fate, context, (message, index) => {
+    if (index >= end) return undefined;
+    const content = message.content.map((block) => {
+      const input = block.type === 'tool_use' ? change(block, message) : undefined;
+      return block.type !== 'tool_use' || input === block.input ? block : { ...block, input: input ?? null };
+    });
+    return content.some((block, place) => block !== message.content[place]) ? { content, marks } : undefined;
+  });
+  return ifWorthwhile(view, budget, alteration);
 }
 
 /** Tests if a conversation fell by the share and by the number of tokens that make a reduction worthwhile. */

@@ -8,7 +8,7 @@ import {
 } from '@x/core';
 import { marksOf, stringsIn, withMarks } from '../conversation/marks.js';
 import { latestUserRequest, startOfUnseen } from '../conversation/regions.js';
-import { cutMiddle } from '../conversation/text.js';
+import { cutToTokens } from '../conversation/text.js';
 import { evictedBlock, evictedPath } from '../eviction/evict-text.js';
 import type { Meter } from '../meter.js';
 import { type Fate, type Reducer, unchanged, type View } from '../reducer.js';
@@ -142,16 +142,7 @@ function cutText(text: string, room: number, meter: Meter, where: string): strin
   const note = (left: number) =>
     `\n[… ${left} of ${text.length} characters are left out: together with the other new results they do not fit the ` +
     `context window; ${where} …]\n`;
-  const forText = room - meter.text(note(text.length));
-  let length = text.length;
-  let tokens = meter.text(text);
-  let cut = text;
-  while (tokens > room && length > 0) {
-    length = Math.floor(length * Math.min(0.9, Math.max(0, forText) / tokens));
-    cut = cutMiddle(text, length, note, { tail: 0.5 });
-    tokens = meter.text(cut);
-  }
-  return cut;
+  return cutToTokens(text, room, meter, note, { tail: 0.5 });
 }
 
 /** Names the file that holds the whole of a result. */

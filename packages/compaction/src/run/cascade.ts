@@ -9,7 +9,6 @@ import {
 import { errorLine } from '../conversation/text.js';
 import type { Meter } from '../meter.js';
 import {
-  type Fate,
   type Reducer,
   type ReducerContext,
   type Reduction,
@@ -45,7 +44,8 @@ export async function runCascade(
   budget: ReductionTarget,
   context: ReducerContext,
 ): Promise<CascadeResult> {
-  const manifest = new Manifest();
+  /** Of two fates of a message the later one counts. */
+  const fates = new Map<string, ManifestEntry>();
   const steps: CompactionStep[] = [];
   const failures: string[] = [];
   let view = start;
@@ -64,12 +64,14 @@ export async function runCascade(
     if (reduction.failure) failures.push(`${reducer.name}: ${reduction.failure}`);
     else if (reduction.messages !== view.messages) {
       view = withMessages(view, reduction.messages, context.meter);
-      manifest.add(reducer.name, reduction.fates);
+      for (const fate of reduction.fates) fates.set(fate.messageId, { ...fate, reducer: reducer.name });
       condensed ||= reduction.condensed ?? false;
     }
     steps.push(stepOf(reducer.name, before, view, performance.now() - startedAt, reduction));
   }
-  return { view, steps, manifest: manifest.entriesOf(start.messages), failures, condensed, usage };
+  // What reducers made and unmade in between has no entry.
+  const manifest = start.messages.flatMap(({ id }) => fates.get(id) ?? []);
+  return { view, steps, manifest, failures, condensed, usage };
 }
 
 /** The same request around another conversation. */
@@ -126,18 +128,4 @@ function stepOf(
     durationMs: Math.round(durationMs * 1_000) / 1_000,
     ...(remark ? { note: remark } : {}),
   };
-}
-
-/** Collects what became of every message; of two fates the later one counts. */
-class Manifest {
-  readonly #entries = new Map<string, ManifestEntry>();
-
-  add(reducer: string, fates: readonly Fate[]): void {
-    for (const { messageId, fate } of fates) this.#entries.set(messageId, { messageId, fate, reducer });
-  }
-
-  /** The entries of these messages, in their order; what reducers made and unmade in between has none. */
-  entriesOf(messages: readonly Message[]): readonly ManifestEntry[] {
-    return messages.flatMap((message) => this.#entries.get(message.id) ?? []);
-  }
 }

@@ -50,7 +50,8 @@ export async function runCompaction(input: RunInput): Promise<CompactionOutcome>
 
 async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
   const startedAt = performance.now();
-  const { config, meter, messages, options, model } = input;
+  const { config, reducers: all, messages, options, observe, ...given } = input;
+  const { meter, model } = given;
   const { reason = 'manual', system, tools, reminders, signal } = options;
   const contextWindow =
     options.contextWindow ?? config.contextWindow ?? model?.contextWindow ?? FALLBACK_CONTEXT_WINDOW;
@@ -79,10 +80,8 @@ async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
 
   if (signal?.aborted) return report('aborted', abortReason(signal));
   const due = budget.forced || isDue(config, contextWindow, view.tokens, messages.length);
-  const reducers = due
-    ? input.reducers
-    : input.reducers.filter((reducer) => reducer.isDueEarly?.(view, budget));
-  if (!due && input.observe) for (const message of messages) input.observe(message);
+  const reducers = due ? all : all.filter((reducer) => reducer.isDueEarly?.(view, budget));
+  if (!due && observe) for (const message of messages) observe(message);
   if (reducers.length === 0) return report('skipped', 'nothing is due');
   if (messages.length === 0) return report('skipped', 'there are no messages');
   if (due && fixedTokens >= contextWindow) return report('failed', tooLargeFrame(fixedTokens, budget, tools));
@@ -111,27 +110,13 @@ async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
 
   try {
     const steps = broken ? [repairPairs, ...reducers] : reducers;
-    const result = await runCascade(
-      steps,
-      view,
-      { ...budget, early: !due },
-      {
-        meter,
-        summarizer: input.summarizer,
-        model,
-        live: input.live,
-        system,
-        tools,
-        instructions: options.instructions,
-        appendix: options.appendix,
-        logLocation: options.logLocation,
-        recall: options.recall,
-        redact: redactorFor(config.redact),
-        signal,
-        dryRun: input.dryRun,
-        original: originalsOf(messages),
-      },
-    );
+    const context = {
+      ...options,
+      ...given,
+      redact: redactorFor(config.redact),
+      original: originalsOf(messages),
+    };
+    const result = await runCascade(steps, view, { ...budget, early: !due }, context);
     return due ? judge(config, view, budget, result, report, broken) : judgeEarly(view, result, report);
   } catch (error) {
     if (signal?.aborted) return report('aborted', abortReason(signal));

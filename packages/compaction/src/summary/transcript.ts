@@ -8,7 +8,7 @@ import {
   type ToolUseBlock,
   textOf,
 } from '@x/core';
-import { cutMiddle, mapStrings } from '../conversation/text.js';
+import { cutMiddle, cutToTokens, mapStrings } from '../conversation/text.js';
 import { outcomeOf } from '../conversation/tool-calls.js';
 import type { Meter } from '../meter.js';
 import { changeIn } from '../record/calls.js';
@@ -151,12 +151,5 @@ function fitting(entries: readonly TranscriptEntry[], room: number, meter: Meter
 
 /** Cuts a text in its middle until it has at most `room` tokens. */
 export function fitToTokens(text: string, room: number, meter: Meter): string {
-  let cut = text;
-  let tokens = meter.text(cut);
-  while (tokens > room && cut.length > 0) {
-    const length = Math.floor(cut.length * Math.min(0.9, room / tokens));
-    cut = cutMiddle(text, length, '\n[… cut …]\n');
-    tokens = meter.text(cut);
-  }
-  return cut;
+  return cutToTokens(text, room, meter, '\n[… cut …]\n');
 }
