@@ -3,21 +3,21 @@ import * as z from 'zod';
 
 const price = z.number().min(0);
 
-const schema = z.strictObject({
-  /** Input that is neither read from nor written to a cache. */
-  input: price,
-  cachedInput: price.optional(),
-  cacheWrite: price.optional(),
-  output: price.default(0),
-});
+const schema = z.pipe(
+  z.strictObject({
+    /** Input that is neither read from nor written to a cache. */
+    input: price,
+    cachedInput: price.optional(),
+    cacheWrite: price.optional(),
+    output: price.default(0),
+  }),
+  z.transform(({ input, cachedInput = input * 0.1, cacheWrite = input * 1.25, output }) => {
+    return { input, cachedInput, cacheWrite, output };
+  }),
+);
 
 /** What a million tokens cost, in any one currency. */
-export interface Prices {
-  readonly input: number;
-  readonly cachedInput: number;
-  readonly cacheWrite: number;
-  readonly output: number;
-}
+export type Prices = Readonly<z.output<typeof schema>>;
 
 /**
  * Checks a price table.
@@ -27,13 +27,7 @@ export interface Prices {
  * @throws {InvalidInputError} with the path of a bad field.
  */
 export function parsePrices(value: unknown): Prices {
-  const {
-    input,
-    cachedInput = input * 0.1,
-    cacheWrite = input * 1.25,
-    output,
-  } = parseWith(schema, value, 'prices');
-  return { input, cachedInput, cacheWrite, output };
+  return parseWith(schema, value, 'prices');
 }
 
 /** Input alone, in units of an uncached token: for comparing strategies where no prices are known. */

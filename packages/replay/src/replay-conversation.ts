@@ -1,3 +1,4 @@
+import { setImmediate as othersTurn } from 'node:timers/promises';
 import { countMessage, countMessages, type Message, type MessageFate } from '@x/core';
 import { holdsToken, holdsWhole } from './context-text.js';
 import { pairingViolations } from './pairing-violations.js';
@@ -5,7 +6,6 @@ import { type Prices, relativePrices } from './prices.js';
 import type { LongRangeReference } from './references.js';
 import { sharedPrefix } from './shared-prefix.js';
 import type { ReplaySetting, Strategy } from './strategy.js';
-import { takeTurns } from './take-turns.js';
 
 /** What became of one reference. */
 export interface ReferenceResult extends LongRangeReference {
@@ -106,11 +106,13 @@ export async function replayConversation(
         for (const { messageId, fate } of manifest) fates.set(messageId, fate);
         total.reductions++;
         total.summarizerTokens += summarizerTokens;
-        total.unaccounted += unaccountedFor(
-          context,
-          messages,
-          new Set(manifest.map((entry) => entry.messageId)),
-        );
+        const accounted = new Set<Message | string>([
+          ...messages,
+          ...manifest.map((entry) => entry.messageId),
+        ]);
+        total.unaccounted += context.filter(
+          (before) => !accounted.has(before) && !accounted.has(before.id),
+        ).length;
         total.pairingViolations += pairingViolations(messages);
         const summaries = messages.filter((candidate) => candidate.kind === 'summary');
         total.largestSummary = Math.max(total.largestSummary, countMessages(counter, summaries));
@@ -157,11 +159,17 @@ export async function replayConversation(
   return { references: results, calls, cost: calls.reduce((sum, { cost }) => sum + cost, read), ...total };
 }
 
-function unaccountedFor(
-  before: readonly Message[],
-  after: readonly Message[],
-  accounted: ReadonlySet<string>,
-): number {
-  const staying = new Set(after);
-  return before.filter((message) => !staying.has(message) && !accounted.has(message.id)).length;
+/** Longer than this, in milliseconds, a replay does not keep the thread. */
+const TURN_MS = 20;
+
+/** Makes a function to be awaited between the parts of long work: it lets others have the thread once in a while. */
+function takeTurns(signal?: AbortSignal): () => Promise<void> {
+  let since = performance.now();
+  return async () => {
+    if (performance.now() - since >= TURN_MS) {
+      await othersTurn();
+      since = performance.now();
+    }
+    signal?.throwIfAborted();
+  };
 }

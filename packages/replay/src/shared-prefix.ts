@@ -5,18 +5,12 @@ const hashes = new WeakMap<Message, string>();
 
 /** How many messages two requests have in common from the start: what a provider's prompt cache can reuse. */
 export function sharedPrefix(before: readonly Message[], after: readonly Message[]): number {
-  const most = Math.min(before.length, after.length);
-  let length = 0;
-  while (length < most) {
-    const [left, right] = [before[length], after[length]];
-    if (left === undefined || right === undefined || !sameContent(left, right)) break;
-    length++;
-  }
-  return length;
+  const end = before.findIndex((message, index) => !sameContent(message, after[index]));
+  return end === -1 ? before.length : end;
 }
 
-function sameContent(left: Message, right: Message): boolean {
-  return left === right || hashOf(left) === hashOf(right);
+function sameContent(left: Message, right: Message | undefined): boolean {
+  return left === right || (right !== undefined && hashOf(left) === hashOf(right));
 }
 
 /** Of what is sent: role and content. Serialized once per message. */

@@ -1,4 +1,5 @@
 import type { Comparison } from '../compare-strategies.js';
+import type { RecordedUsage } from '../conversation.js';
 import { type Figures, figuresOf } from './figures.js';
 
 /** What the program prints for other programs. */
@@ -21,12 +22,8 @@ export interface ReplayReport {
   }[];
 }
 
-export interface RecordedBill {
+export interface RecordedBill extends Omit<RecordedUsage, 'index'> {
   readonly calls: number;
-  readonly inputTokens: number;
-  readonly cachedInputTokens: number;
-  readonly cacheWriteTokens: number;
-  readonly outputTokens: number;
   readonly compactions: number;
 }
 
@@ -58,14 +55,13 @@ export function replayReport(comparisons: readonly Comparison[]): ReplayReport {
 
 function recordedBill({ conversation: { usage, compactions } }: Comparison): RecordedBill | undefined {
   if (usage.length === 0) return undefined;
-  const sum = (of: (each: (typeof usage)[number]) => number) =>
-    usage.reduce((total, each) => total + of(each), 0);
+  const sum = (field: keyof RecordedUsage) => usage.reduce((total, each) => total + each[field], 0);
   return {
     calls: usage.length,
-    inputTokens: sum(({ inputTokens }) => inputTokens),
-    cachedInputTokens: sum(({ cachedInputTokens }) => cachedInputTokens),
-    cacheWriteTokens: sum(({ cacheWriteTokens }) => cacheWriteTokens),
-    outputTokens: sum(({ outputTokens }) => outputTokens),
+    inputTokens: sum('inputTokens'),
+    cachedInputTokens: sum('cachedInputTokens'),
+    cacheWriteTokens: sum('cacheWriteTokens'),
+    outputTokens: sum('outputTokens'),
     compactions: compactions.length,
   };
 }
