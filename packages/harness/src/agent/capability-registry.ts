@@ -4,6 +4,15 @@ import { HarnessConfigError } from '../errors/harness-config-error.js';
 /** A capability by name, with its configuration where it takes one: what a configuration file holds. */
 export type CapabilityReference = string | { readonly ref: string; readonly config?: unknown };
 
+/** The paths of a capability in a file, for messages of errors. */
+export interface CapabilityPlace {
+  readonly path: string;
+  /** The path of its configuration. */
+  readonly config: string;
+  /** The part of the configuration's own paths that the file leaves out. */
+  readonly omitted?: string | undefined;
+}
+
 /** Makes a capability from its configuration, which the factory validates; perhaps after connecting to something. */
 export type CapabilityFactory = (config: unknown) => Capability | Promise<Capability>;
 
@@ -23,12 +32,16 @@ export class CapabilityRegistry {
   }
 
   /**
-   * Makes a capability; `path` tells where the reference stands.
+   * Makes a capability; `place` tells where the reference stands.
    *
    * @throws {HarnessConfigError} when the name is unknown or the factory fails.
    */
-  async load(reference: CapabilityReference, path = 'capabilities'): Promise<Capability> {
+  async load(
+    reference: CapabilityReference,
+    place: string | CapabilityPlace = 'capabilities',
+  ): Promise<Capability> {
     const { ref, config } = typeof reference === 'string' ? { ref: reference, config: undefined } : reference;
+    const path = typeof place === 'string' ? place : place.path;
     const factory = this.#factories.get(ref);
     if (factory === undefined) {
       const known = this.names.join(', ') || 'none';
@@ -38,16 +51,21 @@ export class CapabilityRegistry {
     try {
       return await factory(config);
     } catch (error) {
-      throw refused(error, `${path}.${ref}`);
+      const made = `${path}.${ref}`;
+      throw refused(error, typeof place === 'string' ? { path: made, config: made } : place);
     }
   }
 }
 
 /** Lists bad fields by their paths where the factory names them, else the message of its error. */
-function refused(error: unknown, path: string): HarnessConfigError {
+function refused(error: unknown, { path, config, omitted }: CapabilityPlace): HarnessConfigError {
   const isListed = InvalidInputError.isInstance(error) || HarnessConfigError.isInstance(error);
+  const pathOf = (own: string) => {
+    if (own === '') return path;
+    return `${config}.${omitted !== undefined && own.startsWith(`${omitted}.`) ? own.slice(omitted.length + 1) : own}`;
+  };
   const issues = isListed
-    ? error.issues.map((issue) => ({ ...issue, path: issue.path === '' ? path : `${path}.${issue.path}` }))
+    ? error.issues.map((issue) => ({ ...issue, path: pathOf(issue.path) }))
     : [{ path, message: errorText(error) }];
   return new HarnessConfigError(issues, { cause: error });
 }

@@ -10,7 +10,7 @@ import {
 } from '@x/core';
 import * as z from 'zod';
 import { type AgentSettings, settingsSchema, withoutDefaults } from '../agent/agent-parts.js';
-import type { CapabilityReference } from '../agent/capability-registry.js';
+import type { CapabilityPlace, CapabilityReference } from '../agent/capability-registry.js';
 import { limitsSchema } from '../agent/limits.js';
 import { type Narrowing, narrowingShape } from '../capabilities/permissions/permissions.js';
 import { definitionSchema, type SubagentDefinition } from '../capabilities/subagents/subagents.js';
@@ -178,15 +178,6 @@ export interface AgentConfig extends AgentKeys {
   readonly model: ModelReference;
   readonly workspace?: PartReference | undefined;
   readonly session?: PartReference | undefined;
-}
-
-/** The paths of a capability in a file, for messages of errors. */
-export interface CapabilityPlace {
-  readonly path: string;
-  /** The path of its configuration. */
-  readonly config: string;
-  /** The part of the configuration's own paths that the file leaves out. */
-  readonly omitted?: string | undefined;
 }
 
 export interface ParseAgentOptions {

@@ -1,6 +1,5 @@
 import { resolve } from 'node:path';
 import {
-  type Capability,
   errorText,
   InvalidInputError,
   type Issue,
@@ -9,12 +8,11 @@ import {
   type Workspace,
   XError,
 } from '@x/core';
-import type { CapabilityReference, CapabilityRegistry } from '../agent/capability-registry.js';
+import type { CapabilityRegistry } from '../agent/capability-registry.js';
 import { HarnessAgent } from '../agent/harness-agent.js';
 import type { HarnessAgentBuilder } from '../agent/harness-agent-builder.js';
 import { HarnessConfigError } from '../errors/harness-config-error.js';
 import {
-  type CapabilityPlace,
   type ModelReference,
   type ParseAgentOptions,
   type PartReference,
@@ -86,7 +84,7 @@ export async function agentFromConfig(
   });
   for (const [index, reference] of capabilities.entries()) {
     const place = places[index] ?? { path: 'capabilities', config: 'capabilities' };
-    await make(place.path, async () => builder.use(await loadFrom(parts.registry, reference, place)));
+    await make(place.path, async () => builder.use(await parts.registry.load(reference, place)));
   }
   if (issues.length > 0) throw new HarnessConfigError(issues);
   return builder;
@@ -98,28 +96,6 @@ export async function attempt(issues: Issue[], path: string, create: () => unkno
     await create();
   } catch (error) {
     issues.push(...issuesOf(error, path));
-  }
-}
-
-/** @throws {HarnessConfigError} with paths as the file has them. */
-export async function loadFrom(
-  registry: CapabilityRegistry,
-  reference: CapabilityReference,
-  { path, config, omitted }: CapabilityPlace,
-): Promise<Capability> {
-  try {
-    return await registry.load(reference, path);
-  } catch (error) {
-    if (!HarnessConfigError.isInstance(error)) throw error;
-    const made = `${path}.${typeof reference === 'string' ? reference : reference.ref}`;
-    const issues = error.issues.map(({ path: of, message }): Issue => {
-      if (of === made) return { path, message };
-      if (!of.startsWith(made)) return { path: of, message };
-      const below = of.slice(made.length);
-      const written = omitted === undefined ? below : below.replace(`.${omitted}.`, '.');
-      return { path: `${config}${written}`, message };
-    });
-    throw new HarnessConfigError(issues, { cause: error.cause });
   }
 }
 

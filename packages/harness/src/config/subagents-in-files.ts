@@ -26,7 +26,7 @@ import {
   parseMember,
   withoutForeignMemberKeys,
 } from './agent-file.js';
-import { attempt, issuesOf, loadFrom } from './agent-from-config.js';
+import { attempt, issuesOf } from './agent-from-config.js';
 import { loadSubagents } from './subagent-files.js';
 
 /** What files cannot say of subagents, and what makes models and capabilities of their words. */
@@ -80,7 +80,7 @@ export function subagentsInFiles(
           const { path, config } = member.places[n] as MemberConfig['places'][number];
           const place = { path: `${at}.${path}`, config: `${at}.${config}` };
           await attempt(issues, place.path, async () => {
-            capabilities.push(await loadFrom(registry, reference, place));
+            capabilities.push(await registry.load(reference, place));
           });
         }
         const others: string[] = [];
