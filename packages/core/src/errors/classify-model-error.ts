@@ -1,5 +1,5 @@
-import type { ModelErrorKind } from './model-error.js';
-import { ContextOverflowError } from './model-error.js';
+import { isObject, parsedJson } from '../lib/json.js';
+import { ContextOverflowError, type ModelErrorKind } from './model-error.js';
 
 /** Codes that mean an overflow of the context window, and nothing else. */
 const OVERFLOW_CODES: ReadonlySet<string> = new Set([
@@ -196,29 +196,17 @@ export function modelErrorFacts(error: unknown): ModelErrorFacts {
     for (const retryable of [fields.isRetryable, fields.retryable]) {
       if (typeof retryable === 'boolean') isRetryable ??= retryable;
     }
-    if (isHeaders(fields.responseHeaders)) headers = { ...fields.responseHeaders, ...headers };
+    if (isObject(fields.responseHeaders))
+      headers = { ...(fields.responseHeaders as typeof headers), ...headers };
     for (const key of new Set([...TEXTS, ...NESTED])) visit(fields[key], depth + 1);
   }
 
   function visitText(text: string, depth: number): void {
-    const json = parseObject(text);
+    const json = /^\s*[[{]/.test(text) ? parsedJson(text) : undefined;
     if (json === undefined) texts.push(text.slice(0, MAX_TEXT));
     else visit(json, depth + 1);
   }
 
   visit(error, 0);
   return { statuses, codes, texts, isRetryable, headers };
-}
-
-function parseObject(text: string): object | undefined {
-  if (!/^\s*[[{]/.test(text)) return undefined;
-  try {
-    return JSON.parse(text) as object;
-  } catch {
-    return undefined;
-  }
-}
-
-function isHeaders(value: unknown): value is { readonly [name: string]: string } {
-  return typeof value === 'object' && value !== null;
 }

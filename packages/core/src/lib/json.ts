@@ -27,6 +27,15 @@ export function isPlain(value: object): boolean {
   return Object.getPrototypeOf(prototype) === null;
 }
 
+/** Reads a text as JSON; `undefined` for one that is none. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * Writes a value as JSON, however deep it is nested: `JSON.stringify` throws from some thousands of levels on. Without
  * `toJSON`: the value is plain.

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { parseWith } from '../config/parse.js';
 import { InvalidInputError } from '../errors/invalid-input-error.js';
 import { base64url, fromBase64 } from '../lib/base64.js';
-import type { JsonObject } from '../lib/json.js';
+import { type JsonObject, parsedJson } from '../lib/json.js';
 import { jsonObjectSchema } from '../lib/json-schemas.js';
 import { besideOf, SessionKey } from './session-key.js';
 import type { ListOptions, SessionInfo, StoredSession } from './session-store.js';
@@ -137,11 +137,7 @@ export function describeHead({ title, metadata }: JsonObject): string {
 
 /** The inverse of {@link describeHead}; nothing of what is not its own, as of sessions of an earlier release. */
 export function parseDescription(text: unknown): Pick<SessionInfo, 'title' | 'metadata'> {
-  try {
-    return descriptionSchema.parse(JSON.parse(String(text)));
-  } catch {
-    return { metadata: {} };
-  }
+  return descriptionSchema.safeParse(parsedJson(String(text))).data ?? { metadata: {} };
 }
 
 /** Reads a row of a listing. */

@@ -1,5 +1,14 @@
 import { resolve } from 'node:path';
-import { type CallScope, type Capability, errorText, headOf, parseWith, textOf, toSnakeCase } from '@x/core';
+import {
+  type CallScope,
+  type Capability,
+  errorText,
+  headOf,
+  parsedJson,
+  parseWith,
+  textOf,
+  toSnakeCase,
+} from '@x/core';
 import * as z from 'zod';
 import { runProgram } from '../lib/run-program.js';
 import { localExecutor } from './executors.js';
@@ -149,7 +158,7 @@ export function hooks(config: HooksConfig = {}, directory: string = process.cwd(
     async beforeCompaction(input, scope) {
       const printed = await tell('beforeCompaction', scope, inSnakeCase(input));
       if (printed === '') return undefined;
-      const answer = answerSchema.safeParse(parsed(printed));
+      const answer = answerSchema.safeParse(parsedJson(printed));
       if (answer.success) return answer.data;
       const remedy = 'print {"skip": true}, {"instructions": "…"} or nothing';
       await warn('beforeCompaction', scope, `printed what does not count; ${remedy}`);
@@ -164,12 +173,4 @@ export function hooks(config: HooksConfig = {}, directory: string = process.cwd(
 
 function inSnakeCase(facts: object): Facts {
   return Object.fromEntries(Object.entries(facts).map(([key, value]) => [toSnakeCase(key), value]));
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -6,6 +6,7 @@ import {
   InvalidInputError,
   isObject,
   type JsonObject,
+  parsedJson,
   type Tool,
   type ToolContext,
   type ToolOutputBlock,
@@ -106,7 +107,9 @@ export function toOutput(result: McpResult, limits: OutputLimits): readonly Tool
     return converted;
   });
   // Most servers say the structured content as a text, too.
-  const isSaid = blocks.some((block) => block.type === 'text' && isTextOf(block.text, structuredContent));
+  const isSaid = blocks.some(
+    (block) => block.type === 'text' && isDeepStrictEqual(parsedJson(block.text), structuredContent),
+  );
   if (structuredContent !== undefined && !isSaid)
     blocks.push({ type: 'text', text: JSON.stringify(structuredContent) });
   if (blocks.length === 0) blocks.push({ type: 'text', text: 'The tool returned nothing.' });
@@ -127,14 +130,6 @@ function toBlocks(block: unknown, limits: OutputLimits): readonly ToolOutputBloc
   }
   // A link, or something that the protocol did not have when this was written.
   return [{ type: 'text', text: JSON.stringify(block) }];
-}
-
-function isTextOf(text: string, value: unknown): boolean {
-  try {
-    return isDeepStrictEqual(JSON.parse(text), value);
-  } catch {
-    return false;
-  }
 }
 
 function bytesOf(base64: string): number {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import * as z from 'zod';
 import type { Clock } from '../../lib/clock.js';
+import { parsedJson } from '../../lib/json.js';
 import { formatHolder, hasEnded, parseHolder, thisProcess } from '../../workspace/lock-holder.js';
 import { type HeldLock, readText, type Workspace } from '../../workspace/workspace.js';
 import type { SessionKey } from '../session-key.js';
@@ -109,11 +110,7 @@ async function read({
   path,
 }: Pick<LeaseFile, 'workspace' | 'path'>): Promise<LeaseRecord | undefined> {
   const text = await ifFound(readText(workspace, path));
-  try {
-    return text === undefined ? undefined : recordSchema.parse(JSON.parse(text));
-  } catch {
-    return undefined;
-  }
+  return recordSchema.safeParse(parsedJson(text ?? '')).data;
 }
 
 function isDead(record: LeaseRecord): boolean {

@@ -1,11 +1,11 @@
-import { WorkspaceError } from '../../errors/workspace-error.js';
+import { parsedJson } from '../../lib/json.js';
 import { checkMessages } from '../../messages/check-messages.js';
 import type { Message } from '../../messages/message.js';
 import { messageSchema } from '../../messages/message-schemas.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import type { SessionKey } from '../session-key.js';
 import type { SessionLog } from '../session-store.js';
-import { sessionPrefix } from './session-files.js';
+import { ifFound, sessionPrefix } from './session-files.js';
 
 const CHUNK_BYTES = 1 << 20;
 const NEWLINE = 10;
@@ -140,8 +140,10 @@ export async function* readLogLines(
   let parts: Buffer[] = [];
   let lineStart = offset;
   for (let position = offset; ; ) {
-    const chunk = Buffer.from(await readChunk(workspace, path, position));
-    if (chunk.length === 0) return;
+    const bytes = await ifFound(workspace.read(path, { offset: position, length: CHUNK_BYTES }));
+    // Nothing was ever logged, or this is the end.
+    if (bytes === undefined || bytes.length === 0) return;
+    const chunk = Buffer.from(bytes);
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
       parts.push(chunk.subarray(start, end));
@@ -155,25 +157,7 @@ export async function* readLogLines(
   }
 }
 
-async function readChunk(
-  workspace: Pick<Workspace, 'read'>,
-  path: string,
-  offset: number,
-): Promise<Uint8Array> {
-  try {
-    return await workspace.read(path, { offset, length: CHUNK_BYTES });
-  } catch (error) {
-    // Nothing was ever logged.
-    if (WorkspaceError.isInstance(error) && error.code === 'not_found') return new Uint8Array();
-    throw error;
-  }
-}
-
 function parseLine(bytes: Buffer): Message | undefined {
-  try {
-    const value: unknown = JSON.parse(bytes.toString('utf8'));
-    return messageSchema.safeParse(value).success ? (value as Message) : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parsedJson(bytes.toString('utf8'));
+  return messageSchema.safeParse(value).success ? (value as Message) : undefined;
 }
