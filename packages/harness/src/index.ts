@@ -20,9 +20,7 @@ export type { HarnessAgentBuilder } from './agent/harness-agent-builder.js';
 export type { CallLimits, Limits } from './agent/limits.js';
 export { type ShutdownOptions, type SignalSource, shutdownOnSignals } from './agent/shutdown-on-signals.js';
 export { type AgentsFilesConfig, agentsFiles } from './capabilities/agents-files.js';
-export type { BudgetConfig } from './capabilities/budget/budget.js';
-export { budget } from './capabilities/budget/budget.js';
-export { type Spending, spendingOf } from './capabilities/budget/spending.js';
+export { type BudgetConfig, budget, type Spending, spendingOf } from './capabilities/budget/budget.js';
 export {
   bubblewrap,
   container,

@@ -1,7 +1,6 @@
 import { type Capability, parseWith } from '@x/core';
-import { grepFilesTool } from './grep-files.js';
-import { globFilesTool, listFilesTool } from './list-files.js';
 import { readFileTool } from './read-file.js';
+import { globFilesTool, grepFilesTool, listFilesTool } from './search-files.js';
 import { type WorkspaceToolsConfig, workspaceToolsConfigSchema } from './workspace-tools-config.js';
 import { editFileTool, writeFileTool } from './write-file.js';
 
