@@ -72,10 +72,10 @@ export function WindowChart({ width, height, step, onPick }: WindowChartProps) {
       >
         <svg viewBox={`0 0 ${width} ${height}`} aria-hidden="true">
           <line class="timeline-axis" x2={width} y1={floor + 0.5} y2={floor + 0.5} />
-          {sources.map(({ key, className }, index) => (
+          {sources.map(({ key }, index) => (
             <path
               key={key}
-              class={`timeline-part ${className}`}
+              class={`timeline-part source-${key}`}
               data-dim={hoveredSource.value !== undefined && hoveredSource.value !== key}
               d={area(points, index, pitch, y)}
             />

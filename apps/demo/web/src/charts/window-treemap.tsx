@@ -4,13 +4,13 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { RequestView } from '../../../src/server/backend.js';
 import { firstLine } from '../../../src/server/message-text.js';
 import { exactCount, share } from '../lib/format.js';
-import { type SourceKey, sources } from '../lib/sources.js';
+import { type FilledKey, nameOf, sources } from '../lib/sources.js';
 import { showMessage } from '../state/show-message.js';
 import { hoveredSource } from '../state/view.js';
 
 interface Cell {
   readonly key: string;
-  readonly source: Exclude<SourceKey, 'free'>;
+  readonly source: FilledKey;
   readonly label: string;
   readonly tokens: number;
   /** None for what is no message. */
@@ -97,7 +97,7 @@ function Areas({
         <button
           key={cell.key}
           type="button"
-          class={`treemap-cell label ${classOf(cell.source)}`}
+          class={`treemap-cell label source-${cell.source}`}
           style={{ left: `${left}px`, top: `${top}px`, width: `${wide}px`, height: `${height}px` }}
           tabIndex={index === 0 ? 0 : -1}
           aria-label={`${nameOf(cell.source)}: ${cell.label}, ${exactCount(cell.tokens)} tokens`}
@@ -150,12 +150,4 @@ function layout(cells: readonly Cell[], width: number) {
 
 function leaf(cell: Cell): Node {
   return { cell };
-}
-
-function classOf(key: Cell['source']): string {
-  return sources.find((source) => source.key === key)?.className ?? '';
-}
-
-function nameOf(key: Cell['source']): string {
-  return sources.find((source) => source.key === key)?.name ?? key;
 }

@@ -1,5 +1,5 @@
 import { exactCount, share, shortCount } from '../lib/format.js';
-import { emptyUsage, freeSource, type Source, sources, tokensOf } from '../lib/sources.js';
+import { emptyUsage, nameOf, parts, type SourceKey, tokensOf } from '../lib/sources.js';
 import { info } from '../state/info.js';
 import { context, windowSize } from '../state/session.js';
 import { hoveredSource } from '../state/view.js';
@@ -28,11 +28,10 @@ function Readout() {
   const window = windowSize.value;
   const trigger = info.value?.triggerTokens ?? 0;
   if (key) {
-    const source = parts.find((candidate) => candidate.key === key);
     const tokens = tokensOf(usage, key, window);
     return (
       <p class="gauge-readout quiet small">
-        <strong>{source?.name}</strong> {exactCount(tokens)} tokens, {share(tokens, window)} of the window
+        <strong>{nameOf(key)}</strong> {exactCount(tokens)} tokens, {share(tokens, window)} of the window
       </p>
     );
   }
@@ -43,8 +42,6 @@ function Readout() {
   );
 }
 
-const parts: readonly Source[] = [...sources, freeSource];
-
 /** The window as one bar, stacked by source, with a tick where a compaction begins. */
 export function GaugeBar({ thin = false }: { readonly thin?: boolean }) {
   const usage = context.value ?? emptyUsage;
@@ -54,13 +51,13 @@ export function GaugeBar({ thin = false }: { readonly thin?: boolean }) {
   return (
     <div class={thin ? 'gauge-bar gauge-bar-thin' : 'gauge-bar'}>
       <div class="gauge-parts">
-        {parts.map(({ key, name, className }) => {
+        {parts.map(({ key, name }) => {
           const tokens = tokensOf(usage, key, window);
           const label = `${name}: ${exactCount(tokens)} tokens, ${share(tokens, window)}`;
           return (
             <div
               key={key}
-              class={`gauge-part ${className}`}
+              class={`gauge-part source-${key}`}
               data-dim={hoveredSource.value !== undefined && hoveredSource.value !== key}
               data-empty={tokens === 0}
               style={{ width: `${(tokens / whole) * 100}%` }}
@@ -84,7 +81,7 @@ export function GaugeBar({ thin = false }: { readonly thin?: boolean }) {
   );
 }
 
-function show(key: Source['key'] | undefined): void {
+function show(key: SourceKey | undefined): void {
   hoveredSource.value = key;
 }
 
@@ -95,7 +92,7 @@ export function Legend() {
   const window = windowSize.value;
   return (
     <dl class="figures legend">
-      {parts.map(({ key, name, description, className }) => {
+      {parts.map(({ key, name, description }) => {
         const tokens = tokensOf(usage, key, window);
         return (
           <div
@@ -106,7 +103,7 @@ export function Legend() {
             onPointerLeave={() => show(undefined)}
           >
             <dt class="row">
-              <span class={`swatch ${className}`} />
+              <span class={`swatch source-${key}`} />
               {name}
             </dt>
             <dd>{shortCount(tokens)}</dd>

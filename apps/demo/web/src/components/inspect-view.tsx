@@ -158,10 +158,9 @@ function Request() {
 
 function MessageLine({ message, group }: { readonly message: RequestMessage; readonly group: string }) {
   const { id, source, text, tokens } = message;
-  const className = sources.find(({ key }) => key === source)?.className;
   const line = (
     <>
-      <span class={`swatch ${className}`} aria-hidden="true" />
+      <span class={`swatch source-${source}`} aria-hidden="true" />
       <span class="clip">{firstLine(text) || 'no text'}</span>
       <span class="figure">{plural(tokens, 'token')}</span>
     </>
@@ -176,9 +175,9 @@ function MessageLine({ message, group }: { readonly message: RequestMessage; rea
 function Sources() {
   return (
     <ul class="chart-legend row wrap small">
-      {sources.map(({ key, name, className }) => (
+      {sources.map(({ key, name }) => (
         <li key={key} class="row">
-          <span class={`swatch ${className}`} aria-hidden="true" /> {name}
+          <span class={`swatch source-${key}`} aria-hidden="true" /> {name}
         </li>
       ))}
     </ul>

@@ -80,37 +80,35 @@ function Files() {
   if (!all) return null;
   const current = shown.value?.path;
   return (
-    <>
-      <section aria-label="Files">
-        <h2 class="quiet label">Files</h2>
-        {all.files.length === 0 && (
-          <p class="quiet small">
-            {info.value?.model.embedded
-              ? 'Nothing is remembered: without a model only what you plainly ask for is kept. Say “remember that …”.'
-              : 'Nothing is remembered yet: notes are taken at the end of a call and before a compaction.'}
-          </p>
-        )}
-        <ul>
-          {all.files.map(({ path, kind, size: bytes }) => {
-            const Icon = kind === 'core' ? NotebookText : FileText;
-            return (
-              <li key={path}>
-                <button
-                  type="button"
-                  class="memory-item row"
-                  aria-current={path === current}
-                  onClick={() => void showFile(path)}
-                >
-                  <Icon class="quiet" size={16} aria-hidden="true" />
-                  <span class="grow">{path.replace(/^memory\//, '')}</span>
-                  <span class="figure">{size(bytes)}</span>
-                </button>
-              </li>
-            );
-          })}
-        </ul>
-      </section>
-    </>
+    <section aria-label="Files">
+      <h2 class="quiet label">Files</h2>
+      {all.files.length === 0 && (
+        <p class="quiet small">
+          {info.value?.model.embedded
+            ? 'Nothing is remembered: without a model only what you plainly ask for is kept. Say “remember that …”.'
+            : 'Nothing is remembered yet: notes are taken at the end of a call and before a compaction.'}
+        </p>
+      )}
+      <ul>
+        {all.files.map(({ path, kind, size: bytes }) => {
+          const Icon = kind === 'core' ? NotebookText : FileText;
+          return (
+            <li key={path}>
+              <button
+                type="button"
+                class="memory-item row"
+                aria-current={path === current}
+                onClick={() => void showFile(path)}
+              >
+                <Icon class="quiet" size={16} aria-hidden="true" />
+                <span class="grow">{path.replace(/^memory\//, '')}</span>
+                <span class="figure">{size(bytes)}</span>
+              </button>
+            </li>
+          );
+        })}
+      </ul>
+    </section>
   );
 }
 

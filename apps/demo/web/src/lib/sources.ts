@@ -1,64 +1,42 @@
 import type { ContextUsage } from '@x/core';
 
-export type SourceKey =
-  | 'system'
-  | 'tools'
-  | 'reminders'
-  | 'summary'
-  | 'conversation'
-  | 'toolResults'
-  | 'free';
-
 export interface Source {
   readonly key: SourceKey;
   readonly name: string;
   /** What it is, in words. */
   readonly description: string;
-  /** The class that gives it its color. */
-  readonly className: string;
 }
 
-/** What fills the window, in the order in which a request carries it. */
-export const sources: readonly (Source & { readonly key: Exclude<SourceKey, 'free'> })[] = [
-  {
-    key: 'system',
-    name: 'System prompt',
-    description: 'Instructions to the model',
-    className: 'source-system',
-  },
-  { key: 'tools', name: 'Tools', description: 'What each tool is and takes', className: 'source-tools' },
-  {
-    key: 'reminders',
-    name: 'Memory and reminders',
-    description: 'Injected for this step alone',
-    className: 'source-memory',
-  },
-  {
-    key: 'summary',
-    name: 'Summary',
-    description: 'Stands for messages that were removed',
-    className: 'source-summary',
-  },
-  {
-    key: 'conversation',
-    name: 'Conversation',
-    description: 'What you and the model said',
-    className: 'source-conversation',
-  },
-  {
-    key: 'toolResults',
-    name: 'Tool results',
-    description: 'What tools answered',
-    className: 'source-results',
-  },
-];
+export type FilledKey = Exclude<keyof typeof words, 'free'>;
+/** Also the end of the class that gives it its color: `source-tools`. */
+export type SourceKey = keyof typeof words;
 
-export const freeSource: Source = {
-  key: 'free',
-  name: 'Free',
-  description: 'Room that is left',
-  className: 'source-free',
-};
+/** Name and description by key, in the order in which a request carries them. */
+const words = {
+  system: ['System prompt', 'Instructions to the model'],
+  tools: ['Tools', 'What each tool is and takes'],
+  reminders: ['Memory and reminders', 'Injected for this step alone'],
+  summary: ['Summary', 'Stands for messages that were removed'],
+  conversation: ['Conversation', 'What you and the model said'],
+  toolResults: ['Tool results', 'What tools answered'],
+  free: ['Free', 'Room that is left'],
+} as const;
+
+/** What the window consists of, the free room last. */
+export const parts: readonly Source[] = Object.entries(words).map(([key, [name, description]]) => ({
+  key: key as SourceKey,
+  name,
+  description,
+}));
+
+/** What fills it. */
+export const sources = parts.filter(
+  (source): source is Source & { readonly key: FilledKey } => source.key !== 'free',
+);
+
+export function nameOf(key: SourceKey): string {
+  return words[key][0];
+}
 
 /** A window in which nothing is yet. */
 export const emptyUsage: ContextUsage = {
