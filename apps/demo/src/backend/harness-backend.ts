@@ -126,9 +126,7 @@ export class HarnessBackend implements Backend {
   }
 
   async transcript(sessionId: string): Promise<SessionSnapshot> {
-    await this.#requireSession(sessionId);
-    const session = await this.#open(sessionId);
-    return session.feed.snapshot;
+    return (await this.#known(sessionId)).feed.snapshot;
   }
 
   async send(sessionId: string, text: string): Promise<void> {
@@ -155,8 +153,7 @@ export class HarnessBackend implements Backend {
   }
 
   async undo(sessionId: string, compactionId: string): Promise<void> {
-    await this.#requireSession(sessionId);
-    const session = await this.#open(sessionId);
+    const session = await this.#known(sessionId);
     await this.#exclusively(session, async () => {
       if (!(await this.#demo.agent.undo(this.#context(sessionId)))) {
         throw new BackendError('nothing_to_undo', 'There is no compaction that could be taken back.');
@@ -179,13 +176,19 @@ export class HarnessBackend implements Backend {
   }
 
   async request(sessionId: string, step?: number): Promise<RequestView> {
-    const { state, usage, live } = await this.#stored(sessionId);
+    const session = await this.#known(sessionId);
     if (step === undefined) {
+      const state = await this.#demo.agent.state(this.#context(sessionId));
+      // A session that has only just begun has no state to count.
+      if (!state) throw new BackendError('session_not_found', 'Nothing of this session has been stored yet.');
       const messages = [...state.context];
-      return requestView({ messages, before: messages, usage }, this.#counter);
+      return requestView(
+        { messages, before: messages, usage: session.feed.transcript.context },
+        this.#counter,
+      );
     }
-    await live.settled();
-    const pair = await live.journal.request(step);
+    await session.settled();
+    const pair = await session.journal.request(step);
     if (!pair) throw new BackendError('not_found', `The session has made no request ${step}.`);
     return requestView(pair, this.#counter);
   }
@@ -196,8 +199,7 @@ export class HarnessBackend implements Backend {
   }
 
   async setPlanMode(sessionId: string, active: boolean): Promise<void> {
-    await this.#requireSession(sessionId);
-    const session = await this.#open(sessionId);
+    const session = await this.#known(sessionId);
     await this.#exclusively(session, async () => {
       await this.#demo.agent.updateState(this.#context(sessionId), (state) => {
         state.planModeContext = { ...state.planModeContext, active };
@@ -207,8 +209,7 @@ export class HarnessBackend implements Backend {
   }
 
   async remove(sessionId: string): Promise<void> {
-    await this.#requireSession(sessionId);
-    const session = await this.#open(sessionId);
+    const session = await this.#known(sessionId);
     this.#demo.agent.interrupt(this.#context(sessionId));
     await session.running;
     await session.settled();
@@ -222,15 +223,13 @@ export class HarnessBackend implements Backend {
   subscribe(sessionId: string, afterEventId: string, listener: (event: StampedEvent) => void): () => void {
     let ended = false;
     let end = () => {};
-    void this.#requireSession(sessionId)
-      .then(() => this.#open(sessionId))
-      .then(
-        (session) => {
-          if (!ended) end = session.feed.subscribe(afterEventId, listener);
-        },
-        // Deleted in another tab: nothing is left to tell.
-        (error) => (BackendError.isInstance(error) ? undefined : warn(error)),
-      );
+    void this.#known(sessionId).then(
+      (session) => {
+        if (!ended) end = session.feed.subscribe(afterEventId, listener);
+      },
+      // Deleted in another tab: nothing is left to tell.
+      (error) => (BackendError.isInstance(error) ? undefined : warn(error)),
+    );
     return () => {
       ended = true;
       end();
@@ -332,13 +331,10 @@ export class HarnessBackend implements Backend {
     return session;
   }
 
-  async #stored(sessionId: string) {
+  /** Opens a session that there is. */
+  async #known(sessionId: string): Promise<LiveSession> {
     await this.#requireSession(sessionId);
-    const state = await this.#demo.agent.state(this.#context(sessionId));
-    // A session that has only just begun has no state to count.
-    if (!state) throw new BackendError('session_not_found', 'Nothing of this session has been stored yet.');
-    const live = await this.#open(sessionId);
-    return { state, usage: live.feed.transcript.context, live };
+    return this.#open(sessionId);
   }
 
   async #requireSession(sessionId: string): Promise<void> {

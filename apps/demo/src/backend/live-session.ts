@@ -57,7 +57,7 @@ export class LiveSession {
     const { agent, workspace, key, context } = options;
     const journal = new EventJournal(workspace, key, agent.log(context));
     const transcript = await readTranscript(options, journal);
-    return new LiveSession(options, new SessionFeed(key.parts.sessionId, transcript), journal);
+    return new LiveSession(options, new SessionFeed(key.parts.sessionId, { transcript }), journal);
   }
 
   /** Tells whether the feed has every message that is stored. */

@@ -23,10 +23,7 @@ export function foldEvent(transcript: Transcript, event: PageEvent): Transcript 
       return withMessage(transcript, event.message);
     case 'model.started':
       return withCall(
-        {
-          ...transcript,
-          ...withPoint(transcript, event.at, event.context, 1),
-        },
+        { ...transcript, ...withPoint(transcript, event.at, event.context, 1) },
         { step: event.step, text: '', thinking: '', retry: undefined },
       );
     case 'text.delta':
@@ -38,9 +35,7 @@ export function foldEvent(transcript: Transcript, event: PageEvent): Transcript 
     case 'model.retrying':
       return withCall(transcript, { retry: { attempt: event.attempt, error: event.error } });
     case 'model.fallback':
-      return withNotice(withCall(transcript, { retry: undefined }), {
-        level: 'warning',
-        at: event.at,
+      return withNotice(withCall(transcript, { retry: undefined }), event.at, 'warning', {
         code: 'model_fallback',
         message: `${event.from} failed (${event.error}); ${event.to} goes on.`,
       });
@@ -63,9 +58,7 @@ export function foldEvent(transcript: Transcript, event: PageEvent): Transcript 
     case 'tool.evicted':
       return withToolRun(transcript, event.toolUseId, { evicted: { path: event.path, chars: event.chars } });
     case 'message.evicted':
-      return withNotice(transcript, {
-        level: 'info',
-        at: event.at,
+      return withNotice(transcript, event.at, 'info', {
         code: 'message_evicted',
         message: `A message of ${event.chars} characters was written to ${event.path}; the model sees its beginning and end.`,
       });
@@ -83,31 +76,24 @@ export function foldEvent(transcript: Transcript, event: PageEvent): Transcript 
       return { ...transcript, work: event.work };
     case 'permission.required':
       return { ...transcript, pending: event.calls };
-    case 'permission.decided':
-      return withNotice(
-        { ...transcript, pending: transcript.pending.filter(({ id }) => id !== event.call.id) },
-        {
-          level: 'info',
-          at: event.at,
-          code: `permission_${event.decision}_${event.call.id}`,
-          message: decisionInWords(event),
-        },
-      );
-    case 'warning':
-      return withNotice(transcript, {
-        level: 'warning',
-        at: event.at,
-        code: event.source,
-        message: event.message,
+    case 'permission.decided': {
+      const pending = transcript.pending.filter(({ id }) => id !== event.call.id);
+      const code = `permission_${event.decision}_${event.call.id}`;
+      return withNotice({ ...transcript, pending }, event.at, 'info', {
+        code,
+        message: decisionInWords(event),
       });
+    }
+    case 'warning':
+      return withNotice(transcript, event.at, 'warning', { code: event.source, message: event.message });
     case 'call.completed': {
       const ended = endedCall(transcript);
       const message = endings[event.stopReason];
       if (message === undefined) return ended;
-      return withNotice(ended, { level: 'info', at: event.at, code: event.stopReason, message });
+      return withNotice(ended, event.at, 'info', { code: event.stopReason, message });
     }
     case 'call.failed':
-      return withNotice(endedCall(transcript), { level: 'error', at: event.at, ...event.error });
+      return withNotice(endedCall(transcript), event.at, 'error', event.error);
     // Events that the page does not show.
     default:
       return transcript;
@@ -185,8 +171,14 @@ function withToolRun(transcript: Transcript, id: string, change: Partial<ToolRun
   return { ...transcript, toolRuns: { ...transcript.toolRuns, [id]: run } };
 }
 
-function withNotice(transcript: Transcript, notice: Notice): Transcript {
-  const id = `notice-${notice.at}-${notice.code}`;
+function withNotice(
+  transcript: Transcript,
+  at: string,
+  level: Notice['level'],
+  words: Pick<Notice, 'code' | 'message'>,
+): Transcript {
+  const notice = { level, at, ...words };
+  const id = `notice-${at}-${words.code}`;
   if (holds(transcript, id)) return transcript;
   return { ...transcript, entries: [...transcript.entries, { type: 'notice', id, notice }] };
 }
