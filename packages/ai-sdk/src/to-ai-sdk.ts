@@ -13,8 +13,7 @@ import {
   type ToolDefinition,
 } from '@x/core';
 import * as z from 'zod';
-import type { SdkMessage } from './agent/sdk-message.js';
-import { toMessage } from './agent/to-message.js';
+import { type SdkMessage, toMessage } from './agent/sdk-message.js';
 import { cutOff } from './errors/to-model-error.js';
 import { type CallOptions, mergedOptions, type ProviderData } from './language-model.js';
 import { readableOf } from './readable-of.js';

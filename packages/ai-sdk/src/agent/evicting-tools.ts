@@ -1,20 +1,24 @@
 import {
   type AgentEventBody,
+  AgentState,
   type Capability,
+  CapabilityError,
   callable,
   having,
+  headOf,
   type Part,
   parseWith,
+  RuntimeContext,
   type RuntimeIdentity,
+  readText,
   type ToolResultBlock,
+  type ToolScope,
   tell,
   type Workspace,
+  WorkspaceError,
 } from '@x/core';
 import * as z from 'zod';
-import { toolOutput } from './from-message.js';
-import { readFileTool } from './read-file-tool.js';
-import { outputBlocks } from './to-message.js';
-import { toolScope } from './tool-scope.js';
+import { outputBlocks, toolOutput } from './sdk-message.js';
 
 /** A tool of the AI SDK as far as it is read here. */
 export interface SdkTool {
@@ -99,4 +103,82 @@ async function modelOutput(tool: SdkTool, call: ModelOutputCall): Promise<Part> 
   return typeof output === 'string'
     ? { type: 'text', value: output }
     : { type: 'json', value: output === undefined ? null : output };
+}
+
+const MAX_CHARS = 20_000;
+
+const inputSchema = z.object({
+  path: z.string().describe('The path that a result names'),
+  line: z.int().min(1).default(1).describe('The first line to read, from 1'),
+  lines: z.int().min(1).max(2_000).default(200).describe('How many lines to read'),
+  column: z.int().min(1).default(1).describe('Where in the first line to begin, from 1: for very long lines'),
+});
+
+/** A tool of the AI SDK that reads a text of the workspace back, by lines and within a line. */
+function readFileTool(workspace: Pick<Workspace, 'read'>) {
+  return {
+    description:
+      'Reads a part of a file: results that were too long are kept in files. ' +
+      `At most ${MAX_CHARS} characters at once; the answer says how to read on.`,
+    inputSchema,
+    execute: async (input: z.output<typeof inputSchema>): Promise<string> => {
+      try {
+        return page(await readText(workspace, input.path), input);
+      } catch (error) {
+        if (WorkspaceError.isInstance(error)) return `Cannot read ${input.path}: ${error.message}`;
+        throw error;
+      }
+    },
+  };
+}
+
+function page(text: string, { line, lines, column }: z.output<typeof inputSchema>): string {
+  const all = text.split('\n');
+  if (line > all.length) return `The file has ${all.length} lines.`;
+  const wanted = all.slice(line - 1, line - 1 + lines);
+  wanted[0] = (wanted[0] ?? '').slice(column - 1);
+  const joined = wanted.join('\n');
+  const shown = headOf(joined, MAX_CHARS);
+  const whole = shown.length === joined.length;
+  const next = line + shown.split('\n').length - (whole ? 0 : 1);
+  if (whole && next > all.length) return shown;
+  // Where the text breaks off within a line, that line goes on at the next column.
+  const within = shown.length - (shown.lastIndexOf('\n') + 1);
+  const nextColumn = whole ? 1 : within + (next === line ? column : 1);
+  const hint = `line ${next}${nextColumn === 1 ? '' : `, column ${nextColumn}`}`;
+  return `${shown}\n[… the file has ${all.length} lines: read on from ${hint}]`;
+}
+
+const AGENT = 'ai-sdk';
+
+/** What a capability is told of a tool call in an agent of the AI SDK, which has no model, log or store of ours. */
+function toolScope(
+  workspace: Workspace,
+  identity: RuntimeIdentity,
+  emit: (event: AgentEventBody) => void,
+): ToolScope {
+  const { tenantId, userId, sessionId = 'default' } = identity;
+  const absent = (what: string) => {
+    throw new CapabilityError(what, `A tool of the AI SDK runs without a ${what} of its own.`);
+  };
+  return {
+    agentId: AGENT,
+    callId: AGENT,
+    tool: undefined,
+    workspace,
+    storage: workspace,
+    emit,
+    runtime: RuntimeContext.of({ tenantId, userId, sessionId }),
+    state: AgentState.create({ tenantId, userId, sessionId }),
+    signal: new AbortController().signal,
+    model: { id: AGENT, generate: async () => absent('model') },
+    log: {
+      location: '',
+      append: async () => absent('log'),
+      read: () => absent('log'),
+      get: async () => absent('log'),
+    },
+    checkpoint: async () => {},
+    background: () => absent('background queue'),
+  };
 }

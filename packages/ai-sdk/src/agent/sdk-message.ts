@@ -1,3 +1,24 @@
+import { createHash } from 'node:crypto';
+import {
+  type ContentBlock,
+  exactText,
+  InvalidInputError,
+  type JsonObject,
+  type Message,
+  madeFrom,
+  opaquePart,
+  originOf,
+  type Part,
+  partsFrom,
+  plainJson,
+  readOutput,
+  readPart,
+  type ToolOutputBlock,
+  type ToolResultBlock,
+  textOf,
+} from '@x/core';
+import { optionsOf } from '../prompt/prompt.js';
+
 /**
  * A message of the AI SDK: what a user keeps (`ModelMessage`) and what a model is sent, of version 5 and later. Described
  * as far as it is read here; every field is carried.
@@ -9,6 +30,159 @@ export interface SdkMessage {
 }
 
 /** A part of a message, of whatever type. */
-export interface SdkPart {
+interface SdkPart {
   readonly type: string;
+}
+
+/** For each message that was seen: what came before it then, and its fingerprint behind that. */
+const known = new WeakMap<SdkMessage, { readonly before: string; readonly id: string }>();
+
+/**
+ * For each message an id that stands for it and all that comes before it: equal for equal beginnings of a conversation,
+ * in whatever objects and calls, so that it can be found again. An object behind the same beginning is read once.
+ */
+export function fingerprints(messages: readonly SdkMessage[]): readonly string[] {
+  let id = '';
+  return messages.map((message) => {
+    id = fingerprint(message, id);
+    return id;
+  });
+}
+
+function fingerprint(message: SdkMessage, before: string): string {
+  const seen = known.get(message);
+  if (seen?.before === before) return seen.id;
+  const id = digest(`${before} ${exactText(message)}`);
+  known.set(message, { before, id });
+  return id;
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('base64url').slice(0, 22);
+}
+
+/** The SDK keeps no times: one for all, so that a message is the same whenever it is converted. */
+const CREATED_AT = new Date(0).toISOString();
+/** The provider of blocks that carry a part of which only the SDK knows the meaning. */
+const PROVIDER = 'ai-sdk';
+
+const messages = new WeakMap<SdkMessage, Message>();
+
+/** A message of the SDK in our words; the same object for the same message, so that a step costs what it adds. */
+export function toMessage(source: SdkMessage, id: string): Message {
+  const known = messages.get(source);
+  if (known?.id === id) return known;
+  const content =
+    typeof source.content === 'string'
+      ? [{ type: 'text' as const, text: source.content }]
+      : source.content.map((part) => madeFrom(blockOf(part as Part, source.role), part));
+  const message = madeFrom<Message>({ id, role: source.role, content, createdAt: CREATED_AT }, source);
+  messages.set(source, message);
+  return message;
+}
+
+function blockOf(part: Part, role: SdkMessage['role']): ContentBlock {
+  // In a message of the assistant a result is of a tool that the provider ran itself, at once or for an earlier answer.
+  if (part.type === 'tool-result' && role !== 'assistant') return toolResult(part);
+  const block = part.providerExecuted ? undefined : readPart(part);
+  return block === undefined ? opaquePart(part, PROVIDER) : { ...block, ...metadataIn(part) };
+}
+
+function toolResult(part: Part): ToolResultBlock {
+  const output = part.output as Part;
+  return {
+    type: 'tool_result',
+    toolUseId: String(part.toolCallId),
+    toolName: String(part.toolName),
+    output: outputBlocks(output),
+    isError: output.type.startsWith('error') || output.type === 'execution-denied',
+    ...metadataIn(part),
+  };
+}
+
+const outputs = new WeakMap<Part, readonly ToolOutputBlock[]>();
+
+/** A tool's answer as blocks; the same objects for the same answer. */
+export function outputBlocks(output: Part): readonly ToolOutputBlock[] {
+  const blocks = outputs.get(output) ?? blocksOf(output);
+  outputs.set(output, blocks);
+  return blocks;
+}
+
+function blocksOf(output: Part): readonly ToolOutputBlock[] {
+  switch (output.type) {
+    case 'text':
+    case 'error-text':
+      return [{ type: 'text', text: String(output.value) }];
+    case 'execution-denied':
+      return [{ type: 'text', text: String(output.reason ?? 'The user refused this call.') }];
+    case 'content':
+      return (output.value as readonly Part[]).map((part) =>
+        madeFrom({ ...readOutput(part), ...metadataIn(part) }, part),
+      );
+    default:
+      return [{ type: 'text', text: JSON.stringify(output.value) ?? '' }];
+  }
+}
+
+/** `{ providerMetadata }` for a block, from the options of its part; nothing where there are none. */
+function metadataIn({ providerOptions }: Part): { readonly providerMetadata?: JsonObject } {
+  if (typeof providerOptions !== 'object' || providerOptions === null) return {};
+  return { providerMetadata: plainJson(providerOptions) as JsonObject };
+}
+
+/**
+ * A message in the words of the SDK: the very object it was made from unless it was altered, and of an altered one every
+ * part that is still the same.
+ *
+ * @param original What it was made from, when it was altered since.
+ * @throws {InvalidInputError} for a block that the SDK has no words for, such as another library's own item.
+ */
+export function fromMessage(message: Message, original: SdkMessage | undefined): SdkMessage {
+  const source = originOf(message);
+  if (source !== undefined) return source as SdkMessage;
+  const options =
+    original?.providerOptions === undefined ? {} : { providerOptions: original.providerOptions };
+  if (message.role === 'system') return { role: 'system', content: textOf(message), ...options };
+  const before = original && toMessage(original, message.id).content;
+  return { role: message.role, content: partsFrom(message.content, before, rebuilt), ...options };
+}
+
+/** @param before The part that the block was made from before it was altered: what else it holds stays. */
+function rebuilt(block: ContentBlock, before: Part | undefined): Part {
+  const made = { ...before, ...optionsOf(block.providerMetadata) };
+  switch (block.type) {
+    case 'text':
+      return { ...made, type: 'text', text: block.text };
+    case 'thinking':
+      return { ...made, type: 'reasoning', text: block.thinking };
+    case 'tool_use':
+      return { ...made, type: 'tool-call', toolCallId: block.id, toolName: block.name, input: block.input };
+    case 'tool_result': {
+      const { toolUseId: toolCallId, toolName } = block;
+      const output = toolOutput(block, before?.output as Part | undefined);
+      return { ...made, type: 'tool-result', toolCallId, toolName, output };
+    }
+    default: {
+      const message = `a ${block.type} block cannot be given to the AI SDK; use reducers that write text`;
+      throw new InvalidInputError('reduced conversation', [{ path: 'content', message }]);
+    }
+  }
+}
+
+/**
+ * A tool's answer in the words of the SDK; parts that were not altered are the very ones they were.
+ *
+ * @param before The answer before it was altered.
+ */
+export function toolOutput(
+  { output, isError }: Pick<ToolResultBlock, 'output' | 'isError'>,
+  before: Part | undefined,
+): Part {
+  const options = before?.providerOptions === undefined ? {} : { providerOptions: before.providerOptions };
+  const value = partsFrom(output, before && outputBlocks(before));
+  if ([...output, ...value].every(({ type }) => type === 'text')) {
+    return { type: isError ? 'error-text' : 'text', value: textOf(output), ...options };
+  }
+  return { type: 'content', value, ...options };
 }

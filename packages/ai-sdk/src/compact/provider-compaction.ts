@@ -15,7 +15,7 @@ import {
 } from '@x/core';
 import type { AiSdkLanguageModel, CallOptions } from '../language-model.js';
 import type { PromptPart } from '../prompt/prompt.js';
-import { toUsage } from '../response/usage.js';
+import { toUsage } from '../response/to-response.js';
 
 const HEADER = 'x-compaction-call';
 const TYPE = 'compacted';

@@ -1,4 +1,5 @@
-import type { JsonObject, JsonValue } from '@x/core';
+import type { JsonObject, JsonValue, OpaqueBlock } from '@x/core';
+import type { AiSdkLanguageModel } from '../language-model.js';
 
 /** The prompt of an AI SDK model, as this package writes it. */
 export type Prompt = readonly PromptMessage[];
@@ -14,7 +15,7 @@ export interface TextPart extends WithOptions {
   readonly type: 'text';
   readonly text: string;
 }
-export interface ReasoningPart extends WithOptions {
+interface ReasoningPart extends WithOptions {
   readonly type: 'reasoning';
   readonly text: string;
 }
@@ -31,13 +32,13 @@ export interface FilePart extends WithOptions {
   readonly mediaType: string;
   readonly filename?: string | undefined;
 }
-export interface ToolCallPart extends WithOptions {
+interface ToolCallPart extends WithOptions {
   readonly type: 'tool-call';
   readonly toolCallId: string;
   readonly toolName: string;
   readonly input: JsonValue;
 }
-export interface ToolResultPart extends WithOptions {
+interface ToolResultPart extends WithOptions {
   readonly type: 'tool-result';
   readonly toolCallId: string;
   readonly toolName: string;
@@ -57,4 +58,17 @@ export type PromptPart = TextPart | ReasoningPart | FilePart | ToolCallPart | To
 /** `{ providerOptions }`, or nothing where a block has no metadata. */
 export function optionsOf(metadata: JsonObject | undefined): WithOptions {
   return metadata === undefined ? {} : { providerOptions: metadata };
+}
+
+/** Whom a prompt is for. */
+export interface PromptTarget extends Pick<AiSdkLanguageModel, 'specificationVersion' | 'provider'> {
+  /** What stands for a compaction of the provider's own; `undefined` for all other blocks. */
+  readonly compactedPart?: (block: OpaqueBlock) => PromptPart | undefined;
+  /** Ids of the provider's own tools, such as `openai.shell`, by the names that the request has for them. */
+  readonly providerTools?: ReadonlyMap<string, string>;
+}
+
+/** `openai.responses` → `openai`: the name under which a provider keeps its files and options. */
+export function providerFamily(provider: string): string {
+  return provider.split('.', 1)[0] ?? provider;
 }

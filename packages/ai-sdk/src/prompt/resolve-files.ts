@@ -1,7 +1,7 @@
 import { type FileBlock, type FileSource, InvalidInputError, type Message } from '@x/core';
 import type { AiSdkLanguageModel, SupportedUrls } from '../language-model.js';
-import type { SendableSource } from './file-part.js';
-import { providerFamily } from './target.js';
+import { providerFamily } from './prompt.js';
+import type { SendableSource } from './tool-output.js';
 
 /** Fetches a file that the model cannot: gives its bytes, or a URL that the model can fetch. */
 export type ResolveFile = (

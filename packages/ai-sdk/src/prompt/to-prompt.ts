@@ -5,15 +5,20 @@ import {
   type JsonObject,
   type JsonValue,
   type Message,
+  type OpaqueBlock,
+  parseInput,
   type ThinkingBlock,
   textOf,
 } from '@x/core';
-import { carriedPart } from './carried-part.js';
-import { filePart, type SendableSource } from './file-part.js';
-import { optionsOf, type Prompt, type PromptPart } from './prompt.js';
-import { type PartRole, PromptBuilder } from './prompt-builder.js';
-import type { PromptTarget } from './target.js';
-import { toolOutput } from './tool-output.js';
+import {
+  type CarriedPart,
+  optionsOf,
+  type Prompt,
+  type PromptMessage,
+  type PromptPart,
+  type PromptTarget,
+} from './prompt.js';
+import { filePart, type SendableSource, toolOutput } from './tool-output.js';
 
 /**
  * A conversation as the prompt of an AI SDK model. Total: whatever the messages hold, each block goes where its kind
@@ -118,4 +123,84 @@ export function thinkingMetadata({ signature, providerMetadata }: ThinkingBlock)
 /** Providers take objects alone. What a model wrote instead, such as broken JSON, is shown to it under a name. */
 function objectInput(input: JsonValue): JsonValue {
   return isObject(input) ? input : { invalid_input: input };
+}
+
+type PartRole = 'user' | 'assistant' | 'tool';
+
+/** Joins parts into messages: by message and role, except that tool results in a row are one message, as one turn. */
+class PromptBuilder {
+  readonly messages: PromptMessage[] = [];
+  #open: { readonly role: PartRole; readonly content: PromptPart[] } | undefined;
+
+  startMessage(): void {
+    if (this.#open?.role !== 'tool') this.#open = undefined;
+  }
+
+  add(role: PartRole, part: PromptPart): void {
+    if (this.#open?.role !== role) {
+      this.#open = { role, content: [] };
+      this.messages.push(this.#open);
+    }
+    this.#open.content.push(part);
+  }
+
+  /** Texts without options are one message: some chat templates take no second one. */
+  addSystem(text: string, metadata: JsonObject | undefined): void {
+    if (text === '' && metadata === undefined) return;
+    const last = this.messages.at(-1);
+    if (last?.role === 'system' && last.providerOptions === undefined && metadata === undefined) {
+      this.messages[this.messages.length - 1] = { role: 'system', content: `${last.content}\n\n${text}` };
+    } else {
+      this.messages.push({ role: 'system', content: text, ...optionsOf(metadata) });
+    }
+  }
+}
+
+/**
+ * A provider's own part as it goes back to that provider: its metadata as options, and what an answer and a prompt
+ * write differently (a call's input, a result, a URL) in the prompt's way. `undefined` for what is not sent back:
+ * sources, citations and requests for approval are for the application alone.
+ */
+function carriedPart(block: OpaqueBlock): CarriedPart | undefined {
+  const { data } = block;
+  if (!isObject(data)) return undefined;
+  const { type, providerMetadata, ...rest } = data;
+  const metadata = block.providerMetadata ?? (isObject(providerMetadata) ? providerMetadata : undefined);
+  switch (type) {
+    case 'custom':
+    case 'text':
+    case 'tool-approval-response':
+      return { type, ...rest, ...optionsOf(metadata) };
+    case 'tool-call': {
+      const { toolCallId, toolName, input, providerExecuted } = rest;
+      const parsed = parseInput(input);
+      return { type, toolCallId, toolName, input: parsed, providerExecuted, ...optionsOf(metadata) };
+    }
+    case 'tool-result': {
+      const { toolCallId, toolName, result = null, isError } = rest;
+      return {
+        type,
+        toolCallId,
+        toolName,
+        output: outputOf(result, isError === true),
+        ...optionsOf(metadata),
+      };
+    }
+    case 'reasoning-file':
+      return { type, ...rest, data: fileDataOf(rest.data), ...optionsOf(metadata) };
+    default:
+      return undefined;
+  }
+}
+
+function outputOf(result: JsonValue, isError: boolean): JsonObject {
+  if (isError) return { type: 'error-json', value: result };
+  return { type: typeof result === 'string' ? 'text' : 'json', value: result };
+}
+
+/** JSON keeps a URL as text; a prompt wants the object. */
+function fileDataOf(data: JsonValue | undefined): unknown {
+  return isObject(data) && data.type === 'url' && typeof data.url === 'string'
+    ? { ...data, url: new URL(data.url) }
+    : data;
 }

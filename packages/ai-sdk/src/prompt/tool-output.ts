@@ -1,8 +1,13 @@
-import type { FileBlock, ToolResultBlock } from '@x/core';
-import { type SendableSource, toolFilePart } from './file-part.js';
-import { optionsOf, type TextPart, type ToolOutput, type ToolOutputPart } from './prompt.js';
-import { providerOutput } from './provider-output.js';
-import type { PromptTarget } from './target.js';
+import type { FileBlock, FileSource, JsonObject, JsonValue, ToolResultBlock } from '@x/core';
+import {
+  type FileData,
+  type FilePart,
+  optionsOf,
+  type PromptTarget,
+  type TextPart,
+  type ToolOutput,
+  type ToolOutputPart,
+} from './prompt.js';
 
 /** Says of an answer in several parts what the prompt has no other word for. */
 const FAILED: TextPart = { type: 'text', text: 'The tool failed.' };
@@ -34,4 +39,135 @@ export function toolOutput(
     return { type: 'text', text: part.text, ...(keepsMetadata ? optionsOf(part.providerMetadata) : {}) };
   });
   return { type: 'content', value: isError ? [FAILED, ...parts] : parts };
+}
+
+/** The answer of a tool as its provider wants it: `key` must be there; a text that is no such object is put into one. */
+interface ProviderForm {
+  readonly key: string;
+  of(text: string, isError: boolean): JsonObject;
+}
+
+/**
+ * Tools that a provider defines and the application runs, by the id under which `providerTools` names them. Their answers
+ * are items of their own, and the provider's package writes these of JSON alone.
+ */
+const FORMS: { readonly [id: string]: ProviderForm } = {
+  'openai.shell': {
+    key: 'output',
+    of: (text, isError) => ({
+      output: [
+        {
+          stdout: isError ? '' : text,
+          stderr: isError ? text : '',
+          outcome: { type: 'exit', exitCode: isError ? 1 : 0 },
+        },
+      ],
+    }),
+  },
+  'openai.local_shell': { key: 'output', of: (output) => ({ output }) },
+  'openai.apply_patch': {
+    key: 'status',
+    of: (output, isError) => ({ status: isError ? 'failed' : 'completed', output }),
+  },
+  'openai.tool_search': { key: 'tools', of: () => ({ tools: [] }) },
+};
+
+/** The answer in the provider's own form; `undefined` for every other tool, and for an answer that holds files. */
+function providerOutput(
+  { output, isError }: ToolResultBlock,
+  toolId: string | undefined,
+): { readonly type: 'json'; readonly value: JsonValue } | undefined {
+  const form = toolId === undefined ? undefined : FORMS[toolId];
+  const texts = output.flatMap((part) => (part.type === 'text' ? [part.text] : []));
+  if (form === undefined || texts.length < output.length) return undefined;
+  const text = texts.join('\n');
+  return { type: 'json', value: objectIn(text, form.key) ?? form.of(text, isError) };
+}
+
+function objectIn(text: string, key: string): JsonObject | undefined {
+  if (!text.startsWith('{')) return undefined;
+  try {
+    const value = JSON.parse(text) as JsonObject;
+    return key in value ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A file that a model can be sent. */
+export type SendableSource = Exclude<FileSource, { type: 'workspace' }>;
+
+/** A file of a user or an assistant. */
+export function filePart(file: FileBlock, source: SendableSource, target: PromptTarget): FilePart {
+  return {
+    type: 'file',
+    data: target.specificationVersion === 'v4' ? taggedData(source) : plainData(source),
+    mediaType: file.mediaType,
+    ...(file.filename === undefined ? {} : { filename: file.filename }),
+    ...optionsOf(file.providerMetadata),
+  };
+}
+
+/** A file in a tool's answer. Version 2 knows inline files alone: of others it is told where they are. */
+function toolFilePart(file: FileBlock, source: SendableSource, target: PromptTarget): ToolOutputPart {
+  switch (target.specificationVersion) {
+    case 'v4':
+      return filePart(file, source, target);
+    case 'v3':
+      return v3ToolFile(file, source);
+    case 'v2':
+      return source.type === 'base64'
+        ? { type: 'media', data: source.data, mediaType: file.mediaType }
+        : { type: 'text', text: `[${file.mediaType}: ${source.type === 'url' ? source.url : source.id}]` };
+  }
+}
+
+function v3ToolFile(file: FileBlock, source: SendableSource): ToolOutputPart {
+  const { mediaType, filename } = file;
+  const image = mediaType.startsWith('image/');
+  const options = optionsOf(file.providerMetadata);
+  switch (source.type) {
+    case 'base64':
+      return image
+        ? { type: 'image-data', data: source.data, mediaType, ...options }
+        : {
+            type: 'file-data',
+            data: source.data,
+            mediaType,
+            ...(filename === undefined ? {} : { filename }),
+            ...options,
+          };
+    case 'url':
+      return image
+        ? { type: 'image-url', url: source.url, ...options }
+        : { type: 'file-url', url: source.url, mediaType, ...options };
+    case 'provider':
+      return {
+        type: image ? 'image-file-id' : 'file-id',
+        fileId: { [source.provider]: source.id },
+        ...options,
+      };
+  }
+}
+
+function taggedData(source: SendableSource): FileData {
+  switch (source.type) {
+    case 'base64':
+      return { type: 'data', data: source.data };
+    case 'url':
+      return { type: 'url', url: new URL(source.url) };
+    case 'provider':
+      return { type: 'reference', reference: { [source.provider]: source.id } };
+  }
+}
+
+function plainData(source: SendableSource): FileData {
+  switch (source.type) {
+    case 'base64':
+      return source.data;
+    case 'url':
+      return new URL(source.url);
+    case 'provider':
+      return source.id;
+  }
 }

@@ -1,14 +1,14 @@
-import { ContextOverflowError, type ModelResponse } from '@x/core';
+import { ContextOverflowError, type FinishReason, type ModelResponse, type Usage } from '@x/core';
 import type {
   ContentPart,
   FinishReasonLike,
+  InputTokensLike,
+  OutputTokensLike,
   ProviderData,
   ResponseMetadata,
   UsageLike,
 } from '../language-model.js';
-import { rawFinishReason, toFinishReason } from './finish-reason.js';
 import { metadataOf, toBlocks } from './to-blocks.js';
-import { toUsage } from './usage.js';
 
 /** A full window leaves a few tokens that no answer fits in. */
 const FULL = 0.99;
@@ -68,4 +68,52 @@ function refuseOverflow(
       ...(contextWindow === undefined ? {} : { contextWindow }),
     },
   );
+}
+
+const KNOWN: ReadonlySet<string> = new Set<FinishReason>([
+  'stop',
+  'tool-calls',
+  'length',
+  'content-filter',
+  'error',
+]);
+
+/** The reason in our words. Some servers say `stop` although they call a tool: the call decides. */
+function toFinishReason(reason: FinishReasonLike, callsTool: boolean): FinishReason {
+  if (rawFinishReason(reason) === 'refusal') return 'refusal';
+  const unified = typeof reason === 'string' ? reason : reason.unified;
+  const known = KNOWN.has(unified) ? (unified as FinishReason) : 'other';
+  return callsTool && (known === 'stop' || known === 'other') ? 'tool-calls' : known;
+}
+
+/** The provider's own word, where the model passes it on. */
+export function rawFinishReason(reason: FinishReasonLike): string | undefined {
+  return typeof reason === 'string' ? undefined : reason.raw;
+}
+
+/** The usage in our words; `undefined` where the provider did not say how many tokens went in. */
+export function toUsage(usage: UsageLike): Usage | undefined {
+  const input: InputTokensLike =
+    typeof usage.inputTokens === 'object'
+      ? usage.inputTokens
+      : { total: usage.inputTokens, cacheRead: usage.cachedInputTokens };
+  const output: OutputTokensLike =
+    typeof usage.outputTokens === 'object'
+      ? usage.outputTokens
+      : { total: usage.outputTokens, reasoning: usage.reasoningTokens };
+  const inputTokens = input.total ?? sum(input.noCache, input.cacheRead, input.cacheWrite);
+  const outputTokens = output.total ?? sum(output.text, output.reasoning) ?? 0;
+  // Zeros are what some providers make of a server that reports nothing while it streams.
+  if (inputTokens === undefined || (inputTokens === 0 && outputTokens === 0)) return undefined;
+  return {
+    inputTokens,
+    outputTokens,
+    ...(input.cacheRead === undefined ? {} : { cachedInputTokens: input.cacheRead }),
+    ...(input.cacheWrite === undefined ? {} : { cacheWriteTokens: input.cacheWrite }),
+    ...(output.reasoning === undefined ? {} : { reasoningTokens: output.reasoning }),
+  };
+}
+
+function sum(...counts: readonly (number | undefined)[]): number | undefined {
+  return counts.reduce((left, right) => (left === undefined ? right : left + (right ?? 0)), undefined);
 }

@@ -2,10 +2,7 @@ import type { Message } from '@x/core';
 import { dialectSuite } from '@x/testkit/suites';
 import type { ModelMessage } from 'ai';
 import { expect, it } from 'vitest';
-import { fingerprints } from '../../src/agent/fingerprint.js';
-import { fromMessage } from '../../src/agent/from-message.js';
-import type { SdkMessage } from '../../src/agent/sdk-message.js';
-import { toMessage } from '../../src/agent/to-message.js';
+import { fingerprints, fromMessage, type SdkMessage, toMessage } from '../../src/agent/sdk-message.js';
 
 const open = () => ({
   read(sources: readonly ModelMessage[]) {

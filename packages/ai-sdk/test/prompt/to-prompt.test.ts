@@ -8,7 +8,7 @@ import {
   userMessage,
 } from '@x/core';
 import { describe, expect, it } from 'vitest';
-import type { PromptTarget } from '../../src/prompt/target.js';
+import type { PromptTarget } from '../../src/prompt/prompt.js';
 import { toPrompt } from '../../src/prompt/to-prompt.js';
 
 const v3: PromptTarget = { specificationVersion: 'v3', provider: 'openai.responses' };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { toUsage } from '../../src/response/usage.js';
+import { toUsage } from '../../src/response/to-response.js';
 
 const none = { total: undefined, noCache: undefined, cacheRead: undefined, cacheWrite: undefined };
 
