@@ -1,7 +1,5 @@
-export { checkTurns } from './chaos/check-turns.js';
-export { checkPausedHolder } from './chaos/paused-holder.js';
-export { type RunWritersOptions, runWriters } from './chaos/run-writers.js';
-export { type TurnEvent, type TurnPlan, writeTurns } from './chaos/write-turns.js';
+export { checkTurns, type RunWritersOptions, runWriters } from './chaos/run-writers.js';
+export { checkPausedHolder, type TurnEvent, type TurnPlan, writeTurns } from './chaos/write-turns.js';
 export { type ChaosModel, chaosModels } from './chaos-models.js';
 export { type ChangeAt, commitAt } from './commit-at.js';
 export {

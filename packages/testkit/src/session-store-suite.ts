@@ -1,19 +1,15 @@
 import { describe } from 'vitest';
 import { compareAndSet } from './store-suite/compare-and-set.js';
+import { keepAndAppend, randomChanges, roundTrip, volume } from './store-suite/contents.js';
 import { expiry } from './store-suite/expiry.js';
 import { faults } from './store-suite/faults.js';
 import { history } from './store-suite/history.js';
-import { instances } from './store-suite/instances.js';
-import { isolation } from './store-suite/isolation.js';
-import { keepAndAppend } from './store-suite/keep-and-append.js';
+import { instances, isolation } from './store-suite/isolation.js';
 import { keys } from './store-suite/keys.js';
 import { leases } from './store-suite/leases.js';
 import { listAndDelete } from './store-suite/list-and-delete.js';
 import { migration } from './store-suite/migration.js';
-import { randomChanges } from './store-suite/random-changes.js';
-import { roundTrip } from './store-suite/round-trip.js';
 import { type SessionStoreSuiteOptions, StoreSuite } from './store-suite/store-suite.js';
-import { volume } from './store-suite/volume.js';
 
 const ASPECTS = [
   roundTrip,

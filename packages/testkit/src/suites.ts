@@ -7,8 +7,7 @@ export {
   type ChaosSuiteOptions,
   chaosSuite,
 } from './chaos-suite.js';
-export type { CompactorSuiteOptions } from './compactor-suite/compactor-suite.js';
-export { compactorSuite } from './compactor-suite.js';
+export { type CompactorSuiteOptions, compactorSuite } from './compactor-suite.js';
 export { type Dialect, type DialectSuiteOptions, dialectSuite } from './dialect-suite.js';
 export { type IsolationSuiteOptions, isolationSuite } from './isolation-suite.js';
 export { type ModelSuiteOptions, modelSuite } from './model-suite.js';

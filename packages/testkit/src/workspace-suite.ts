@@ -1,11 +1,6 @@
 import { describe } from 'vitest';
-import { appending } from './workspace-suite/appending.js';
-import { deletion } from './workspace-suite/deletion.js';
-import { files } from './workspace-suite/files.js';
-import { listing } from './workspace-suite/listing.js';
-import { locks } from './workspace-suite/locks.js';
-import { paths } from './workspace-suite/paths.js';
-import { ranges } from './workspace-suite/ranges.js';
+import { deletion, listing, paths } from './workspace-suite/directories.js';
+import { appending, files, locks, ranges } from './workspace-suite/files.js';
 import { WorkspaceSuite, type WorkspaceSuiteOptions } from './workspace-suite/workspace-suite.js';
 
 const ASPECTS = [files, ranges, appending, listing, deletion, paths, locks];

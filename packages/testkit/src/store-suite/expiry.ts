@@ -1,10 +1,8 @@
 import { eraseUser, SessionKey, type Workspace } from '@x/core';
 import { describe, expect } from 'vitest';
 import { commitAt } from '../commit-at.js';
-import { eventually } from './eventually.js';
-import { listed } from './listed.js';
 import { numbered } from './sample-messages.js';
-import type { StoreSuite } from './store-suite.js';
+import { eventually, listed, type StoreSuite } from './store-suite.js';
 
 const key = SessionKey.of({ userId: 'u', sessionId: 's' });
 const other = SessionKey.of({ userId: 'u', sessionId: 'other' });

@@ -8,9 +8,8 @@ import {
 } from '@x/core';
 import { describe, expect } from 'vitest';
 import { commitAt } from '../commit-at.js';
-import { eventually } from './eventually.js';
 import { numbered } from './sample-messages.js';
-import type { StoreSuite } from './store-suite.js';
+import { eventually, type StoreSuite } from './store-suite.js';
 
 const key = SessionKey.of({ userId: 'u', sessionId: 's' });
 const first = { expectedVersion: 0, head: { n: 1 }, keep: 0, append: numbered(2) };

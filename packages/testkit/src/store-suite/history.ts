@@ -12,9 +12,8 @@ import {
 } from '@x/core';
 import { expect } from 'vitest';
 import { commitAt } from '../commit-at.js';
-import { listed } from './listed.js';
 import { numbered } from './sample-messages.js';
-import type { StoreSuite } from './store-suite.js';
+import { listed, type StoreSuite } from './store-suite.js';
 
 /** What each commit keeps and adds; the third takes away, as a compaction does. */
 const COMMITS = [

@@ -1,9 +1,8 @@
 import { SessionKey, type SessionStore } from '@x/core';
 import { describe, expect } from 'vitest';
 import { commitAt } from '../commit-at.js';
-import { listed } from './listed.js';
 import { numbered } from './sample-messages.js';
-import type { StoreSuite } from './store-suite.js';
+import { listed, type StoreSuite } from './store-suite.js';
 
 const LONG = 'long-'.repeat(120);
 

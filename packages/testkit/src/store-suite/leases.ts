@@ -2,9 +2,8 @@ import { SessionKey, type SessionLease, SessionLeaseError, type SessionStore } f
 import { describe, expect } from 'vitest';
 import { commitAt } from '../commit-at.js';
 import { errorOf } from '../error-of.js';
-import { eventually } from './eventually.js';
 import { numbered } from './sample-messages.js';
-import type { StoreSuite } from './store-suite.js';
+import { eventually, type StoreSuite } from './store-suite.js';
 
 const key = SessionKey.of({ userId: 'u', sessionId: 's' });
 const LONG = 600_000;

@@ -13,9 +13,8 @@ import {
 import { describe, expect } from 'vitest';
 import { commitAt } from '../commit-at.js';
 import { errorOf } from '../error-of.js';
-import { listed } from './listed.js';
 import { numbered } from './sample-messages.js';
-import type { StoreSuite } from './store-suite.js';
+import { listed, type StoreSuite } from './store-suite.js';
 
 const all: readonly SessionKeyParts[] = [
   { sessionId: 's1' },

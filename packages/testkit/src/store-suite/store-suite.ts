@@ -1,4 +1,12 @@
-import type { SessionChange, SessionKey, SessionStore, StoredSession } from '@x/core';
+import { setImmediate as nextTask } from 'node:timers/promises';
+import type {
+  ListOptions,
+  SessionChange,
+  SessionKey,
+  SessionScope,
+  SessionStore,
+  StoredSession,
+} from '@x/core';
 import type { TestContext } from 'vitest';
 import { SuiteTests, type SuiteTestsOptions } from '../suite-tests.js';
 
@@ -112,5 +120,25 @@ export class StoreSuite extends SuiteTests {
       if (store.lease === undefined) return skip('the store has no leases');
       await run(store, reopen);
     });
+  }
+}
+
+/** The keys that a store lists, encoded and sorted. */
+export async function listed(
+  store: SessionStore,
+  scope?: SessionScope,
+  options?: ListOptions,
+): Promise<string[]> {
+  const keys: string[] = [];
+  for await (const { key } of store.list(scope, options)) keys.push(key.toString());
+  return keys.sort();
+}
+
+/** Asks until there is an answer. Lets timers run in between, so that the time limit of the test can end it. */
+export async function eventually<T>(ask: () => Promise<T | undefined>): Promise<T> {
+  for (;;) {
+    const answer = await ask();
+    if (answer !== undefined) return answer;
+    await nextTask();
   }
 }
