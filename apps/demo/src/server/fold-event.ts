@@ -77,7 +77,7 @@ export function foldEvent(transcript: Transcript, event: PageEvent): Transcript 
     case 'permission.required':
       return { ...transcript, pending: event.calls };
     case 'permission.decided': {
-      const pending = transcript.pending.filter(({ id }) => id !== event.call.id);
+      const pending = transcript.pending.filter(({ approvalId }) => approvalId !== event.call.approvalId);
       const code = `permission_${event.decision}_${event.call.id}`;
       return withNotice({ ...transcript, pending }, event.at, 'info', {
         code,

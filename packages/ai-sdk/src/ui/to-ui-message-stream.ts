@@ -97,7 +97,8 @@ class Step {
   #fresh: string[] = [];
   /** Thoughts since then, whose metadata come with the whole answer. */
   #thoughts: { readonly id: string; text: string }[] = [];
-  readonly #calls = new Set<string>();
+  /** What the page shows of each call, by its id. */
+  readonly #calls = new Map<string, string>();
   /** Names of tools whose input is being streamed, by the id of the call. */
   readonly #inputs = new Map<string, string>();
 
@@ -162,8 +163,12 @@ class Step {
       }
       case 'permission.required':
         for (const call of event.calls) {
-          yield* this.#call(call.id, call.name, call.input);
-          const request = { approvalId: call.approvalId, toolCallId: call.id };
+          // Calls of subagents may have the id of another: the page must show the one that waits.
+          const shown = this.#calls.get(call.id);
+          const isOther = shown !== undefined && shown !== contentOf(call.name, call.input);
+          const toolCallId = isOther ? call.approvalId : call.id;
+          yield* this.#call(toolCallId, call.name, call.input);
+          const request = { approvalId: call.approvalId, toolCallId };
           if (this.#version === 5) yield { type: 'data-approval', data: request };
           else yield { type: 'tool-approval-request', ...request };
         }
@@ -282,7 +287,7 @@ class Step {
   *#call(toolCallId: string, toolName: string, input: unknown, more = {}): Generator<UIChunk> {
     this.#inputs.delete(toolCallId);
     if (this.#calls.has(toolCallId)) return;
-    this.#calls.add(toolCallId);
+    this.#calls.set(toolCallId, contentOf(toolName, input));
     yield { type: 'tool-input-available', toolCallId, toolName, input, dynamic: true, ...more };
   }
 
@@ -293,6 +298,10 @@ class Step {
     if (isError) yield { type: 'tool-output-error', toolCallId, errorText: textOf([result]), dynamic: true };
     else yield { type: 'tool-output-available', toolCallId, output: shown(output), dynamic: true };
   }
+}
+
+function contentOf(toolName: string, input: unknown): string {
+  return JSON.stringify([toolName, input]);
 }
 
 /** What a tool returned, as text where it is nothing else. */

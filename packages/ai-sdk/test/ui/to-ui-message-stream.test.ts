@@ -115,6 +115,30 @@ it('tells an answer whole that was not streamed, its files too', async () => {
   ]);
 });
 
+it('shows the call that waits where a call of another agent had its id', async () => {
+  const pay = {
+    type: 'tool_use',
+    id: 'call-1',
+    name: 'pay',
+    input: { to: 'ann' },
+    approvalId: 'a1',
+    askedAt: '',
+  } as const;
+  const same = { ...read, approvalId: 'a2', askedAt: '' } as const;
+  const { message } = await told(
+    eventsOf(
+      started(1),
+      { type: 'tool.call', call: read },
+      { type: 'permission.required', calls: [pay, same] },
+      ended('permission_required'),
+    ),
+  );
+  expect(message?.parts.slice(1)).toMatchObject([
+    { toolName: 'read_file', input: read.input, approval: { id: 'a2' } },
+    { toolName: 'pay', input: { to: 'ann' }, approval: { id: 'a1' } },
+  ]);
+});
+
 it('asks for approval, and tells the result of a call that an earlier answer made', async () => {
   const asked = await told(
     eventsOf(

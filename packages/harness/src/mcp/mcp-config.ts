@@ -120,12 +120,25 @@ const NAMES = /\$\{([A-Za-z_][A-Za-z0-9_]*)/g;
 /** Shorter values are words: hiding them would make messages unreadable and protect nothing. */
 const MIN_LENGTH = 5;
 
-/** Hides the values of all environment variables that a configuration refers to, the longest first. */
+/** Hides the values of all environment variables that a configuration refers to, as they are and as URLs have them, the longest first. */
 function secretsIn(config: unknown, environment: Readonly<Record<string, string | undefined>>): Redact {
   const names = new Set([...JSON.stringify(config).matchAll(NAMES)].map(([, name = '']) => name));
   const secrets = [...names]
     .map((name): readonly [string, string] => [name, environment[name] ?? ''])
     .filter(([, value]) => value.length >= MIN_LENGTH)
+    .flatMap(([name, value]) => formsOf(value).map((form): readonly [string, string] => [name, form]))
     .sort(([, left], [, right]) => right.length - left.length);
   return (text) => secrets.reduce((hidden, [name, value]) => hidden.replaceAll(value, `\${${name}}`), text);
+}
+
+/** A value, and what becomes of it in each part of a URL. */
+function formsOf(value: string): readonly string[] {
+  const url = new URL('https://host');
+  url.username = value;
+  url.pathname = value;
+  url.search = value;
+  url.hash = value;
+  const parts = [url.username, url.pathname.slice(1), url.search.slice(1), url.hash.slice(1)];
+  const query = new URLSearchParams({ value }).toString().slice('value='.length);
+  return [...new Set([value, query, ...parts])].filter(({ length }) => length >= MIN_LENGTH);
 }

@@ -176,16 +176,25 @@ const MAX_LENGTH = 64;
 const NOT_ALLOWED = /[^a-zA-Z0-9_-]/g;
 const HASH_LENGTH = 8;
 
-/** Names each tool of a server for the model: `mcp__server__tool`, shortened where too long, no two alike. */
+/** Names each tool of a server for the model: `mcp__server__tool`, with a hash where that is too long or another's, no two alike. */
 export function toolNames(server: string, tools: readonly string[]): ReadonlyMap<string, string> {
-  const plain = tools.map((tool) => `mcp__${server}__${tool.replace(NOT_ALLOWED, '_')}`);
-  return new Map(
-    tools.map((tool, index) => {
-      const name = plain[index] ?? tool;
-      const fits = name.length <= MAX_LENGTH && plain.indexOf(name) === plain.lastIndexOf(name);
-      if (fits) return [tool, name];
-      const hash = createHash('sha256').update(tool).digest('hex').slice(0, HASH_LENGTH);
-      return [tool, `${headOf(name, MAX_LENGTH - HASH_LENGTH - 1)}_${hash}`];
-    }),
-  );
+  const plain = (tool: string) => `mcp__${server}__${tool.replace(NOT_ALLOWED, '_')}`;
+  const uses = new Map<string, number>();
+  for (const tool of tools) uses.set(plain(tool), (uses.get(plain(tool)) ?? 0) + 1);
+  const fits = (tool: string) => plain(tool).length <= MAX_LENGTH && uses.get(plain(tool)) === 1;
+  const names = new Map<string, string>();
+  const taken = new Set<string>();
+  // Those that need a hash first: a server may give a tool the very name that comes out for another.
+  for (const tool of [...tools].sort((left, right) => Number(fits(left)) - Number(fits(right)))) {
+    let name = fits(tool) ? plain(tool) : hashed(plain(tool), tool);
+    while (taken.has(name)) name = hashed(name, `${name} ${tool}`);
+    taken.add(name);
+    names.set(tool, name);
+  }
+  return names;
+}
+
+function hashed(name: string, told: string): string {
+  const hash = createHash('sha256').update(told).digest('hex').slice(0, HASH_LENGTH);
+  return `${headOf(name, MAX_LENGTH - HASH_LENGTH - 1)}_${hash}`;
 }

@@ -245,6 +245,21 @@ describe('a server over HTTP', () => {
   });
 });
 
+it('shows no secret of an address as URLs have it', async () => {
+  const environment = { MCP_PASS: 'p@ss wörd|9^x' };
+  for (const url of [
+    'https://me:${MCP_PASS}@mcp.example/',
+    'ftp://mcp.example/${MCP_PASS}?q=${MCP_PASS}#${MCP_PASS}',
+  ]) {
+    const error = await mcp({ servers: { e: { url } } }, { environment }).catch((cause: unknown) => cause);
+    expect(error).toBeInstanceOf(Error);
+    for (let cause = error; cause instanceof Error; cause = cause.cause)
+      expect(decodeURIComponent(`${cause.message} ${cause.stack}`.replaceAll('+', ' '))).not.toMatch(
+        /wörd|9\^x/,
+      );
+  }
+});
+
 describe('in an agent', () => {
   it('results are evicted like others, and a crash is told to the model as an error', async () => {
     const capability = await connect({ test: stdioServer });

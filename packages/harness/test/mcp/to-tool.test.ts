@@ -41,6 +41,19 @@ describe('toolNames', () => {
     );
   });
 
+  it('gives no two one name where a server knows how they are made', () => {
+    const tools = ['a.b', 'a_b'];
+    for (let round = 0; round < 3; round++) {
+      const names = [...toolNames('p', tools).values()];
+      expect(new Set(names).size).toBe(names.length);
+      // The next list has the very names that came out for this one, in either order.
+      tools.unshift(
+        ...names.map((name) => name.replace('mcp__p__', '')).filter((name) => !tools.includes(name)),
+      );
+    }
+    expect(tools.length).toBeGreaterThan(4);
+  });
+
   it('leaves a name that fits as it is', () => {
     expect(toolNames('files', ['read', 'a.b']).get('read')).toBe('mcp__files__read');
     expect(toolNames('files', ['a.b']).get('a.b')).toBe('mcp__files__a_b');

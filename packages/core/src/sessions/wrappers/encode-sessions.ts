@@ -52,13 +52,13 @@ export function encodeSessions(
     throw new Error(PLAIN);
   };
   const encode = async (key: SessionKey, message: Message): Promise<Message> => {
-    const data = await codec.encode(JSON.stringify(message), `${key} ${message.id}`);
+    const data = await codec.encode(JSON.stringify(message), placeOf(key, message));
     const { id, role, createdAt } = message;
     return { id, role, createdAt, content: [{ type: 'opaque', provider: PROVIDER, data }] };
   };
   const decode = async (key: SessionKey, message: Message): Promise<unknown> => {
     const { success, data } = encodedSchema.safeParse(message.content);
-    return success ? codec.decode(data[0].data, `${key} ${message.id}`) : accepted(message);
+    return success ? codec.decode(data[0].data, placeOf(key, message)) : accepted(message);
   };
   const decodeJson = async (text: unknown, place: string) =>
     typeof text === 'string' ? (JSON.parse(await codec.decode(text, place)) as JsonObject) : undefined;
@@ -196,4 +196,9 @@ export function encryption(options: {
       return new TextDecoder('utf-8', { ignoreBOM: true }).decode(plain);
     },
   };
+}
+
+/** The place of a message: never that of the head or the description, whatever its id. */
+function placeOf(key: SessionKey, { id }: Message): string {
+  return /^(?:message )*(?:head|description)$/.test(id) ? `${key} message ${id}` : `${key} ${id}`;
 }

@@ -71,6 +71,22 @@ test('a ciphertext that is moved to another session is refused', async () => {
   await expect(store.load(other)).rejects.toMatchObject({ code: 'session_corrupt' });
 });
 
+test('a message that is put in the place of the head is refused, whatever its id', async () => {
+  const inner = new InMemorySession();
+  const store = encodeSessions(inner, encryption({ keys: { k1 }, current: 'k1' }));
+  const append = ['head', 'message head', 'description'].map((id) => userMessage('hello', { id }));
+  await commitAt(store, key, { expectedVersion: 0, ...change, append });
+  expect((await store.load(key))?.messages).toEqual(append);
+  const { head = {}, messages = [] } = (await inner.load(key)) ?? {};
+  for (const [at, { content }] of messages.entries()) {
+    const [block] = content;
+    if (block?.type !== 'opaque') throw new Error('not encoded');
+    const encoded = { ...head, encoded: block.data };
+    await commitAt(inner, key, { expectedVersion: at + 1, head: encoded, keep: messages.length, append: [] });
+    await expect(store.load(key)).rejects.toMatchObject({ code: 'session_corrupt' });
+  }
+});
+
 test('sessions whose key is gone are told of after all others', async () => {
   const inner = new InMemorySession();
   for (const [index, name] of (['k1', 'k2', 'k1'] as const).entries()) {

@@ -1,4 +1,11 @@
-import { isObject, type Objection, type PermissionContext, type PermissionRule, type Tool } from '@x/core';
+import {
+  isObject,
+  type JsonObject,
+  type Objection,
+  type PermissionContext,
+  type PermissionRule,
+  type Tool,
+} from '@x/core';
 import { formatRule } from '../../lib/permission-rule.js';
 import { escapeWildcards } from '../../lib/wildcard.js';
 import { concerns, covers, fileUseOf, type JudgedCall, mainArgument, textsOf } from './match-rule.js';
@@ -60,14 +67,16 @@ function suggestionFor(judged: JudgedCall): PermissionRule | undefined {
   };
   const name = mainArgument(judged);
   const main = name === undefined ? undefined : only(name);
-  // The line says all that a command does, and declared paths say which files are used: what is left may change.
-  const isTold = main !== undefined && (name === 'command' || tool?.paths !== undefined);
   const { properties } = tool?.definition.inputSchema ?? {};
-  // Arguments that were left out may say anything the next time.
-  const all = isTold
-    ? (tool?.paths ?? {})
-    : { ...(isObject(properties) && properties), ...(isObject(call.input) && call.input) };
-  const rest = Object.keys(all).filter((each) => main === undefined || each !== name);
+  const declared: JsonObject = isObject(properties) ? properties : {};
+  // Declared paths say which files are used: what is left may change. Arguments that were left out may say anything the next time.
+  const all =
+    main !== undefined && name !== 'command' && tool?.paths !== undefined
+      ? tool.paths
+      : { ...declared, ...(isObject(call.input) && call.input) };
+  // Beside a line, numbers only limit it; a text may say on which machine it runs.
+  const onlyLimits = (each: string) => main !== undefined && name === 'command' && isNumeric(declared[each]);
+  const rest = Object.keys(all).filter((each) => (main === undefined || each !== name) && !onlyLimits(each));
   const input = rest.flatMap((each) => {
     const value = only(each);
     return value === undefined ? [] : [[each, escapeWildcards(formatArgument(each, value, judged))] as const];
@@ -82,6 +91,10 @@ function suggestionFor(judged: JudgedCall): PermissionRule | undefined {
     ...(input.length > 0 ? { input: Object.fromEntries(input) } : {}),
   };
   return covers([rule], judged) ? rule : undefined;
+}
+
+function isNumeric(schema: unknown): boolean {
+  return isObject(schema) && (schema.type === 'integer' || schema.type === 'number');
 }
 
 function formatArgument(name: string, value: string, { paths }: JudgedCall): string {
