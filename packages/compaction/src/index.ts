@@ -37,8 +37,11 @@ export {
   type SummarizerSources,
 } from './config/resolve-summarizer.js';
 export { createCompactor } from './create-compactor.js';
-export { type EvictionConfig, evictionConfigSchema } from './eviction/eviction-config.js';
-export { toolResultEviction } from './eviction/tool-result-eviction.js';
+export {
+  type EvictionConfig,
+  evictionConfigSchema,
+  toolResultEviction,
+} from './eviction/tool-result-eviction.js';
 export { Meter } from './meter.js';
 export {
   createRecall,

@@ -1,6 +1,7 @@
 import type { Issue, Model, TokenCounter } from '@x/core';
 import * as z from 'zod/mini';
 import type { Reducer } from '../reducer.js';
+import { stageNames } from '../run/ladder.js';
 import { agentscopeNames, agentscopeShape, fromAgentscope } from './presets/agentscope.js';
 import { auraNames, auraShape, fromAura, refuseInAura } from './presets/aura.js';
 import { everrunsNames, everrunsShape, fromEverruns } from './presets/everruns.js';
@@ -13,7 +14,6 @@ import {
   summarizeOptionsSchema,
   summaryShape,
 } from './stage-schemas.js';
-import { stageNames } from './stages.js';
 
 /** The share of the window at which a reduction is due where no trigger is named. */
 const TRIGGER_SHARE = 0.85;

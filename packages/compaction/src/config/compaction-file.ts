@@ -8,7 +8,7 @@ import {
 } from '@x/core';
 import * as z from 'zod/mini';
 import { agentShape } from '../capability/capability-config.js';
-import { evictionConfigSchema } from '../eviction/eviction-config.js';
+import { evictionConfigSchema } from '../eviction/tool-result-eviction.js';
 import {
   dataShape,
   PRESETS,

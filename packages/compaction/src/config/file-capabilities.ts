@@ -1,8 +1,7 @@
 import { type Capability, parseFileConfig, tell, toSnakeCase } from '@x/core';
 import type { CompactionCapabilityConfig } from '../capability/capability-config.js';
 import { compaction } from '../capability/compaction.js';
-import { evictionConfigSchema } from '../eviction/eviction-config.js';
-import { toolResultEviction } from '../eviction/tool-result-eviction.js';
+import { evictionConfigSchema, toolResultEviction } from '../eviction/tool-result-eviction.js';
 import type { ParsedCompactionConfig } from './compaction-file.js';
 import { withoutEffectInAgentscope } from './presets/agentscope.js';
 import { type CompactionConfigSources, resolveCompactionConfig } from './resolve-compaction-config.js';

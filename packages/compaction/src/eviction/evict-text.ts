@@ -8,7 +8,6 @@ import {
   type ToolResultBlock,
 } from '@x/core';
 import { cutMiddle } from '../conversation/text.js';
-import type { ResolvedEvictionConfig } from './eviction-config.js';
 
 /**
  * Writes a text to the workspace.
@@ -18,7 +17,7 @@ import type { ResolvedEvictionConfig } from './eviction-config.js';
  */
 export async function evictText(
   scope: CallScope,
-  { evictionPath }: ResolvedEvictionConfig,
+  { evictionPath }: { readonly evictionPath: string },
   text: string,
 ): Promise<string> {
   const path = `${evictionPath.replaceAll(/^\/+|\/+$/g, '')}/${pathFor(scope, text)}`;

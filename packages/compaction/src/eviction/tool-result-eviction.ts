@@ -4,11 +4,12 @@ import {
   type Message,
   parseWith,
   type ReasonScope,
-  type ToolOutputBlock,
   type ToolScope,
   textOf,
   toolResultsOf,
 } from '@x/core';
+import * as z from 'zod';
+import { countSchema } from '../config/stage-schemas.js';
 import { startOfUnseen } from '../conversation/regions.js';
 import { errorLine } from '../conversation/text.js';
 import { matchesTool } from '../conversation/tool-calls.js';
@@ -16,7 +17,42 @@ import { Meter } from '../meter.js';
 import { capOfUnseen, cutMessage, fileOf, tokensOf } from '../reducers/cut-unseen.js';
 import { FALLBACK_CONTEXT_WINDOW, mostTokensOf } from '../run/budget.js';
 import { evictedPath, evictText, previewBlock } from './evict-text.js';
-import { type EvictionConfig, evictionConfigSchema, type ResolvedEvictionConfig } from './eviction-config.js';
+
+/** Limits and places for large texts that are written to the workspace. */
+export const evictionConfigSchema = z
+  .strictObject({
+    /**
+     * UTF-16 units of text above which a tool's result is evicted; 0: none is. Left out: a result of more than a quarter of
+     * the model's window is.
+     */
+    maxResultChars: z.optional(countSchema),
+    /** UTF-16 units of text above which a user's message is evicted; 0: none is. */
+    maxUserChars: z._default(countSchema, 200_000),
+    /** UTF-16 units of head and of tail that stay. */
+    previewChars: z._default(countSchema, 2_000),
+    /** Directory in the workspace. */
+    evictionPath: z
+      .string()
+      .min(1)
+      .refine(
+        (path) => !path.split(/[\\/]/).includes('..') && !path.includes('\0'),
+        'must lie in the workspace',
+      )
+      .default('/large_tool_results'),
+    /** Tools whose results stay whole; a name may end in `*`. Tools that say that they are `paged` stay whole by themselves. */
+    excludeTools: z.array(z.string().min(1)).default([]),
+  })
+  .superRefine(({ maxResultChars, maxUserChars, previewChars }, context) => {
+    for (const [name, limit] of Object.entries({ maxResultChars, maxUserChars })) {
+      if (!limit || previewChars * 2 < limit) continue;
+      const message = `head and tail together must be shorter than ${name}`;
+      context.addIssue({ code: 'custom', path: ['previewChars'], message });
+    }
+  });
+
+/** Options of `toolResultEviction`. */
+export type EvictionConfig = z.input<typeof evictionConfigSchema>;
+type ResolvedEvictionConfig = z.output<typeof evictionConfigSchema>;
 
 const NAME = 'tool_result_eviction';
 /** A result of more than this share of the window is evicted, where no number is named. */
@@ -72,7 +108,7 @@ export function toolResultEviction(config: EvictionConfig = {}): Capability {
       else paged.delete(call.name);
       const result = await next(call);
       if (stays(call.name)) return result;
-      const text = joinedText(result.output);
+      const text = textOf(result.output);
       if (!isTooLong(text, maxResultChars, scope)) return result;
       try {
         const path = await evictText(scope, settings, text);
@@ -104,10 +140,6 @@ function warnWhole(scope: Pick<ReasonScope, 'emit'>, what: string, text: string,
   scope.emit({ type: 'warning', source: NAME, message });
 }
 
-function joinedText(output: readonly ToolOutputBlock[]): string {
-  return output.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
-}
-
 /**
  * Cuts the largest of the results that the model has not seen, where they do not fit the window together, once log and
  * workspace have them whole.
@@ -133,7 +165,7 @@ async function evictBatch(
   for (const message of context.slice(start)) {
     const paths = new Map<string, string>();
     for (const block of toolResultsOf(message)) {
-      const text = joinedText(block.output);
+      const text = textOf(block.output);
       if (stays(block.toolName) || evictedPath(block) || text === '' || tokensOf(block, meter) <= cap)
         continue;
       try {

@@ -4,6 +4,7 @@ import {
   type TextBlock,
   type ToolOutputBlock,
   type ToolResultBlock,
+  textOf,
   toolResultsOf,
 } from '@x/core';
 import { marksOf, stringsIn, withMarks } from '../conversation/marks.js';
@@ -120,7 +121,7 @@ function cutOutput(
   meter: Meter,
   place: Place,
 ): readonly ToolOutputBlock[] {
-  const text = block.output.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
+  const text = textOf(block.output);
   let room = cap;
   const files = block.output.flatMap((part): readonly ToolOutputBlock[] => {
     if (part.type !== 'file') return [];

@@ -20,9 +20,8 @@ import { savesEnough } from '../reducers/alter-messages.js';
 import { stayingTokens } from '../reducers/cut-unseen.js';
 import { recordTokens } from '../run/budget.js';
 import { askProvider } from './ask-provider.js';
-import { candidateCuts } from './cut.js';
+import { candidateCuts, type Partition, partitionAt, reassemble } from './cut.js';
 import { numbersOf } from './numbers.js';
-import { type Partition, partitionAt, reassemble } from './partition.js';
 import {
   type EarlierSummaries,
   readSummaries,
@@ -148,14 +147,7 @@ export class SummaryRun {
       const note = 'there is nothing older, or too little to be worth a summary';
       return { ...unchanged(this.#view, problem ?? note), ...usage };
     }
-    const note = this.#note();
-    return {
-      messages: candidate.messages,
-      fates: fatesOf(candidate.part),
-      condensed: true,
-      ...usage,
-      ...(note ? { note } : {}),
-    };
+    return { ...condensed(candidate, 'summarized', this.#note()), ...usage };
   }
 
   /**
@@ -183,13 +175,7 @@ export class SummaryRun {
     if (!this.#savesEnough(native)) {
       return { ...unchanged(this.#view, 'the provider’s compaction saves too little'), ...usage };
     }
-    return {
-      messages: native.messages,
-      fates: fatesOf(part, 'replaced'),
-      condensed: true,
-      ...usage,
-      ...(note ? { note } : {}),
-    };
+    return { ...condensed(native, 'replaced', note), ...usage };
   }
 
   /** The first cut whose summary fits whatever it comes to, else the one that leaves least. */
@@ -386,9 +372,10 @@ function withFolded(
   });
 }
 
-function fatesOf(part: Partition, gone: Fate['fate'] = 'summarized'): readonly Fate[] {
+/** @param gone The fate of a message that stays in no form. */
+function condensed({ part, messages }: Candidate, gone: Fate['fate'], note: string | undefined): Reduction {
   const requests = new Map(part.requests.map(({ original, message }) => [original, message]));
-  return [
+  const fates = [
     ...part.previous.map(({ id }): Fate => ({ messageId: id, fate: 'merged' })),
     ...part.covered.flatMap((message): readonly Fate[] => {
       const kept = requests.get(message);
@@ -396,4 +383,5 @@ function fatesOf(part: Partition, gone: Fate['fate'] = 'summarized'): readonly F
       return [{ messageId: message.id, fate: kept ? 'truncated' : gone }];
     }),
   ];
+  return { messages, fates, condensed: true, ...(note ? { note } : {}) };
 }

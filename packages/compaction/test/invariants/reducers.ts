@@ -1,4 +1,3 @@
-import { stageNames } from '../../src/config/stages.js';
 import {
   type CompactionConfig,
   maskOutputs,
@@ -9,6 +8,7 @@ import {
   trimSynthetic,
   truncateArgs,
 } from '../../src/index.js';
+import { stageNames } from '../../src/run/ladder.js';
 import { GOOD_SUMMARY, modelOf } from '../models.js';
 
 /** A model that summarizes, and that condenses by an endpoint of its own. */
