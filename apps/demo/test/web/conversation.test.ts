@@ -48,7 +48,9 @@ describe('a conversation', () => {
     await v.page.locator('.agent-turn[aria-busy="false"] .reply-figures').waitFor();
     const after = await v.page.locator('.agent-turn .markdown').boundingBox();
     expect(after?.y).toBe(before?.y);
-    await expect.poll(() => textIn(v.page.locator('.reply-figures'))).toMatch(/in .*· .* out · /);
+    await expect
+      .poll(() => textIn(v.page.locator('.reply-figures')))
+      .toMatch(/in .*· .* out · .* of model time/);
     expect(v.complaints).toEqual([]);
   });
 

@@ -180,10 +180,10 @@ function replyInWords(messageIds: readonly string[]): string {
     figures.length > 1 && plural(figures.length, 'model call'),
     `${shortCount(input)} in${cached > 0 ? ` (${share(cached, input)} cached)` : ''}`,
     `${shortCount(output)} out`,
-    duration(sum(({ durationMs }) => durationMs)),
+    `${duration(sum(({ durationMs }) => durationMs))} of model time`,
     prices && money(costOf({ inputTokens: input, outputTokens: output, cachedInputTokens: cached }, prices)),
   ].filter(Boolean);
-  const exact = `${exactCount(input)} tokens in, ${exactCount(cached)} of them cached, ${exactCount(output)} out`;
+  const exact = `${exactCount(input)} tokens in, ${exactCount(cached)} of them cached, ${exactCount(output)} out; the time is that of the model, without tools`;
   return `${parts.join(' · ')}\n${exact}`;
 }
 
