@@ -55,6 +55,25 @@ describe('the inspector', () => {
     await section('What the model sees now').waitFor();
   });
 
+  it('has the request that it shows in its address, for a link that opens it', async () => {
+    await v.page.getByRole('spinbutton', { name: 'Request' }).fill('5');
+    await expect.poll(() => v.page.url()).toMatch(/#\/s\/s\/inspect\/5$/);
+    await v.page.reload();
+    await section('What the model saw in request 5').locator('.treemap-cell').first().waitFor();
+    await v.page.keyboard.press('i');
+    await v.page.locator('.user-turn').first().waitFor();
+    await v.page.goBack();
+    await section('What the model saw in request 5').waitFor();
+    await v.page.getByRole('button', { name: 'Now', exact: true }).click();
+    await expect.poll(() => v.page.url()).toMatch(/#\/s\/s\/inspect$/);
+    v.expectComplaints('404');
+    const error = { code: 'not_found', message: 'The session has made no request 999.', issues: [] };
+    await v.page.route('**/request?step=999', (route) => route.fulfill({ status: 404, json: { error } }));
+    await v.page.goto(`${v.url}#/s/s/inspect/999`);
+    await section('What the model saw in request 999').getByText(error.message).waitFor();
+    expect(await v.page.locator('.treemap-cell').count()).toBe(0);
+  });
+
   it('shows the window as areas; one leads to its message', async () => {
     const areas = section('What the model sees now').locator('.treemap-cell');
     await expect.poll(() => areas.count()).toBeGreaterThan(5);

@@ -69,7 +69,9 @@ async function load(session: string, step: number | undefined): Promise<void> {
     failure.value = '';
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    if (turn === asked) failure.value = error.message;
+    if (turn !== asked) return;
+    shown.value = undefined;
+    failure.value = error.message;
   }
 }
 
