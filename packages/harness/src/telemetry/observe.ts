@@ -16,6 +16,9 @@ import {
 /** Records the span of an agent call, and events of its model calls. */
 export function observeCall(recorder: Recorder, event: AgentEventBody, scope: CallScope): void {
   const { instruments, traces, tracer } = recorder;
+  const agent = { [ATTRIBUTE.agentName]: scope.agentId };
+  const countConflict = (outcome: 'merged' | 'failed') =>
+    instruments.conflicts.add(1, { ...agent, [ATTRIBUTE.conflictOutcome]: outcome });
   switch (event.type) {
     case 'call.started': {
       const attributes = { ...agentAttributes(recorder, scope), ...callAttributes(scope) };
@@ -55,10 +58,7 @@ export function observeCall(recorder: Recorder, event: AgentEventBody, scope: Ca
       return;
     }
     case 'session.merged':
-      instruments.conflicts.add(1, {
-        [ATTRIBUTE.agentName]: scope.agentId,
-        [ATTRIBUTE.conflictOutcome]: 'merged',
-      });
+      countConflict('merged');
       return;
     case 'call.completed': {
       const { span, steps } = traces.of(scope);
@@ -76,19 +76,16 @@ export function observeCall(recorder: Recorder, event: AgentEventBody, scope: Ca
       if (span !== undefined) markFailed(span, event.error, recorder.captureContent);
       span?.end();
       recordCall(recorder, scope, errorAttributes(event.error));
-      if (!SessionConflictError.isInstance(event.error)) return;
-      instruments.conflicts.add(1, {
-        [ATTRIBUTE.agentName]: scope.agentId,
-        [ATTRIBUTE.conflictOutcome]: 'failed',
-      });
+      if (SessionConflictError.isInstance(event.error)) countConflict('failed');
       return;
     }
   }
 }
 
-function recordCall({ instruments, ...recorder }: Recorder, scope: CallScope, failure: Attributes): void {
-  const { startedAt, steps, toolCalls } = recorder.traces.of(scope);
-  const attributes = { ...agentAttributes({ instruments, ...recorder }, scope), ...failure };
+function recordCall(recorder: Recorder, scope: CallScope, failure: Attributes): void {
+  const { instruments, traces } = recorder;
+  const { startedAt, steps, toolCalls } = traces.of(scope);
+  const attributes = { ...agentAttributes(recorder, scope), ...failure };
   instruments.agentDuration.record(secondsSince(startedAt), attributes);
   instruments.inferenceCalls.record(steps, attributes);
   instruments.toolCalls.record(toolCalls, attributes);

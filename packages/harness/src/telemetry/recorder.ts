@@ -58,14 +58,19 @@ export function recordUsage(instruments: Instruments, usage: Usage, attributes: 
   const { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens, reasoningTokens } = usage;
   // Providers hardly ever say how many of these were text or images.
   const counted = { ...attributes, [ATTRIBUTE.tokenModality]: 'unknown' };
-  instruments.inputTokens.add(inputTokens, counted);
-  instruments.outputTokens.add(outputTokens, counted);
-  if (cachedInputTokens !== undefined) {
-    instruments.cacheReadTokens.add(cachedInputTokens, counted);
-    if (inputTokens > 0) instruments.cacheShare.record(cachedInputTokens / inputTokens, attributes);
+  const counts = {
+    inputTokens,
+    outputTokens,
+    cacheReadTokens: cachedInputTokens,
+    cacheWriteTokens,
+    reasoningTokens,
+  };
+  for (const [name, count] of Object.entries(counts)) {
+    if (count !== undefined) instruments[name as keyof typeof counts].add(count, counted);
   }
-  if (cacheWriteTokens !== undefined) instruments.cacheWriteTokens.add(cacheWriteTokens, counted);
-  if (reasoningTokens !== undefined) instruments.reasoningTokens.add(reasoningTokens, counted);
+  if (cachedInputTokens !== undefined && inputTokens > 0) {
+    instruments.cacheShare.record(cachedInputTokens / inputTokens, attributes);
+  }
   instruments.operationInputTokens.record(inputTokens, attributes);
   instruments.operationOutputTokens.record(outputTokens, attributes);
 }
