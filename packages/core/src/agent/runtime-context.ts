@@ -82,19 +82,16 @@ export class RuntimeContext {
 
 /** Collects what a {@link RuntimeContext} holds. */
 export class RuntimeContextBuilder {
-  #identity: { tenantId?: string | undefined; userId?: string | undefined; sessionId?: string | undefined } =
-    {};
+  readonly #identity: { -readonly [Part in keyof RuntimeIdentity]: RuntimeIdentity[Part] };
   readonly #extra: Map<string, unknown>;
   readonly #typed: Map<TypeKey<object>, object>;
 
-  constructor(source?: RuntimeContext) {
-    const entries = source?.entries();
-    this.#extra = new Map(entries?.extra);
-    this.#typed = new Map(entries?.typed);
-    if (source) {
-      const { tenantId, userId, sessionId } = source;
-      this.#identity = { tenantId, userId, sessionId };
-    }
+  constructor(source: RuntimeContext = RuntimeContext.empty()) {
+    const { tenantId, userId, sessionId } = source;
+    const { extra, typed } = source.entries();
+    this.#identity = { tenantId, userId, sessionId };
+    this.#extra = new Map(extra);
+    this.#typed = new Map(typed);
   }
 
   /** Names the tenant of the call. */

@@ -17,11 +17,8 @@ export function parseWith<Schema extends z.$ZodType>(
   const result = safeParse(schema, value, { error: wordOf });
   if (result.success) return result.data;
   const issues = issuesOf(result.error);
-  throw new InvalidInputError(
-    subject,
-    instanceIn(value, issues) ?? issues.map((issue) => suggested(issue, schema)),
-    remedy === undefined ? {} : { remedy },
-  );
+  const told = instanceIn(value, issues) ?? issues.map((issue) => suggested(issue, schema));
+  throw new InvalidInputError(subject, told, { remedy });
 }
 
 /** A schema for objects that are told by a member: `having<Model>('generate', 'a model')`. */

@@ -14,16 +14,15 @@ export class InvalidInputError extends XError {
   readonly subject: string;
   readonly issues: readonly Issue[];
 
-  constructor(subject: string, issues: readonly Issue[], options: { cause?: unknown; remedy?: string } = {}) {
+  constructor(
+    subject: string,
+    issues: readonly Issue[],
+    options: { cause?: unknown; remedy?: string | undefined } = {},
+  ) {
     const list = issues.map((issue) => (issue.path ? `${issue.path}: ${issue.message}` : issue.message));
     const remedy = options.remedy ? ` ${options.remedy}` : '';
-    super(
-      'invalid_input',
-      `Invalid ${subject}: ${list.join('; ').replace(/[.?!]?$/, (end) => end || '.')}${remedy}`,
-      {
-        cause: options.cause,
-      },
-    );
+    const said = list.join('; ').replace(/[.?!]?$/, (end) => end || '.');
+    super('invalid_input', `Invalid ${subject}: ${said}${remedy}`, { cause: options.cause });
     this.subject = subject;
     this.issues = issues;
   }

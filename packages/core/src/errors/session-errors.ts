@@ -25,7 +25,7 @@ export class SessionStoreError extends XError {
       | 'stream_failed'
       | 'stream_stalled',
     message: string,
-    details: { sessionKey?: string; cause?: unknown; outcome?: 'none' | 'unknown' } = {},
+    details: { sessionKey?: string | undefined; cause?: unknown; outcome?: 'none' | 'unknown' } = {},
   ) {
     super(code, message, details);
     this.outcome = details.outcome ?? (code === 'session_unavailable' ? 'unknown' : 'none');

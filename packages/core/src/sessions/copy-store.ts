@@ -8,20 +8,16 @@ import { isOperation, operationId } from './store-rules.js';
 import { historyOf } from './wrappers/keep-history.js';
 
 const optionsSchema = z.strictObject({
+  /** Only sessions of this tenant, user or agent. Default: all. */
   scope: z.custom<SessionScope>().optional(),
+  /** Only sessions whose last commit is older: those that have settled, to move them to a cheaper store. */
   updatedBefore: z.date().optional(),
+  /** Deletes what was copied. */
   move: z.boolean().default(false),
 });
 
 /** Options of `copyStore`. */
-export interface CopyOptions {
-  /** Only sessions of this tenant, user or agent. Default: all. */
-  readonly scope?: SessionScope | undefined;
-  /** Only sessions whose last commit is older: those that have settled, to move them to a cheaper store. */
-  readonly updatedBefore?: Date | undefined;
-  /** Deletes what was copied. Default false. */
-  readonly move?: boolean | undefined;
-}
+export type CopyOptions = Readonly<z.input<typeof optionsSchema>>;
 
 /** What `copyStore` did. */
 export interface CopyReport {

@@ -1,27 +1,23 @@
 import * as z from 'zod';
 import { parseWith } from '../config/parse.js';
 import { SessionStoreError } from '../errors/session-errors.js';
-import { besideOf, type SessionKey, type SessionScope } from './session-key.js';
+import { besideOf, type SessionKey } from './session-key.js';
 import type { SessionStore } from './session-store.js';
 import { unlessBusy } from './session-turn.js';
 import { historyOf } from './wrappers/keep-history.js';
 
 const part = z.string().min(1).optional();
 const optionsSchema = z.strictObject({
+  /** Age of the last commit from which a session is deleted. */
   olderThan: z.date(),
+  /** Only sessions of this tenant, user or agent. Default: all. */
   scope: z.strictObject({ tenantId: part, userId: part, agentId: part, sessionId: part }).optional(),
+  /** Sessions to delete at most, the oldest first. Default: all. */
   limit: z.int().min(0).optional(),
 });
 
 /** Options of `deleteOlderThan`. */
-export interface RetentionOptions {
-  /** Age of the last commit from which a session is deleted. */
-  readonly olderThan: Date;
-  /** Only sessions of this tenant, user or agent. Default: all. */
-  readonly scope?: SessionScope | undefined;
-  /** Sessions to delete at most, the oldest first. Default: all. */
-  readonly limit?: number | undefined;
-}
+export type RetentionOptions = Readonly<z.input<typeof optionsSchema>>;
 
 /**
  * Deletes the sessions whose last commit is older than a date, in any store, and answers how many. A leased session

@@ -74,17 +74,11 @@ export class SessionKey {
     const [tenantId, userId, agentId, sessionId] = segments.map((segment) =>
       segment === '' ? undefined : decodeSegment(segment),
     );
-    if (segments.length !== PARTS.length || sessionId === undefined) {
-      throw new InvalidInputError('SessionKey', [
-        { path: '', message: `"${encoded}" is not an encoded key` },
-      ]);
-    }
+    const refused = (message: string) => new InvalidInputError('SessionKey', [{ path: '', message }]);
+    if (segments.length !== PARTS.length || sessionId === undefined)
+      throw refused(`"${encoded}" is not an encoded key`);
     const key = new SessionKey({ tenantId, userId, agentId, sessionId });
-    if (key.#encoded !== encoded) {
-      throw new InvalidInputError('SessionKey', [
-        { path: '', message: `"${encoded}" is not in canonical form` },
-      ]);
-    }
+    if (key.#encoded !== encoded) throw refused(`"${encoded}" is not in canonical form`);
     return key;
   }
 

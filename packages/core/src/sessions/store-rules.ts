@@ -182,12 +182,7 @@ export function storeUnavailable(
     outcome === 'none'
       ? `${backend} refused: ${reason}. Nothing was written.`
       : `${backend} could not be reached: ${reason}. A commit that failed this way may have been applied: send it again.`;
-  const sessionKey = key?.toString();
-  return new SessionStoreError('session_unavailable', text, {
-    ...(sessionKey && { sessionKey }),
-    cause,
-    outcome,
-  });
+  return new SessionStoreError('session_unavailable', text, { sessionKey: key?.toString(), cause, outcome });
 }
 
 /** Makes the error for a holder whose lease has ended. */

@@ -150,7 +150,7 @@ export class StreamLog {
   #broken(code: 'stream_failed' | 'stream_stalled', why: string, cause?: JsonValue): SessionStoreError {
     return new SessionStoreError(code, `The stream broke off: ${why}. Read the session itself.`, {
       sessionKey: this.#key.toString(),
-      ...(cause === undefined ? {} : { cause }),
+      cause,
     });
   }
 }

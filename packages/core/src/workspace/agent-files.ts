@@ -66,13 +66,11 @@ export function agentFiles(key: SessionKey, { workspace, storage, isolation }: A
     identify: (path) =>
       route(path, async (of) => (await of.identify?.(path)) ?? { path, id: path, links: 1 }),
     ...('root' in tree ? { root: tree.root } : {}),
-    ...(lock === undefined ? {} : { lock: lock.bind(tree) }),
-    ...(replace === undefined
-      ? {}
-      : {
-          replace: (path: string, kept: string, data: string | Uint8Array) =>
-            change(path, () => change(kept, () => replace.call(tree, path, kept, data))),
-        }),
+    ...(lock && { lock: lock.bind(tree) }),
+    ...(replace && {
+      replace: (path, kept, data) =>
+        change(path, () => change(kept, () => replace.call(tree, path, kept, data))),
+    }),
   };
 }
 

@@ -69,24 +69,21 @@ export function mountWorkspace(base: Workspace, mounts: Readonly<Record<string, 
         yield* prefixed(name, workspace.list(rest.join('/'), options));
       } else yield* listRoot(options);
     },
-    ...(base.replace === undefined
-      ? {}
-      : {
-          replace: (path: string, kept: string, data: string | Uint8Array) =>
-            within(path, (workspace, inner) =>
-              within(kept, async (other, to) => {
-                if (workspace === other && workspace.replace !== undefined)
-                  return workspace.replace(inner, to, data);
-                throw new WorkspaceError('invalid_path', kept, 'A file is kept in its own workspace only.');
-              }),
-            ),
-        }),
+    ...(base.replace && {
+      replace: (path, kept, data) =>
+        within(path, (workspace, inner) =>
+          within(kept, async (other, to) => {
+            if (workspace === other && workspace.replace) return workspace.replace(inner, to, data);
+            throw new WorkspaceError('invalid_path', kept, 'A file is kept in its own workspace only.');
+          }),
+        ),
+    }),
     subtree: (path) =>
       mountWorkspace(
         subtreeOf(base, path),
         Object.fromEntries([...mounted].map(([name, workspace]) => [name, subtreeOf(workspace, '')])),
       ),
-    ...(base.lock === undefined ? {} : { lock: base.lock.bind(base) }),
+    ...(base.lock && { lock: base.lock.bind(base) }),
   };
   // Nothing of what is mounted is moved.
   shareStorage(whole, base);

@@ -41,32 +41,24 @@ export function below(workspace: Workspace, root: string, options: TreeOptions):
         const entry = await workspace.stat(at);
         return entry && { ...entry, path: entry.path.slice(prefix.length) };
       }),
-    ...(identify === undefined
-      ? {}
-      : {
-          identify: (path) =>
-            within(path, async (at) => {
-              const found = await identify.call(workspace, at);
-              return { ...found, path: found.path.slice(prefix.length) };
-            }),
+    ...(identify && {
+      identify: (path) =>
+        within(path, async (at) => {
+          const found = await identify.call(workspace, at);
+          return { ...found, path: found.path.slice(prefix.length) };
         }),
+    }),
     async *list(path = '', how) {
       for await (const entry of await within(path, async (at) => workspace.list(at, how))) {
         const inner = entry.path.slice(prefix.length);
         if (check === undefined || !isStorage(inner)) yield { ...entry, path: inner };
       }
     },
-    ...(replace === undefined
-      ? {}
-      : {
-          replace: (path: string, kept: string, data: string | Uint8Array) =>
-            within(path, (at) => within(kept, (to) => replace.call(workspace, at, to, data))),
-        }),
-    ...(lock === undefined
-      ? {}
-      : {
-          lock: (name, task, how) => lock.call(workspace, name, task, how) as ReturnType<typeof task>,
-        }),
+    ...(replace && {
+      replace: (path, kept, data) =>
+        within(path, (at) => within(kept, (to) => replace.call(workspace, at, to, data))),
+    }),
+    ...(lock && { lock: lock.bind(workspace) }),
   };
 }
 

@@ -44,8 +44,11 @@ import {
 } from './session-files.js';
 
 const optionsSchema = z.strictObject({
+  /** Made when first used. */
   directory: z.string().min(1),
+  /** Milliseconds that a commit waits for another one to the same session. */
   lockTimeoutMs: z.number().nonnegative().default(10_000),
+  /** What leases expire by. */
   clock: z.custom<Clock>().default(systemClock),
 });
 const FORMAT = 1;
@@ -89,16 +92,8 @@ export class JsonSession implements SessionStore {
   /** Directories in which this store has cleaned up. */
   readonly #swept = new Set<string>();
 
-  /**
-   * @param options `directory`: made when first used. `lockTimeoutMs`: how long a commit waits for another one to the
-   * same session; default 10 000. `clock`: what leases expire by; default the system's.
-   * @throws {InvalidInputError} for unknown or bad options.
-   */
-  constructor(options: {
-    readonly directory: string;
-    readonly lockTimeoutMs?: number | undefined;
-    readonly clock?: Clock | undefined;
-  }) {
+  /** @throws {InvalidInputError} for unknown or bad options. */
+  constructor(options: Readonly<z.input<typeof optionsSchema>>) {
     const { directory, lockTimeoutMs, clock } = parseWith(optionsSchema, options, 'JsonSession options');
     this.#workspace = new LocalWorkspace(directory, { private: true });
     this.#lockTimeoutMs = lockTimeoutMs;

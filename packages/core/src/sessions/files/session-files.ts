@@ -150,7 +150,7 @@ function toSessionStoreError(
   outcome: CommitProgress['outcome'] = 'unknown',
 ): unknown {
   const subject = key === undefined ? 'A session' : `Session ${key}`;
-  const details = { cause: error, ...(key === undefined ? {} : { sessionKey: key.toString() }) };
+  const details = { cause: error, sessionKey: key?.toString() };
   if (error instanceof DamagedFileError) {
     return new SessionStoreError(
       'session_corrupt',

@@ -73,10 +73,7 @@ export class WorkspaceSession implements SessionStore {
    * agree to well within a lease's time.
    * @throws {CapabilityError} when the workspace has no locks: two writers could both win.
    */
-  constructor(
-    workspace: Workspace,
-    options: { readonly lockTimeoutMs?: number | undefined; readonly clock?: Clock | undefined } = {},
-  ) {
+  constructor(workspace: Workspace, options: Readonly<z.input<typeof optionsSchema>> = {}) {
     const lock = (workspace as Workspace | undefined)?.lock;
     if (lock === undefined) {
       throw new CapabilityError(
