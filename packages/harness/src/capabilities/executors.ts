@@ -2,9 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, lstatSync, readlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-
-/** The directory of a workspace that holds what the harness keeps. */
-export const STORAGE = '.x';
+import { masksOf } from './masks.js';
 
 /** A program to start in place of a command line, and one that stops what killing it leaves behind. */
 export interface Execution {
@@ -19,15 +17,10 @@ export interface Executor {
   /**
    * Says how to run a line for `sh -c` in `cwd`. The environment of the program is the command's own.
    *
-   * @param hidden Directories below `cwd` that the command must not see. They may not exist.
+   * @param hidden Directories below `cwd` that the command must not see. They may not exist. Nor may it rename a directory above
+   * one of them, or the next command is told of another path.
    */
   execution(line: string, cwd: string, hidden?: readonly string[]): Execution;
-}
-
-/** Makes arguments that lay an empty directory over what the harness keeps below `cwd`, and over what else is hidden. */
-function masks(cwd: string, hidden: readonly string[] = []): readonly string[] {
-  const places = new Set([join(cwd, STORAGE), ...hidden].filter((place) => existsSync(place)));
-  return [...places].flatMap((place) => ['--tmpfs', place]);
 }
 
 /** Runs commands as the user of this process: they can do what it can, and read its environment. */
@@ -78,23 +71,15 @@ export function bubblewrap(
   const mounts = ['--proc', '/proc', '--dev', '/dev', '--tmpfs', '/tmp', ...system, ...visible];
   return {
     name: 'bubblewrap',
-    execution: (line, cwd, hidden) => ({
-      file: 'bwrap',
-      args: [
-        ...isolated,
-        ...mounts,
-        '--bind',
-        cwd,
-        cwd,
-        ...masks(cwd, hidden),
-        '--chdir',
-        cwd,
-        ...own,
-        'sh',
-        '-c',
-        line,
-      ],
-    }),
+    execution(line, cwd, hidden) {
+      const { pinned, covered } = masksOf(cwd, hidden);
+      const writable = [cwd, ...pinned].flatMap((path) => ['--bind', path, path]);
+      const empty = covered.flatMap((path) => ['--tmpfs', path]);
+      return {
+        file: 'bwrap',
+        args: [...isolated, ...mounts, ...writable, ...empty, '--chdir', cwd, ...own, 'sh', '-c', line],
+      };
+    },
   };
 }
 
@@ -115,21 +100,12 @@ export function container(options: {
     execution(line, cwd, hidden) {
       const name = `x-${randomBytes(8).toString('hex')}`;
       const limits = ['--rm', '--init', '--name', name, ...(network ? [] : ['--network', 'none'])];
+      const { pinned, covered } = masksOf(cwd, hidden);
+      const writable = [cwd, ...pinned].flatMap((path) => ['-v', `${path}:${path}`]);
+      const empty = covered.flatMap((path) => ['--tmpfs', path]);
       return {
         file: program,
-        args: [
-          'run',
-          ...limits,
-          '-v',
-          `${cwd}:${cwd}`,
-          ...masks(cwd, hidden),
-          '-w',
-          cwd,
-          image,
-          'sh',
-          '-c',
-          line,
-        ],
+        args: ['run', ...limits, ...writable, ...empty, '-w', cwd, image, 'sh', '-c', line],
         stop: { file: program, args: ['kill', name] },
       };
     },

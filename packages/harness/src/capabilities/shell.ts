@@ -11,7 +11,8 @@ import {
 } from '@x/core';
 import * as z from 'zod';
 import { runProgram } from '../lib/run-program.js';
-import { type Executor, findSandbox, localExecutor, STORAGE } from './executors.js';
+import { type Executor, findSandbox, localExecutor } from './executors.js';
+import { isDenied, STORAGE } from './masks.js';
 
 export const shellConfigSchema = z.strictObject({
   /** The directory in which commands run. Default: the root of a local workspace. */
@@ -92,8 +93,10 @@ function executeTool(settings: z.output<typeof shellConfigSchema>, executor: Exe
       }
       // That of a user who has no files yet.
       if (settings.cwd === undefined) await mkdir(cwd, { recursive: true, mode: 0o700 });
-      const hidden = hiddenFrom(cwd, settings, root);
       const isOpen = executor === localExecutor;
+      // Or a command could make it, with what agents take for their own.
+      if (!isOpen && typeof root === 'string') await makeStorage(root);
+      const hidden = hiddenFrom(cwd, settings, root);
       const storages = isOpen || !existsSync(cwd) ? [] : await storagesBelow(cwd, folders, signal);
       const execution = executor.execution(command, cwd, [...hidden, ...storages]);
       const { status, output } = await runProgram(execution, { ...settings, cwd, timeoutMs, signal });
@@ -117,10 +120,35 @@ function hiddenFrom(
     const message = `Commands do not run in ${cwd}: it is in a directory ${STORAGE}, where agents keep what is of all users.`;
     throw new WorkspaceError('outside_workspace', cwd, message);
   }
-  const storage =
-    typeof root === 'string' ? join(root.split(`${sep}${STORAGE}${sep}`)[0] ?? root, STORAGE) : [];
-  const places = [storage, settings.hidden].flat().map((place) => resolve(cwd, place));
-  return places.filter((place) => place.startsWith(join(cwd, sep)));
+  const storages = typeof root === 'string' ? [realOf(storageIn(root))] : [];
+  // A link in the directory that leads to one of these is for the sandbox to refuse: it is not resolved.
+  const configured = settings.hidden.map((place) => resolve(cwd, place));
+  const tops = [cwd, realOf(cwd)].map((top) => join(top, sep));
+  return [...storages, ...configured].flatMap((place) => {
+    for (const path of [place, realOf(place)]) {
+      const top = tops.find((directory) => path.startsWith(directory));
+      if (top !== undefined) return [join(cwd, path.slice(top.length))];
+    }
+    return [];
+  });
+}
+
+/** The directory in which an agent keeps what is its own and of all its users. */
+function storageIn(root: string): string {
+  return join(root.split(`${sep}${STORAGE}${sep}`)[0] ?? root, STORAGE);
+}
+
+async function makeStorage(root: string): Promise<void> {
+  try {
+    await mkdir(storageIn(root), { recursive: true, mode: 0o700 });
+  } catch (error) {
+    // Where this process may not, a command may not.
+    if (!isDenied(error) && (error as NodeJS.ErrnoException).code !== 'EROFS') throw error;
+  }
+}
+
+function realOf(path: string): string {
+  return existsSync(path) ? realpathSync(path) : path;
 }
 
 /** Folders without sources, which are not searched. */
@@ -136,8 +164,9 @@ type Folders = Map<
 const TICK_MS = 2_000;
 
 /**
- * Finds what any agent keeps below a directory: whose it is, nobody knows. A folder is read again when its device, its inode or the time of its
- * last change is another; a command cannot set that time, as it can that of the contents.
+ * Finds what any agent keeps below a directory: whose it is, nobody knows. A folder that this process may not look into is taken for such.
+ * A folder is read again when its device, its inode or the time of its last change is another; a command cannot set that time, as it
+ * can that of the contents.
  */
 async function storagesBelow(
   directory: string,
@@ -149,20 +178,26 @@ async function storagesBelow(
   if (now === undefined) return [];
   const { dev, ino, ctimeNs } = now;
   let known = folders.get(directory);
-  if (known?.dev !== dev || known.ino !== ino || known.ctimeNs !== ctimeNs) {
-    const entries = (await readdir(directory, { withFileTypes: true }).catch(gone)) ?? [];
-    const below = entries.filter((entry) => entry.isDirectory() && !SKIPPED.includes(entry.name));
-    known = { dev, ino, ctimeNs, names: below.map(({ name }) => name) };
-    if (ctimeNs < BigInt(Date.now() - TICK_MS) * 1_000_000n) folders.set(directory, known);
+  try {
+    if (known?.dev !== dev || known.ino !== ino || known.ctimeNs !== ctimeNs) {
+      const entries = (await readdir(directory, { withFileTypes: true }).catch(gone)) ?? [];
+      const below = entries.filter((entry) => entry.isDirectory() && !SKIPPED.includes(entry.name));
+      known = { dev, ino, ctimeNs, names: below.map(({ name }) => name) };
+      if (ctimeNs < BigInt(Date.now() - TICK_MS) * 1_000_000n) folders.set(directory, known);
+    }
+    const found = known.names.map((name) => {
+      const place = join(directory, name);
+      return name.toLowerCase() === STORAGE ? [place] : storagesBelow(place, folders, signal);
+    });
+    return (await Promise.all(found)).flat();
+  } catch (error) {
+    // To read a folder, or to look at one in it, takes a right that its owner can give back to a command.
+    if (!isDenied(error)) throw error;
+    return [directory];
   }
-  const found = known.names.map((name) => {
-    const place = join(directory, name);
-    return name.toLowerCase() === STORAGE ? [place] : storagesBelow(place, folders, signal);
-  });
-  return (await Promise.all(found)).flat();
 }
 
-/** Takes a folder for empty that is gone, or that nobody here may read. Any other failure would show what it holds. */
+/** Takes a folder for empty that is gone. Any other failure would show what it holds. */
 function gone(error: NodeJS.ErrnoException): undefined {
-  if (!['ENOENT', 'ENOTDIR', 'EACCES', 'EPERM'].includes(error.code ?? '')) throw error;
+  if (!['ENOENT', 'ENOTDIR'].includes(error.code ?? '')) throw error;
 }

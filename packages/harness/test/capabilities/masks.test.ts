@@ -1,0 +1,149 @@
+import fs, { existsSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import promises from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
+import { dirname, join } from 'node:path';
+import { LocalWorkspace } from '@x/core/node';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import {
+  bubblewrap,
+  container,
+  type Executor,
+  findSandbox,
+  type ShellConfig,
+  shell,
+} from '../../src/index.js';
+import { scratch } from '../support.js';
+
+function made(...files: readonly string[]): string {
+  const cwd = scratch();
+  for (const file of files) {
+    mkdirSync(join(cwd, dirname(file)), { recursive: true });
+    writeFileSync(join(cwd, file), 'canary');
+  }
+  return cwd;
+}
+
+async function execute(command: string, cwd: string, config: ShellConfig): Promise<string> {
+  const scope = { workspace: new LocalWorkspace(cwd), signal: new AbortController().signal };
+  return JSON.stringify(await shell(config).tools?.[0]?.run({ command }, scope as never));
+}
+
+/** An executor that runs nothing, and what it was told to hide. */
+function spy() {
+  const told: (readonly string[])[] = [];
+  const executor: Executor = {
+    name: 'spy',
+    execution(_, __, hidden = []) {
+      told.push(hidden);
+      return { file: 'true', args: [] };
+    },
+  };
+  return { told, executor };
+}
+
+/** Has a function of Node refuse paths, as the system does a user who is not root. */
+function deny<Name extends string>(
+  module: Record<Name, unknown>,
+  name: Name,
+  isDenied: (path: string) => boolean,
+): void {
+  const real = module[name] as (...args: unknown[]) => unknown;
+  module[name] = (path: string, ...rest: unknown[]) => {
+    if (!isDenied(path)) return real(path, ...rest);
+    const error = Object.assign(new Error('permission denied'), { code: 'EACCES' });
+    if (module === (promises as unknown)) return Promise.reject(error);
+    throw error;
+  };
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    module[name] = real;
+    syncBuiltinESMExports();
+  });
+}
+
+describe('what a sandbox hides', () => {
+  it.skipIf(findSandbox() === undefined)(
+    'is hidden also from the command after one that would move it, or a folder above it',
+    async () => {
+      const cwd = made('config/secrets/key', 'a/sub/.x/log', 'node_modules/m.js');
+      const sandbox: ShellConfig = { sandbox: 'required', network: false, hidden: ['config/secrets'] };
+      const moves =
+        'mv config c2; mv a node_modules/; mv a/sub node_modules/; mv .x y; cp -r a config node_modules/; rm -rf a config';
+      const first = await execute(moves, cwd, sandbox);
+      expect(first).toContain('busy');
+      expect(await execute('grep -r canary . --include=key --include=log', cwd, sandbox)).toContain(
+        '"exit 1"',
+      );
+      expect(existsSync(join(cwd, 'config/secrets/key')) && existsSync(join(cwd, 'a/sub/.x/log'))).toBe(true);
+    },
+  );
+
+  it.skipIf(findSandbox() === undefined)(
+    'leaves a command free to move what has nothing hidden below it',
+    async () => {
+      const cwd = made('a/sub/.x/log', 'a/file', 'b/file');
+      await execute('mv b c; mv a/file a/sub/moved; mv c/file a/other', cwd, { sandbox: 'required' });
+      expect(['c', 'a/sub/moved', 'a/other'].map((path) => existsSync(join(cwd, path)))).toEqual([
+        true,
+        true,
+        true,
+      ]);
+    },
+  );
+
+  it('has each folder above it mounted on itself, from above, before what is empty', () => {
+    const cwd = made('a/b/secrets/key', 'a/b/secrets/.x/log', 'a/.x/log', '.x/log');
+    const hidden = ['a/b/secrets/.x', 'a/b/secrets', 'a/.x', 'gone/secrets'].map((path) => join(cwd, path));
+    const [a, b] = [join(cwd, 'a'), join(cwd, 'a/b')];
+    const empty = ['.x', 'a/.x', 'a/b/secrets'].map((path) => `--tmpfs ${join(cwd, path)}`).join(' ');
+    const { args } = bubblewrap().execution('ls', cwd, hidden);
+    expect(args.join(' ')).toContain(
+      `--bind ${cwd} ${cwd} --bind ${a} ${a} --bind ${b} ${b} ${empty} --chdir`,
+    );
+    const contained = container({ image: 'node:22' }).execution('ls', cwd, hidden);
+    expect(contained.args.join(' ')).toContain(`-v ${cwd}:${cwd} -v ${a}:${a} -v ${b}:${b} ${empty} -w`);
+  });
+
+  it('is a folder whole where nobody may look into it', async () => {
+    const cwd = made('open/closed/.x/log', 'listed/.x/log', 'listed/sub/file', 'config/secrets/key');
+    deny(promises as never, 'readdir', (path) => path === join(cwd, 'open/closed'));
+    deny(promises as never, 'stat', (path) => path.startsWith(join(cwd, 'listed/')));
+    const { told, executor } = spy();
+    await execute('true', cwd, { executor });
+    expect(told[0]).toEqual(expect.arrayContaining([join(cwd, 'open/closed'), join(cwd, 'listed')]));
+    deny(fs as never, 'lstatSync', (path) => path.startsWith(join(cwd, 'config/')));
+    const { args } = bubblewrap().execution('ls', cwd, [join(cwd, 'config/secrets')]);
+    expect(args.join(' ')).toContain(`--tmpfs ${join(cwd, 'config')} `);
+  });
+
+  it('keeps a command from a directory that cannot be read, from links, files, and from too many folders', async () => {
+    const cwd = made('real/secrets/key', 'file');
+    symlinkSync('real', join(cwd, 'link'));
+    const sandbox = bubblewrap();
+    const at = (path: string) => () => sandbox.execution('ls', cwd, [join(cwd, path)]);
+    expect(at('link/secrets')).toThrow('link, which is to be hidden, is a symbolic link');
+    expect(at('file')).toThrow('file, which is to be hidden, is a file');
+    const many = Array.from({ length: 251 }, (_, index) => join(cwd, `n${index}/.x`));
+    for (const place of many) mkdirSync(place, { recursive: true });
+    expect(() => sandbox.execution('ls', cwd, many)).toThrow('502 mounts, more than 500');
+    deny(promises as never, 'readdir', (path) => path === cwd);
+    await expect(execute('ls', cwd, { executor: sandbox })).rejects.toThrow('nobody here may read it');
+  });
+
+  it('is found from a directory that is named by a link', async () => {
+    const cwd = made('secrets/key');
+    const link = join(scratch(), 'link');
+    symlinkSync(cwd, link);
+    const { told, executor } = spy();
+    await execute('true', link, { executor, cwd: link, hidden: [join(cwd, 'secrets')] });
+    expect(told[0]).toContain(join(link, 'secrets'));
+  });
+
+  it('is the storage of the agent also before anything is in it, so that no command makes one', async () => {
+    const cwd = made('file');
+    const { told, executor } = spy();
+    await execute('true', cwd, { executor });
+    expect(told[0]).toContain(join(cwd, '.x'));
+    expect(statSync(join(cwd, '.x')).mode & 0o777).toBe(0o700);
+  });
+});
