@@ -358,15 +358,12 @@ export class CompactionRunner {
   unusedNative(model: Model): string | undefined {
     if (!model.compact || this.#reducers.some(({ name }) => name === 'native')) return undefined;
     const { preset } = this.#config;
-    const remedies = {
-      everruns: 'Write strategy: auto or native',
-      agentscope:
-        'Preset agentscope has no such stage: leave the preset out for the default stages, which have it',
-      aura: 'Preset aura has no such stage: leave the preset out for the default stages, which have it',
-    };
+    let remedy = `Preset ${preset} has no such stage: leave the preset out for the default stages, which have it`;
+    if (preset === undefined) remedy = 'Add native to the stages';
+    if (preset === 'everruns') remedy = 'Write strategy: auto or native';
     return (
       `${model.id} offers a compaction of its own (native_compaction: auto), but no stage asks for it: it does nothing. ` +
-      `${preset === undefined ? 'Add native to the stages' : remedies[preset]}, or leave native_compaction out.`
+      `${remedy}, or leave native_compaction out.`
     );
   }
 

@@ -8,7 +8,6 @@ import {
   type ModelResponse,
   parseWith,
   type ReasonScope,
-  type Tool,
   warn,
 } from '@x/core';
 import * as z from 'zod';
@@ -39,7 +38,7 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
   const settings = parseWith(capabilityConfigSchema, config, 'compaction configuration');
   const runner = new CompactionRunner(settings);
   const recall = settings.recall ? new SessionRecall(redactorFor(settings.redact)) : undefined;
-  const requests = settings.compactTool ? new CompactRequests() : undefined;
+  const requests = settings.compactTool ? compactRequests() : undefined;
   const tools = [recall?.tool, requests?.tool].filter((tool) => tool !== undefined);
 
   /** Calls the model, and learns from the usage that it reports how far our count is off. */
@@ -103,31 +102,27 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
 }
 
 /** Lets a model choose the moment of a compaction: what it asks for happens before its next step. */
-class CompactRequests {
-  readonly tool: Tool;
-  readonly #asked = new WeakMap<AgentState, { readonly instructions: string | undefined }>();
-
-  constructor() {
-    this.tool = defineTool({
-      name: 'compact',
-      description:
-        'Replaces the older part of this conversation by a record of it, before your next step. Use it when a piece of ' +
-        'work is done and its details no longer matter, not in the middle of one.',
-      input: z.strictObject({
-        keep: z.string().max(2_000).optional().describe('What the record must keep in particular'),
-      }),
-      sessionOnly: true,
-      execute: ({ keep }, { state }) => {
-        this.#asked.set(state, { instructions: keep });
-        return 'The older part will be replaced by a record before your next step.';
-      },
-    });
-  }
-
+function compactRequests() {
+  const asked = new WeakMap<AgentState, { readonly instructions: string | undefined }>();
+  const tool = defineTool({
+    name: 'compact',
+    description:
+      'Replaces the older part of this conversation by a record of it, before your next step. Use it when a piece of ' +
+      'work is done and its details no longer matter, not in the middle of one.',
+    input: z.strictObject({
+      keep: z.string().max(2_000).optional().describe('What the record must keep in particular'),
+    }),
+    sessionOnly: true,
+    execute: ({ keep }, { state }) => {
+      asked.set(state, { instructions: keep });
+      return 'The older part will be replaced by a record before your next step.';
+    },
+  });
   /** The request that a session's model made since the last time, if it made one. */
-  take(state: AgentState): { readonly instructions: string | undefined } | undefined {
-    const asked = this.#asked.get(state);
-    this.#asked.delete(state);
-    return asked;
-  }
+  const take = (state: AgentState) => {
+    const request = asked.get(state);
+    asked.delete(state);
+    return request;
+  };
+  return { tool, take };
 }

@@ -86,25 +86,16 @@ export function announce(
   outcome: CompactionOutcome,
   modelId: string,
 ): void {
-  const { status, messagesBefore, messagesAfter, tokensBefore, tokensAfter, durationMs, steps } = outcome;
+  const { messages: _messages, reason: detail, usage, ...figures } = outcome;
   scope.emit({
     type: 'context.compacted',
+    ...figures,
     reason,
-    status,
-    detail: outcome.reason,
-    strategyUsed: steps
+    detail,
+    strategyUsed: figures.steps
       .filter((step) => step.tokensAfter < step.tokensBefore || step.messagesAfter < step.messagesBefore)
       .map((step) => step.reducer)
       .join('+'),
-    messagesBefore,
-    messagesAfter,
-    tokensBefore,
-    tokensAfter,
-    durationMs,
-    steps,
-    manifest: outcome.manifest,
   });
-  if (outcome.usage) {
-    scope.emit({ type: 'usage.reported', source: 'compaction', modelId, usage: outcome.usage });
-  }
+  if (usage) scope.emit({ type: 'usage.reported', source: 'compaction', modelId, usage });
 }

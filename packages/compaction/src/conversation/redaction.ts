@@ -19,15 +19,8 @@ function redactBlocks<Block extends ContentBlock>(
   blocks: readonly Block[],
   redact: Redact,
 ): readonly Block[] {
-  let changed: Block[] | undefined;
-  for (let index = 0; index < blocks.length; index++) {
-    const block = blocks[index] as Block;
-    const redacted = redactBlock(block, redact) as Block;
-    if (redacted === block) continue;
-    changed ??= [...blocks];
-    changed[index] = redacted;
-  }
-  return changed ?? blocks;
+  const redacted = blocks.map((block) => redactBlock(block, redact) as Block);
+  return redacted.some((block, index) => block !== blocks[index]) ? redacted : blocks;
 }
 
 function redactBlock(block: ContentBlock, redact: Redact): ContentBlock {

@@ -10,11 +10,11 @@ export interface TiktokenCounter extends TokenCounter {
   load(): void;
 }
 
-let encoder: Encoder | undefined;
+let encoder: TokenCounter['count'] | undefined;
 
 const counter: TiktokenCounter = Object.freeze({
   name: 'o200k_base',
-  count: (text: string) => (encoder ?? loadEncoder()).count(text),
+  count: (text: string) => (encoder ?? loadEncoder())(text),
   load: () => void (encoder ?? loadEncoder()),
 });
 
@@ -31,10 +31,10 @@ export function tiktokenCounter(): TiktokenCounter {
   return counter;
 }
 
-function loadEncoder(): Encoder {
+function loadEncoder(): TokenCounter['count'] {
   const require = createRequire(import.meta.url);
   const data = require('js-tiktoken/ranks/o200k_base') as { bpe_ranks: string; pat_str: string };
-  encoder = new Encoder(new RankTable(parseRanks(data.bpe_ranks)), patternOf(data.pat_str));
+  encoder = encoderOf(new RankTable(parseRanks(data.bpe_ranks)), patternOf(data.pat_str));
   return encoder;
 }
 
@@ -61,35 +61,26 @@ const textEncoder = new TextEncoder();
 const buffer = new Uint8Array(BUFFERED_UNITS * MAX_BYTES_PER_UNIT);
 
 /**
- * Counts the tokens of texts. A piece is looked up and merged as UTF-8 bytes where they lie: no string, slice or match
- * object is made for any piece, and nothing is remembered.
+ * Makes the function that counts the tokens of texts. A piece is looked up and merged as UTF-8 bytes where they lie: no
+ * string, slice or match object is made for any piece, and nothing is remembered.
  */
-class Encoder {
-  readonly #table: RankTable;
-  readonly #pieces: RegExp;
-
-  constructor(table: RankTable, pieces: RegExp) {
-    this.#table = table;
-    this.#pieces = pieces;
-  }
-
-  count(text: string): number {
+function encoderOf(table: RankTable, pieces: RegExp): TokenCounter['count'] {
+  return (text) => {
     // A lone surrogate becomes U+FFFD, as tiktoken has it; both are of the same class to the pattern.
     const bytes = text.length > BUFFERED_UNITS ? textEncoder.encode(text) : buffer;
     const length = bytes === buffer ? textEncoder.encodeInto(text, buffer).written : bytes.length;
     const isAscii = length === text.length;
-    const pieces = this.#pieces;
     pieces.lastIndex = 0;
     let count = 0;
     let start = 0;
     for (let unit = 0; pieces.test(text); unit = pieces.lastIndex) {
       const units = pieces.lastIndex - unit;
       const end = start + (isAscii ? units : bytesIn(text, unit, unit + units));
-      count += countPiece(this.#table, bytes, start, end);
+      count += countPiece(table, bytes, start, end);
       start = end;
     }
     return count;
-  }
+  };
 }
 
 /** Counts the bytes of a part of a text in UTF-8. */

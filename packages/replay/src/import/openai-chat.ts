@@ -11,9 +11,7 @@ const call = z.looseObject({
 const content = z.union([z.string(), z.null(), z.array(z.unknown())]).optional();
 
 const messageSchema = z.discriminatedUnion('role', [
-  z.looseObject({ role: z.literal('system'), content }),
-  z.looseObject({ role: z.literal('developer'), content }),
-  z.looseObject({ role: z.literal('user'), content }),
+  z.looseObject({ role: z.enum(['system', 'developer', 'user']), content }),
   z.looseObject({
     role: z.literal('assistant'),
     content,
