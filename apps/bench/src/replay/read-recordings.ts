@@ -56,11 +56,7 @@ export function readRecordings(
   domains: readonly string[] = [],
   half?: 'fit' | 'report',
 ): readonly Recording[] {
-  const manifest = parseWith(
-    manifestSchema,
-    JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')),
-    'manifest.json',
-  );
+  const manifest = parseWith(manifestSchema, readPacked(join(folder, 'manifest.json')), 'manifest.json');
   const probed = new Set(readdirSync(join(folder, 'probes')));
   const fitting = projectsToFit(manifest);
   return manifest

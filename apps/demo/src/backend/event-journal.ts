@@ -1,5 +1,6 @@
 import {
   type Message,
+  parsedJson,
   readText,
   type SessionKey,
   type SessionLog,
@@ -86,7 +87,8 @@ export class EventJournal {
     const untold = new Map(messages);
     const events: ToldEvent[] = [];
     for (const line of await this.#lines()) {
-      const stored = parse(line);
+      // A line that a crash cut off says nothing.
+      const stored = parsedJson(line) as StoredEvent | undefined;
       if (stored === undefined) continue;
       const { view, ...event } = stored;
       const message = event.messageId === undefined ? undefined : messages.get(event.messageId);
@@ -135,13 +137,4 @@ function withoutContent(event: PageEvent): object {
   if (!('message' in event) || typeof event.message !== 'object') return event;
   const { message, ...rest } = event;
   return { ...rest, messageId: message.id };
-}
-
-/** A line that a crash cut off says nothing. */
-function parse(line: string): StoredEvent | undefined {
-  try {
-    return JSON.parse(line) as StoredEvent;
-  } catch {
-    return undefined;
-  }
 }

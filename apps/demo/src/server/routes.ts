@@ -1,4 +1,11 @@
-import { InvalidInputError, jsonValueSchema, PERMISSION_MODES, parseWith, WorkspaceError } from '@x/core';
+import {
+  InvalidInputError,
+  jsonValueSchema,
+  PERMISSION_MODES,
+  parsedJson,
+  parseWith,
+  WorkspaceError,
+} from '@x/core';
 import { type Context, Hono } from 'hono';
 import * as z from 'zod';
 import type { Backend } from './backend.js';
@@ -37,15 +44,8 @@ const eventsQuery = z.strictObject({
   after: z
     .string()
     .max(64_000)
-    .transform((text, context) => {
-      try {
-        return JSON.parse(text) as unknown;
-      } catch {
-        context.addIssue({ code: 'custom', message: 'must be JSON: the last event by session' });
-        return z.NEVER;
-      }
-    })
-    .pipe(z.record(sessionId, z.string().max(200)))
+    .transform(parsedJson)
+    .pipe(z.record(sessionId, z.string().max(200), 'must be JSON: the last event by session'))
     .refine((after) => Object.keys(after).length <= MAX_FOLLOWED, {
       message: `names more than ${MAX_FOLLOWED} sessions`,
     }),
@@ -163,12 +163,9 @@ async function bodyOf<Schema extends z.ZodType>(context: Context, schema: Schema
   if (!/^application\/json\s*(?:;|$)/i.test(context.req.header('content-type') ?? '')) {
     throw new InvalidInputError('request', [{ path: '', message: 'Content-Type must be application/json' }]);
   }
-  const text = await context.req.text();
-  let body: unknown;
-  try {
-    body = JSON.parse(text);
-  } catch (cause) {
-    throw new InvalidInputError('request', [{ path: '', message: 'the body is no JSON' }], { cause });
+  const body = parsedJson(await context.req.text());
+  if (body === undefined) {
+    throw new InvalidInputError('request', [{ path: '', message: 'the body is no JSON' }]);
   }
   return parseWith(schema, body, 'request');
 }
