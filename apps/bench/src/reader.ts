@@ -4,7 +4,7 @@ import { createRecall } from '@x/compaction';
 import { countMessage, estimateCounter, type Message, userMessage } from '@x/core';
 import { textTable } from '@x/replay';
 import { holdsNuggets, normalized, type Question, readQuestions } from './reader/questions.js';
-import { compacted, type Point, policies, show } from './reader/views.js';
+import { type Point, policies, show } from './reader/views.js';
 import { readTrajectory, toMessage } from './replay/read-recordings.js';
 
 /** Where a conversation is looked at, by the project that it is from: about three compactions into it. */
@@ -56,12 +56,8 @@ export async function benchReader(options: ReaderOptions): Promise<void> {
       if (!view) continue;
       if (out) writeFileSync(join(out, `${name}.${policy}.txt`), show(view));
       tally(policy).add(name, asked, () => show(view), show(view).length);
-      if (policy === 'record') await addRecalled(tally, policy, name, asked, point, view);
+      if (policy.startsWith('record')) await addRecalled(tally, policy, name, asked, point, view);
     }
-    const now = (await compacted(point, undefined, true)) ?? [];
-    if (out) writeFileSync(join(out, `${name}.record-now.txt`), show(now));
-    tally('record-now').add(name, asked, () => show(now), show(now).length);
-    await addRecalled(tally, 'record-now', name, asked, point, now);
   }
   console.log(report(tallies));
 }

@@ -29,6 +29,7 @@ export const policies: Readonly<Record<string, Policy>> = {
     return [...request, ...messages.slice(start)];
   },
   record: (point) => compacted(point),
+  'record-now': (point) => compacted(point, undefined, true),
   llm: async (point) => {
     const answers = byFile(point, 'llm');
     return answers && compacted(point, answers);
@@ -65,7 +66,7 @@ export const policies: Readonly<Record<string, Policy>> = {
  * @param now Compacts once more in the end, whatever the size: what is left then does not depend on when the last
  * compaction happened to be.
  */
-export async function compacted(
+async function compacted(
   { messages, window }: Point,
   answers?: Answers,
   now = false,

@@ -45,14 +45,13 @@ const KEY = 'theme';
 const order: readonly Theme[] = ['system', 'light', 'dark'];
 const root = document.documentElement;
 
-const chosen = signal<Theme>(read());
 /** The user's choice; `system` follows the machine. */
-export const theme = computed(() => chosen.value);
+export const theme = signal<Theme>(read());
 
 /** The next of the three. */
 export function switchTheme(): void {
-  const next = order[(order.indexOf(chosen.peek()) + 1) % order.length] ?? 'system';
-  chosen.value = next;
+  const next = order[(order.indexOf(theme.peek()) + 1) % order.length] ?? 'system';
+  theme.value = next;
   if (next === 'system') delete root.dataset.theme;
   else root.dataset.theme = next;
   try {
