@@ -1,12 +1,12 @@
-import { accessSync, constants, opendirSync, type Stats } from 'node:fs';
-import { type FileHandle, lstat, open, readdir, realpath, rm, stat, unlink } from 'node:fs/promises';
+import { accessSync, constants, opendirSync } from 'node:fs';
+import { type FileHandle, lstat, open, realpath, rm, unlink } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import * as z from 'zod';
 import { parseWith } from '../config/parse.js';
 import { WorkspaceError } from '../errors/workspace-error.js';
 import { fileSegment } from '../lib/encode-segment.js';
 import { errorText } from '../lib/text.js';
-import { resolveInside, targetInside } from './confined-path.js';
+import { assertUnlinked, resolveInside, segmentsBelow } from './confined-path.js';
 import {
   appendToFile,
   isTemporaryName,
@@ -19,6 +19,7 @@ import {
 } from './durable-file.js';
 import { withFileLock } from './file-lock.js';
 import { ABSENT, toWorkspaceError, undefinedOn } from './io-error.js';
+import { entryOf, listDirectory } from './list-directory.js';
 import { type HeldLock, pathSegments, STORAGE, type Workspace, type WorkspaceEntry } from './workspace.js';
 
 const optionsSchema = z.strictObject({
@@ -42,7 +43,7 @@ const ABANDONED_MS = 3_600_000;
  *
  * With `private`, and always below a directory `.x`, what it makes is for this user alone (files 0600, directories 0700).
  *
- * Symbolic links that stay inside are followed, others are refused. A link that another program swaps in at the very
+ * Symbolic links that stay inside are followed, others are refused, as is every one from a directory `.x` on. A link that another program swaps in at the very
  * moment of an access is caught for the file itself, not for the directories above it: run programs that you do not
  * trust in a sandbox, not merely in a workspace.
  *
@@ -58,6 +59,8 @@ export class LocalWorkspace implements Workspace {
   readonly root: string;
   readonly #options: z.output<typeof optionsSchema>;
   #opening: Promise<string> | undefined;
+  /** Finds the directory, where this is a part of another workspace. */
+  #placeWithin: (() => Promise<string>) | undefined;
 
   /**
    * @param root a directory, absolute or relative to the working directory.
@@ -70,16 +73,20 @@ export class LocalWorkspace implements Workspace {
 
   subtree(path: string): LocalWorkspace {
     const root = join(this.root, ...pathSegments(path));
-    return new LocalWorkspace(root, { ...this.#options, hidden: [...this.#options.hidden, STORAGE] });
+    const tree = new LocalWorkspace(root, { ...this.#options, hidden: [...this.#options.hidden, STORAGE] });
+    tree.#placeWithin = async () => resolveInside(await this.#open(), path, pathSegments(path));
+    return tree;
   }
 
   /**
    * Finds out at once, and synchronously, what every method finds out on first use: whether the directory is there or
    * can be made, and can be read and written.
    *
-   * @throws {WorkspaceError} `workspace_io` naming the directory and what to do.
+   * @throws {WorkspaceError} `workspace_io` naming the directory and what to do; `outside_workspace` for a directory in an
+   * `.x` that is a symbolic link.
    */
   check(): void {
+    assertUnlinked(this.root, this.root);
     try {
       if (!this.#options.readOnly) makeDirectorySync(this.root);
       opendirSync(this.root).closeSync();
@@ -230,14 +237,16 @@ export class LocalWorkspace implements Workspace {
   #open(): Promise<string> {
     this.#opening ??= this.#prepare().catch((error: unknown) => {
       this.#opening = undefined;
-      throw this.#unusable(error);
+      throw WorkspaceError.isInstance(error) ? error : this.#unusable(error);
     });
     return this.#opening;
   }
 
   async #prepare(): Promise<string> {
-    if (!this.#options.readOnly) await makeDirectory(this.root, this.#modeOf(this.root));
-    return realpath(this.root);
+    assertUnlinked(this.root, this.root);
+    const place = (await this.#placeWithin?.()) ?? this.root;
+    if (!this.#options.readOnly) await makeDirectory(place, this.#modeOf(place));
+    return realpath(place);
   }
 
   #unusable(error: unknown): WorkspaceError {
@@ -320,10 +329,6 @@ async function remove(file: string): Promise<true> {
   return true;
 }
 
-function segmentsBelow(root: string, real: string): readonly string[] {
-  return relative(root, real).split(sep);
-}
-
 function isDirectory(path: string): WorkspaceError {
   return new WorkspaceError(
     'is_directory',
@@ -338,62 +343,4 @@ function notAFile(path: string): WorkspaceError {
     path,
     `${JSON.stringify(path)} is neither a file nor a directory.`,
   );
-}
-
-interface ListOptions {
-  /** A real path. Symbolic links that lead out of it are left out. */
-  readonly root: string;
-  readonly recursive: boolean;
-  /** Leaves an entry out. */
-  isHidden(path: string, file: string): Promise<boolean>;
-  /** Tests the real path that a link leads to. */
-  isVisible(real: string): boolean;
-}
-
-/**
- * Lists a directory, sorted by path, under the workspace path `path`. Symbolic links appear as what they lead
- * to; their contents are not listed again.
- */
-async function* listDirectory(
-  directory: string,
-  path: string,
-  options: ListOptions,
-): AsyncGenerator<WorkspaceEntry, void, undefined> {
-  const names = (await undefinedOn(ABSENT, readdir(directory))) ?? [];
-  // Whole paths sort `a.txt` before `a/b`: the contents of a directory have a place of their own.
-  const places = options.recursive ? names.flatMap((name) => [name, `${name}/`]) : names;
-  const directories = new Set<string>();
-  for (const place of places.sort()) {
-    const name = place.endsWith('/') ? place.slice(0, -1) : place;
-    const file = join(directory, name);
-    const childPath = path === '' ? name : `${path}/${name}`;
-    if (place !== name) {
-      if (directories.has(name)) yield* listDirectory(file, childPath, options);
-      continue;
-    }
-    if (await options.isHidden(childPath, file)) continue;
-    let found = await undefinedOn(ABSENT, lstat(file));
-    if (found?.isDirectory()) directories.add(name);
-    if (found?.isSymbolicLink()) {
-      const target = await targetInside(options.root, file);
-      found =
-        target !== undefined && options.isVisible(target)
-          ? await undefinedOn(ABSENT, stat(target))
-          : undefined;
-    }
-    const entry = entryOf(childPath, found);
-    if (entry !== undefined) yield entry;
-  }
-}
-
-/** A file or directory as an entry; `undefined` for anything else, such as a socket. */
-function entryOf(path: string, found: Stats | undefined): WorkspaceEntry | undefined {
-  if (found === undefined || !(found.isFile() || found.isDirectory())) return undefined;
-  const isFile = found.isFile();
-  return {
-    path,
-    type: isFile ? 'file' : 'directory',
-    size: isFile ? found.size : 0,
-    modifiedAt: found.mtime.toISOString(),
-  };
 }
