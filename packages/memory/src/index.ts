@@ -1,9 +1,9 @@
 export type { AskOptions } from './ask-model.js';
-export type { ConsolidationOutcome } from './consolidate/consolidator.js';
+export type { ConsolidationOutcome } from './consolidate/consolidate-notes.js';
 export type { MemoryVersion } from './consolidate/memory-state.js';
 export { MemoryIndexError, MemoryRefusedError } from './errors.js';
 export type { FactOutcome } from './find-facts.js';
-export type { FlushOptions, FlushOutcome } from './flush/flush-manager.js';
+export type { FlushOptions, FlushOutcome } from './flush/flush-session.js';
 export { type SessionHistoryConfig, sessionHistory } from './history/session-history.js';
 export type { MaintenanceReport } from './maintenance.js';
 export { memory, memoryCapabilities } from './memory/memory.js';

@@ -1,10 +1,10 @@
 import { errorText, type Workspace, WorkspaceError } from '@x/core';
 import * as z from 'zod';
-import type { MemoryConsolidator } from './consolidate/consolidator.js';
+import { consolidateNotes } from './consolidate/consolidate-notes.js';
 import { readState } from './consolidate/memory-state.js';
 import { dailyNotes, isMerged } from './consolidate/new-notes.js';
 import { exclusively } from './exclusively.js';
-import type { MemoryFlushManager } from './flush/flush-manager.js';
+import { flushSession } from './flush/flush-session.js';
 import { isFlushed } from './flush/flush-state.js';
 import { memoryPrefixes, readIfFound, readJson, writeJson } from './memory-files.js';
 import type { MemoryIndex } from './memory-index.js';
@@ -46,21 +46,15 @@ const DAY_MS = 86_400_000;
  */
 export class Maintenance {
   readonly #settings: MemoryServiceSettings;
-  readonly #flusher: MemoryFlushManager;
-  readonly #consolidator: MemoryConsolidator;
   readonly #index: MemoryIndex;
   readonly #passes: Exclude<MemoryServiceSettings['maintenance'], false>;
   readonly #closing = new AbortController();
   #timer: Promise<void> | undefined;
 
-  constructor(
-    settings: MemoryServiceSettings,
-    flusher: MemoryFlushManager,
-    consolidator: MemoryConsolidator,
-    index: MemoryIndex,
-  ) {
-    [this.#settings, this.#passes] = [settings, settings.maintenance || passDefaults];
-    [this.#flusher, this.#consolidator, this.#index] = [flusher, consolidator, index];
+  constructor(settings: MemoryServiceSettings, index: MemoryIndex) {
+    this.#settings = settings;
+    this.#passes = settings.maintenance || passDefaults;
+    this.#index = index;
   }
 
   /** Begins to run a pass every `intervalMs`. The timer does not keep the process alive. Starting twice does nothing. */
@@ -153,7 +147,7 @@ export class Maintenance {
             count.archived += await archiveNotes(workspace, prefix, now - archiveAfterDays * DAY_MS);
         });
         await attempt('consolidation', prefix, async () => {
-          const { status } = await this.#consolidator.consolidate(prefix, { signal });
+          const { status } = await consolidateNotes(this.#settings, prefix, { signal });
           if (status === 'consolidated') count.consolidated++;
         });
         prefixes.push(prefix);
@@ -177,7 +171,7 @@ export class Maintenance {
     for await (const { place, size, modifiedAt } of sessionLogs(workspace, prefix)) {
       const isIdle = Math.abs(clock.now() - Date.parse(modifiedAt)) >= IDLE_MS;
       if (!isIdle || (await isFlushed(workspace, place, size))) continue;
-      await this.#flusher.flush(place, { signal });
+      await flushSession(this.#settings, place, { signal });
       flushed++;
     }
     return flushed;

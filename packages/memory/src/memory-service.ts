@@ -11,7 +11,7 @@ import {
   type WorkspaceEntry,
 } from '@x/core';
 import type { AskOptions } from './ask-model.js';
-import { type ConsolidationOutcome, MemoryConsolidator } from './consolidate/consolidator.js';
+import { type ConsolidationOutcome, consolidateNotes, restoreCore } from './consolidate/consolidate-notes.js';
 import { type CoreOptions, coreOptions, hashesOf, peekCore, withCore } from './consolidate/core-file.js';
 import {
   listVersions,
@@ -22,7 +22,7 @@ import {
 } from './consolidate/memory-state.js';
 import { exclusively, memoryLock } from './exclusively.js';
 import { type FactOutcome, forgetLines, notedBullets, outcomeOf, pick } from './find-facts.js';
-import { type FlushOptions, type FlushOutcome, MemoryFlushManager } from './flush/flush-manager.js';
+import { type FlushOptions, type FlushOutcome, flushSession } from './flush/flush-session.js';
 import { Maintenance, type MaintenanceReport } from './maintenance.js';
 import { appendLine, CORE_FILE, dailyFile, isMemoryPath, memoryFiles, readIfFound } from './memory-files.js';
 import { type FreshHits, MemoryIndex, type MemorySearchOptions } from './memory-index.js';
@@ -75,8 +75,6 @@ export class MemoryService {
   readonly withoutUser: WithoutUser;
   readonly #settings: MemoryServiceSettings;
   readonly #redact: Redact;
-  readonly #flusher: MemoryFlushManager;
-  readonly #consolidator: MemoryConsolidator;
   readonly #maintenance: Maintenance;
   readonly #index: MemoryIndex;
   /** By prefix, when a consolidation was last asked for and begun. */
@@ -96,9 +94,7 @@ export class MemoryService {
     this.#index = MemoryIndex.at(index);
     this.#emit = onEvent && ((event) => tell('onEvent', onEvent, event));
     this.#settings = { ...given, workspace: this.storage, onEvent: (event) => this.#emit?.(event) };
-    this.#flusher = new MemoryFlushManager(this.#settings);
-    this.#consolidator = new MemoryConsolidator(this.#settings);
-    this.#maintenance = new Maintenance(this.#settings, this.#flusher, this.#consolidator, this.#index);
+    this.#maintenance = new Maintenance(this.#settings, this.#index);
   }
 
   /** Begins the passes of the maintenance, unless they are switched off. Starting twice does nothing. */
@@ -256,7 +252,7 @@ export class MemoryService {
   async flush(session: SessionKey | SessionPlace, options: FlushOptions = {}): Promise<FlushOutcome> {
     const place = 'parts' in session ? placeOfSession(session) : session;
     this.prefixOf(place.prefix);
-    const outcome = await this.#flusher.flush(place, options);
+    const outcome = await flushSession(this.#settings, place, options);
     if (this.#index.isOpen && outcome.paths.length > 0) await this.#index.update(this.storage, place);
     return outcome;
   }
@@ -272,7 +268,7 @@ export class MemoryService {
     { now = false, ...options }: AskOptions & { readonly now?: boolean } = {},
   ): Promise<ConsolidationOutcome | undefined> {
     const prefix = this.prefixOf(place);
-    const merge = () => this.#track(this.#consolidator.consolidate(prefix, options));
+    const merge = () => this.#track(consolidateNotes(this.#settings, prefix, options));
     if (now) return merge();
     const { clock, consolidate, consolidationGapMs } = this.#settings;
     const time = clock.now();
@@ -307,7 +303,7 @@ export class MemoryService {
    * @throws {InvalidInputError} when there is no such version.
    */
   async restore(place: MemoryPlace, versionId?: string): Promise<void> {
-    return this.#consolidator.restore(this.prefixOf(place), versionId);
+    return restoreCore(this.#settings, this.prefixOf(place), versionId);
   }
 
   /**

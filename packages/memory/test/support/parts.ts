@@ -1,8 +1,8 @@
 import { parseWith, type SessionKey } from '@x/core';
 import type { AskOptions } from '../../src/ask-model.js';
-import { MemoryConsolidator } from '../../src/consolidate/consolidator.js';
+import { consolidateNotes, restoreCore } from '../../src/consolidate/consolidate-notes.js';
 import { listVersions } from '../../src/consolidate/memory-state.js';
-import { type FlushOptions, MemoryFlushManager } from '../../src/flush/flush-manager.js';
+import { type FlushOptions, flushSession } from '../../src/flush/flush-session.js';
 import type { MemoryServiceOptions } from '../../src/index.js';
 import { type MemoryPlace, placeOfSession, scopePrefix } from '../../src/memory-scope.js';
 import { memoryServiceSchema } from '../../src/settings.js';
@@ -11,17 +11,17 @@ const settingsOf = (options: MemoryServiceOptions) => parseWith(memoryServiceSch
 
 /** The part of a service that flushes, on the very tree that it is given. */
 export function flusherOf(options: MemoryServiceOptions) {
-  const flusher = new MemoryFlushManager(settingsOf(options));
-  return { flush: (key: SessionKey, how?: FlushOptions) => flusher.flush(placeOfSession(key), how) };
+  const settings = settingsOf(options);
+  return { flush: (key: SessionKey, how?: FlushOptions) => flushSession(settings, placeOfSession(key), how) };
 }
 
 /** The part of a service that merges notes. */
 export function consolidatorOf(options: MemoryServiceOptions) {
   const settings = settingsOf(options);
-  const consolidator = new MemoryConsolidator(settings);
   return {
-    consolidate: (place: MemoryPlace, how?: AskOptions) => consolidator.consolidate(scopePrefix(place), how),
-    restore: (place: MemoryPlace, id?: string) => consolidator.restore(scopePrefix(place), id),
+    consolidate: (place: MemoryPlace, how?: AskOptions) =>
+      consolidateNotes(settings, scopePrefix(place), how),
+    restore: (place: MemoryPlace, id?: string) => restoreCore(settings, scopePrefix(place), id),
     versions: (place: MemoryPlace) => listVersions(settings.workspace, scopePrefix(place)),
   };
 }
