@@ -23,7 +23,7 @@ import {
   type ResponseMetadata,
   refuseNoModel,
 } from './language-model.js';
-import type { PromptTarget } from './prompt/prompt.js';
+import { type PromptTarget, providerFamily } from './prompt/prompt.js';
 import { type ResolveFile, resolveFiles } from './prompt/resolve-files.js';
 import { toPrompt } from './prompt/to-prompt.js';
 import { ContentAssembler } from './response/content-assembler.js';
@@ -235,7 +235,7 @@ function providerOptionsOf(
   own: ProviderData = {},
   { provider, specificationVersion }: PromptTarget,
 ): Pick<CallOptions, 'providerOptions' | 'reasoning'> {
-  const family = provider.split('.', 1)[0] ?? provider;
+  const family = providerFamily(provider);
   const isOption = reasoningEffort !== undefined && specificationVersion !== 'v4';
   const thinks = (EFFORT[family] ?? ((effort) => ({ [family]: { reasoningEffort: effort } })))(
     reasoningEffort ?? '',

@@ -38,8 +38,6 @@ class CompactorSuite extends SuiteTests {
   }
 }
 
-const ASPECTS = [singleRuns, chains];
-
 /**
  * Registers, with vitest, the tests that every `Compactor` must pass. Call it at the top of a test file.
  *
@@ -50,7 +48,8 @@ const ASPECTS = [singleRuns, chains];
 export function compactorSuite(options: CompactorSuiteOptions): void {
   describe(`Compactor: ${options.name}`, () => {
     const suite = new CompactorSuite(options);
-    for (const aspect of ASPECTS) aspect(suite);
+    singleRuns(suite);
+    chains(suite);
     suite.testOptOuts();
   });
 }
