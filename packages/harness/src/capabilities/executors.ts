@@ -23,6 +23,16 @@ export interface Executor {
   execution(line: string, cwd: string, hidden?: readonly string[]): Execution;
 }
 
+/**
+ * Keeps Git from taking a folder for a repository that is laid out as one without a `.git`, unless `--git-dir` names it: files of the
+ * workspace would say what programs `git status` starts. Git knows it from 2.38 on.
+ */
+export const GIT_ENVIRONMENT = {
+  GIT_CONFIG_COUNT: '1',
+  GIT_CONFIG_KEY_0: 'safe.bareRepository',
+  GIT_CONFIG_VALUE_0: 'explicit',
+};
+
 /** Runs commands as the user of this process: they can do what it can, and read its environment. */
 export const localExecutor: Executor = {
   name: 'local',
@@ -99,13 +109,14 @@ export function container(options: {
     name: `container ${image}`,
     execution(line, cwd, hidden) {
       const name = `x-${randomBytes(8).toString('hex')}`;
+      const git = Object.entries(GIT_ENVIRONMENT).flatMap(([key, value]) => ['-e', `${key}=${value}`]);
       const limits = ['--rm', '--init', '--name', name, ...(network ? [] : ['--network', 'none'])];
       const { pinned, covered } = masksOf(cwd, hidden);
       const writable = [cwd, ...pinned].flatMap((path) => ['-v', `${path}:${path}`]);
       const empty = covered.flatMap((path) => ['--tmpfs', path]);
       return {
         file: program,
-        args: ['run', ...limits, ...writable, ...empty, '-w', cwd, image, 'sh', '-c', line],
+        args: ['run', ...limits, ...git, ...writable, ...empty, '-w', cwd, image, 'sh', '-c', line],
         stop: { file: program, args: ['kill', name] },
       };
     },

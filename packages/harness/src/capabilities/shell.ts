@@ -11,7 +11,7 @@ import {
 } from '@x/core';
 import * as z from 'zod';
 import { runProgram } from '../lib/run-program.js';
-import { type Executor, findSandbox, localExecutor } from './executors.js';
+import { type Executor, findSandbox, GIT_ENVIRONMENT, localExecutor } from './executors.js';
 import { isDenied, STORAGE } from './masks.js';
 
 export const shellConfigSchema = z.strictObject({
@@ -40,7 +40,7 @@ export interface ShellConfig extends Omit<z.input<typeof shellConfigSchema>, 'ex
 
 /**
  * `execute`: runs shell commands, as the user of this process unless `sandbox` or `executor` says otherwise. Commands are
- * given a minimal environment; without a sandbox they can still read that of this process. A time-out or an interruption
+ * given a minimal environment, in which Git takes a bare repository only where `--git-dir` names it; without a sandbox they can still read that of this process. A time-out or an interruption
  * kills the whole process group, but no daemon that left it by `setsid`. A command that ends is answered at once; what it
  * leaves in the background goes on, but in a sandbox.
  *
@@ -99,7 +99,14 @@ function executeTool(settings: z.output<typeof shellConfigSchema>, executor: Exe
       const hidden = hiddenFrom(cwd, settings, root);
       const storages = isOpen || !existsSync(cwd) ? [] : await storagesBelow(cwd, folders, signal);
       const execution = executor.execution(command, cwd, [...hidden, ...storages]);
-      const { status, output } = await runProgram(execution, { ...settings, cwd, timeoutMs, signal });
+      const environment = GIT_ENVIRONMENT;
+      const { status, output } = await runProgram(execution, {
+        ...settings,
+        environment,
+        cwd,
+        timeoutMs,
+        signal,
+      });
       return `${status}\n${output}`.trimEnd();
     },
   });

@@ -16,6 +16,8 @@ interface ProgramOptions {
   readonly signal: AbortSignal;
   /** Names of further environment variables to pass on. */
   readonly passEnvironment: readonly string[];
+  /** Variables that it is given where none of that name is passed on. */
+  readonly environment?: Readonly<Record<string, string>>;
   /** Characters of output that are kept: half from the beginning, half from the end. */
   readonly maxOutputChars: number;
   /** Text for its standard input. With it, the standard error is kept apart from the output. */
@@ -39,13 +41,12 @@ interface ProgramEnd {
  */
 export function runProgram(
   { file, args, stop }: Execution,
-  { cwd, timeoutMs, signal, passEnvironment, maxOutputChars, input }: ProgramOptions,
+  { cwd, timeoutMs, signal, passEnvironment, environment, maxOutputChars, input }: ProgramOptions,
 ): Promise<ProgramEnd> {
   signal.throwIfAborted();
   const names = [...DEFAULT_ENVIRONMENT, ...passEnvironment];
-  const env = Object.fromEntries(
-    names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])),
-  );
+  const passed = names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []));
+  const env = { ...environment, ...Object.fromEntries(passed) };
   return new Promise((resolve, reject) => {
     // A group of its own, so that what the command starts dies with it.
     const child = spawn(file, args, {

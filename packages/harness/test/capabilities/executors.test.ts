@@ -139,7 +139,7 @@ describe('an executor', () => {
   it('of a container runs the line there, and stops the container with the command', () => {
     const { file, args, stop } = container({ image: 'node:22', network: false }).execution('ls', '/work');
     expect([file, ...args].join(' ')).toMatch(
-      /^docker run --rm --init --name (x-\w+) --network none -v \/work:\/work -w \/work node:22 sh -c ls$/,
+      /^docker run --rm --init --name (x-\w+) --network none (?:-e GIT_\S+ ){3}-v \/work:\/work -w \/work node:22 sh -c ls$/,
     );
     expect(stop?.args).toEqual(['kill', args[args.indexOf('--name') + 1]]);
   });

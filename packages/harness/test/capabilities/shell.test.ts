@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgentState, RuntimeContext, SessionKey, textOf } from '@x/core';
 import { LocalWorkspace, WorkspaceSessionLog } from '@x/core/node';
@@ -50,6 +50,21 @@ describe('execute', () => {
     expect(await execute('echo "[$X_TEST_SECRET]"', { config: { passEnvironment: ['X_TEST_SECRET'] } })).toBe(
       'exit 0\n[hunter2]',
     );
+  });
+
+  it('has Git run no program that files name in a folder laid out as a repository', async () => {
+    const root = scratch();
+    const repository = join(root, 'sub');
+    for (const folder of ['objects', 'refs']) mkdirSync(join(repository, folder), { recursive: true });
+    writeFileSync(join(repository, 'HEAD'), 'ref: refs/heads/main\n');
+    const config =
+      '[core]\nrepositoryformatversion = 0\nbare = false\nworktree = .\nfsmonitor = "touch ran; true"\n';
+    writeFileSync(join(repository, 'config'), config);
+    expect(await execute('git -C sub status; cd sub; git status', { root })).toMatch(
+      /bareRepository.*bareRepository/s,
+    );
+    expect(existsSync(join(repository, 'ran'))).toBe(false);
+    expect(await execute('git init -q kept && git -C kept status', { root })).toContain('exit 0');
   });
 
   it('kills a command that takes too long', async () => {

@@ -19,8 +19,11 @@ import { RealPaths } from './real-paths.js';
 const NAME = 'permissions';
 const SUBJECT = 'permissions configuration';
 
-/** Files that say which programs run: Git starts what its configuration and its hooks name, whoever wrote them. */
-const RUN_BY_GIT = ['**/.git', '**/.git/**'];
+/**
+ * Files that say which programs run: Git starts what its configuration and its hooks name, whoever wrote them. A folder of any name
+ * is a repository to it once there is a `HEAD` in it.
+ */
+const RUN_BY_GIT = ['**/.git', '**/.git/**', '**/HEAD'];
 
 /** Rules as configurations write them. */
 const rulesSchema = z

@@ -77,7 +77,7 @@ describe('permissions', () => {
     });
   });
 
-  it.each(['.git/config', '.git/hooks/pre-commit', 'vendor/library/.git/config', '.git'])(
+  it.each(['.git/config', '.git/hooks/pre-commit', 'vendor/library/.git/config', '.git', 'HEAD', 'sub/HEAD'])(
     'has %s changed with approval alone: Git starts what it names',
     async (path) => {
       const { agent } = build({ mode: 'bypass', allow: ['*'] }, [write('src/.github/git.ts'), write(path)]);
