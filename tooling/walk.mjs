@@ -12,10 +12,10 @@ import { redis } from './services/redis.ts';
 import { resolve } from './services/resolve.ts';
 import { prepareFixtures, runCommand } from './walk/commands.mjs';
 import { serveModel } from './walk/model-server.mjs';
-import { packAll } from './walk/pack.mjs';
+import { buildAndPack, packAll, published } from './walk/pack.mjs';
 import { readPage } from './walk/page.mjs';
 import { serveRegistry } from './walk/registry.mjs';
-import { root, run, runTool, seconds } from './workspace.mjs';
+import { root, run, seconds } from './workspace.mjs';
 
 const words = process.argv.slice(2);
 const started = performance.now();
@@ -29,18 +29,12 @@ process.exitCode = await walk().finally(async () => {
 });
 
 async function walk() {
-  const members = [...(await foldersOf('packages')), 'apps/cli'];
-  console.log(`[walk] Building and packing ${members.length} packages …`);
-  const filters = members.map((member) => `--filter=./${member}`);
-  const built = await runTool('turbo', ['run', 'build', ...filters, '--output-logs=errors-only']);
-  if (!built.passed) return fail(built.output);
-  const problems = await Promise.all(PURE.map(tooLarge));
-  const tarballs = join(folder, 'tarballs');
-  await mkdir(tarballs);
-  const registry = await serveRegistry(await packAll(root, members, tarballs));
+  console.log(`[walk] Building and packing ${published.length} packages …`);
+  const registry = await serveRegistry(await buildAndPack(join(folder, 'tarballs')));
   closers.push(registry.close);
+  const problems = await Promise.all(PURE.map(tooLarge));
 
-  const pages = (await Promise.all((await pageFiles(members)).map(openPage)))
+  const pages = (await Promise.all((await pageFiles()).map(openPage)))
     .filter((page) => page.fences.length + page.commands.length + page.packages.length > 0)
     .filter(({ file }) => words.length === 0 || words.some((word) => file.includes(word)));
   const services = await startServices(pages);
@@ -53,11 +47,6 @@ async function walk() {
   return failed.length === 0 ? 0 : 1;
 }
 
-function fail(message) {
-  console.error(message.trimEnd());
-  return 1;
-}
-
 /** What a bundler makes of sources says nothing of what it makes of what is published. */
 async function tooLarge(pure) {
   const size = Math.ceil(Buffer.byteLength(await bundled(pure, 'esm', false)) / 1000);
@@ -67,17 +56,12 @@ async function tooLarge(pure) {
   return [problem];
 }
 
-async function foldersOf(group) {
-  const entries = await readdir(join(root, group), { withFileTypes: true });
-  return entries.filter((entry) => entry.isDirectory()).map((entry) => `${group}/${entry.name}`);
-}
-
-async function pageFiles(members) {
+async function pageFiles() {
   const guides = (await readdir(join(root, 'docs'))).filter((name) => name.endsWith('.md'));
   return [
     'README.md',
     ...guides.map((name) => `docs/${name}`),
-    ...members.map((member) => `${member}/README.md`),
+    ...published.map((folder) => `${folder}/README.md`),
   ];
 }
 
@@ -192,7 +176,7 @@ async function walkCommands({ file, packages, commands }, directory, services) {
 
 /** The examples, with the packages as npm gives them. */
 async function walkExamples(registry) {
-  const [{ tarball }] = await packAll(root, ['examples'], folder);
+  const [{ tarball }] = await packAll(['examples'], folder);
   await run('tar', ['-xzf', tarball], { cwd: folder });
   const directory = join(folder, 'package');
   await writeFile(join(directory, '.npmrc'), `@x:registry=${registry}/\naudit=false\nfund=false\n`);

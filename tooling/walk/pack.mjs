@@ -1,17 +1,36 @@
 // Packs the workspace's packages as they would be published.
-import { readdir, readFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inTurns } from '../checks/run-module.ts';
-import { run } from '../workspace.mjs';
+import { root, run, runTool } from '../workspace.mjs';
+
+/** The folders of what is published. */
+export const published = [
+  ...(await readdir(join(root, 'packages'))).map((name) => `packages/${name}`),
+  'apps/cli',
+];
+
+/**
+ * Builds and packs all that is published; see {@link packAll}.
+ *
+ * @throws with what the build said
+ */
+export async function buildAndPack(destination) {
+  const filters = published.map((folder) => `--filter=./${folder}`);
+  const built = await runTool('turbo', ['run', 'build', ...filters, '--output-logs=errors-only']);
+  if (!built.passed) throw new Error(built.output);
+  await mkdir(destination, { recursive: true });
+  return packAll(published, destination);
+}
 
 /**
  * @returns for each folder the tarball, and the manifest that lies in it, with versions in place of `workspace:`
  */
-export function packAll(root, folders, destination) {
-  return inTurns(folders, 3, (folder) => pack(root, folder, destination));
+export function packAll(folders, destination) {
+  return inTurns(folders, 3, (folder) => pack(folder, destination));
 }
 
-async function pack(root, folder, destination) {
+async function pack(folder, destination) {
   const pnpm = join(root, 'node_modules/.bin/pnpm');
   const { code, output } = await run(pnpm, ['pack', '--json', '--pack-destination', destination], {
     cwd: join(root, folder),
