@@ -24,7 +24,14 @@ import { type HeldLock, pathSegments, STORAGE, type Workspace, type WorkspaceEnt
 
 const optionsSchema = z.strictObject({
   readOnly: z.boolean().default(false),
-  hidden: z.array(z.string().min(1)).default([]),
+  hidden: z
+    .array(
+      z
+        .string()
+        .min(1)
+        .regex(/^[^*?/]*\*?$/, 'must be a name, without / and ?, and with * at its end alone'),
+    )
+    .default([]),
   private: z.boolean().default(false),
 });
 const rootSchema = z.string().min(1, 'must name a directory');
@@ -64,7 +71,7 @@ export class LocalWorkspace implements Workspace {
 
   /**
    * @param root a directory, absolute or relative to the working directory.
-   * @throws {InvalidInputError} for an empty root or unknown options.
+   * @throws {InvalidInputError} for an empty root, unknown options, or a path or another pattern in `hidden`.
    */
   constructor(root: string, options: z.input<typeof optionsSchema> = {}) {
     this.root = resolve(parseWith(rootSchema, root, 'LocalWorkspace root'));

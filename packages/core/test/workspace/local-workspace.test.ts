@@ -347,5 +347,8 @@ describe('a workspace that cannot be used', () => {
   test('unknown options and an empty root are refused', () => {
     expect(() => new LocalWorkspace('a', { readonly: true } as never)).toThrowError('readonly');
     expect(() => new LocalWorkspace('')).toThrowError('must name a directory');
+    for (const hidden of ['*.pem', '.e?v', 'config/secrets', 'a**']) {
+      expect(() => new LocalWorkspace('a', { hidden: ['.env*', hidden] }), hidden).toThrowError('hidden[1]');
+    }
   });
 });

@@ -18,7 +18,14 @@ export const shellConfigSchema = z.strictObject({
   /** The directory in which commands run. Default: the root of a local workspace. */
   cwd: z.string().min(1).optional(),
   /** Directories that commands in a sandbox do not see, beside each `.x/` below the working directory. */
-  hidden: z.array(z.string().min(1)).default([]),
+  hidden: z
+    .array(
+      z
+        .string()
+        .min(1)
+        .regex(/^[^*?]*$/, 'must be a path, without wildcards'),
+    )
+    .default([]),
   /** Milliseconds that a command may take; the model may ask for less or more, up to `maxTimeoutMs`. */
   timeoutMs: z.int().min(1).default(60_000),
   maxTimeoutMs: z.int().min(1).default(600_000),

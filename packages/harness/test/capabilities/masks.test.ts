@@ -139,6 +139,10 @@ describe('what a sandbox hides', () => {
     expect(told[0]).toContain(join(link, 'secrets'));
   });
 
+  it('is named by paths, of which wildcards would name none', () => {
+    expect(() => shell({ hidden: ['secrets', '*.pem'] })).toThrow('hidden[1]');
+  });
+
   it('is the storage of the agent also before anything is in it, so that no command makes one', async () => {
     const cwd = made('file');
     const { told, executor } = spy();
