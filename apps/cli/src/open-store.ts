@@ -98,9 +98,18 @@ export function bringsSessions(workspace: string): boolean {
   return file === undefined || existsSync(file);
 }
 
-/** Opens the sessions that lie in a workspace itself: see {@link bringsSessions}. */
+/**
+ * Opens the sessions that lie in a workspace itself: see {@link bringsSessions}.
+ *
+ * @throws {UsageError} where none do.
+ */
 export async function openBrought(values: StoreValues): Promise<OpenStore> {
   const file = sessionsFile(values.workspace);
+  if (file !== undefined && !existsSync(file)) {
+    throw new UsageError(
+      `No sessions lie in .x/ of ${values.workspace} that you could take over. To copy your own: --to ADDRESS`,
+    );
+  }
   if (file !== undefined) return storeKind('sqlite').open(file, {});
   return { store: new WorkspaceSession(openWorkspace(values)), close: async () => {} };
 }

@@ -301,6 +301,7 @@ describe('x', () => {
     [() => ['sessions', 'delete', 's-1', '-w', directory], '--yes'],
     [() => ['sessions', '--redis', 'redis://x', '--mysql', 'mysql://x'], 'name one of them'],
     [() => ['sessions', '-w', join(directory, 'none')], 'There is no workspace'],
+    [() => ['sessions', 'copy', '-w', directory], 'To copy your own: --to ADDRESS\n'],
     [() => ['show', 'nobody', '-w', directory], 'There is no session nobody; x sessions'],
     [() => ['show', 's-1', '--last', 'x'], '--last must be a whole number'],
   ])('says what is wrong, and exits with 2 (%#)', async (args, message) => {

@@ -76,7 +76,8 @@ export const run = command({
       : onTerminal
         ? undefined
         : (values.prompt ?? (await text(process.stdin))).trim();
-    if (prompt === '' && !goesOn) throw new ArgumentError('There is nothing to ask.');
+    if (prompt === '' && !goesOn)
+      throw new ArgumentError('There is nothing to ask: standard input is empty, or --prompt is.');
 
     const allowAll = values['dangerously-allow-all'];
     const { agent, store, brings, close } = await openAgent(file, {
