@@ -266,6 +266,7 @@ export { mountWorkspace } from './workspace/mount-workspace.js';
 export { migrateLayout, storageOf } from './workspace/storage.js';
 export {
   type HeldLock,
+  keepsKind,
   pathSegments,
   readText,
   STORAGE,

@@ -3,6 +3,7 @@ import {
   type Capability,
   escapeTags,
   estimateCounter,
+  keepsKind,
   parseWith,
   type Workspace,
 } from '@x/core';
@@ -91,17 +92,12 @@ async function contextParts(
   return parts.filter(({ text }) => text !== '');
 }
 
-/** Reads a file. A link has to lead to one of the same kind: AGENTS.md to CLAUDE.md, and never to .env. */
+/** Reads a file. A link has to lead to one of the same kind: see {@link keepsKind}. */
 async function textOf(workspace: Workspace, path: string, maxBytes: number, note: string): Promise<string> {
-  const real = (await workspace.identify?.(path))?.path ?? path;
-  if (kindOf(real) !== kindOf(path)) return '';
+  if (!(await keepsKind(workspace, path))) return '';
   const text = (await readIfFound({ read: (at) => workspace.read(at, { length: maxBytes }) }, path)) ?? '';
   const isCut = Buffer.byteLength(text) >= maxBytes;
   return isCut ? `${text.trim()}\n${note}` : text.trim();
-}
-
-function kindOf(path: string): string {
-  return /\.[^./]+$/.exec(path)?.[0].toLowerCase() ?? path;
 }
 
 async function knowledgePart(workspace: Workspace, folder: string, maxBytes: number): Promise<ContextPart> {

@@ -114,6 +114,21 @@ export async function readText(
 }
 
 /**
+ * Tells whether a path is no symbolic link, or one to a file with the same ending: `AGENTS.md` may lead to `CLAUDE.md`, and not
+ * to `.env`. For files that go to a model by their names, before any rule is asked.
+ *
+ * @throws {WorkspaceError} `outside_workspace`.
+ */
+export async function keepsKind(workspace: Pick<Workspace, 'identify'>, path: string): Promise<boolean> {
+  const real = (await workspace.identify?.(path))?.path ?? path;
+  return kindOf(real) === kindOf(path);
+}
+
+function kindOf(path: string): string {
+  return /\.[^./]+$/.exec(path)?.[0].toLowerCase() ?? path;
+}
+
+/**
  * Splits a workspace path into its names; none for the root. A leading `/` means the root, `.` and empty names
  * are left out.
  *

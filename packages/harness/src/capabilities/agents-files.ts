@@ -3,6 +3,7 @@ import {
   type Capability,
   escapeTags,
   headOf,
+  keepsKind,
   type Message,
   parseWith,
   pathSegments,
@@ -26,7 +27,7 @@ export type AgentsFilesConfig = z.input<typeof agentsFilesConfigSchema>;
 /**
  * Shows AGENTS.md files below the root of the workspace. When a tool touches a file, the AGENTS.md of each folder above it is
  * added to the tool's result, the outermost first, each once. After a compaction removed one from view, the next touch below
- * its folder adds it again. Leaves out the file in the root, which belongs into the system prompt.
+ * its folder adds it again. A symbolic link has to lead to a file with the same ending. Leaves out the file in the root, which belongs into the system prompt.
  *
  * @throws {InvalidInputError} for a malformed configuration.
  */
@@ -79,6 +80,7 @@ function foldersOf(input: unknown, names: readonly string[]): readonly string[] 
 
 async function textOfFile(workspace: Workspace, path: string, maxChars: number): Promise<string | undefined> {
   try {
+    if (!(await keepsKind(workspace, path))) return undefined;
     // No letter has more than three bytes, and the last may be cut.
     const bytes = await workspace.read(path, { length: 3 * maxChars + 3 });
     const text = new TextDecoder().decode(bytes).trim();

@@ -1,3 +1,5 @@
+import { symlink } from 'node:fs/promises';
+import { join } from 'node:path';
 import { compaction, maskOutputs } from '@x/compaction';
 import { defineTool, InMemorySession, RuntimeContext, textOf } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
@@ -171,5 +173,25 @@ describe('agentsFiles', () => {
       .build();
     await agent.call('go', context);
     expect(resultsOf(model.requests[2]?.messages ?? [], 'read_file').join()).not.toContain('RULES');
+  });
+
+  it('follows a link to another text of its kind, and none to a secret', async () => {
+    const files = await workspace();
+    await files.write('packages/CLAUDE.md', 'OTHER RULES');
+    await files.write('.env', 'PASSWORD');
+    await files.write('src/a.ts', 'a');
+    await files.delete('packages/web/AGENTS.md');
+    await symlink('../CLAUDE.md', join(files.root, 'packages/web/AGENTS.md'));
+    await symlink('../.env', join(files.root, 'src/AGENTS.md'));
+    const model = new ScriptedModel([read('packages/web/a.ts'), read('src/a.ts'), { text: 'ok' }]);
+    const agent = HarnessAgent.builder()
+      .model(model)
+      .workspace(files)
+      .use(agentsFiles(), workspaceTools())
+      .build();
+    await agent.call('go', context);
+    const [linked, secret] = resultsOf(model.requests[2]?.messages ?? [], 'read_file');
+    expect(linked).toContain('OTHER RULES');
+    expect(secret).not.toContain('PASSWORD');
   });
 });

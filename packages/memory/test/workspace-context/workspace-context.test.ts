@@ -1,12 +1,13 @@
 import { rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { type AgentComposition, type Capability, estimateCounter, InMemorySession } from '@x/core';
+import { LocalWorkspace } from '@x/core/node';
 import { ScriptedModel } from '@x/testkit';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { memory, workspaceContext } from '../../src/index.js';
 import { shareTokens } from '../../src/workspace-context.js';
-import { callScope, type TestWorkspace, testWorkspace } from '../support/test-context.js';
+import { callScope, type TestWorkspace, temporaryDirectory, testWorkspace } from '../support/test-context.js';
 
 const alice = { userId: 'alice', agentId: 'coder', sessionId: 's-1' };
 const memoryPath = 'users/alice/agents/coder/MEMORY.md';
@@ -32,7 +33,7 @@ describe('workspaceContext', () => {
   });
 
   it('follows a link to another text of its kind, and to no other file', async () => {
-    const workspace = await testWorkspace();
+    const workspace = new LocalWorkspace(await temporaryDirectory());
     await workspace.write('CLAUDE.md', 'Be brief.');
     await workspace.write('.env', 'KEY=canary');
     const link = (target: string) => {

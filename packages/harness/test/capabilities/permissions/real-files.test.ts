@@ -133,7 +133,8 @@ describe('a rule about reading', () => {
   });
 
   it('holds for the instructions that a folder adds to a result', async () => {
-    symlinkSync('../secrets/key', join(root, 'docs/AGENTS.md'));
+    writeFileSync(join(root, 'secrets/note.md'), CANARY);
+    symlinkSync('../secrets/note.md', join(root, 'docs/AGENTS.md'));
     const said = async (rules: PermissionsConfig) => {
       const model = new ScriptedModel([
         { toolCalls: [{ id: '0', ...read('docs/page') }] },
