@@ -1,6 +1,13 @@
 import { mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core';
+import {
+  type Browser,
+  type BrowserContextOptions,
+  type ConsoleMessage,
+  chromium,
+  type Locator,
+  type Page,
+} from 'playwright-core';
 import { inject } from 'vitest';
 import { createServer, type DemoServer } from '../../src/server/server.js';
 import { FakeBackend } from '../fake-backend/fake-backend.js';
@@ -22,8 +29,10 @@ export interface Visit {
   open(sessionId?: string): Promise<void>;
   /** Sends what stands in the composer with Enter, once what was sent before has been answered: earlier it would do nothing. */
   enter(): Promise<void>;
-  /** Leaves a picture for people. */
+  /** Leaves a picture for people, where `PICTURES` is set. */
   picture(name: string): Promise<void>;
+  /** Stops the clock of the page. */
+  setTime(time: Date): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -47,11 +56,13 @@ export function launch(): Promise<Browser> {
   });
 }
 
-/** Starts a server of its own and a page that looks at it; 1280 × 800 and light unless told. */
-export async function visit(browser: Browser, options: BrowserContextOptions = {}): Promise<Visit> {
-  const backend = new FakeBackend();
-  const server = createServer({ backend, webRoot: inject('webRoot'), port: 0, heartbeatMs: 1_000 });
-  const url = await server.listen();
+/**
+ * Pages that were visited, by how they were opened: to open one takes longer than most tests. What a page stores belongs to
+ * the address of its server, and each visit has a server of its own.
+ */
+const visited = new WeakMap<Browser, Map<string, Page>>();
+
+async function openPage(browser: Browser, options: BrowserContextOptions): Promise<Page> {
   const context = await browser.newContext({
     viewport: { width: 1280, height: 800 },
     colorScheme: 'light',
@@ -60,18 +71,34 @@ export async function visit(browser: Browser, options: BrowserContextOptions = {
     timezoneId: 'UTC',
     ...options,
   });
-  await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: new URL(url).origin });
   context.setDefaultTimeout(TIMEOUT);
-  const page = await context.newPage();
+  return context.newPage();
+}
+
+/** Starts a server of its own and a page that looks at it; 1280 × 800 and light unless told. */
+export async function visit(browser: Browser, options: BrowserContextOptions = {}): Promise<Visit> {
+  const backend = new FakeBackend();
+  const server = createServer({ backend, webRoot: inject('webRoot'), port: 0, heartbeatMs: 1_000 });
+  const url = await server.listen();
+  const pages = visited.get(browser) ?? new Map<string, Page>();
+  visited.set(browser, pages);
+  const opened = JSON.stringify(options);
+  const page = pages.get(opened) ?? (await openPage(browser, options));
+  // Whoever visits meanwhile has another.
+  pages.delete(opened);
+  const context = page.context();
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: new URL(url).origin });
   const complaints: string[] = [];
   const expected: string[] = [];
   const complain = (text: string) => {
     if (!expected.some((words) => text.includes(words))) complaints.push(text);
   };
-  page.on('console', (message) => {
+  const onConsole = (message: ConsoleMessage) => {
     if (['error', 'warning'].includes(message.type())) complain(message.text());
-  });
-  page.on('pageerror', (error) => complain(error.message));
+  };
+  const onError = (error: Error) => complain(error.message);
+  page.on('console', onConsole).on('pageerror', onError);
+  let isTimeSet = false;
   return {
     backend,
     page,
@@ -91,10 +118,23 @@ export async function visit(browser: Browser, options: BrowserContextOptions = {
       await page.getByRole('textbox', { name: 'Message' }).press('Enter');
     },
     async picture(name) {
-      await page.screenshot({ path: `${screenshots}${name}.png` });
+      if (process.env.PICTURES) await page.screenshot({ path: `${screenshots}${name}.png` });
+    },
+    async setTime(time) {
+      isTimeSet = true;
+      await page.clock.setFixedTime(time);
     },
     async close() {
-      await context.close();
+      page.off('console', onConsole).off('pageerror', onError);
+      // A clock that was stopped stays so.
+      if (isTimeSet) await context.close();
+      else {
+        await Promise.all(context.pages().map((other) => other !== page && other.close()));
+        await page.unrouteAll({ behavior: 'ignoreErrors' });
+        await page.emulateMedia({ colorScheme: options.colorScheme ?? 'light' });
+        await page.goto('about:blank');
+        pages.set(opened, page);
+      }
       await server.close();
     },
   };

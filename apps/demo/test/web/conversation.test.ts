@@ -359,7 +359,7 @@ describe('the list of conversations', () => {
   beforeEach(async () => {
     // At noon, whenever this runs: a minute after midnight, what was said two minutes ago was said yesterday.
     const noon = new Date('2026-11-20T12:00:00Z');
-    await v.page.clock.setFixedTime(noon);
+    await v.setTime(noon);
     vi.setSystemTime(noon);
     v.backend.seed('a', (stage) => chat(stage, 'Stores and turns'));
     v.backend.seed('b', (stage) => survey(stage, 'Layout of the packages'), 1);
