@@ -126,8 +126,10 @@ async function isDead(entry: string, name: string): Promise<boolean> {
 async function sweepOnce(directory: string): Promise<void> {
   if (swept.has(directory)) return;
   swept.add(directory);
-  for (const name of (await undefinedOn(ABSENT, readdir(directory))) ?? []) {
-    const candidate = join(directory, name);
+  for (const entry of (await undefinedOn(ABSENT, readdir(directory, { withFileTypes: true }))) ?? []) {
+    // What a link leads to is nobody's lock.
+    if (!entry.isDirectory()) continue;
+    const candidate = join(directory, entry.name);
     await removeDead(candidate);
     await rmdir(candidate).catch(() => {});
   }

@@ -208,8 +208,18 @@ export class LocalWorkspace implements Workspace {
     options: { readonly timeoutMs?: number | undefined } = {},
   ): Promise<T> {
     this.#assertWritable(name);
+    const segments = [LOCKS, `${fileSegment(name)}.lock`];
     const root = await this.#open();
-    return withFileLock(join(root, LOCKS, `${fileSegment(name)}.lock`), task, options);
+    const place = join(root, ...segments);
+    const real = await resolveInside(root, LOCKS, segments).catch((error: unknown) => {
+      throw toWorkspaceError(place, error);
+    });
+    if (real === place) return withFileLock(place, task, options);
+    throw new WorkspaceError(
+      'outside_workspace',
+      LOCKS,
+      `${place} runs through a symbolic link, and locks are not looked for behind links. Delete the link.`,
+    );
   }
 
   async #replace(

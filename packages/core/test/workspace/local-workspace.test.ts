@@ -11,7 +11,7 @@ import {
   utimes,
   writeFile,
 } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { readText, type Workspace, type WorkspaceEntry } from '../../src/index.js';
 import { LocalWorkspace } from '../../src/node.js';
@@ -282,6 +282,32 @@ describe('confinement', () => {
     await symlink(join(directory, 'root-2'), join(root, 'link'));
     expect(await thrownBy(workspace.write('link/x', ''))).toMatchObject({ code: 'outside_workspace' });
   });
+
+  test.each(['.locks', '.locks/name.lock'])(
+    'no lock is made or removed behind a link at %s',
+    async (link) => {
+      const { workspace, root, outside } = await setUp();
+      const old = join(outside, 'of-another', 'entry');
+      await mkdir(old, { recursive: true });
+      await utimes(old, 0, 0);
+      for (const target of [outside, join(root, 'inside')]) {
+        await mkdir(join(root, 'inside'), { recursive: true });
+        await mkdir(dirname(join(root, link)), { recursive: true });
+        await symlink(target, join(root, link));
+        const task = vi.fn();
+        expect(await thrownBy(workspace.lock('name', task))).toMatchObject({ code: 'outside_workspace' });
+        expect(task).not.toHaveBeenCalled();
+        await rm(join(root, link));
+      }
+      // A link that stands beside the lock is left alone.
+      await mkdir(join(root, '.locks'), { recursive: true });
+      await symlink(join(outside, 'of-another'), join(root, '.locks/beside.lock'));
+      await workspace.lock('name', async () => {});
+      expect(await readdir(join(outside, 'of-another'))).toEqual(['entry']);
+      expect((await readdir(outside)).sort()).toEqual(['of-another', 'secret']);
+      expect(await readdir(join(root, 'inside'))).toEqual([]);
+    },
+  );
 
   test('the locks are nobody’s to touch', async () => {
     const { workspace } = await setUp();
