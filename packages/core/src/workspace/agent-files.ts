@@ -109,8 +109,15 @@ function ownershipOf(key: SessionKey): (path: string) => boolean {
     if (start === 0 && !READABLE.has(first)) return false;
     if (userId !== undefined) return true;
     const session = start > 0 ? [first, ...rest] : first === 'sessions' || first === 'tasks' ? rest : [];
-    const name = (session.length > 1 ? session[0] : session[0]?.replace(/\.(?:md|log\.jsonl)$/, '')) ?? '';
-    return isWithin([agent, name], [ownAgent, ownSession]);
+    // Plans and logs are files, named by the session with an ending; elsewhere an ending is part of the session's own name.
+    const ending = path.startsWith('plans/')
+      ? '.md'
+      : first === 'sessions' && start === 0
+        ? '.log.jsonl'
+        : '';
+    const [name = ''] = session;
+    const isFile = session.length === 1 && ending !== '' && name.endsWith(ending);
+    return isWithin([agent, isFile ? name.slice(0, -ending.length) : name], [ownAgent, ownSession]);
   };
 }
 

@@ -168,6 +168,27 @@ test('what is kept for a user or a session is read at its path, by nobody else, 
   }
 });
 
+test('of a session that is named as a file of another is, folders are not listed either', async () => {
+  const { files, storage } = await open();
+  const names = ['s1.md', 's1.log.jsonl'];
+  for (const sessionId of names)
+    for (const path of Object.values(keptOf({ sessionId }))) await storage.write(path, path);
+  const places = ['large_tool_results/agents/coder', 'agents/coder/tasks'];
+  for (const sessionId of names) {
+    for (const place of places) {
+      const folder = `${place}/${SessionKey.of({ sessionId }).path.sessionId}`;
+      const paths = async (parts: SessionKeyParts) => {
+        const found: string[] = [];
+        for await (const { path } of files(parts).list(folder, { recursive: true })) found.push(path);
+        return found;
+      };
+      expect(await paths({ sessionId }), folder).toHaveLength(1);
+      expect(await paths(nobody), folder).toEqual([]);
+      expect(await files(nobody).stat(folder), folder).toBeUndefined();
+    }
+  }
+});
+
 test('a path that only looks kept is a file like any other', async () => {
   const { files } = await open();
   await files(alice).write('reports/users/alice/agents/coder/s1/a.txt', 'mine');
