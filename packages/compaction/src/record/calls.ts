@@ -40,14 +40,14 @@ export function callLine(call: Pick<ToolUseBlock, 'name' | 'input'>, length: num
     .map(([key, value]) => ({ key, text: valueText(value) }))
     .filter(({ text }) => text !== '');
   if (values.length === 0) return name;
-  if (values.length === 1) return `${name} ${cutLine(values[0]?.text ?? '', length)}`;
-  const change = changeIn(entries, length);
   const file = path !== undefined && path.length <= LONGEST_PATH ? path : undefined;
+  if (values.length === 1) return `${name} ${file ?? cutLine(values[0]?.text ?? '', length)}`;
+  const change = changeIn(entries, length);
   const shown = values.filter(({ key, text }) => text !== file && !change?.keys.includes(key));
   const rest = change ? Math.floor(length / 2) : Math.max(length / 2, length - (file?.length ?? 0));
-  const limits = shareOut(shown, rest);
-  const parts = shown.map(
-    ({ key, text }) => `${key}: ${cutLine(text, limits.get(key) ?? SHORTEST_ARGUMENT)}`,
+  const parts = sharing(
+    shown.map(({ key, text }) => ({ before: `${key}: `, text })),
+    rest,
   );
   return `${name} ${[...(file === undefined ? [] : [file]), ...parts, ...(change ? [change.text] : [])].join(', ')}`;
 }
@@ -70,13 +70,24 @@ export function outcomeText(
   return 'ok';
 }
 
+/** A path: of a longer one the last folders and the name of the file stay. */
+const PATH = /^[^\s:]*\/[^\s:]+$/;
+
+/** The last folder's slash and the name of a file, where a text is nothing but its path. */
+const FILE = /(?<=^[^\s:]*)(?:\/|^)[^\s:/]+\.[A-Za-z]\w*$/;
+const LONGEST_FILE = 64;
+
 /** A text on one line, its middle cut out where it is longer than `length` UTF-16 units: between words where that is near. */
 export function cutLine(text: string, length: number): string {
   // A text of megabytes is not copied to be cut.
   const near = text.length > length * 8 ? `${headOf(text, length * 2)} ${tailOf(text, length * 2)}` : text;
   const line = near.replaceAll(/\s+/g, ' ').trim();
   if (line.length <= length) return line;
-  // The end of a path tells more than its beginning.
+  if (PATH.test(line)) {
+    const start = line.indexOf('/', line.length - length + 1);
+    return `…${start === -1 ? tailOf(line, length - 1) : line.slice(start)}`;
+  }
+  // The end of an address tells more than its beginning.
   const most = Math.floor(/^\S*\/\S*$/.test(line) ? length * 0.8 : length / 4);
   const head = headOf(line, length - most - 1);
   const tail = tailOf(line, most);
@@ -98,21 +109,41 @@ function valueText(value: JsonValue | undefined): string {
   return typeof value === 'object' ? readable(within(jsonText(value))) : jsonText(value);
 }
 
-/** Room for each value, the shortest first: what a short one leaves goes to the longer ones. */
-function shareOut(
-  values: readonly { readonly key: string; readonly text: string }[],
+/** Texts in so many UTF-16 units together: short ones whole, the others cut to what is left for each. */
+function sharing(
+  values: readonly { readonly before?: string; readonly text: string }[],
   length: number,
-): ReadonlyMap<string, number> {
-  const limits = new Map<string, number>();
+): readonly string[] {
   let room = length;
   let left = values.length;
-  for (const { key, text } of values.toSorted((one, other) => one.text.length - other.text.length)) {
-    const limit = Math.max(SHORTEST_ARGUMENT, Math.floor(room / left));
-    limits.set(key, limit);
+  const parts: string[] = [];
+  const shortestFirst = [...values.entries()].sort(
+    ([, one], [, other]) => one.text.length - other.text.length,
+  );
+  for (const [index, { before = '', text }] of shortestFirst) {
+    // The name of a file stays whole.
+    const [file = ''] = FILE.exec(text) ?? [];
+    const least = Math.max(SHORTEST_ARGUMENT, Math.min(file.length + 1, LONGEST_FILE));
+    const limit = Math.max(least, Math.floor(room / left));
+    parts[index] = before + cutLine(text, limit);
     room -= Math.min(limit, text.length);
     left--;
   }
-  return limits;
+  return parts;
+}
+
+/** Between the tool's name, the path of a file, the other arguments, and the texts before and after a change. */
+const BETWEEN = /((?<=^\S+) |(?<=^\S+ [^\s,]+), |, (?=[\w-]+: )| (?=[−+]“))/;
+/** In front of an argument that tells by itself what it is: no number, and neither true nor false. */
+const KEY = /^[\w-]+: (?!-?\d|true$|false$)/;
+
+/** The line of a call in fewer UTF-16 units: without keys, and with its short arguments whole. */
+export function shortenedCall(line: string, length: number): string {
+  const parts = line.split(BETWEEN);
+  const between = parts.filter((_, index) => index % 2 === 1);
+  const values = parts.flatMap((text, index) => (index % 2 === 0 ? { text: text.replace(KEY, '') } : []));
+  const room = length - between.reduce((sum, text) => sum + text.length, 0);
+  return sharing(values, room).reduce((text, value, index) => text + between[index - 1] + value);
 }
 
 /** Two arguments that begin and end alike are a text before and after a change: only the change is shown. */

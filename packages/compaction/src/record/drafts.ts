@@ -1,6 +1,6 @@
 import { estimateCounter, type ToolDefinition } from '@x/core';
 import type { Meter } from '../meter.js';
-import { boilerplateOf, callLine, cutEnd, cutLine } from './calls.js';
+import { boilerplateOf, callLine, cutEnd, cutLine, shortenedCall } from './calls.js';
 import type { Candidate } from './choose-excerpts.js';
 import type { Entry } from './entry.js';
 import { type Excerpt, type Excerpts, joinLines } from './excerpts.js';
@@ -111,9 +111,10 @@ function withoutRepeats(drafts: readonly Draft[], cost: (text: string) => number
     const short = text.replaceAll(PATH, (path) => {
       const parts = path.split('/');
       const endings = parts.map((_, index) => parts.slice(-1 - index).join('/'));
-      isNew ||= !told.has(path);
+      const known = endings.find((ending) => isOneFile(told.get(ending), path));
+      isNew ||= known === undefined;
       for (const ending of endings) if (!told.has(ending)) told.set(ending, path);
-      return endings.find((ending) => told.get(ending) === path) ?? path;
+      return known ?? path;
     });
     const key = `${draft.kind} ${short}`;
     const known = first.get(key);
@@ -132,6 +133,11 @@ function withoutRepeats(drafts: readonly Draft[], cost: (text: string) => number
     kept[index] = { ...draft, text, cost: cost(text) };
   }
   return kept;
+}
+
+/** Tests for paths of one file: the same, or one of them from a folder on the other's way. */
+function isOneFile(one: string | undefined, other: string): boolean {
+  return one === other || (one !== undefined && (one.endsWith(`/${other}`) || other.endsWith(`/${one}`)));
 }
 
 /** Leaves the oldest requests that nothing else holds to what room others leave, where they are too many. */
@@ -241,12 +247,12 @@ function shortened(text: string, length: number): string {
   const again = AGAIN.exec(text)?.[0] ?? '';
   const line = text.slice(0, text.length - again.length);
   const arrow = line.lastIndexOf(' → ');
-  if (arrow === -1) return cutLine(line, length) + again;
+  if (arrow === -1) return shortenedCall(line, length) + again;
   const end = line.slice(arrow + 3);
   // An error tells most where it begins.
   const failed = line.startsWith(FAILED, arrow);
   const outcome = Math.max(length / 2, length - arrow);
-  return `${cutLine(line.slice(0, arrow), Math.max(length / 2, length - end.length))} → ${failed ? cutEnd(end, outcome) : cutLine(end, outcome)}${again}`;
+  return `${shortenedCall(line.slice(0, arrow), Math.max(length / 2, length - end.length))} → ${failed ? cutEnd(end, outcome) : cutLine(end, outcome)}${again}`;
 }
 
 /** Makes one line of the oldest calls that counts them tool by tool, where even the shortest lines are too many. */

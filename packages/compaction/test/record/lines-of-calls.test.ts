@@ -44,6 +44,43 @@ describe('the lines of calls in a record', () => {
     ]);
   });
 
+  it('know a file by its whole path and by one from a folder on the way', async () => {
+    const whole = '/home/ann/work/somewhere/deep/below/the/shop/packages/orders/src/total.ts';
+    const record = await recordOf([
+      userMessage('Mend the total'),
+      ...round({ name: 'read_file', input: { path: whole }, output: lines(20) }),
+      ...round({ name: 'execute', input: { command: 'git diff packages/orders/src/total.ts' } }),
+      ...round({ name: 'delete_file', input: { path: whole } }),
+      ...long,
+    ]);
+    const told = record.filter((line) => /^[*·] r/.test(line));
+    expect(told[0]).toContain(`read_file ${whole}`);
+    expect(told[1]).toContain('execute git diff total.ts');
+    expect(told[2]).toMatch(/^\* r6 delete_file total\.ts/);
+  });
+
+  it('keep where there is little room the file, the text before and the one after, and values without their keys', async () => {
+    const edits = rounds(60, (index) => ({
+      name: 'edit_file',
+      input: {
+        path: `/shop/packages/orders/src/part-${index}.ts`,
+        old_text: `the sum of all items in cart ${index} before taxes were taken into account by the shop`,
+        new_text: `the sum of some items in cart ${index} behind taxes that were taken into account by us`,
+      },
+    }));
+    const gateway = rounds(60, (index) => ({
+      name: 'execute',
+      input: { server: 'editor', tool: `tool_${index}`, params: { query: `word${index} `.repeat(40) } },
+    }));
+    const record = await recordOf([userMessage('Go'), ...edits, ...gateway, ...long], 24_000);
+    for (let index = 0; index < 60; index++) {
+      const edit = record.find((line) => line.includes(`part-${index}.ts`));
+      expect(edit).toMatch(/^\* r\d+ edit_file \S+\.ts, −“.+” \+“.+”$/);
+      const call = record.find((line) => line.includes(`tool_${index},`));
+      expect(call).toContain(`execute editor, tool_${index}, query: word${index}`);
+    }
+  });
+
   it('tell a refused change and a failed look-up as what they are', async () => {
     const denied = 'Permission denied: the user does not allow edit_file on src/legacy/auth.ts';
     const missing = 'ENOENT: no such file or directory, open src/missing.ts';
