@@ -23,6 +23,8 @@ const OPTIONS = /^[-+]:?[A-Za-z\d]+/;
 const MAX_OPTIONS = 256;
 /** Signs between which a word may hold a name: `-F 'f=@name;type=x'`. */
 const SIGN = /[=:,@;<>()!|&?#\s]/g;
+/** In an editor's program what parts a pattern from a command and that from flags, too: `s/x/cat name/e`. */
+const EDITOR_SIGN = /[=:,@;<>()!|&?#\s/~%+^]/g;
 /** So many of the signs behind the beginning of a name may be part of it. */
 const MAX_SIGNS = 4;
 
@@ -82,7 +84,7 @@ function piecesOf(word: string, program: ReturnType<typeof programIn>): readonly
   for (let at = 1; at <= letters; at++) pieces.add(word.slice(at)).add(word.slice(at).split('\n')[0] ?? '');
   if (program)
     for (const each of [BETWEEN, BETWEEN_LITERALS]) for (const piece of word.split(each)) pieces.add(piece);
-  const signs = [...word.matchAll(SIGN)].map(({ index }) => index);
+  const signs = [...word.matchAll(program === 'letters' ? EDITOR_SIGN : SIGN)].map(({ index }) => index);
   if (signs.length * MAX_SIGNS > MAX_PATHS) return undefined;
   for (const [at, begin] of [-1, ...signs].entries()) {
     const ends = [...signs.slice(at, at + MAX_SIGNS), word.length];

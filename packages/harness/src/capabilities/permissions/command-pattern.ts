@@ -1,5 +1,5 @@
 import { literalOf, matchWildcard } from '../../lib/wildcard.js';
-import { baseName, wraps } from './shell-words.js';
+import { baseName, isHanded, programIn, wraps } from './shell-words.js';
 
 /**
  * The tokens of a line that every POSIX shell reads alike: blanks, words of characters without a meaning or in quotes in
@@ -49,12 +49,25 @@ export function allowsCommand(patterns: readonly string[], line: string): boolea
   );
 }
 
+/** A command whose name a shell puts together: `$X`, `r${y}m`, `$(which rm)`. */
+const MADE_NAME = new RegExp(
+  String.raw`(?:^|[;&|\n!]|(?<!=)\(|\{(?=\s))\s*(?:(?:then|do|else|elif|if|while|until|exec|command|env|sudo|eval|time|nohup)\s+)*` +
+    String.raw`(?:[A-Za-z_]\w*\+?=\S*\s+)*(?![A-Za-z_]\w*\+?=)[^\s;&|(){}<>!'$\x60]*(?:\$[\w{(@*]|\x60)`,
+);
+/** Texts in quotes in which a shell replaces nothing. */
+const PLAIN_TEXT = /'[^']*'|"(?:[^"$`\\]|\\[\s\S]|\$(?![\w({@*#?$!-]))*"/g;
+
 /**
  * Tells whether a pattern fits any command that a line may run, also behind options, paths and wrappers such as `sudo` or
- * `sh -c`. Where the line is not understood, any word may begin a command. Errs on the side of yes, and still cannot see
- * through everything that a shell can do.
+ * `sh -c`, and in the programs of interpreters. Where the line is not understood, any word may begin a command; a name that a shell
+ * makes, and a shell that is handed its lines, may be any. Errs on the side of yes, and still cannot see through everything
+ * that a shell can do.
  */
 export function catchesCommand(pattern: string, line: string): boolean {
+  const isUnknown =
+    MADE_NAME.test(line.replaceAll(PLAIN_TEXT, "''")) ||
+    (commandsOf(line) ?? []).some(({ words }) => isHanded(words));
+  if (isUnknown) return true;
   // The literal beginning of the pattern. One that begins with `*` has none, and fits the whole line where it fits at all.
   const head = /^[^*?\\ ]*/.exec(pattern)?.[0] ?? '';
   const begins = (word: string) => head !== '' && baseName(word).startsWith(head);
@@ -87,7 +100,7 @@ function* candidates(line: string, begins: (word: string) => boolean, depth: num
   for (const { raw, words } of commands) {
     yield raw.join(' ');
     yield* spellings(words);
-    if (!wraps(words)) continue;
+    if (!wraps(words) && programIn(words) !== 'program') continue;
     for (const [index, word] of words.entries()) {
       if (index > 0 && begins(word)) yield* spellings(words.slice(index));
       if (depth < MAX_DEPTH) for (const line of linesIn(word)) yield* candidates(line, begins, depth + 1);

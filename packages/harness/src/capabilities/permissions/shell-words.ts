@@ -82,6 +82,12 @@ export function isOpaque(words: readonly string[]): boolean {
   return readsInput(words);
 }
 
+/** Whether a command is a shell that reads what another one says, or starts one for each thing that it says. */
+export function isHanded(words: readonly string[]): boolean {
+  const name = nameOf(words);
+  return (POSIX_SHELL.test(name) && readsInput(words)) || (name === 'xargs' && names(words, POSIX_SHELL));
+}
+
 /** Whether a shell among the words is given neither a line nor a file, so that it reads what another command says. */
 function readsInput(words: readonly string[]): boolean {
   const at = words.findLastIndex((word) => POSIX_SHELL.test(baseName(word)));

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { allowsCommand, catchesCommand } from '../../../src/capabilities/permissions/command-pattern.js';
 import { scratch } from '../../support.js';
+import { EVERYDAY } from './everyday.js';
 import { LINES, runIn, SHELLS } from './shells.js';
 
 describe('allowsCommand', () => {
@@ -196,6 +197,22 @@ describe('catchesCommand', () => {
     'strace rm x',
     'npx rm x',
     'rm',
+    'X=rm; $X y',
+    '${X:-rm} y',
+    'r$@m y',
+    'r$(true)m y',
+    '$(which rm) y',
+    '"$X" y',
+    'true && A=1 `which rm` y',
+    'if [ -f x ]; then $X y; fi',
+    "echo 'rm x' | sh",
+    'printf "rm x" | bash -s',
+    'ls | xargs -n1 sh -c',
+    `awk 'BEGIN{system("rm x")}'`,
+    `perl -e 'system("rm x")'`,
+    `python3 -c 'import os; os.system("rm x")'`,
+    `node -e 'require("child_process").execSync("rm x")'`,
+    "make --eval 'x: ; rm x' x",
   ])('rm * catches %j', (line) => {
     expect(catchesCommand('rm *', line)).toBe(true);
   });
@@ -207,6 +224,27 @@ describe('catchesCommand', () => {
 
   it.each(['ls rm', 'grep rm file', 'git commit -m "rm x"', 'rmdir x'])('rm * lets %j be', (line) => {
     expect(catchesCommand('rm *', line)).toBe(false);
+  });
+
+  it.each([
+    ...EVERYDAY,
+    'git commit -m "fix: $x"',
+    'A=$B npm test',
+    'x=$(git rev-parse HEAD); echo $x',
+    'arr=($(ls)); echo {$a,b}',
+    'cd "$(git rev-parse --show-toplevel)" && npm test',
+    'for f in *.ts; do wc -l "$f"; done',
+    '[ "$A" = b ] && echo; test $? -eq 0',
+    'docker exec $ID ls',
+    'bash build.sh; bash -c "npm test"',
+    'echo `date`',
+  ])('rm * and dd * let an everyday %j be', (line) => {
+    expect(catchesCommand('rm *', line)).toBe(false);
+    expect(catchesCommand('dd *', line)).toBe(false);
+  });
+
+  it.each(['!', 'a=b ', ';', '(', "'", '"', '$'])('end soon on a line of nothing but %j', (text) => {
+    expect(catchesCommand('rm *', text.repeat(200_000 / text.length))).toBe(false);
   });
 
   it('ends soon on long lines', () => {
