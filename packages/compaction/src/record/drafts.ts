@@ -212,14 +212,15 @@ function allDrafts(
     }
     for (const call of calls) {
       const { use, result } = call;
-      const line = callLine(use, call.looks ? MOST_LOOKED : ARGUMENT);
+      const written = parts.filter((part) => part.kind === 'wrote' && part.callId === use.id);
+      const isShort = written.reduce((sum, { text }) => sum + text.length, 0) <= 2 * ARGUMENT;
+      const line = callLine(use, call.looks ? MOST_LOOKED : isShort ? 2 * ARGUMENT : ARGUMENT);
       const outcome = endOf(call, OUTCOME, boilerplate);
       // An answer is chosen by its use, unless it is a word or two.
       const told = outcome.length <= answer || outcome.startsWith(FAILED);
       add(call.looks ? 'looked' : 'did', at, told ? `${line}${outcome}` : line);
-      for (const part of parts) {
-        if (part.kind === 'wrote' && part.callId === use.id) addExcerpt(part, at);
-      }
+      // What is short stands in its line.
+      if (!isShort || call.looks) for (const part of written) addExcerpt(part, at);
       if (!result) continue;
       const shown = result.numbered;
       // A short answer stands behind its call already.
