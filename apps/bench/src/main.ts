@@ -5,18 +5,28 @@ import { benchReader } from './reader.js';
 import { benchScale } from './scale.js';
 import { benchSessions } from './sessions.js';
 
-const { positionals: wanted, values } = parseArgs({
-  allowPositionals: true,
-  options: {
-    data: { type: 'string' },
-    'with-node22': { type: 'boolean' },
-    recordings: { type: 'string' },
-    questions: { type: 'string' },
-    out: { type: 'string' },
-    sessions: { type: 'string' },
-    messages: { type: 'string' },
-  },
-});
+const OPTIONS = {
+  data: { type: 'string' },
+  'with-node22': { type: 'boolean' },
+  recordings: { type: 'string' },
+  questions: { type: 'string' },
+  out: { type: 'string' },
+  sessions: { type: 'string' },
+  messages: { type: 'string' },
+} as const;
+
+function optionsOf(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS });
+  } catch (error) {
+    console.error(
+      `${(error as Error).message.split('. ')[0]}; there are --${Object.keys(OPTIONS).join(', --')}.`,
+    );
+    process.exit(2);
+  }
+}
+
+const { positionals: wanted, values } = optionsOf(process.argv.slice(2));
 
 const BENCHMARKS: Readonly<Record<string, () => Promise<unknown>>> = {
   harness: () => benchHarness({ withNode22: values['with-node22'] }),
