@@ -130,7 +130,7 @@ const PART = new RegExp(
     /(?<blank>[ \t]+)/,
     /'(?<quoted>[^']*)'/,
     /"\$\([ \t]*cat[ \t]*<<[ \t]*'(?<ends>\w+)'\n(?<body>(?:(?!\k<ends>(?:\n|$))[^\n]*\n)*)\k<ends>\n[ \t]*\)"/,
-    /"(?<text>[^"$`\\]*(?:(?:\\[\s\S]|\$(?!\\\n|[\w({[@*#?$!-])|(?<=[\s:=]|(?<![^\s;&|(])")\$[?!#$](?=[\s"]))[^"$`\\]*)*)"/,
+    /"(?<text>[^"$`\\]*(?:(?:\\[\s\S]|\$(?!\\\n|[\w({[@*#?$!-])|(?<=[\s:=]|(?<![^\s;&|(])")\$[?#$](?=[\s"]))[^"$`\\]*)*)"/,
     /\\(?<escaped>[^\n])/,
     /(?<number>(?<![^\s;&|(=])\$[?!#$](?=[\s;&|)]|$))/,
     /(?<plain>\$(?=[\s;&|)]|$)|(?<![^\s;&|(!])\[\[?(?=\s)|(?<=[^\s;&|()<>=:'"\\])~|[@+!](?!\()|[{},.#]|[^\s\\'"`$*?[~#;&|()<>@+!{},.]+)/,
@@ -184,7 +184,7 @@ function readLine(line: string): ShellLine | undefined {
       else if (isOpen && (plain === ',' || (plain === '.' && word?.endsWith('.')))) isParted = true;
       else if (plain === '}' && isParted) return undefined;
       if (plain === undefined) isBare = false;
-      const inText = text?.replaceAll(/\$[?!#$]/g, '0').replaceAll(/\\\n|\\([$`"\\])/g, '$1');
+      const inText = text?.replaceAll(/\$[?#$]/g, '0').replaceAll(/\\\n|\\([$`"\\])/g, '$1');
       word = (word ?? '') + (literal ?? inText ?? (number && '0') ?? plain ?? '');
       continue;
     }

@@ -6,6 +6,9 @@ const MAX_ALIKE = 5_000;
 /** By how much the times of files may lag behind the clock. */
 const CLOCK_TICK_MS = 20;
 
+/** The names of the ends of one path: each is looked up once, since an end that begins with `..` leads to those behind it again. */
+type KnownEnds = Map<string, Promise<readonly PlainPath[] | undefined>>;
+
 /**
  * Finds all names of a file in a workspace: as it was given, with its symbolic links followed, and those of its hard links.
  * One serves one judgment: it lists the files, among which hard links are, once.
@@ -38,7 +41,7 @@ export class RealPaths {
    * The names of a file as a shell finds it: `..` leads out of where a symbolic link before it has led, and not out of its name.
    * `undefined` for what may be any file: what is there and cannot be looked at, such as a link that leads elsewhere.
    */
-  async namesInShell(word: string): Promise<readonly PlainPath[] | undefined> {
+  async namesInShell(word: string, known: KnownEnds = new Map()): Promise<readonly PlainPath[] | undefined> {
     const given = plainPath(word);
     const steps = word.split('/').filter((name) => name !== '' && name !== '.');
     let at: readonly string[] = [];
@@ -46,10 +49,10 @@ export class RealPaths {
       for (const [index, name] of steps.entries()) {
         if (name === '..') {
           // Out of the workspace, and perhaps into it again.
-          if (at.length === 0) return this.#namesOfAny(given, steps.slice(index + 1));
+          if (at.length === 0) return this.#namesOfAny(given, steps.slice(index + 1), known);
           const found = await this.#workspace.identify?.(at.join('/'));
           at = plainPath(found?.path ?? '').names;
-          if (at.length === 0) return this.#namesOfAny(given, steps.slice(index + 1));
+          if (at.length === 0) return this.#namesOfAny(given, steps.slice(index + 1), known);
           at = at.slice(0, -1);
         } else if (isInside([...at, name].join('/'))) at = [...at, name];
         else return (await this.#holds(at, name)) ? undefined : [given];
@@ -63,10 +66,21 @@ export class RealPaths {
   }
 
   /** The names of a file in the workspace that the end of a path names, wherever the workspace begins in it. */
-  async #namesOfAny(given: PlainPath, steps: readonly string[]): Promise<readonly PlainPath[] | undefined> {
-    const found = steps.map((_, index) => this.namesInShell(steps.slice(index).join('/')));
+  async #namesOfAny(
+    given: PlainPath,
+    steps: readonly string[],
+    known: KnownEnds,
+  ): Promise<readonly PlainPath[] | undefined> {
+    const found = steps.map((_, index) => {
+      const end = steps.slice(index).join('/');
+      const names = known.get(end) ?? this.namesInShell(end, known);
+      known.set(end, names);
+      return names;
+    });
     const names = await Promise.all(found);
-    return names.includes(undefined) ? undefined : [given, ...names.flatMap((each) => each ?? [])];
+    return names.includes(undefined)
+      ? undefined
+      : [...new Set([given, ...names.flatMap((each) => each ?? [])])];
   }
 
   /** Tests for a name that the workspace takes for none of its own. */

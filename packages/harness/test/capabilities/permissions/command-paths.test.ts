@@ -25,6 +25,8 @@ describe('the paths of a line', () => {
     'cat ".e${x}nv"',
     'cat .e$?nv',
     'cat secret"$?"',
+    'cat "$!".env',
+    'cat "$!"secrets/key',
     'cat "`ls -a`"',
     'cat ~/x',
     'cat a=~/x',

@@ -72,6 +72,15 @@ async function run(
   return { reply, results: resultsIn(model) };
 }
 
+it('judges a path with many steps upwards as soon as any other', async () => {
+  const up = '../'.repeat(40);
+  const lines = [`cat ${up}x`, `cat ${up}docs/../${up}.env`];
+  const calls = lines.map((command) => ({ name: 'execute', input: { command } }));
+  const { results } = await run({ mode: 'bypass', deny: ['read(**/.env*)'] }, calls);
+  expect(results['0']).not.toContain('denied');
+  expect(JSON.stringify(results)).not.toContain(CANARY);
+});
+
 const fetchPage = defineTool({
   name: 'fetch_page',
   description: 'Fetches.',
