@@ -24,7 +24,8 @@ export async function* listDirectory(
   path: string,
   options: DirectoryListing,
 ): AsyncGenerator<WorkspaceEntry, void, undefined> {
-  const names = (await undefinedOn(ABSENT, readdir(directory))) ?? [];
+  const found = await entriesOf(directory);
+  const names = [...found.keys()];
   // Whole paths sort `a.txt` before `a/b`: the contents of a directory have a place of their own.
   const places = options.recursive ? names.flatMap((name) => [name, `${name}/`]) : names;
   const directories = new Set<string>();
@@ -37,17 +38,37 @@ export async function* listDirectory(
       continue;
     }
     if (await options.isHidden(childPath, file)) continue;
-    let found = await undefinedOn(ABSENT, lstat(file));
-    if (found?.isDirectory()) directories.add(name);
-    if (found?.isSymbolicLink()) {
+    let stats = found.get(name);
+    if (stats?.isDirectory()) directories.add(name);
+    if (stats?.isSymbolicLink()) {
       const target = isInStorage(childPath) ? undefined : await targetInside(options.root, file);
-      found =
+      stats =
         target !== undefined && options.isVisible(target)
           ? await undefinedOn(ABSENT, stat(target))
           : undefined;
     }
-    const entry = entryOf(childPath, found);
+    const entry = entryOf(childPath, stats);
     if (entry !== undefined) yield entry;
+  }
+}
+
+/** How often a directory is looked at again whose names go while they are looked up. */
+const MAX_LOOKS = 10;
+
+/**
+ * What a directory holds, as one moment shows it: a name that takes another's place while they are looked up is there, or
+ * the other one. Who replaces a file by one of another name, such as a version by the next, relies on it.
+ */
+async function entriesOf(directory: string): Promise<ReadonlyMap<string, Stats>> {
+  for (let look = 1; ; look++) {
+    const names = (await undefinedOn(ABSENT, readdir(directory))) ?? [];
+    const found = new Map<string, Stats>();
+    const lookUp = async (name: string) => {
+      const stats = await undefinedOn(ABSENT, lstat(join(directory, name)));
+      if (stats !== undefined) found.set(name, stats);
+    };
+    await Promise.all(names.map(lookUp));
+    if (found.size === names.length || look === MAX_LOOKS) return found;
   }
 }
 

@@ -40,7 +40,10 @@ export interface Workspace {
   write(path: string, data: string | Uint8Array, options?: { readonly ifAbsent?: boolean }): Promise<void>;
   /** Adds to the end of a file, or creates it, and returns once the bytes are durable. */
   append(path: string, data: string | Uint8Array): Promise<void>;
-  /** Lists a directory, sorted by path. Yields nothing when it does not exist. */
+  /**
+   * Lists a directory, sorted by path. Yields nothing when it does not exist. Of two files of which one takes the place of
+   * the other meanwhile, at least one is there.
+   */
   list(path?: string, options?: { readonly recursive?: boolean }): AsyncIterable<WorkspaceEntry>;
   /**
    * Finds the file that a path means: its path with links followed, an id that all its names share, how many it has, and when
