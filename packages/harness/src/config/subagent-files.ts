@@ -67,6 +67,9 @@ export async function loadSubagents(
   { taken, models, limits = {} }: LoadOptions,
 ): Promise<{ readonly subagents: readonly Subagent[]; readonly problems: readonly string[] }> {
   const subagents = new Map<string, Subagent>();
+  // A model that reads `Explorer` and `explorer` cannot tell whose is which.
+  const alike = (name: string, names: Iterable<string>) =>
+    [...names].find((other) => other.toLowerCase() === name.toLowerCase());
   const problems: string[] = [];
   if (folder === '') return { subagents: [], problems };
   let read = 0;
@@ -82,8 +85,10 @@ export async function loadSubagents(
         entry.path,
       );
       const { name, model = 'inherit' } = subagent;
-      if (taken.has(name)) throw new Error(`"${name}" is the program's own; name it otherwise`);
-      if (subagents.has(name)) throw new Error(`a file before it is named "${name}" too`);
+      const own = alike(name, taken);
+      if (own !== undefined) throw new Error(`"${own}" is the program's own; name it otherwise`);
+      const before = alike(name, subagents.keys());
+      if (before !== undefined) throw new Error(`a file before it is named "${before}" too`);
       const isKnown = typeof model !== 'string' || ['inherit', ...models].includes(model);
       const { maxIterations = MAX_ITERATIONS, maxOutputTokens } = limits;
       subagents.set(name, {

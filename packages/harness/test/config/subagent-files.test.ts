@@ -44,6 +44,19 @@ describe('subagents in files', () => {
     await agent.close();
   });
 
+  it('take no name that a model could mistake for another', async () => {
+    const text = '---\ndescription: x\n---\n';
+    const workspace = await workspaceWith({
+      'subagents/Explorer.md': text,
+      'subagents/Writer.md': text,
+      'subagents/writer.md': text,
+    });
+    const options = { taken: new Set(['explorer']), models: [] };
+    const { subagents: found, problems } = await loadSubagents(workspace, 'subagents', options);
+    expect(found.map(({ name }) => name)).toEqual(['Writer']);
+    expect(problems.join('\n')).toMatch(/"explorer" is the program's own.*\n.*named "Writer" too/);
+  });
+
   it('that are malformed are reported and harm no other', async () => {
     const workspace = await workspaceWith({
       'subagents/reviewer.md': '---\ndescription: Reviews\n---\nReview.',

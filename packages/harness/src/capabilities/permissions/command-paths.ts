@@ -1,11 +1,12 @@
-import { isOpaque, programIn, readsLines } from './shell-words.js';
+import { plainPath } from './path-pattern.js';
+import { isOpaque, keepsText, programIn, readsLines } from './shell-words.js';
 
 /** What stands between names in a program. */
 const BETWEEN = /[\s'"`()<>{}[\];|&$!*?#\\^]+/;
 const BETWEEN_LITERALS = /['"`()<>{}[\];|&$!*?#\\^,=+\n]+/;
 const MAX_DEPTH = 3;
 
-/** Words before a directory in which what comes after them is read, and those that hold it. */
+/** Words before a directory, which may be made before it is gone to, and those that hold it. */
 const LEADS = /^(?:cd|pushd|-C|--(?:directory|chdir|work-tree|cwd|prefix))$/;
 const LEADS_GLUED = /^(?:-C|--(?:directory|chdir|work-tree|cwd|prefix)=)./;
 /** Home, or where it was before. */
@@ -28,6 +29,11 @@ const EDITOR_SIGN = /[=:,@;<>()!|&?#\s/~%+^]/g;
 /** So many of the signs behind the beginning of a name may be part of it. */
 const MAX_SIGNS = 4;
 
+/** Stands for all directories outside of a workspace: what is read there may lead back into it. */
+const OUTSIDE = '..';
+
+const DEVICE = /^\/dev\/(?:null|zero|u?random|tty|std(?:in|out|err))$/;
+
 /** The directory that paths of a line begin in, and what tells of a path whether it is one. */
 export interface Surroundings {
   readonly directory: string;
@@ -48,7 +54,10 @@ export async function pathsOf(
   const programs = commands.map(programIn);
   const program = programs.includes('letters') ? 'letters' : programs.find((each) => each !== undefined);
   const words = commands.flat().map((word) => ({ word, pieces: piecesOf(word, program) }));
-  const directories = new Set([directory]);
+  const isOut = (path: string) =>
+    path.startsWith('/') ? !DEVICE.test(path) : plainPath(path).names[0] === OUTSIDE;
+  const leadsOut = words.some(({ pieces = [] }) => pieces.some(isOut));
+  const directories = new Set(leadsOut ? [directory, OUTSIDE] : [directory]);
   const places = (pieces: readonly string[]) =>
     pieces.flatMap((piece) => [...directories].map((begin) => placeIn(begin, piece)));
   let leads = false;
@@ -71,7 +80,9 @@ export async function pathsOf(
 }
 
 function placeIn(directory: string, path: string): string {
-  return directory === '' || path.startsWith('/') ? path : `${directory}/${path}`;
+  const place = directory === '' || path.startsWith('/') ? path : `${directory}/${path}`;
+  const steps = place.split('/').filter((step) => step !== '' && step !== '.');
+  return `${place.startsWith('/') ? '/' : ''}${steps.join('/')}`;
 }
 
 /** A word, and what a command may take for a path in it: behind options, between signs, without quotes of its own. */
@@ -100,9 +111,12 @@ function piecesOf(word: string, program: ReturnType<typeof programIn>): readonly
 function commandsIn(line: string, depth: number): readonly (readonly string[])[] | undefined {
   const read = depth > MAX_DEPTH || /\bCDPATH\b/.test(line) ? undefined : readLine(line);
   if (read === undefined) return undefined;
-  const { commands, bodies } = read;
+  const { targets, bodies } = read;
+  const commands = [...read.commands, ...targets];
   if (commands.some(isOpaque)) return undefined;
-  const said = bodies.map((body) => [...body.split('\n'), ...body.split(/\s+/)]);
+  const said = read.commands.every(keepsText)
+    ? []
+    : bodies.map((body) => [...body.split('\n'), ...body.split(/\s+/)]);
   if (!commands.some(readsLines)) return [...commands, ...said];
   // `eval` joins what it is given.
   const joined = commands.filter((words) => words.includes('eval')).map((words) => words.join(' '));
@@ -141,8 +155,10 @@ const PART = new RegExp(
 );
 
 interface ShellLine {
-  /** The words of each command, without their quotes; the target of a redirection by itself. */
+  /** The words of each command, without their quotes. */
   readonly commands: readonly (readonly string[])[];
+  /** What is redirected to and from. */
+  readonly targets: readonly (readonly string[])[];
   /** The here-documents of all. */
   readonly bodies: readonly string[];
 }
@@ -212,5 +228,5 @@ function readLine(line: string): ShellLine | undefined {
     }
   }
   end();
-  return { commands: [...commands, ...targets].filter((words) => words.length > 0), bodies };
+  return { commands: commands.filter((words) => words.length > 0), targets, bodies };
 }

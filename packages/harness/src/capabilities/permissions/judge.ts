@@ -8,7 +8,7 @@ import {
 } from '@x/core';
 import { formatRule } from '../../lib/permission-rule.js';
 import { escapeWildcards } from '../../lib/wildcard.js';
-import { concerns, covers, fileUseOf, type JudgedCall, mainArgument, textsOf } from './match-rule.js';
+import { concerns, covers, fileRuleOf, type JudgedCall, mainArgument, textsOf } from './match-rule.js';
 import { plainPath } from './path-pattern.js';
 
 export type PermissionMode = NonNullable<PermissionContext['mode']>;
@@ -30,8 +30,8 @@ export function judge(policy: Policy, judged: JudgedCall, tool: Tool): Objection
   const denied = policy.deny.find((rule) => concerns(rule, judged));
   if (denied) {
     const advice =
-      judged.words === undefined && fileUseOf(denied) !== undefined
-        ? 'Which files this uses is not known before it runs: name each as it is, without wildcards, variables, ~ and links.'
+      judged.words === undefined && fileRuleOf(denied) !== undefined
+        ? 'Which files this uses is not known before it runs: name each as it is, without wildcards, variables, ~ and links, in a line without long texts.'
         : 'Do not try the same in another form.';
     return deny(`Denied by the rule ${formatRule(denied)}. ${advice}`);
   }

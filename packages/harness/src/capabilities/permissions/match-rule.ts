@@ -22,6 +22,8 @@ export interface JudgedCall {
   readonly paths: ReadonlyMap<string, readonly JudgedPath[]>;
   /** What a command line may name; `undefined` for anything. Empty where no rule against the call is about files. */
   readonly words: readonly PlainPath[] | undefined;
+  /** Where the workspace lies, if it lies in a directory. */
+  readonly root: string | undefined;
 }
 
 interface JudgedPath {
@@ -67,14 +69,15 @@ export async function judgedCall(
     const judged = texts.map(async (text) => ({ role, names: await real.namesOf(text) }));
     paths.set(name, await Promise.all(judged));
   }
+  const directories = new Directories(workspace);
   const surroundings = {
     directory: directoryOf(tool, workspace),
     isDirectory: async (path: string) => {
-      const found = placesOf(path).map((place) => workspace.stat(place).catch(() => undefined));
-      return (await Promise.all(found)).some((entry) => entry?.type === 'directory');
+      const found = await Promise.all(placesOf(path).map((place) => directories.has(place)));
+      return found.includes(true);
     },
   };
-  const isAboutFiles = against.some((rule) => fileUseOf(rule) !== undefined);
+  const isAboutFiles = against.some((rule) => fileRuleOf(rule) !== undefined);
   const lines = (isAboutFiles && textsOf(call, 'command')) || [];
   const named = await Promise.all(lines.map((line) => pathsOf(line, surroundings)));
   const places = [...new Set(named.flatMap((texts) => texts ?? []).flatMap(placesOf))];
@@ -83,6 +86,7 @@ export async function judgedCall(
     call,
     tool,
     paths,
+    root: rootOf(workspace),
     words:
       named.includes(undefined) || words.includes(undefined)
         ? undefined
@@ -90,11 +94,54 @@ export async function judgedCall(
   };
 }
 
+/** The directories of a workspace. A line may name thousands of words that are none: each directory is listed once. */
+class Directories {
+  readonly #workspace: Workspace;
+  readonly #inside = new Map<string, Promise<ReadonlySet<string>>>();
+
+  constructor(workspace: Workspace) {
+    this.#workspace = workspace;
+  }
+
+  async has(path: string): Promise<boolean> {
+    const { names } = plainPath(path);
+    for (const [index, name] of names.entries()) {
+      const above = names.slice(0, index).join('/');
+      const inside = this.#inside.get(above) ?? this.#list(above);
+      this.#inside.set(above, inside);
+      if (!(await inside).has(folded(name))) return false;
+    }
+    return true;
+  }
+
+  async #list(path: string): Promise<ReadonlySet<string>> {
+    const found = new Set<string>();
+    try {
+      for await (const entry of this.#workspace.list(path))
+        if (entry.type === 'directory')
+          found.add(folded(entry.path.slice(path === '' ? 0 : path.length + 1)));
+    } catch {
+      // One that cannot be listed is none that a line can go on from.
+    }
+    return found;
+  }
+}
+
 /** Where command lines of a tool begin, as seen from the root of a workspace. */
 function directoryOf(tool: Tool | undefined, workspace: Workspace): string {
-  const { root } = workspace as { readonly root?: unknown };
+  const root = rootOf(workspace);
   const { directory } = tool ?? {};
-  return directory === undefined || typeof root !== 'string' ? '' : relative(root, resolve(directory));
+  return directory === undefined || root === undefined ? '' : relative(root, resolve(directory));
+}
+
+function rootOf(workspace: Workspace): string | undefined {
+  const { root } = workspace as { readonly root?: unknown };
+  return typeof root === 'string' ? root : undefined;
+}
+
+/** What is behind the root of a workspace, in a path or a pattern that begins with it. */
+function behindRoot(path: string, root: string | undefined): string | undefined {
+  return root !== undefined && path.startsWith(`${root}/`) ? path.slice(root.length + 1) : undefined;
 }
 
 /** A word that begins outside of the workspace may lead back into it: `../x`, `/proc/self/cwd/x`. */
@@ -105,9 +152,28 @@ function placesOf(word: string): readonly string[] {
   return [word, ...steps.map((_, index) => steps.slice(index + 1).join('/')).filter((place) => place !== '')];
 }
 
-/** The use of files that a rule is about, if it is about one. */
-export function fileUseOf({ tool, match }: PermissionRule): FileUse | undefined {
-  return match !== undefined && (tool === 'read' || tool === 'write') ? tool : undefined;
+/** Whether a rule that allows is about a use of files. */
+export function allowsFiles({ tool, match }: PermissionRule): boolean {
+  return match !== undefined && (tool === 'read' || tool === 'write');
+}
+
+/** A rule that denies or asks for a use of files. */
+interface FileRule {
+  readonly use: FileUse;
+  readonly match: string;
+}
+
+/** What a rule that denies or asks says of files, if it does: `Read` is `read`, and `read` alone is `read(**)`. */
+export function fileRuleOf({ tool, match, input }: PermissionRule): FileRule | undefined {
+  const use = tool.toLowerCase();
+  if ((use !== 'read' && use !== 'write') || (match === undefined && input !== undefined)) return undefined;
+  return { use, match: match ?? '**' };
+}
+
+/** A rule that denies or asks, and the same for the paths of a workspace where its pattern names the directory that this lies in. */
+export function inWorkspace(rule: PermissionRule, workspace: Workspace): readonly PermissionRule[] {
+  const match = behindRoot(rule.match ?? '', rootOf(workspace));
+  return match === undefined ? [rule] : [rule, { ...rule, match }];
 }
 
 /**
@@ -115,8 +181,8 @@ export function fileUseOf({ tool, match }: PermissionRule): FileUse | undefined 
  * in a directory touches everything in it, a text may be a path, and an argument that cannot be judged is taken to fit.
  */
 export function concerns(rule: PermissionRule, judged: JudgedCall): boolean {
-  const use = fileUseOf(rule);
-  if (use !== undefined && usesFile(use, rule.match ?? '', judged)) return true;
+  const files = fileRuleOf(rule);
+  if (files !== undefined && usesFile(files, judged)) return true;
   if (!matchWildcard(folded(rule.tool), folded(judged.call.name))) return false;
   const { match } = rule;
   const named = Object.entries(rule.input ?? {}).every(([name, pattern]) =>
@@ -128,41 +194,42 @@ export function concerns(rule: PermissionRule, judged: JudgedCall): boolean {
   );
 }
 
-function isCaught({ name, pattern }: Condition, { call, paths }: JudgedCall): boolean {
+function isCaught({ name, pattern }: Condition, { call, paths, root }: JudgedCall): boolean {
   const declared = name === undefined ? undefined : paths.get(name);
   if (declared !== undefined) return declared.some((path) => concernsPath(pattern, path));
   const texts = name === undefined ? undefined : textsOf(call, name);
   if (texts === undefined) return true;
   if (name === 'command') return texts.some((text) => catchesCommand(folded(pattern), folded(text)));
-  return texts.some((text) => matchWildcard(folded(pattern), folded(text)) || isPathOf(pattern, text));
+  return texts.some((text) => matchWildcard(folded(pattern), folded(text)) || isPathOf(pattern, text, root));
 }
 
 /** Tells whether a file with these names is one that a rule about reading or writing files denies or asks for. */
-export function concernsFile(rule: PermissionRule, names: readonly PlainPath[]): boolean {
-  const pattern = pathPattern(folded(rule.match ?? ''));
+export function concernsFile({ match }: FileRule, names: readonly PlainPath[]): boolean {
+  const pattern = pathPattern(folded(match));
   return names.some((name) => matchPath(pattern, foldedPath(name)));
 }
 
 /** A tool that declares no paths may use any that its input names. */
-function usesFile(use: FileUse, pattern: string, { call, tool, paths, words }: JudgedCall): boolean {
+function usesFile(rule: FileRule, { call, tool, paths, words, root }: JudgedCall): boolean {
+  const { use, match } = rule;
   if (tool?.paths !== undefined) {
     if (Object.keys(tool.paths).some((name) => !paths.has(name))) return true;
     return [...paths.values()]
       .flat()
-      .some(
-        ({ role, names }) => USES[role].includes(use) && concernsFile({ tool: use, match: pattern }, names),
-      );
+      .some(({ role, names }) => USES[role].includes(use) && concernsFile(rule, names));
   }
   if (tool?.sessionOnly || (use === 'write' && tool?.readOnly)) return false;
   return (
     words === undefined ||
-    concernsFile({ tool: use, match: pattern }, words) ||
-    stringsIn(call.input).some((text) => isPathOf(pattern, text))
+    concernsFile(rule, words) ||
+    stringsIn(call.input).some((text) => isPathOf(match, text, root))
   );
 }
 
-function isPathOf(pattern: string, text: string): boolean {
-  return matchPath(pathPattern(folded(pattern)), plainPath(folded(text).trim().replaceAll('\\', '/')));
+function isPathOf(pattern: string, text: string, root: string | undefined): boolean {
+  const given = text.trim().replaceAll('\\', '/');
+  const wanted = pathPattern(folded(pattern));
+  return [given, behindRoot(given, root) ?? given].some((path) => matchPath(wanted, plainPath(folded(path))));
 }
 
 function concernsPath(pattern: string, { role, names }: JudgedPath): boolean {
@@ -181,7 +248,7 @@ export function covers(rules: readonly PermissionRule[], judged: JudgedCall): bo
   const commands: string[] = [];
   for (const rule of rules) {
     if (rule.fingerprint !== undefined && rule.fingerprint !== tool?.fingerprint) continue;
-    if (fileUseOf(rule) !== undefined && coversFiles(rule, judged)) return true;
+    if (allowsFiles(rule) && coversFiles(rule, judged)) return true;
     if (!matchWildcard(rule.tool, call.name)) continue;
     const conditions = conditionsOf(rule, judged);
     if (conditions.every((condition) => isCovered(condition, judged))) return true;

@@ -13,7 +13,7 @@ import { type ToolReference, ToolReferences } from '../../agent/tool-references.
 import { formatRule, parseRule } from '../../lib/permission-rule.js';
 import { matchWildcard } from '../../lib/wildcard.js';
 import { isHarmless, judge, type Policy } from './judge.js';
-import { concernsFile, fileUseOf, judgedCall } from './match-rule.js';
+import { allowsFiles, concernsFile, fileRuleOf, inWorkspace, judgedCall } from './match-rule.js';
 import { RealPaths } from './real-paths.js';
 
 const NAME = 'permissions';
@@ -107,8 +107,8 @@ export function permissions(config: PermissionsConfig = {}): Capability {
       const policy = {
         mode,
         allow: [...allowed, ...allow],
-        deny: [...denied, ...deny],
-        ask: [...asked, ...ask],
+        deny: [...denied, ...deny].flatMap((rule) => inWorkspace(rule, workspace)),
+        ask: [...asked, ...ask].flatMap((rule) => inWorkspace(rule, workspace)),
         editTools,
       };
       // No mode objects to reading, and to find all names of a file may take long.
@@ -177,13 +177,15 @@ function confineBy(
   tool?: Tool,
 ): WorkspaceConfine | undefined {
   const asksNobody = tool === undefined || Object.values(tool.paths ?? {}).includes('walk');
-  const rules = [...deny, ...(asksNobody ? ask : [])].filter((rule) => fileUseOf(rule) !== undefined);
-  if (rules.length === 0) return undefined;
+  const rules = [...deny, ...(asksNobody ? ask : [])]
+    .flatMap((rule) => inWorkspace(rule, workspace))
+    .flatMap((rule) => ({ rule, files: fileRuleOf(rule) }));
+  if (rules.every(({ files }) => files === undefined)) return undefined;
   const real = new RealPaths(workspace);
   return async (path, use) => {
     const names = await real.namesOf(path);
-    const found = rules.find((rule) => fileUseOf(rule) === use && concernsFile(rule, names));
-    return found && `Denied by the rule ${formatRule(found)}.`;
+    const found = rules.find(({ files }) => files?.use === use && concernsFile(files, names));
+    return found && `Denied by the rule ${formatRule(found.rule)}.`;
   };
 }
 
@@ -207,9 +209,9 @@ function referencesOf(
   list: 'allow' | 'deny' | 'ask',
   rules: readonly PermissionRule[],
 ): readonly ToolReference[] {
+  const isAboutFiles =
+    list === 'allow' ? allowsFiles : (rule: PermissionRule) => fileRuleOf(rule) !== undefined;
   return rules.flatMap((rule, index) =>
-    fileUseOf(rule) === undefined
-      ? [{ path: `${list}[${index}]`, tool: rule.tool, anyCase: list !== 'allow' }]
-      : [],
+    isAboutFiles(rule) ? [] : [{ path: `${list}[${index}]`, tool: rule.tool, anyCase: list !== 'allow' }],
   );
 }

@@ -38,7 +38,8 @@ export class RealPaths {
   }
 
   /**
-   * The names of a file as a shell finds it: `..` leads out of where a symbolic link before it has led, and not out of its name.
+   * The names of a file as a program finds it, for which `..` leads out of where a symbolic link before it has led, and as a shell
+   * does after `cd`, for which it leads out of the link's name.
    * `undefined` for what may be any file: what is there and cannot be looked at, such as a link that leads elsewhere.
    */
   async namesInShell(word: string, known: KnownEnds = new Map()): Promise<readonly PlainPath[] | undefined> {
@@ -57,7 +58,9 @@ export class RealPaths {
         } else if (isInside([...at, name].join('/'))) at = [...at, name];
         else return (await this.#holds(at, name)) ? undefined : [given];
       }
-      return [given, ...(await this.namesOf(at.join('/')))];
+      const [real, named] = [at, given.names].map((names) => names.join('/'));
+      const others = real === named || given.absolute ? [] : await this.namesOf(named ?? '');
+      return [given, ...(await this.namesOf(real ?? '')), ...others];
     } catch (error) {
       const isThere =
         WorkspaceError.isInstance(error) && ['outside_workspace', 'refused'].includes(error.code);

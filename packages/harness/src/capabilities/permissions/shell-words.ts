@@ -27,7 +27,17 @@ const VALUED = /^[-+](?:[A-Za-z]*[oO][A-Za-z]*|-(?:rc|init-)file)$/;
 /** A file whose contents another command makes. */
 const DEVICE = /^\/+(?:dev|proc)\//;
 /** Variables that a shell runs, and indexes of lists, in which it runs what they hold. */
-const RUN_BY_SHELL = /^(?:PS\d|PROMPT_COMMAND|BASH_ENV|ENV|BASH_ALIASES\b.*)=|\w\[[\s\S]*(?:\$\(|`)/;
+const RUN_BY_SHELL =
+  /^(?:PS\d|PROMPT_COMMAND|BASH_ENV|ENV|BASH_ALIASES\b.*)\+?=|=(?:PS\d|PROMPT_COMMAND|BASH_(?:ENV|ALIASES)|ENV)$|\w\[[\s\S]*(?:\$\(|`)/;
+/** Those variables where something else sets them: `for PS4 in …`, `read PS4`, `printf -v PS4`. */
+const SET_ELSEWHERE = /^(?:PS\d|PROMPT_COMMAND|BASH_ENV|ENV|BASH_ALIASES)$/;
+/** Commands that read what they are given as a list, or as a sum in which names stand for what they hold. */
+const DECLARES = /^(?:declare|typeset|local|readonly|export|integer)$/;
+const OPENS_LIST = /^\w+\+?=\([\s\S]*(?:\$\(|`)/;
+const COMPARES = /^-(?:eq|ne|lt|le|gt|ge)$/;
+/** Commands that take what comes in for a text, and never for names or lines. */
+const KEEPS_TEXT =
+  /^(?:(?:cat|tee|echo|printf|mkdir|chmod|touch|true|:|test|\[|ls|pwd|cd|head|tail|rm|mv|cp|diff|cmp)(?: |$)|git commit (?!.*--pathspec))/s;
 
 export function baseName(word: string): string {
   return word.slice(word.lastIndexOf('/') + 1);
@@ -73,13 +83,32 @@ function splits(words: readonly string[]): boolean {
  * names that are put together from what comes in, variables that a shell runs.
  */
 export function isOpaque(words: readonly string[]): boolean {
-  if (words.some((word) => RUN_BY_SHELL.test(word))) return true;
-  if (NAMES_ALONE.test(nameOf(words))) return false;
+  if (words.some((word) => RUN_BY_SHELL.test(word)) || reckons(words)) return true;
+  const name = nameOf(words);
+  const sets = name === 'printf' ? words.includes('-v') : !NAMES_ALONE.test(name);
+  if (sets && words.some((word) => SET_ELSEWHERE.test(word))) return true;
+  if (NAMES_ALONE.test(name)) return false;
   if (names(words, OTHER_SHELL)) return true;
   if (splits(words) && words.some((word) => word.includes('\\'))) return true;
   if (isSource(words) && words.some((word) => DEVICE.test(word))) return true;
   if (names(words, /^(?:xargs|find)$/) && (names(words, POSIX_SHELL) || composes(words))) return true;
   return readsInput(words);
+}
+
+/** Whether a shell reckons with what names hold, and runs what it finds in their indexes: `let y`, `[[ y -eq 1 ]]`, `declare -i y`. */
+function reckons(words: readonly string[]): boolean {
+  const name = nameOf(words);
+  if (name === 'let') return true;
+  if (DECLARES.test(name)) return words.some((word) => /^-\w*i/.test(word) || OPENS_LIST.test(word));
+  const isName = (word: string | undefined) => word !== undefined && !/^-?\d+$/.test(word);
+  const compares = (word: string, at: number) =>
+    COMPARES.test(word) && (isName(words[at - 1]) || isName(words[at + 1]));
+  return words.includes('[[') && words.some(compares);
+}
+
+/** Whether a command takes what comes in for a text alone: a here-document for it holds no names. */
+export function keepsText(words: readonly string[]): boolean {
+  return KEEPS_TEXT.test(words.join(' '));
 }
 
 /** Whether a command is a shell that reads what another one says, or starts one for each thing that it says. */

@@ -111,6 +111,19 @@ describe('the paths of a line', () => {
     'cat .e{x},nv}',
     "test -v 'a[$(cat .e* >&2)]'",
     "PS4='$(cat .e*)'; set -x; :",
+    "for PS4 in '$(cat .e*)'; do set -x; :; done",
+    "printf -v PS4 '$(cat .e%s)' nv; set -x; :",
+    "PS4+='$(cat .e*)'; set -x; :",
+    "read -r PS4 <<< '$(cat .e*)'; set -x; :",
+    "declare -n r=PS4; r='$(cat .e*)'; set -x; :",
+    "declare -a 'x=($(cat .e*))'",
+    "typeset -a 'x=(`cat .e*`)'",
+    "export 'x=($(cat .e*))'",
+    'read y < x; let y',
+    'read y < x; [[ y -eq 1 ]]',
+    'read y < x; [[ 1 -lt y ]]',
+    'read y < x; declare -i z=y',
+    'read y < x; declare -gi z=y',
     "compgen -C 'cat .e*' x",
     'git commit -m "$(cat <<\'EOF\'\nx\nEOF\ncat .env\nEOF\n)"',
     'alias ls=cat; ls .e*',
@@ -184,6 +197,24 @@ describe('the paths of a line', () => {
     ['awk \'BEGIN { while (getline < ".env") print }\'', '.env'],
   ])('of %j hold %j', async (line, path) => {
     expect(await pathsOf(line)).toContain(path);
+  });
+
+  it('are none of a text that a command keeps or writes', async () => {
+    const text = Array.from({ length: 2_000 }, (_, at) => `  const a${at} = .env / "b ${at}"; // c`).join(
+      '\n',
+    );
+    for (const command of ['cat > x.ts', 'mkdir -p d && tee d/x', 'cd d; cat >> x', 'git commit -F -']) {
+      const paths = await pathsOf(`${command} <<'E'\n${text}\nE`);
+      expect(paths, command).toBeDefined();
+      expect(paths, command).not.toContain('.env');
+    }
+    for (const command of [
+      'cat | xargs cat',
+      'cat > >(xargs cat)',
+      'cat() { xargs cat; }; cat',
+      'wc --files0-from=-',
+    ])
+      expect(await pathsOf(`${command} <<'E'\n.env\nE`), command).toContain('.env');
   });
 
   it('are those that begin where the command does', async () => {

@@ -71,6 +71,10 @@ export const EVERYDAY: readonly string[] = [
   'npm start & sleep 2; kill $!',
   'npm test 2>&1 | tail -20; echo $?',
   "git commit -m \"$(cat <<'EOF'\nIt's `done`: $5, (isn't it)?\n\nCo-authored: x\nEOF\n)\"",
+  '[[ 3 -eq 4 ]] || [ -f x ]',
+  'grep -n ENV Dockerfile',
+  'export PATH=x:y; declare -a xs',
+  'ls ../other /usr/lib',
   'which bash',
   'grep -rn bash docs',
 ];

@@ -131,6 +131,36 @@ describe('a rule about reading', () => {
     expect(results['9']).toContain('docs/page:1: page');
   });
 
+  it.each([
+    ['Read(**/.env*)', 'READ(**/key)'],
+    ['read'],
+    ['Read'],
+    ['read(ROOT/.env)', 'read(ROOT/secrets/**)'],
+    ['read_file(ROOT/.env)', 'read_file(ROOT/secrets/key)', 'execute'],
+  ])('protects however it is written: %s', async (...rules) => {
+    const deny = rules.map((rule) => rule.replace('ROOT', root));
+    const commands = ['cat .env', 'cat secrets/key'].map((command) => ({
+      name: 'execute',
+      input: { command },
+    }));
+    const { results } = await run({ mode: 'bypass', deny }, [read('.env'), read('secrets/key'), ...commands]);
+    for (const result of Object.values(results)) expect(result).toContain('Denied by the rule');
+  });
+
+  it('holds for a tool that names files by their place on the machine', async () => {
+    const fetch = (path: string) => ({ name: 'fetch_page', input: { url: `${root}/${path}` } });
+    const { results } = await run(rules, [fetch('secrets/key'), fetch('docs/page')]);
+    expect(results['0']).toContain('Denied by the rule');
+    expect(results['1']).toContain('fetched');
+  });
+
+  it("is no rule for a tool of one's own where it names an argument", async () => {
+    const { results } = await run({ mode: 'bypass', deny: [{ tool: 'read', input: { url: 'x' } }] }, [
+      read('.env'),
+    ]);
+    expect(results['0']).toContain(CANARY);
+  });
+
   it('lets a search that would have to be asked for pass over the file', async () => {
     const { results, reply } = await run({ ask: ['read(**/.env*)', 'read(secrets/**)'] }, [
       { name: 'grep_files', input: { pattern: '.' } },
@@ -379,6 +409,36 @@ describe('a command line that goes elsewhere first', () => {
   ])('reads a denied file by no name from outside of the workspace: %s', async (line) => {
     for (const at of [root, `../${basename(root)}`, `./docs/../../${basename(root)}`, '/proc/self/cwd'])
       expect(await read(line(at)), at).toContain('Denied by the rule');
+  });
+
+  it.each([
+    (name: string) => `sh -c 'chdir .. && cat ${name}/secrets/key'`,
+    (name: string) => `chdir .. && cat ${name}/secrets/key`,
+    (name: string) => `alias go=cd; go .. && cat ${name}/secrets/key`,
+    (name: string) => `env -vC .. cat ${name}/secrets/key`,
+    (name: string) => `env -iC.. cat ${name}/secrets/key`,
+    (name: string) => `env --chd=.. cat ${name}/secrets/key`,
+    (name: string) => `env --chdir ../.. cat ${basename(dirname(root))}/${name}/secrets/key`,
+    (name: string) => `tar -cC .. ${name}/secrets/key | cat`,
+    (name: string) => `tar cC .. ${name}/secrets/key`,
+    (name: string) => `tar --dir=.. -cO ${name}/secrets/key`,
+    (name: string) => `python3 -c 'import os; os.chdir(".."); print(open("${name}/secrets/key").read())'`,
+    (name: string) => `up=..; shopt -s cdable_vars; cd up && cat ${name}/secrets/key`,
+    (name: string) => `cd ${dirname(root)}; cat ${name}/secrets/key`,
+    (name: string) => `env -vC ${dirname(root)} cat ${name}/secrets/key`,
+    (name: string) => `cd -P down/..; cat ../${name}/secrets/key`,
+  ])('reads a denied file by no way above the workspace: %s', async (line) => {
+    const call = { name: 'execute', input: { command: line(basename(root)) } };
+    const { results } = await run({ mode: 'bypass', deny: ['read(secrets/**)'] }, [call]);
+    expect(JSON.stringify(results)).toContain('Denied by the rule');
+  });
+
+  it('leaves a directory that a link leads to by the name of the link', async () => {
+    mkdirSync(join(root, 'a'));
+    symlinkSync('../secrets/deep', join(root, 'a/down'));
+    symlinkSync('../secrets/key', join(root, 'a/plain'));
+    for (const line of ['cd a/down; cd ..; cat plain', 'cd a/down; cd ..; cat key'])
+      expect(await read(line), line).toContain('Denied by the rule');
   });
 
   it('reads a denied file by no link that a workspace takes for none of its files', async () => {
