@@ -43,7 +43,8 @@ function parseYaml(source: string, subject: string): Readonly<Record<string, unk
     ? document.contents.items.map(({ key }) => (isScalar(key) ? String(key.value) : key))
     : [];
   if (new Set(names).size < names.length) throw malformed(subject, `has a name twice: ${names.join(', ')}`);
-  if (names.includes('__proto__')) throw malformed(subject, 'has the name __proto__, which is none of a setting');
+  if (names.includes('__proto__'))
+    throw malformed(subject, 'has the name __proto__, which is none of a setting');
   let data: unknown;
   try {
     data = document.toJS({ maxAliasCount: MAX_ALIASES });
