@@ -95,8 +95,26 @@ it('adds up what is counted', async () => {
   );
 });
 
-it('says where the page tells why a conversation was reduced', async () => {
-  expect(await ask('Why was the conversation reduced?')).toContain('each line “Context compacted”');
+it.each([
+  ['Why was the conversation reduced?', 'each line “Context compacted”'],
+  ['What was removed last?', '“Removed last” beside the gauge'],
+  ['what did it cost?', '“Cost and cache” at the right'],
+  ['What did the model see at step 120?', 'the key i, goes to any request'],
+  ['open the report', 'REPORT.md begins with this.'],
+  ['Thanks!', 'Gladly.'],
+])('says where the page tells it: %s', async (question, words) => {
+  expect(await ask(question)).toContain(words);
+});
+
+it('quotes the lines that have half of the words, and names the others', async () => {
+  const text = await ask('How do quaternions and steam in tools help anybody?');
+  expect(text).toMatch(/says:\n\n- .*steam/);
+  expect(text).toContain('Of quaternions');
+});
+
+it('never quotes that it found nothing', async () => {
+  expect(await ask('Which unicorns, zebras graze?')).toContain('I found no line about');
+  expect(await ask('unicorns zebras graze')).not.toContain('From');
 });
 
 it('finds nothing to go on with once all is done', async () => {

@@ -11,19 +11,35 @@ const COMMON = new Set(
 const WHERE = /\bwhere\b.*?\b(?:is|are|do|does)\b\s+(?:the\s+|you\s+)?[`"']?([A-Za-z_$][\w$.-]*)/i;
 /** A path of the repository, in a question of any language. */
 const PATH = /[\w.@-]+(?:\/[\w.@-]+)+/;
-const REDUCED =
-  /\b(?:why|what|when|how)\b.*\b(?:reduced|compacted|summari[sz]ed|shortened|removed|forgotten|lost)\b/i;
 /** As in “how many open TODOs are there”. */
 const HOW_MANY = /\bhow many\b.*?\b(file|line|test|export|todo)s?\b/i;
 /** As in “show me REPORT.md”. */
 const SHOW = /\b(?:show|open|read|print)\b.*?([\w@-][\w./@-]*\.[a-z]\w{0,4})\b/i;
-const SEARCHING = 'I no longer see that. Searching';
+/** As in “open the report”. */
+const REPORT = /\b(?:show|open|read|print|see)\b.*\breport\b/i;
+const THANKS = /^(?:thanks|thank you|thx|cheers|great|bye)\b[\s\w.!]*$/i;
+const SEARCHING = 'That is not in what I see now. Searching';
+const NOTHING = 'I found no line about';
 const MAX_PLACES = 5;
 const MAX_LINES = 6;
-const WHAT_WAS_REDUCED =
-  'A conversation is reduced when it nears the end of the window, or when you say /compact. The page knows more of it than I do: each line “Context compacted” above, opened, says why, what was removed and what stands in its place, and “Removed last” beside the gauge opens the newest.';
 const LIMIT =
   'I am a rule-based guide, no language model: I can survey this repository, show a file, and quote what was found; I cannot reason about it.';
+
+/** What the page knows better than a model, which sees no more than its view: a question, and where the page has its answer. */
+const ON_THE_PAGE: readonly (readonly [question: RegExp, answer: string])[] = [
+  [
+    /\b(?:why|what|when|how)\b.*\b(?:reduced|compacted|summari[sz]ed|shortened|removed|forgotten|lost)\b/i,
+    'A conversation is reduced when it nears the end of the window, or when you say /compact. The page knows more of it than I do: each line “Context compacted” above, opened, says why, what was removed and what stands in its place, and “Removed last” beside the gauge opens the newest.',
+  ],
+  [
+    /\b(?:what|which|show)\b.*\b(?:see|saw|seen|sent|held|request|view)\b.*\b(?:step|request|call|model)\b|\b(?:step|request|call) #?\d+/i,
+    'I see my newest view alone. The page keeps all of them: Inspect, above at the right, or the key i, goes to any request of this conversation by its number, with what it held and what had changed since the one before.',
+  ],
+  [
+    /\b(?:cost|costs|price|paid|spent|expensive|how many tokens|tokens? (?:used|spent))\b/i,
+    'The page counts that: “Cost and cache” at the right has the calls and tokens of this conversation and what they cost by the prices of its model, and Inspect has each call. I am rules and no language model, so what I do costs nothing.',
+  ],
+];
 
 /**
  * Answers a question: where something is defined, what a file says, what is known of a directory, else by quoting the
@@ -38,7 +54,10 @@ export function answer(view: View): Decision {
   if (path !== undefined) return show(view, path);
   const area = PATH.exec(request)?.[0].replace(/[./]+$/, '');
   if (area !== undefined) return tellOf(view, area) ?? lookUp(view);
-  if (REDUCED.test(request)) return say(WHAT_WAS_REDUCED);
+  const onThePage = ON_THE_PAGE.find(([question]) => question.test(request))?.[1];
+  if (onThePage !== undefined) return say(onThePage);
+  if (REPORT.test(request)) return show(view, 'REPORT.md');
+  if (THANKS.test(request)) return say('Gladly. Ask me about any area of the report.');
   const counted = HOW_MANY.exec(request)?.[1]?.toLowerCase();
   return (counted && total(view, `${counted}s` as keyof Figures)) || lookUp(view);
 }
@@ -57,7 +76,7 @@ function lookUp(view: View): Decision {
   const found = wishes.map(({ name, input }) => view.result(name, input));
   if (found.every((result) => result === undefined)) {
     for (const { source, text } of view.passages) {
-      const lines = bestLines(text, words);
+      const lines = bestLines(withoutMyself(text, view.request), words);
       if (lines.length > 0 && coverage(lines[0] ?? '', words).length === words.length)
         return say(
           `From ${source === 'summary' ? 'the record of' : 'what I still see of'} this conversation:\n\n${quote(lines)}`,
@@ -73,7 +92,7 @@ function lookUp(view: View): Decision {
     const rest = missing.length > 0 ? `\n\nOf ${missing.join(', ')} I have no record there.` : '';
     return say(`${sources[at]} says:\n\n${quote(lines)}${rest}`);
   }
-  return say(`I found no line about ${words.join(', ')} in REPORT.md or the log of this session. ${LIMIT}`);
+  return say(`${NOTHING} ${words.join(', ')} in REPORT.md or the log of this session. ${LIMIT}`);
 }
 
 function define(view: View, name: string): Decision {
@@ -162,7 +181,7 @@ function without(words: readonly string[], text: string): readonly string[] {
   return words.filter((word) => !found.includes(word));
 }
 
-/** The lines that have most of the words: half of them at least. */
+/** The lines that have most of the words: half of them at least, and two where there are two. */
 function bestLines(text: string, words: readonly string[]): readonly string[] {
   const rated = text
     .split('\n')
@@ -170,15 +189,25 @@ function bestLines(text: string, words: readonly string[]): readonly string[] {
       line: line.replace(/^(?:REPORT\.md:\d+: |> )/, '').trim(),
       fit: coverage(line, words).length,
     }))
-    .filter(({ line, fit }) => fit * 2 > words.length && /^[^[]/.test(line) && line.length < 400);
+    .filter(
+      ({ line, fit }) =>
+        fit >= Math.min(words.length, 2) &&
+        fit * 2 >= words.length &&
+        /^[^[]/.test(line) &&
+        line.length < 400,
+    );
   const best = Math.max(...rated.map(({ fit }) => fit));
   return [...new Set(rated.filter(({ fit }) => fit === best).map(({ line }) => line))].slice(0, MAX_LINES);
 }
 
-/** Leaves out the question, and the guide's own search for it, which the log has too. */
+/** Leaves out questions, and the guide's own search for an answer, which the log has too. */
 function withoutMyself(text: string, request: string): string {
   const own = (line: string) =>
-    line.includes(request) || line.includes(SEARCHING) || /\bcall \w+ \{/.test(line);
+    line.includes(request) ||
+    line.includes(SEARCHING) ||
+    line.includes(NOTHING) ||
+    /\?\s*$/.test(line) ||
+    /\bcall \w+ \{/.test(line);
   return text
     .split('\n')
     .filter((line) => !own(line))
