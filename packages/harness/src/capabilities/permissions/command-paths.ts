@@ -1,5 +1,5 @@
 import { plainPath } from './path-pattern.js';
-import { isOpaque, keepsText, programIn, readsLines } from './shell-words.js';
+import { isOpaque, keepsText, nameOf, programIn, readsLines } from './shell-words.js';
 
 /** What stands between names in a program. */
 const BETWEEN = /[\s'"`()<>{}[\];|&$!*?#\\^]+/;
@@ -16,12 +16,15 @@ const MAX_DIRECTORIES = 64;
 const MAX_STEPS = 64;
 /** Characters of a path that a system opens. */
 const MAX_PATH = 4_096;
-/** Paths of one line that are looked at. */
+/** Paths of one line that are looked at. A step of one that leads upwards counts for more: each may begin where it leads. */
 const MAX_PATHS = 20_000;
+const OUTWARD = 4;
 
 /** Short options, the last of which may have its value right behind it: `-hfpatterns`. */
 const OPTIONS = /^[-+]:?[A-Za-z\d]+/;
 const MAX_OPTIONS = 256;
+/** What stands for a blank where a command reads its words once more. */
+const ESCAPED = /\\(?:[abefnrtv]|x[\da-fA-F]{1,2}|0?[0-7]{1,3})/;
 /** Signs between which a word may hold a name: `-F 'f=@name;type=x'`. */
 const SIGN = /[=:,@;<>()!|&?#\s]/g;
 /** In an editor's program what parts a pattern from a command and that from flags, too: `s/x/cat name/e`. */
@@ -64,7 +67,7 @@ export async function pathsOf(
   let count = 0;
   for (const { word, pieces } of words) {
     if (pieces === undefined) return undefined;
-    count += pieces.length;
+    for (const piece of pieces) count += piece.includes('..') ? OUTWARD * piece.split('/').length : 1;
     if (count * directories.size > MAX_PATHS) return undefined;
     const isLed = leads || LEADS_GLUED.test(word);
     for (const place of new Set(places(pieces))) {
@@ -74,8 +77,17 @@ export async function pathsOf(
     if (directories.size > MAX_DIRECTORIES) return undefined;
     leads = LEADS.test(word) || (leads && word.startsWith('-'));
   }
+  // A loop, or a function, comes to words once more that stand before a directory, and goes on from there.
+  const below = words.flatMap(({ pieces = [] }) => pieces.filter((piece) => !isOut(piece)));
+  for (const begin of directories) {
+    if (directories.size > MAX_DIRECTORIES || count * directories.size > MAX_PATHS) return undefined;
+    // Below what is outside there may be any, and all of them are looked at anyway.
+    for (const piece of isOut(begin) ? [] : new Set(below)) {
+      const place = placeIn(begin, piece);
+      if (place !== begin && !directories.has(place) && (await isDirectory(place))) directories.add(place);
+    }
+  }
   if (count * directories.size > MAX_PATHS) return undefined;
-  // A loop, or a function, comes to words once more that stand before a directory.
   return words.flatMap(({ pieces = [] }) => places(pieces));
 }
 
@@ -95,6 +107,8 @@ function piecesOf(word: string, program: ReturnType<typeof programIn>): readonly
   for (let at = 1; at <= letters; at++) pieces.add(word.slice(at)).add(word.slice(at).split('\n')[0] ?? '');
   if (program)
     for (const each of [BETWEEN, BETWEEN_LITERALS]) for (const piece of word.split(each)) pieces.add(piece);
+  // `printf 'a\nb'` makes two of one.
+  if (word.includes('\\')) for (const piece of word.split(ESCAPED)) pieces.add(piece);
   const signs = [...word.matchAll(program === 'letters' ? EDITOR_SIGN : SIGN)].map(({ index }) => index);
   if (signs.length * MAX_SIGNS > MAX_PATHS) return undefined;
   for (const [at, begin] of [-1, ...signs].entries()) {
@@ -154,6 +168,9 @@ const PART = new RegExp(
   'uy',
 );
 
+/** Commands for which a number is none of a file; none where it is only put down: `code=$?`. */
+const TAKES_NUMBER = /^(?:echo|printf|test|\[\[?|exit|return|kill|wait|git|)$/;
+
 interface ShellLine {
   /** The words of each command, without their quotes. */
   readonly commands: readonly (readonly string[])[];
@@ -175,6 +192,8 @@ function readLine(line: string): ShellLine | undefined {
   let isBare = true;
   /** Of the word, whether a brace was opened, and a sign that parts what is in braces came behind: `{a,b}` becomes two, `{}` stays. */
   let [isOpen, isParted] = [false, false];
+  /** Commands with a number that a shell knows: which one is unknown, and may be a file's name. */
+  const numbered = new Set<readonly string[]>();
   const end = () => {
     if (word !== undefined && isTarget) targets.push([word]);
     else if (isBare && (word === '{' || word === '}')) commands.push([]);
@@ -200,14 +219,24 @@ function readLine(line: string): ShellLine | undefined {
       else if (isOpen && (plain === ',' || (plain === '.' && word?.endsWith('.')))) isParted = true;
       else if (plain === '}' && isParted) return undefined;
       if (plain === undefined) isBare = false;
+      if (number !== undefined || (text !== undefined && /(?<!\\)\$[?#]/.test(text))) {
+        if (isTarget) return undefined;
+        numbered.add(commands.at(-1) as string[]);
+      }
       const inText = text?.replaceAll(/\$[?#$]/g, '0').replaceAll(/\\\n|\\([$`"\\])/g, '$1');
       word = (word ?? '') + (literal ?? inText ?? (number && '0') ?? plain ?? '');
       continue;
     }
-    // The number of what is redirected is no word.
-    if ((redirect ?? here) !== undefined && isBare && /^(?:\d+|\{\w+\})$/.test(word ?? '')) word = undefined;
+    // The number of what is redirected is no word; of two digits, or in braces, it is in some shells.
+    if ((redirect ?? here) !== undefined && isBare && /^(?:\d+|\{\w+\})$/.test(word ?? '')) {
+      if (word !== undefined && word.length > 1) targets.push([word]);
+      word = undefined;
+    }
     end();
-    if (redirect !== undefined) isTarget = true;
+    // What a command in parentheses says is a file.
+    if (redirect !== undefined && /^[<>]$/.test(redirect) && line[PART.lastIndex] === '(')
+      commands.at(-1)?.push('/dev/fd/63');
+    else if (redirect !== undefined) isTarget = true;
     if (here !== undefined) {
       const delimiter = (part.single ?? part.double ?? part.bare ?? '').replaceAll('.', '\\.');
       const ends = new RegExp(`(?<![^\\n])${part.indented && '\t*'}${delimiter}(?![^\\n])`);
@@ -228,5 +257,6 @@ function readLine(line: string): ShellLine | undefined {
     }
   }
   end();
+  for (const words of numbered) if (!TAKES_NUMBER.test(nameOf(words))) return undefined;
   return { commands: commands.filter((words) => words.length > 0), targets, bodies };
 }

@@ -40,7 +40,7 @@ function commandsOf(line: string): readonly Command[] | undefined {
  * pattern without wildcards that is the very same text.
  */
 export function allowsCommand(patterns: readonly string[], line: string): boolean {
-  const plain = line.replaceAll(/^[ \t\n]+|[ \t\n]+$/g, '');
+  const plain = trimmed(line);
   if (patterns.some((pattern) => literalOf(pattern) === plain)) return true;
   const commands = commandsOf(plain) ?? [];
   return (
@@ -48,6 +48,16 @@ export function allowsCommand(patterns: readonly string[], line: string): boolea
     commands.every(({ raw }) => patterns.some((pattern) => matchCommand(pattern, raw.join(' '))))
   );
 }
+
+/** Without the blanks around it. An expression would look for the last ones at each. */
+function trimmed(line: string): string {
+  let end = line.length;
+  while (end > 0 && ' \t\n'.includes(line[end - 1] as string)) end--;
+  return line.slice(0, end).replace(/^[ \t\n]+/, '');
+}
+
+/** A command with more options than that may be any. */
+const MAX_OPTIONS = 256;
 
 /** A command whose name a shell puts together: `$X`, `r${y}m`, `$(which rm)`. */
 const MADE_NAME = new RegExp(
@@ -65,6 +75,7 @@ const PLAIN_TEXT = /'[^']*'|"(?:[^"$`\\]|\\[\s\S]|\$(?![\w({@*#?$!-]))*"/g;
  */
 export function catchesCommand(pattern: string, line: string): boolean {
   const isUnknown =
+    (line.match(/\s-/g)?.length ?? 0) > MAX_OPTIONS ||
     MADE_NAME.test(line.replaceAll(PLAIN_TEXT, "''")) ||
     (commandsOf(line) ?? []).some(({ words }) => isHanded(words));
   if (isUnknown) return true;

@@ -1,3 +1,4 @@
+import { realpath } from 'node:fs/promises';
 import { relative, resolve } from 'node:path';
 import {
   isObject,
@@ -71,7 +72,7 @@ export async function judgedCall(
   }
   const directories = new Directories(workspace);
   const surroundings = {
-    directory: directoryOf(tool, workspace),
+    directory: await directoryOf(tool, workspace),
     isDirectory: async (path: string) => {
       const found = await Promise.all(placesOf(path).map((place) => directories.has(place)));
       return found.includes(true);
@@ -128,10 +129,12 @@ class Directories {
 }
 
 /** Where command lines of a tool begin, as seen from the root of a workspace. */
-function directoryOf(tool: Tool | undefined, workspace: Workspace): string {
+async function directoryOf(tool: Tool | undefined, workspace: Workspace): Promise<string> {
   const root = rootOf(workspace);
   const { directory } = tool ?? {};
-  return directory === undefined || root === undefined ? '' : relative(root, resolve(directory));
+  if (directory === undefined || root === undefined) return '';
+  const real = (path: string) => realpath(path).catch(() => resolve(path));
+  return relative(await real(root), await real(directory));
 }
 
 function rootOf(workspace: Workspace): string | undefined {

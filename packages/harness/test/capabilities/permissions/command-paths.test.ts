@@ -8,7 +8,7 @@ import { EVERYDAY } from './everyday.js';
 import { LINES, runIn, SHELLS } from './shells.js';
 
 const DIRECTORIES = ['secrets', 'Private Notes', 'd'];
-const isDirectory = async (path: string) => DIRECTORIES.includes(path.replace(/\/$/, ''));
+const isDirectory = async (path: string) => [...DIRECTORIES, 'secrets/d'].includes(path.replace(/\/$/, ''));
 const pathsOf = (line: string, directory = '') => pathsIn(line, { directory, isDirectory });
 
 describe('the paths of a line', () => {
@@ -113,6 +113,24 @@ describe('the paths of a line', () => {
     "PS4='$(cat .e*)'; set -x; :",
     "for PS4 in '$(cat .e*)'; do set -x; :; done",
     "printf -v PS4 '$(cat .e%s)' nv; set -x; :",
+    "/proc/self/exe -c 'cat .e*'",
+    "printf 'cat .e%s' nv | /proc/self/exe",
+    "printf 'cat .e%s' nv | sh ../../../../dev/stdin",
+    "printf 'cat .e%s' nv | sh /usr/../dev/stdin",
+    "printf 'cat .e%s' nv | sh /./dev/stdin",
+    'source <(printf "cat .e%s" nv)',
+    'bash <(printf "cat .e%s" nv)',
+    'printf -vPS4 "%s(cat .e%s)" "$" nv; set -x; :',
+    'printf -v "PS4[0]" "%s(cat .e%s)" "$" nv; set -x; :',
+    "env 'BASH_FUNC_echo%%=() { cat .e*; }' ldd --version",
+    'set -o history\nhistory -s cat .fnv\nfc -s f=e',
+    "bash -c 'set -o history -o histexpand\ncat .fnv\n!!:s/f/e/'",
+    "bash -O cdable_vars -c 'x=sec; x+=rets; cd x && cat key'",
+    'printf -v x "b[%s(cat .e%s >&2)]" "$" nv; test -v "a[x]"',
+    'false; cat $?',
+    'set -- x; cat $#',
+    'sh -c \'cat "$#"\' a b',
+    'cat < $?',
     "PS4+='$(cat .e*)'; set -x; :",
     "read -r PS4 <<< '$(cat .e*)'; set -x; :",
     "declare -n r=PS4; r='$(cat .e*)'; set -x; :",
@@ -159,6 +177,12 @@ describe('the paths of a line', () => {
     ["sed '1{rPrivate Notes/key\n}' x", KEY],
     ['node -e \'for (const f of ["Private Notes/key"]) x\'', KEY],
     ["perl -e 'open F,q^.env^'", '.env'],
+    ["perl5.36-x86_64-linux-gnu -e 'open F,q{.env}'", '.env'],
+    ["printf 'secrets/key\\n' | xargs cat", 'secrets/key'],
+    ["echo -e 'a\\tsecrets/key' | xargs cat", 'secrets/key'],
+    ['cat 10</dev/null', '10'],
+    ['f() { cat key; }; g() { cd d; f; }; cd secrets; g', 'secrets/d/key'],
+    ['for i in x y z; do cat key; cd d; cd secrets; done', 'secrets/d/key'],
     ['f() { cat key; }; cd secrets; f', 'secrets/key'],
     ['for i in 1 2; do cat key; cd secrets; done', 'secrets/key'],
     ['cat Private\\ Notes/a\\ 1>&1', 'Private Notes/a 1'],

@@ -255,3 +255,17 @@ describe('catchesCommand', () => {
     expect(allowsCommand(['find *'], line)).toBe(true);
   });
 });
+
+it('judges long lines as soon as any other', () => {
+  const long = [
+    `cd${' -'.repeat(45_000)} x`,
+    `git status${' '.repeat(95_000)}x`,
+    `cat <<-E\n${'\t'.repeat(95_000)}x`,
+    `${' '.repeat(95_000)}x`,
+  ];
+  for (const line of long) {
+    expect(allowsCommand(['git status'], line)).toBe(false);
+    expect(catchesCommand('git *', line)).toBe(/git| -/.test(line));
+  }
+  expect(allowsCommand(['git status'], ` \n\tgit status${' '.repeat(95_000)}`)).toBe(true);
+});

@@ -75,6 +75,8 @@ export const EVERYDAY: readonly string[] = [
   'grep -n ENV Dockerfile',
   'export PATH=x:y; declare -a xs',
   'ls ../other /usr/lib',
+  'npm run script',
+  'ls at && cat docs/rc',
   'which bash',
   'grep -rn bash docs',
 ];

@@ -488,6 +488,15 @@ describe('a command line that goes elsewhere first', () => {
     ])
       expect(await inDocs(line, 'read(docs/.env*)'), line).toContain('Denied by the rule');
     expect(await inDocs('cat ../secrets/key', 'read(secrets/**)')).toContain('Denied by the rule');
+    const link = join(scratch(), 'docs');
+    symlinkSync(join(root, 'docs'), link);
+    const { results } = await run(
+      { mode: 'bypass', deny: ['read(secrets/**)'] },
+      [{ name: 'execute', input: { command: 'cat soft' } }],
+      new LocalWorkspace(root),
+      link,
+    );
+    expect(results['0']).toContain('Denied by the rule');
     expect(await inDocs('cat page', 'read(page)')).toContain('page');
   });
 
