@@ -89,6 +89,19 @@ function stateOf(source: ProviderMessage): readonly unknown[] {
   });
 }
 
+/** The error for a message in the form that `useChat` of the AI SDK keeps. */
+function unlike(subject: string): InvalidInputError {
+  const message =
+    'is of a UIMessage of the AI SDK: make it a ModelMessage with its convertToModelMessages, which @x/ai-sdk compacts';
+  return new InvalidInputError(subject, [{ path: 'parts', message }]);
+}
+
+function checkList(list: unknown, method: string): void {
+  if (Array.isArray(list)) return;
+  const issue = { path: '', message: 'must be a list of messages' };
+  throw new InvalidInputError(`argument of ${method}`, [issue]);
+}
+
 /** Places that are remembered of lists that do not continue one another. */
 const MOST_PLACES = 100_000;
 
@@ -121,9 +134,14 @@ export function adapterOf<Source extends object>(dialect: Dialect): MessageAdapt
   }
 
   function readList(sources: readonly ProviderMessage[]): readonly Message[] {
+    checkList(sources, 'read');
     const hashes = sources.map((source, index) => {
       const known = knownOf(source);
-      if (known === undefined) parseWith(dialect.schema, source, `${name} message ${index}`);
+      if (known === undefined) {
+        const subject = `${name} message ${index}`;
+        if (isObject(source) && 'parts' in source && !('content' in source)) throw unlike(subject);
+        parseWith(dialect.schema, source, subject);
+      }
       return known?.hash ?? hashOf(source);
     });
     const [first] = sources;

@@ -15,7 +15,7 @@ const READ: readonly string[] = ['text', 'thinking', 'image_url'];
 /** Marks a call whose arguments are a text that is no JSON, and are written as they were. */
 const UNPARSED = `${KEY}/unparsed`;
 
-const content = z.optional(z.nullable(contentSchema({ text: ['text'], refusal: ['refusal'] })));
+const content = z.nullable(contentSchema({ text: ['text'], refusal: ['refusal'] }));
 const named = z.looseObject({ name: z.string() });
 const call = z.union([
   z.looseObject({ id: z.string(), function: named }),
@@ -29,7 +29,7 @@ const dialect: Dialect = {
     z.looseObject({ role: z.enum(['system', 'developer', 'user']), content }),
     z.looseObject({
       role: z.literal('assistant'),
-      content,
+      content: z.optional(content),
       tool_calls: z.optional(z.nullable(z.array(call))),
     }),
     z.looseObject({ role: z.literal('tool'), tool_call_id: z.string(), content }),
