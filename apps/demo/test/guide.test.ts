@@ -70,7 +70,7 @@ it('answers what is said during a survey, once, and goes on with it', async () =
   const texts = said.map(textOf);
   const answers = texts.filter((text) => text.endsWith('I go on with the survey.'));
   expect(answers).toEqual([
-    expect.stringContaining('no line about name, version, node'),
+    expect.stringContaining('no line with most of these words: name, version, node'),
     expect.stringContaining('tools/press has 4 files with 9 lines'),
   ]);
   expect(texts.at(-1)).toContain('The survey is done: 3 areas with 27 lines');
@@ -100,7 +100,10 @@ it.each([
   ['What was removed last?', '“Removed last” beside the gauge'],
   ['what did it cost?', '“Cost and cache” at the right'],
   ['What did the model see at step 120?', 'the key i, goes to any request'],
+  ['How many compactions were there?', 'each line “Context compacted”'],
+  ['how many tokens did it take?', '“Cost and cache” at the right'],
   ['open the report', 'REPORT.md begins with this.'],
+  ['Summarize the report', 'REPORT.md begins with this.'],
   ['Thanks!', 'Gladly.'],
 ])('says where the page tells it: %s', async (question, words) => {
   expect(await ask(question)).toContain(words);
@@ -113,7 +116,7 @@ it('quotes the lines that have half of the words, and names the others', async (
 });
 
 it('never quotes that it found nothing', async () => {
-  expect(await ask('Which unicorns, zebras graze?')).toContain('I found no line about');
+  expect(await ask('Which unicorns, zebras graze?')).toContain('I found no line with most of these words');
   expect(await ask('unicorns zebras graze')).not.toContain('From');
 });
 

@@ -194,8 +194,9 @@ export class HarnessBackend implements Backend {
   }
 
   async setPermissionMode(sessionId: string, mode: PermissionContext['mode']): Promise<void> {
-    await this.#requireSession(sessionId);
+    const session = await this.#known(sessionId);
     await this.#demo.agent.setPermissionMode(this.#context(sessionId), mode);
+    await session.refreshWork();
   }
 
   async setPlanMode(sessionId: string, active: boolean): Promise<void> {

@@ -35,7 +35,7 @@ export class LiveSession {
   readonly journal: EventJournal;
   /** The call or compaction that runs; resolves at its end. */
   running: Promise<void> | undefined;
-  /** True once the running call has announced its end. */
+  /** True once the running call, or the compaction that was asked for, has announced its end. */
   ending = false;
   /** The stored version that the feed tells of; `undefined` when this process made the next one itself. */
   version: number | undefined;
@@ -115,7 +115,8 @@ export class LiveSession {
       event,
       event.type === 'context.compacted' && state ? this.#details(event.manifest, state) : {},
     );
-    if (page.type === 'call.completed' || page.type === 'call.failed') this.ending = true;
+    const isLast = page.type === 'context.compacted' && !this.feed.transcript.call;
+    if (page.type === 'call.completed' || page.type === 'call.failed' || isLast) this.ending = true;
     this.feed.publish(page);
     this.journal.append(page, state && this.#viewOf(state));
     if (event.type === 'tool.result' && event.result.toolName === 'todo_write') {

@@ -67,7 +67,7 @@ export class SessionList {
   async #summarize({ key, version, updatedAt, title }: SessionInfo): Promise<SessionSummary> {
     const { sessionId: id } = key.parts;
     const live = await this.#live.get(id)?.catch(() => undefined);
-    const running = live?.busy ?? false;
+    const running = live?.busy === true && !live.ending;
     const known = this.#summaries.get(id);
     if (known?.version === version) return { ...known.summary, running };
     const context = RuntimeContext.of({ sessionId: id });

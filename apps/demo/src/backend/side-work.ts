@@ -24,7 +24,9 @@ export async function readSideWork(
       ? {}
       : { path: planFile, text: headOf(text, MAX_PLAN_CHARS) }),
   };
-  return { plan, tasks: (await subagentTasks(agent.session, key)).map(toTask) };
+  const { mode } = state.permissionContext;
+  const tasks = (await subagentTasks(agent.session, key)).map(toTask);
+  return { plan, tasks, ...(mode === undefined ? {} : { permissionMode: mode }) };
 }
 
 function toTask({

@@ -16,10 +16,11 @@ const HOW_MANY = /\bhow many\b.*?\b(file|line|test|export|todo)s?\b/i;
 /** As in “show me REPORT.md”. */
 const SHOW = /\b(?:show|open|read|print)\b.*?([\w@-][\w./@-]*\.[a-z]\w{0,4})\b/i;
 /** As in “open the report”. */
-const REPORT = /\b(?:show|open|read|print|see)\b.*\breport\b/i;
+const REPORT = /\b(?:show|open|read|print|see|summari[sz]e|what is in|what does)\b.*\breport\b/i;
 const THANKS = /^(?:thanks|thank you|thx|cheers|great|bye)\b[\s\w.!]*$/i;
 const SEARCHING = 'That is not in what I see now. Searching';
-const NOTHING = 'I found no line about';
+const NOTHING = 'I found no line with most of these words:';
+const MAX_WORDS = 12;
 const MAX_PLACES = 5;
 const MAX_LINES = 6;
 const LIMIT =
@@ -28,7 +29,7 @@ const LIMIT =
 /** What the page knows better than a model, which sees no more than its view: a question, and where the page has its answer. */
 const ON_THE_PAGE: readonly (readonly [question: RegExp, answer: string])[] = [
   [
-    /\b(?:why|what|when|how)\b.*\b(?:reduced|compacted|summari[sz]ed|shortened|removed|forgotten|lost)\b/i,
+    /\bhow (?:many|often)\b.*\b(?:compactions?|reductions?|compacted|reduced)\b|\b(?:why|what|when|how)\b.*\b(?:reduced|compacted|summari[sz]ed|shortened|removed|forgotten|lost)\b/i,
     'A conversation is reduced when it nears the end of the window, or when you say /compact. The page knows more of it than I do: each line “Context compacted” above, opened, says why, what was removed and what stands in its place, and “Removed last” beside the gauge opens the newest.',
   ],
   [
@@ -36,7 +37,7 @@ const ON_THE_PAGE: readonly (readonly [question: RegExp, answer: string])[] = [
     'I see my newest view alone. The page keeps all of them: Inspect, above at the right, or the key i, goes to any request of this conversation by its number, with what it held and what had changed since the one before.',
   ],
   [
-    /\b(?:cost|costs|price|paid|spent|expensive|how many tokens|tokens? (?:used|spent))\b/i,
+    /\b(?:cost|costs|price|paid|spent|expensive|how (?:many|much) (?:tokens|steps|calls|requests|time)|tokens? (?:used|spent))\b/i,
     'The page counts that: “Cost and cache” at the right has the calls and tokens of this conversation and what they cost by the prices of its model, and Inspect has each call. I am rules and no language model, so what I do costs nothing.',
   ],
 ];
@@ -82,7 +83,7 @@ function lookUp(view: View): Decision {
           `From ${source === 'summary' ? 'the record of' : 'what I still see of'} this conversation:\n\n${quote(lines)}`,
         );
     }
-    return act(`${SEARCHING} the report and the log of this session for: ${words.join(', ')}.`, ...wishes);
+    return act(`${SEARCHING} what was written and said for: ${words.join(', ')}.`, ...wishes);
   }
   const sources = ['REPORT.md', 'the log of this session'];
   for (const [at, result] of found.entries()) {
@@ -92,7 +93,10 @@ function lookUp(view: View): Decision {
     const rest = missing.length > 0 ? `\n\nOf ${missing.join(', ')} I have no record there.` : '';
     return say(`${sources[at]} says:\n\n${quote(lines)}${rest}`);
   }
-  return say(`${NOTHING} ${words.join(', ')} in REPORT.md or the log of this session. ${LIMIT}`);
+  const where = found[0]?.isError
+    ? 'I searched the log of this session; there is no report yet.'
+    : 'I searched REPORT.md and the log of this session.';
+  return say(`${NOTHING} ${words.join(', ')}. ${where} ${LIMIT}`);
 }
 
 function define(view: View, name: string): Decision {
@@ -165,7 +169,8 @@ function total(view: View, what: keyof Figures): Decision | undefined {
 /** The words of a question that may tell where its answer stands. */
 function keywords(question: string): readonly string[] {
   const words = question.toLowerCase().match(/[\p{L}\p{N}_@][\p{L}\p{N}_@./-]*/gu) ?? [];
-  return [...new Set(words.map((word) => word.replace(/[./-]+$/, '')).filter((word) => !COMMON.has(word)))];
+  const telling = words.map((word) => word.replace(/[./-]+$/, '')).filter((word) => !COMMON.has(word));
+  return [...new Set(telling)].slice(0, MAX_WORDS);
 }
 
 /** The words that a text has, as whole words. A plural also counts as its singular. */
@@ -206,7 +211,7 @@ function withoutMyself(text: string, request: string): string {
     line.includes(request) ||
     line.includes(SEARCHING) ||
     line.includes(NOTHING) ||
-    /\?\s*$/.test(line) ||
+    /\?\s*$|^Excerpts in order|^result of execute/.test(line) ||
     /\bcall \w+ \{/.test(line);
   return text
     .split('\n')

@@ -5,6 +5,7 @@ import type {
   ManifestEntry,
   Message,
   PendingCall,
+  PermissionContext,
   Todo,
   Usage,
 } from '@x/core';
@@ -74,6 +75,8 @@ export interface Notice {
 /** The plan and the tasks of subagents, beside the conversation. */
 export interface SideWork {
   readonly plan: Plan;
+  /** What the agent may do unasked, where the user said so. */
+  readonly permissionMode?: PermissionContext['mode'];
   /** Tasks of subagents, oldest first. */
   readonly tasks: readonly BackgroundTask[];
 }

@@ -1,4 +1,4 @@
-import { estimateCounter, WorkspaceError } from '@x/core';
+import { estimateCounter, type PermissionContext, WorkspaceError } from '@x/core';
 import type { Decisions } from '@x/harness';
 import { requestView } from '../../src/backend/inspect.js';
 import type {
@@ -155,8 +155,9 @@ export class FakeBackend implements Backend {
     return requestView({ messages, before: messages.slice(0, -1), usage: stage.usage() }, estimateCounter);
   }
 
-  async setPermissionMode(sessionId: string): Promise<void> {
-    this.#find(sessionId);
+  async setPermissionMode(sessionId: string, permissionMode: PermissionContext['mode']): Promise<void> {
+    const { feed } = this.#find(sessionId);
+    feed.publish({ type: 'work.changed', work: { ...feed.transcript.work, permissionMode } });
   }
 
   async setPlanMode(sessionId: string, active: boolean): Promise<void> {

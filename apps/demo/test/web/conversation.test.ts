@@ -250,6 +250,15 @@ describe('a conversation', () => {
     await composer.fill('/undo');
     await v.enter();
     await v.page.getByText('There is no compaction to undo.').waitFor();
+    await composer.fill('/permissions plan');
+    await v.enter();
+    await v.page.getByText('A mode stands behind /permissions: default, accept_edits').waitFor();
+    await composer.fill('/permissions bypass');
+    await v.enter();
+    await v.page.getByText('permissions: bypass').waitFor();
+    await composer.fill('/foo bar');
+    await v.enter();
+    await v.page.getByText('There is no command /foo. There are /compact').waitFor();
     await composer.fill('/context');
     await v.enter();
     await v.page.getByRole('heading', { name: 'Inspector' }).waitFor();

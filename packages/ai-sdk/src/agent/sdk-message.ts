@@ -52,9 +52,18 @@ export function fingerprints(messages: readonly SdkMessage[]): readonly string[]
 function fingerprint(message: SdkMessage, before: string): string {
   const seen = known.get(message);
   if (seen?.before === before) return seen.id;
+  checkContent(message);
   const id = digest(`${before} ${exactText(message)}`);
   known.set(message, { before, id });
   return id;
+}
+
+/** @throws {InvalidInputError} for what is no message that a model is sent, such as one that `useChat` keeps. */
+function checkContent({ content }: SdkMessage): void {
+  if (typeof content === 'string' || Array.isArray(content)) return;
+  const message =
+    'is missing: these are no ModelMessages. Make those of useChat into some with convertToModelMessages first';
+  throw new InvalidInputError('message', [{ path: 'content', message }]);
 }
 
 function digest(text: string): string {

@@ -397,3 +397,9 @@ it('goes on when the store that remembers cannot be read or written', async () =
   expect(reduced.messages.length).toBeLessThan(messages.length);
   expect((await prepareStep({ messages })).messages).toEqual(reduced.messages);
 });
+
+it('says how messages of useChat become those of a model', async () => {
+  const messages = [{ id: '1', role: 'user', parts: [{ type: 'text', text: 'hi' }] }] as never;
+  const prepareStep = prepareStepWith(createCompactor({ contextWindow: 16_000 }));
+  await expect(prepareStep({ messages })).rejects.toThrow('convertToModelMessages');
+});

@@ -96,6 +96,12 @@ function unlike(subject: string): InvalidInputError {
   return new InvalidInputError(subject, [{ path: 'parts', message }]);
 }
 
+/** The error for what no adapter read. */
+function unread(index: number): InvalidInputError {
+  const message = 'must be a list of blocks: write takes the messages that read or a compactor gave';
+  return new InvalidInputError(`message ${index}`, [{ path: 'content', message }]);
+}
+
 function checkList(list: unknown, method: string): void {
   if (Array.isArray(list)) return;
   const issue = { path: '', message: 'must be a list of messages' };
@@ -282,10 +288,12 @@ export function adapterOf<Source extends object>(dialect: Dialect): MessageAdapt
   return {
     read: (sources) => [...readList(sources as never)],
     write(messages) {
+      checkList(messages, 'write');
       const sources: ProviderMessage[] = [];
       const places: Place[] = [];
       for (let index = 0; index < messages.length; index++) {
         const message = messages[index] as Message;
+        if (!Array.isArray(message.content)) throw unread(index);
         const reading = byMessage.get(message);
         if (reading?.messages.every((own, at) => own === messages[index + at])) {
           sources.push(reading.source);

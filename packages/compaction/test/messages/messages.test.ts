@@ -418,3 +418,16 @@ it('refuses to write what the provider has no words for', () => {
     /system message/,
   );
 });
+
+it('refuses what no adapter can read or write, and says what it is', () => {
+  const ui = [{ id: '1', role: 'user', parts: [{ type: 'text', text: 'hi' }] }];
+  for (const adapter of [openaiMessages(), anthropicMessages()])
+    expect(() => adapter.read(ui)).toThrow(/message 0: parts: is of a UIMessage of the AI SDK/);
+  expect(() => openaiMessages().read([{ role: 'user' }])).toThrow('content: is missing');
+  expect(() => openaiMessages().read([{ role: 'tool', tool_call_id: 'a' }])).toThrow('content: is missing');
+  expect(openaiMessages().read([{ role: 'assistant', tool_calls: [call('a')] }])).toHaveLength(1);
+  expect(() => openaiMessages().read('hello' as never)).toThrow('must be a list of messages');
+  expect(() => openaiMessages().write([{ role: 'user', content: 'raw' }] as never)).toThrow(
+    'message 0: content: must be a list of blocks',
+  );
+});

@@ -1,4 +1,6 @@
+import * as z from 'zod';
 import { AGENT_STATE_VERSION, AgentState } from '../agent/agent-state.js';
+import { parseWith } from '../config/parse.js';
 import { InvalidInputError } from '../errors/invalid-input-error.js';
 import { SessionConflictError, SessionStoreError } from '../errors/session-errors.js';
 import { XError } from '../errors/x-error.js';
@@ -54,6 +56,14 @@ export interface OpenSessionOptions {
   readonly merged?: (() => void) | undefined;
 }
 
+const isFunction = (value: unknown) => typeof value === 'function';
+const optionsSchema: z.ZodType<OpenSessionOptions> = z.strictObject({
+  onConflict: z.enum(['fail', 'merge']).optional(),
+  fence: z.number().optional(),
+  added: z.custom<NonNullable<OpenSessionOptions['added']>>(isFunction, 'must be a function').optional(),
+  merged: z.custom<NonNullable<OpenSessionOptions['merged']>>(isFunction, 'must be a function').optional(),
+});
+
 /**
  * Loads the session, or begins a new one that exists once it is committed.
  *
@@ -72,10 +82,11 @@ export async function openSession(
   key: SessionKey,
   options: OpenSessionOptions = {},
 ): Promise<Session> {
+  const checked = parseWith(optionsSchema, options, 'openSession options');
   const stored = await store.load(checkKey(key, 'openSession arguments'));
   // Stores of users may not have checked what they hold.
   const readable = stored && { ...stored, messages: readMessages(stored.messages, `session ${key}`) };
-  return new StoredBackedSession(store, key, options, readable);
+  return new StoredBackedSession(store, key, checked, readable);
 }
 
 class StoredBackedSession implements Session {

@@ -28,6 +28,15 @@ class RecordingSession extends InMemorySession {
   }
 }
 
+test('openSession refuses options that it does not know', async () => {
+  const options = { onConflicts: 'merge' } as object;
+  await expect(openSession(new InMemorySession(), key, options)).rejects.toThrow('did you mean onConflict');
+  const added = 'all' as never;
+  await expect(openSession(new InMemorySession(), key, { added })).rejects.toThrow(
+    'added: must be a function',
+  );
+});
+
 describe('openSession', () => {
   test('refuses an id in the place of a key, and says how to make one', async () => {
     const opening = openSession(new InMemorySession(), 's-001' as never);

@@ -4,7 +4,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 import { shortCount } from '../lib/format.js';
 import { type Command, commandOf, say, suggestedCommands } from '../state/commands.js';
 import { info, modelLine } from '../state/info.js';
-import { call, compacting, draftText, pending, phase, sending, stop } from '../state/session.js';
+import { call, compacting, draftText, pending, phase, sending, stop, work } from '../state/session.js';
 import { Button } from './button.js';
 
 /** What sending would do now. */
@@ -60,6 +60,7 @@ export function Composer() {
     }
   };
 
+  const mode = work.value.permissionMode;
   return (
     <div class="composer">
       {commands.length > 0 && <CommandMenu commands={commands} chosen={chosen.value} onTake={take} />}
@@ -79,6 +80,7 @@ export function Composer() {
         <span class="clip quiet label">
           {modelLine.value}
           {info.value && <span> · window {shortCount(info.value.contextWindow)}</span>}
+          {mode !== undefined && mode !== 'default' && <span> · permissions: {mode}</span>}
         </span>
         {running && (
           <Button class="composer-stop" onClick={() => void stop()}>

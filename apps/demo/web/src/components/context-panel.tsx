@@ -142,7 +142,9 @@ function CostFigures() {
       rows={[
         ['Model calls', exactCount(modelCalls)],
         ['Tokens in', shortCount(usage.inputTokens), usage.inputTokens],
-        ['of them from the cache', `${shortCount(cached)} · ${share(cached, usage.inputTokens)}`, cached],
+        model?.embedded
+          ? ['of them from the cache', 'none: no LLM']
+          : ['of them from the cache', `${shortCount(cached)} · ${share(cached, usage.inputTokens)}`, cached],
         ['Tokens out', shortCount(usage.outputTokens), usage.outputTokens],
         ['Cost', model?.prices ? money(costOf(usage, model.prices)) : unpriced],
       ]}

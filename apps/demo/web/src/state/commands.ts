@@ -1,5 +1,6 @@
 import type { PermissionContext } from '@x/core';
 import { lastApplied } from './blocks.js';
+import { info } from './info.js';
 import { addressOf, goToNew, toggleInspector } from './route.js';
 import { compact, problem, send, setPermissionMode, setPlanMode, undo, work } from './session.js';
 import { showPanel } from './view.js';
@@ -12,6 +13,14 @@ export interface Command {
   /** Resolves to whether it was accepted. */
   run(text: string): boolean | Promise<boolean>;
 }
+
+const MODES: readonly NonNullable<PermissionContext['mode']>[] = [
+  'default',
+  'accept_edits',
+  'explore',
+  'bypass',
+  'dont_ask',
+];
 
 /** The terminal's commands, and one for an empty conversation. */
 const commands: readonly Command[] = [
@@ -30,14 +39,22 @@ const commands: readonly Command[] = [
     name: 'plan',
     description: 'Switch plan mode; while it is on, the agent only reads',
     takesText: 'on|off',
-    run: (text) => setPlanMode(text === '' ? !work.value.plan.active : text === 'on'),
+    run: (text) =>
+      info.value?.plans
+        ? setPlanMode(text === '' ? !work.value.plan.active : text === 'on')
+        : refuse('Plan mode is there where a language model answers.'),
   },
   { name: 'tasks', description: 'Show todos and what subagents do', run: () => done(showPanel) },
   {
     name: 'permissions',
     description: 'Set what the agent may do unasked in this conversation',
     takesText: 'mode',
-    run: (text) => setPermissionMode(text as PermissionContext['mode']),
+    run(text) {
+      const mode = MODES.find((each) => each === text);
+      return mode === undefined
+        ? refuse(`A mode stands behind /permissions: ${MODES.join(', ')}.`)
+        : setPermissionMode(mode);
+    },
   },
   { name: 'context', description: 'Show what the model sees now', run: () => done(toggleInspector) },
   {
@@ -75,5 +92,9 @@ export function commandOf(text: string): { readonly command: Command; readonly r
 /** Carries out what was written: a command to the page, or something to tell the agent. Whether it was accepted. */
 export async function say(text: string): Promise<boolean> {
   const found = commandOf(text.trim());
-  return found ? found.command.run(found.rest) : send(text.trim());
+  if (found) return found.command.run(found.rest);
+  const unknown = /^\/(\w+)(?:\s|$)/.exec(text.trim())?.[1];
+  if (unknown === undefined) return send(text.trim());
+  const known = commands.map(({ name }) => `/${name}`).join(', ');
+  return refuse(`There is no command /${unknown}. There are ${known}.`);
 }

@@ -136,6 +136,7 @@ function follow(id: string, after: string): void {
   unfollow = followSession(id, after, {
     onConnected: (now) => {
       connected.value = now;
+      if (now && problem.peek()?.code === 'offline') problem.value = undefined;
     },
     onEvents: (events) => {
       const told = events.filter((event) => event.type !== 'reset');
@@ -150,7 +151,7 @@ function follow(id: string, after: string): void {
 /** Whether the list of sessions shows something else after this. */
 function changesList(event: PageEvent): boolean {
   if (event.type === 'message.added') return event.message.role === 'user';
-  return event.type === 'call.completed' || event.type === 'call.failed';
+  return ['call.completed', 'call.failed', 'context.compacted'].includes(event.type);
 }
 
 function report(error: unknown): void {

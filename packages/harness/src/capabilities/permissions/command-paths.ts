@@ -78,7 +78,9 @@ export async function pathsOf(
     leads = LEADS.test(word) || (leads && word.startsWith('-'));
   }
   // A loop, or a function, comes to words once more that stand before a directory, and goes on from there.
-  const below = words.flatMap(({ pieces = [] }) => pieces.filter((piece) => !isOut(piece) && !piece.includes(OUTSIDE)));
+  const below = words.flatMap(({ pieces = [] }) =>
+    pieces.filter((piece) => !isOut(piece) && !piece.includes(OUTSIDE)),
+  );
   for (const begin of directories) {
     if (directories.size > MAX_DIRECTORIES || count * directories.size > MAX_PATHS) return undefined;
     // Below what is outside there may be any, and all of them are looked at anyway.

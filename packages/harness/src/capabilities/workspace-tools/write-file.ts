@@ -10,8 +10,9 @@ export function writeFileTool(): Tool {
     async execute({ path, content }, { workspace }) {
       const before = await workspace.stat(path);
       await workspace.write(path, content);
-      const lines = content === '' ? 0 : content.split('\n').length;
-      return `${before ? 'Replaced' : 'Created'} ${path} (${lines} lines, ${Buffer.byteLength(content)} bytes).`;
+      const lines = content === '' ? 0 : content.replace(/\n$/, '').split('\n').length;
+      const size = `${lines} ${lines === 1 ? 'line' : 'lines'}, ${Buffer.byteLength(content)} bytes`;
+      return `${before ? 'Replaced' : 'Created'} ${path} (${size}).`;
     },
   });
 }

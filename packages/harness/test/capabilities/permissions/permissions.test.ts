@@ -71,7 +71,7 @@ describe('permissions', () => {
     );
     await next.agent.call('Go', context);
     expect(resultsIn(next.model)).toEqual({
-      a: 'Created a (1 lines, 1 bytes).',
+      a: 'Created a (1 line, 1 bytes).',
       b: 'error: Denied by the rule write_file(b). Do not try the same in another form.',
       c: 'error: Denied by the rule write_file(c). Do not try the same in another form.',
     });
