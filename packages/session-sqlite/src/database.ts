@@ -36,7 +36,7 @@ export function openDatabase(file: string, synchronous: 'full' | 'normal', lockT
   try {
     return open(file, synchronous, lockTimeoutMs);
   } catch (error) {
-    throw toStoreError(undefined, error);
+    throw toStoreError(file, undefined, error);
   }
 }
 
@@ -155,7 +155,7 @@ export async function inTransaction<T>(
     try {
       return database.transaction(task)[mode]();
     } catch (error) {
-      if (!isBusy(error) || performance.now() >= deadline) throw toStoreError(key, error);
+      if (!isBusy(error) || performance.now() >= deadline) throw toStoreError(database.name, key, error);
     }
     await sleep(PAUSE_MS * (0.5 + Math.random()));
   }
@@ -182,7 +182,7 @@ function isBusy(error: unknown): boolean {
 }
 
 /** A transaction of SQLite happens or does not, and says which. */
-function toStoreError(key: SessionKey | undefined, error: unknown): unknown {
+function toStoreError(file: string, key: SessionKey | undefined, error: unknown): unknown {
   if (XError.isInstance(error)) return error;
   const { code = '', message } = error as { code?: string; message: string };
   const isDamaged = /^SQLITE_(CORRUPT|NOTADB)/.test(code);
@@ -190,7 +190,7 @@ function toStoreError(key: SessionKey | undefined, error: unknown): unknown {
     code === 'SQLITE_FULL' ? ' Delete sessions; where that fails, too, free 2 MB of the disk first.' : '';
   return new SessionStoreError(
     isDamaged ? 'session_corrupt' : 'session_unavailable',
-    `The database of sessions ${isDamaged ? 'is damaged; restore it from a backup' : 'could not be read or written'}: ${message}. Nothing was written.${remedy}`,
+    `The database of sessions ${file} ${isDamaged ? 'is damaged; restore it from a backup' : 'could not be read or written'}: ${message}. Nothing was written.${remedy}`,
     { ...(key && { sessionKey: key.toString() }), cause: error, outcome: 'none' },
   );
 }

@@ -142,7 +142,7 @@ function CostFigures() {
       rows={[
         ['Model calls', exactCount(modelCalls)],
         ['Tokens in', shortCount(usage.inputTokens), usage.inputTokens],
-        model?.embedded
+        model?.embedded && cached === 0
           ? ['of them from the cache', 'none: no LLM']
           : ['of them from the cache', `${shortCount(cached)} · ${share(cached, usage.inputTokens)}`, cached],
         ['Tokens out', shortCount(usage.outputTokens), usage.outputTokens],
