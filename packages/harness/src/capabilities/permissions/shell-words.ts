@@ -107,7 +107,17 @@ export function isOpaque(words: readonly string[]): boolean {
   if (splits(words) && words.some((word) => word.includes('\\'))) return true;
   if (isSource(words) && words.some(isDevice)) return true;
   if (names(words, /^(?:xargs|find)$/) && (names(words, POSIX_SHELL) || composes(words))) return true;
-  return readsInput(words);
+  if (name === 'curl' && words.some((word) => /^file:.*[{[]/i.test(word))) return true;
+  return parts(words) || readsInput(words);
+}
+
+/** Whether what comes in is taken apart at a sign of the command's own: `xargs -dx`. */
+function parts(words: readonly string[]): boolean {
+  const isSign = (word: string, index: number) => {
+    const [, glued] = /^(?:-[A-Za-z\d]*d|--d\w*=?)(.*)$/s.exec(word) ?? [];
+    return glued !== undefined && !/^\\?[n0]?$/.test(glued || (words[index + 1] ?? ''));
+  };
+  return names(words, /^xargs$/) && words.some(isSign);
 }
 
 /** Whether a shell reckons with what names hold, and runs what it finds in their indexes: `let y`, `[[ y -eq 1 ]]`, `declare -i y`. */
