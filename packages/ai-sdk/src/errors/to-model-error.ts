@@ -36,7 +36,9 @@ export function toModelError(
       { cause: error, modelId, ...(contextWindow === undefined ? {} : { contextWindow }) },
     );
   }
-  return new ModelError(`The call of ${modelId} failed: ${message}${remedyFor(facts)}`, {
+  const remedy = remedyFor(facts);
+  const end = remedy === '' || /[.!?]\s*$/.test(message) ? '' : '.';
+  return new ModelError(`The call of ${modelId} failed: ${message}${end}${remedy}`, {
     modelId,
     retryable: isRetryable(facts),
     status: facts.statuses[0],

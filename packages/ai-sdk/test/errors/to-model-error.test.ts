@@ -40,7 +40,9 @@ describe('toModelError', () => {
   it('says where to look for a key that was refused, and that a connection broke', () => {
     const said = (error: unknown) => (toModelError(error, details) as ModelError).message;
     const refused = new APICallError({ message: 'No auth', url: '', requestBodyValues: {}, statusCode: 401 });
-    expect(said(refused)).toContain('OPENAI_API_KEY, ANTHROPIC_API_KEY');
+    expect(said(refused)).toContain(
+      'No auth. Look at the key that the process has: OPENAI_API_KEY, ANTHROPIC_API_KEY',
+    );
     const cut = new APICallError({
       message: 'Failed to process successful response',
       url: '',

@@ -64,7 +64,7 @@ export function importConversation(
     const known = formats.map(({ format, describes }) => `  ${format}: ${describes}`).join('\n');
     const what =
       options.format === undefined
-        ? 'No entry has a shape that is known.'
+        ? (unreadable(source) ?? 'No entry has a shape that is known.')
         : `There is no format "${options.format}".`;
     throw new ReplayError('unknown_format', `${what} These formats can be read:\n${known}`);
   }
@@ -77,6 +77,14 @@ export function importConversation(
     'empty_conversation',
     `Read as ${importer.format}, the recording holds no message. Is it the right file, and the right format?`,
   );
+}
+
+/** What keeps a text from being a log at all. */
+function unreadable(source: string): string | undefined {
+  if (source.trim() === '') return 'It is empty.';
+  // The first bytes of gzip, of which the second is no text.
+  const isGzip = source.startsWith('\u001f\ufffd');
+  return isGzip ? 'It is compressed: unpack it first (gunzip).' : undefined;
 }
 
 function parse(source: string): { readonly entries: readonly unknown[]; readonly torn: number } {

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { textOf, toolResultsOf, toolUsesOf } from '@x/core';
 import { describe, expect, it } from 'vitest';
 import { formats, importConversation, ReplayError } from '../../src/index.js';
@@ -86,4 +87,13 @@ describe('rubbish', () => {
     expect(messages).toHaveLength(4);
     expect(unread).toEqual({ 'message of another shape': 1 });
   });
+});
+
+it.each([
+  ['', 'It is empty.'],
+  [' \n\n', 'It is empty.'],
+  [gzipSync('{"role":"user"}').toString('utf8'), 'It is compressed'],
+  ['{"a":1}', 'No entry has a shape that is known.'],
+])('says why %j is no log', (source, words) => {
+  expect(() => importConversation(source)).toThrow(words);
 });
