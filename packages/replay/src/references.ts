@@ -17,6 +17,11 @@ export interface LongRangeReference {
   readonly lastIndex: number;
   /** Tokens between the two. */
   readonly gapTokens: number;
+  /**
+   * Whether somebody told it: it stands in what a user or a tool said, and a whole number not only where its neighbors
+   * stand too, as the numbers of lines do. What is not told, the model once chose by itself, and may again.
+   */
+  readonly told?: boolean;
 }
 
 /** Names, not words: with a slash, a dot, an underscore, a digit or an inner capital. */
@@ -92,7 +97,10 @@ export function findLongRangeValues(
       const gapTokens = tokens - (starts[lastIndex + 1] ?? tokens);
       if (gapTokens < minGapTokens) continue;
       taken++;
-      found.push({ kind: kindOf(token), token, callIndex, lastIndex, gapTokens });
+      const told = holdersOf(callIndex, token, holders).some((index) =>
+        isToldIn(messages[index] as Message, token),
+      );
+      found.push({ kind: kindOf(token), token, callIndex, lastIndex, gapTokens, told });
     }
     for (const word of wordsIn(contextText(message))) {
       const list = holders.get(word);
@@ -104,20 +112,34 @@ export function findLongRangeValues(
   return found;
 }
 
-/** The newest message before `end` that holds a value as a whole: looked for among those that hold its rarest word. */
+/** The newest message before `end` that holds a value as a whole. */
 function lastHolder(
   messages: readonly Message[],
   end: number,
   value: string,
   holders: ReadonlyMap<string, readonly number[]>,
 ): number | undefined {
-  let candidates: readonly number[] | undefined;
-  if (UNSPACED.test(value)) candidates = Array.from({ length: end }, (_, index) => index);
-  for (const word of candidates ? [] : wordsIn(value)) {
-    const list = holders.get(word) ?? [];
-    if (!candidates || list.length < candidates.length) candidates = list;
-  }
-  return candidates?.findLast((index) => holdsWhole(contextText(messages[index] as Message), value));
+  return holdersOf(end, value, holders).findLast((index) =>
+    holdsWhole(contextText(messages[index] as Message), value),
+  );
+}
+
+/** The messages before `end` that may hold a value: those that hold its rarest word. */
+function holdersOf(
+  end: number,
+  value: string,
+  holders: ReadonlyMap<string, readonly number[]>,
+): readonly number[] {
+  if (UNSPACED.test(value)) return Array.from({ length: end }, (_, index) => index);
+  const lists = [...wordsIn(value)].map((word) => holders.get(word) ?? []);
+  return lists.reduce((least, list) => (list.length < least.length ? list : least), lists[0] ?? []);
+}
+
+function isToldIn(message: Message, value: string): boolean {
+  if (message.role === 'assistant' || !holdsWhole(contextText(message), value)) return false;
+  const number = Number(value);
+  const neighbors = Number.isSafeInteger(number) ? [number - 1, number + 1] : [];
+  return !neighbors.some((neighbor) => holdsWhole(contextText(message), String(neighbor)));
 }
 
 function kindOf(value: string): ReferenceKind {

@@ -40,6 +40,23 @@ describe('findLongRangeValues', () => {
     expect(values.every(({ lastIndex, callIndex }) => lastIndex === 0 && callIndex === 2)).toBe(true);
   });
 
+  it('tells what somebody told from what the model chose, and from the numbers of a list', () => {
+    const listing = '409 import\n410 export\n411 const';
+    const input = { port: 8443, offset: 410, limit: 60, note: 'Run lint', place: 'the green sofa' };
+    const messages = talk(`Port 8443, the green sofa\n${listing}`, input);
+    const own = assistantMessage([
+      { type: 'tool_use', id: 'own', name: 'act', input: { limit: 60, note: 'Run lint' } },
+    ]);
+    const values = findLongRangeValues([own, ...messages], estimateCounter);
+    expect(Object.fromEntries(values.map(({ token, told }) => [token, told]))).toEqual({
+      '8443': true,
+      '410': false,
+      '60': false,
+      'Run lint': false,
+      'the green sofa': true,
+    });
+  });
+
   it('finds nothing that was said nearby, is part of a longer word, or was never said', () => {
     const messages = talk('sofas and 47110', { what: 'sofa', id: 4711, where: 'here', new: 'table' });
     expect(findLongRangeValues(messages, estimateCounter)).toEqual([]);

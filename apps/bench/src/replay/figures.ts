@@ -1,4 +1,4 @@
-import type { ReferenceKind } from '@x/replay';
+import type { LongRangeReference } from '@x/replay';
 import type { ReplayedConversation } from './run-replay.js';
 
 /** What one strategy came to over a group of conversations. */
@@ -24,17 +24,15 @@ export interface Figures {
 /**
  * Adds up what a strategy came to.
  *
- * @param kind Counts only the probes of this kind. Default: all.
+ * @param counts Which probes count. Default: all.
  */
 export function figuresOf(
   conversations: readonly ReplayedConversation[],
   strategy: string,
-  kind?: ReferenceKind,
+  counts: (probe: LongRangeReference) => boolean = () => true,
 ): Figures {
   const results = conversations.flatMap(({ byStrategy }) => byStrategy[strategy] ?? []);
-  const probes = results
-    .flatMap((result) => result.references)
-    .filter((probe) => kind === undefined || probe.kind === kind);
+  const probes = results.flatMap((result) => result.references).filter(counts);
   const crossing = probes.filter((probe) => probe.crossing);
   const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
   const most = (values: readonly number[]) => values.reduce((left, right) => Math.max(left, right), 0);

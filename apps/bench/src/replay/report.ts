@@ -1,14 +1,19 @@
 import type { ReplaySetting } from '@x/replay';
-import { type ReferenceKind, relativePrices, textTable } from '@x/replay';
+import { type LongRangeReference, relativePrices, textTable } from '@x/replay';
 import { type Figures, figuresOf } from './figures.js';
 import { OVERHEAD, type ReplayedConversation, TRIGGER_SHARE } from './run-replay.js';
 
-const KINDS: Readonly<Record<ReferenceKind, string>> = {
-  mention: 'names in inputs, by form',
-  name: 'values: names',
-  number: 'values: numbers',
-  word: 'values: plain words',
-  text: 'values: short texts',
+/** What probes are told apart by. */
+const KINDS: Readonly<Record<string, (probe: LongRangeReference) => boolean>> = {
+  'names in inputs, by form': ({ kind }) => kind === 'mention',
+  'values: names': ({ kind }) => kind === 'name',
+  'values: numbers': ({ kind }) => kind === 'number',
+  'values: plain words': ({ kind }) => kind === 'word',
+  'values: short texts': ({ kind }) => kind === 'text',
+  'told: names': ({ kind, told }) => kind === 'name' && told === true,
+  'told: numbers': ({ kind, told }) => kind === 'number' && told === true,
+  'told: plain words': ({ kind, told }) => kind === 'word' && told === true,
+  'told: short texts': ({ kind, told }) => kind === 'text' && told === true,
 };
 
 interface Measure {
@@ -56,6 +61,8 @@ function headerOf(
     `${conversations.length} conversations, a window of ${window} tokens (${counter.name}); ${reaching} reach the trigger.`,
     `Trigger: a request of ${trigger} tokens (${TRIGGER_SHARE} of the window), ${OVERHEAD} of them system prompt and tools.`,
     'Probes: what a tool call takes from at least 2 000 tokens before: names by their form, and every value of its input.',
+    'Told: a user or a tool said it, and it is no number in a count, such as those of lines. What is not told, a model chose',
+    'by itself (the limit of a page, the wording of a note), and may again.',
     'Retained: it stands as a whole word in the request whose answer uses it. Crossed: there was a reduction between its',
     'last mention and that request.',
     `Cost: input tokens of all requests; ${relativePrices.cachedInput} for whole messages shared with the request before from the start, ${relativePrices.cacheWrite} for`,
@@ -73,18 +80,18 @@ function tableOf(
   const row = (
     label: string,
     group: readonly ReplayedConversation[],
-    kind?: ReferenceKind,
+    counts?: (probe: LongRangeReference) => boolean,
   ): readonly string[] => {
     const probes = group.flatMap(({ recording }) => recording.probes);
     return [
       label,
       String(group.length),
-      String(probes.filter((probe) => kind === undefined || probe.kind === kind).length),
-      ...strategies.map((name) => formatShare(of(figuresOf(group, name, kind)))),
+      String(counts ? probes.filter(counts).length : probes.length),
+      ...strategies.map((name) => formatShare(of(figuresOf(group, name, counts)))),
     ];
   };
   const kindRows = (group: readonly ReplayedConversation[]) =>
-    byKind ? (Object.keys(KINDS) as ReferenceKind[]).map((kind) => row(`  ${KINDS[kind]}`, group, kind)) : [];
+    byKind ? Object.entries(KINDS).map(([label, counts]) => row(`  ${label}`, group, counts)) : [];
   const domains = [...new Set(reaching.map(({ recording }) => recording.domain))].map((domain) => ({
     domain,
     group: reaching.filter(({ recording }) => recording.domain === domain),

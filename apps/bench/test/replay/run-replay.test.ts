@@ -71,6 +71,7 @@ describe('runReplay', () => {
       'values: names',
       'values: numbers',
       'values: short texts',
+      'told: numbers',
     ]) {
       expect(text).toContain(title);
     }
