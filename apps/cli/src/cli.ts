@@ -1,4 +1,4 @@
-import { XError } from '@x/core';
+import { InvalidInputError, XError } from '@x/core';
 import {
   asksForHelp,
   type Command,
@@ -57,7 +57,7 @@ const USAGE = [
 /**
  * Runs `x` with these arguments.
  *
- * @returns its exit code: 0, 1 for a failure, 2 for arguments that make no sense, or the command's own.
+ * @returns its exit code: 0, 1 for a failure, 2 for arguments and files that make no sense, or the command's own.
  */
 export async function runCli(args: readonly string[], streams: Streams): Promise<number> {
   try {
@@ -66,7 +66,7 @@ export async function runCli(args: readonly string[], streams: Streams): Promise
     const known = XError.isInstance(error) || error instanceof UsageError;
     const text = known ? (error as Error).message : String((error as Error)?.stack ?? error);
     streams.errors.write(`${printable(withoutSecrets(text))}\n`);
-    return error instanceof UsageError ? 2 : 1;
+    return error instanceof UsageError || InvalidInputError.isInstance(error) ? 2 : 1;
   }
 }
 

@@ -17,7 +17,7 @@ export const identityOptions = {
   tenant: { type: 'string', short: 't', value: 'ID', help: 'The tenant of the user.' },
 } as const;
 
-interface IdentityValues {
+export interface IdentityValues {
   readonly workspace: string;
   readonly agent?: string | undefined;
   readonly user?: string | undefined;

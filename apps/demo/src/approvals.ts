@@ -32,8 +32,7 @@ export function approvals({ embedded, unattended }: ApprovalOptions): Capability
   const writing = OWN_FILES.flatMap((path) => [`write_file(${path})`, `edit_file(${path})`]);
   return permissions({
     mode: unattended ? 'dont_ask' : 'default',
-    // The guide has no tools of its memory.
-    allow: [...commands, ...writing, ...(embedded ? [] : ['memory_save'])],
+    allow: [...commands, ...writing, 'memory_save'],
     ask: embedded ? [] : ASK,
   });
 }

@@ -85,9 +85,8 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
   const remembering = memory({
     index: memoryIndex,
     withoutUser: 'shared',
-    // Rules do not read memories, nor plan, nor give work away; what they say is remembered all the same.
+    // Rules look memories up; they do not read them on their own, nor plan, nor give work away.
     maxPromptTokens: embedded ? 0 : 4_000,
-    tools: !embedded,
     ...(background === undefined ? {} : { model: background }),
   });
 

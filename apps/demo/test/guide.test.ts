@@ -120,6 +120,21 @@ it('never quotes that it found nothing', async () => {
   expect(await ask('unicorns zebras graze')).not.toContain('From');
 });
 
+it('remembers what it was told to, in every conversation', async () => {
+  const place = mkdtempSync(join(tmpdir(), 'x-guide-'));
+  onTestFinished(() => rmSync(place, { recursive: true, force: true, maxRetries: 20 }));
+  const say = async (words: string, sessionId: string) => {
+    const model = new GuideModel({ contextWindow: 16_000, counter: tiktokenCounter() });
+    const other = createAgent({ model, embedded: true, data: place, repo: join(root, 'repo') }).agent;
+    const { text } = await other.call(words, RuntimeContext.of({ sessionId }));
+    await other.close();
+    return text;
+  };
+  await say('Remember that my name is Ada Lovelace.', 'one');
+  const text = await say('What is my name?', 'two');
+  expect(text).toMatch(/^My memory says:\n\n- .*name is Ada Lovelace/i);
+});
+
 it('finds nothing to go on with once all is done', async () => {
   expect(await ask('go on')).toContain('Nothing is left unfinished');
 });

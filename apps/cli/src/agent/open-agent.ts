@@ -75,9 +75,16 @@ export async function openAgent(file: string, options: OpenAgentOptions = {}): P
     // The other files that count have errors with their own names.
     const isOfFile = InvalidInputError.isInstance(cause) && cause.subject === 'agent configuration';
     if (!isOfFile && !HarnessConfigError.isInstance(cause)) throw cause;
+    const isOption = options.model !== undefined && cause.issues.every(({ path }) => path === 'model');
     const isKey = cause.issues.some(({ message }) => message.startsWith('unknown key'));
     const remedy = isKey ? 'x schema prints all keys.' : '';
-    throw new InvalidInputError(file, cause.issues, { cause, remedy });
+    throw isOption
+      ? new InvalidInputError(
+          '--model',
+          cause.issues.map((issue) => ({ ...issue, path: '' })),
+          { cause },
+        )
+      : new InvalidInputError(file, cause.issues, { cause, remedy });
   }
 }
 

@@ -123,10 +123,12 @@ describe('x run in a pipe', () => {
     expect(unknown.stderr).toMatch(
       /^Invalid .*agent\.yaml: frobnicate: unknown key\. x schema prints all keys\.\n$/,
     );
+    const other = await run([], ['--prompt', 'x', '--model', 'foo:bar']);
+    expect(other.stderr).toMatch(/^Invalid --model: "foo:bar" is not PROVIDER:MODEL/);
     const none = await run([], ['--prompt', 'x'], '', 'name: a\n');
     expect(none.stderr).toMatch(/^Invalid .*agent\.yaml: model: is missing; for example: openai:gpt-5\.\n$/);
     const acp = await x(['acp', join(directory, 'agent.yaml')]);
-    expect(acp).toMatchObject({ status: 1, stdout: '', stderr: none.stderr });
+    expect(acp).toMatchObject({ status: 2, stdout: '', stderr: none.stderr });
   });
 
   it('spells out control characters of what a model says', async () => {

@@ -44,7 +44,7 @@ const ON_THE_PAGE: readonly (readonly [question: RegExp, answer: string])[] = [
 
 /**
  * Answers a question: where something is defined, what a file says, what is known of a directory, else by quoting the
- * lines of the report and of the session's log that have its words. What was not found is named; what was not looked for
+ * lines of the memory, of the report and of the session's log that have its words. What was not found is named; what was not looked for
  * is not.
  */
 export function answer(view: View): Decision {
@@ -67,12 +67,14 @@ function lookUp(view: View): Decision {
   const words = keywords(view.request);
   if (words.length === 0)
     return say('I did not find a word in that to look for. Try "survey this repository".');
+  const query = { query: words.join(' '), limit: 5 };
   const wishes: readonly Wish[] = [
+    { name: 'memory_search', input: query },
     {
       name: 'grep_files',
       input: { pattern: words.map(escapeExpression).join('|'), path: 'REPORT.md', ignoreCase: true },
     },
-    { name: 'session_search', input: { query: words.join(' '), limit: 5 } },
+    { name: 'session_search', input: query },
   ];
   const found = wishes.map(({ name, input }) => view.result(name, input));
   if (found.every((result) => result === undefined)) {
@@ -83,9 +85,9 @@ function lookUp(view: View): Decision {
           `From ${source === 'summary' ? 'the record of' : 'what I still see of'} this conversation:\n\n${quote(lines)}`,
         );
     }
-    return act(`${SEARCHING} what was written and said for: ${words.join(', ')}.`, ...wishes);
+    return act(`${SEARCHING} what was remembered, written and said for: ${words.join(', ')}.`, ...wishes);
   }
-  const sources = ['REPORT.md', 'the log of this session'];
+  const sources = ['My memory', 'REPORT.md', 'The log of this session'];
   for (const [at, result] of found.entries()) {
     const lines = result && !result.isError ? bestLines(withoutMyself(result.text, view.request), words) : [];
     if (lines.length === 0) continue;
@@ -93,9 +95,9 @@ function lookUp(view: View): Decision {
     const rest = missing.length > 0 ? `\n\nOf ${missing.join(', ')} I have no record there.` : '';
     return say(`${sources[at]} says:\n\n${quote(lines)}${rest}`);
   }
-  const where = found[0]?.isError
-    ? 'I searched the log of this session; there is no report yet.'
-    : 'I searched REPORT.md and the log of this session.';
+  const where = found[1]?.isError
+    ? 'I searched my memory and the log of this session; there is no report yet.'
+    : 'I searched my memory, REPORT.md and the log of this session.';
   return say(`${NOTHING} ${words.join(', ')}. ${where} ${LIMIT}`);
 }
 
@@ -191,7 +193,7 @@ function bestLines(text: string, words: readonly string[]): readonly string[] {
   const rated = text
     .split('\n')
     .map((line) => ({
-      line: line.replace(/^(?:REPORT\.md:\d+: |> )/, '').trim(),
+      line: line.replace(/^(?:[\w/-]+\.md:\d+: |> )/, '').trim(),
       fit: coverage(line, words).length,
     }))
     .filter(

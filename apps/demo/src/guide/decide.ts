@@ -9,7 +9,7 @@ const GREETING = /^(?:hi|hello|hey|help|what can you do)\b/i;
 const ABOUT_ME = `I am the embedded guide: a set of rules, no language model. I can do one real job and answer a few kinds of questions:
 
 - **survey this repository**: I explore the checkout I run in, count and read it area by area, and write REPORT.md.
-- **a question about what I did**, such as "how many lines has packages/core?": I answer from what I still see, from the report, or by searching the log of this session.
+- **a question about what I did**, such as "how many lines has packages/core?": I answer from what I still see, from the report, or by searching my memory and the log of this session.
 - **where is openSession defined?** I search the sources.
 - **write ideas.md: look at the stores first** I write that file, once you have allowed it.
 - **remember that the demo listens on port 4173**: it is kept in MEMORY.md.

@@ -59,8 +59,8 @@ export function errorText(error: unknown): string {
  */
 export function nearNames(name: string, known: Iterable<string>, beginning = false): readonly string[] {
   const wanted = name.toLowerCase();
-  // One slip for every four characters, and never more than two: beyond that names are different on purpose.
-  const most = Math.min(2, Math.floor(wanted.length / 4));
+  // One slip from three characters on, two from seven: beyond that names are different on purpose.
+  const most = Math.min(2, Math.floor((wanted.length + 1) / 4));
   return [...known]
     .map((candidate) => {
       const compared = candidate.toLowerCase();

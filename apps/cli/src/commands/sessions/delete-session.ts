@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
-import { eraseSession, SessionKey } from '@x/core';
+import { eraseSession, SessionKey, type SessionStore } from '@x/core';
 import { command, shellCommand, UsageError } from '../../command.js';
-import { describeSession, findSession, noSession } from '../../find-session.js';
-import { identityOptions, openWorkspace, scopeOf } from '../../identity-options.js';
+import { describeSession, findLog, findSession, noSession } from '../../find-session.js';
+import { type IdentityValues, identityOptions, openWorkspace, scopeOf } from '../../identity-options.js';
 import { type StoreValues, storeOptions, withStore } from '../../open-store.js';
 
 export const deleteSession = command({
@@ -20,15 +20,28 @@ export const deleteSession = command({
     const { sessions, files } = await withStore(values, { readOnly: !values.yes }, async (session) => {
       const storage = existsSync(values.workspace) ? openWorkspace(values) : undefined;
       if (values.yes) return eraseSession({ session, storage }, key);
-      const { parts } = await findSession(session, scopeOf(values), sessionId);
-      throw new UsageError(
-        `This would delete session ${describeSession(parts)} and its log for good; to do it, say ${deletionOf(parts, values)}.`,
-      );
+      throw await whatToSay(session, values, sessionId);
     });
     if (sessions + files === 0) throw noSession(key);
     output.write(`Deleted ${describeSession(key.parts)}.\n`);
   },
 });
+
+/** What to say to delete it, or that there is nothing to delete. */
+async function whatToSay(
+  store: SessionStore,
+  values: IdentityValues & StoreValues,
+  id: string,
+): Promise<UsageError> {
+  const key = await findSession(store, scopeOf(values), id);
+  const { parts } = key;
+  // One that is damaged can be deleted all the same.
+  const isThere = await store.load(key).then(Boolean, () => true);
+  if (!isThere && (await findLog(values, key)) === undefined) return noSession(key);
+  return new UsageError(
+    `This would delete session ${describeSession(parts)} and its log for good; to do it, say ${deletionOf(parts, values)}.`,
+  );
+}
 
 /** The command that deletes this session, where it was found. */
 function deletionOf(
