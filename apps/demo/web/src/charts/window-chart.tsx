@@ -31,6 +31,7 @@ export function WindowChart({ width, height, step, onPick }: WindowChartProps) {
   const most = Math.max(peak, before);
   // The trigger belongs into the picture unless it is so far off that nothing else would be seen.
   const top = trigger > 0 && most > trigger / 4 ? Math.max(most, trigger) * 1.06 : most * 1.15;
+  const showsTrigger = trigger > 0 && trigger <= top;
   const pitch = Math.min(WIDEST, width / Math.max(points.length, 1));
   const floor = height - FOOT;
   const y = (tokens: number) => floor - (tokens / top) * floor;
@@ -92,9 +93,7 @@ export function WindowChart({ width, height, step, onPick }: WindowChartProps) {
               </g>
             ) : null,
           )}
-          {trigger > 0 && trigger <= top && (
-            <line class="timeline-trigger" x2={width} y1={y(trigger)} y2={y(trigger)} />
-          )}
+          {showsTrigger && <line class="timeline-trigger" x2={width} y1={y(trigger)} y2={y(trigger)} />}
           {(looked >= 0 || pointed.value !== undefined) && (
             <rect
               class="timeline-hit"
@@ -108,7 +107,7 @@ export function WindowChart({ width, height, step, onPick }: WindowChartProps) {
       <figcaption class="quiet label">
         {shown && (pointed.value !== undefined || looked >= 0)
           ? pointInWords(shown)
-          : `${plural(points.at(-1)?.step ?? 0, 'request')} · peak ${shortCount(peak)} · dashed: where it compacts`}
+          : `${plural(points.at(-1)?.step ?? 0, 'request')} · peak ${shortCount(peak)}${showsTrigger ? ' · dashed: where it compacts' : ''}`}
       </figcaption>
     </figure>
   );

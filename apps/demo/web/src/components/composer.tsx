@@ -19,7 +19,9 @@ export function Composer() {
   const field = useRef<HTMLTextAreaElement>(null);
   const chosen = useSignal(0);
   const text = draftText.value;
-  const commands = suggestedCommands(text);
+  const refused = useSignal('');
+  // What was refused as it stands needs its reason in sight, not the list again.
+  const commands = text === refused.value ? [] : suggestedCommands(text);
   const running = call.value !== undefined || compacting.value !== undefined;
   const gone = phase.value === 'failed';
 
@@ -40,7 +42,10 @@ export function Composer() {
     draftText.value = '';
     const done = await say(text);
     // What was not accepted is not lost.
-    if (!done && draftText.peek() === '') draftText.value = text;
+    if (!done && draftText.peek() === '') {
+      draftText.value = text;
+      refused.value = text;
+    }
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.isComposing) return;
