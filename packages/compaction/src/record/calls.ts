@@ -110,7 +110,7 @@ function valueText(value: JsonValue | undefined): string {
 }
 
 /** Texts in so many UTF-16 units together: short ones whole, the others cut to what is left for each. */
-function sharing(
+export function sharing(
   values: readonly { readonly before?: string; readonly text: string }[],
   length: number,
 ): readonly string[] {

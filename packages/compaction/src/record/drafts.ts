@@ -1,9 +1,10 @@
-import { estimateCounter, type ToolDefinition } from '@x/core';
+import { digest, estimateCounter, jsonText, type ToolDefinition } from '@x/core';
 import type { Meter } from '../meter.js';
 import { boilerplateOf, callLine, cutEnd, cutLine, shortenedCall } from './calls.js';
 import type { Candidate } from './choose-excerpts.js';
 import type { Entry } from './entry.js';
 import { type Excerpt, type Excerpts, joinLines } from './excerpts.js';
+import { listBelow, listIn, markedTool, newestLists, withMark, withoutList, withoutMark } from './lists.js';
 import { resultText } from './readable.js';
 import { termsOf } from './terms.js';
 import { endOf, FAILED, type Numbered, type Turn, turnsOf } from './turns.js';
@@ -45,6 +46,8 @@ const SHORT_ANSWER = 50;
 const UNITS_PER_TOKEN = 4;
 /** The share of a record that calls may take before they are said more shortly. */
 const CALLS_SHARE = 0.4;
+/** The share of a record that a list may take which stands whole. */
+const LIST_SHARE = 0.15;
 /** The share that they may take in any case: beyond it the oldest are counted, tool by tool. */
 const MOST_CALLS = 0.65;
 /** UTF-16 units of a request that stands in full elsewhere. */
@@ -53,8 +56,8 @@ const STANDING_REQUEST = 32;
 const SHORT_REPLY = 60;
 /** UTF-16 units below which an excerpt of a result tells nothing. */
 const SHORTEST_EXCERPT = 12;
-/** The numbers of a call that was made again in the same words. */
-const AGAIN = / \(again:(?: r\d+)+\)$/;
+/** The numbers of a call that was made again in the same words, or in words that are the same but for what is cut. */
+const AGAIN = / \((again|alike):(?: r\d+)+\)$/;
 /** A line that counts calls, tool by tool. */
 const COUNTED = /^[^\s,]+ ×\d+(?:, [^\s,]+ ×\d+)*$/;
 
@@ -62,6 +65,8 @@ const COUNTED = /^[^\s,]+ ×\d+(?:, [^\s,]+ ×\d+)*$/;
 export interface Draft extends Candidate {
   /** Enters in any case. */
   readonly must: boolean;
+  /** The digest of a call's input, where its line is cut: others may have the same line. */
+  readonly whole?: string | undefined;
 }
 /** Everything that may enter the record, in its order: calls and requests as long as there is room for them. */
 export function draftsOf(input: RecordInput, costOf: (estimate: number) => number): readonly Draft[] {
@@ -98,14 +103,14 @@ const PATH = /(?<![\w:/.~-])(?:[~.]{0,2}\/)?(?:[\w.@+-]+\/){2,}[\w.@+-]*\w\.[A-Z
  */
 function withoutRepeats(drafts: readonly Draft[], cost: (text: string) => number): Draft[] {
   const told = new Map<string, string>();
-  const first = new Map<string, { readonly index: number; readonly again: string[] }>();
+  const first = new Map<string, { readonly index: number; readonly again: string[]; word: string }>();
   const kept: Draft[] = [];
   for (const draft of drafts) {
-    if (!isCall(draft.kind)) {
+    if (!isCall(draft.kind) || markedTool(draft.text)) {
       kept.push(draft);
       continue;
     }
-    const again = AGAIN.exec(draft.text)?.[0] ?? '';
+    const [again = '', word = 'again'] = AGAIN.exec(draft.text) ?? [];
     const text = draft.text.slice(0, draft.text.length - again.length);
     let isNew = false;
     const short = text.replaceAll(PATH, (path) => {
@@ -119,17 +124,21 @@ function withoutRepeats(drafts: readonly Draft[], cost: (text: string) => number
     const key = `${draft.kind} ${short}`;
     const known = first.get(key);
     const numbers = again.match(/r\d+/g) ?? [];
-    if (known) known.again.push(`r${draft.at}`, ...numbers);
-    else {
-      first.set(key, { index: kept.length, again: [...numbers] });
+    if (known) {
+      known.again.push(`r${draft.at}`, ...numbers);
+      const { whole } = draft;
+      const isSame = !text.includes('…') || (whole !== undefined && whole === kept[known.index]?.whole);
+      if (word === 'alike' || !isSame) known.word = 'alike';
+    } else {
+      first.set(key, { index: kept.length, again: [...numbers], word });
       const shown = isNew ? text : short;
       kept.push({ ...draft, text: shown, cost: shown === draft.text ? draft.cost : cost(shown) });
     }
   }
-  for (const { index, again } of first.values()) {
+  for (const { index, again, word } of first.values()) {
     const draft = kept[index] as Draft;
     if (again.length === 0) continue;
-    const text = `${draft.text} (again: ${again.join(' ')})`;
+    const text = `${draft.text} (${word}: ${again.join(' ')})`;
     kept[index] = { ...draft, text, cost: cost(text) };
   }
   return kept;
@@ -158,18 +167,36 @@ export function isCall(kind: Entry['kind']): boolean {
   return kind === 'did' || kind === 'looked';
 }
 function allDrafts(
-  { earlier, standing, room }: RecordInput,
+  { earlier, staying, standing, room }: RecordInput,
   turns: readonly Turn[],
   costOf: (estimate: number) => number,
 ): Draft[] {
   const drafts: Draft[] = [];
+  const lists = newestLists(earlier, turns, staying, room * LIST_SHARE * UNITS_PER_TOKEN);
   const cost = (text: string) => costOf(estimateCounter.count(text));
   const addExcerpt = ({ kind, text, terms, worth, tokens }: Excerpt, at: number) =>
     drafts.push({ kind, at, text, terms, worth, must: false, cost: costOf(tokens) });
-  const add = (kind: Entry['kind'], at: number, text: string, must = true, worth = 1) =>
-    drafts.push({ kind, at, text, must, worth, terms: must ? NO_TERMS : termsOf(text), cost: cost(text) });
-  for (const entry of earlier) {
-    if (entry.kind === 'named') continue;
+  const add = (kind: Entry['kind'], at: number, text: string, must = true, worth = 1, whole?: string) =>
+    drafts.push({
+      kind,
+      at,
+      text,
+      must,
+      worth,
+      whole,
+      terms: must ? NO_TERMS : termsOf(text),
+      cost: cost(text),
+    });
+  let list: Entry | undefined;
+  for (const [index, entry] of earlier.entries()) {
+    if (entry.kind === 'named' || entry === list) continue;
+    list = listBelow(earlier, index);
+    if (list) {
+      const whole = lists.get(entry);
+      add('did', entry.at, whole ? entry.text : withoutMark(entry.text, list.text, ARGUMENT));
+      if (whole) add('wrote', entry.at, whole);
+      continue;
+    }
     const must = isCall(entry.kind) || entry.kind === 'asked';
     const worth = entry.kind === 'said' ? 3 : 2;
     const quote = entry.kind === 'found' || entry.kind === 'wrote';
@@ -214,13 +241,24 @@ function allDrafts(
       const { use, result } = call;
       const written = parts.filter((part) => part.kind === 'wrote' && part.callId === use.id);
       const isShort = written.reduce((sum, { text }) => sum + text.length, 0) <= 2 * ARGUMENT;
-      const line = callLine(use, call.looks ? MOST_LOOKED : isShort ? 2 * ARGUMENT : ARGUMENT);
+      const whole = lists.get(use);
+      const length = call.looks ? MOST_LOOKED : isShort && !listIn(use) ? 2 * ARGUMENT : ARGUMENT;
+      const line = whole ? withMark(callLine(withoutList(use), ARGUMENT)) : callLine(use, length);
       const outcome = endOf(call, OUTCOME, boilerplate);
       // An answer is chosen by its use, unless it is a word or two.
       const told = outcome.length <= answer || outcome.startsWith(FAILED);
-      add(call.looks ? 'looked' : 'did', at, told ? `${line}${outcome}` : line);
-      // What is short stands in its line.
-      if (!isShort || call.looks) for (const part of written) addExcerpt(part, at);
+      const text = told ? `${line}${outcome}` : line;
+      add(
+        call.looks ? 'looked' : 'did',
+        at,
+        text,
+        true,
+        1,
+        line.includes('…') ? digest(jsonText(use.input)) : undefined,
+      );
+      if (whole) add('wrote', at, whole);
+      // What is short stands in its line, what a list holds below it.
+      if (!whole && (!isShort || call.looks)) for (const part of written) addExcerpt(part, at);
       if (!result) continue;
       const shown = result.numbered;
       // A short answer stands behind its call already.
@@ -271,7 +309,7 @@ function countOldest(
   // A failure is counted last: a number does not say that there was one.
   for (const failed of [false, true]) {
     rest = rest.filter(({ kind, text, cost: tokens }) => {
-      if (excess <= 0 || !isCall(kind) || text.includes(FAILED) !== failed) return true;
+      if (excess <= 0 || !isCall(kind) || text.includes(FAILED) !== failed || markedTool(text)) return true;
       excess -= tokens;
       for (const [name, count] of countsIn(text)) counts.set(name, (counts.get(name) ?? 0) + count);
       return false;
