@@ -25,8 +25,7 @@ const MARKED = /^(\S+) \(last written\)/;
 export function listIn(use: ToolUseBlock): readonly JsonObject[] | undefined {
   if (!isObject(use.input) || pathOf(use) !== undefined) return undefined;
   const [list, ...others] = Object.values(use.input).filter(Array.isArray);
-  if (list === undefined || others.length > 0 || list.length < 2) return undefined;
-  return list.every(isItem) ? list : undefined;
+  return list?.every(isItem) && others.length === 0 ? list : undefined;
 }
 
 function isItem(item: JsonValue): item is JsonObject {
@@ -44,7 +43,7 @@ export function withoutList({ name, input }: ToolUseBlock): Pick<ToolUseBlock, '
 
 /**
  * The newest versions of lists as lines, by the call that wrote each, or by its line in an earlier record. A list takes
- * the place of those of the same tool that share half of their items.
+ * the place of those of the same tool that share half of their items, an empty one of all.
  *
  * @param staying Messages that stay in view: what they write is newer, and none of the record's.
  * @param room UTF-16 units that a list may have. One that is longer is none.
@@ -62,7 +61,7 @@ export function newestLists(
   const add = (tool: string, owner: Entry | ToolUseBlock, lines: string | undefined) => {
     if (lines === undefined) return;
     const others = (newest.get(tool) ?? []).filter((other) => !isVersion(lines, other.lines));
-    newest.set(tool, [...others, { owner, lines }].slice(-MOST_LISTS));
+    newest.set(tool, lines === '' ? [] : [...others, { owner, lines }].slice(-MOST_LISTS));
   };
   for (const [index, entry] of earlier.entries()) {
     const tool = markedTool(entry.text);
@@ -79,10 +78,11 @@ export function newestLists(
 
 /** The list of a call as lines in `room` UTF-16 units: for each item its text, and its short values behind. */
 function linesOf(use: ToolUseBlock, room: number): string | undefined {
-  const items = (listIn(use) ?? []).map(partsOf);
+  const items = listIn(use)?.map(partsOf);
+  if (items === undefined) return undefined;
   const values = items.reduce((sum, { rest }) => sum + rest.length, 0);
   const left = Math.min(room, LONGEST_LIST) - values;
-  if (items.length === 0 || left < items.length * SHORTEST_ITEM) return undefined;
+  if (left < items.length * SHORTEST_ITEM) return undefined;
   const texts = sharing(items, left);
   return items.map(({ rest }, index) => texts[index] + rest).join('\n');
 }

@@ -89,6 +89,18 @@ describe('a list that a call writes anew', () => {
     expect(failed.record).toContain(whole(1));
   });
 
+  it.each([
+    ['is emptied', []],
+    ['has one item left', plan(0).slice(4)],
+  ])('is no longer the newest once it %s', async (_, left) => {
+    const { record } = await recordOf([
+      ...call('update_plan', { plan: plan(2) }),
+      ...call('update_plan', { plan: left }),
+    ]);
+    expect(record).not.toContain(whole(2));
+    expect(record.match(/^\* r\d+ update_plan/gm)).toHaveLength(2);
+  });
+
   it('of another thing does not take its place', async () => {
     const flights = (number: string) => [
       { flight: `${number}1`, date: '2024-05-16' },
