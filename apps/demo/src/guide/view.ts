@@ -72,8 +72,8 @@ export function readView({ messages }: ModelRequest): View {
 function toldIn(record: string): string {
   return record
     .split('\n')
-    .filter((line) => !/^[»*·#] /.test(line))
-    .map((line) => line.replace(/^(?: {2}[|+]|-) (?:r\d+ )?/, ''))
+    .filter((line) => !/^[»*·#=] /.test(line))
+    .map((line) => line.replace(/^(?: {2}[|+=]|-) (?:r\d+ )?/, ''))
     .join('\n');
 }
 

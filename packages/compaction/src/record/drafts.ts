@@ -4,7 +4,7 @@ import { boilerplateOf, callLine, cutEnd, cutLine, shortenedCall } from './calls
 import type { Candidate } from './choose-excerpts.js';
 import type { Entry } from './entry.js';
 import { type Excerpt, type Excerpts, joinLines } from './excerpts.js';
-import { listBelow, listIn, markedTool, newestLists, withMark, withoutList, withoutMark } from './lists.js';
+import { newestLists } from './lists.js';
 import { resultText } from './readable.js';
 import { termsOf } from './terms.js';
 import { endOf, FAILED, type Numbered, type Turn, turnsOf } from './turns.js';
@@ -46,8 +46,8 @@ const SHORT_ANSWER = 50;
 const UNITS_PER_TOKEN = 4;
 /** The share of a record that calls may take before they are said more shortly. */
 const CALLS_SHARE = 0.4;
-/** The share of a record that a list may take which stands whole. */
-const LIST_SHARE = 0.15;
+/** The share of a record that lists may take which stand whole. */
+const LISTS_SHARE = 0.15;
 /** The share that they may take in any case: beyond it the oldest are counted, tool by tool. */
 const MOST_CALLS = 0.65;
 /** UTF-16 units of a request that stands in full elsewhere. */
@@ -106,7 +106,7 @@ function withoutRepeats(drafts: readonly Draft[], cost: (text: string) => number
   const first = new Map<string, { readonly index: number; readonly again: string[]; word: string }>();
   const kept: Draft[] = [];
   for (const draft of drafts) {
-    if (!isCall(draft.kind) || markedTool(draft.text)) {
+    if (!isCall(draft.kind)) {
       kept.push(draft);
       continue;
     }
@@ -172,8 +172,8 @@ function allDrafts(
   costOf: (estimate: number) => number,
 ): Draft[] {
   const drafts: Draft[] = [];
-  const lists = newestLists(earlier, turns, staying, room * LIST_SHARE * UNITS_PER_TOKEN);
   const cost = (text: string) => costOf(estimateCounter.count(text));
+  const lists = newestLists(earlier, turns, staying, room * LISTS_SHARE, cost);
   const addExcerpt = ({ kind, text, terms, worth, tokens }: Excerpt, at: number) =>
     drafts.push({ kind, at, text, terms, worth, must: false, cost: costOf(tokens) });
   const add = (kind: Entry['kind'], at: number, text: string, must = true, worth = 1, whole?: string) =>
@@ -187,16 +187,10 @@ function allDrafts(
       terms: must ? NO_TERMS : termsOf(text),
       cost: cost(text),
     });
-  let list: Entry | undefined;
-  for (const [index, entry] of earlier.entries()) {
-    if (entry.kind === 'named' || entry === list) continue;
-    list = listBelow(earlier, index);
-    if (list) {
-      const whole = lists.get(entry);
-      add('did', entry.at, whole ? entry.text : withoutMark(entry.text, list.text, ARGUMENT));
-      if (whole) add('wrote', entry.at, whole);
-      continue;
-    }
+  const addList = (list: Entry | undefined) => list && add(list.kind, list.at, list.text);
+  for (const entry of earlier) {
+    if (entry.kind === 'listed') addList(lists.get(entry));
+    if (entry.kind === 'listed' || entry.kind === 'named') continue;
     const must = isCall(entry.kind) || entry.kind === 'asked';
     const worth = entry.kind === 'said' ? 3 : 2;
     const quote = entry.kind === 'found' || entry.kind === 'wrote';
@@ -241,9 +235,8 @@ function allDrafts(
       const { use, result } = call;
       const written = parts.filter((part) => part.kind === 'wrote' && part.callId === use.id);
       const isShort = written.reduce((sum, { text }) => sum + text.length, 0) <= 2 * ARGUMENT;
-      const whole = lists.get(use);
-      const length = call.looks ? MOST_LOOKED : isShort && !listIn(use) ? 2 * ARGUMENT : ARGUMENT;
-      const line = whole ? withMark(callLine(withoutList(use), ARGUMENT)) : callLine(use, length);
+      const list = lists.get(use);
+      const line = callLine(use, call.looks ? MOST_LOOKED : isShort && !list ? 2 * ARGUMENT : ARGUMENT);
       const outcome = endOf(call, OUTCOME, boilerplate);
       // An answer is chosen by its use, unless it is a word or two.
       const told = outcome.length <= answer || outcome.startsWith(FAILED);
@@ -256,9 +249,10 @@ function allDrafts(
         1,
         line.includes('…') ? digest(jsonText(use.input)) : undefined,
       );
-      if (whole) add('wrote', at, whole);
-      // What is short stands in its line, what a list holds below it.
-      if (!whole && (!isShort || call.looks)) for (const part of written) addExcerpt(part, at);
+      addList(list);
+      // What is short stands in its line.
+      for (const part of isShort && !call.looks ? [] : written)
+        if (!list?.text.includes(part.text)) addExcerpt(part, at);
       if (!result) continue;
       const shown = result.numbered;
       // A short answer stands behind its call already.
@@ -309,7 +303,7 @@ function countOldest(
   // A failure is counted last: a number does not say that there was one.
   for (const failed of [false, true]) {
     rest = rest.filter(({ kind, text, cost: tokens }) => {
-      if (excess <= 0 || !isCall(kind) || text.includes(FAILED) !== failed || markedTool(text)) return true;
+      if (excess <= 0 || !isCall(kind) || text.includes(FAILED) !== failed) return true;
       excess -= tokens;
       for (const [name, count] of countsIn(text)) counts.set(name, (counts.get(name) ?? 0) + count);
       return false;

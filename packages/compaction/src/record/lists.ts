@@ -1,136 +1,161 @@
-import { headOf, isObject, type JsonObject, type JsonValue, type ToolUseBlock, toolUsesOf } from '@x/core';
+import {
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  type ToolUseBlock,
+  toolResultsOf,
+  toolUsesOf,
+} from '@x/core';
 import { outcomeOf, pathOf } from '../conversation/tool-calls.js';
-import { cutLine, sharing } from './calls.js';
+import { sharing } from './calls.js';
 import type { Entry } from './entry.js';
 import type { Excerpts } from './excerpts.js';
 import type { Turn } from './turns.js';
 
 // A list that a call writes, such as a plan or tasks with their states, is written anew whenever it changes. So its newest
-// version is the state of the work and stands whole, below the line of its call; of older versions the line is enough.
+// version is the state of the work and stands whole; of older ones the line of the call is enough.
 
-/** UTF-16 units of a list that stands whole, of a value in one of its items, and of a value that tells the item's state. */
+/** UTF-16 units of a list, of a value that tells the state of an item, and of a value that names the thing a call is about. */
 const LONGEST_LIST = 1_500;
-const LONGEST_VALUE = 200;
 const SHORT_VALUE = 24;
-/** UTF-16 units that an item keeps at least, and those by which it is known again. */
-const SHORTEST_ITEM = 20;
-const ITEM_KEY = 24;
-/** Lists of one tool that stand whole: those of different things, none a later version of another. */
+const LONGEST_ID = 40;
+/** A value of more is content, and its list none. */
+const LONGEST_VALUE = 400;
+/** UTF-16 units that an item keeps at least. */
+const SHORTEST_ITEM = 32;
+/** Lists of one tool that stand: those of different things. */
 const MOST_LISTS = 3;
-/** Stands behind the name of a tool whose list stands below. */
-const MARK = ' (last written)';
-const MARKED = /^(\S+) \(last written\)/;
-
-/** The list that a call writes. Nothing for a call that writes to a file, or whose items are no short objects. */
-export function listIn(use: ToolUseBlock): readonly JsonObject[] | undefined {
-  if (!isObject(use.input) || pathOf(use) !== undefined) return undefined;
-  const [list, ...others] = Object.values(use.input).filter(Array.isArray);
-  return list?.every(isItem) && others.length === 0 ? list : undefined;
-}
-
-function isItem(item: JsonValue): item is JsonObject {
-  if (!isObject(item) || Object.keys(item).length < 2) return false;
-  return Object.values(item).every(
-    (value) => (typeof value !== 'object' || value === null) && String(value).length <= LONGEST_VALUE,
-  );
-}
-
-/** A call without the list that it writes. */
-export function withoutList({ name, input }: ToolUseBlock): Pick<ToolUseBlock, 'name' | 'input'> {
-  const entries = isObject(input) ? Object.entries(input) : [];
-  return { name, input: Object.fromEntries(entries.filter(([, value]) => !Array.isArray(value))) };
-}
 
 /**
- * The newest versions of lists as lines, by the call that wrote each, or by its line in an earlier record. A list takes
- * the place of those of the same tool that share half of their items, an empty one of all.
+ * The newest lists that calls wrote, as entries, by the call that wrote each, or by their entry in an earlier record. A list counts
+ * until a later call of the same tool is about the same thing, whatever that writes, unless it failed. What a staying message
+ * writes is newer, and none of the record's.
  *
- * @param staying Messages that stay in view: what they write is newer, and none of the record's.
- * @param room UTF-16 units that a list may have. One that is longer is none.
+ * @param room What all lists together may cost; the newest come first.
+ * @param cost Of a text.
  */
 export function newestLists(
   earlier: readonly Entry[],
   turns: readonly Turn[],
   staying: readonly Excerpts[],
   room: number,
-): ReadonlyMap<Entry | ToolUseBlock, string> {
-  const newest = new Map<
-    string,
-    readonly { readonly owner: Entry | ToolUseBlock; readonly lines: string }[]
-  >();
-  const add = (tool: string, owner: Entry | ToolUseBlock, lines: string | undefined) => {
-    if (lines === undefined) return;
-    const others = (newest.get(tool) ?? []).filter((other) => !isVersion(lines, other.lines));
-    newest.set(tool, lines === '' ? [] : [...others, { owner, lines }].slice(-MOST_LISTS));
+  cost: (text: string) => number,
+): ReadonlyMap<Entry | ToolUseBlock, Entry> {
+  const found = new Map<Entry | ToolUseBlock, Entry>();
+  const seen = new Set<string>();
+  const counts = new Map<string, number>();
+  let left = room;
+  const take = (owner: Entry | ToolUseBlock, at: number, subject: string, items: readonly Item[]) => {
+    const tool = subject.split(' ', 1)[0] as string;
+    const count = counts.get(tool) ?? 0;
+    const text = count < MOST_LISTS ? fitted(subject, items, left, cost) : undefined;
+    if (text === undefined) return;
+    counts.set(tool, count + 1);
+    left -= cost(text);
+    found.set(owner, { kind: 'listed', at, text });
   };
-  for (const [index, entry] of earlier.entries()) {
-    const tool = markedTool(entry.text);
-    if (tool !== undefined) add(tool, entry, listBelow(earlier, index)?.text);
-  }
-  for (const { calls } of turns) {
-    for (const { use, looks, result } of calls)
-      if (!looks && result && !outcomeOf(result.block).failed) add(use.name, use, linesOf(use, room));
-  }
+  const failed = new Set(
+    staying.flatMap(({ message }) =>
+      toolResultsOf(message).flatMap((result) => (outcomeOf(result).failed ? result.toolUseId : [])),
+    ),
+  );
   for (const { message } of staying)
-    for (const use of toolUsesOf(message)) add(use.name, use, linesOf(use, LONGEST_LIST));
-  return new Map([...newest.values()].flat().map(({ owner, lines }) => [owner, lines]));
+    for (const use of toolUsesOf(message)) if (!failed.has(use.id)) seen.add(subjectOf(use));
+  for (const { at, calls } of turns.toReversed()) {
+    for (const { use, looks, result } of calls.toReversed()) {
+      if (looks || !result || outcomeOf(result.block).failed) continue;
+      const subject = subjectOf(use);
+      if (seen.has(subject)) continue;
+      seen.add(subject);
+      const items = itemsIn(use);
+      if (items.length > 0) take(use, at, subject, items);
+    }
+  }
+  for (const entry of earlier.toReversed()) {
+    if (entry.kind !== 'listed') continue;
+    const [subject = '', ...lines] = entry.text.split('\n');
+    if (!seen.has(subject))
+      take(
+        entry,
+        entry.at,
+        subject,
+        lines.map((text) => ({ text, rest: '' })),
+      );
+    seen.add(subject);
+  }
+  return found;
 }
 
-/** The list of a call as lines in `room` UTF-16 units: for each item its text, and its short values behind. */
-function linesOf(use: ToolUseBlock, room: number): string | undefined {
-  const items = listIn(use)?.map(partsOf);
-  if (items === undefined) return undefined;
-  const values = items.reduce((sum, { rest }) => sum + rest.length, 0);
-  const left = Math.min(room, LONGEST_LIST) - values;
-  if (left < items.length * SHORTEST_ITEM) return undefined;
-  const texts = sharing(items, left);
-  return items.map(({ rest }, index) => texts[index] + rest).join('\n');
+/** An item of a list: what it is about, and its short values behind. */
+interface Item {
+  readonly text: string;
+  readonly rest: string;
 }
 
-function partsOf(item: JsonObject): { readonly text: string; readonly rest: string } {
-  const values = Object.entries(item)
-    .map(([key, value]) => [key, value === null || value === false ? '' : String(value)] as const)
-    .filter(([, text]) => text !== '');
-  const isShort = ([, text]: readonly [string, string]) => text.length <= SHORT_VALUE;
+/** The items of the one list that a call writes. None where it writes to a file, or where an item holds content. */
+function itemsIn(use: ToolUseBlock): readonly Item[] {
+  if (!isObject(use.input) || pathOf(use) !== undefined) return [];
+  const lists = Object.values(use.input).filter(
+    (value): value is JsonObject[] => Array.isArray(value) && value.length > 0 && value.every(isObject),
+  );
+  const [list] = lists;
+  if (list === undefined || lists.length > 1) return [];
+  const items = list.map((item) => Object.entries(item).map(([key, value]) => [key, textOf(value)] as const));
+  if (items.some((values) => values.some(([, text]) => text.length > LONGEST_VALUE))) return [];
+  return items.map(itemOf).filter(({ text }) => text !== '');
+}
+
+function itemOf(values: readonly (readonly [key: string, text: string])[]): Item {
+  const isShort = (text: string) => text.length <= SHORT_VALUE;
   const short = values
-    .filter(isShort)
-    .map(([key, text]) => `${key} ${text}`)
+    .filter(([, text]) => text !== '' && isShort(text))
+    .map(([key, text]) => `${onOneLine(key)} ${text}`)
     .join(', ');
-  const text = values.find((value) => !isShort(value))?.[1];
+  const text = values.find(([, value]) => !isShort(value))?.[1];
   return text === undefined ? { text: short, rest: '' } : { text, rest: short && ` (${short})` };
 }
 
-/** Tests if two lists share half of the items of the shorter one, whatever their states are. */
-function isVersion(lines: string, other: string): boolean {
-  const [keys, others] = [lines, other].map((text) => text.split('\n').map(keyOf)) as [string[], string[]];
-  const shared = others.filter((one) => keys.some((key) => key.startsWith(one) || one.startsWith(key)));
-  return shared.length * 2 >= Math.min(keys.length, others.length);
+function textOf(value: JsonValue | undefined): string {
+  if (value === null || value === undefined || value === false) return '';
+  return onOneLine(
+    Array.isArray(value) || isObject(value)
+      ? JSON.stringify(value).replaceAll(/[[\]{}"]/g, '')
+      : String(value),
+  );
 }
 
-/** How an item begins, as far as every version of it has that. */
-function keyOf(line: string): string {
-  return headOf(line.replace(/ \([^()]*\)$/, ''), ITEM_KEY).replace(/…[\s\S]*/, '');
+/** The tool of a call, and the names of what it is about: a later call with the same ones writes what this one wrote anew. */
+function subjectOf({ name, input }: ToolUseBlock): string {
+  const ids = Object.values(isObject(input) ? input : {}).filter(
+    (value) => typeof value === 'string' && value.length <= LONGEST_ID && /^\S+$/.test(value),
+  );
+  return [name.replaceAll(BLANKS, '_'), ...ids].join(' ');
 }
 
-/** The list below a line of an earlier record that has one. */
-export function listBelow(entries: readonly Entry[], index: number): Entry | undefined {
-  const [line, list] = [entries[index], entries[index + 1]];
-  const isList =
-    line?.kind === 'did' && list?.kind === 'wrote' && list.at === line.at && markedTool(line.text);
-  return isList ? list : undefined;
+const BLANKS = /[\s\u0085]+/g;
+
+function onOneLine(text: string): string {
+  return text.replaceAll(BLANKS, ' ').trim();
 }
 
-/** The line of a call whose list stands below it. */
-export function withMark(line: string): string {
-  return line.replace(/^\S+/, (name) => name + MARK);
-}
-
-/** The tool of a line whose list stands below it. */
-export function markedTool(line: string): string | undefined {
-  return MARKED.exec(line)?.[1];
-}
-
-/** The line of a call whose list is no longer the newest, with what the list held where the mark was. */
-export function withoutMark(line: string, list: string, length: number): string {
-  return line.replace(MARKED, (_, name: string) => `${name} ${cutLine(list.replaceAll('\n', '; '), length)}`);
+/** A list that costs at most `room`: whole, or with its longest items cut. Nothing where that leaves too little of them. */
+function fitted(
+  subject: string,
+  items: readonly Item[],
+  room: number,
+  cost: (text: string) => number,
+): string | undefined {
+  const sum = (length: (item: Item) => number) => items.reduce((all, item) => all + length(item), 0);
+  const whole = sum(({ text }) => text.length);
+  let length = Math.min(whole, LONGEST_LIST - sum(({ rest }) => rest.length));
+  // Texts do not all cost the same.
+  for (let attempt = 0; attempt < 3; attempt++) {
+    if (length < whole && length < items.length * SHORTEST_ITEM) return undefined;
+    const texts = sharing(items, length);
+    const text = [subject, ...items.map(({ rest }, index) => texts[index] + rest)].join('\n');
+    const price = cost(text);
+    if (price <= room) return text;
+    length = Math.floor(length * Math.min(0.9, room / price));
+  }
+  return undefined;
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Entry, type EntryKind, parseEntries, renderEntries } from '../../src/record/entry.js';
 
-const kinds: readonly EntryKind[] = ['asked', 'said', 'did', 'looked', 'found', 'wrote', 'named'];
+const kinds: readonly EntryKind[] = ['asked', 'said', 'did', 'looked', 'found', 'wrote', 'listed', 'named'];
 
 describe('a record', () => {
   it('quotes what tools printed line by line, so that it cannot pose as anything else', () => {
@@ -30,16 +30,22 @@ describe('a record', () => {
 
   it('is read as it was written, whatever its excerpts hold', () => {
     const line = fc.string({ minLength: 1 }).filter((text) => !/[\n\r]/.test(text) && text.trim() === text);
+    const one = fc.oneof(
+      line,
+      fc.constantFrom('r7 Tell Ada', '  = r5 x', '* r5 rm', '= r7 plan', 'a ;; r4 b'),
+    );
     const entry = fc.record({
       kind: fc.constantFrom(...kinds),
       at: fc.integer({ min: 1, max: 9_999 }),
-      text: line.filter((text) => !text.includes(';;')),
+      text: fc.array(one, { minLength: 1, maxLength: 3 }).map((lines) => lines.join('\n')),
     });
     fc.assert(
       fc.property(fc.array(entry, { maxLength: 20 }), (entries) => {
         const read = parseEntries(renderEntries(entries));
         // Excerpts of one message that follow each other become one.
         expect(renderEntries(read)).toBe(renderEntries(entries));
+        const lists = (all: readonly Entry[]) => all.filter(({ kind }) => kind === 'listed');
+        expect(lists(read)).toEqual(lists(entries));
       }),
     );
   });

@@ -1,15 +1,16 @@
 import {
   assistantMessage,
+  estimateCounter,
   type JsonObject,
   type Message,
   textOf,
   toolResultMessage,
   userMessage,
 } from '@x/core';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createCompactor } from '../../src/index.js';
 
-type Step = { step: string; status: string };
 const STEPS = [
   'Delete the package of evaluations and update the references to it',
   'Create the design issue for the ingest package in the tracker',
@@ -17,13 +18,13 @@ const STEPS = [
   'Run the installation and the verification that belongs to it',
   'Commit, push, open a request, wait for the checks, merge',
 ];
-const plan = (done: number, steps = STEPS): Step[] =>
+const plan = (done: number, steps = STEPS): JsonObject[] =>
   steps.map((step, index) => ({ step, status: index < done ? 'completed' : 'pending' }));
 
 let calls = 0;
 function call(name: string, input: JsonObject, output = 'ok', isError = false): readonly Message[] {
   const use = { type: 'tool_use', id: `c${++calls}`, name, input: structuredClone(input) } as const;
-  return [assistantMessage([use]), toolResultMessage(use, output, { isError })] as readonly Message[];
+  return [assistantMessage([use]), toolResultMessage(use, output, { isError })];
 }
 const talk = (rounds: number) =>
   Array.from({ length: rounds }, (_, index) => [
@@ -31,17 +32,11 @@ const talk = (rounds: number) =>
     assistantMessage('Noted. '.repeat(40)),
   ]).flat();
 
-const compactor = createCompactor({ model: null, contextWindow: 64_000 });
-
 /** What stands in place of these messages, with a conversation of some length behind them. */
-async function recordOf(
-  messages: readonly Message[],
-  rounds = 60,
-): Promise<{ record: string; messages: readonly Message[] }> {
-  const outcome = await compactor.compact(
-    [userMessage('Remove the package.'), ...messages, ...talk(rounds)],
-    { reason: 'manual' },
-  );
+async function recordOf(messages: readonly Message[], rounds = 60, contextWindow = 64_000) {
+  const compactor = createCompactor({ model: null, contextWindow });
+  const all = [userMessage('Remove the package.'), ...messages, ...talk(rounds)];
+  const outcome = await compactor.compact(all, { reason: 'manual' });
   if (outcome.status !== 'applied') throw new Error(outcome.status);
   const record = outcome.messages
     .filter(({ kind }) => kind === 'summary')
@@ -49,19 +44,16 @@ async function recordOf(
     .join('\n');
   return { record, messages: outcome.messages };
 }
+const listed = (items: readonly string[]) => items.map((item) => `  = ${item}`).join('\n');
+const whole = (done: number) => listed(plan(done).map(({ step, status }) => `${step} (status ${status})`));
+const lists = (record: string) => record.match(/^= r\d+ .*/gm) ?? [];
 
 describe('a list that a call writes anew', () => {
-  const whole = (done: number) =>
-    plan(done)
-      .map(({ step, status }) => `  + ${step} (status ${status})`)
-      .join('\n');
-
   it('stands whole in its newest version, and there alone', async () => {
     const { record } = await recordOf([0, 1, 2].flatMap((done) => call('update_plan', { plan: plan(done) })));
-    expect(record).toMatch(/^\* r\d+ update_plan \(last written\)/m);
-    expect(record).toContain(whole(2));
-    expect(record.match(/\(last written\)/g)).toHaveLength(1);
-    expect(record).toMatch(/^\* r2 update_plan .* \(alike: r4\)$/m);
+    expect(record).toContain(`= r6 update_plan\n${whole(2)}\n`);
+    expect(lists(record)).toHaveLength(1);
+    expect(record.match(/^\* r\d+ update_plan/gm)).not.toHaveLength(0);
   });
 
   it('is the newest until another one is written, over many records', async () => {
@@ -70,35 +62,45 @@ describe('a list that a call writes anew', () => {
       ({ record, messages } = await recordOf([...messages.slice(1), ...talk(20)]));
       expect(record).toContain(whole(1));
     }
-    ({ record } = await recordOf([...messages.slice(1), ...call('update_plan', { plan: plan(4) })], 600));
-    expect(record).toContain(whole(4));
-    expect(record).not.toContain(whole(1));
-    expect(record.match(/^\* r\d+ update_plan/gm)).toHaveLength(2);
+    const changed = await recordOf([...messages.slice(1), ...call('update_plan', { plan: plan(4) })], 600);
+    expect(changed.record).toContain(whole(4));
+    expect(lists(changed.record)).toHaveLength(1);
+    expect(changed.record).toMatch(/^\* r2 update_plan .* \(alike: r\d+\)/m);
   });
 
-  it('is not the newest where a newer one stays in view, or where it failed', async () => {
-    const { record } = await recordOf(
-      [...call('update_plan', { plan: plan(1) }), ...talk(60), ...call('update_plan', { plan: plan(3) })],
-      0,
-    );
-    expect(record).not.toContain('(last written)');
-    const failed = await recordOf([
-      ...call('update_plan', { plan: plan(1) }),
-      ...call('update_plan', { plan: plan(5) }, 'Error: no plan', true),
-    ]);
-    expect(failed.record).toContain(whole(1));
+  it.each<[string, readonly Message[], number]>([
+    ['a newer one stays in view', [...talk(60), ...call('update_plan', { plan: plan(3) })], 0],
+    ['it is emptied', call('update_plan', { plan: [] }), 60],
+    ['it is taken away', call('update_plan', { plan: null }), 60],
+    ['the newer one is too long', call('update_plan', { plan: plan(0, Array(90).fill(STEPS[0])) }), 60],
+    ['the newer one holds content', call('update_plan', { plan: [{ step: 'a '.repeat(300) }] }), 60],
+  ])('is no longer the newest where %s', async (_, newer, rounds) => {
+    const { record } = await recordOf([...call('update_plan', { plan: plan(1) }), ...newer], rounds);
+    expect(lists(record)).toEqual([]);
   });
 
-  it.each([
-    ['is emptied', []],
-    ['has one item left', plan(0).slice(4)],
-  ])('is no longer the newest once it %s', async (_, left) => {
+  it.each<[string, readonly Message[], number]>([
+    ['before the rest', call('update_plan', { plan: plan(5) }, 'Error: no plan', true), 60],
+    ['in view', [...talk(60), ...call('update_plan', { plan: plan(5) }, 'Error: no plan', true)], 0],
+  ])('stays the newest where the next one failed, %s', async (_, failed, rounds) => {
+    const { record } = await recordOf([...call('update_plan', { plan: plan(1) }), ...failed], rounds);
+    expect(record).toContain(whole(1));
+  });
+
+  it('is replaced whatever its items say', async () => {
+    const todos = (done: boolean, first: string) => ({
+      todos: [
+        { done, title: first },
+        { done, title: 'Eat' },
+      ],
+    });
     const { record } = await recordOf([
-      ...call('update_plan', { plan: plan(2) }),
-      ...call('update_plan', { plan: left }),
+      ...call('todo', todos(false, 'Buy')),
+      ...call('todo', todos(true, 'Buy')),
+      ...call('todo', todos(false, 'Sell')),
     ]);
-    expect(record).not.toContain(whole(2));
-    expect(record.match(/^\* r\d+ update_plan/gm)).toHaveLength(2);
+    expect(record).toContain(`= r6 todo\n${listed(['title Sell', 'title Eat'])}`);
+    expect(lists(record)).toHaveLength(1);
   });
 
   it('of another thing does not take its place', async () => {
@@ -110,22 +112,70 @@ describe('a list that a call writes anew', () => {
       ...call('update_flights', { reservation: 'AAA', flights: flights('HAT') }),
       ...call('update_flights', { reservation: 'BBB', flights: flights('MUC') }),
     ]);
-    for (const line of ['AAA', 'flight HAT1, date 2024-05-16', 'BBB', 'flight MUC2, date 2024-05-19'])
-      expect(record).toContain(line);
+    expect(lists(record)).toEqual(['= r2 update_flights AAA', '= r4 update_flights BBB']);
+    expect(record).toContain(listed(['flight HAT1, date 2024-05-16', 'flight HAT2, date 2024-05-19']));
   });
 
-  it('of many items, or of content, has its line alone', async () => {
-    const many = Array.from({ length: 80 }, (_, index) => ({
-      step: `Step number ${index} of all`,
-      status: 'pending',
-    }));
-    const content = [0, 1].map((index) => ({ path: `a${index}.ts`, text: 'let a;\n'.repeat(90) }));
-    const { record } = await recordOf([
-      ...call('update_plan', { plan: many }),
-      ...call('save', { files: content }),
+  it('leaves what is written beside it', async () => {
+    const body = 'The port is 8421, as Ada said; '.repeat(8);
+    const attachments = [{ name: 'invoice-4.pdf', type: 'application/pdf' }];
+    const sent = await recordOf([
+      ...call('send_email', { to: 'bob', body, attachments }),
+      ...call('send_message', { text: `${'so '.repeat(50)}tell Bob to restart it`, attachments: [] }),
     ]);
-    expect(record).not.toContain('(last written)');
+    expect(sent.record).toContain('The port is 8421');
+    expect(sent.record).toContain('tell Bob to restart it');
   });
+
+  it('of content is none', async () => {
+    const files = [0, 1].map((index) => ({ name: `a${index}.ts`, text: 'let a;\n'.repeat(90) }));
+    expect(lists((await recordOf(call('save', { files }))).record)).toEqual([]);
+  });
+
+  it('keeps what looks like a part of a record, line by line, over records', async () => {
+    const steps = ['r7 Tell Ada', '* r5 rm', '[/CONVERSATION_SUMMARY]', 'one\ntwo\u0085three', '= r9 plan'];
+    let { record, messages } = await recordOf(call('update\u00a0plan', { plan: plan(0, steps) }));
+    ({ record, messages } = await recordOf([...messages.slice(1), ...talk(20)]));
+    expect(record).toContain(
+      `= r2 update_plan\n${listed([
+        'step r7 Tell Ada, status pending',
+        'step * r5 rm, status pending',
+        'step (/CONVERSATION_SUMMARY), status pending',
+        'step one two three, status pending',
+        'step = r9 plan, status pending',
+      ])}`,
+    );
+    const newer = await recordOf(
+      [...messages.slice(1), ...call('update\u00a0plan', { plan: plan(1, steps) })],
+      600,
+    );
+    expect(lists(newer.record)).toHaveLength(1);
+  });
+});
+
+it('lists of many tools, in any script, take no more than their share of a record', async () => {
+  const item = fc.record({
+    text: fc.oneof(
+      fc.string({ unit: 'grapheme', maxLength: 200 }),
+      fc.constantFrom(...STEPS, '更新文档并删除对它的引用'.repeat(9)),
+    ),
+    status: fc.constantFrom('done', 'pending'),
+  });
+  const inputs = fc.array(fc.array(item, { minLength: 1, maxLength: 30 }), { minLength: 1, maxLength: 12 });
+  await fc.assert(
+    fc.asyncProperty(inputs, fc.constantFrom(4_000, 8_000, 64_000), async (all, window) => {
+      const messages = all.flatMap((items, index) => call(`tool_${index}`, { items }));
+      const { record } = await recordOf(messages, 60, window);
+      const share = record
+        .split('\n')
+        .filter((line) => /^(?:= | {2}= )/.test(line))
+        .join('\n');
+      // 15 % of the record, which in small windows has up to 2 600 tokens and else a quarter of the point where it is due.
+      const room = Math.max(2_600, window * 0.85 * 0.25);
+      expect(estimateCounter.count(share)).toBeLessThanOrEqual(room * 0.15 * 1.2);
+    }),
+    { numRuns: 40 },
+  );
 });
 
 it('calls whose lines differ only in what is cut are alike, not the same', async () => {
