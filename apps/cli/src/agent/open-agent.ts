@@ -2,7 +2,14 @@ import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { parseCompactionConfig } from '@x/compaction';
-import { errorText, InvalidInputError, parseWith, type SessionStore } from '@x/core';
+import {
+  errorText,
+  InvalidInputError,
+  isObject,
+  type JsonValue,
+  parseWith,
+  type SessionStore,
+} from '@x/core';
 import { WorkspaceSession } from '@x/core/node';
 import {
   type AgentConfig,
@@ -99,10 +106,11 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
     warn = (message: string) => void process.stderr.write(`${message}\n`),
   } = options;
   const content = await readConfig(file, warn);
-  const added = servers.length > 0 && { mcp_servers: withServers(Object(content.mcp_servers), servers) };
-  const place = content.workspace === undefined ? { workspace: project, isolation: 'shared' } : {};
-  const config = { ...place, ...content, ...added };
   const directory = dirname(resolve(file));
+  const own = isObject(content.mcp_servers as JsonValue) ? Object.entries(content.mcp_servers as object) : [];
+  const all = withServers(startedIn(directory, own), startedIn(project, servers));
+  const place = content.workspace === undefined ? { workspace: project, isolation: 'shared' } : {};
+  const config = { ...place, ...content, ...(own.length + servers.length > 0 && { mcp_servers: all }) };
   const closers: (() => Promise<void>)[] = [];
   let opened: SessionStore | undefined;
   let brings = false;
@@ -192,16 +200,33 @@ const NAME_CHARS = 32;
 
 /** Adds servers to those of a file. One whose name is taken is numbered: `github` beside `github` is `github_2`. */
 function withServers(
-  own: Readonly<Record<string, object>>,
-  added: readonly (readonly [name: string, server: object])[],
-): Readonly<Record<string, object>> {
-  const all = new Map(Object.entries(own));
+  own: readonly (readonly [name: string, server: unknown])[],
+  added: readonly (readonly [name: string, server: unknown])[],
+): Readonly<Record<string, unknown>> {
+  const all = new Map(own);
   for (const [wanted, server] of added) {
     let name = wanted;
     for (let n = 2; all.has(name); n++) name = `${wanted.slice(0, NAME_CHARS - 1 - `${n}`.length)}_${n}`;
     all.set(name, server);
   }
   return Object.fromEntries(all);
+}
+
+/**
+ * Servers whose programs start in this folder, unless they name another from there: in one that the agent works on, `npx`
+ * and the like would take a program that lies there.
+ */
+function startedIn(
+  folder: string,
+  servers: readonly (readonly [name: string, server: unknown])[],
+): readonly (readonly [name: string, server: unknown])[] {
+  return servers.map(([name, server]) => {
+    if (!isObject(server as JsonValue)) return [name, server];
+    const { command, cwd = '.' } = server as { readonly command?: unknown; readonly cwd?: unknown };
+    // A variable is looked up later, and names a whole path.
+    const starts = command !== undefined && typeof cwd === 'string' && !cwd.startsWith('${');
+    return [name, starts ? { ...(server as object), cwd: resolve(folder, cwd) } : server];
+  });
 }
 
 /** Adds the compaction that Aura's file beside an agent switches on; tells of any other that the agent does not name. */

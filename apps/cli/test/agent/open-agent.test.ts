@@ -1,7 +1,15 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { chooseModel } from '../../src/agent/choose-model.js';
 import { type OpenAgentOptions, openAgent } from '../../src/agent/open-agent.js';
 
@@ -63,6 +71,22 @@ it('begins every MCP server, those whose names are taken too', async () => {
   await capabilitiesOf(`mcp_servers: { git: ${JSON.stringify(begins('file'))} }`, { servers });
   const markers = ['editor-0', 'editor-1', 'editor-2', 'editor-3', 'file'];
   expect(readdirSync(directory).filter((name) => markers.includes(name))).toEqual(markers);
+});
+
+it('starts the programs of servers in the folder of the file, or in one that they name from there', async () => {
+  const project = mkdtempSync(join(tmpdir(), 'x-project-'));
+  onTestFinished(() => rmSync(project, { recursive: true, force: true, maxRetries: 20 }));
+  mkdirSync(join(directory, 'tools'), { recursive: true });
+  const tells = (name: string, cwd?: string) => {
+    const write = `require('node:fs').writeFileSync(${JSON.stringify(join(directory, name))}, process.cwd())`;
+    return { command: process.execPath, args: ['-e', write], required: false, ...(cwd && { cwd }) };
+  };
+  const file = JSON.stringify({ own: tells('own.cwd'), named: tells('named.cwd', 'tools') });
+  await capabilitiesOf(`mcp_servers: ${file}`, { project, servers: [['editor', tells('editor.cwd')]] });
+  const read = (name: string) => readFileSync(join(directory, name), 'utf8');
+  expect(read('own.cwd')).toBe(realpathSync(directory));
+  expect(read('named.cwd')).toBe(realpathSync(join(directory, 'tools')));
+  expect(read('editor.cwd')).toBe(realpathSync(project));
 });
 
 it('knows the windows of the providers’ own models, and takes none for granted of a server of one’s own', async () => {

@@ -12,12 +12,15 @@ export interface FrontMatter {
 const MAX_ALIASES = 10;
 /** Names, a description and settings; more would only cost the one who reads it. */
 const MAX_LENGTH = 8_192;
+/** The library descends as deep as the text goes: thousands of brackets end the process where nothing can catch it. */
+const MAX_DEPTH = 32;
 
 /**
  * Splits a Markdown file into the YAML between its first two `---` lines and the text behind them.
  *
  * @param subject What an error names: `subagents/explorer.md`.
- * @throws {InvalidInputError} when the front matter is not closed, is longer than 8 192 characters, is no YAML, or is no mapping.
+ * @throws {InvalidInputError} when the front matter is not closed, is longer than 8 192 characters, nests deeper than 32, is
+ * no YAML, or is no mapping.
  */
 export function parseFrontMatter(text: string, subject: string): FrontMatter {
   const source = text.replace(/^\uFEFF/, '');
@@ -34,7 +37,20 @@ export function parseFrontMatter(text: string, subject: string): FrontMatter {
   };
 }
 
+/** How deep brackets nest, and marks of lists and keys in front of each other on one line, wherever they stand. */
+function depthOf(source: string): number {
+  let open = 0;
+  let deepest = 0;
+  for (const [mark] of source.matchAll(/[[\]{}]|^(?:[ \t]*[-?:][ \t]+)+/gm)) {
+    if (mark.length > 1) deepest = Math.max(deepest, mark.replaceAll(/\s/g, '').length);
+    else open = Math.max(0, open + (mark === '[' || mark === '{' ? 1 : -1));
+    deepest = Math.max(deepest, open);
+  }
+  return deepest;
+}
+
 function parseYaml(source: string, subject: string): Readonly<Record<string, unknown>> {
+  if (depthOf(source) > MAX_DEPTH) throw malformed(subject, `nests deeper than ${MAX_DEPTH}`);
   // The library compares every two keys; names that are there twice matter here at the top alone.
   const document = parseDocument(source, { logLevel: 'error', uniqueKeys: false });
   const [error] = document.errors;

@@ -27,6 +27,10 @@ describe('parseFrontMatter', () => {
     ['---\na: [\n---\n', 'is no YAML'],
     ['---\nname: a\ntools: [b]\nname: c\n---\n', 'has a name twice: name, tools, name'],
     [`---\nname: a\nx: {${'a, '.repeat(3_000)}}\n---\n`, 'is longer than 8192 characters'],
+    [`---\na: ${'{'.repeat(8_000)}\n---\n`, 'nests deeper than 32'],
+    [`---\na: ${'[{ a: '.repeat(900)}\n---\n`, 'nests deeper than 32'],
+    [`---\na:\n  ${'- '.repeat(4_000)}\n---\n`, 'nests deeper than 32'],
+    [`---\n${'? '.repeat(4_000)}\n---\n`, 'nests deeper than 32'],
     ['---\n__proto__: { name: 5 }\n---\n', 'none of a setting'],
     ['---\na: &a [x]\nb: &b [*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b]\nd: [*c,*c,*c,*c]\n---\n', 'is no YAML'],
   ])('refuses %j with the name of the file', (text, message) => {
