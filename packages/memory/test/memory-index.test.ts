@@ -289,6 +289,14 @@ describe('open', () => {
     database.exec('CREATE TABLE lines (a)');
     database.close();
     await expect(MemoryIndex.open(foreign)).rejects.toThrow('is no memory index');
+
+    // What somebody else put into an index would run with every line that is written.
+    const brought = join(directory, 'brought.db');
+    await (await MemoryIndex.open(brought)).close();
+    const index = new Sqlite(brought);
+    index.exec('CREATE TRIGGER t AFTER INSERT ON lines BEGIN DELETE FROM lines; END');
+    index.close();
+    await expect(MemoryIndex.open(brought)).rejects.toThrow('has triggers or views');
     expect(new Sqlite(foreign).prepare('SELECT COUNT(*) FROM lines').pluck().get()).toBe(0);
   });
 });

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import {
   type CompactionFactoryOptions,
   compaction,
@@ -38,15 +39,24 @@ export interface Beside
   readonly background?: false | undefined;
 }
 
-/** Who runs an agent in a terminal is one person: sessions without a user remember in common. */
-const ofOnePerson = Object.fromEntries(
-  ['memory', 'session_history'].map((name): [string, FileCapability] => {
-    const capability = memoryCapabilities[name] as FileCapability;
-    const create: FileCapability['create'] = (config) =>
-      capability.create({ without_user: 'shared', ...Object(config ?? {}) });
-    return [name, { ...capability, create }];
-  }),
-);
+/**
+ * Who runs an agent in a terminal is one person: sessions without a user remember in common. The path of an index counts
+ * from the agent's file: in the folder that the agent works on, somebody else may have put a file of that name.
+ */
+function ofOnePerson(directory: string | undefined): Readonly<Record<string, FileCapability>> {
+  return Object.fromEntries(
+    ['memory', 'session_history'].map((name): [string, FileCapability] => {
+      const capability = memoryCapabilities[name] as FileCapability;
+      const create: FileCapability['create'] = (config) => {
+        const { index, ...rest } = Object(config ?? {});
+        const isPath = typeof index === 'string' && directory !== undefined;
+        const place = index === undefined ? {} : { index: isPath ? resolve(directory, index) : index };
+        return capability.create({ without_user: 'shared', ...rest, ...place });
+      };
+      return [name, { ...capability, create }];
+    }),
+  );
+}
 
 /**
  * Describes Everruns' capability of this name: a window on the conversation, and the tools that read what is beyond it. Beside
@@ -106,7 +116,7 @@ function fileCapabilities(
     }),
     tool_result_eviction: { create: reducing.tool_result_eviction, jsonSchema: evictionJsonSchema },
     ...memoryCapabilities,
-    ...ofOnePerson,
+    ...ofOnePerson(directory),
     ...harnessCapabilities({
       subagents: {
         model: (reference) => chooseModel(reference, environment),

@@ -1,4 +1,5 @@
 import {
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -87,6 +88,22 @@ it('starts the programs of servers in the folder of the file, or in one that the
   expect(read('own.cwd')).toBe(realpathSync(directory));
   expect(read('named.cwd')).toBe(realpathSync(join(directory, 'tools')));
   expect(read('editor.cwd')).toBe(realpathSync(project));
+});
+
+it('takes the path of an index of memory from the agent’s file, not from the folder to work in', async () => {
+  const project = mkdtempSync(join(tmpdir(), 'x-project-'));
+  onTestFinished(() => rmSync(project, { recursive: true, force: true, maxRetries: 20 }));
+  const before = process.cwd();
+  process.chdir(project);
+  onTestFinished(() => process.chdir(before));
+  const file = 'capabilities: [{ ref: memory, config: { index: memory_index.db } }]';
+  writeFileSync(join(directory, 'agent.yaml'), `model: compatible:fake\n${file}`);
+  const environment = { OPENAI_BASE_URL: 'http://127.0.0.1:1' };
+  const { agent, close } = await openAgent(join(directory, 'agent.yaml'), { project, environment });
+  await agent.eraseUser({ userId: 'alice' });
+  await close();
+  expect(existsSync(join(directory, 'memory_index.db'))).toBe(true);
+  expect(existsSync(join(project, 'memory_index.db'))).toBe(false);
 });
 
 it('knows the windows of the providers’ own models, and takes none for granted of a server of one’s own', async () => {

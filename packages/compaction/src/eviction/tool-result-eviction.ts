@@ -38,6 +38,10 @@ export const evictionConfigSchema = z
         (path) => !path.split(/[\\/]/).includes('..') && !path.includes('\0'),
         'must lie in the workspace',
       )
+      .refine(
+        (path) => !/(?:^|[\\/])(?:tenants|users|agents)(?:[\\/]|$)|^[\\/]*files(?:[\\/]|$)/.test(path),
+        'must have no folder named tenants, users or agents, and not begin with files: those tell whose a file is',
+      )
       .default('/large_tool_results'),
     /** Tools whose results stay whole; a name may end in `*`. Tools that say that they are `paged` stay whole by themselves. */
     excludeTools: z.array(z.string().min(1)).default([]),

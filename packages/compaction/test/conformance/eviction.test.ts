@@ -68,6 +68,10 @@ describe('an evicted result', () => {
     expect(await readText(workspace, path)).toHaveLength(90_000);
     const outside = { evictionPath: '../outside' };
     await expect(evict('a', 'call', outside)).rejects.toThrow('evictionPath: must lie in the workspace');
+    for (const evictionPath of ['/users', 'a/tenants/b', 'agents', '/files/x'])
+      await expect(evict('a', 'call', { evictionPath })).rejects.toThrow(
+        'evictionPath: must have no folder named',
+      );
   });
 
   it('keeps whether the tool failed, its name and its id', async () => {

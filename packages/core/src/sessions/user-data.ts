@@ -1,9 +1,11 @@
 import * as z from 'zod';
 import { parseWith } from '../config/parse.js';
+import { WorkspaceError, type WorkspaceErrorCode } from '../errors/workspace-error.js';
 import { base64 } from '../lib/base64.js';
 import type { JsonObject } from '../lib/json.js';
 import type { Message } from '../messages/message.js';
 import { isWithin, TREES } from '../workspace/agent-files.js';
+import { storageOf } from '../workspace/storage.js';
 import type { Workspace } from '../workspace/workspace.js';
 import { isDamage } from './delete-older-than.js';
 import { sessionPrefix } from './files/session-files.js';
@@ -26,6 +28,8 @@ export interface UserPlaces {
   readonly session: SessionStore;
   /** See `storageOf`. */
   readonly storage: Workspace;
+  /** The workspace of the agents, where its storage is another: users' own files are in it. */
+  readonly workspace?: Workspace | undefined;
 }
 
 /** What `eraseUser` removed. */
@@ -55,7 +59,8 @@ export type UserRecord =
  * @throws {InvalidInputError} for a scope without user.
  * @throws {SessionStoreError} when the store cannot be reached, or lists a session that it cannot read. What could be deleted is gone.
  */
-export async function eraseUser({ session, storage }: UserPlaces, scope: UserScope): Promise<ErasedUser> {
+export async function eraseUser(places: UserPlaces, scope: UserScope): Promise<ErasedUser> {
+  const { session } = places;
   const user = parseWith(scopeSchema, scope, 'user scope');
   /** Of each session, its own key and those of what lies beside it. */
   const owned = new Map<string, SessionKey[]>();
@@ -83,7 +88,8 @@ export async function eraseUser({ session, storage }: UserPlaces, scope: UserSco
     else sessions += deleted;
   }
   let files = 0;
-  for (const folder of await foldersOf(storage, placeOf(user))) files += await remove(storage, folder);
+  for (const storage of storagesOf(places))
+    for (const folder of await foldersOf(storage, placeOf(user))) files += await remove(storage, folder);
   if (damage !== undefined) throw damage.error;
   return { sessions, files, busy };
 }
@@ -142,27 +148,58 @@ export async function eraseSession(
 }
 
 /**
- * Reads all that a store and a storage hold of a user: sessions, then files.
+ * Reads all that a store and a storage hold of a user: sessions, then files. Files whose names are no UTF-8 are left out.
  *
  * @throws {InvalidInputError} for a scope without user.
  * @throws {SessionStoreError} when the store cannot be reached, or a session cannot be read.
+ * @throws {WorkspaceError} for files that cannot be read, after all others.
  */
 export async function* exportUser(
-  { session, storage }: UserPlaces,
+  places: UserPlaces,
   scope: UserScope,
 ): AsyncGenerator<UserRecord, void, undefined> {
+  const { session } = places;
   const user = parseWith(scopeSchema, scope, 'user scope');
   for await (const key of sessionsOf(session, user, { all: true })) {
     const stored = await session.load(key);
     if (stored === undefined) continue;
     yield { type: 'session', key: key.parts, head: stored.head, messages: stored.messages };
   }
-  for (const folder of await foldersOf(storage, placeOf(user))) {
-    for await (const { path, type } of storage.list(folder, { recursive: true })) {
-      if (type !== 'file') continue;
-      yield { type: 'file', path, base64: base64(await storage.read(path)) };
+  const unread: WorkspaceError[] = [];
+  const orUnread = async <T>(reading: Promise<T>): Promise<T | undefined> => {
+    try {
+      return await reading;
+    } catch (error) {
+      if (!WorkspaceError.isInstance(error)) throw error;
+      unread.push(error);
+      return undefined;
+    }
+  };
+  for (const storage of storagesOf(places)) {
+    const open = [...(await foldersOf(storage, placeOf(user)))];
+    // Folder by folder: one that cannot be listed hides no other.
+    for (let folder = open.shift(); folder !== undefined; folder = open.shift()) {
+      for (const [, path, type] of (await orUnread(entriesOf(storage, folder))) ?? []) {
+        if (type === 'directory') open.push(path);
+        const data = type === 'file' ? await orUnread(storage.read(path)) : undefined;
+        if (data !== undefined) yield { type: 'file', path, base64: base64(data) };
+      }
     }
   }
+  const [first] = unread;
+  if (first === undefined) return;
+  const { length } = unread;
+  throw new WorkspaceError(
+    first.code as WorkspaceErrorCode,
+    first.path,
+    `${length === 1 ? 'One file or folder' : `${length} files or folders`} could not be exported, all others were. ${first.message}`,
+    { cause: first },
+  );
+}
+
+/** What the agents keep, and the storage in which the users' own files are. */
+function storagesOf({ storage, workspace }: UserPlaces): ReadonlySet<Workspace> {
+  return new Set(workspace === undefined ? [storage] : [storage, storageOf(workspace)]);
 }
 
 async function* sessionsOf(store: SessionStore, { tenantId, userId }: UserScope, options?: ListOptions) {
@@ -199,6 +236,11 @@ async function entriesOf(
 /** Answers how many files there were. */
 async function remove(storage: Workspace, path: string): Promise<number> {
   let files = 0;
-  for await (const { type } of storage.list(path, { recursive: true })) if (type === 'file') files++;
+  try {
+    for await (const { type } of storage.list(path, { recursive: true })) if (type === 'file') files++;
+  } catch (error) {
+    // What cannot be listed, such as folders below a path that is too long, can be deleted.
+    if (!WorkspaceError.isInstance(error)) throw error;
+  }
   return files + Number((await storage.delete(path)) && files === 0);
 }

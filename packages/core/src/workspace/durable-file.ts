@@ -1,7 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { linkSync, mkdirSync, renameSync, statSync } from 'node:fs';
-import { constants, type FileHandle, link, mkdir, open, rename, stat, unlink } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import {
+  constants,
+  type FileHandle,
+  link,
+  mkdir,
+  open,
+  readdir,
+  rename,
+  stat,
+  unlink,
+} from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { digest } from '../lib/digest.js';
 import { ABSENT, errorCode, undefinedOn } from './io-error.js';
 
 const { O_APPEND, O_CREAT, O_EXCL, O_WRONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
@@ -17,6 +28,20 @@ export function isTemporaryName(name: string): boolean {
   return /^\.x-[0-9a-f]{24}\.tmp$/.test(name);
 }
 
+/** The beginning of the names of a file's temporary files. */
+function temporaryNamesOf(file: string): string {
+  return `.x-${digest(basename(file)).slice(0, 12)}`;
+}
+
+/** Removes what a writer of a file that was killed has left. Only where nobody writes the file. */
+export async function removeTemporaries(file: string): Promise<void> {
+  const directory = dirname(file);
+  const names = (await undefinedOn(ABSENT, readdir(directory))) ?? [];
+  for (const name of names)
+    if (isTemporaryName(name) && name.startsWith(temporaryNamesOf(file)))
+      await undefinedOn(ABSENT, unlink(join(directory, name)));
+}
+
 /**
  * Replaces or creates a file so that readers, and a machine that loses power, see the old bytes or the new ones; with
  * `ifAbsent` an existing file is left alone and the call fails with EEXIST.
@@ -30,7 +55,7 @@ export async function replaceFile(
   options: { readonly ifAbsent?: boolean; readonly kept?: string; readonly mode?: number | undefined } = {},
 ): Promise<void> {
   const directory = dirname(file);
-  const temporary = join(directory, `.x-${randomBytes(12).toString('hex')}.tmp`);
+  const temporary = join(directory, `${temporaryNamesOf(file)}${randomBytes(6).toString('hex')}.tmp`);
   const { mode = 0o666 } = options;
   const handle = await openBelow(directory, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
   try {

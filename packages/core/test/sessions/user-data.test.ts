@@ -1,12 +1,17 @@
+import { execFileSync } from 'node:child_process';
+import { readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import {
   eraseSession,
   eraseUser,
   expireSessions,
+  exportUser,
   InMemorySession,
   openSession,
   SessionKey,
   type SessionKeyParts,
+  storageOf,
   systemClock,
   userMessage,
   type Workspace,
@@ -131,4 +136,42 @@ it('erases sessions of a user that have expired and were not swept', async () =>
   const erased = await eraseUser({ session: expiring, storage }, { userId: 'alice' });
   expect(erased).toMatchObject({ sessions: 1 });
   expect(await session.load(SessionKey.of({ userId: 'alice', sessionId: 's-1' }))).toBeUndefined();
+});
+
+it('exports and erases the files of a user where the storage lies elsewhere', async () => {
+  const { session, storage } = await places([], ['users/alice/agents/a/MEMORY.md']);
+  const workspace = new LocalWorkspace(await temporaryDirectory());
+  for (const path of ['users/alice/notes.md', 'users/bob/notes.md'])
+    await storageOf(workspace).write(`files/${path}`, 'private');
+  const exported: string[] = [];
+  for await (const record of exportUser({ session, storage, workspace }, { userId: 'alice' }))
+    if (record.type === 'file') exported.push(record.path);
+  expect(exported).toEqual(['users/alice/agents/a/MEMORY.md', 'files/users/alice/notes.md']);
+  expect(await eraseUser({ session, storage, workspace }, { userId: 'alice' })).toMatchObject({ files: 2 });
+  expect(await filesOf(storageOf(workspace))).toEqual(['files/users/bob/notes.md']);
+});
+
+it('exports all that can be read of a user, and says what cannot', async () => {
+  const { session, storage } = await places([], ['users/alice/a.md', 'users/alice/z/z.md']);
+  await writeFile(join(storage.root, 'users/alice/b\\c.md'), 'private');
+  const exported: string[] = [];
+  const exporting = (async () => {
+    for await (const record of exportUser({ session, storage }, { userId: 'alice' }))
+      if (record.type === 'file') exported.push(record.path);
+  })();
+  await expect(exporting).rejects.toThrow(
+    /^One file or folder could not be exported, all others were\. .*b\\\\c\.md/,
+  );
+  expect(exported).toEqual(['users/alice/a.md', 'users/alice/z/z.md']);
+});
+
+it('erases folders that lie deeper than a path may be long', async () => {
+  const { session, storage } = await places([], ['users/alice/a.md']);
+  const deep = 'd'.repeat(200);
+  // Step by step: no path is that long.
+  const script = `cd "$1"; i=0; while [ $i -lt 30 ]; do mkdir ${deep}; cd ${deep}; i=$((i+1)); done; echo private > secret.md`;
+  execFileSync('bash', ['-c', script, 'bash', join(storage.root, 'users/alice')]);
+  await eraseUser({ session, storage }, { userId: 'alice' });
+  expect(await readdir(storage.root)).toEqual(['users']);
+  expect(await readdir(join(storage.root, 'users'))).toEqual([]);
 });

@@ -191,6 +191,13 @@ async function attempt(path: string, readOnly: boolean): Promise<Database> {
   const database = new Sqlite(path, { readonly: readOnly, timeout: BUSY_TIMEOUT_MS });
   try {
     database.pragma(`cache_size = ${-CACHE_KILOBYTES}`);
+    const programs = database
+      .prepare(`SELECT name FROM sqlite_master WHERE type IN ('trigger', 'view')`)
+      .all();
+    if (programs.length > 0) {
+      const message = `The database ${path} has triggers or views, which no memory index has. Delete it: it is made anew from the files it indexes.`;
+      throw new MemoryIndexError(path, message);
+    }
     if (!readOnly) {
       await patiently(() => database.pragma('journal_mode = WAL'));
       // A crash of the machine may cost the last changes, which the next indexing makes again.

@@ -7,6 +7,7 @@ import { type Clock, systemClock } from '../../lib/clock.js';
 import { jsonObjectSchema } from '../../lib/json-schemas.js';
 import { readMessages } from '../../messages/check-messages.js';
 import type { Message } from '../../messages/message.js';
+import { removeTemporaries } from '../../workspace/durable-file.js';
 import { LocalWorkspace } from '../../workspace/local-workspace.js';
 import { type HeldLock, readText } from '../../workspace/workspace.js';
 import { describeSession } from '../listing.js';
@@ -162,6 +163,7 @@ export class JsonSession implements SessionStore {
       }
       for (const leftover of leftovers) await this.#workspace.delete(leftover);
       const existed = await this.#workspace.delete(path);
+      for (const file of [path, ...leftovers]) await removeTemporaries(join(this.#workspace.root, file));
       await this.#prune(dirname(path));
       return existed;
     };

@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rename, stat, truncate, utimes, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import { type SessionInfo, SessionKey, userMessage } from '../../../src/index.js';
+import { digest, type SessionInfo, SessionKey, userMessage } from '../../../src/index.js';
 import { JsonSession } from '../../../src/node.js';
 import { printed, runChild } from '../../children/run-child.js';
 import { commitAt } from '../../commit-at.js';
@@ -27,6 +27,16 @@ async function listed(store: JsonSession): Promise<SessionInfo[]> {
 }
 
 describe('JsonSession', () => {
+  test('deletes with a session what a writer that was killed left of it', async () => {
+    const { store, file } = await setUp();
+    await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: [] });
+    const names = ['s.json', 't.json'].map((name) => `.x-${digest(name).slice(0, 12)}${'0'.repeat(12)}.tmp`);
+    for (const name of names) await writeFile(join(dirname(file), name), '{"messages":');
+    await store.delete(key);
+    // Another session may be written at this moment.
+    expect(await readdir(dirname(file))).toEqual(names.slice(1));
+  });
+
   test('keeps a session as one JSON document in the place of its key', async () => {
     const { store, directory, file } = await setUp();
     await commitAt(store, key, { expectedVersion: 0, head: { a: 1 }, keep: 0, append: numbered(2) });
