@@ -9,7 +9,7 @@ import {
 } from '@x/core';
 import { marksOf } from '../conversation/marks.js';
 import { once } from '../conversation/once.js';
-import { type Entry, LEGEND, parseEntries, renderEntries } from '../record/entry.js';
+import { type Entry, legendOf, parseEntries, renderEntries } from '../record/entry.js';
 
 const OPEN = '[CONVERSATION_SUMMARY]';
 const CLOSE = '[/CONVERSATION_SUMMARY]';
@@ -49,7 +49,7 @@ export function summaryMessage(parts: SummaryParts): Message {
   const sections = [
     `${FIRST_LINE}${standing.size > 0 ? ASKED : ''}.${where && ` ${where}`}`,
     narrative && withoutTags(narrative),
-    record.length > 0 && [RECORD, LEGEND, withoutTags(renderEntries(record))].join('\n'),
+    record.length > 0 && [RECORD, legendOf(record), withoutTags(renderEntries(record))].join('\n'),
   ];
   const carried = appendix && `${CARRIED}\n${withoutTags(appendix)}`;
   const content = native
