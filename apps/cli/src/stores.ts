@@ -203,13 +203,27 @@ function realPathOf(path: string, links = 0): string {
 export function sessionsFile(workspace: string): string | undefined {
   const storage = join(workspace, STORAGE);
   const file = join(storage, 'sessions.db');
-  if (existsSync(file) || !existsSync(storage)) return file;
-  const names = readdirSync(storage, { recursive: true, encoding: 'utf8' });
-  return names.some((name) => KEPT_IN_FILES.test(name)) ? undefined : file;
+  if (existsSync(file) || lstatSync(storage, { throwIfNoEntry: false })?.isDirectory() !== true) return file;
+  return keepsInFiles(storage) ? undefined : file;
 }
 
-/** A session of `WorkspaceSession`, below its tenant, user and agent. */
-const KEPT_IN_FILES = /(^|\/)context\/[^/]+\/head\.json$/;
+/** Whether a folder holds a session of `WorkspaceSession`, below its tenant, user and agent. No link is followed. */
+function keepsInFiles(folder: string, levels: readonly string[] = ['tenants', 'users', 'agents']): boolean {
+  const context = join(folder, 'context');
+  if (foldersIn(context).some((session) => existsSync(join(context, session, 'head.json')))) return true;
+  return levels.some((level, index) =>
+    foldersIn(join(folder, level)).some((place) =>
+      keepsInFiles(join(folder, level, place), levels.slice(index + 1)),
+    ),
+  );
+}
+
+function foldersIn(folder: string): readonly string[] {
+  if (lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name);
+}
 
 /** A store by the name of its option. */
 export function storeKind(name: StoreName): StoreKind {

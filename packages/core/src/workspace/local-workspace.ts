@@ -39,6 +39,8 @@ const rootSchema = z.string().min(1, 'must name a directory');
 const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0, R_OK, W_OK, X_OK } = constants;
 /** The directory below the root that holds the locks. Callers cannot list, read or write it. */
 const LOCKS = '.locks';
+/** Bytes that are read at once: Node ends the process where it is asked for 2 GiB. */
+const MOST_BYTES = 2 ** 30;
 /** A temporary file this old was left by a process that died. */
 const ABANDONED_MS = 3_600_000;
 
@@ -116,7 +118,9 @@ export class LocalWorkspace implements Workspace {
         if (!found.isFile()) throw notAFile(path);
         const offset = Math.max(0, range.offset ?? 0);
         const rest = Math.max(0, found.size - offset);
-        return await readFully(handle, offset, Math.min(rest, Math.max(0, range.length ?? rest)));
+        const length = Math.min(rest, Math.max(0, range.length ?? rest));
+        if (length > MOST_BYTES) throw tooLarge(path, length);
+        return await readFully(handle, offset, length);
       } finally {
         await handle.close();
       }
@@ -378,6 +382,14 @@ function isDirectory(path: string): WorkspaceError {
     'is_directory',
     path,
     `${JSON.stringify(path)} is a directory, not a file. List it, or name a file in it.`,
+  );
+}
+
+function tooLarge(path: string, bytes: number): WorkspaceError {
+  return new WorkspaceError(
+    'workspace_io',
+    path,
+    `${JSON.stringify(path)}: ${bytes} bytes are more than can be read at once (${MOST_BYTES}). Read it in parts.`,
   );
 }
 

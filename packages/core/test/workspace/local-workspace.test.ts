@@ -8,6 +8,7 @@ import {
   rm,
   stat,
   symlink,
+  truncate,
   utimes,
   writeFile,
 } from 'node:fs/promises';
@@ -41,6 +42,15 @@ async function paths(workspace: Workspace, path?: string, recursive = true): Pro
 }
 
 describe('files', () => {
+  test('of gigabytes are refused where they are asked for whole, and read in parts', async () => {
+    const directory = await temporaryDirectory();
+    const workspace = new LocalWorkspace(directory);
+    await writeFile(join(directory, 'big'), '');
+    await truncate(join(directory, 'big'), 2 ** 31 + 5);
+    await expect(workspace.read('big')).rejects.toThrow('2147483653 bytes are more than can be read at once');
+    expect(await workspace.read('big', { offset: 2 ** 31, length: 2 ** 30 })).toHaveLength(5);
+  });
+
   test('are written, read, listed and deleted, with the directories above them', async () => {
     const { workspace, root } = await setUp();
     await workspace.write('a/b/c.txt', 'héllo');
