@@ -1,5 +1,5 @@
 import { accessSync, constants, opendirSync } from 'node:fs';
-import { type FileHandle, lstat, open, readdir, realpath, rename, rm, unlink } from 'node:fs/promises';
+import { type FileHandle, lstat, open, realpath, unlink } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import * as z from 'zod';
 import { parseWith } from '../config/parse.js';
@@ -20,6 +20,7 @@ import {
 import { withFileLock } from './file-lock.js';
 import { ABSENT, toWorkspaceError, undefinedOn } from './io-error.js';
 import { entryOf, listDirectory } from './list-directory.js';
+import { remove } from './remove.js';
 import { type HeldLock, pathSegments, STORAGE, type Workspace, type WorkspaceEntry } from './workspace.js';
 
 const optionsSchema = z.strictObject({
@@ -342,39 +343,6 @@ async function readFully(handle: FileHandle, offset: number, length: number): Pr
     filled += bytesRead;
   }
   return bytes.subarray(0, filled);
-}
-
-async function remove(file: string): Promise<true> {
-  if (!(await lstat(file)).isDirectory()) await unlink(file);
-  else {
-    const removed = await undefinedOn(
-      ['ENAMETOOLONG'],
-      rm(file, { recursive: true, maxRetries: 3 }).then(() => true),
-    );
-    if (!removed) await removeDeep(file);
-  }
-  return true;
-}
-
-/** UTF-16 units of a path below a directory that is removed, from which on a folder is moved up. */
-const DEEP = 1_000;
-
-/** Removes a directory whose files lie deeper than a path may be long: what is deep is moved up first. */
-async function removeDeep(directory: string): Promise<void> {
-  const open = [directory];
-  for (let moved = 0, next = open.pop(); next !== undefined; next = open.pop()) {
-    for (const entry of await readdir(next, { withFileTypes: true })) {
-      if (!entry.isDirectory()) continue;
-      let path = join(next, entry.name);
-      if (path.length > directory.length + DEEP) {
-        const above = join(directory, `.x-${moved++}`);
-        await rename(path, above);
-        path = above;
-      }
-      open.push(path);
-    }
-  }
-  await rm(directory, { recursive: true, maxRetries: 3 });
 }
 
 function isDirectory(path: string): WorkspaceError {
