@@ -6,6 +6,7 @@ import {
   keepsKind,
   parseWith,
   type Workspace,
+  WorkspaceError,
 } from '@x/core';
 import * as z from 'zod';
 import { readIfFound } from './memory-files.js';
@@ -29,6 +30,7 @@ export const workspaceContextConfigSchema = z.strictObject({
 export type WorkspaceContextConfig = z.input<typeof workspaceContextConfigSchema>;
 type WorkspaceContextSettings = z.output<typeof workspaceContextConfigSchema>;
 
+const NAME = 'workspace_context';
 const INDEX_FILE = 'KNOWLEDGE.md';
 /** Estimated tokens of the tags around a section. */
 const FRAME_TOKENS = 30;
@@ -38,16 +40,28 @@ const BYTES_PER_TOKEN = 32;
 /**
  * Puts files of the workspace into the system prompt: instructions (`AGENTS.md`), files of your choice, and the
  * `knowledge` folder. The sections change when a file changes and at no other time, so that a provider's cache of the
- * prompt survives. `memory()` shows MEMORY.md.
+ * prompt survives. What may not be read, such as a link that leads out of the workspace, is left out with a warning.
+ * `memory()` shows MEMORY.md.
  *
  * @throws {InvalidInputError} for a malformed configuration.
  */
 export function workspaceContext(config: WorkspaceContextConfig = {}): Capability {
   const settings = parseWith(workspaceContextConfigSchema, config, 'workspaceContext configuration');
+  const warned = new WeakMap<CallScope, Set<string>>();
+  /** Once in a call: the files are read again in each of its steps. */
+  const warn = (scope: CallScope, message: string) => {
+    const known = warned.get(scope) ?? new Set();
+    warned.set(scope, known);
+    if (!known.has(message)) scope.emit({ type: 'warning', source: NAME, message });
+    known.add(message);
+  };
   return {
-    name: 'workspace_context',
+    name: NAME,
     async system(scope) {
-      const parts = settings.maxTokens === 0 ? [] : await contextParts(scope, settings);
+      const parts =
+        settings.maxTokens === 0
+          ? []
+          : await contextParts(scope, settings, (message) => warn(scope, message));
       if (parts.length === 0) return undefined;
       const needs = parts.map(({ text }) => estimateCounter.count(text) + FRAME_TOKENS);
       const shares = shareTokens(needs, settings.maxTokens);
@@ -75,21 +89,30 @@ interface ContextPart {
 
 /** What there is to show, always in the same order: it does not depend on when files were made or changed. */
 async function contextParts(
-  scope: CallScope,
+  { workspace }: CallScope,
   { instructions, files, knowledge, maxTokens }: WorkspaceContextSettings,
+  warn: (message: string) => void,
 ): Promise<readonly ContextPart[]> {
-  const { workspace } = scope;
   const maxBytes = BYTES_PER_TOKEN * maxTokens;
   const file = async (tag: ContextPart['tag'], path: string) => {
     const note = `[… left out: read_file ${path} has the rest …]`;
     return { tag, path, text: await textOf(workspace, path, maxBytes, note), note };
   };
-  const parts = await Promise.all([
-    ...(instructions === false ? [] : [file('instructions', instructions)]),
-    ...files.map((path) => file('file', path)),
-    ...(knowledge === false ? [] : [knowledgePart(workspace, knowledge, maxBytes)]),
-  ]);
-  return parts.filter(({ text }) => text !== '');
+  const parts = await Promise.all(
+    [
+      ...(instructions === false ? [] : [file('instructions', instructions)]),
+      ...files.map((path) => file('file', path)),
+      ...(knowledge === false ? [] : [knowledgePart(workspace, knowledge, maxBytes)]),
+    ].map((part) =>
+      part.catch((error: unknown) => {
+        // A store that fails for now would make another prompt of the next step: the call ends instead.
+        if (!WorkspaceError.isInstance(error) || error.code === 'workspace_io') throw error;
+        warn(`Left out of the system prompt: ${error.message}`);
+        return undefined;
+      }),
+    ),
+  );
+  return parts.filter((part) => part !== undefined && part.text !== '');
 }
 
 /** Reads a file. A link has to lead to one of the same kind: see {@link keepsKind}. */

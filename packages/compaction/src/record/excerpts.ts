@@ -99,7 +99,7 @@ function extract(message: Message): Excerpts {
     if (block.type === 'tool_use') {
       const { written, short } = textsIn(block);
       for (const text of written) {
-        for (const part of joinLines(linesOf(text))) add('wrote', part, WORTH.wrote, block.id);
+        for (const part of joinLines(counted(linesOf(text)))) add('wrote', part, WORTH.wrote, block.id);
       }
       const text = within(short);
       terms.push(termsOf(text));
@@ -113,7 +113,7 @@ function extract(message: Message): Excerpts {
         WORTH.found,
         WORTH.shortResult * Math.sqrt(SHORT_RESULT / Math.max(text.length, SHORT_RESULT)),
       );
-      for (const part of joinLines(splitLines(text))) add('found', part, worth, block.toolUseId);
+      for (const part of joinLines(counted(splitLines(text)))) add('found', part, worth, block.toolUseId);
     }
   }
   return {
@@ -215,6 +215,21 @@ function splitLines(text: string): readonly string[] {
     }
   }
   return lines;
+}
+
+/** So many equal lines in a row stand as one with their number. */
+const RUN = 3;
+
+/** Lines that follow each other in the same words as one line, with their number behind it. */
+function counted(lines: readonly string[]): readonly string[] {
+  const kept: string[] = [];
+  for (let start = 0, end = 0; start < lines.length; start = end) {
+    const line = lines[start] as string;
+    while (end < lines.length && lines[end] === line) end++;
+    if (end - start >= RUN) kept.push(`${line} (×${end - start})`);
+    else for (let index = start; index < end; index++) kept.push(line);
+  }
+  return kept;
 }
 
 /** Short neighbors together, so that what stands side by side stays so. */

@@ -61,4 +61,18 @@ describe('the excerpts of results', () => {
     const record = await recordOf(Array.from({ length: 30 }, (_, index) => lookUp(index)).flat());
     expect(record.split('mastercard 8484')).toHaveLength(2);
   });
+
+  it('say once with its number a line that a result repeats, however often it is compacted', async () => {
+    const output = ['ok 200\n'.repeat(40), 'ERROR 503 upstream db-7 timed out\n', 'ok 200\n'.repeat(39)];
+    const [call, result] = round({ name: 'probe', input: { path: '/health' }, output: output.join('') });
+    const { parts } = excerptsOf(result as Message);
+    expect(parts.map(({ text }) => text)).toEqual([
+      'ok 200 (×40)\nERROR 503 upstream db-7 timed out\nok 200 (×39)',
+    ]);
+    expect(await recordOf([call, result])).toContain(
+      '  | r3 ok 200 (×40)\n  | ERROR 503 upstream db-7 timed out\n  | ok 200 (×39)',
+    );
+    const pair = round({ name: 'probe', input: {}, output: 'null value\nnull value' })[1] as Message;
+    expect(excerptsOf(pair).parts.map(({ text }) => text)).toEqual(['null value\nnull value']);
+  });
 });

@@ -11,6 +11,7 @@ import type { AgentSettings } from '../agent/agent-parts.js';
 import { narrowingShape } from '../capabilities/permissions/permissions.js';
 import type { Subagent } from '../capabilities/subagents/subagents.js';
 import { parseFrontMatter } from '../lib/front-matter.js';
+import { legibleEntries } from '../lib/legible-entries.js';
 import { withoutForeignSubagentKeys, withReasons } from './foreign-keys.js';
 
 /** Names stand in session keys and paths, and models write them. */
@@ -73,7 +74,7 @@ export async function loadSubagents(
   const problems: string[] = [];
   if (folder === '') return { subagents: [], problems };
   let read = 0;
-  for await (const entry of workspace.list(folder)) {
+  for await (const entry of legibleEntries(workspace, folder, problems)) {
     if (entry.type !== 'file' || !entry.path.endsWith('.md')) continue;
     if (++read > MAX_FILES) {
       problems.push(`${entry.path}: ${MAX_FILES} files are read, and this one and those behind it are not`);

@@ -1,3 +1,5 @@
+import { symlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import type { AgentEvent } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
 import { ScriptedModel } from '@x/testkit';
@@ -55,6 +57,17 @@ describe('subagents in files', () => {
     const { subagents: found, problems } = await loadSubagents(workspace, 'subagents', options);
     expect(found.map(({ name }) => name)).toEqual(['Writer']);
     expect(problems.join('\n')).toMatch(/"explorer" is the program's own.*\n.*named "Writer" too/);
+  });
+
+  it('in a folder that leads out of the workspace are reported, and none is read', async () => {
+    const workspace = await workspaceWith({});
+    symlinkSync('/etc', join(workspace.root, 'subagents'));
+    const { subagents: found, problems } = await loadSubagents(workspace, 'subagents', {
+      taken: new Set(),
+      models: [],
+    });
+    expect(found).toEqual([]);
+    expect(problems).toEqual([expect.stringMatching(/^subagents: .*symbolic link/)]);
   });
 
   it('that are malformed are reported and harm no other', async () => {

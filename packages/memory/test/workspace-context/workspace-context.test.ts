@@ -1,6 +1,13 @@
 import { rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { type AgentComposition, type Capability, estimateCounter, InMemorySession } from '@x/core';
+import {
+  type AgentComposition,
+  type CallScope,
+  type Capability,
+  estimateCounter,
+  InMemorySession,
+  WorkspaceError,
+} from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
 import { ScriptedModel } from '@x/testkit';
 import fc from 'fast-check';
@@ -47,6 +54,36 @@ describe('workspaceContext', () => {
     await workspace.write('knowledge/a.md', 'A.');
     symlinkSync('../.env', join(workspace.root, 'knowledge/KNOWLEDGE.md'));
     expect(await system(workspace)).not.toContain('canary');
+  });
+
+  it('leaves out with one warning what leads out of the workspace or is no file', async () => {
+    const workspace = new LocalWorkspace(await temporaryDirectory());
+    await workspace.write('STYLE.md', 'Two spaces.');
+    await workspace.write('folder.md/a', 'a');
+    symlinkSync('/etc/hostname', join(workspace.root, 'AGENTS.md'));
+    symlinkSync('/etc', join(workspace.root, 'knowledge'));
+    const warnings: string[] = [];
+    const scope: CallScope = {
+      ...callScope(workspace, alice),
+      emit: (event) => {
+        if (event.type === 'warning') warnings.push(event.message);
+      },
+    };
+    const capability = workspaceContext({ files: ['folder.md', 'STYLE.md'] });
+    for (const _step of [1, 2])
+      expect(await capability.system?.(scope)).toBe('<file path="STYLE.md">\nTwo spaces.\n</file>');
+    expect(warnings.sort()).toEqual([
+      expect.stringContaining('"AGENTS.md"'),
+      expect.stringContaining('"folder.md"'),
+      expect.stringContaining('"knowledge"'),
+    ]);
+  });
+
+  it('ends the call when the store of the files fails', async () => {
+    const workspace = await testWorkspace();
+    const failed = new WorkspaceError('workspace_io', 'AGENTS.md', 'The server is gone.');
+    vi.spyOn(workspace, 'read').mockRejectedValue(failed);
+    await expect(system(workspace)).rejects.toBe(failed);
   });
 
   it.each(['instructions', 'Instructions', 'KNOWLEDGE', 'file', 'memory'])(

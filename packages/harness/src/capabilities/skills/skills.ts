@@ -13,6 +13,7 @@ import {
 } from '@x/core';
 import * as z from 'zod';
 import { parseFrontMatter } from '../../lib/front-matter.js';
+import { legibleEntries } from '../../lib/legible-entries.js';
 import { promptList } from '../../lib/prompt-list.js';
 import { isInView, LOAD_SKILL, rememberLoading, SKILLS, wholeOrPointer } from './loaded-skills.js';
 
@@ -183,14 +184,14 @@ async function findSkills(workspace: Workspace, folders: readonly string[]): Pro
   const problems: string[] = [];
   let read = 0;
   for (const root of folders) {
-    for await (const { path: folder, type } of workspace.list(root)) {
+    for await (const { path: folder, type } of legibleEntries(workspace, root, problems)) {
       if (type !== 'directory') continue;
       if (++read > MAX_SKILLS) {
         problems.push(`${folder}: ${MAX_SKILLS} folders are read, and this one and those behind it are not`);
         break;
       }
-      if ((await workspace.stat(`${folder}/${FILE}`)) === undefined) continue;
       try {
+        if ((await workspace.stat(`${folder}/${FILE}`)) === undefined) continue;
         const { name, description } = (await readSkill(workspace, folder)).about;
         if (!found.has(name)) found.set(name, { name, description, folder });
       } catch (error) {

@@ -1,3 +1,5 @@
+import { symlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { compaction, maskOutputs, toolResultEviction } from '@x/compaction';
 import {
   type AgentEvent,
@@ -181,6 +183,22 @@ describe('skills', () => {
     expect(model.requests[0]?.system).toContain('a199');
     expect(model.requests[0]?.system).not.toContain('a200');
     expect(resultsOf(model.requests[1]?.messages ?? [], 'load_skill')[0]).toContain('\n‹/ski\u200bll>\n');
+  });
+
+  it('that lie outside the workspace are told of and end no call', async () => {
+    const workspace = await workspaceWith({ file: 'no folder', 'skills/linked/notes.txt': 'x' });
+    symlinkSync('/etc/hostname', join(workspace.root, 'skills/linked/SKILL.md'));
+    symlinkSync('/etc', join(workspace.root, 'outside'));
+    symlinkSync('loop', join(workspace.root, 'loop'));
+    const events: AgentEvent[] = [];
+    const model = new ScriptedModel([{ text: 'ok' }]);
+    const agent = agentWith(model, workspace, skills({ folders: ['outside', 'loop', 'file', 'skills'] }))
+      .onEvent((event) => events.push(event))
+      .build();
+    expect((await agent.call('go', context)).text).toBe('ok');
+    expect(model.requests[0]?.system).toContain('- pdf:');
+    const warnings = events.flatMap((event) => (event.type === 'warning' ? [event.message] : []));
+    expect(warnings.join('\n')).toMatch(/outside.*\n.*loop(.*\n)+.*skills\/linked/);
   });
 
   it('that are malformed or too long harm no other', async () => {
