@@ -3,6 +3,7 @@ import {
   type CompactOptions,
   type Compactor,
   estimateCounter,
+  InvalidInputError,
   type Message,
   parseWith,
 } from '@x/core';
@@ -28,6 +29,11 @@ import { observerFor, reducersOf } from './run/ladder.js';
  */
 export function createCompactor(options: CompactionConfig = {}): Compactor {
   const config = parseWith(compactionConfigSchema, options, 'compaction configuration');
+  if (config.model === undefined && config.summary.record === 0) {
+    // There is no agent whose model could stand in.
+    const message = 'is 0 although there is no model: nothing would be written';
+    throw new InvalidInputError('compaction configuration', [{ path: 'summary.record', message }]);
+  }
   const meter = new Meter(config.counter ?? estimateCounter);
   const model = config.model ?? undefined;
   const reducers = reducersOf(config);

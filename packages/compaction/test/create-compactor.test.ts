@@ -1,4 +1,4 @@
-import { type Message, type Model, textOf, userMessage } from '@x/core';
+import { assistantMessage, type Message, type Model, textOf, toolResultMessage, userMessage } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { type CompactionSettings, createCompactor, type Reducer, truncateArgs } from '../src/index.js';
@@ -73,6 +73,24 @@ describe('createCompactor', () => {
     expect(outcome.messages).toBe(messages);
   });
 
+  it('takes no answer away whose place nothing takes: a chat too short for a record stays as it is', async () => {
+    const messages = Array.from({ length: 12 }, (_, index) => [
+      userMessage(`What is ${index} times ${index + 7}, and why do you think so?`),
+      assistantMessage(
+        `${index} times ${index + 7} is ${index * (index + 7)}: multiplication repeats addition.`,
+      ),
+    ]).flat();
+    for (const contextWindow of [1_000, 16_000]) {
+      const outcome = await createCompactor({ contextWindow }).compact(messages);
+      const record = outcome.messages.find(({ kind }) => kind === 'summary');
+      if (record) expect(textOf(record)).toMatch(/^- r\d+ /m);
+      else expect(outcome.messages).toBe(messages);
+    }
+    expect(() => createCompactor({ summary: { record: 0 } })).toThrow(
+      'summary.record: is 0 although there is no model',
+    );
+  });
+
   it('refuses what is no conversation, and options that it does not know', async () => {
     const compactor = createCompactor();
     const refused = (messages: unknown, options: object = {}) =>
@@ -85,6 +103,23 @@ describe('createCompactor', () => {
     );
     const broken = { ...userMessage('x'), content: [{ type: 'text' }] };
     await refused([userMessage('x'), broken]).toThrow('messages[1].content[0].text: is missing or no text');
+    const result = (output: unknown) => toolResultMessage({ id: 'c', name: 'list' }, output as string);
+    const cyclic: Record<string, unknown> = {};
+    cyclic.self = cyclic;
+    const call = (input: unknown) =>
+      assistantMessage([{ type: 'tool_use', id: 'c', name: 'list', input } as never]);
+    for (const [message, fault] of [
+      [{ ...userMessage('x'), content: [{ type: 'txt' }] }, '.type: "txt" is none of text, file,'],
+      [{ ...userMessage('x'), content: [{ type: 'toString' }] }, '.type: "toString" is none of'],
+      [result({ rows: 3 }), '.output: must be a list of text and file blocks'],
+      [result(null), '.output: must be a list of text and file blocks'],
+      [result([{ type: 'tool_result' }]), '.output[0].type: "tool_result" is none of text, file'],
+      [call(undefined), '.input: is missing'],
+      [call({ size: 3n }), '.input: is no JSON: Do not know how to serialize a BigInt'],
+      [call(cyclic), '.input: is no JSON: Converting circular structure'],
+    ] as const) {
+      await refused([userMessage('x'), message]).toThrow(`messages[1].content[0]${fault}`);
+    }
     expect(() => createCompactor(null as never)).toThrow(/expected object/);
     await refused('hello').toThrow('messages: must be a list');
     await refused([], { instruction: 'Keep names' }).toThrow('instruction: unknown key');

@@ -241,7 +241,10 @@ function contradictionsIn(
     issues.push({ path: `summary.${key}`, message: 'tells a model how to write, although model is null' });
   }
   if (summary.record === 0 && config.stages === undefined) {
-    issues.push({ path: 'summary.record', message: 'is 0 although model is null: nothing would be written' });
+    issues.push({
+      path: 'summary.record',
+      message: 'is 0 although there is no model: nothing would be written',
+    });
   }
   return issues;
 }

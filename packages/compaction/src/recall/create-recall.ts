@@ -7,6 +7,7 @@ import {
   headOf,
   InvalidInputError,
   type Message,
+  parseWith,
   type Redact,
   type SessionLog,
   type Tool,
@@ -16,10 +17,12 @@ import {
   userMessage,
 } from '@x/core';
 import * as z from 'zod';
+import { redactSchema } from '../config/stage-schemas.js';
 import { marksOf } from '../conversation/marks.js';
-import { redactMessage } from '../conversation/redaction.js';
+import { redactMessage, redactorFor } from '../conversation/redaction.js';
 import { isUserRequest, latestUserRequest } from '../conversation/regions.js';
 import { Meter } from '../meter.js';
+import { checkRequest } from '../run/check-request.js';
 import { isNumbered } from '../summary/numbers.js';
 import { RECALL, sourceOf, wholeText } from './passages.js';
 import { type Passage, RecallIndex } from './recall-index.js';
@@ -42,6 +45,8 @@ const FRAME = 8;
 const PAGE = 12_000;
 /** Tokens of what a query finds. */
 const FOUND_TOKENS = 2_000;
+/** Numbers that are named of messages that are not searched whole: the latest. */
+const MOST_REFS = 20;
 /** UTF-16 units of a query that are looked at, at each end. */
 const QUERY_EDGE = 1_500;
 /** UTF-16 units that are indexed between two turns of others. */
@@ -83,10 +88,11 @@ export interface Recall {
 export interface RecallOptions {
   /** Counts tokens. Default: the estimate of `@x/core`. */
   readonly meter?: Meter;
-  /** Changes when the source may have more. Default: it always may. */
-  readonly version?: () => unknown;
-  /** Takes secrets out of what is found. A message that is asked for by its number is given as it is. */
-  readonly redact?: Redact | undefined;
+  /**
+   * Secrets that are taken out of what is found: common ones (`true`, the default), `patterns` besides, or none (`false`). A
+   * message that is asked for by its number is given as it is.
+   */
+  readonly redact?: z.input<typeof redactSchema>;
 }
 
 /**
@@ -96,15 +102,25 @@ export interface RecallOptions {
  * const recall = createRecall(history);
  * const { messages } = await compactor.compact(history, { recall: RECALL_HINT });
  * const reminder = await recall.remind(messages);
- * @throws {InvalidInputError} for what is no list.
+ * @throws {InvalidInputError} for what is no list of messages, and naming every bad option.
  */
 export function createRecall(messages: readonly Message[], options: RecallOptions = {}): Recall {
-  if (!Array.isArray(messages)) {
-    throw new InvalidInputError('createRecall messages', [
-      { path: '', message: 'must be a list of messages' },
-    ]);
-  }
-  return new SourceRecall(() => messages, options);
+  checkRequest(messages, {});
+  const { meter, redact } = parseWith(optionsSchema, options, 'createRecall options');
+  return new SourceRecall(() => messages, { meter, redact: redactorFor(redact) });
+}
+
+const optionsSchema = z.strictObject({
+  meter: z.optional(z.instanceof(Meter)),
+  redact: z.prefault(redactSchema, true),
+});
+
+/** Where a recall reads, beside the source. */
+interface SourceOptions {
+  readonly meter?: Meter | undefined;
+  readonly redact: Redact | undefined;
+  /** Changes when the source may have more. Left out: it always may. */
+  readonly version?: () => unknown;
 }
 
 /** Recalls from a source that is read in order: a list, or the log of a session. */
@@ -121,7 +137,7 @@ class SourceRecall implements Recall {
   #reading: Promise<void> = Promise.resolve();
   #readVersion: unknown;
 
-  constructor(source: RecallSource, { meter = new Meter(estimateCounter), redact, version }: RecallOptions) {
+  constructor(source: RecallSource, { meter = new Meter(estimateCounter), redact, version }: SourceOptions) {
     this.#source = source;
     this.#meter = meter;
     this.#redact = redact;
@@ -130,7 +146,7 @@ class SourceRecall implements Recall {
   }
 
   async answer(request: RecallRequest, signal?: AbortSignal): Promise<readonly ToolOutputBlock[]> {
-    const { ref, query, offset = 0 } = request;
+    const { ref, query, offset = 0 } = parseWith(inputSchema, request, 'recall');
     if ((ref === undefined) === (query === undefined)) {
       throw new InvalidInputError('recall', [
         { path: 'ref', message: 'or query, one of the two, is needed' },
@@ -139,8 +155,18 @@ class SourceRecall implements Recall {
     if (ref !== undefined) return this.#page(Number(/\d+/.exec(ref)?.[0]), offset, signal);
     await this.refresh(signal);
     const text = await this.#find(query as string, FOUND_TOKENS, this.#meter, () => false);
-    if (text === undefined) return [{ type: 'text', text: 'No earlier message holds any of these words.' }];
-    return [{ type: 'text', text: `${FOUND}\n${text}` }];
+    return [{ type: 'text', text: text === undefined ? this.#nothing() : `${FOUND}\n${text}` }];
+  }
+
+  #nothing(): string {
+    const { unsearched } = this.#index;
+    if (unsearched.length === 0) return 'No earlier message holds any of these words.';
+    const refs = unsearched.slice(-MOST_REFS).map((at) => `r${at}`);
+    const more = unsearched.length > refs.length ? ` and ${unsearched.length - refs.length} before them` : '';
+    return (
+      'No message that is searched holds any of these words. Too long to be searched whole, to be read by their numbers: ' +
+      `${refs.join(', ')}${more}.`
+    );
   }
 
   async remind(

@@ -1,5 +1,14 @@
-import { type ContentBlock, isObject, type JsonValue, jsonText, type Message, textOf } from '@x/core';
-import { linesOf } from '../record/excerpts.js';
+import {
+  type ContentBlock,
+  headOf,
+  isObject,
+  type JsonValue,
+  jsonText,
+  type Message,
+  tailOf,
+  textOf,
+} from '@x/core';
+import { counted, linesOf } from '../record/excerpts.js';
 import { characterKinds, lowerCase, UNSPACED, WORD } from '../record/terms.js';
 
 /** The name of the tool; its own calls and results are never passages, or it would find what it found. */
@@ -8,12 +17,15 @@ export const RECALL = 'recall';
 /** UTF-16 units of a passage. */
 const LONGEST = 400;
 
+/** UTF-16 units of one block that can be found: of more its beginning and its end. */
+const MOST_SEARCHED = 4_000_000;
+
 /** The texts of a message that can be found, in order: neighboring lines of at most 400 UTF-16 units together. */
 export function passagesOf(message: Message): readonly string[] {
   const passages: string[] = [];
   for (const block of message.content) {
     let open = '';
-    for (const line of linesOf(textOfBlock(block))) {
+    for (const line of counted(linesOf(searched(textOfBlock(block))))) {
       if (open && open.length + line.length >= LONGEST) {
         passages.push(open);
         open = '';
@@ -23,6 +35,16 @@ export function passagesOf(message: Message): readonly string[] {
     if (open) passages.push(open);
   }
   return passages;
+}
+
+/** Tells whether all of a message can be found. */
+export function isFoundWhole({ content }: Message): boolean {
+  return content.every((block) => textOfBlock(block).length <= MOST_SEARCHED);
+}
+
+function searched(text: string): string {
+  if (text.length <= MOST_SEARCHED) return text;
+  return `${headOf(text, MOST_SEARCHED / 2)}\n${tailOf(text, MOST_SEARCHED / 2)}`;
 }
 
 /** The text of a message as it is read back: what was said, calls with their input, results. */

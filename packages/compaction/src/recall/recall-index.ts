@@ -1,5 +1,5 @@
 import type { Message } from '@x/core';
-import { passagesOf, sourceOf, wordsOf } from './passages.js';
+import { isFoundWhole, passagesOf, sourceOf, wordsOf } from './passages.js';
 
 /** A passage that was found. */
 export interface Passage {
@@ -41,6 +41,7 @@ const NONE: readonly [word: number, count: number][] = [];
 export class RecallIndex {
   #messages: Indexed[] = [];
   #units = 0;
+  readonly #unsearched = new Set<number>();
   readonly #most: number;
 
   constructor(most = MOST_UNITS) {
@@ -52,9 +53,15 @@ export class RecallIndex {
     return this.#units;
   }
 
+  /** Numbers of messages that are found in part alone, or not at all. */
+  get unsearched(): readonly number[] {
+    return [...this.#unsearched];
+  }
+
   add(at: number, message: Message): void {
     const texts = passagesOf(message);
     if (texts.length === 0) return;
+    if (!isFoundWhole(message)) this.#unsearched.add(at);
     const units = texts.reduce((sum, { length }) => sum + length, 0);
     const isResult = message.content.some(({ type }) => type === 'tool_result');
     const words = texts.map(wordsOf);
@@ -77,6 +84,7 @@ export class RecallIndex {
       this.#messages = this.#messages.filter((message) => {
         if (this.#units <= this.#most * 0.75 || !droppable(message)) return true;
         this.#units -= message.units;
+        this.#unsearched.add(message.at);
         return false;
       });
     }

@@ -77,12 +77,18 @@ const PATH = /^[^\s:]*\/[^\s:]+$/;
 const FILE = /(?<=^[^\s:]*)(?:\/|^)[^\s:/]+\.[A-Za-z]\w*$/;
 const LONGEST_FILE = 64;
 
-/** A text on one line, its middle cut out where it is longer than `length` UTF-16 units: between words where that is near. */
+/** A cut that saves fewer UTF-16 units takes more than it gives. */
+const LEAST_CUT = 8;
+
+/**
+ * A text on one line, its middle cut out where it is longer than `length` UTF-16 units by more than a few: between words where
+ * that is near.
+ */
 export function cutLine(text: string, length: number): string {
   // A text of megabytes is not copied to be cut.
   const near = text.length > length * 8 ? `${headOf(text, length * 2)} ${tailOf(text, length * 2)}` : text;
   const line = near.replaceAll(/\s+/g, ' ').trim();
-  if (line.length <= length) return line;
+  if (line.length <= length || line.length < Math.min(length + LEAST_CUT, length * 1.25)) return line;
   if (PATH.test(line)) {
     const start = line.indexOf('/', line.length - length + 1);
     return `…${start === -1 ? tailOf(line, length - 1) : line.slice(start)}`;
@@ -93,7 +99,7 @@ export function cutLine(text: string, length: number): string {
   const tail = tailOf(line, most);
   const space = head.lastIndexOf(' ');
   const next = tail.indexOf(' ');
-  const words = space >= head.length - SHORT_WORD ? head.slice(0, space) : head;
+  const words = space > 0 && space >= head.length - SHORT_WORD ? head.slice(0, space) : head;
   return `${words.trimEnd()}…${(next < SHORT_WORD ? tail.slice(next + 1) : tail).trimStart()}`;
 }
 

@@ -99,7 +99,8 @@ function extract(message: Message): Excerpts {
     if (block.type === 'tool_use') {
       const { written, short } = textsIn(block);
       for (const text of written) {
-        for (const part of joinLines(counted(linesOf(text)))) add('wrote', part, WORTH.wrote, block.id);
+        for (const part of joinLines(counted(linesOf(within(text)))))
+          add('wrote', part, WORTH.wrote, block.id);
       }
       const text = within(short);
       terms.push(termsOf(text));
@@ -200,7 +201,7 @@ function sentencesOf(text: string): readonly Statement[] {
  * of a list and behind sentences.
  */
 export function linesOf(text: string): readonly string[] {
-  return splitLines(readable(within(text)));
+  return splitLines(readable(text));
 }
 
 function splitLines(text: string): readonly string[] {
@@ -221,7 +222,7 @@ function splitLines(text: string): readonly string[] {
 const RUN = 3;
 
 /** Lines that follow each other in the same words as one line, with their number behind it. */
-function counted(lines: readonly string[]): readonly string[] {
+export function counted(lines: readonly string[]): readonly string[] {
   const kept: string[] = [];
   for (let start = 0, end = 0; start < lines.length; start = end) {
     const line = lines[start] as string;

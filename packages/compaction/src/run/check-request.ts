@@ -27,40 +27,69 @@ const REMEDY =
   '@x/compaction/messages read those of the APIs; adapters for other libraries are in @x/ai-sdk, @x/openai-agents and @x/langchain.';
 
 /**
- * Refuses what is no request: messages of another library most of all. Looks at the outside of messages and blocks alone,
- * since a conversation is compacted again and again.
+ * Refuses what is no request: messages of another library most of all. A message that passed is not looked at again, since a
+ * conversation is compacted again and again.
  *
  * @throws {InvalidInputError} naming the first bad message, and every bad option.
  */
 export function checkRequest(messages: readonly Message[], options: CompactOptions): void {
   parseWith(optionsSchema, options, 'compact options');
   if (!Array.isArray(messages)) refuse('messages', 'must be a list of messages');
-  for (const [index, message] of (messages as readonly (Partial<Message> | null)[]).entries()) {
-    if (typeof message !== 'object' || message === null) refuse(`messages[${index}]`, 'must be a message');
+  for (const [index, message] of (messages as readonly unknown[]).entries()) {
+    if (!isRecord(message)) refuse(`messages[${index}]`, 'must be a message');
+    if (checked.has(message)) continue;
     const { id, content } = message;
-    if (typeof id !== 'string' || id === '') refuse(`messages[${index}].id`, 'must be a non-empty string');
+    if (!isText(id) || id === '') refuse(`messages[${index}].id`, 'must be a non-empty string');
     if (!Array.isArray(content)) refuse(`messages[${index}].content`, 'must be a list of blocks');
-    for (const [place, block] of (content as readonly unknown[]).entries()) {
-      const fault = faultOf(block);
-      if (fault !== undefined)
-        refuse(`messages[${index}].content[${place}]${fault}`, 'is missing or no text');
-    }
+    for (const [place, block] of content.entries())
+      checkBlock(block, `messages[${index}].content[${place}]`, BLOCKS);
+    checked.add(message);
   }
 }
 
-/** The texts without which a block of a type is none. */
-const TEXTS: Readonly<Record<string, readonly string[]>> = {
-  text: ['text'],
-  thinking: ['thinking'],
-  tool_use: ['id', 'name'],
-  tool_result: ['toolUseId'],
+const checked = new WeakSet<object>();
+
+type Fields = Readonly<Record<string, unknown>>;
+/** Refuses a value; its path is given. */
+type Check = (value: unknown, path: string) => void;
+
+const isRecord = (value: unknown): value is Fields => typeof value === 'object' && value !== null;
+const isText = (value: unknown) => typeof value === 'string';
+
+const text: Check = (value, path) => isText(value) || refuse(path, 'is missing or no text');
+const record: Check = (value, path) => isRecord(value) || refuse(path, 'is missing or no object');
+const json: Check = (value, path) => {
+  if (value === undefined) refuse(path, 'is missing');
+  try {
+    JSON.stringify(value);
+  } catch (error) {
+    // That something is nested too deep for it is no fault.
+    if (error instanceof TypeError) refuse(path, `is no JSON: ${error.message.split('\n', 1)[0]}`);
+  }
+};
+const output: Check = (value, path) => {
+  if (!Array.isArray(value)) refuse(path, 'must be a list of text and file blocks');
+  for (const [place, part] of value.entries()) checkBlock(part, `${path}[${place}]`, OUTPUTS);
 };
 
-function faultOf(block: unknown): string | undefined {
-  const fields = Object(block) as Readonly<Record<string, unknown>>;
-  if (typeof fields.type !== 'string') return '.type';
-  const missing = (TEXTS[fields.type] ?? []).find((key) => typeof fields[key] !== 'string');
-  return missing === undefined ? undefined : `.${missing}`;
+/** By type what a block must have, so that no step meets a block that it cannot read. */
+type Blocks = Readonly<Record<string, Readonly<Record<string, Check>>>>;
+
+const OUTPUTS: Blocks = { text: { text }, file: { mediaType: text, source: record } };
+const BLOCKS: Blocks = {
+  ...OUTPUTS,
+  thinking: { thinking: text },
+  tool_use: { id: text, name: text, input: json },
+  tool_result: { toolUseId: text, toolName: text, output },
+  opaque: { provider: text },
+};
+
+function checkBlock(block: unknown, path: string, known: Blocks): void {
+  const { type, ...fields } = Object(block) as Fields;
+  if (!isText(type)) refuse(`${path}.type`, 'is missing or no text');
+  const checks = Object.hasOwn(known, type as string) ? known[type as string] : undefined;
+  if (!checks) refuse(`${path}.type`, `"${type}" is none of ${Object.keys(known).join(', ')}`);
+  for (const [key, check] of Object.entries(checks)) check(fields[key], `${path}.${key}`);
 }
 
 function refuse(path: string, message: string): never {

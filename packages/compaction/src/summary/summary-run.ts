@@ -43,6 +43,8 @@ interface Candidate {
   readonly messages: readonly Message[];
   /** Tokens of the conversation, without system prompt and tools. */
   readonly tokens: number;
+  /** Its summary tells something of what it stands for: a frame with nothing in it would lose all of that. */
+  readonly tells: boolean;
 }
 
 /**
@@ -205,8 +207,7 @@ export class SummaryRun {
       if (this.#problem && this.#context.summarizer && !this.#writer && !this.#mayFallBack()) return best;
       const candidate = this.#compose(part, this.#narrativeFor(part), this.#maxRecord());
       if (!this.#savesEnough(candidate)) continue;
-      // Where nothing has to be saved, a frame with nothing in it stands for nobody's words.
-      if (!this.#settings.saving && candidate.tokens <= bare.tokens) continue;
+      if (!candidate.tells) continue;
       if (this.#total(candidate) <= enough) return candidate;
       if (!best || candidate.tokens < best.tokens) best = candidate;
     }
@@ -321,7 +322,9 @@ export class SummaryRun {
     const frame = { appendix, logLocation, recall, covers, count, standing };
     const summary = summaryMessage({ narrative, record, ...frame, native });
     const messages = reassemble(part, [summary]);
-    return { part, messages, tokens: meter.messages(messages) };
+    const tells =
+      told > 0 || record.some(({ kind }) => kind !== 'asked') || part.covered.every(isUserRequest);
+    return { part, messages, tokens: meter.messages(messages), tells };
   }
 
   /** The message as it was before this compaction, without secrets. */

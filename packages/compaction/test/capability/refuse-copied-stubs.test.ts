@@ -4,6 +4,7 @@ import { compaction } from '../../src/index.js';
 import { previewArgs } from '../../src/reducers/preview-args.js';
 import { truncateArgs } from '../../src/reducers/truncate-args.js';
 import { at, lines, rounds } from '../build.js';
+import { GOOD_SUMMARY, modelOf } from '../models.js';
 import { scopeOf, toolScopeOf } from '../scope.js';
 
 const write = (content: string): ToolUseBlock => ({
@@ -81,6 +82,7 @@ describe('a model that copies a stub into a call', () => {
     const { context, may } = await reduced(
       {
         keep: { messages: 20 },
+        model: modelOf(() => GOOD_SUMMARY),
         summary: { record: 0 },
         stages: [truncateArgs({ keepMessages: 2 }), 'summarize', 'drop_oldest'],
       },

@@ -17,8 +17,15 @@ const answered = async (blocks: ReturnType<ReturnType<typeof createRecall>['answ
 const summary = userMessage('[CONVERSATION_SUMMARY]\n[/CONVERSATION_SUMMARY]', { kind: 'summary' });
 
 describe('recall by reference', () => {
-  it('refuses what is no list of messages', () => {
+  it('refuses what is no list of messages, options that it does not know, and requests that are none', async () => {
     expect(() => createRecall(null as never)).toThrow('must be a list of messages');
+    expect(() => createRecall([null as never])).toThrow('messages[0]: must be a message');
+    expect(() => createRecall([], { redct: true } as never)).toThrow(
+      'redct: unknown key; did you mean redact?',
+    );
+    expect(() => createRecall([], { redact: 'all' as never })).toThrow(/redact/);
+    for (const request of [null, { ref: 'x' }, { qery: 'x' }, { query: '' }])
+      await expect(createRecall([]).answer(request as never)).rejects.toThrow(InvalidInputError);
   });
 
   it('gives a message whole, page by page, with its files', async () => {
@@ -180,10 +187,47 @@ describe('recall by query', () => {
 
   it('takes in what is added, and takes secrets out of what it finds', async () => {
     const growing = [...history];
-    const recall = createRecall(growing, { redact: (text) => text.replaceAll('hunter2', '[redacted]') });
+    const recall = createRecall(growing, { redact: { patterns: [{ kind: 'word', pattern: 'hunter2' }] } });
     expect(await answered(recall.answer({ query: 'zebra' }))).toMatch(/^No earlier message/);
     growing.push(userMessage('The zebra knows hunter2.'));
-    expect(await answered(recall.answer({ query: 'zebra' }))).toContain('| The zebra knows [redacted].');
+    expect(await answered(recall.answer({ query: 'zebra' }))).toContain('| The zebra knows [redacted:word].');
+  });
+
+  it('takes secrets out unless it is told not to', async () => {
+    const said = [...history, userMessage('OPENAI_API_KEY=sk-proj-abcdefghijklmnopqrstuvwxyz123456')];
+    const context = [summary, userMessage('What is the OPENAI_API_KEY?')];
+    for (const [options, isShown] of [
+      [{}, false],
+      [{ redact: true }, false],
+      [{ redact: false }, true],
+    ] as const) {
+      const recall = createRecall(said, options);
+      const texts = [
+        await answered(recall.answer({ query: 'OPENAI_API_KEY' })),
+        textOf((await recall.remind(context)) ?? []),
+      ];
+      for (const text of texts) {
+        expect(text).toContain('OPENAI_API_KEY');
+        expect(text.includes('sk-proj')).toBe(isShown);
+      }
+    }
+  });
+
+  it('searches a result of a million characters to its middle, and says of what is longer that it does not', async () => {
+    const logged = (lines: number) => {
+      const line =
+        'INFO order 10000 processed by worker-3, all checks are green and nothing is to be said of it\n';
+      const half = line.repeat(lines / 2);
+      return round({ name: 'read_log', input: {}, output: `${half}ERROR 99117: declined\n${half}` });
+    };
+    const found = await answered(createRecall(logged(11_000)).answer({ query: 'declined' }));
+    expect(found).toContain('| ERROR 99117: declined');
+    // A line that is repeated is told of once.
+    expect(found).toContain('to be said of it (×5500)');
+    const long = createRecall([...logged(60_000), userMessage('go on')]);
+    expect(await answered(long.answer({ query: 'declined' }))).toBe(
+      'No message that is searched holds any of these words. Too long to be searched whole, to be read by their numbers: r2.',
+    );
   });
 
   it('finds any rare word of any message, in at most 2 000 tokens', async () => {

@@ -1,6 +1,7 @@
 import { type ToolResultBlock, type ToolUseBlock, toolResultBlock, toolResultsOf, toolUsesOf } from '@x/core';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { boilerplateOf, callLine, outcomeText } from '../../src/record/calls.js';
+import { boilerplateOf, callLine, cutLine, outcomeText } from '../../src/record/calls.js';
 import { round } from '../build.js';
 
 const call = (name: string, input: Record<string, unknown>) => ({ name, input: input as never });
@@ -31,6 +32,24 @@ describe('a call in one line', () => {
 
   it('shows of a command the command alone', () => {
     expect(callLine(call('bash', { command: 'npm test', timeout: 60_000 }), 80)).toBe('bash npm test');
+  });
+});
+
+describe('a text on one line', () => {
+  it('is never cut through a character, nor for the sake of a few', () => {
+    const text = fc
+      .array(fc.constantFrom('🦊', 'a', ' ', '字', 'word', 'src/a.ts', '\n'))
+      .map((parts) => parts.join(''));
+    fc.assert(
+      fc.property(text, fc.double({ min: 1, max: 60, noNaN: true }), (text, length) => {
+        const line = cutLine(text, length);
+        expect(() => encodeURIComponent(line)).not.toThrow();
+        expect(line.length).toBeLessThanOrEqual(Math.max(1, length + 8));
+      }),
+      { examples: [['🦊'.repeat(40), 3.1]] },
+    );
+    expect(cutLine('PASS modules/m27 (60 s)', 20)).toBe('PASS modules/m27 (60 s)');
+    expect(cutLine('PASS modules/m27 of 40 (60 s)', 20)).toMatch(/^PASS.*….*s\)$/);
   });
 });
 
