@@ -9,6 +9,9 @@ interface Cut {
   readonly lines?: boolean;
 }
 
+/** Stands for what is left out: a text, or what tells how many UTF-16 units are missing, from which on. */
+type Marker = string | ((left: number, from: number) => string);
+
 /**
  * Cuts a text to at most `length` UTF-16 units: the head, `marker`, the tail. Never splits a surrogate pair. A marker that does not
  * fit is left out; one that tells how many units are left out comes on top.
@@ -16,7 +19,7 @@ interface Cut {
 export function cutMiddle(
   text: string,
   length: number,
-  marker: string | ((left: number) => string),
+  marker: Marker,
   { tail: share = 0.25, lines = false }: Cut = {},
 ): string {
   if (text.length <= length) return text;
@@ -30,20 +33,13 @@ export function cutMiddle(
     if (end > head.length / 2) head = head.slice(0, end);
     if (start < tail.length / 2) tail = tail.slice(start);
   }
-  return (
-    head + (typeof marker === 'string' ? marker : marker(text.length - head.length - tail.length)) + tail
-  );
+  const left = text.length - head.length - tail.length;
+  return head + (typeof marker === 'string' ? marker : marker(left, head.length)) + tail;
 }
 
 /** Cuts a text as {@link cutMiddle} does until it has at most `room` tokens. */
-export function cutToTokens(
-  text: string,
-  room: number,
-  meter: Meter,
-  marker: string | ((left: number) => string),
-  how?: Cut,
-): string {
-  const marked = meter.text(typeof marker === 'string' ? marker : marker(text.length));
+export function cutToTokens(text: string, room: number, meter: Meter, marker: Marker, how?: Cut): string {
+  const marked = meter.text(typeof marker === 'string' ? marker : marker(text.length, 0));
   let cut = text;
   let tokens = meter.text(text);
   for (let { length } = text; tokens > room && length > 0; tokens = meter.text(cut)) {

@@ -7,6 +7,7 @@ import {
   type TextBlock,
   type ToolResultBlock,
 } from '@x/core';
+import { oddBetween, oddLines } from '../conversation/lines.js';
 import { cutMiddle } from '../conversation/text.js';
 
 /**
@@ -43,7 +44,10 @@ export function previewBlock(what: string, text: string, path: string, previewCh
     `[${what} has ${text.length} characters in ${text.split('\n').length} lines. It was written ` +
     `to ${path}: read the parts you need with read_file. Its beginning and end:]`;
   const length = 2 * Math.min(previewChars, Math.floor(text.length / 8));
-  const ends = cutMiddle(text, length, (left) => `\n[… ${left} characters …]\n`, { tail: 0.5 });
+  const odd = oddLines(text);
+  const marker = (left: number, from: number) =>
+    `\n[… ${left} characters …]\n${oddBetween(odd, from, from + left)}`;
+  const ends = cutMiddle(text, length, marker, { tail: 0.5 });
   return evictedBlock(`${head}\n${ends}`, path);
 }
 

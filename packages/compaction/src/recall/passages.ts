@@ -8,7 +8,8 @@ import {
   tailOf,
   textOf,
 } from '@x/core';
-import { counted, linesOf } from '../record/excerpts.js';
+import { counted } from '../conversation/lines.js';
+import { linesOf } from '../record/excerpts.js';
 import { characterKinds, lowerCase, UNSPACED, WORD } from '../record/terms.js';
 
 /** The name of the tool; its own calls and results are never passages, or it would find what it found. */

@@ -6,6 +6,7 @@ import {
   type ToolUseBlock,
   textOf,
 } from '@x/core';
+import { counted, oddLines } from '../conversation/lines.js';
 import { redactMessage } from '../conversation/redaction.js';
 import { isUserRequest } from '../conversation/regions.js';
 import { cutLine } from './calls.js';
@@ -51,7 +52,7 @@ const SHORT_RESULT = 400;
 const LONG_ARGUMENT = 110;
 
 /** Weights beside an excerpt of a long result. Chosen on recorded conversations; none is sharp. */
-const WORTH = { said: 3, ending: 1.3, closing: 1.3, code: 1, shortResult: 3, found: 1, wrote: 1 };
+const WORTH = { said: 3, ending: 1.3, closing: 1.3, code: 1, shortResult: 3, found: 1, odd: 3, wrote: 1 };
 
 interface Known {
   readonly redact: Redact | undefined;
@@ -114,7 +115,11 @@ function extract(message: Message): Excerpts {
         WORTH.found,
         WORTH.shortResult * Math.sqrt(SHORT_RESULT / Math.max(text.length, SHORT_RESULT)),
       );
-      for (const part of joinLines(counted(splitLines(text)))) add('found', part, worth, block.toolUseId);
+      const odd = oddLines(text).map((line) => line.text.trim());
+      for (const part of joinLines(counted(splitLines(text)))) {
+        const isOdd = odd.some((line) => part.includes(line));
+        add('found', part, worth * (isOdd ? WORTH.odd : 1), block.toolUseId);
+      }
     }
   }
   return {
@@ -216,21 +221,6 @@ function splitLines(text: string): readonly string[] {
     }
   }
   return lines;
-}
-
-/** So many equal lines in a row stand as one with their number. */
-const RUN = 3;
-
-/** Lines that follow each other in the same words as one line, with their number behind it. */
-export function counted(lines: readonly string[]): readonly string[] {
-  const kept: string[] = [];
-  for (let start = 0, end = 0; start < lines.length; start = end) {
-    const line = lines[start] as string;
-    while (end < lines.length && lines[end] === line) end++;
-    if (end - start >= RUN) kept.push(`${line} (×${end - start})`);
-    else for (let index = start; index < end; index++) kept.push(line);
-  }
-  return kept;
 }
 
 /** Short neighbors together, so that what stands side by side stays so. */

@@ -1,4 +1,14 @@
-import { isObject, type JsonObject, type JsonValue, jsonText, type ToolResultBlock, textOf } from '@x/core';
+import {
+  headOf,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  jsonText,
+  type ToolResultBlock,
+  tailOf,
+  textOf,
+} from '@x/core';
+import { oddLines } from '../conversation/lines.js';
 import { once } from '../conversation/once.js';
 
 /** UTF-16 units of a nested value that stands on the line of its owner, and of a text that is looked at for data of its own. */
@@ -12,17 +22,24 @@ const LONGEST_OWNER = 40;
 /** Owners that a line names, the nearest ones. */
 const OWNERS = 2;
 
-/** UTF-16 units of a text that are looked at: of a longer one its ends, since what a tool prints by the megabyte is no record. */
+/** UTF-16 units of a text that are looked at: what a tool prints by the megabyte is no record. */
 const MOST_UNITS = 200_000;
+/** UTF-16 units of a result in which data is looked for: half of it is none. */
+const MOST_DATA = 2_000_000;
 
-/** The text, or both ends of one that is too long to be looked at whole. */
-export function within(text: string): string {
-  if (text.length <= MOST_UNITS) return text;
-  return `${text.slice(0, MOST_UNITS / 2)}\n${text.slice(-MOST_UNITS / 2)}`;
+/** The text, or of one that is too long to be looked at whole both ends, and between them the lines that are like no other. */
+export function within(text: string, most = MOST_UNITS): string {
+  if (text.length <= most) return text;
+  const start = most / 2;
+  const end = text.length - most / 2;
+  const odd = oddLines(text).filter(({ at }) => at >= start && at < end);
+  return [headOf(text, start), ...odd.map((line) => line.text), tailOf(text, start)].join('\n');
 }
 
 /** What a tool returned, as {@link readable} text: made once. */
-export const resultText = once((block: ToolResultBlock): string => readable(within(textOf([block]))));
+export const resultText = once((block: ToolResultBlock): string =>
+  within(readable(within(textOf([block]), MOST_DATA))),
+);
 
 /**
  * The text of a tool as a reader wants it. Data becomes lines of facts, `key value, key value`, each behind its owner:

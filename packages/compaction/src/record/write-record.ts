@@ -9,6 +9,8 @@ import type { Numbered } from './turns.js';
 
 /** The share of a record for names that nothing else in it holds. */
 const NAMES_SHARE = 0.1;
+/** Names of one message: a result of a thousand rows has one in each, which tell nothing without their rows. */
+const MOST_OF_ONE = 40;
 /** Tokens that an entry needs beside its text. */
 const FRAME = 4;
 
@@ -62,7 +64,10 @@ function namesBeside(
   tokensOf: (text: string) => number,
 ): readonly Entry[] {
   const mentions = earlier.map(({ kind, at, text }): Mention => {
-    return { names: kind === 'named' ? text.split(' ') : namesIn(text, isCall(kind)), at, by: 'assistant' };
+    // What was cut off is half a name.
+    const names =
+      kind === 'named' ? text.split(' ') : namesIn(text.replaceAll(/\S*…\S*/g, ' '), isCall(kind));
+    return { names, at, by: 'assistant' };
   });
   for (const { at, excerpts } of covered) {
     const { message, names, passed } = excerpts;
@@ -80,6 +85,7 @@ function namesBeside(
     if (held.has(name)) continue;
     const line = taken.get(at);
     const cost = tokensOf(` ${name}`) - (line ? FRAME : 0);
+    if (line && line.length >= MOST_OF_ONE) continue;
     if (cost > left) break;
     left -= cost;
     if (line) line.push(name);

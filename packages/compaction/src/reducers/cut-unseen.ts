@@ -7,6 +7,7 @@ import {
   textOf,
   toolResultsOf,
 } from '@x/core';
+import { counted, oddBetween, oddLines } from '../conversation/lines.js';
 import { marksOf, stringsIn, withMarks } from '../conversation/marks.js';
 import { latestUserRequest, startOfUnseen } from '../conversation/regions.js';
 import { cutToTokens } from '../conversation/text.js';
@@ -138,12 +139,20 @@ function cutOutput(
   return [head, ...files];
 }
 
-/** Keeps head and tail of a text in at most `room` tokens, and says between them what is missing. */
+/**
+ * Keeps head and tail of a text in at most `room` tokens, and says between them what is missing, with the lines of it that are
+ * like no other. Lines that repeat are counted first.
+ */
 function cutText(text: string, room: number, meter: Meter, where: string): string {
-  const note = (left: number) =>
-    `\n[… ${left} of ${text.length} characters are left out: together with the other new results they do not fit the ` +
-    `context window; ${where} …]\n`;
-  return cutToTokens(text, room, meter, note, { tail: 0.5 });
+  const short = counted(text.split('\n')).join('\n');
+  const repeated = short === text ? '' : 'lines that repeat are counted (×); ';
+  const why = `together with the other new results they do not fit the context window; ${repeated}${where}`;
+  const odd = oddLines(short);
+  const note = (left: number, from: number) =>
+    `\n[… ${left} of ${short.length} characters are left out: ${why} …]\n${oddBetween(odd, from, from + left)}`;
+  const whole = `${short}\n[${text.length} characters in fewer: ${repeated}${where}]`;
+  if (repeated !== '' && meter.text(whole) <= room) return whole;
+  return cutToTokens(short, room, meter, note, { tail: 0.5 });
 }
 
 /** Names the file that holds the whole of a result. */

@@ -65,6 +65,16 @@ describe('toolResultEviction', () => {
     expect(scope.events).toEqual([{ type: 'tool.evicted', toolUseId: 'call-1', path, chars: full.length }]);
   });
 
+  it('shows beside the ends the lines that are like no other', async () => {
+    const half = Array.from({ length: 3_000 }, (_, row) => `INFO order ${row} done in ${row % 90}ms`).join(
+      '\n',
+    );
+    const { text } = await evict(`${half}\nERROR order 99117 failed\n${half}`);
+    expect(text).toMatch(
+      / characters …\]\n\[Among what is left out, like no other line:\]\nERROR order 99117 failed\n/,
+    );
+  });
+
   it('leaves a result of exactly the limit, and those of excluded and of paged tools, whole; a name alone excludes nothing', async () => {
     const big = 'y'.repeat(80_001);
     const config = { maxResultChars: 80_000 };

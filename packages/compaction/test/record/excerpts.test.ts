@@ -2,7 +2,7 @@ import { assistantMessage, type Message, textOf, userMessage } from '@x/core';
 import { describe, expect, it } from 'vitest';
 import { createCompactor } from '../../src/create-compactor.js';
 import { excerptsOf } from '../../src/record/excerpts.js';
-import { round } from '../build.js';
+import { lines, round } from '../build.js';
 
 function saidBefore(text: string): readonly string[] {
   const [message] = round({ say: text });
@@ -47,7 +47,7 @@ describe('the excerpts of results', () => {
 
   async function recordOf(messages: readonly Message[]): Promise<string> {
     const compactor = createCompactor({ model: null, contextWindow: 4_000 });
-    const filler = round({ name: 'list', input: {}, output: 'a line of the catalog\n'.repeat(2_000) });
+    const filler = round({ name: 'list', input: {}, output: lines(4_000) });
     const { messages: view } = await compactor.compact(
       [userMessage('Whose card is it?'), ...messages, ...filler],
       {
@@ -74,5 +74,23 @@ describe('the excerpts of results', () => {
     );
     const pair = round({ name: 'probe', input: {}, output: 'null value\nnull value' })[1] as Message;
     expect(excerptsOf(pair).parts.map(({ text }) => text)).toEqual(['null value\nnull value']);
+  });
+
+  it('hold the row that is like no other, in a result of any length', async () => {
+    for (const count of [400, 3_000, 20_000]) {
+      const rows = Array.from({ length: count }, (_, id) => ({
+        id,
+        name: `customer-${id}`,
+        status: id === count / 2 ? 'BLOCKED' : 'ok',
+      }));
+      for (const output of [
+        JSON.stringify({ rows }),
+        rows.map((row) => Object.values(row).join(' ')).join('\n'),
+      ]) {
+        const record = await recordOf(round({ name: 'list_customers', input: {}, output }));
+        expect(record).toMatch(new RegExp(`customer-${count / 2}\\b.*BLOCKED`));
+        expect(record).not.toMatch(/^# (?:\S+ ){42}/m);
+      }
+    }
   });
 });

@@ -1,7 +1,7 @@
 import { type Message, textOf, userMessage } from '@x/core';
 import { describe, expect, it } from 'vitest';
 import { createCompactor } from '../../src/create-compactor.js';
-import { meter, round } from '../build.js';
+import { lines, meter, round } from '../build.js';
 import { GOOD_SUMMARY, modelOf } from '../models.js';
 
 /** A look-up whose answer holds facts that only the record can keep. */
@@ -23,7 +23,7 @@ describe('the record in a small window', () => {
     const unseen = round({
       name: 'search',
       input: { query: 'all' },
-      output: 'a line of the catalog\n'.repeat(2_000),
+      output: lines(4_000),
     });
     const { messages } = await compactor.compact([request, ...orders, ...unseen], {
       reason: 'proactive_budget',

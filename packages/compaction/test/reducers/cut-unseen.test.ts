@@ -71,6 +71,27 @@ describe('results that no model has seen', () => {
     );
   });
 
+  it('keep the one line that is like no other, and lose nothing where lines repeat', async () => {
+    const cut = async (output: string) => {
+      const messages = [userMessage('Which order failed?'), ...batch([output])];
+      const outcome = await createCompactor({ contextWindow: 8_000 }).compact(messages, {
+        reason: 'proactive_budget',
+      });
+      expect(outcome.status).toBe('applied');
+      return textOf(outputsOf(outcome.messages));
+    };
+    const half = Array.from({ length: 3_000 }, (_, row) => `INFO order ${row} done in ${row % 90}ms`).join(
+      '\n',
+    );
+    expect(await cut(`${half}\nERROR order 99117 failed\n${half}`)).toMatch(
+      /\n\[… \d+ of \d+ characters are left out: .*\n\[Among what is left out, like no other line:\]\nERROR order 99117 failed\n\[…\]\n/,
+    );
+    const warned = 'warning: unused import\n'.repeat(1_500);
+    expect(await cut(`${warned}error[E0308]: src/lib.rs:44\n${warned}done`)).toMatch(
+      /^warning: unused import \(×1500\)\nerror\[E0308\]: src\/lib\.rs:44\nwarning: unused import \(×1500\)\ndone\n\[69\d+ characters in fewer: /,
+    );
+  });
+
   it('name no log where there is none', async () => {
     const { messages } = await reduceWith(cutUnseen(), [userMessage('go'), ...batch([words(60_000)])]);
     expect(textOf(at(messages, -1))).toContain('ask for a part of it');

@@ -1,0 +1,61 @@
+/** UTF-16 units of a line that are looked at and shown. */
+const LONGEST = 200;
+/** So many lines a text must have for one of them to be odd among them. */
+const FEWEST = 40;
+/** Where more lines than this share are odd, none is: prose and programs have no two lines alike. */
+const SHARE = 0.03;
+/** Lines that are told of at most. */
+const MOST = 12;
+/** A word with a digit in it: what differs from row to row. */
+const COUNTED = /[\p{L}\p{M}_]*\p{N}[\p{L}\p{N}\p{M}_]*/gu;
+
+/** A line, and where it begins. */
+export interface OddLine {
+  readonly at: number;
+  readonly text: string;
+}
+
+/**
+ * Finds the lines of a text that are like no other of it, numbers and ids aside: the one error among thousands of rows that
+ * all is well. None in a text whose lines differ anyway.
+ */
+export function oddLines(text: string): readonly OddLine[] {
+  const shapes = new Map<string, OddLine | undefined>();
+  let lines = 0;
+  for (let at = 0; at < text.length; ) {
+    const next = text.indexOf('\n', at);
+    const end = next === -1 ? text.length : next;
+    const line = text.slice(at, Math.min(end, at + LONGEST));
+    const shape = line.replaceAll(COUNTED, '0').trim();
+    if (shape !== '') {
+      lines++;
+      shapes.set(shape, shapes.has(shape) ? undefined : { at, text: line });
+    }
+    at = end + 1;
+  }
+  if (lines < FEWEST) return [];
+  const odd = [...shapes.values()].filter((line) => line !== undefined);
+  return odd.length <= lines * SHARE ? odd.slice(0, MOST) : [];
+}
+
+/** So many equal lines in a row stand as one with their number. */
+const RUN = 3;
+
+/** Lines that follow each other in the same words as one line, with their number behind it. */
+export function counted(lines: readonly string[]): readonly string[] {
+  const kept: string[] = [];
+  for (let start = 0, end = 0; start < lines.length; start = end) {
+    const line = lines[start] as string;
+    while (end < lines.length && lines[end] === line) end++;
+    if (end - start >= RUN) kept.push(`${line} (×${end - start})`);
+    else for (let index = start; index < end; index++) kept.push(line);
+  }
+  return kept;
+}
+
+/** The lines that {@link oddLines} finds between two places of a text, to stand where the others are left out; none is ''. */
+export function oddBetween(odd: readonly OddLine[], start: number, end: number): string {
+  const between = odd.filter(({ at }) => at >= start && at < end);
+  if (between.length === 0) return '';
+  return `[Among what is left out, like no other line:]\n${between.map(({ text }) => text).join('\n')}\n[…]\n`;
+}

@@ -1,0 +1,54 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { counted, oddLines } from '../../src/conversation/lines.js';
+
+const row = (index: number) =>
+  `INFO 10:0${index % 7} order ${10_000 + index} done in ${index % 90}ms by worker-${index % 13}`;
+const rows = (count: number) => Array.from({ length: count }, (_, index) => row(index));
+
+describe('odd lines', () => {
+  it('are those like no other, numbers and ids aside, with their places', () => {
+    const lines = rows(500).toSpliced(250, 0, 'ERROR order 99117 failed: card declined');
+    const text = lines.join('\n');
+    expect(oddLines(text)).toEqual([
+      { at: text.indexOf('ERROR'), text: 'ERROR order 99117 failed: card declined' },
+    ]);
+  });
+
+  it('are none where lines differ anyway, or are few', () => {
+    const prose = Array.from({ length: 300 }, (_, index) =>
+      'abcdefghij'.slice(index % 9).repeat(1 + (index % 31)),
+    );
+    expect(oddLines(prose.join('\n'))).toEqual([]);
+    expect(oddLines([...rows(20), 'ERROR'].join('\n'))).toEqual([]);
+    expect(oddLines('')).toEqual([]);
+  });
+
+  it('stand at their places, in any text', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.constantFrom('a 1', 'a 2', 'b', '', 'c\r', '🦊 3'), { maxLength: 200 }),
+        (lines) => {
+          const text = lines.join('\n');
+          for (const { at, text: line } of oddLines(text))
+            expect(text.slice(at, at + line.length)).toBe(line);
+        },
+      ),
+    );
+  });
+});
+
+describe('lines that repeat', () => {
+  it('are counted from the third on, and nothing else changes', () => {
+    expect(counted(['a', 'a', 'a', 'b', 'b', 'a'])).toEqual(['a (×3)', 'b', 'b', 'a']);
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom('a', 'b')), (lines) => {
+        const again = counted(lines).flatMap((line) => {
+          const [, text = line, times = '1'] = /^(.*) \(×(\d+)\)$/.exec(line) ?? [];
+          return Array.from({ length: Number(times) }, () => text);
+        });
+        expect(again).toEqual(lines);
+      }),
+    );
+  });
+});
