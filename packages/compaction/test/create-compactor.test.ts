@@ -91,6 +91,20 @@ describe('createCompactor', () => {
     );
   });
 
+  it('says of options what was probably meant', () => {
+    const refused = (options: object) => expect(() => createCompactor(options));
+    refused({ trigger: 0.5 }).toThrow('trigger: says of what: { share: 0.5 } of the window');
+    refused({ trigger: { shar: 0.5 } }).toThrow('trigger.shar: unknown key; did you mean share?');
+    refused({ stages: ['sumarize'] }).toThrow('did you mean summarize?');
+    refused({ model: { id: 'm', stream: () => {} } }).toThrow(
+      'must be a Model: an object with id and generate(request)',
+    );
+    refused({ contextWindow: 16_000, target: { tokens: 15_000 } }).toThrow(
+      'target.tokens: 15000 must be below the trigger point 13600',
+    );
+    return expect(createCompactor().compact([], { recall: true } as never)).rejects.toThrow('RECALL_HINT');
+  });
+
   it('refuses what is no conversation, and options that it does not know', async () => {
     const compactor = createCompactor();
     const refused = (messages: unknown, options: object = {}) =>

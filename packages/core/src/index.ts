@@ -129,6 +129,7 @@ export {
   readOutput,
   readPart,
 } from './messages/parts.js';
+export { answerFault, refuseNoAnswer } from './model/check-answer.js';
 export type { StandardResult, StandardSchema } from './model/compile-schema.js';
 export { type CompiledSchema, compileSchema } from './model/compile-schema.js';
 export {

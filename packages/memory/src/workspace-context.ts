@@ -112,7 +112,7 @@ async function contextParts(
       }),
     ),
   );
-  return parts.filter((part) => part !== undefined && part.text !== '');
+  return parts.flatMap((part) => (part === undefined || part.text === '' ? [] : [part]));
 }
 
 /** Reads a file. A link has to lead to one of the same kind: see {@link keepsKind}. */

@@ -19,14 +19,22 @@ import {
 const TRIGGER_SHARE = 0.85;
 
 const triggerSchema = z.pipe(
-  z.strictObject({
-    /** This share of the context window. Default 0.85, unless another trigger is named. */
-    share: z.optional(shareSchema),
-    /** This many tokens. */
-    tokens: z.optional(countSchema),
-    /** This many messages. */
-    messages: z.optional(countSchema),
-  }),
+  z.strictObject(
+    {
+      /** This share of the context window. Default 0.85, unless another trigger is named. */
+      share: z.optional(shareSchema),
+      /** This many tokens. */
+      tokens: z.optional(countSchema),
+      /** This many messages. */
+      messages: z.optional(countSchema),
+    },
+    {
+      error: ({ code, input }) =>
+        code === 'invalid_type' && typeof input === 'number'
+          ? `says of what: { share: ${input < 1 ? input : 0.85} } of the window, { tokens } or { messages }`
+          : undefined,
+    },
+  ),
   z.transform((trigger) => {
     const named = trigger.share ?? trigger.tokens ?? trigger.messages;
     return named === undefined ? { share: TRIGGER_SHARE } : trigger;
@@ -113,7 +121,10 @@ const codeShape = {
   common: {
     /** Writes the summaries; `null`: none does. Left out: see where the configuration is used. */
     model: z.nullish(
-      z.custom<Model>((value) => typeof (value as Model | null)?.generate === 'function', 'must be a Model'),
+      z.custom<Model>(
+        (value) => typeof (value as Model | null)?.generate === 'function',
+        'must be a Model: an object with id and generate(request)',
+      ),
     ),
     counter: z.optional(
       z.custom<TokenCounter>(
@@ -228,7 +239,8 @@ function contradictionsIn(
   if (typeof target === 'number') below('keep.share', keep.share, 'target', target);
   if (typeof target === 'object') {
     below('target.tokens', target.tokens, 'trigger.tokens', trigger.tokens);
-    below('target.tokens', target.tokens, 'contextWindow', contextWindow);
+    const due = contextWindow && trigger.share && Math.floor(contextWindow * trigger.share);
+    below('target.tokens', target.tokens, 'the trigger point', due);
     below('keep.tokens', keep.tokens, 'target.tokens', target.tokens);
   }
   if (contextWindow !== undefined && (trigger.tokens ?? 0) > contextWindow) {

@@ -19,7 +19,7 @@ const optionsSchema = z.strictObject({
   contextWindow: z.optional(z.number().check(z.minimum(1))),
   appendix: z.optional(z.string()),
   logLocation: z.optional(z.string()),
-  recall: z.optional(z.string()),
+  recall: z.optional(z.string('is a text that tells the model of the tool, such as RECALL_HINT')),
 });
 
 const REMEDY =

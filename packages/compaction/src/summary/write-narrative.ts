@@ -6,6 +6,7 @@ import {
   type ModelRequest,
   mayRefuseItems,
   type Redact,
+  refuseNoAnswer,
   textOf,
   type Usage,
   userMessage,
@@ -249,6 +250,7 @@ async function ask(
     const limit = [`Model ${model.id}`, 'summary.timeoutMs', task.options.timeoutMs] as const;
     const generate = (deadline: Deadline) => model.generate({ ...asked, signal: deadline.signal });
     const response = await withRetries(() => withinLimit(limit, generate, signal), { ...RETRIES, signal });
+    refuseNoAnswer(model, response);
     if (response.usage) task.onUsage(response.usage);
     return response;
   };

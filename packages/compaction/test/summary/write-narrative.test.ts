@@ -8,7 +8,7 @@ import {
   textOf,
   userMessage,
 } from '@x/core';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import {
   type CompactionCapabilityConfig,
   type CompactionConfig,
@@ -206,6 +206,21 @@ describe('a summarizer that fails', () => {
     const outcome = await compact(model);
     expect(model.requests).toHaveLength(3);
     expect(narrativeIn(outcome.messages)).toContain('Read the code, found the cause.');
+  });
+
+  it.each([
+    [undefined, 'gave no content'],
+    ['A summary', 'gave no content'],
+    [{ content: 'A summary' }, 'gave content that is no list of blocks'],
+    [{ content: [{ type: 'text', text: GOOD_SUMMARY }], stopReason: 'end' }, 'gave no finishReason'],
+  ])('that answers %j is told what an answer is, and asked once', async (answer, fault) => {
+    const generate = vi.fn(async () => answer);
+    const model = { id: 'own', generate } as unknown as Model;
+    const { status, reason } = await compact(model);
+    expect(status).toBe('applied');
+    expect(reason).toContain(`Model own ${fault}`);
+    expect(reason).toContain("must resolve with { content: [{ type: 'text', text }], finishReason: 'stop' }");
+    expect(generate).toHaveBeenCalledTimes(1);
   });
 
   it('is not asked again when it fails for good', async () => {

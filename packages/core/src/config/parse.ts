@@ -90,7 +90,11 @@ const MISSING = 'is missing';
 
 function wordOf(issue: z.$ZodRawIssue): ReturnType<typeof localeError> {
   const isMissing = issue.code === 'invalid_union' && issue.input === undefined;
-  return isMissing ? MISSING : localeError(issue);
+  if (isMissing) return MISSING;
+  const words = localeError(issue);
+  if (issue.code !== 'invalid_value' || typeof issue.input !== 'string') return words;
+  const near = nearNames(issue.input, issue.values.map(String))[0];
+  return near === undefined ? words : `${words}; did you mean ${near}?`;
 }
 
 /** Lists the problems that zod found, each with its path. */

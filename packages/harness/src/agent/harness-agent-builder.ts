@@ -382,8 +382,12 @@ function duplicates(path: string, names: readonly string[]): Issue[] {
 /** Says what was given in place of a part, and what to do about it. JavaScript callers have no type checker. */
 function malformedPart(value: unknown, [kind, members, remedy]: Kind): string | undefined {
   const found = quoted(value);
-  if (typeof value === 'function')
-    return `${found} is a function, not ${kind}: call it, and pass what it returns`;
+  if (typeof value === 'function') {
+    const isClass = /^class\b/.test(Function.prototype.toString.call(value));
+    return isClass
+      ? `${found} is a class, not ${kind}: pass new ${found}(…)`
+      : `${found} is a function, not ${kind}: call it, and pass what it returns`;
+  }
   if (typeof value !== 'object' || value === null) return `${found} is not ${kind}; ${remedy}`;
   if (value instanceof Promise) return `is a promise of ${kind}: await it first`;
   return members.every((member) => member in value) ? undefined : `is not ${kind}; ${remedy}`;

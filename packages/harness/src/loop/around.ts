@@ -1,7 +1,6 @@
-import { type Capability, checkMessages, Deadline, type ModelResponse } from '@x/core';
+import { answerFault, type Capability, checkMessages, Deadline, type ModelResponse } from '@x/core';
 import type { ParsedLimits } from '../agent/limits.js';
 import { errorOf, hookInvalid } from '../errors/harness-error.js';
-import { answerFault } from './call-model.js';
 
 type AroundHook = 'aroundCall' | 'aroundReason' | 'aroundModel' | 'aroundTool';
 type Hook<Name extends AroundHook> = NonNullable<Capability[Name]>;

@@ -5,13 +5,12 @@ import {
   checkMessages,
   Deadline,
   errorText,
-  FINISH_REASONS,
-  isObject,
   type Model,
   ModelError,
   type ModelRequest,
   type ModelResponse,
   type ModelStreamPart,
+  refuseNoAnswer,
   soundUsage,
   stepwise,
   TimeLimitError,
@@ -130,26 +129,6 @@ function withId(block: ContentBlock): ContentBlock {
 function usageOf({ usage }: ModelResponse): Usage | undefined {
   const sound = soundUsage(usage);
   return sound?.inputTokens === 0 && sound.outputTokens === 0 ? undefined : sound;
-}
-
-/** A model that a program brings may answer anything; asked again it would answer the same. */
-function refuseNoAnswer(model: Model, answer: ModelResponse | undefined): void {
-  const fault = answerFault(answer);
-  if (fault === undefined) return;
-  const message =
-    `Model ${model.id} gave ${fault}. ` +
-    "Its generate must resolve with { content: [{ type: 'text', text }], finishReason: 'stop' }.";
-  throw new ModelError(message, { modelId: model.id, retryable: false });
-}
-
-/** Tells what is wrong with what should be an answer: in one of which nobody knows how it ended, half a call may stand. */
-export function answerFault(answer: unknown): string | undefined {
-  const { content, finishReason } = isObject(answer) ? answer : {};
-  if (content === undefined) return 'no content';
-  if (!Array.isArray(content)) return 'content that is no list of blocks';
-  if (FINISH_REASONS.some((reason) => reason === finishReason)) return undefined;
-  const given = typeof finishReason === 'string' ? `the finishReason "${finishReason}"` : 'no finishReason';
-  return `${given}, but not ${FINISH_REASONS.join(', ')}`;
 }
 
 /** What is no answer never reaches the conversation. The model may answer well when it is asked again. */

@@ -49,6 +49,13 @@ describe('an agent built without a type checker', () => {
           .build(),
       ),
     ).toEqual(['session: is not a session store; pass one, such as new JsonSession(…)']);
+    expect(
+      issuesOf(() =>
+        base()
+          .session(InMemorySession as never)
+          .build(),
+      ),
+    ).toEqual(['session: InMemorySession is a class, not a session store: pass new InMemorySession(…)']);
   });
 
   it('refuses a context that is none, and an input that says nothing, and stores neither', async () => {

@@ -12,13 +12,15 @@ interface SearchOptions extends Readonly<Record<'limit' | 'offset' | 'maxOutputC
   /** Numbers of the first and last message to consider. */
   readonly from?: number | undefined;
   readonly to?: number | undefined;
+  /** The id of the message that is being answered: it holds the words of the query, and is in view. */
+  readonly asked?: string | undefined;
   readonly signal: AbortSignal;
 }
 
 /** Searches the logs of sessions, and answers the best messages as text. */
 export async function searchMessages(
   sessions: readonly LoggedSession[],
-  { query, limit, offset, from = 1, to = Infinity, maxOutputChars, signal }: SearchOptions,
+  { query, limit, offset, from = 1, to = Infinity, maxOutputChars, asked, signal }: SearchOptions,
 ): Promise<string> {
   const parsed = parseQuery(query);
   if (parsed.terms.length === 0) return 'The query has no word to search for.';
@@ -27,7 +29,7 @@ export async function searchMessages(
   for (const session of sessions.toReversed()) {
     signal.throwIfAborted();
     for await (const { number, message } of numbered(session.read())) {
-      if (number < from) continue;
+      if (number < from || message.id === asked) continue;
       if (number > to) break;
       const day = dayOf(message.createdAt) ?? null;
       const place = `session ${JSON.stringify(session.id)} #${number}${day === null ? '' : `, ${dateOf(day)}`}`;

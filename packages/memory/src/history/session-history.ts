@@ -137,7 +137,7 @@ export function sessionHistory(config: SessionHistoryConfig = {}): Capability {
       async execute({ agentId, ...search }, context: ToolContext) {
         const sessions = await sessionsOf(context, agentId);
         if (typeof sessions === 'string') return sessions;
-        const options = { ...search, maxOutputChars, signal: context.signal };
+        const options = { ...search, maxOutputChars, asked: askedIn(context), signal: context.signal };
         return searchMessages(sessions, options);
       },
     }),
@@ -154,12 +154,23 @@ export function sessionHistory(config: SessionHistoryConfig = {}): Capability {
           .describe('Numbers of the first and last message to search'),
       }),
       async execute({ range, ...search }, context: ToolContext) {
-        const options = { ...search, ...range, maxOutputChars, signal: context.signal };
+        const options = {
+          ...search,
+          ...range,
+          maxOutputChars,
+          asked: askedIn(context),
+          signal: context.signal,
+        };
         return searchMessages([currentSession(context)], options);
       },
     }),
   ];
   return { name: 'session_history', tools };
+}
+
+/** The id of the request that is being answered. */
+function askedIn({ state }: ToolContext): string | undefined {
+  return state.context.findLast(({ role, kind }) => role === 'user' && kind === undefined)?.id;
 }
 
 async function describe({ id, isCurrent, updatedAt = '', read }: LoggedSession): Promise<string> {

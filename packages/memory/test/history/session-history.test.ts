@@ -267,6 +267,19 @@ describe('session_search and query_history', () => {
     expect(await runTool(history, 'session_search', { query: 'unicorn' }, context)).toBe('Nothing found.');
   });
 
+  it('does not find the request that is being answered', async () => {
+    const workspace = await testWorkspace();
+    const request = userMessage('Search for the unicorn.');
+    await logSession(workspace, now, [userMessage('The unicorn lives in Basel.'), request]);
+    const context = toolContext(workspace, now);
+    context.state.contextMutable().push(request);
+    for (const name of ['session_search', 'query_history']) {
+      const found = await runTool(history, name, { query: 'unicorn' }, context);
+      expect(found).toContain('The unicorn lives in Basel.');
+      expect(found).not.toContain('Search for');
+    }
+  });
+
   it('searches the current session alone, within a range', async () => {
     const workspace = await testWorkspace();
     await logSession(workspace, { ...alice, sessionId: 'old' }, talk('needle in old'));
