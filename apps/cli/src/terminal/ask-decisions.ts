@@ -5,7 +5,7 @@ import { oneLine, printable } from './style.js';
 /** Characters; of a longer input both ends are shown, and all of it when asked for. */
 const MAX_INPUT = 2_000;
 
-/** Asks a human for one line. Resolves to `undefined` when the input has ended. */
+/** Asks a human for one line. Resolves to `undefined` when the input has ended, or the question was left. */
 export type Ask = (question: string) => Promise<string | undefined>;
 
 /** Makes the text that a human needs beside a call's input to decide on it. */
@@ -57,7 +57,9 @@ async function askOne(call: PendingCall, ask: Ask, seen = ''): Promise<Decision 
         continue;
       case 'e':
       case 'edit': {
-        const edited = parse(await ask('The input to run it with, as JSON: '));
+        const written = await ask('The input to run it with, as JSON: ');
+        if (written === undefined) return undefined;
+        const edited = parse(written);
         if (edited !== undefined) return { type: 'edit', input: edited };
         question = 'That is no JSON. ';
         continue;
@@ -75,9 +77,9 @@ function describe({ name, reason, suggestion }: PendingCall, shown: string): str
   return `\n${printable(name)} ${shown}${reason === undefined ? '' : `\n${printable(reason)}`}${rule}`;
 }
 
-function parse(text: string | undefined): JsonValue | undefined {
+function parse(text: string): JsonValue | undefined {
   try {
-    return text === undefined ? undefined : (JSON.parse(text) as JsonValue);
+    return JSON.parse(text) as JsonValue;
   } catch {
     return undefined;
   }

@@ -16,12 +16,18 @@ export interface ChatOptions extends Omit<ChatScope, 'usage'> {
 
 /**
  * A conversation in the terminal, until the input ends or `/exit`. While the agent works, what is typed is said to it at
- * its next step; Ctrl-C stops the call, and at the prompt the chat.
+ * its next step. What is pasted is one message. Ctrl-C leaves a question, stops the call, clears the line, and ends the chat,
+ * whichever comes first.
  */
 export async function chat({ input, output, printer, style, ...scope }: ChatOptions): Promise<void> {
   const lines = createInterface({ input, output, prompt: `${style('bold', '>')} `, historySize: 200 });
   let { context } = scope;
+  const isTerminal = (output as { readonly isTTY?: boolean }).isTTY === true;
   let running = false;
+  let interrupted = false;
+  /** Lines that came together, and whether they are looked at soon. */
+  const typed: string[] = [];
+  let isDue = false;
   /** Takes the next line in place of the chat: a question is open. */
   let answer: ((line: string | undefined) => void) | undefined;
   const waiting: string[] = [];
@@ -30,26 +36,68 @@ export async function chat({ input, output, printer, style, ...scope }: ChatOpti
 
   lines.on('line', (line) => {
     if (answer !== undefined) {
-      const give = answer;
-      answer = undefined;
-      give(line);
-    } else if (running && line.trim() !== '' && !isCommand(line)) {
-      void scope.agent.steer(context, line).then((read) => {
-        // It came too late for this call: it is said when the call has ended.
-        if (!read) push(line);
-      });
-      printer.note('(read at the next step)');
-    } else push(line);
+      if (line.trim() === '/exit') lines.close();
+      else give(line);
+      return;
+    }
+    typed.push(line);
+    if (!isTerminal) take();
+    else if (!isDue) {
+      isDue = true;
+      setImmediate(takePasted);
+    }
   });
   lines.on('SIGINT', () => {
-    if (running) scope.agent.interrupt(context);
-    else lines.close();
+    if (answer !== undefined) {
+      output.write('\n');
+      give(undefined);
+    } else if (running) {
+      interrupted = true;
+      scope.agent.interrupt(context);
+    } else if (lines.line !== '') {
+      lines.write(null, { ctrl: true, name: 'e' });
+      lines.write(null, { ctrl: true, name: 'u' });
+    } else lines.close();
   });
   lines.on('close', () => {
+    if (typed.length > 0) take();
     ended = true;
-    answer?.(undefined);
+    give(undefined);
     wake?.();
   });
+
+  /** The last line of what was pasted stands in the input, and goes with the others. */
+  function takePasted(): void {
+    isDue = false;
+    if (typed.length > 1 && lines.line !== '') return;
+    if (typed.length > 0) take();
+  }
+
+  function take(): void {
+    const text = typed.splice(0).join('\n');
+    if (!running || text.trim() === '' || isCommand(text)) {
+      push(text);
+      return;
+    }
+    void scope.agent.steer(context, text).then((read) => {
+      if (read) return;
+      // It came too late for this call: it is said when the call has ended, unless somebody has stopped that.
+      if (interrupted) giveBack(text);
+      else push(text);
+    });
+    printer.note('(read at the next step)');
+  }
+
+  function giveBack(text: string): void {
+    printer.note('Not sent, and back in the line:');
+    lines.write(text.replaceAll('\n', ' '));
+  }
+
+  function give(line: string | undefined): void {
+    const taking = answer;
+    answer = undefined;
+    taking?.(line);
+  }
 
   function push(line: string): void {
     waiting.push(line);
@@ -57,7 +105,8 @@ export async function chat({ input, output, printer, style, ...scope }: ChatOpti
   }
 
   async function nextLine(): Promise<string | undefined> {
-    lines.prompt();
+    // A prompt would open an input again that has ended.
+    if (!ended) lines.prompt();
     while (waiting.length === 0 && !ended) {
       await new Promise<void>((resolve) => {
         wake = resolve;
@@ -79,6 +128,7 @@ export async function chat({ input, output, printer, style, ...scope }: ChatOpti
     if (pending.length === 0) return;
     const decisions = await askDecisions(pending, ask, preview);
     if (Object.keys(decisions).length > 0) await turn(scope.agent.resumeStream(context, { decisions }));
+    else if (!ended) await announceWaiting();
   }
 
   /** Whoever approves a plan has read it. */
@@ -98,6 +148,7 @@ export async function chat({ input, output, printer, style, ...scope }: ChatOpti
 
   async function run(events: AsyncIterable<AgentEvent>): Promise<readonly PendingCall[]> {
     let pending: readonly PendingCall[] = [];
+    interrupted = false;
     running = true;
     try {
       for await (const event of events) {

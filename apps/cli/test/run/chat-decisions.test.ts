@@ -3,7 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { compaction } from '@x/compaction';
-import { InMemorySession, type Model, RuntimeContext, type SessionStore } from '@x/core';
+import {
+  InMemorySession,
+  type Message,
+  type Model,
+  RuntimeContext,
+  type SessionStore,
+  textOf,
+} from '@x/core';
 import { HarnessAgent, permissions, planMode, workspaceTools } from '@x/harness';
 import { ScriptedModel } from '@x/testkit';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
@@ -18,6 +25,7 @@ afterEach(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20
 
 const plain = (_format: unknown, text: string) => text;
 const TIMEOUT = { timeout: 120_000 };
+const asking = { toolCalls: [{ name: 'write_file', input: { path: 'a.txt', content: '1' } }] };
 
 /** A chat whose screen can be waited for. */
 function open(model: Model, session: SessionStore, { isTTY = false } = {}) {
@@ -40,6 +48,10 @@ function open(model: Model, session: SessionStore, { isTTY = false } = {}) {
     input,
     seen: (text: string | RegExp) => vi.waitFor(() => expect(shown).toMatch(text), TIMEOUT),
     screen: () => shown,
+    async ended() {
+      await ended;
+      await agent.close();
+    },
     async leave() {
       input.end();
       await ended;
@@ -69,8 +81,7 @@ it('shows the plan that is to be approved, and the rule that "always" would keep
 
 it('says what waits in the session that it opens', async () => {
   const session = new InMemorySession();
-  const asking = [{ toolCalls: [{ name: 'write_file', input: { path: 'a.txt', content: '1' } }] }];
-  const first = open(new ScriptedModel(asking), session);
+  const first = open(new ScriptedModel([asking]), session);
   await first.seen('> ');
   first.input.write('Go\n');
   await first.seen('Run it?');
@@ -112,5 +123,79 @@ it('stops a compaction by Ctrl-C, and goes on', async () => {
   await seen(/Not compacted \(aborted\)/);
   input.write('/context\r');
   await seen('6 messages.');
+  await leave();
+});
+
+it.each(['\u0003', 'e\r\u0003'])(
+  'leaves a question by Ctrl-C, and asks again when told to: %j',
+  async (keys) => {
+    const model = new ScriptedModel([asking, { text: 'Written.' }]);
+    const { input, seen, screen, leave } = open(model, new InMemorySession(), { isTTY: true });
+    await seen('> ');
+    input.write('Go\r');
+    await seen('Run it?');
+    for (const key of keys.split(/(?<=\r)/)) {
+      input.write(key);
+      if (key.endsWith('\r')) await seen('as JSON: ');
+    }
+    await seen('Waiting for your decision: write_file. /resume asks for it');
+    input.write('/resume\r');
+    await vi.waitFor(() => expect(screen().split('Run it?')).toHaveLength(3), TIMEOUT);
+    input.write('y\r');
+    await seen('Written.');
+    await leave();
+  },
+);
+
+it.each(['\u0004', '/exit\r'])('ends from a question, and reads nothing more: %j', async (keys) => {
+  const { input, seen, ended } = open(new ScriptedModel([asking]), new InMemorySession(), { isTTY: true });
+  await seen('> ');
+  input.write('Go\r');
+  await seen('Run it?');
+  input.write(keys);
+  await ended();
+  await seen('Go on with --session s-1');
+  expect(input.isPaused()).toBe(true);
+});
+
+it('sends what is pasted as one message, with what stands in the line', async () => {
+  const model = new ScriptedModel([{ text: 'One.' }, { text: 'Two.' }]);
+  const { input, seen, leave } = open(model, new InMemorySession(), { isTTY: true });
+  await seen('> ');
+  input.write('Fix this:\rfirst\rlast');
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(model.requests).toHaveLength(0);
+  input.write(' line\r');
+  await seen('One.');
+  input.write('And\rthen\r');
+  await seen('Two.');
+  const said = model.requests.map(({ messages }) => textOf(messages.at(-1) as Message));
+  expect(said).toEqual(['Fix this:\nfirst\nlast line', 'And\nthen']);
+  await leave();
+});
+
+it('gives back what was typed for a call that Ctrl-C stops, and then clears the line', async () => {
+  const requests: string[] = [];
+  const model: Model = {
+    id: 'slow',
+    async generate({ messages, signal }) {
+      requests.push(textOf(messages.at(-1) as Message));
+      if (requests.length > 1) return { content: [{ type: 'text', text: 'Done.' }], finishReason: 'stop' };
+      return new Promise((_, reject) => {
+        signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
+      });
+    },
+  };
+  const { input, seen, leave } = open(model, new InMemorySession(), { isTTY: true });
+  await seen('> ');
+  input.write('A long task\r');
+  await vi.waitFor(() => expect(requests).toHaveLength(1), TIMEOUT);
+  input.write('Be short\r');
+  await seen('(read at the next step)');
+  input.write('\u0003');
+  await seen(/Not sent, and back in the line:[\s\S]*Be short/);
+  input.write('\u0003Hello\r');
+  await seen('Done.');
+  expect(requests).toEqual(['A long task', 'Hello']);
   await leave();
 });
