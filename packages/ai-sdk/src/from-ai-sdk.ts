@@ -14,7 +14,7 @@ import {
 } from '@x/core';
 import * as z from 'zod';
 import type { ProviderCompaction } from './compact/provider-compaction.js';
-import { cutOff, toModelError } from './errors/to-model-error.js';
+import { cutOff, toModelError, webPage } from './errors/to-model-error.js';
 import {
   type AiSdkLanguageModel,
   type CallOptions,
@@ -167,11 +167,13 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
     async *stream(request): AsyncGenerator<ModelStreamPart> {
       try {
         request.signal?.throwIfAborted();
-        const { stream } = await unlessAborted(model.doStream(await toCall(request)), request.signal);
-        const reader = stream.getReader();
+        const answer = await unlessAborted(model.doStream(await toCall(request)), request.signal);
+        const reader = answer.stream.getReader();
         const assembler = new ContentAssembler();
         let metadata: ResponseMetadata = {};
         try {
+          const page = webPage(id, answer.response?.headers);
+          if (page !== undefined) throw page;
           for (;;) {
             const { done, value: part } = await unlessAborted(reader.read(), request.signal);
             if (done || part === undefined) throw cutOff(id);

@@ -12,7 +12,10 @@ export interface AiSdkLanguageModel {
   /** Patterns of URLs that the model fetches by itself, by media type. */
   readonly supportedUrls: PromiseLike<SupportedUrls> | SupportedUrls;
   doGenerate(options: CallOptions): PromiseLike<GenerateResult>;
-  doStream(options: CallOptions): PromiseLike<{ readonly stream: StreamLike<StreamPart> }>;
+  doStream(options: CallOptions): PromiseLike<{
+    readonly stream: StreamLike<StreamPart>;
+    readonly response?: { readonly headers?: { readonly [name: string]: string } | undefined } | undefined;
+  }>;
 }
 
 export type SupportedUrls = { readonly [mediaType: string]: readonly RegExp[] };

@@ -36,12 +36,15 @@ export function toModelError(
       { cause: error, modelId, ...(contextWindow === undefined ? {} : { contextWindow }) },
     );
   }
+  const [status] = facts.statuses;
+  const address = addressOf(error);
+  const where = `${status === undefined ? '' : ` with ${status}`}${address === undefined ? '' : ` at ${address}`}`;
   const remedy = remedyFor(facts);
   const end = remedy === '' || /[.!?]\s*$/.test(message) ? '' : '.';
-  return new ModelError(`The call of ${modelId} failed: ${message}${end}${remedy}`, {
+  return new ModelError(`The call of ${modelId} failed${where}: ${message}${end}${remedy}`, {
     modelId,
     retryable: isRetryable(facts),
-    status: facts.statuses[0],
+    status,
     retryAfterMs: retryAfterMs(facts.headers),
     cause: error,
   });
@@ -55,11 +58,35 @@ export function cutOff(modelId: string): ModelError {
   });
 }
 
-/** Says what providers' words leave out: whose key it is, and that a connection broke. */
-function remedyFor({ statuses: [status], codes, texts }: ModelErrorFacts): string {
+const WEB_PAGE = 'The server answered with a web page (text/html): is its address right?';
+
+/** A stream that is none, as of a proxy's login, or where an address lacks its `/v1`; `undefined` for one that may be. */
+export function webPage(modelId: string, headers: HeaderFields | undefined): ModelError | undefined {
+  return isWebPage(headers)
+    ? new ModelError(`The call of ${modelId} failed: ${WEB_PAGE}`, { modelId })
+    : undefined;
+}
+
+type HeaderFields = { readonly [name: string]: string };
+
+function isWebPage(headers: HeaderFields = {}): boolean {
+  return /^text\/html\b/i.test(headers['content-type'] ?? '');
+}
+
+/** The address that an `APICallError` of the AI SDK names, without what may be secret in it. */
+function addressOf(error: unknown): string | undefined {
+  const { url } = Object(error ?? {}) as { readonly url?: unknown };
+  if (typeof url !== 'string' || !URL.canParse(url)) return undefined;
+  const { origin, pathname } = new URL(url);
+  return `${origin}${pathname}`;
+}
+
+/** Says what providers' words leave out: whose key it is, that it was another server, and that a connection broke. */
+function remedyFor({ statuses: [status], codes, texts, headers }: ModelErrorFacts): string {
   if (status === 401) {
     return ' Look at the key that the process has: OPENAI_API_KEY, ANTHROPIC_API_KEY, or the variable of your provider.';
   }
+  if (isWebPage(headers)) return ` ${WEB_PAGE}`;
   const broke =
     codes.some((code) => NETWORK_CODES.test(code)) || texts.some((text) => NETWORK_TEXTS.test(text));
   return broke ? ' The connection to the provider failed or broke off.' : '';
@@ -81,10 +108,7 @@ function isRetryable({ isRetryable, statuses, codes, texts }: ModelErrorFacts): 
  *
  * @param now Milliseconds since the epoch, for dates.
  */
-export function retryAfterMs(
-  headers: { readonly [name: string]: string },
-  now: number = Date.now(),
-): number | undefined {
+export function retryAfterMs(headers: HeaderFields, now: number = Date.now()): number | undefined {
   const milliseconds = number(headers['retry-after-ms']);
   if (milliseconds !== undefined) return milliseconds;
   const value = headers['retry-after'];

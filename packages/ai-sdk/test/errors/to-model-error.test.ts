@@ -56,6 +56,28 @@ describe('toModelError', () => {
     expect(said(new Error('Bad words'))).toMatch(/Bad words$/);
   });
 
+  it('names the status and the address, without what may be secret in it, and tells of a web page', () => {
+    const said = (statusCode: number, contentType: string) =>
+      (
+        toModelError(
+          new APICallError({
+            message: 'Not Found',
+            url: 'https://me:secret@api.test/chat?key=secret',
+            requestBodyValues: {},
+            statusCode,
+            responseHeaders: { 'content-type': contentType },
+          }),
+          details,
+        ) as ModelError
+      ).message;
+    expect(said(404, 'text/html; charset=utf-8')).toBe(
+      'The call of acme:large failed with 404 at https://api.test/chat: Not Found. The server answered with a web page (text/html): is its address right?',
+    );
+    expect(said(200, 'application/json')).toBe(
+      'The call of acme:large failed at https://api.test/chat: Not Found',
+    );
+  });
+
   it('lets our own errors and the signal’s reason through', () => {
     const own = new InvalidInputError('x', []);
     expect(toModelError(own, details)).toBe(own);

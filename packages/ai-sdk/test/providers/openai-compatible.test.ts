@@ -231,11 +231,15 @@ describe('OpenAI-compatible servers', () => {
     });
 
     it('tells a failing server from a wrong key', async () => {
-      const { model } = await connect(
+      const { server, model } = await connect(
         { status: 500, json: { error: { message: 'Internal' } } },
         { status: 401, json: { error: { message: 'Incorrect API key', code: 'invalid_api_key' } } },
       );
-      expect(await rejection(ask(model))).toMatchObject({ retryable: true, status: 500 });
+      expect(await rejection(ask(model))).toMatchObject({
+        retryable: true,
+        status: 500,
+        message: `The call of acme.chat:large failed with 500 at ${server.url}/v1/chat/completions: Internal`,
+      });
       expect(await rejection(ask(model))).toMatchObject({ retryable: false, status: 401 });
     });
 
@@ -244,6 +248,15 @@ describe('OpenAI-compatible servers', () => {
       const unreachable = { ...server, url: 'http://127.0.0.1:1' };
       const error = await rejection(ask(modelAt(unreachable)));
       expect(error).toMatchObject({ retryable: true, status: undefined, code: 'model_error' });
+    });
+
+    it('tells of a web page, and does not ask it again', async () => {
+      const { server, model } = await connect({ headers: { 'content-type': 'text/html' } });
+      expect(await rejection(ask(model))).toMatchObject({
+        retryable: false,
+        message: expect.stringMatching(/answered with a web page \(text\/html\): is its address right\?$/),
+      });
+      expect(server.bodies).toHaveLength(1);
     });
 
     it('rejects with the reason of the signal', async () => {

@@ -66,7 +66,7 @@ export function importConversation(
       options.format === undefined
         ? (unreadable(source) ?? 'No entry has a shape that is known.')
         : `There is no format "${options.format}".`;
-    throw new ReplayError('unknown_format', `${what} These formats can be read:\n${known}`);
+    throw new ReplayError('unknown_format', `${what}\nThese formats can be read:\n${known}`);
   }
   const builder = new ConversationBuilder(importer.format);
   for (let count = 0; count < torn; count++) builder.unread('line that is no JSON');

@@ -96,4 +96,8 @@ it.each([
   ['{"a":1}', 'No entry has a shape that is known.'],
 ])('says why %j is no log', (source, words) => {
   expect(() => importConversation(source)).toThrow(words);
+  // Whoever shows the first line alone shows no list that has not come.
+  expect(() => importConversation(source)).toThrow(
+    /^[^\n:]+(?:: unpack it first[^\n]*)?\nThese formats can be read:\n/,
+  );
 });
