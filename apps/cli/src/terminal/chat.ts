@@ -22,6 +22,7 @@ export interface ChatOptions extends Omit<ChatScope, 'usage'> {
 export async function chat({ input, output, printer, style, ...scope }: ChatOptions): Promise<void> {
   const lines = createInterface({ input, output, prompt: `${style('bold', '>')} `, historySize: 200 });
   let { context } = scope;
+  const { waiting: onWait } = printer;
   const isTerminal = (output as { readonly isTTY?: boolean }).isTTY === true;
   let running = false;
   let interrupted = false;
@@ -127,7 +128,8 @@ export async function chat({ input, output, printer, style, ...scope }: ChatOpti
     const pending = await run(events);
     if (pending.length === 0) return;
     const decisions = await askDecisions(pending, ask, preview);
-    if (Object.keys(decisions).length > 0) await turn(scope.agent.resumeStream(context, { decisions }));
+    if (Object.keys(decisions).length > 0)
+      await turn(scope.agent.resumeStream(context, { decisions, onWait }));
     else if (!ended) await announceWaiting();
   }
 
@@ -173,12 +175,12 @@ export async function chat({ input, output, printer, style, ...scope }: ChatOpti
 
   async function handle(line: string): Promise<boolean> {
     if (!isCommand(line)) {
-      await turn(scope.agent.stream(line, context));
+      await turn(scope.agent.stream(line, context, { onWait }));
       return true;
     }
     const result = await commanded(line);
     if ('exit' in result) return false;
-    if ('resume' in result) await turn(scope.agent.resumeStream(context));
+    if ('resume' in result) await turn(scope.agent.resumeStream(context, { onWait }));
     else {
       if ('session' in result) context = result.session;
       printer.note(result.say);

@@ -102,6 +102,11 @@ export class EventPrinter {
     return this.#context;
   }
 
+  /** Says that the call has to wait. */
+  readonly waiting = (): void => {
+    this.#note('dim', 'Another call runs in this session; this one waits for its end.');
+  };
+
   /** A line of the program itself. */
   note(text: string): void {
     this.#note('dim', text);

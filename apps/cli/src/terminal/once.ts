@@ -31,9 +31,9 @@ export async function answerOnce({
 }: OnceOptions): Promise<number> {
   const state = await agent.state(context);
   const waiting = (state ? pendingCalls(state) : []).map(({ approvalId }) => approvalId);
-  const decisions = decide(waiting);
+  const options = { decisions: decide(waiting), onWait: printer.waiting };
   const events =
-    prompt === '' ? agent.resumeStream(context, { decisions }) : agent.stream(prompt, context, { decisions });
+    prompt === '' ? agent.resumeStream(context, options) : agent.stream(prompt, context, options);
   let last: AgentEvent | undefined;
   for await (const event of events) {
     printer.print(event);

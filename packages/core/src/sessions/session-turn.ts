@@ -1,5 +1,6 @@
 import { SessionLeaseError } from '../errors/session-errors.js';
 import { type Clock, systemClock } from '../lib/clock.js';
+import { tell } from '../lib/tell.js';
 import { errorText } from '../lib/text.js';
 import type { SessionKey } from './session-key.js';
 import type { SessionLease, SessionStore } from './session-store.js';
@@ -21,6 +22,8 @@ export interface TakeTurnOptions {
   readonly ttlMs?: number | undefined;
   /** Milliseconds between renewals. Default: a third of `ttlMs`. */
   readonly heartbeatMs?: number | undefined;
+  /** Told once where another call has the turn, as the wait in line begins. */
+  readonly onWait?: (() => void) | undefined;
   /** Gives up waiting. */
   readonly signal?: AbortSignal | undefined;
   readonly clock?: Clock | undefined;
@@ -101,7 +104,7 @@ export async function unlessBusy<T>(
 async function waitForLease(
   ask: () => Promise<SessionLease | undefined>,
   key: SessionKey,
-  { turns = 'queue', timeoutMs = 60_000, signal }: TakeTurnOptions,
+  { turns = 'queue', timeoutMs = 60_000, onWait, signal }: TakeTurnOptions,
   clock: Clock,
 ): Promise<SessionLease> {
   const deadline = clock.now() + timeoutMs;
@@ -111,6 +114,7 @@ async function waitForLease(
     if (lease !== undefined) return lease;
     const rest = deadline - clock.now();
     if (turns === 'reject' || rest <= 0) throw unavailable(key, turns === 'reject' ? undefined : timeoutMs);
+    if (pause === FIRST_PAUSE_MS) tell('onWait', onWait, undefined);
     // With jitter, so that those who wait do not all ask at the same moments.
     await clock.sleep(Math.min(rest, pause * (0.5 + Math.random() / 2)), { signal });
   }

@@ -31,13 +31,20 @@ describe('takeTurn', () => {
   test('waits in line, and gets the turn when it is given up', async () => {
     const { clock, store } = setUp();
     const first = await takeTurn(store, key, { clock });
-    const waiting = takeTurn(store, key, { clock });
+    const told: string[] = [];
+    const waiting = takeTurn(store, key, { clock, onWait: () => told.push('It waits.') });
+    await clock.pass(0);
+    expect(told).toEqual(['It waits.']);
     await clock.pass(40_000);
     await first.release();
     await clock.pass(1000);
     const second = await waiting;
     expect(second.fence).toBeGreaterThan(first.fence ?? 0);
     expect(first.lost.aborted).toBe(false);
+    expect(told).toHaveLength(1);
+    await second.release();
+    await takeTurn(store, key, { clock, onWait: () => told.push('In vain.') });
+    expect(told).toHaveLength(1);
   });
 
   test('gives up after the time-out, and says so', async () => {

@@ -11,8 +11,10 @@ import {
   type SessionStore,
   type SessionTurn,
   startTimer,
+  type TakeTurnOptions,
   TimeLimitError,
   takeTurn,
+  tell,
   type UserScope,
   type Workspace,
   withinLimit,
@@ -134,6 +136,8 @@ export class SessionTurns {
     const id = key.toString();
     const limits = { ...this.#parts.settings.limits, ...options.control?.limits };
     if (this.#parts.settings.turns === 'reject' && this.#turns.isBusy(id)) throw sessionBusy(key);
+    const { onWait } = options.control ?? {};
+    if (this.#turns.isBusy(id)) tell('onWait', onWait, undefined);
     const inTurn = async () => {
       this.#refuseClosed();
       const abort = new AbortController();
@@ -149,7 +153,7 @@ export class SessionTurns {
       let stopTimer = () => {};
       let stopWatching = async () => {};
       try {
-        turn = await this.#wait(store, key, abort.signal, limits.queueMs);
+        turn = await this.#wait(store, key, abort.signal, { timeoutMs: limits.queueMs, onWait });
         const { lost } = turn;
         lost.addEventListener('abort', () => abort.abort(lost.reason), { once: true });
         stopTimer = startTimer(limits.callMs, () => abort.abort(new Interruption('timed_out')));
@@ -206,11 +210,10 @@ export class SessionTurns {
     store: SessionStore,
     key: SessionKey,
     signal: AbortSignal,
-    queueMs: number,
+    { timeoutMs, onWait }: Required<Pick<TakeTurnOptions, 'timeoutMs' | 'onWait'>>,
   ): Promise<SessionTurn> {
     const { turns, leaseTtlMs } = this.#parts.settings;
-    const timeoutMs = queueMs || Number.POSITIVE_INFINITY;
-    const options = { turns, timeoutMs, ttlMs: leaseTtlMs };
+    const options = { turns, timeoutMs: timeoutMs || Number.POSITIVE_INFINITY, ttlMs: leaseTtlMs, onWait };
     try {
       // An interruption before the turn begins waits for nothing, but the input is still stored.
       return await takeTurn(store, key, signal.aborted ? options : { ...options, signal });

@@ -45,6 +45,8 @@ export interface CallControl extends StepControl {
   readonly limits?: CallLimits | undefined;
   /** Sets the session's permission mode as the call begins. */
   readonly permissionMode?: PermissionContext['mode'];
+  /** Told when the call has to wait for another one of its session. */
+  readonly onWait?: (() => void) | undefined;
   /** Ends the call with `stop_condition` after a step that called tools, when it answers true. */
   readonly stopWhen?: ((progress: CallProgress) => boolean | Promise<boolean>) | undefined;
   /** Chooses for one step what comes before the choices of the call. */
@@ -74,6 +76,7 @@ const callSchema = z.strictObject({
   maxIterations: z.int().min(1).optional(),
   limits: callLimitsSchema.optional(),
   permissionMode: z.enum(PERMISSION_MODES).optional(),
+  onWait: functionSchema.optional(),
   stopWhen: functionSchema.optional(),
   prepareStep: functionSchema.optional(),
 });

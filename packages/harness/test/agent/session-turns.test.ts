@@ -69,6 +69,25 @@ describe('turns', () => {
     expect(await roles(store)).toEqual(['one', 'first', 'two', 'second']);
   });
 
+  it.each(['one agent', 'two agents'])(
+    'of %s say at once that a call waits, and not of one that need not',
+    async (whose) => {
+      const store = new InMemorySession();
+      const { model, asked, answer } = heldModel();
+      const agent = builder(model, store).build();
+      const told: string[] = [];
+      const first = agent.call('one', context, { onWait: () => told.push('one') });
+      await asked;
+      const other =
+        whose === 'one agent' ? agent : builder(new ScriptedModel([{ text: 'second' }]), store).build();
+      const second = other.call('two', context, { onWait: () => told.push('two') });
+      await vi.waitFor(() => expect(told).toEqual(['two']));
+      answer();
+      await Promise.allSettled([first, second]);
+      expect(told).toEqual(['two']);
+    },
+  );
+
   it.each([
     ['at once', { turns: 'reject' }],
     ['after the time-out', { turns: 'queue', limits: { queueMs: 1 } }],
