@@ -22,6 +22,10 @@ function wordsOf(commands: readonly Command[]): Words {
   return new Map([
     ['', [...names, 'help', '--help', '--version']],
     ['help', names],
+    ...commands.map(({ name, subcommands = [] }): readonly [string, readonly string[]] => [
+      `help ${name}`,
+      subcommands.map((each) => each.name.split(' ').at(-1) ?? ''),
+    ]),
     ...all.map(behind),
     ['completion', [...SHELL_NAMES, '--help']],
   ]);
@@ -32,14 +36,18 @@ function flags(options: Command['options']): readonly string[] {
 }
 
 const bash = (words: Words) => `_x() {
-  local words=
+  local words= word= cur="\${COMP_WORDS[COMP_CWORD]}"
+  COMPREPLY=()
   case "\${COMP_WORDS[*]:1:COMP_CWORD-1}" in
 ${[...words]
   .reverse()
   .map(([name, list]) => `    ${name === '' ? "''" : `'${name}'*`}) words='${list.join(' ')}' ;;`)
   .join('\n')}
   esac
-  COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
+  # Options where one begins; else commands, and where there are none the shell's own, which are files.
+  for word in $words; do
+    [[ $word == "$cur"* && ( $word != -* || $cur == -* ) ]] && COMPREPLY+=("$word")
+  done
 }
 complete -o default -F _x x`;
 

@@ -88,12 +88,20 @@ export async function withStore<T>(
   }
 }
 
+/** What is said of sessions that lie in a workspace itself. */
+export const BROUGHT =
+  'The sessions in .x/ of the workspace do not count: others may have written them. If they are yours, x sessions copy takes them over.';
+
 /**
  * Tells whether sessions lie in a workspace itself, where whoever made the folder may have put them, and this user has none of
  * it yet.
  */
 export function bringsSessions(workspace: string): boolean {
-  if (existsSync(ownSessionsFile(workspace))) return false;
+  return !existsSync(ownSessionsFile(workspace)) && holdsSessions(workspace);
+}
+
+/** Tells whether sessions lie in a workspace itself. */
+export function holdsSessions(workspace: string): boolean {
   const file = sessionsFile(workspace);
   return file === undefined || existsSync(file);
 }

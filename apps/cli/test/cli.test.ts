@@ -75,7 +75,9 @@ describe('x', () => {
     for (const id of ['s-', 's-1']) {
       const { stderr, status } = await x(['sessions', 'delete', id, '-w', directory, '--yes']);
       expect({ stderr, status }).toMatchObject({
-        stderr: expect.stringContaining('There is no session'),
+        stderr: expect.stringContaining(
+          id === 's-' ? 'could be meant by' : 'would delete session s-1  (alice / coder)',
+        ),
         status: 2,
       });
     }
@@ -239,6 +241,14 @@ describe('x', () => {
     expect(complete('x', 'run', '--pro')).toBe('--prompt');
     expect(complete('x', 'help', 'do')).toBe('doctor');
     expect(complete('x', 'completion', 'z')).toBe('zsh');
+    expect(complete('x', 'help', 'sessions', 'ex')).toBe('export');
+    // Nothing of its own: the shell offers files.
+    for (const words of [
+      ['run', ''],
+      ['replay', '--config', ''],
+      ['sessions', 'import', 'ex'],
+    ])
+      expect(complete('x', ...words)).toBe('');
   });
 
   it('says what a run needs, and what of it is missing', async () => {
@@ -251,6 +261,17 @@ describe('x', () => {
       /^ok +Node .*\nok +OPENAI_API_KEY set\nok .*"agent" with compaction\nNOT OK .*no file/s,
     );
     expect(well.stdout).not.toContain('sk-hidden');
+    for (const [address, told] of [
+      ['127.0.0.1:9/v1', 'begins with http:// or https://'],
+      ['http://127.0.0.1:9/v1', 'does not answer ('],
+    ] as const) {
+      const { status, stdout } = await runCommand(['doctor', file], {
+        env: { ...env, OPENAI_BASE_URL: address },
+      });
+      expect(status).toBe(1);
+      expect(stdout).toMatch(/^NOT OK +the server of OPENAI_BASE_URL: /m);
+      expect(stdout).toContain(told);
+    }
   });
 
   it('writes a first agent by the key that is set, which then opens, and never writes over one', async () => {

@@ -156,6 +156,35 @@ describe('x replay', () => {
     expect(statSync(dirname(report)).mode & 0o077).toBe(0);
   });
 
+  it('writes the best settings into a file that says more, and refuses what is no YAML', async () => {
+    const settings = join(directory, 'mine.yaml');
+    writeFileSync(
+      settings,
+      '# mine\nsummary: { instructions: Keep the API } # why\ntrigger: { share: 0.9 }\n',
+    );
+    await replay([log, '--window', '24000', '--write', settings]);
+    const written = readFileSync(settings, 'utf8');
+    expect(written).toMatch(/^# mine\nsummary: \{ instructions: Keep the API \} # why\n/);
+    expect(written).toMatch(/^trigger:\s+share: /m);
+    expect(written.match(/trigger/g)).toHaveLength(1);
+    writeFileSync(settings, 'a: [1\n b: }');
+    const before = readFileSync(settings, 'utf8');
+    for (const option of ['--write', '--config']) {
+      expect(await replay([log, '--window', '24000', option, settings])).toMatchObject({
+        status: 2,
+        stderr: expect.stringMatching(/mine\.yaml is no YAML: .* at line 1, column/),
+      });
+    }
+    expect(readFileSync(settings, 'utf8')).toBe(before);
+  });
+
+  it('fits a terminal of 80 columns', async () => {
+    const { stdout } = await replay([log, '--window', '24000']);
+    const [, table = ''] = /(strategy {2}.*)$/s.exec(stdout) ?? [];
+    expect(Math.max(...table.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(80);
+    expect(table).toMatch(/over: requests over the\nwindow/);
+  });
+
   it('finds the settings for logs in which no name comes up again', async () => {
     const answers = Array.from({ length: 40 }, (_, at) => [
       { role: 'user', content: `and ${'abcdefghij'[at % 10]}?` },

@@ -316,6 +316,8 @@ it('the sessions of a workspace are the user’s own: those that a folder brings
     const own = await open();
     expect(await own.store.load(key)).toBeUndefined();
     await own.close();
+    const none = 'No sessions of yours. The sessions in .x/ of the workspace do not count:';
+    expect(await inProcess(['list', '-w', directory])).toContain(none);
     expect(await inProcess(['copy', '-w', directory])).toMatch(/^Copied 1/);
     const now = await open();
     await say(now.store, 'Mine');

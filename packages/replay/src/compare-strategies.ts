@@ -23,6 +23,8 @@ export interface CompareOptions {
   readonly systemTokens?: number;
   /** See {@link findLongRangeReferences}. */
   readonly minGapTokens?: number;
+  /** Told of each strategy before it is replayed. */
+  readonly onStrategy?: (name: string, place: number) => void;
   /** Ends the comparison early; it throws the signal's reason. */
   readonly signal?: AbortSignal;
 }
@@ -60,7 +62,8 @@ export async function compareStrategies(
   const input = { messages: conversation.messages, references };
   const everything = await replayConversation(input, sendEverything, setting, prices);
   const results: Record<string, ReplayResult> = {};
-  for (const [name, strategy] of Object.entries(strategies)) {
+  for (const [index, [name, strategy]] of Object.entries(strategies).entries()) {
+    options.onStrategy?.(name, index + 1);
     results[name] = await replayConversation(input, strategy, setting, prices);
   }
   return { conversation, setting, prices, references, everything, strategies: results };

@@ -3,9 +3,8 @@ import { readdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { InvalidInputError, nearNames } from '@x/core';
 import { parseFrontMatter, parseModelReference } from '@x/harness';
-import { parseDocument } from 'yaml';
 import { UsageError } from '../command.js';
-import { readInput } from '../read-input.js';
+import { readInput, readYaml } from '../read-input.js';
 import { modelFromAura } from './aura-file.js';
 import type { Beside } from './capabilities.js';
 import { laterModel } from './choose-model.js';
@@ -149,13 +148,4 @@ function summarizerOf(
     }));
     throw new InvalidInputError('compaction configuration', issues, { cause });
   }
-}
-
-/** Reads a file of YAML, or of JSON. */
-export async function readYaml(file: string): Promise<unknown> {
-  // JSON is YAML too.
-  const document = parseDocument(await readInput(file), { logLevel: 'error' });
-  const [error] = document.errors;
-  if (error !== undefined) throw new UsageError(`${file} is no YAML: ${error.message}`);
-  return document.toJS({ maxAliasCount: 100 });
 }

@@ -9,39 +9,51 @@ type Environment = Readonly<Record<string, string | undefined>>;
 interface Provider {
   /** Names of the environment variables that it needs. */
   readonly needs: readonly string[];
+  /** The variable that names its server, and the server where that is not set. */
+  readonly server: readonly [variable: string, standard?: string];
   /** The provider's own compaction, where it has one. */
   readonly compaction?: typeof openaiCompaction | typeof anthropicCompaction;
-  create(model: string, environment: Environment, fetch: Fetch | undefined): Promise<LanguageModel>;
+  create(
+    model: string,
+    settings: { readonly baseURL: string; readonly fetch?: Fetch },
+    environment: Environment,
+  ): Promise<LanguageModel>;
 }
 
 /** By the word before the colon of a model's name. Only the chosen provider's library is loaded. */
 const PROVIDERS: Readonly<Record<string, Provider>> = {
   openai: {
     needs: ['OPENAI_API_KEY'],
+    server: ['OPENAI_BASE_URL', 'https://api.openai.com/v1'],
     compaction: openaiCompaction,
-    async create(model, { OPENAI_API_KEY: apiKey = '' }, fetch) {
+    async create(model, settings, { OPENAI_API_KEY: apiKey = '' }) {
       const { createOpenAI } = await import('@ai-sdk/openai');
-      return createOpenAI(fetch ? { apiKey, fetch } : { apiKey })(model);
+      return createOpenAI({ ...settings, apiKey })(model);
     },
   },
   anthropic: {
     needs: ['ANTHROPIC_API_KEY'],
+    server: ['ANTHROPIC_BASE_URL', 'https://api.anthropic.com/v1'],
     compaction: anthropicCompaction,
-    async create(model, { ANTHROPIC_API_KEY: apiKey = '' }, fetch) {
+    async create(model, settings, { ANTHROPIC_API_KEY: apiKey = '' }) {
       const { createAnthropic } = await import('@ai-sdk/anthropic');
-      return createAnthropic(fetch ? { apiKey, fetch } : { apiKey })(model);
+      return createAnthropic({ ...settings, apiKey })(model);
     },
   },
   /** Ollama, vLLM, llama.cpp, LiteLLM and whatever else speaks the Chat Completions protocol. */
   compatible: {
     needs: ['OPENAI_BASE_URL'],
-    async create(model, { OPENAI_BASE_URL: baseURL = '', OPENAI_API_KEY: apiKey }) {
+    server: ['OPENAI_BASE_URL'],
+    async create(model, { baseURL }, { OPENAI_API_KEY: apiKey }) {
       const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
       const settings = { name: 'compatible', baseURL, includeUsage: true };
       return createOpenAICompatible(apiKey ? { ...settings, apiKey } : settings)(model);
     },
   },
 };
+
+/** The variables that name servers. */
+export const SERVER_VARIABLES = [...new Set(Object.values(PROVIDERS).map(({ server: [name] }) => name))];
 
 const WITH_COMPACTION = Object.keys(PROVIDERS).filter((name) => PROVIDERS[name]?.compaction);
 
@@ -89,6 +101,7 @@ function prepared(
     const advice = other && `; with those that are set, name another model: ${other}`;
     throw refuse(`"${id}" needs the environment variable ${missing.join(' and ')}${advice}`);
   }
+  const baseURL = serverOf(provider, environment);
   if (nativeCompaction === 'auto' && provider.compaction === undefined) {
     process.emitWarning(
       `${id} has native_compaction: auto, but ${providerName} offers no compaction: it does nothing. Leave it out, or use ` +
@@ -97,13 +110,25 @@ function prepared(
   }
   return async () => {
     const compact = nativeCompaction === 'auto' ? provider.compaction?.() : undefined;
-    const languageModel = await provider.create(model, environment, compact?.fetch);
+    const settings = compact?.fetch ? { baseURL, fetch: compact.fetch } : { baseURL };
+    const languageModel = await provider.create(model, settings, environment);
     const window = contextWindow ?? (await knownWindow(providerName, model));
     return fromAiSdk(languageModel, {
       ...(window === undefined ? {} : { contextWindow: window }),
       ...(compact === undefined ? {} : { compact }),
     });
   };
+}
+
+/**
+ * The address of a provider's server. The libraries would take an empty variable for an address; here it is as good as none.
+ *
+ * @throws {InvalidInputError} for what is no address.
+ */
+function serverOf({ server: [variable, standard = ''] }: Provider, environment: Environment): string {
+  const address = environment[variable] || standard;
+  if (URL.canParse(address) && /^https?:$/.test(new URL(address).protocol)) return address;
+  throw refuse(`the environment variable ${variable} is no address: it begins with http:// or https://`);
 }
 
 /** The window of a provider's own model; what a server of one's own calls by that name may have a smaller one. */

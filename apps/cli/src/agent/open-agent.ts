@@ -26,11 +26,11 @@ import {
 import * as z from 'zod';
 import { UsageError } from '../command.js';
 import { bringsSessions, openStore, type StoreValues } from '../open-store.js';
-import { readInput } from '../read-input.js';
+import { readInput, readYaml } from '../read-input.js';
 import { storeKind, storeNames, storeOfAddress } from '../stores.js';
 import { oneLine } from '../terminal/style.js';
 import { agentFromAura } from './aura-file.js';
-import { besideOf, folderBeside, PROMPTS, readYaml } from './beside-agent.js';
+import { besideOf, folderBeside, PROMPTS } from './beside-agent.js';
 import { type Beside, createRegistry } from './capabilities.js';
 import { chooseModel } from './choose-model.js';
 

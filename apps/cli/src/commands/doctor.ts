@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { errorText } from '@x/core';
+import { SERVER_VARIABLES } from '../agent/choose-model.js';
 import { openAgent } from '../agent/open-agent.js';
 import { command } from '../command.js';
 import { type StoreValues, storeOptions, withStore } from '../open-store.js';
@@ -26,6 +27,7 @@ export const doctor = command({
     const findings = [
       nodeVersion(),
       keys(),
+      ...(await Promise.all(SERVER_VARIABLES.filter((name) => process.env[name]).map(server))),
       await agentFile(file),
       await store({ workspace: '.', ...values }),
     ];
@@ -44,6 +46,25 @@ function keys(): Finding {
   const set = KEYS.filter((name) => process.env[name]);
   if (set.length > 0) return { ok: true, text: `${set.join(', ')} set` };
   return { ok: false, text: `none of ${KEYS.join(', ')} is set: no model can be called` };
+}
+
+/** Milliseconds that a server may take to answer anything at all. */
+const PATIENCE = 5_000;
+
+async function server(variable: string): Promise<Finding> {
+  const told = `the server of ${variable}`;
+  return attempt(told, async () => {
+    const address = process.env[variable] as string;
+    if (!/^https?:\/\//.test(address) || !URL.canParse(address))
+      throw new Error('is no address: it begins with http:// or https://');
+    try {
+      await fetch(address, { signal: AbortSignal.timeout(PATIENCE) });
+    } catch (error) {
+      const { code = errorText(error) } = Object((error as Error).cause) as { readonly code?: string };
+      throw new Error(`does not answer (${code}): is it running?`);
+    }
+    return `${told} answers`;
+  });
 }
 
 async function agentFile(file: string): Promise<Finding> {

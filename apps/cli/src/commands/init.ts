@@ -20,15 +20,15 @@ capabilities: [compaction, tool_result_eviction, todo_list, plan_mode, workspace
 permissions: { allow: ["execute(npm test*)"] }
 `;
 
-const ENVIRONMENT = `# Copy this to .env, keep that out of git, and fill in one of the three.
-OPENAI_API_KEY=
-ANTHROPIC_API_KEY=
+const ENVIRONMENT = `# Copy this to .env, keep that out of git, take the # from one of the three, and fill it in.
+#OPENAI_API_KEY=
+#ANTHROPIC_API_KEY=
 # Ollama, vLLM and whatever else speaks the Chat Completions protocol.
-OPENAI_BASE_URL=
-OPENAI_MODEL=
+#OPENAI_BASE_URL=http://localhost:11434/v1
+#OPENAI_MODEL=
 `;
 
-const WITHOUT_KEY = `Next:  cp .env.example .env, fill in one of the three, and name its model in ${DEFAULT_AGENT_FILE}. Then:  set -a; . ./.env; set +a; x run
+const WITHOUT_KEY = `Next:  cp .env.example .env, take the # from one of the three, fill it in, and name its model in ${DEFAULT_AGENT_FILE}. Then:  set -a; . ./.env; set +a; x run
 Without a key:  x replay shows what compaction does to the logs on this machine.
 `;
 

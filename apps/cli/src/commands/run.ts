@@ -1,17 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { RuntimeContext, type SessionScope, type SessionStore } from '@x/core';
 import { type Decisions, shutdownOnSignals } from '@x/harness';
 import { keepOutOfGit, openAgent } from '../agent/open-agent.js';
 import { ArgumentError, command, shellCommand, UsageError } from '../command.js';
+import { BROUGHT } from '../open-store.js';
 import { chat } from '../terminal/chat.js';
 import { EventPrinter } from '../terminal/event-printer.js';
 import { answerOnce } from '../terminal/once.js';
 import { styleFor } from '../terminal/style.js';
-
-const BROUGHT =
-  'The sessions in .x/ of this folder do not count: others may have written them. If they are yours, x sessions copy takes them over.';
 
 /** The agent file of a command that names none. */
 export const DEFAULT_AGENT_FILE = 'agent.yaml';
@@ -31,7 +30,12 @@ export const run = command({
       value: 'PROVIDER:MODEL',
       help: "A model in place of the file's, as openai:gpt-5.",
     },
-    prompt: { type: 'string', short: 'p', value: 'TEXT', help: 'Answer this once instead of chatting.' },
+    prompt: {
+      type: 'string',
+      short: 'p',
+      value: 'TEXT',
+      help: 'Answer this once instead of chatting; what comes through a pipe stands below it.',
+    },
     resume: { type: 'boolean', help: 'Go on where the last call of the session stopped.' },
     approve: {
       type: 'string',
@@ -48,7 +52,7 @@ export const run = command({
   examples: [
     'x run agent.yaml',
     'x run -c',
-    'git diff | x run agent.yaml > review.md',
+    'git diff | x run -p "Review this." > review.md',
     'x run agent.yaml -s s-001 --approve all',
   ],
   async run({ values, positionals: [file = DEFAULT_AGENT_FILE], output, errors }) {
@@ -60,6 +64,7 @@ export const run = command({
         '--continue takes the latest session, --session one by name: give one of them.',
       );
     }
+    if (values.session === '') throw new ArgumentError('--session names no session: it is empty.');
     if (goesOn && !latest && values.session === undefined) {
       throw new UsageError('Name the session to go on with: --session ID, or --continue for the latest.');
     }
@@ -75,7 +80,7 @@ export const run = command({
       ? ''
       : onTerminal
         ? undefined
-        : (values.prompt ?? (await text(process.stdin))).trim();
+        : [values.prompt, await piped(values.prompt)].filter(Boolean).join('\n\n').trim();
     if (prompt === '' && !goesOn)
       throw new ArgumentError('There is nothing to ask: standard input is empty, or --prompt is.');
 
@@ -129,6 +134,14 @@ export const run = command({
     }
   },
 });
+
+/** What stands in a pipe or a file; nothing is waited for where the prompt says all and nobody may ever write. */
+async function piped(prompt: string | undefined): Promise<string> {
+  if (prompt === undefined) return text(process.stdin);
+  if (process.stdin.fd !== 0) return '';
+  const input = await stat('/dev/stdin').catch(() => undefined);
+  return input?.isFIFO() || input?.isFile() ? (await text(process.stdin)).trim() : '';
+}
 
 type Owner = Omit<SessionScope, 'sessionId'> & { readonly agentId: string };
 

@@ -39,7 +39,9 @@ const eraseCommand = command({
         );
         await index.close();
       }
-      output.write(`Erased ${sessions} sessions and ${files} files.\n`);
+      output.write(
+        `Erased ${sessions} ${sessions === 1 ? 'session' : 'sessions'} and ${files} ${files === 1 ? 'file' : 'files'}.\n`,
+      );
       if (busy.length > 0) throw new UsageError(`Left, because a call runs in them: ${busy.join(', ')}`);
     });
   },
@@ -51,13 +53,16 @@ const exportCommand = command({
   options,
   summary: 'Writes all that is kept of a user as JSON lines: sessions, then files.',
   examples: ['x users export alice > alice.jsonl'],
-  async run({ values, positionals: [userId = ''], output }) {
+  async run({ values, positionals: [userId = ''], output, errors }) {
     const storage = openWorkspace(values);
     const user = { tenantId: values.tenant, userId };
     await withStore(values, { readOnly: true }, async (store) => {
+      let count = 0;
       for await (const record of exportUser({ session: store, storage }, user)) {
         output.write(`${JSON.stringify(record)}\n`);
+        count++;
       }
+      if (count === 0) errors.write(`Nothing is kept of user ${userId} here.\n`);
     });
   },
 });

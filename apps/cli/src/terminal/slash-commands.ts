@@ -133,9 +133,12 @@ const commands: Readonly<Record<string, SlashCommand>> = {
   resume: {
     usage: '/resume [session]',
     summary: 'goes on where a call stopped, or with another session',
-    async run({ context }, argument) {
+    async run({ agent, context }, argument) {
       if (argument === '') return { resume: true };
       const session = RuntimeContext.builder(context).sessionId(argument).build();
+      if ((await agent.state(session)) === undefined) {
+        return { say: `There is no session ${argument} of yours: x sessions lists those that there are.` };
+      }
       return { session, say: `This is session ${argument} now.` };
     },
   },

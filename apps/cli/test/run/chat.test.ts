@@ -98,13 +98,14 @@ describe('a chat', () => {
   it('goes on after a failed call, and knows its commands', async () => {
     const { shown } = await converse(
       [{ text: 'Late.' }],
-      ['/resume', '/frobnicate', 'Now', '/resume s-2', '/exit'],
+      ['/resume', '/frobnicate', 'Now', '/resume s-2', '/resume s-1', '/exit'],
     );
     expect(shown).toContain('does not exist');
     expect(shown).toContain('There is no command /frobnicate.');
     expect(shown).toContain('Late.');
-    expect(shown).toContain('This is session s-2 now.');
-    expect(shown).toContain('--session s-2');
+    expect(shown).toContain('There is no session s-2 of yours');
+    expect(shown).toContain('This is session s-1 now.');
+    expect(shown).toContain('--session s-1');
   });
 
   it('switches plan mode and permissions, and refuses modes that there are not', async () => {

@@ -1,10 +1,13 @@
+import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { openSession, SessionKey, userMessage } from '@x/core';
 import { SqliteSession } from '@x/session-sqlite';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { runCommand, x } from '../support/run-command.js';
+import { chooseModel } from '../../src/agent/choose-model.js';
+import { main, runCommand, x } from '../support/run-command.js';
 import { type Answer, type FakeEndpoint, fakeEndpoint } from './fake-endpoint.js';
 
 const start = process.cwd();
@@ -62,6 +65,57 @@ describe('x run in a pipe', () => {
     expect(stderr).toContain('100 tokens in');
     expect(`${stdout}${stderr}`).not.toContain('\u001B');
     expect(endpoint?.requests[0]?.at(-1)).toMatchObject({ role: 'user', content: 'Hello' });
+  });
+
+  it('takes what comes through a pipe with the prompt', async () => {
+    endpoint = await fakeEndpoint([{ text: 'Fine' }, { text: 'Fine' }]);
+    const file = join(directory, 'agent.yaml');
+    writeFileSync(file, AGENT);
+    const env = { ...process.env, OPENAI_BASE_URL: endpoint.url, OPENAI_API_KEY: 'secret-key' };
+    const command = `'${process.execPath}' '${main}' run '${file}' -p 'Review this.'`;
+    const options = { env, cwd: directory };
+    const shell = promisify(execFile);
+    for (const line of [`echo '+ a line' | ${command}`, `${command} < /dev/null`])
+      expect((await shell('bash', ['-c', line], options)).stdout).toBe('Fine\n');
+    expect(endpoint.requests.map((messages) => messages.at(-1)?.content)).toEqual([
+      'Review this.\n\n+ a line',
+      'Review this.',
+    ]);
+  });
+
+  it('takes an empty address for none, and refuses what is no address and a session without an id', async () => {
+    const asked = (env: Readonly<Record<string, string>>, ...args: readonly string[]) => {
+      const file = join(directory, 'agent.yaml');
+      writeFileSync(file, 'model: openai:gpt-5\n');
+      const all = { ...process.env, OPENAI_API_KEY: 'key', HTTPS_PROXY: '', ...env };
+      return runCommand(['run', file, '-p', 'Hi', ...args], { env: all, cwd: directory });
+    };
+    const wrong = await asked({ OPENAI_BASE_URL: '127.0.0.1:18199' });
+    expect(wrong).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('OPENAI_BASE_URL is no address'),
+    });
+    const unnamed = await asked({}, '-s', '');
+    expect(unnamed).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('--session names no session'),
+    });
+    const fetched: string[] = [];
+    vi.stubEnv('OPENAI_BASE_URL', '');
+    vi.stubEnv('ANTHROPIC_BASE_URL', '');
+    vi.stubGlobal('fetch', async (url: string | URL) => {
+      fetched.push(`${url}`);
+      return new Response('{}', { status: 401 });
+    });
+    for (const [id, key] of [
+      ['openai:gpt-5', 'OPENAI_API_KEY'],
+      ['anthropic:claude-sonnet-4-5', 'ANTHROPIC_API_KEY'],
+    ] as const) {
+      const model = await chooseModel({ id }, { ...process.env, [key]: 'key' });
+      await expect(model.generate({ messages: [userMessage('Hi')], tools: [] })).rejects.toThrow();
+    }
+    vi.unstubAllGlobals();
+    expect(fetched).toEqual(['https://api.openai.com/v1/responses', 'https://api.anthropic.com/v1/messages']);
   });
 
   it('writes the last answer alone: no narration between tool calls, no draft that broke off', async () => {

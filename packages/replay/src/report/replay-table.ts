@@ -3,24 +3,13 @@ import { figuresOf } from './figures.js';
 import { formatCost, formatNumber, formatShare } from './format.js';
 import { textTable } from './text-table.js';
 
-/** Comparisons as text: one row a strategy, summed over all conversations. */
+/** Comparisons as text, within 80 columns: one row a strategy, summed over all conversations. */
 export function replayTable(
   comparisons: readonly Comparison[],
   options: { readonly currency?: string } = {},
 ): string {
   return textTable([
-    [
-      'strategy',
-      'kept',
-      'of',
-      'cost',
-      'of all',
-      'from cache',
-      'largest',
-      'over window',
-      'reductions',
-      'calls',
-    ],
+    ['strategy', 'kept', 'of', 'cost', 'of all', 'cached', 'largest', 'over', 'reduced'],
     ...figuresOf(comparisons).map((row) => [
       row.strategy,
       row.references === 0 ? '–' : formatShare(row.retained / row.references),
@@ -31,7 +20,6 @@ export function replayTable(
       formatNumber(row.largestRequest),
       String(row.overflows),
       String(row.reductions),
-      String(row.calls),
     ]),
   ]).join('\n');
 }

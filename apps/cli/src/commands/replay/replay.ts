@@ -1,7 +1,8 @@
+import { existsSync } from 'node:fs';
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { errorText } from '@x/core';
+import { errorText, headOf } from '@x/core';
 import {
   type Comparison,
   compareStrategies,
@@ -14,9 +15,10 @@ import {
   replayTable,
   type Strategy,
 } from '@x/replay';
+import { parse } from 'yaml';
 import { ArgumentError, command, positive, UsageError } from '../../command.js';
 import { modelPrices } from '../../known-models.js';
-import { readInput } from '../../read-input.js';
+import { readDocument, readInput } from '../../read-input.js';
 import { printable } from '../../terminal/style.js';
 import { type BestSettings, candidates, withBest } from './best-settings.js';
 import { foundLogs, knownFolders, type LogFile, namedLogs } from './find-logs.js';
@@ -102,21 +104,27 @@ export const replay = command({
     const tried = wantsBest ? { ...chosen, ...candidates } : chosen;
     const compared: Comparison[] = [];
     for (const recording of recordings) {
+      const all = Object.keys(tried).length;
       const comparison = await compareStrategies(recording, tried, {
         ...options,
         ...priced.of(recording),
+        onStrategy: (_, place) =>
+          onTerminal(`${printable(recording.id ?? '')}: ${place} of ${all} strategies …`),
       });
+      onTerminal('');
       compared.push(comparison);
       if (recordings.length > 1) errors.write(progress(comparison, compared.length, recordings.length));
     }
     const { best, comparisons } = withBest(compared);
     const report = priced.currency === undefined ? {} : { currency: priced.currency };
-    const left = skipped.map((reason) => printable(`Skipped: ${reason.split('\n')[0]}\n`)).join('');
+    const left = skipped.map((reason) => printable(`Skipped: ${firstSentence(reason)}\n`)).join('');
     if (values.json) {
       errors.write(left);
       output.write(`${JSON.stringify(replayReport(comparisons), null, 2)}\n`);
     } else {
-      output.write(`${printable(describe(comparisons))}\n${left}\n${replayTable(comparisons, report)}\n`);
+      output.write(
+        `${printable(describe(comparisons))}\n${left}\n${replayTable(comparisons, report)}\n${LEGEND}`,
+      );
     }
     const page = values.html ?? (searches || values.open ? await ownPage() : undefined);
     if (page !== undefined) await write(page, replayHtml(comparisons, report));
@@ -126,17 +134,36 @@ export const replay = command({
     if (!wantsBest) return;
     tell.write(`\n${wordsFor(best, comparisons, values.window)}\n`);
     if (values.write === undefined) return;
-    if (best) await write(values.write, best.yaml);
+    if (best) await writeSettings(values.write, best.yaml);
     tell.write(best ? `Written to ${values.write}\n` : `Nothing was written to ${values.write}.\n`);
   },
 });
+
+/** Words for the columns of the table. */
+const LEGEND = `
+kept: of so many names that came up again, those that were still there
+cost: where no prices are known, in tokens that no cache had; of all: of what
+sending everything costs; cached: read from a cache; over: requests over the
+window; reduced: how often
+`;
+
+/** Shows how far it is, in the place of what was shown before; nothing in a file or a pipe. */
+function onTerminal(text: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r\u001B[K${headOf(text, process.stderr.columns - 1)}`);
+}
 
 /** Says why no log could be read; what can be read stands once, at the end. */
 function nothingRead(skipped: readonly string[], named: readonly string[]): string {
   if (skipped.length === 0) {
     return `There are no .json or .jsonl files in ${named.join(', ')}. Name files or folders that hold some; x replay alone looks for those of ${knownFolders}.`;
   }
-  return [...skipped.slice(0, -1).map((reason) => reason.split('\n')[0]), skipped.at(-1)].join('\n');
+  return [...skipped.slice(0, -1).map(firstSentence), skipped.at(-1)].join('\n');
+}
+
+/** A reason without the list of what can be read. */
+function firstSentence(reason: string): string {
+  const [line = ''] = reason.split('\n');
+  return line.endsWith(':') ? line.slice(0, line.lastIndexOf('. ') + 1) || line : line;
 }
 
 async function searched(
@@ -197,7 +224,8 @@ function pricesFor(
 /** Words how far a replay of many logs is. */
 function progress({ conversation, strategies: results }: Comparison, done: number, all: number): string {
   const ours = results.ours ?? Object.values(results)[0];
-  const kept = ours === undefined ? '' : `, ${ours.reductions} reductions`;
+  const kept =
+    ours === undefined ? '' : `, ${ours.reductions} ${ours.reductions === 1 ? 'reduction' : 'reductions'}`;
   return `${done}/${all}  ${conversation.messages.length} messages${kept}\n`;
 }
 
@@ -248,6 +276,14 @@ function choose(names: string | undefined): Readonly<Record<string, Strategy>> {
     );
   }
   return Object.fromEntries(Object.entries(strategies).filter(([name]) => wanted.includes(name)));
+}
+
+/** Writes settings into a file, and takes over what else it says. */
+async function writeSettings(file: string, yaml: string): Promise<void> {
+  if (!existsSync(file)) return write(file, yaml);
+  const document = await readDocument(file);
+  for (const [key, value] of Object.entries(parse(yaml) as object)) document.set(key, value);
+  await write(file, String(document));
 }
 
 async function write(file: string, content: string): Promise<void> {

@@ -1,7 +1,6 @@
 import { createCompactor, parseCompactionConfig } from '@x/compaction';
 import { keepTail, maskOutputs, maskThenTail, type Strategy, withCompactor } from '@x/replay';
-import { parse } from 'yaml';
-import { readInput } from '../../read-input.js';
+import { readYaml } from '../../read-input.js';
 
 /** The strategies that recordings are compared by. None calls a model. */
 export const strategies: Readonly<Record<string, Strategy>> = {
@@ -19,7 +18,7 @@ export const strategies: Readonly<Record<string, Strategy>> = {
  * @throws {InvalidInputError} naming every bad field.
  */
 export async function fromConfiguration(file: string): Promise<Strategy> {
-  const { options } = parseCompactionConfig(parse(await readInput(file)));
+  const { options } = parseCompactionConfig(await readYaml(file), file);
   const {
     offloadBeforeCompact: _log,
     flushBeforeCompact: _memory,

@@ -35,7 +35,7 @@ export const copySessions = command({
     ...identityOptions,
   },
   summary:
-    'Copies sessions to another store; what is there already stays. Logs stay in the workspace. Without --to, those in .x/ of the workspace, or in the store that is named, become yours, with the permissions that they have.',
+    'Copies sessions to another store, where they count as last used now, in the same order; what is there already stays. Logs stay in the workspace. Without --to, those in .x/ of the workspace, or in the store that is named, become yours, with the permissions that they have.',
   examples: [
     'x sessions copy',
     'x sessions copy --to ./sessions.db',

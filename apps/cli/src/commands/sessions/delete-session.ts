@@ -22,7 +22,8 @@ export const deleteSession = command({
       if (values.yes) return eraseSession({ session, storage }, key);
       throw await whatToSay(session, values, sessionId);
     });
-    if (sessions + files === 0) throw noSession(key);
+    if (sessions + files === 0)
+      throw await withStore(values, { readOnly: true }, (session) => whatToSay(session, values, sessionId));
     output.write(`Deleted ${describeSession(key.parts)}.\n`);
   },
 });
