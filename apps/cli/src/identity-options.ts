@@ -36,6 +36,11 @@ export function openWorkspace({ workspace }: Pick<IdentityValues, 'workspace'>):
   return storageOf(new LocalWorkspace(workspace));
 }
 
+/** What a command that is shown to somebody says of the workspace: nothing of the one that it takes anyway. */
+export function workspaceToName(workspace: string): string | undefined {
+  return workspace === identityOptions.workspace.default ? undefined : workspace;
+}
+
 export function scopeOf({ agent, user, tenant }: IdentityValues): SessionScope {
   return { agentId: agent, userId: user, tenantId: tenant };
 }

@@ -1,11 +1,13 @@
 import { existsSync } from 'node:fs';
-import { InMemorySession, InvalidInputError, type SessionStore } from '@x/core';
+import { join } from 'node:path';
+import { InMemorySession, InvalidInputError, type SessionStore, STORAGE } from '@x/core';
 import { WorkspaceSession } from '@x/core/node';
-import { type Option, UsageError } from './command.js';
-import { openWorkspace } from './identity-options.js';
+import { type Option, shellCommand, UsageError } from './command.js';
+import { openWorkspace, workspaceToName } from './identity-options.js';
 import {
   addressHint,
   checkedAddress,
+  countSessionFiles,
   type OpenSettings,
   type OpenStore,
   ownSessionsFile,
@@ -88,26 +90,29 @@ export async function withStore<T>(
   }
 }
 
-/** What is said of sessions that lie in a workspace itself. */
-export const BROUGHT =
-  'The sessions in .x/ of the workspace do not count: others may have written them. If they are yours, x sessions copy takes them over.';
+/** Tells whether this user has sessions of a workspace. */
+export function hasSessions(workspace: string): boolean {
+  return existsSync(ownSessionsFile(workspace));
+}
 
 /**
- * Tells whether sessions lie in a workspace itself, where whoever made the folder may have put them, and this user has none of
- * it yet.
+ * Says how many sessions lie in a workspace itself, where whoever made the folder may have put them, and how they are taken over.
+ * None is read. `undefined` where none do.
  */
-export function bringsSessions(workspace: string): boolean {
-  return !existsSync(ownSessionsFile(workspace)) && holdsSessions(workspace);
-}
-
-/** Tells whether sessions lie in a workspace itself. */
-export function holdsSessions(workspace: string): boolean {
+export function tellOfBrought(workspace: string): string | undefined {
   const file = sessionsFile(workspace);
-  return file === undefined || existsSync(file);
+  if (file !== undefined && !existsSync(file)) return undefined;
+  const count = countSessionFiles(workspace);
+  const what = file === undefined ? `${count} ${count === 1 ? 'session' : 'sessions'}` : 'a file of SQLite';
+  const copy = shellCommand(['sessions', 'copy'], { workspace: workspaceToName(workspace) });
+  return (
+    `What lies in ${join(workspace, STORAGE)} (${what}) does not count: others may have written it. ` +
+    `If it is yours, ${copy} takes it over.`
+  );
 }
 
 /**
- * Opens the sessions that lie in a workspace itself: see {@link bringsSessions}.
+ * Opens the sessions that lie in a workspace itself: see {@link tellOfBrought}.
  *
  * @throws {UsageError} where none do.
  */

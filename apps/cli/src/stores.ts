@@ -204,18 +204,29 @@ export function sessionsFile(workspace: string): string | undefined {
   const storage = join(workspace, STORAGE);
   const file = join(storage, 'sessions.db');
   if (existsSync(file) || lstatSync(storage, { throwIfNoEntry: false })?.isDirectory() !== true) return file;
-  return keepsInFiles(storage) ? undefined : file;
+  const [inFiles] = sessionFolders(storage);
+  return inFiles === undefined ? file : undefined;
 }
 
-/** Whether a folder holds a session of `WorkspaceSession`, below its tenant, user and agent. No link is followed. */
-function keepsInFiles(folder: string, levels: readonly string[] = ['tenants', 'users', 'agents']): boolean {
-  const context = join(folder, 'context');
-  if (foldersIn(context).some((session) => existsSync(join(context, session, 'head.json')))) return true;
-  return levels.some((level, index) =>
-    foldersIn(join(folder, level)).some((place) =>
-      keepsInFiles(join(folder, level, place), levels.slice(index + 1)),
-    ),
-  );
+/** How many sessions lie in files within a workspace. */
+export function countSessionFiles(workspace: string): number {
+  return [...sessionFolders(join(workspace, STORAGE))].length;
+}
+
+/** Finds the folders of sessions of `WorkspaceSession`, below their tenant, user and agent. No link is followed. */
+function* sessionFolders(
+  folder: string,
+  levels: readonly string[] = ['tenants', 'users', 'agents'],
+): Generator<string, void, undefined> {
+  for (const session of foldersIn(join(folder, 'context'))) {
+    const place = join(folder, 'context', session);
+    if (existsSync(join(place, 'head.json'))) yield place;
+  }
+  for (const [index, level] of levels.entries()) {
+    for (const place of foldersIn(join(folder, level))) {
+      yield* sessionFolders(join(folder, level, place), levels.slice(index + 1));
+    }
+  }
 }
 
 function foldersIn(folder: string): readonly string[] {

@@ -25,7 +25,7 @@ import {
 } from '@x/harness';
 import * as z from 'zod';
 import { UsageError } from '../command.js';
-import { bringsSessions, openStore, type StoreValues } from '../open-store.js';
+import { hasSessions, openStore, type StoreValues, tellOfBrought } from '../open-store.js';
 import { readInput, readYaml } from '../read-input.js';
 import { storeKind, storeNames, storeOfAddress } from '../stores.js';
 import { oneLine } from '../terminal/style.js';
@@ -39,8 +39,8 @@ export interface OpenAgent {
   readonly agent: HarnessAgent;
   /** Holds the agent's sessions. */
   readonly store: SessionStore;
-  /** Whether its workspace holds sessions that are not the user's own, while the user has none. */
-  readonly brings: boolean;
+  /** What to say of the sessions that its workspace holds itself, while the user has none. */
+  readonly brought: string | undefined;
   /** Closes the agent first, then connections. */
   close(): Promise<void>;
 }
@@ -113,7 +113,7 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
   const config = { ...place, ...content, ...(own.length + servers.length > 0 && { mcp_servers: all }) };
   const closers: (() => Promise<void>)[] = [];
   let opened: SessionStore | undefined;
-  let brings = false;
+  let brought: string | undefined;
   const openSessions = async (values: StoreValues): Promise<SessionStore> => {
     const { store, close } = await openStore(values, { readOnly: false, createTables: true });
     closers.push(close);
@@ -142,7 +142,7 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
       model: (reference) => chooseModel(reference, environment),
       session: (reference) => openSessions(addressOf(reference)),
       defaultSession: (workspace) => {
-        brings = bringsSessions(workspace);
+        if (!hasSessions(workspace)) brought = tellOfBrought(workspace);
         return openSessions({ workspace });
       },
       registry: createRegistry(environment, beside, { allowAll, made: (name) => made.add(name) }),
@@ -166,7 +166,7 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
   }
   return {
     agent,
-    brings,
+    brought,
     store: opened ?? new WorkspaceSession(agent.storage),
     async close() {
       await agent.close();

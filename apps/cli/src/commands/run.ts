@@ -6,7 +6,6 @@ import { RuntimeContext, type SessionScope, type SessionStore } from '@x/core';
 import { type Decisions, shutdownOnSignals } from '@x/harness';
 import { keepOutOfGit, openAgent } from '../agent/open-agent.js';
 import { ArgumentError, command, shellCommand, UsageError } from '../command.js';
-import { BROUGHT } from '../open-store.js';
 import { chat } from '../terminal/chat.js';
 import { EventPrinter } from '../terminal/event-printer.js';
 import { answerOnce } from '../terminal/once.js';
@@ -85,7 +84,7 @@ export const run = command({
       throw new ArgumentError('There is nothing to ask: standard input is empty, or --prompt is.');
 
     const allowAll = values['dangerously-allow-all'];
-    const { agent, store, brings, close } = await openAgent(file, {
+    const { agent, store, brought, close } = await openAgent(file, {
       model: values.model,
       allowAll,
       once: prompt !== undefined,
@@ -101,7 +100,7 @@ export const run = command({
       whole: process.stdout.isTTY !== true,
     });
     try {
-      if (brings) printer.note(BROUGHT);
+      if (brought !== undefined) printer.note(brought);
       const owner = { userId: values.user, tenantId: values.tenant };
       const sessionId = latest
         ? await latestSession(store, { ...owner, agentId: agent.name })

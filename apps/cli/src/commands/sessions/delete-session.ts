@@ -2,7 +2,13 @@ import { existsSync } from 'node:fs';
 import { eraseSession, SessionKey, type SessionStore } from '@x/core';
 import { command, shellCommand, UsageError } from '../../command.js';
 import { describeSession, findLog, findSession, noSession } from '../../find-session.js';
-import { type IdentityValues, identityOptions, openWorkspace, scopeOf } from '../../identity-options.js';
+import {
+  type IdentityValues,
+  identityOptions,
+  openWorkspace,
+  scopeOf,
+  workspaceToName,
+} from '../../identity-options.js';
 import { type StoreValues, storeOptions, withStore } from '../../open-store.js';
 
 export const deleteSession = command({
@@ -55,7 +61,7 @@ function deletionOf(
     user: userId,
     agent: agentId,
     ...Object.fromEntries(stores),
-    workspace: workspace === identityOptions.workspace.default ? undefined : workspace,
+    workspace: workspaceToName(workspace),
     yes: true,
   });
 }

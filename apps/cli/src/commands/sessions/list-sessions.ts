@@ -2,7 +2,7 @@ import type { SessionInfo } from '@x/core';
 import { command } from '../../command.js';
 import { describeSession } from '../../find-session.js';
 import { identityOptions, scopeOf } from '../../identity-options.js';
-import { BROUGHT, holdsSessions, namesStore, storeOptions, withStore } from '../../open-store.js';
+import { namesStore, storeOptions, tellOfBrought, withStore } from '../../open-store.js';
 import { oneLine } from '../../terminal/style.js';
 
 /** Lists sessions, the latest first: all that can be listed, also when it fails in the end. */
@@ -39,9 +39,8 @@ export const listSessions = command({
     }
     if (failure !== undefined) throw failure.error;
     if (found.length > 0 || values.json) return;
-    const { workspace } = values;
-    const brought = !namesStore(values) && holdsSessions(workspace);
-    output.write(brought ? `No sessions of yours. ${BROUGHT}\n` : 'No sessions.\n');
+    const brought = namesStore(values) ? undefined : tellOfBrought(values.workspace);
+    output.write(brought === undefined ? 'No sessions.\n' : `No sessions of yours. ${brought}\n`);
   },
 });
 
