@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { runCommand, x } from './support/run-command.js';
 
 let directory: string;
@@ -178,6 +178,27 @@ describe('x replay', () => {
     expect(readFileSync(settings, 'utf8')).toBe(before);
   });
 
+  it('shows on a terminal how far it is, and fits it', async () => {
+    const shown = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    onTestFinished(() => shown.mockRestore());
+    for (const [stream, columns] of [
+      [process.stdout, 50],
+      [process.stderr, 30],
+    ] as const) {
+      const before = { isTTY: stream.isTTY, columns: stream.columns };
+      Object.assign(stream, { isTTY: true, columns });
+      onTestFinished(() => void Object.assign(stream, before));
+    }
+    const { stdout } = await replay([log, '--window', '24000']);
+    expect(stdout).toMatch(/^strategy[\s\S]*^ours.*\nLeft out of a narrow window: reduced/m);
+    const lines = shown.mock.calls.map(([text]) => String(text));
+    expect(lines).toHaveLength(5);
+    const clear = '\r\u001B[K';
+    expect(lines.every((line) => line.startsWith(clear) && line.length < clear.length + 30)).toBe(true);
+    expect(lines[0]).toMatch(/K\S/);
+    expect(lines.at(-1)).toBe(clear);
+  });
+
   it('fits a terminal of 80 columns', async () => {
     const { stdout } = await replay([log, '--window', '24000']);
     const [, table = ''] = /(strategy {2}.*)$/s.exec(stdout) ?? [];
@@ -219,6 +240,7 @@ describe('x replay', () => {
     [['missing.json'], /^missing\.json cannot be read: there is no such file or folder\.\n$/],
     [['package.json'], /These formats can be read/],
     [['-', '--window', 'big'], /--window must be a whole number/],
+    [['--format', 'oops'], /no format oops; there are .*claude-code/],
     [['-', '--strategy', 'best'], /no strategy best; there are tail-20/],
     [['-', '--prices', 'input=free'], /--prices takes input/],
     [['-', '--frobnicate'], /no option --frobnicate/],

@@ -129,6 +129,16 @@ describe('reports', () => {
     expect(rows[1]).toContain('100.0 %');
   });
 
+  it('leave out of a narrow window what matters least, and say so', () => {
+    const whole = replayTable([comparison]);
+    expect(replayTable([comparison], { width: 80 })).toBe(whole);
+    const lines = replayTable([comparison], { width: 40 }).split('\n');
+    expect(lines[0]).toMatch(/^strategy +kept/);
+    expect(lines.at(-1)).toMatch(/^Left out of a narrow window: reduced, largest, /);
+    expect(Math.max(...lines.slice(0, -1).map(({ length }) => length))).toBeLessThanOrEqual(40);
+    expect(replayTable([comparison], { width: 1 })).toMatch(/^strategy +kept\n/);
+  });
+
   it('are data that says what was lost', () => {
     const report = replayReport([comparison]);
     expect(JSON.parse(JSON.stringify(report))).toMatchObject({

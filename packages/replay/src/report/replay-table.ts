@@ -1,25 +1,47 @@
 import type { Comparison } from '../compare-strategies.js';
-import { figuresOf } from './figures.js';
+import { type Figures, figuresOf } from './figures.js';
 import { formatCost, formatNumber, formatShare } from './format.js';
 import { textTable } from './text-table.js';
 
-/** Comparisons as text, within 80 columns: one row a strategy, summed over all conversations. */
+type Cell = (row: Figures, currency: string | undefined) => string;
+
+/** By their headings. */
+const COLUMNS: Readonly<Record<string, Cell>> = {
+  strategy: ({ strategy }) => strategy,
+  kept: ({ references, retained }) => (references === 0 ? '–' : formatShare(retained / references)),
+  of: ({ references }) => String(references),
+  cost: ({ cost }, currency) => formatCost(cost, currency),
+  'of all': ({ costShare }) => (costShare === undefined ? '–' : formatShare(costShare)),
+  cached: ({ sent, cached }) => (sent === 0 ? '–' : formatShare(cached / sent)),
+  largest: ({ largestRequest }) => formatNumber(largestRequest),
+  over: ({ overflows }) => String(overflows),
+  reduced: ({ reductions }) => String(reductions),
+};
+
+/** What a narrow table does without, the first of them first. */
+const SPARE = ['reduced', 'largest', 'cached', 'of', 'cost', 'over', 'of all'];
+
+/**
+ * Comparisons as text: one row a strategy, summed over all conversations.
+ *
+ * @param options.width Columns of the terminal. What does not fit is left out, which a last line says. Default: all is shown, which is
+ * about 80.
+ */
 export function replayTable(
   comparisons: readonly Comparison[],
-  options: { readonly currency?: string } = {},
+  options: { readonly currency?: string; readonly width?: number } = {},
 ): string {
-  return textTable([
-    ['strategy', 'kept', 'of', 'cost', 'of all', 'cached', 'largest', 'over', 'reduced'],
-    ...figuresOf(comparisons).map((row) => [
-      row.strategy,
-      row.references === 0 ? '–' : formatShare(row.retained / row.references),
-      String(row.references),
-      formatCost(row.cost, options.currency),
-      row.costShare === undefined ? '–' : formatShare(row.costShare),
-      row.sent === 0 ? '–' : formatShare(row.cached / row.sent),
-      formatNumber(row.largestRequest),
-      String(row.overflows),
-      String(row.reductions),
-    ]),
-  ]).join('\n');
+  const { currency, width = Number.POSITIVE_INFINITY } = options;
+  const figures = figuresOf(comparisons);
+  const table = (left: number): readonly string[] => {
+    const out = SPARE.slice(0, left);
+    const shown = Object.entries(COLUMNS).filter(([heading]) => !out.includes(heading));
+    const lines = textTable([
+      shown.map(([heading]) => heading),
+      ...figures.map((row) => shown.map(([, cell]) => cell(row, currency))),
+    ]);
+    if (left < SPARE.length && lines.some((line) => line.length > width)) return table(left + 1);
+    return left === 0 ? lines : [...lines, `Left out of a narrow window: ${out.join(', ')}`];
+  };
+  return table(0).join('\n');
 }

@@ -6,6 +6,7 @@ import { errorText, headOf } from '@x/core';
 import {
   type Comparison,
   compareStrategies,
+  formats,
   importConversation,
   type Prices,
   type RecordedConversation,
@@ -77,6 +78,7 @@ export const replay = command({
       ...choose(values.strategy),
       ...(values.config === undefined ? {} : { config: await fromConfiguration(values.config) }),
     };
+    refuseUnknownFormat(values.format);
     const systemTokens = values['system-tokens'];
     const options = {
       window: positive('window', values.window),
@@ -117,13 +119,14 @@ export const replay = command({
     }
     const { best, comparisons } = withBest(compared);
     const report = priced.currency === undefined ? {} : { currency: priced.currency };
-    const left = skipped.map((reason) => printable(`Skipped: ${firstSentence(reason)}\n`)).join('');
+    const width = process.stdout.isTTY ? { width: process.stdout.columns || 80 } : {};
+    const left = skipped.map((reason) => printable(`Skipped: ${reason.split('\n')[0]}\n`)).join('');
     if (values.json) {
       errors.write(left);
       output.write(`${JSON.stringify(replayReport(comparisons), null, 2)}\n`);
     } else {
       output.write(
-        `${printable(describe(comparisons))}\n${left}\n${replayTable(comparisons, report)}\n${LEGEND}`,
+        `${printable(describe(comparisons))}\n${left}\n${replayTable(comparisons, { ...report, ...width })}\n${LEGEND}`,
       );
     }
     const page = values.html ?? (searches || values.open ? await ownPage() : undefined);
@@ -157,13 +160,7 @@ function nothingRead(skipped: readonly string[], named: readonly string[]): stri
   if (skipped.length === 0) {
     return `There are no .json or .jsonl files in ${named.join(', ')}. Name files or folders that hold some; x replay alone looks for those of ${knownFolders}.`;
   }
-  return [...skipped.slice(0, -1).map(firstSentence), skipped.at(-1)].join('\n');
-}
-
-/** A reason without the list of what can be read. */
-function firstSentence(reason: string): string {
-  const [line = ''] = reason.split('\n');
-  return line.endsWith(':') ? line.slice(0, line.lastIndexOf('. ') + 1) || line : line;
+  return [...skipped.slice(0, -1).map((reason) => reason.split('\n')[0]), skipped.at(-1)].join('\n');
 }
 
 async function searched(
@@ -276,6 +273,13 @@ function choose(names: string | undefined): Readonly<Record<string, Strategy>> {
     );
   }
   return Object.fromEntries(Object.entries(strategies).filter(([name]) => wanted.includes(name)));
+}
+
+/** Before anything is looked for: where nothing is found, nobody would hear of it. */
+function refuseUnknownFormat(name: string | undefined): void {
+  const known = formats.map(({ format }) => format);
+  if (name === undefined || known.includes(name)) return;
+  throw new ArgumentError(`There is no format ${name}; there are ${known.join(', ')}.`);
 }
 
 /** Writes settings into a file, and takes over what else it says. */
