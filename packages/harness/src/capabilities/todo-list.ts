@@ -1,4 +1,11 @@
-import { type Capability, defineTool, InvalidInputError, renderTodos, userMessage } from '@x/core';
+import {
+  type Capability,
+  defineTool,
+  escapeTags,
+  InvalidInputError,
+  renderTodos,
+  userMessage,
+} from '@x/core';
 import * as z from 'zod';
 
 const todoWrite = defineTool({
@@ -44,7 +51,7 @@ export function todoList(): Capability {
       const { todos } = state.tasksContext;
       if (todos.length === 0) return [];
       return [
-        userMessage(`<todo_list>\n${renderTodos(todos)}\n</todo_list>`, {
+        userMessage(`<todo_list>\n${escapeTags(renderTodos(todos), 'todo_list')}\n</todo_list>`, {
           id: 'todo-reminder',
           kind: 'synthetic',
         }),

@@ -19,11 +19,11 @@ export function parseRule(text: string, path: string, subject: string): Permissi
   return match === undefined ? { tool } : { tool, match };
 }
 
-/** The rule as people write it; patterns for named arguments follow as `tool{argument: pattern}`. */
+/** The rule as people write it; patterns for named arguments follow as `tool{argument: pattern}`, `tool{}` for a call without any. */
 export function formatRule({ tool, match, input }: PermissionRule): string {
   const main = match === undefined ? '' : `(${match})`;
   const named = Object.entries(input ?? {}).map(([name, pattern]) => `${name}: ${pattern}`);
-  return `${tool}${main}${named.length > 0 ? `{${named.join(', ')}}` : ''}`;
+  return `${tool}${main}${input !== undefined ? `{${named.join(', ')}}` : ''}`;
 }
 
 export function sameRule(left: PermissionRule, right: PermissionRule): boolean {

@@ -1,4 +1,4 @@
-import { symlinkSync } from 'node:fs';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AgentState, type JsonValue, RuntimeContext, SessionKey, textOf, toolResultsOf } from '@x/core';
@@ -11,7 +11,7 @@ import { scratch } from '../support.js';
 
 function tools(config?: Parameters<typeof workspaceTools>[0], workspace = new LocalWorkspace(scratch())) {
   const capability = workspaceTools(config);
-  const run = async (name: string, input: JsonValue) => {
+  const run = async (name: string, input: JsonValue, signal = new AbortController().signal) => {
     const tool = capability.tools?.find((candidate) => candidate.definition.name === name);
     if (!tool) throw new Error(`no tool ${name}`);
     const output = await tool.run(input, {
@@ -22,7 +22,7 @@ function tools(config?: Parameters<typeof workspaceTools>[0], workspace = new Lo
       workspace,
       storage: workspace,
       log: new WorkspaceSessionLog(workspace, SessionKey.of('s')),
-      signal: new AbortController().signal,
+      signal,
     });
     return textOf(output);
   };
@@ -147,10 +147,47 @@ describe('list_files, glob_files and grep_files', () => {
       ['lib/src', '../src'],
     ] as const)
       symlinkSync(target, join(root, link));
-    const found = 'lib/b.ts\nlib/src/a.ts\nsrc/a.ts\nsrc/lib/b.ts';
+    // What is walked in its own place is not walked once more by a link that comes later.
+    const found = 'lib/b.ts\nlib/src/a.ts\nsrc/a.ts';
     expect(await run('glob_files', { pattern: '**/*.ts' })).toBe(found);
     expect(await run('grep_files', { pattern: 'x' })).toBe(found.replaceAll(/$/gm, ':1: x'));
     expect(await run('list_files', { recursive: true })).toContain('loop/\n');
+  });
+
+  it('walk each directory once by links, however many ways lead there, and stop when told to', async () => {
+    const root = scratch();
+    const { workspace, run } = tools({}, new LocalWorkspace(root));
+    for (let level = 0; level < 40; level++) {
+      await workspace.write(`d${level}/f.txt`, 'needle');
+      for (const link of level === 39 ? [] : ['x', 'y'])
+        symlinkSync(`../d${level + 1}`, join(root, `d${level}`, link));
+    }
+    const found = await run('glob_files', { pattern: '**/f.txt' });
+    expect(found.split('\n').length).toBeLessThanOrEqual(80);
+    for (let level = 0; level < 40; level++)
+      expect(found).toMatch(new RegExp(`^(.*/)?d${level}/f\\.txt$`, 'm'));
+    for (const [name, input] of [
+      ['glob_files', { pattern: '**' }],
+      ['grep_files', { pattern: 'none' }],
+      ['list_files', { recursive: true }],
+    ] as const) {
+      await expect(run(name, input, AbortSignal.abort(new Error('stop')))).rejects.toThrow('stop');
+    }
+  });
+
+  it.skipIf(process.platform === 'win32')('pass over names that are no paths, and say which', async () => {
+    const root = scratch();
+    const { workspace, run } = tools({}, new LocalWorkspace(root));
+    await workspace.write('src/a.txt', 'needle');
+    mkdirSync(join(root, 'a\\b'));
+    writeFileSync(join(root, 'src', 'x\\y.txt'), 'needle');
+    const told = /\n\[not searched, because it cannot be read: "a\\\\b"/;
+    expect(await run('list_files', { recursive: true })).toMatch(told);
+    expect(await run('glob_files', { pattern: '**/a.txt' })).toMatch(told);
+    const grep = await run('grep_files', { pattern: 'needle' });
+    expect(grep).toMatch(/^src\/a\.txt:1: needle\n/);
+    expect(grep).toContain('"src/x\\\\y.txt"');
+    await expect(run('grep_files', { pattern: 'needle', path: 'a\\b' })).rejects.toThrow(/backslash/);
   });
 
   it('lists one level, or all of them', async () => {

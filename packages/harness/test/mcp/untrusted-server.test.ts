@@ -77,6 +77,47 @@ describe('a server that is not trusted', () => {
     }
   });
 
+  it.each<[schema: JsonObject, shown: JsonObject, rule: JsonObject]>([
+    [
+      { type: 'object', properties: { service: { type: 'string' } } },
+      { service: 'web' },
+      { input: { service: 'web' } },
+    ],
+    [{ type: 'object', additionalProperties: true }, {}, { input: {} }],
+    [{ type: 'object', properties: { command: { type: 'string' } } }, { command: 'ls' }, { match: 'ls' }],
+  ])(
+    'keeps of "always" what was shown, and asks about arguments that no schema names: %j',
+    async (inputSchema, shown, rule) => {
+      const call = (input: JsonObject) => ({ toolCalls: [{ id: 'use', name: 'mcp__shop__wipe', input }] });
+      const more = { ...shown, environment: 'production', force: true };
+      const server = shop({ inputSchema });
+      const agent = HarnessAgent.builder()
+        .model(
+          new ScriptedModel([
+            call(shown),
+            { text: 'ok' },
+            call(shown),
+            { text: 'ok' },
+            call(more),
+            { text: 'ok' },
+          ]),
+        )
+        .session(new InMemorySession())
+        .workspace(scratch())
+        .use(permissions(), await server.capability())
+        .build();
+      await agent.call('Go', context);
+      const always = await decided(agent, context, { use: { type: 'approve', always: true } });
+      await agent.resume(context, { decisions: always });
+      expect((await agent.state(context))?.permissionContext.allow).toEqual([
+        { tool: 'mcp__shop__wipe', fingerprint: expect.any(String), ...rule },
+      ]);
+      expect((await agent.call('Again', context)).stopReason).toBe('completed');
+      expect((await agent.call('More', context)).stopReason).toBe('permission_required');
+      expect(server.calls).toEqual(['wipe', 'wipe']);
+    },
+  );
+
   it('is asked about where it made its list anew between the question to the model and the call', async () => {
     const [session, workspace] = [new InMemorySession(), scratch()];
     const callWith = async (server: ReturnType<typeof shop>, sessionId: string) => {

@@ -67,7 +67,8 @@ function suggestionFor(judged: JudgedCall): PermissionRule | undefined {
   };
   const name = mainArgument(judged);
   const main = name === undefined ? undefined : only(name);
-  const { properties } = tool?.definition.inputSchema ?? {};
+  const { properties, additionalProperties } = tool?.definition.inputSchema ?? {};
+  const isClosed = additionalProperties === false;
   const declared: JsonObject = isObject(properties) ? properties : {};
   // Declared paths say which files are used: what is left may change. Arguments that were left out may say anything the next time.
   const all =
@@ -82,13 +83,15 @@ function suggestionFor(judged: JudgedCall): PermissionRule | undefined {
     return value === undefined ? [] : [[each, escapeWildcards(formatArgument(each, value, judged))] as const];
   });
   if (input.length < rest.length) return undefined;
+  // A call may have more arguments than an open schema names: the rule says that none is allowed.
+  const isOpen = !isClosed && (!isObject(properties) || main === undefined);
   const rule: PermissionRule = {
     tool: escapeWildcards(call.name),
     ...(tool?.fingerprint === undefined ? {} : { fingerprint: tool.fingerprint }),
     ...(main === undefined
       ? {}
       : { match: escapeWildcards(name === 'command' ? main.trim() : formatPath(main)) }),
-    ...(input.length > 0 ? { input: Object.fromEntries(input) } : {}),
+    ...(input.length > 0 || isOpen ? { input: Object.fromEntries(input) } : {}),
   };
   return covers([rule], judged) ? rule : undefined;
 }

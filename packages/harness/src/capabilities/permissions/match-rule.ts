@@ -254,12 +254,31 @@ export function covers(rules: readonly PermissionRule[], judged: JudgedCall): bo
     if (allowsFiles(rule) && coversFiles(rule, judged)) return true;
     if (!matchWildcard(rule.tool, call.name)) continue;
     const conditions = conditionsOf(rule, judged);
+    if (saysMore(judged, rule, conditions)) continue;
     if (conditions.every((condition) => isCovered(condition, judged))) return true;
     const [only, ...others] = conditions;
     if (only?.name === 'command' && others.length === 0) commands.push(only.pattern);
   }
   const lines = textsOf(call, 'command') ?? [];
   return commands.length > 0 && lines.length > 0 && lines.every((line) => allowsCommand(commands, line));
+}
+
+/**
+ * Tells whether a call has an argument that neither the tool's schema nor a rule names: whoever wrote the rule could not know of
+ * it. A rule without any condition is for whatever the tool may be given.
+ */
+function saysMore(
+  { call, tool }: JudgedCall,
+  { input }: PermissionRule,
+  conditions: readonly Condition[],
+): boolean {
+  if ((conditions.length === 0 && input === undefined) || !isObject(call.input)) return false;
+  const { properties } = tool?.definition.inputSchema ?? {};
+  if (!isObject(properties) && input === undefined) return false;
+  const known = isObject(properties) ? properties : {};
+  return Object.keys(call.input).some(
+    (key) => !Object.hasOwn(known, key) && conditions.every(({ name }) => name !== key),
+  );
 }
 
 /** `write(src/**)` covers a tool that does nothing but use files there. */

@@ -1,4 +1,4 @@
-import { ApprovalRequiredError, defineTool, headOf, type Tool } from '@x/core';
+import { ApprovalRequiredError, defineTool, escapeTags, headOf, type Tool } from '@x/core';
 import * as z from 'zod';
 import { Interruption } from '../../errors/interruption.js';
 import { type GivenTask, givenTasks, isEnded, isOpen, type SubagentTask, type Tasks } from './tasks.js';
@@ -143,7 +143,8 @@ export function tasksReminder(tasks: readonly SubagentTask[]): string {
   return [
     '<finished_tasks>',
     'These tasks of subagents have ended, or wait for approval. You are told once; wait_async_results shows a result again.',
-    ...reports,
+    // What a subagent gives back may be somebody else's words.
+    escapeTags(reports.join('\n'), 'finished_tasks'),
     '</finished_tasks>',
   ].join('\n');
 }

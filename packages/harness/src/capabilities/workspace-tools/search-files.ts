@@ -7,6 +7,7 @@ import {
   runTimed,
   TimeLimitError,
   type Tool,
+  type ToolContext,
   type Workspace,
   type WorkspaceEntry,
   WorkspaceError,
@@ -50,35 +51,76 @@ async function* fitting(
   yield* fits();
 }
 
+/** A search through a workspace. */
+interface Search {
+  readonly workspace: Workspace;
+  readonly ignore: ReadonlySet<string>;
+  readonly signal: AbortSignal;
+  /** What cannot be read, of which the answer tells. */
+  readonly passedOver: string[];
+  /** Directories that a link has led to, or that were walked, by the paths where they really lie. */
+  readonly seen: Set<string>;
+}
+
+function searchOf({ workspace, signal }: ToolContext, ignore: readonly string[]): Search {
+  return { workspace, signal, ignore: new Set(ignore), passedOver: [], seen: new Set() };
+}
+
 /** The files below a directory. */
-async function* filesIn(
-  workspace: Workspace,
-  path: string,
-  ignore: ReadonlySet<string>,
-): AsyncGenerator<string> {
-  for await (const entry of walk(workspace, path, ignore)) if (entry.type === 'file') yield entry.path;
+async function* filesIn(search: Search, path: string): AsyncGenerator<string> {
+  for await (const entry of walk(search, path)) if (entry.type === 'file') yield entry.path;
 }
 
 /**
- * All entries below `path`, depth first and sorted, stepping over directories with an ignored name, and into none that a link leads back to.
+ * All entries below `path`, depth first and sorted, stepping over directories with an ignored name. A link to a directory is
+ * followed unless that was walked: it may lead back, and links to links lead to any number of ways. What has a name that no path
+ * may have, or cannot be read, is passed over.
  *
- * @param above The directories that it is in, by the paths where they really lie.
+ * @param expected Where it really lies unless it is a link.
  */
-async function* walk(
-  workspace: Workspace,
-  path: string,
-  ignore: ReadonlySet<string>,
-  above: readonly string[] = [],
-): AsyncGenerator<WorkspaceEntry> {
+async function* walk(search: Search, path: string, expected?: string): AsyncGenerator<WorkspaceEntry> {
+  const { workspace, ignore, signal, seen } = search;
   const { path: real } = (await workspace.identify?.(path)) ?? { path };
-  if (above.includes(real)) return;
+  if (expected !== undefined && real !== expected && seen.has(real)) return;
+  seen.add(real);
   for await (const entry of workspace.list(path)) {
+    signal.throwIfAborted();
+    const name = entry.path.slice(entry.path.lastIndexOf('/') + 1);
     if (entry.type === 'file') yield entry;
-    else if (!ignore.has(entry.path.slice(entry.path.lastIndexOf('/') + 1))) {
+    else if (!ignore.has(name)) {
       yield entry;
-      yield* walk(workspace, entry.path, ignore, [...above, real]);
+      const inside = walk(search, entry.path, real === '' ? name : `${real}/${name}`);
+      yield* orPassOver(search, entry.path, inside);
     }
   }
+}
+
+async function* orPassOver<Value>(
+  { passedOver }: Search,
+  path: string,
+  values: AsyncIterable<Value>,
+): AsyncGenerator<Value> {
+  try {
+    yield* values;
+  } catch (error) {
+    if (!isUnreadable(error)) throw error;
+    passedOver.push(path);
+  }
+}
+
+/** Tells what one file or directory is at fault for from what ends every search, such as a server that is gone. */
+function isUnreadable(error: unknown): boolean {
+  return WorkspaceError.isInstance(error) && error.code !== 'workspace_io';
+}
+
+const MAX_NAMED = 10;
+
+/** A line that names what was passed over. */
+function passedOverLine({ passedOver }: Search): readonly string[] {
+  if (passedOver.length === 0) return [];
+  const named = passedOver.slice(0, MAX_NAMED).map((path) => JSON.stringify(path));
+  const more = passedOver.length > MAX_NAMED ? ` and ${passedOver.length - MAX_NAMED} more` : '';
+  return [`[not searched, because it cannot be read: ${named.join(', ')}${more}]`];
 }
 
 export function listFilesTool({ maxEntries, ignore }: WorkspaceToolsSettings): Tool {
@@ -91,8 +133,9 @@ export function listFilesTool({ maxEntries, ignore }: WorkspaceToolsSettings): T
       path: z.string().default('').describe('The directory; the root when left out'),
       recursive: z.boolean().default(false),
     }),
-    async execute({ path, recursive }, { workspace }) {
-      const entries = recursive ? walk(workspace, path, new Set(ignore)) : workspace.list(path);
+    async execute({ path, recursive }, context) {
+      const search = searchOf(context, ignore);
+      const entries = recursive ? walk(search, path) : context.workspace.list(path);
       const lines: string[] = [];
       for await (const entry of entries) {
         if (lines.length === maxEntries) {
@@ -101,9 +144,8 @@ export function listFilesTool({ maxEntries, ignore }: WorkspaceToolsSettings): T
         }
         lines.push(entry.type === 'directory' ? `${entry.path}/` : `${entry.path} ${entry.size}`);
       }
-      return lines.length === 0
-        ? `[${path || 'the workspace'} is empty or does not exist]`
-        : lines.join('\n');
+      if (lines.length === 0) lines.push(`[${path || 'the workspace'} is empty or does not exist]`);
+      return [...lines, ...passedOverLine(search)].join('\n');
     },
   });
 }
@@ -118,11 +160,12 @@ export function globFilesTool({ maxEntries, ignore }: WorkspaceToolsSettings): T
       pattern: z.string().min(1).max(1_000).describe('Relative to path'),
       path: z.string().default('').describe('The directory to search; the root when left out'),
     }),
-    async execute({ pattern, path }, { workspace }) {
+    async execute({ pattern, path }, context) {
+      const search = searchOf(context, ignore);
       const prefix = path.replace(/^\/+|\/+$/g, '');
       const from = prefix === '' ? 0 : prefix.length + 1;
       const found: string[] = [];
-      for await (const file of fitting(filesIn(workspace, path, new Set(ignore)), 'pattern', pattern, {
+      for await (const file of fitting(filesIn(search, path), 'pattern', pattern, {
         from,
       })) {
         if (found.length === maxEntries) {
@@ -131,7 +174,8 @@ export function globFilesTool({ maxEntries, ignore }: WorkspaceToolsSettings): T
         }
         found.push(file);
       }
-      return found.length === 0 ? `[no file matches ${pattern}]` : found.join('\n');
+      if (found.length === 0) found.push(`[no file matches ${pattern}]`);
+      return [...found, ...passedOverLine(search)].join('\n');
     },
   });
 }
@@ -157,50 +201,54 @@ export function grepFilesTool({ maxMatches, ignore }: WorkspaceToolsSettings): T
         .describe('Only files whose name or path matches, for example "*.ts"'),
       ignoreCase: z.boolean().default(false),
     }),
-    async execute({ pattern, path, glob, ignoreCase }, { workspace, signal }) {
-      const search = lineSearch(pattern, ignoreCase ? 'iu' : 'u');
-      const all = files(workspace, path, new Set(ignore));
+    async execute({ pattern, path, glob, ignoreCase }, context) {
+      const matching = lineSearch(pattern, ignoreCase ? 'iu' : 'u');
+      const search = searchOf(context, ignore);
+      const all = files(search, path);
       const wanted = glob ? fitting(all, 'glob', glob, { basename: !glob.includes('/') }) : all;
       const found: string[] = [];
       for await (const file of wanted) {
-        signal.throwIfAborted();
-        const text = await readIfAllowed(workspace, file);
+        context.signal.throwIfAborted();
+        const text = await readIfAllowed(search, file, file === path);
         if (text === undefined || text.includes('\0')) continue;
         const lines = text.split('\n');
-        for (const index of search(lines, file)) {
+        for (const index of matching(lines, file)) {
           if (found.length === maxMatches) {
             found.push(`[only the first ${maxMatches} matches; use a narrower pattern, path or glob]`);
-            return found.join('\n');
+            return [...found, ...passedOverLine(search)].join('\n');
           }
           found.push(`${file}:${index + 1}: ${headOf(lines[index]?.trim() ?? '', MAX_LINE_CHARS)}`);
         }
       }
-      return found.length === 0 ? `[no line matches ${pattern}]` : found.join('\n');
+      if (found.length === 0) found.push(`[no line matches ${pattern}]`);
+      return [...found, ...passedOverLine(search)].join('\n');
     },
   });
 }
 
-/** A search passes over what it may not read, unless that is all it was asked for. */
-async function readIfAllowed(workspace: Workspace, file: string): Promise<string | undefined> {
+/** A search passes over what it cannot read, unless that is all it was asked for. */
+async function readIfAllowed(
+  { workspace, passedOver }: Search,
+  file: string,
+  isAll: boolean,
+): Promise<string | undefined> {
   try {
     return await readText(workspace, file);
   } catch (error) {
-    if (WorkspaceError.isInstance(error) && error.code === 'refused') return undefined;
-    throw error;
+    const isRefused = WorkspaceError.isInstance(error) && error.code === 'refused';
+    if (!isRefused && (isAll || !isUnreadable(error))) throw error;
+    if (!isRefused) passedOver.push(file);
+    return undefined;
   }
 }
 
-async function* files(
-  workspace: Workspace,
-  path: string,
-  ignore: ReadonlySet<string>,
-): AsyncGenerator<string> {
-  const entry = path === '' ? undefined : await workspace.stat(path);
+async function* files(search: Search, path: string): AsyncGenerator<string> {
+  const entry = path === '' ? undefined : await search.workspace.stat(path);
   if (entry?.type === 'file') {
     yield entry.path;
     return;
   }
-  for await (const { type, path: file, size } of walk(workspace, path, ignore)) {
+  for await (const { type, path: file, size } of walk(search, path)) {
     if (type === 'file' && size <= MAX_FILE_BYTES) yield file;
   }
 }
