@@ -76,7 +76,9 @@ describe('x', () => {
       const { stderr, status } = await x(['sessions', 'delete', id, '-w', directory, '--yes']);
       expect({ stderr, status }).toMatchObject({
         stderr: expect.stringContaining(
-          id === 's-' ? 'could be meant by' : 'would delete session s-1  (alice / coder)',
+          id === 's-'
+            ? 'could be meant by'
+            : '--yes takes a whole id with its owner. This would delete session s-1  (alice / coder)',
         ),
         status: 2,
       });

@@ -23,13 +23,11 @@ export const deleteSession = command({
   async run({ values, positionals: [sessionId = ''], output }) {
     // Exactly this owner's: what a repeated command means by a part of an id is another session.
     const key = SessionKey.of({ ...scopeOf(values), sessionId });
-    const { sessions, files } = await withStore(values, { readOnly: !values.yes }, async (session) => {
+    await withStore(values, { readOnly: !values.yes }, async (session) => {
       const storage = existsSync(values.workspace) ? openWorkspace(values) : undefined;
-      if (values.yes) return eraseSession({ session, storage }, key);
-      throw await whatToSay(session, values, sessionId);
+      const erased = values.yes ? await eraseSession({ session, storage }, key) : { sessions: 0, files: 0 };
+      if (erased.sessions + erased.files === 0) throw await whatToSay(session, values, sessionId);
     });
-    if (sessions + files === 0)
-      throw await withStore(values, { readOnly: true }, (session) => whatToSay(session, values, sessionId));
     output.write(`Deleted ${describeSession(key.parts)}.\n`);
   },
 });
@@ -37,7 +35,7 @@ export const deleteSession = command({
 /** What to say to delete it, or that there is nothing to delete. */
 async function whatToSay(
   store: SessionStore,
-  values: IdentityValues & StoreValues,
+  values: IdentityValues & StoreValues & { readonly yes?: boolean | undefined },
   id: string,
 ): Promise<UsageError> {
   const key = await findSession(store, scopeOf(values), id);
@@ -45,8 +43,9 @@ async function whatToSay(
   // One that is damaged can be deleted all the same.
   const isThere = await store.load(key).then(Boolean, () => true);
   if (!isThere && (await findLog(values, key)) === undefined) return noSession(key);
+  const whole = values.yes ? '--yes takes a whole id with its owner. ' : '';
   return new UsageError(
-    `This would delete session ${describeSession(parts)} and its log for good; to do it, say ${deletionOf(parts, values)}.`,
+    `${whole}This would delete session ${describeSession(parts)} and its log for good; to do it, say ${deletionOf(parts, values)}.`,
   );
 }
 
