@@ -290,8 +290,11 @@ function headline({ at, source }: Passage): string {
   return `r${at}, ${source}:`;
 }
 
+/** Whatever a reader may take for the end of a line: no text may go on without a quotation mark. */
+const LINE_BREAKS = /\r\n?|[\n\v\f\u0085\u2028\u2029]/g;
+
 function quoted(text: string): string {
-  return `| ${text.replaceAll('\n', '\n| ')}`;
+  return `| ${text.replaceAll(LINE_BREAKS, '\n| ')}`;
 }
 
 function filesOf(block: ContentBlock): readonly FileBlock[] {

@@ -18,6 +18,9 @@ const FIRST_LINE = 'Record of earlier messages, not a request';
 const ASKED = ": what the user asked stands before it in the user's own words";
 const RECORD = '## RECORD';
 const CARRIED = '## CARRIED OVER';
+/** Lines that begin these sections, whatever a reader may take for the end of one. */
+const HEADLINES =
+  /(?<=^|[\n\r\v\f\u0085\u2028\u2029])## (?:RECORD|CARRIED OVER)(?=\s*?(?:$|[\n\r\v\f\u0085\u2028\u2029]))/g;
 
 /** The parts of a summary. */
 export interface SummaryParts {
@@ -48,10 +51,10 @@ export function summaryMessage(parts: SummaryParts): Message {
   const where = [logLocation && `Full messages: ${logLocation}.`, recall].filter(Boolean).join(' ');
   const sections = [
     `${FIRST_LINE}${standing.size > 0 ? ASKED : ''}.${where && ` ${where}`}`,
-    narrative && withoutTags(narrative),
+    narrative && withoutFrame(narrative),
     record.length > 0 && [RECORD, legendOf(record), withoutTags(renderEntries(record))].join('\n'),
   ];
-  const carried = appendix && `${CARRIED}\n${withoutTags(appendix)}`;
+  const carried = appendix && `${CARRIED}\n${withoutFrame(appendix)}`;
   const content = native
     ? [...wrapped(sections), ...native.content, ...wrapped([where, carried])]
     : wrapped([...sections, carried]);
@@ -63,7 +66,7 @@ export function summaryMessage(parts: SummaryParts): Message {
     metadata: {
       ...(native ? { modelId: native.modelId } : {}),
       '@x/compaction': {
-        ...(narrative === undefined ? {} : { narrative: withoutTags(narrative) }),
+        ...(narrative === undefined ? {} : { narrative: withoutFrame(narrative) }),
         covers,
         count,
         standing: numbers,
@@ -132,6 +135,11 @@ function endOfRecord(text: string, start: number): number {
 
 function numberIn(value: JsonValue | undefined): number {
   return typeof value === 'number' ? value : 0;
+}
+
+/** Nor can a text begin a section: what a page says would stand in the record as what the user asked. */
+function withoutFrame(text: string): string {
+  return withoutTags(text).replaceAll(HEADLINES, '#$&');
 }
 
 /** Neither a model nor a user can open or close the wrapper from within. */

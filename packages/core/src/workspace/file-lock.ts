@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readdir, rename, rmdir, stat, utimes } from 'node:fs/promises';
+import { lstat, readdir, rename, rm, rmdir, stat, unlink, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WorkspaceError } from '../errors/workspace-error.js';
@@ -107,6 +107,10 @@ async function claim(path: string, holder: LockHolder): Promise<boolean> {
     return true;
   } catch (error) {
     await removeEntry(candidate, entry);
+    if (errorCode(error) === 'ENOTDIR') {
+      await unlink(path);
+      return false;
+    }
     if (!OCCUPIED.includes(errorCode(error) ?? '')) throw error;
     // Windows does not rename onto a directory, not even an empty one.
     await rmdir(path).catch(() => {});
@@ -118,8 +122,10 @@ async function isDead(entry: string, name: string): Promise<boolean> {
   const holder = parseHolder(name);
   const ended = holder && hasEnded(holder);
   if (ended !== undefined) return ended;
-  const found = await undefinedOn(ABSENT, stat(entry));
-  return found !== undefined && Date.now() - found.mtimeMs > SILENCE_MS;
+  const found = await undefinedOn(ABSENT, lstat(entry));
+  if (found === undefined) return false;
+  // A holder is a directory: anything else was put there by somebody else, such as a repository that brings it.
+  return !found.isDirectory() || Date.now() - found.mtimeMs > SILENCE_MS;
 }
 
 /** Removes what processes left that were killed between preparing a lock and renaming it into place. */
@@ -151,7 +157,7 @@ async function holdersOf(path: string): Promise<string[]> {
 
 // Another process may have done both already, and a new holder may own the directory: then it is not empty.
 async function removeEntry(path: string, entry: string): Promise<void> {
-  await rmdir(entry).catch(() => {});
+  await rm(entry, { recursive: true, force: true }).catch(() => {});
   await rmdir(path).catch(() => {});
 }
 

@@ -1,5 +1,5 @@
-import { mkdir, readdir, readFile, rmdir, stat, utimes, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readdir, readFile, rmdir, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { withFileLock } from '../../src/workspace/file-lock.js';
 import { formatHolder, thisProcess } from '../../src/workspace/lock-holder.js';
@@ -215,6 +215,32 @@ describe('a holder', () => {
     await utimes(join(path, 'something'), 1, 1);
     expect(await withFileLock(path, async () => 'mine', { timeoutMs: 0 })).toBe('mine');
   });
+});
+
+test.each<[string, (path: string) => Promise<unknown>]>([
+  ['a file in its place', (path) => writeFile(path, 'x')],
+  ['a link in its place', (path) => symlink('nowhere', path)],
+  [
+    'a file in the place of a holder',
+    async (path) => {
+      await mkdir(path);
+      await writeFile(join(path, 'x'), '');
+    },
+  ],
+  [
+    'a silent holder with something in it',
+    async (path) => {
+      await mkdir(join(path, 'holder'), { recursive: true });
+      await writeFile(join(path, 'holder', 'keep'), '');
+      await utimes(join(path, 'holder'), 1, 1);
+    },
+  ],
+])('a lock that a repository brings holds nobody up: %s', async (_, plant) => {
+  const { path } = await newLock();
+  await mkdir(dirname(path), { recursive: true });
+  await plant(path);
+  expect(await withFileLock(path, async () => 'mine', { timeoutMs: 1_000 })).toBe('mine');
+  expect(await withFileLock(path, async () => 'again', { timeoutMs: 0 })).toBe('again');
 });
 
 test('what a process left that died while it prepared a lock is removed', async () => {

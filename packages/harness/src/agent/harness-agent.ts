@@ -295,8 +295,7 @@ export class HarnessAgent {
    *
    * @throws {InvalidInputError} for a scope without user.
    * @throws {SessionLeaseError} `lease_unavailable` while a call of the user runs in this process. Sessions that run in another
-   * process, and tasks of subagents that run in the background here, are left, and reported as `busy`: erase again once they have
-   * ended.
+   * process, and tasks of subagents in the background, are left, and reported as `busy`: erase again once they have ended.
    */
   async eraseUser(user: UserScope): Promise<ErasedUser> {
     await this.#turns.settle(user);

@@ -56,8 +56,9 @@ function trimmed(line: string): string {
   return line.slice(0, end).replace(/^[ \t\n]+/, '');
 }
 
-/** A command with more options than that may be any. */
+/** A command with more options than that may be any, and a line whose possible commands have more UTF-16 units together. */
 const MAX_OPTIONS = 256;
+const MAX_UNITS = 4_000_000;
 
 /** A command whose name a shell puts together: `$X`, `r${y}m`, `$(which rm)`. */
 const MADE_NAME = new RegExp(
@@ -82,7 +83,11 @@ export function catchesCommand(pattern: string, line: string): boolean {
   // The literal beginning of the pattern. One that begins with `*` has none, and fits the whole line where it fits at all.
   const head = /^[^*?\\ ]*/.exec(pattern)?.[0] ?? '';
   const begins = (word: string) => head !== '' && baseName(word).startsWith(head);
-  for (const candidate of candidates(line, begins, 0)) if (matchCommand(pattern, candidate)) return true;
+  let units = 0;
+  for (const candidate of candidates(line, begins, 0)) {
+    units += candidate.length;
+    if (units > MAX_UNITS || matchCommand(pattern, candidate)) return true;
+  }
   return false;
 }
 

@@ -220,6 +220,9 @@ describe('catchesCommand', () => {
   it('looks behind options', () => {
     expect(catchesCommand('git push*', 'git -C . -c a=b --no-pager push origin')).toBe(true);
     expect(catchesCommand('git push*', 'git commit -m push')).toBe(false);
+    // A line that would take minutes to look through is caught unseen; one of ten thousand words is not.
+    expect(catchesCommand('rm -rf /*', `'${'rm '.repeat(60_000)}`)).toBe(true);
+    expect(catchesCommand('rm -rf /*', `echo ${'word '.repeat(10_000)}`)).toBe(false);
   });
 
   it.each(['ls rm', 'grep rm file', 'git commit -m "rm x"', 'rmdir x'])('rm * lets %j be', (line) => {
