@@ -58,8 +58,8 @@ const SHORT_REPLY = 60;
 const SHORTEST_EXCERPT = 12;
 /** The numbers of a call that was made again in the same words, or in words that are the same but for what is cut. */
 const AGAIN = / \((again|alike):(?: r\d+)+\)$/;
-/** A line that counts calls, tool by tool. */
-const COUNTED = /^[^\s,]+ ×\d+(?:, [^\s,]+ ×\d+)*$/;
+/** A line that counts calls, tool by tool, up to a message. */
+const COUNTED = /^[^\s,]+ ×\d+(?:, [^\s,]+ ×\d+)*(?: \(to r(\d+)\))?$/;
 
 /** Something that may enter a record. */
 export interface Draft extends Candidate {
@@ -300,16 +300,18 @@ function countOldest(
   if (excess <= 0 || start === -1) return drafts;
   const counts = new Map<string, number>();
   let rest = drafts;
+  let last = 0;
   // A failure is counted last: a number does not say that there was one.
   for (const failed of [false, true]) {
-    rest = rest.filter(({ kind, text, cost: tokens }) => {
+    rest = rest.filter(({ kind, at, text, cost: tokens }) => {
       if (excess <= 0 || !isCall(kind) || text.includes(FAILED) !== failed) return true;
       excess -= tokens;
+      last = Math.max(last, at, Number(COUNTED.exec(text)?.[1] ?? 0));
       for (const [name, count] of countsIn(text)) counts.set(name, (counts.get(name) ?? 0) + count);
       return false;
     });
   }
-  const text = [...counts].map(([name, count]) => `${name} ×${count}`).join(', ');
+  const text = `${[...counts].map(([name, count]) => `${name} ×${count}`).join(', ')} (to r${last})`;
   const counted = {
     kind: 'did',
     at: (drafts[start] as Draft).at,

@@ -30,6 +30,10 @@ describe('calls of which only the number is told', () => {
     expect(numbers).toEqual(numbers.toSorted((one, other) => one - other));
     const counted = record.filter((line) => / ×\d/.test(line));
     expect(counted).toHaveLength(1);
+    const [, last] = /^\* r\d+ .* \(to r(\d+)\)$/.exec(at(counted, 0)) ?? [];
+    const [next] = record.flatMap((line) => /^\* r(\d+) \w+ src/.exec(line)?.[1] ?? []);
+    expect(Number(last)).toBeGreaterThan(100);
+    expect(Number(last)).toBeLessThan(Number(next));
     const count = [...at(counted, 0).matchAll(/×(\d+)/g)].reduce(
       (sum, [, digits]) => sum + Number(digits),
       0,
