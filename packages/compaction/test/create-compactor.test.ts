@@ -86,6 +86,14 @@ describe('createCompactor', () => {
       if (record) expect(textOf(record)).toMatch(/^- r\d+ /m);
       else expect(outcome.messages).toBe(messages);
     }
+    // A window that is full is another matter: what is asked stays, and less is said of the rest.
+    for (const reason of ['proactive_budget', 'request_too_large', 'manual'] as const) {
+      const text = 'a page of the book '.repeat(1_900);
+      const full = [userMessage(`Read: ${text}`), assistantMessage('Noted.'), userMessage(`And: ${text}`)];
+      const outcome = await createCompactor({ contextWindow: 20_000 }).compact(full, { reason });
+      expect(outcome.status).toBe('applied');
+      expect(outcome.messages.includes(full[2] as Message)).toBe(true);
+    }
     expect(() => createCompactor({ summary: { record: 0 } })).toThrow(
       'summary.record: is 0 although there is no model',
     );
@@ -129,6 +137,7 @@ describe('createCompactor', () => {
       [result(null), '.output: must be a list of text and file blocks'],
       [result([{ type: 'tool_result' }]), '.output[0].type: "tool_result" is none of text, file'],
       [call(undefined), '.input: is missing'],
+      [assistantMessage([{ type: 'opaque', provider: 'x', data: 3n } as never]), '.data: is no JSON'],
       [call({ size: 3n }), '.input: is no JSON: Do not know how to serialize a BigInt'],
       [call(cyclic), '.input: is no JSON: Converting circular structure'],
     ] as const) {

@@ -1,3 +1,5 @@
+import { headOf } from '@x/core';
+
 /** UTF-16 units of a line that are looked at and shown. */
 const LONGEST = 200;
 /** So many lines a text must have for one of them to be odd among them. */
@@ -6,6 +8,8 @@ const FEWEST = 40;
 const SHARE = 0.03;
 /** Lines that are told of at most. */
 const MOST = 12;
+/** What stands around odd lines where others are left out. */
+const FRAME = 60;
 /** A word with a digit in it: what differs from row to row. */
 const COUNTED = /[\p{L}\p{M}_]*\p{N}[\p{L}\p{N}\p{M}_]*/gu;
 
@@ -25,7 +29,7 @@ export function oddLines(text: string): readonly OddLine[] {
   for (let at = 0; at < text.length; ) {
     const next = text.indexOf('\n', at);
     const end = next === -1 ? text.length : next;
-    const line = text.slice(at, Math.min(end, at + LONGEST));
+    const line = headOf(text.slice(at, Math.min(end, at + LONGEST + 1)), LONGEST);
     const shape = line.replaceAll(COUNTED, '0').trim();
     if (shape !== '') {
       lines++;
@@ -47,15 +51,23 @@ export function counted(lines: readonly string[]): readonly string[] {
   for (let start = 0, end = 0; start < lines.length; start = end) {
     const line = lines[start] as string;
     while (end < lines.length && lines[end] === line) end++;
-    if (end - start >= RUN) kept.push(`${line} (×${end - start})`);
+    if (end - start >= RUN) kept.push(line.trim() === '' ? '' : `${line.trimEnd()} (×${end - start})`);
     else for (let index = start; index < end; index++) kept.push(line);
   }
   return kept;
 }
 
-/** The lines that {@link oddLines} finds between two places of a text, to stand where the others are left out; none is ''. */
-export function oddBetween(odd: readonly OddLine[], start: number, end: number): string {
-  const between = odd.filter(({ at }) => at >= start && at < end);
+/**
+ * The lines that {@link oddLines} finds between two places of a text, as many as `most` UTF-16 units hold, to stand where the
+ * others are left out; none is ''.
+ */
+export function oddBetween(odd: readonly OddLine[], start: number, end: number, most: number): string {
+  let left = most - FRAME;
+  const between = odd.filter(({ at, text }) => {
+    if (at < start || at >= end) return false;
+    left -= text.length + 1;
+    return left >= 0;
+  });
   if (between.length === 0) return '';
   return `[Among what is left out, like no other line:]\n${between.map(({ text }) => text).join('\n')}\n[…]\n`;
 }

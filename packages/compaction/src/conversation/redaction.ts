@@ -1,5 +1,6 @@
 import {
   type ContentBlock,
+  type JsonValue,
   type Message,
   type Redact,
   redactJson,
@@ -30,7 +31,7 @@ function redactBlock(block: ContentBlock, redact: Redact): ContentBlock {
       return text === block.text ? block : { ...block, text };
     }
     case 'tool_use': {
-      const input = redactJson(block.input, redact);
+      const input = redacted(block.input, redact);
       return input === block.input ? block : { ...block, input };
     }
     case 'tool_result': {
@@ -42,6 +43,16 @@ function redactBlock(block: ContentBlock, redact: Redact): ContentBlock {
     case 'opaque':
     case 'file':
       return block;
+  }
+}
+
+/** What is nested too deep to be looked through is not shown. */
+function redacted(input: JsonValue, redact: Redact): JsonValue {
+  try {
+    return redactJson(input, redact);
+  } catch (error) {
+    if (error instanceof RangeError) return '(nested too deep to be shown)';
+    throw error;
   }
 }
 

@@ -46,7 +46,7 @@ export function previewBlock(what: string, text: string, path: string, previewCh
   const length = 2 * Math.min(previewChars, Math.floor(text.length / 8));
   const odd = oddLines(text);
   const marker = (left: number, from: number) =>
-    `\n[… ${left} characters …]\n${oddBetween(odd, from, from + left)}`;
+    `\n[… ${left} characters …]\n${oddBetween(odd, from, from + left, length / 4)}`;
   const ends = cutMiddle(text, length, marker, { tail: 0.5 });
   return evictedBlock(`${head}\n${ends}`, path);
 }

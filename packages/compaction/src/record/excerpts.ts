@@ -245,7 +245,9 @@ function cutLong(text: string): readonly string[] {
   let start = 0;
   while (text.length - start > LONGEST) {
     const end = start + LONGEST;
-    let cut = Math.max(text.lastIndexOf(' ', end), text.lastIndexOf(',', end) + 1);
+    // No further back than it begins: a line of megabytes may have neither.
+    const piece = text.slice(start, end + 1);
+    let cut = start + Math.max(piece.lastIndexOf(' '), piece.lastIndexOf(',') + 1);
     if (cut <= start + LONGEST / 2) cut = /[\ud800-\udbff]/.test(text.charAt(end - 1)) ? end - 1 : end;
     pieces.push(text.slice(start, cut));
     start = cut;

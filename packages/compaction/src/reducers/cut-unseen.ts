@@ -141,7 +141,7 @@ function cutOutput(
 
 /**
  * Keeps head and tail of a text in at most `room` tokens, and says between them what is missing, with the lines of it that are
- * like no other. Lines that repeat are counted first.
+ * like no other, as far as a quarter of the room holds them. Lines that repeat are counted first.
  */
 function cutText(text: string, room: number, meter: Meter, where: string): string {
   const short = counted(text.split('\n')).join('\n');
@@ -149,7 +149,7 @@ function cutText(text: string, room: number, meter: Meter, where: string): strin
   const why = `together with the other new results they do not fit the context window; ${repeated}${where}`;
   const odd = oddLines(short);
   const note = (left: number, from: number) =>
-    `\n[… ${left} of ${short.length} characters are left out: ${why} …]\n${oddBetween(odd, from, from + left)}`;
+    `\n[… ${left} of ${short.length} characters are left out: ${why} …]\n${oddBetween(odd, from, from + left, room)}`;
   const whole = `${short}\n[${text.length} characters in fewer: ${repeated}${where}]`;
   if (repeated !== '' && meter.text(whole) <= room) return whole;
   return cutToTokens(short, room, meter, note, { tail: 0.5 });

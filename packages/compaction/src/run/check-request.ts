@@ -81,7 +81,7 @@ const BLOCKS: Blocks = {
   thinking: { thinking: text },
   tool_use: { id: text, name: text, input: json },
   tool_result: { toolUseId: text, toolName: text, output },
-  opaque: { provider: text },
+  opaque: { provider: text, data: json },
 };
 
 function checkBlock(block: unknown, path: string, known: Blocks): void {

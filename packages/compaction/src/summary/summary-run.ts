@@ -192,6 +192,7 @@ export class SummaryRun {
     const cuts = candidateCuts(this.#view, this.#budget, this.#settings.keep, this.#pinned, reserve, meter);
     const enough = this.#writer ? this.#budget.dueTokens : this.#budget.enoughTokens;
     let best: Candidate | undefined;
+    let silent: Candidate | undefined;
     for (const [index, cut] of cuts.entries()) {
       const part = partitionAt(this.#view.messages, cut, this.#maxRequests, meter, targetMessages / 2);
       if (part.covered.length === 0) {
@@ -207,11 +208,16 @@ export class SummaryRun {
       if (this.#problem && this.#context.summarizer && !this.#writer && !this.#mayFallBack()) return best;
       const candidate = this.#compose(part, this.#narrativeFor(part), this.#maxRecord());
       if (!this.#savesEnough(candidate)) continue;
-      if (!candidate.tells) continue;
+      if (!candidate.tells) {
+        // Nothing is lost for nothing; where the window is full, less is said rather than nothing at all be possible.
+        if (this.#view.tokens > this.#budget.dueTokens && candidate.tokens < (silent?.tokens ?? this.#before))
+          silent = candidate;
+        continue;
+      }
       if (this.#total(candidate) <= enough) return candidate;
       if (!best || candidate.tokens < best.tokens) best = candidate;
     }
-    return best;
+    return best ?? silent;
   }
 
   #total(candidate: Candidate): number {
@@ -322,8 +328,8 @@ export class SummaryRun {
     const frame = { appendix, logLocation, recall, covers, count, standing };
     const summary = summaryMessage({ narrative, record, ...frame, native });
     const messages = reassemble(part, [summary]);
-    const tells =
-      told > 0 || record.some(({ kind }) => kind !== 'asked') || part.covered.every(isUserRequest);
+    const isAsked = part.covered.every(isUserRequest);
+    const tells = told > 0 || record.some(({ kind }) => isAsked || kind !== 'asked');
     return { part, messages, tokens: meter.messages(messages), tells };
   }
 

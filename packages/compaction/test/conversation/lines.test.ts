@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { counted, oddLines } from '../../src/conversation/lines.js';
+import { counted, oddBetween, oddLines } from '../../src/conversation/lines.js';
 
 const row = (index: number) =>
   `INFO 10:0${index % 7} order ${10_000 + index} done in ${index % 90}ms by worker-${index % 13}`;
@@ -24,6 +24,18 @@ describe('odd lines', () => {
     expect(oddLines('')).toEqual([]);
   });
 
+  it('are shown as far as there is room, whole characters alone', () => {
+    const many = Array.from({ length: 12 }, (_, at) => `${'ABCDEFGHIJKL'[at]}${'🦊'.repeat(150)}`);
+    const odd = oddLines([...rows(900), ...many].join('\n'));
+    expect(odd).toHaveLength(12);
+    for (const most of [0, 100, 300, 1_000, 5_000]) {
+      const shown = oddBetween(odd, 0, Number.POSITIVE_INFINITY, most);
+      expect(shown.length).toBeLessThanOrEqual(most);
+      expect(() => encodeURIComponent(shown)).not.toThrow();
+    }
+    expect(oddBetween(odd, 0, Number.POSITIVE_INFINITY, 300)).toContain('A🦊');
+  });
+
   it('stand at their places, in any text', () => {
     fc.assert(
       fc.property(
@@ -41,6 +53,7 @@ describe('odd lines', () => {
 describe('lines that repeat', () => {
   it('are counted from the third on, and nothing else changes', () => {
     expect(counted(['a', 'a', 'a', 'b', 'b', 'a'])).toEqual(['a (×3)', 'b', 'b', 'a']);
+    expect(counted(['a\r', 'a\r', 'a\r', '', '', '', 'b'])).toEqual(['a (×3)', '', 'b']);
     fc.assert(
       fc.property(fc.array(fc.constantFrom('a', 'b')), (lines) => {
         const again = counted(lines).flatMap((line) => {

@@ -222,6 +222,16 @@ describe('recall by query', () => {
     }
   });
 
+  it('reads one line of megabytes in time, and a call that is nested too deep', async () => {
+    let deep: unknown = 'needle';
+    for (let level = 0; level < 20_000; level++) deep = [deep];
+    const [call, result] = round({ name: 'fetch', input: {}, output: `${'x'.repeat(2_000_000)} zebra` });
+    const nested = assistantMessage([{ type: 'tool_use', id: 'd', name: 'send', input: deep } as never]);
+    const recall = createRecall([call, result, nested]);
+    expect(await answered(recall.answer({ query: 'zebra' }))).toContain('zebra');
+    expect(await answered(recall.answer({ query: 'send' }))).toContain('nested too deep to be shown');
+  });
+
   it('searches a result of a million characters to its middle, and says of what is longer that it does not', async () => {
     const logged = (lines: number) => {
       const line =

@@ -11,6 +11,7 @@ import { assertAccounted, assertPaired } from '@x/testkit';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type CompactionConfig, compaction, createCompactor, cutUnseen } from '../../src/index.js';
+import { cutMessage } from '../../src/reducers/cut-unseen.js';
 import { at, lines, meter, reduceWith, rounds } from '../build.js';
 import { modelOf } from '../models.js';
 import { scopeOf } from '../scope.js';
@@ -91,6 +92,22 @@ describe('results that no model has seen', () => {
       /^warning: unused import \(×1500\)\nerror\[E0308\]: src\/lib\.rs:44\nwarning: unused import \(×1500\)\ndone\n\[69\d+ characters in fewer: /,
     );
   });
+
+  it.each([160, 300, 600, 1_200])(
+    'keep both ends in %i tokens, however many lines are like no other',
+    (cap) => {
+      const rows = Array.from({ length: 3_000 }, (_, row) => `INFO order ${row} done in ${row % 90}ms`);
+      const odd = Array.from(
+        { length: 12 },
+        (_, at) => `${'ABCDEFGHIJKL'[at]} ${'is like no other '.repeat(20)}`,
+      );
+      const output = rows.toSpliced(1_500, 0, ...odd).join('\n');
+      const [, result] = batch([output]);
+      const cut = cutMessage(result as Message, cap, meter, () => ({ words: 'full text: a.log' }));
+      expect(meter.text(textOf(toolResultsOf(cut)))).toBeLessThanOrEqual(cap);
+      expect(textOf(cut)).toMatch(/^INFO order 0 [\s\S]* done in \d+ms$/);
+    },
+  );
 
   it('name no log where there is none', async () => {
     const { messages } = await reduceWith(cutUnseen(), [userMessage('go'), ...batch([words(60_000)])]);

@@ -84,7 +84,20 @@ describe('a server that is not trusted', () => {
       { input: { service: 'web' } },
     ],
     [{ type: 'object', additionalProperties: true }, {}, { input: {} }],
-    [{ type: 'object', properties: { command: { type: 'string' } } }, { command: 'ls' }, { match: 'ls' }],
+    [
+      { type: 'object', properties: { command: { type: 'string' } } },
+      { command: 'ls' },
+      { match: 'ls', input: {} },
+    ],
+    [
+      {
+        type: 'object',
+        allOf: [{ $ref: '#/$defs/of' }],
+        $defs: { of: { properties: { service: { type: 'string' } } } },
+      },
+      { service: 'web' },
+      { input: { service: 'web' } },
+    ],
   ])(
     'keeps of "always" what was shown, and asks about arguments that no schema names: %j',
     async (inputSchema, shown, rule) => {

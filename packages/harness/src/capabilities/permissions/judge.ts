@@ -8,7 +8,15 @@ import {
 } from '@x/core';
 import { formatRule } from '../../lib/permission-rule.js';
 import { escapeWildcards } from '../../lib/wildcard.js';
-import { concerns, covers, fileRuleOf, type JudgedCall, mainArgument, textsOf } from './match-rule.js';
+import {
+  concerns,
+  covers,
+  fileRuleOf,
+  type JudgedCall,
+  mainArgument,
+  namedIn,
+  textsOf,
+} from './match-rule.js';
 import { plainPath } from './path-pattern.js';
 
 export type PermissionMode = NonNullable<PermissionContext['mode']>;
@@ -74,7 +82,10 @@ function suggestionFor(judged: JudgedCall): PermissionRule | undefined {
   const all =
     main !== undefined && name !== 'command' && tool?.paths !== undefined
       ? tool.paths
-      : { ...declared, ...(isObject(call.input) && call.input) };
+      : {
+          ...Object.fromEntries([...namedIn(tool?.definition.inputSchema)].map((each) => [each, true])),
+          ...(isObject(call.input) && call.input),
+        };
   // Beside a line, numbers only limit it; a text may say on which machine it runs.
   const onlyLimits = (each: string) => main !== undefined && name === 'command' && isNumeric(declared[each]);
   const rest = Object.keys(all).filter((each) => (main === undefined || each !== name) && !onlyLimits(each));
@@ -84,7 +95,7 @@ function suggestionFor(judged: JudgedCall): PermissionRule | undefined {
   });
   if (input.length < rest.length) return undefined;
   // A call may have more arguments than an open schema names: the rule says that none is allowed.
-  const isOpen = !isClosed && (!isObject(properties) || main === undefined);
+  const isOpen = !isClosed;
   const rule: PermissionRule = {
     tool: escapeWildcards(call.name),
     ...(tool?.fingerprint === undefined ? {} : { fingerprint: tool.fingerprint }),

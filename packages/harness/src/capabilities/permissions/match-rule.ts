@@ -264,21 +264,40 @@ export function covers(rules: readonly PermissionRule[], judged: JudgedCall): bo
 }
 
 /**
- * Tells whether a call has an argument that neither the tool's schema nor a rule names: whoever wrote the rule could not know of
- * it. A rule without any condition is for whatever the tool may be given.
+ * Tells whether a call has an argument that neither the tool's schema names nor a rule that is about arguments: who wrote that could
+ * not know of it. `{}` stands for no argument beside those that the schema names.
  */
 function saysMore(
   { call, tool }: JudgedCall,
   { input }: PermissionRule,
   conditions: readonly Condition[],
 ): boolean {
-  if ((conditions.length === 0 && input === undefined) || !isObject(call.input)) return false;
-  const { properties } = tool?.definition.inputSchema ?? {};
-  if (!isObject(properties) && input === undefined) return false;
-  const known = isObject(properties) ? properties : {};
-  return Object.keys(call.input).some(
-    (key) => !Object.hasOwn(known, key) && conditions.every(({ name }) => name !== key),
+  if (input === undefined || !isObject(call.input)) return false;
+  const names = Object.keys(call.input).filter((key) => conditions.every(({ name }) => name !== key));
+  if (names.length === 0) return false;
+  const known = namedIn(tool?.definition.inputSchema);
+  return names.some((name) => !known.has(name));
+}
+
+/** The arguments that a schema names, also in the parts that it is composed of. */
+export function namedIn(
+  schema: unknown,
+  root = schema,
+  names = new Set<string>(),
+  seen = new Set<unknown>(),
+): ReadonlySet<string> {
+  if (!isObject(schema) || seen.has(schema)) return names;
+  seen.add(schema);
+  if (isObject(schema.properties)) for (const name of Object.keys(schema.properties)) names.add(name);
+  const path =
+    typeof schema.$ref === 'string' && schema.$ref.startsWith('#/') ? schema.$ref.slice(2).split('/') : [];
+  const target = path.reduce<unknown>((part, key) => (isObject(part) ? part[key] : undefined), root);
+  const parts = [schema.allOf, schema.anyOf, schema.oneOf].flatMap((list) =>
+    Array.isArray(list) ? list : [],
   );
+  for (const part of [...parts, path.length > 0 && target, schema.if, schema.then, schema.else])
+    namedIn(part, root, names, seen);
+  return names;
 }
 
 /** `write(src/**)` covers a tool that does nothing but use files there. */

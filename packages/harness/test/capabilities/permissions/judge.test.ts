@@ -334,6 +334,7 @@ describe('the suggestion for always', () => {
     expect(await suggest('execute', { command: 'a && b > c' })).toEqual({
       tool: 'execute',
       match: 'a && b > c',
+      input: {},
     });
   });
 });
