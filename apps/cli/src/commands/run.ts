@@ -79,7 +79,7 @@ export const run = command({
       ? ''
       : onTerminal
         ? undefined
-        : [values.prompt, await piped(values.prompt)].filter(Boolean).join('\n\n').trim();
+        : [values.prompt, await piped(values.prompt, errors)].filter(Boolean).join('\n\n').trim();
     if (prompt === '' && !goesOn)
       throw new ArgumentError('There is nothing to ask: standard input is empty, or --prompt is.');
 
@@ -134,12 +134,30 @@ export const run = command({
   },
 });
 
-/** What stands in a pipe or a file; nothing is waited for where the prompt says all and nobody may ever write. */
-async function piped(prompt: string | undefined): Promise<string> {
-  if (prompt === undefined) return text(process.stdin);
-  if (process.stdin.fd !== 0) return '';
+/** Milliseconds in which something must come beside a prompt: from another command, and from a program, which has written already. */
+const PATIENCE = { pipe: 3_000, socket: 200 };
+
+/** What comes through a pipe or a file. Beside a prompt, nothing is waited for that nobody may ever write. */
+async function piped(prompt: string | undefined, errors: NodeJS.WritableStream): Promise<string> {
+  const { stdin } = process;
+  if (prompt === undefined) return text(stdin);
+  if (stdin.fd !== 0) return '';
   const input = await stat('/dev/stdin').catch(() => undefined);
-  return input?.isFIFO() || input?.isFile() ? (await text(process.stdin)).trim() : '';
+  if (!input || input.isCharacterDevice()) return '';
+  const patience = input.isSocket() ? PATIENCE.socket : PATIENCE.pipe;
+  const comes = await new Promise<boolean>((resolve) => {
+    const timer = setTimeout(() => resolve(false), patience);
+    stdin.once('readable', () => {
+      clearTimeout(timer);
+      resolve(true);
+    });
+  });
+  if (comes) return (await text(stdin)).trim();
+  if (!input.isSocket())
+    errors.write(`Nothing came through standard input in ${patience / 1000} s: going on without it.\n`);
+  stdin.pause();
+  stdin.unref();
+  return '';
 }
 
 type Owner = Omit<SessionScope, 'sessionId'> & { readonly agentId: string };

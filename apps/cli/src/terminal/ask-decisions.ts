@@ -40,7 +40,9 @@ async function askOne(call: PendingCall, ask: Ask, seen = ''): Promise<Decision 
     const answer = (await ask(question))?.trim();
     if (answer === undefined) return undefined;
     const [letter = '', ...words] = answer.split(/\s+/);
-    switch (letter.toLowerCase()) {
+    // A sentence that begins like an answer was meant for somebody else.
+    const isNo = /^no?$/i.test(letter);
+    switch (words.length === 0 || isNo ? letter.toLowerCase() : '') {
       case 'y':
       case 'yes':
         return { type: 'approve' };

@@ -36,11 +36,6 @@ export async function chat({ input, output, printer, style, ...scope }: ChatOpti
   let ended = false;
 
   lines.on('line', (line) => {
-    if (answer !== undefined) {
-      if (line.trim() === '/exit') lines.close();
-      else give(line);
-      return;
-    }
     typed.push(line);
     if (!isTerminal) take();
     else if (!isDue) {
@@ -49,6 +44,7 @@ export async function chat({ input, output, printer, style, ...scope }: ChatOpti
     }
   });
   lines.on('SIGINT', () => {
+    typed.length = 0;
     if (answer !== undefined) {
       output.write('\n');
       give(undefined);
@@ -70,12 +66,16 @@ export async function chat({ input, output, printer, style, ...scope }: ChatOpti
   /** The last line of what was pasted stands in the input, and goes with the others. */
   function takePasted(): void {
     isDue = false;
-    if (typed.length > 1 && lines.line !== '') return;
-    if (typed.length > 0) take();
+    if (typed.length > 0 && lines.line === '') take();
   }
 
   function take(): void {
     const text = typed.splice(0).join('\n');
+    if (answer !== undefined) {
+      if (text.trim() === '/exit') lines.close();
+      else give(text);
+      return;
+    }
     if (!running || text.trim() === '' || isCommand(text)) {
       push(text);
       return;

@@ -178,9 +178,9 @@ function windowLines(usage: ContextUsage | undefined): readonly string[] {
   ];
 }
 
-/** Tells whether a line is a command rather than a message. */
+/** Tells whether a text is a command rather than a message: a line by itself. */
 export function isCommand(line: string): boolean {
-  return /^\/[a-z]*(\s|$)/.test(line);
+  return !line.includes('\n') && /^\/[a-z]*(\s|$)/.test(line);
 }
 
 /** Runs a line that begins with a slash. An unknown command is answered with those that there are. */

@@ -167,12 +167,49 @@ it('sends what is pasted as one message, with what stands in the line', async ()
   expect(model.requests).toHaveLength(0);
   input.write(' line\r');
   await seen('One.');
-  input.write('And\rthen\r');
+  input.write('/help\rthen');
+  await new Promise((resolve) => setImmediate(resolve));
+  input.write('\r');
   await seen('Two.');
   const said = model.requests.map(({ messages }) => textOf(messages.at(-1) as Message));
-  expect(said).toEqual(['Fix this:\nfirst\nlast line', 'And\nthen']);
+  expect(said).toEqual(['Fix this:\nfirst\nlast line', '/help\nthen']);
   await leave();
 });
+
+it('drops what was pasted by Ctrl-C, on the way out too', async () => {
+  const model = new ScriptedModel([{ text: 'One.' }]);
+  const { input, seen, ended } = open(model, new InMemorySession(), { isTTY: true });
+  await seen('> ');
+  input.write('secret\rlast');
+  await new Promise((resolve) => setImmediate(resolve));
+  input.write('\u0003Hello\r');
+  await seen('One.');
+  input.write('secret\rx');
+  await new Promise((resolve) => setImmediate(resolve));
+  input.write('\u007f\u0003');
+  await new Promise((resolve) => setImmediate(resolve));
+  input.write('\u0003');
+  await ended();
+  expect(model.requests.map(({ messages }) => textOf(messages.at(-1) as Message))).toEqual(['Hello']);
+});
+
+it.each(['a bit shorter, please\r', 'yes but use tabs\r', 'a\rb\r', 'y\ry\r'])(
+  'takes no text that was meant for the agent for an answer: %j',
+  async (keys) => {
+    const { input, seen, screen, leave } = open(new ScriptedModel([asking]), new InMemorySession(), {
+      isTTY: true,
+    });
+    await seen('> ');
+    input.write('Go\r');
+    await seen('Run it?');
+    input.write(keys);
+    await seen('Answer with y yes');
+    input.write('\u0003');
+    await seen('Waiting for your decision: write_file');
+    expect(screen()).not.toContain('1 byte');
+    await leave();
+  },
+);
 
 it('gives back what was typed for a call that Ctrl-C stops, and then clears the line', async () => {
   const requests: string[] = [];

@@ -68,7 +68,7 @@ describe('x run in a pipe', () => {
   });
 
   it('takes what comes through a pipe with the prompt', async () => {
-    endpoint = await fakeEndpoint([{ text: 'Fine' }, { text: 'Fine' }]);
+    endpoint = await fakeEndpoint(Array.from({ length: 4 }, () => ({ text: 'Fine' })));
     const file = join(directory, 'agent.yaml');
     writeFileSync(file, AGENT);
     const env = { ...process.env, OPENAI_BASE_URL: endpoint.url, OPENAI_API_KEY: 'secret-key' };
@@ -77,9 +77,19 @@ describe('x run in a pipe', () => {
     const shell = promisify(execFile);
     for (const line of [`echo '+ a line' | ${command}`, `${command} < /dev/null`])
       expect((await shell('bash', ['-c', line], options)).stdout).toBe('Fine\n');
+    // A pipe that nobody writes to holds nobody up.
+    const silent = await shell('bash', ['-c', `${command} < <(exec sleep 10 2> /dev/null)`], options);
+    expect(silent).toMatchObject({
+      stdout: 'Fine\n',
+      stderr: expect.stringContaining('going on without it'),
+    });
+    const spawned = await runCommand(['run', file, '-p', 'Review this.'], { ...options, input: '+ b line' });
+    expect(spawned.stdout).toBe('Fine\n');
     expect(endpoint.requests.map((messages) => messages.at(-1)?.content)).toEqual([
       'Review this.\n\n+ a line',
       'Review this.',
+      'Review this.',
+      'Review this.\n\n+ b line',
     ]);
   });
 

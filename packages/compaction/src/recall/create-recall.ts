@@ -155,18 +155,26 @@ class SourceRecall implements Recall {
     if (ref !== undefined) return this.#page(Number(/\d+/.exec(ref)?.[0]), offset, signal);
     await this.refresh(signal);
     const text = await this.#find(query as string, FOUND_TOKENS, this.#meter, () => false);
-    return [{ type: 'text', text: text === undefined ? this.#nothing() : `${FOUND}\n${text}` }];
+    const missing = this.#unsearched();
+    if (text === undefined)
+      return [
+        {
+          type: 'text',
+          text: missing
+            ? `No message that is searched holds any of these words. ${missing}`
+            : 'No earlier message holds any of these words.',
+        },
+      ];
+    return [{ type: 'text', text: [FOUND, text, ...(missing ? [`[${missing}]`] : [])].join('\n') }];
   }
 
-  #nothing(): string {
+  /** Names the messages that are not searched whole; '' where all are. */
+  #unsearched(): string {
     const { unsearched } = this.#index;
-    if (unsearched.length === 0) return 'No earlier message holds any of these words.';
+    if (unsearched.length === 0) return '';
     const refs = unsearched.slice(-MOST_REFS).map((at) => `r${at}`);
     const more = unsearched.length > refs.length ? ` and ${unsearched.length - refs.length} before them` : '';
-    return (
-      'No message that is searched holds any of these words. Too long to be searched whole, to be read by their numbers: ' +
-      `${refs.join(', ')}${more}.`
-    );
+    return `Too long to be searched whole, to be read by their numbers: ${refs.join(', ')}${more}.`;
   }
 
   async remind(

@@ -247,6 +247,9 @@ describe('recall by query', () => {
     expect(await answered(long.answer({ query: 'declined' }))).toBe(
       'No message that is searched holds any of these words. Too long to be searched whole, to be read by their numbers: r2.',
     );
+    expect(await answered(long.answer({ query: 'go on' }))).toMatch(
+      /^Passages[\s\S]*\n\[Too long to be searched whole, to be read by their numbers: r2\.\]$/,
+    );
   });
 
   it('finds any rare word of any message, in at most 2 000 tokens', async () => {

@@ -56,14 +56,15 @@ interface Search {
   readonly workspace: Workspace;
   readonly ignore: ReadonlySet<string>;
   readonly signal: AbortSignal;
-  /** What cannot be read, of which the answer tells. */
+  /** What cannot be read, and links to what is walked elsewhere, of which the answer tells. */
   readonly passedOver: string[];
+  readonly linked: string[];
   /** Directories that a link has led to, or that were walked, by the paths where they really lie. */
   readonly seen: Set<string>;
 }
 
 function searchOf({ workspace, signal }: ToolContext, ignore: readonly string[]): Search {
-  return { workspace, signal, ignore: new Set(ignore), passedOver: [], seen: new Set() };
+  return { workspace, signal, ignore: new Set(ignore), passedOver: [], linked: [], seen: new Set() };
 }
 
 /** The files below a directory. */
@@ -81,7 +82,10 @@ async function* filesIn(search: Search, path: string): AsyncGenerator<string> {
 async function* walk(search: Search, path: string, expected?: string): AsyncGenerator<WorkspaceEntry> {
   const { workspace, ignore, signal, seen } = search;
   const { path: real } = (await workspace.identify?.(path)) ?? { path };
-  if (expected !== undefined && real !== expected && seen.has(real)) return;
+  if (expected !== undefined && real !== expected && seen.has(real)) {
+    search.linked.push(`${JSON.stringify(path)} → ${JSON.stringify(real || '.')}`);
+    return;
+  }
   seen.add(real);
   for await (const entry of workspace.list(path)) {
     signal.throwIfAborted();
@@ -115,12 +119,19 @@ function isUnreadable(error: unknown): boolean {
 
 const MAX_NAMED = 10;
 
-/** A line that names what was passed over. */
-function passedOverLine({ passedOver }: Search): readonly string[] {
-  if (passedOver.length === 0) return [];
-  const named = passedOver.slice(0, MAX_NAMED).map((path) => JSON.stringify(path));
-  const more = passedOver.length > MAX_NAMED ? ` and ${passedOver.length - MAX_NAMED} more` : '';
-  return [`[not searched, because it cannot be read: ${named.join(', ')}${more}]`];
+/** Lines that name what was passed over. */
+function passedOverLines({ passedOver, linked }: Search): readonly string[] {
+  const line = (what: string, named: readonly string[]) => {
+    const more = named.length > MAX_NAMED ? ` and ${named.length - MAX_NAMED} more` : '';
+    return named.length === 0 ? [] : [`[${what}: ${named.slice(0, MAX_NAMED).join(', ')}${more}]`];
+  };
+  return [
+    ...line(
+      'not searched, because it cannot be read',
+      passedOver.map((path) => JSON.stringify(path)),
+    ),
+    ...line('not searched again, because a link leads to what is searched already', linked),
+  ];
 }
 
 export function listFilesTool({ maxEntries, ignore }: WorkspaceToolsSettings): Tool {
@@ -145,7 +156,7 @@ export function listFilesTool({ maxEntries, ignore }: WorkspaceToolsSettings): T
         lines.push(entry.type === 'directory' ? `${entry.path}/` : `${entry.path} ${entry.size}`);
       }
       if (lines.length === 0) lines.push(`[${path || 'the workspace'} is empty or does not exist]`);
-      return [...lines, ...passedOverLine(search)].join('\n');
+      return [...lines, ...passedOverLines(search)].join('\n');
     },
   });
 }
@@ -175,7 +186,7 @@ export function globFilesTool({ maxEntries, ignore }: WorkspaceToolsSettings): T
         found.push(file);
       }
       if (found.length === 0) found.push(`[no file matches ${pattern}]`);
-      return [...found, ...passedOverLine(search)].join('\n');
+      return [...found, ...passedOverLines(search)].join('\n');
     },
   });
 }
@@ -215,13 +226,13 @@ export function grepFilesTool({ maxMatches, ignore }: WorkspaceToolsSettings): T
         for (const index of matching(lines, file)) {
           if (found.length === maxMatches) {
             found.push(`[only the first ${maxMatches} matches; use a narrower pattern, path or glob]`);
-            return [...found, ...passedOverLine(search)].join('\n');
+            return [...found, ...passedOverLines(search)].join('\n');
           }
           found.push(`${file}:${index + 1}: ${headOf(lines[index]?.trim() ?? '', MAX_LINE_CHARS)}`);
         }
       }
       if (found.length === 0) found.push(`[no line matches ${pattern}]`);
-      return [...found, ...passedOverLine(search)].join('\n');
+      return [...found, ...passedOverLines(search)].join('\n');
     },
   });
 }
