@@ -166,9 +166,10 @@ export function shellCommand(words: readonly string[], options: Readonly<Record<
   return ['x', ...words.map(quoted), ...named].join(' ');
 }
 
-/** A whole number of at least 1. */
+/** A whole number of at least 1; `64k` is 64 000. */
 export function positive(name: string, text: string): number {
-  const value = Number(text);
+  const [, digits = text, thousands = ''] = /^(\d+)(k?)$/i.exec(text) ?? [];
+  const value = Number(digits) * (thousands === '' ? 1 : 1_000);
   if (Number.isInteger(value) && value >= 1) return value;
   throw new ArgumentError(`--${name} must be a whole number of at least 1, not "${text}"`);
 }
@@ -177,9 +178,16 @@ function parse<Options extends OptionTable>(args: readonly string[], options: Op
   try {
     return parseArgs({ args: [...args], options, allowPositionals: true });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
-      throw new ArgumentError(errorText(error));
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE') {
+      const [, name = ''] = /'(?:-\w, )?(--[\w-]+)/.exec(errorText(error)) ?? [];
+      const isSwitch = options[name.slice(2)]?.type === 'boolean';
+      const needed = isSwitch
+        ? 'takes no value'
+        : `needs a value; one that begins with a dash is written ${name}=…`;
+      throw new ArgumentError(`${name} ${needed}.`);
     }
+    if (code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION') throw new ArgumentError(errorText(error));
     const { tokens } = parseArgs({ args: [...args], options, strict: false, tokens: true });
     const unknown = tokens.find((token) => token.kind === 'option' && !Object.hasOwn(options, token.name));
     const { rawName = '', name = '' } = unknown?.kind === 'option' ? unknown : {};

@@ -313,6 +313,13 @@ describe('x', () => {
     [() => ['delete', 's-1'], 'There is no command "delete"; did you mean sessions delete?\n'],
     [() => ['users'], 'x users needs a command; x users --help lists those that there are.\n'],
     [() => ['sessions', 'shwo'], 'There is no command "sessions shwo"; did you mean sessions show?\n'],
+    [
+      () => ['replay', '--window', '-5'],
+      '--window needs a value; one that begins with a dash is written --window=…',
+    ],
+    [() => ['run', '--model'], '--model needs a value'],
+    [() => ['run', '--continue=yes'], '--continue takes no value.'],
+    [() => ['replay', '--window', '64m'], '--window must be a whole number of at least 1, not "64m"'],
     [() => ['replay', '--windw', '5'], 'There is no option --windw; did you mean --window?\n'],
     [() => ['show', 's-', '-w', directory], '2 sessions could be meant by "s-": s-'],
     [() => ['run', 'agent.yaml', 'Fix it'], 'one argument too many. To ask it at once: --prompt "Fix it"'],

@@ -41,7 +41,8 @@ describe('x replay', () => {
     const page = join(directory, 'report.html');
     const { status, stdout } = await replay([log, '--window', '20000', '--html', page]);
     expect(status).toBe(0);
-    const [, table = ''] = stdout.split('\n\n');
+    const [head = '', table = ''] = stdout.split('\n\n');
+    expect(head).toMatch(/log\.json “Survey\.”: openai-chat, 83 messages, 41 model calls/);
     const rows = table
       .trim()
       .split('\n')
@@ -85,7 +86,7 @@ describe('x replay', () => {
     writeFileSync(join(folder, 'notes.txt'), 'no log');
     const { status, stdout } = await replay([folder, '--strategy', 'ours']);
     expect(status).toBe(0);
-    expect(stdout).toMatch(/log\.jsonl: openai-chat, 83 messages/);
+    expect(stdout).toMatch(/log\.jsonl “Survey\.”: openai-chat, 83 messages/);
     expect(stdout).toMatch(/Skipped: .*broken\.json: No entry has a shape that is known/);
     expect(stdout).not.toContain('notes.txt');
     const forPrograms = await replay([folder, '--strategy', 'ours', '--json']);

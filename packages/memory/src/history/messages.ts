@@ -63,6 +63,14 @@ function heading({ number, message }: NumberedMessage): string {
   return `#${number} ${message.role}${kind}, ${message.createdAt}`;
 }
 
+/** What a message says, none of whose lines can pose as the beginning of another one. */
+function bodyText({ message }: NumberedMessage): string {
+  return messageText(message).replaceAll(HEADING, '| $&');
+}
+
+/** Lines as {@link heading} makes them, whatever a reader may take for the end of the line before. */
+const HEADING = /(?<=^|[\n\r\v\f\u0085\u2028\u2029])[ \t]*#\d+ (?:system|user|assistant|tool)\b/g;
+
 /** The newest of some messages that fit into an answer, one at least, oldest first, and the number of those left out. */
 export function renderNewest(
   messages: readonly NumberedMessage[],
@@ -70,7 +78,7 @@ export function renderNewest(
 ) {
   const rendered = messages.toReversed().map((entry) => {
     const advice = (from: number) => `: number ${entry.number} with offset ${from}`;
-    return `${heading(entry)}\n${cut(messageText(entry.message), maxMessageChars, advice)}`;
+    return `${heading(entry)}\n${cut(bodyText(entry), maxMessageChars, advice)}`;
   });
   const shown = fitting(rendered, maxOutputChars, '\n\n');
   return { text: shown.reverse().join('\n\n'), left: messages.length - shown.length };
@@ -82,7 +90,7 @@ export function wholeMessage(
   offset: number,
   maxOutputChars: number,
 ): readonly ToolOutputBlock[] {
-  const text = messageText(entry.message);
+  const text = bodyText(entry);
   const from = Math.min(offset, text.length);
   const part = headOf(tailOf(text, text.length - from), maxOutputChars);
   const end = Math.min(text.length, from + part.length);

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { errorText, headOf } from '@x/core';
+import { errorText, headOf, textOf } from '@x/core';
 import {
   type Comparison,
   compareStrategies,
@@ -142,6 +142,8 @@ export const replay = command({
   },
 });
 
+/** UTF-16 units of how a conversation begins. */
+const OPENING = 50;
 /** Words for the columns of the table. */
 const LEGEND = `
 kept: of so many names that came up again, those that were still there
@@ -246,13 +248,23 @@ function wordsFor(
   ].join('\n');
 }
 
+/** How a conversation begins, by which people know it: logs are named by ids. */
+function openingOf({ messages }: RecordedConversation): string {
+  const [line = ''] = messages.flatMap((message) =>
+    message.role === 'user' && message.kind === undefined
+      ? textOf(message).replaceAll(/\s+/g, ' ').trim() || []
+      : [],
+  );
+  return line === '' ? '' : ` “${headOf(line, OPENING)}${line.length > OPENING ? '…' : ''}”`;
+}
+
 /** Describes the recordings and the settings of a replay. */
 function describe(comparisons: readonly Comparison[]): string {
   const lines = comparisons.map(({ conversation, everything }) => {
     const unread = Object.entries(conversation.unread).map(
       ([reason, count]) => `, not read: ${count} × ${reason}`,
     );
-    return `${conversation.id}: ${conversation.format}, ${conversation.messages.length} messages, ${everything.calls.length} model calls${unread.join('')}`;
+    return `${conversation.id}${openingOf(conversation)}: ${conversation.format}, ${conversation.messages.length} messages, ${everything.calls.length} model calls${unread.join('')}`;
   });
   const { window = 0, counter } = comparisons[0]?.setting ?? {};
   const fixed = [...new Set(comparisons.map(({ setting }) => setting.overhead))].sort((a, b) => a - b);
