@@ -131,7 +131,7 @@ function taskReport(task: SubagentTask): string {
   return [`[${taskId}: ${status}]`, error, result, isEnded(task) ? '' : hint].filter(Boolean).join('\n');
 }
 
-/** Words the reminder that tasks have ended. */
+/** Words the reminder that tasks have ended; what they give back is quoted, since it may be somebody else's words. */
 export function tasksReminder(tasks: readonly SubagentTask[]): string {
   const chars = Math.max(FEWEST_CHARS, Math.min(REMINDER_CHARS, Math.floor(REMINDERS_CHARS / tasks.length)));
   const reports = tasks.map((task) => {
@@ -143,7 +143,6 @@ export function tasksReminder(tasks: readonly SubagentTask[]): string {
   return [
     '<finished_tasks>',
     'These tasks of subagents have ended, or wait for approval. You are told once; wait_async_results shows a result again.',
-    // What a subagent gives back may be somebody else's words.
     escapeTags(reports.join('\n'), 'finished_tasks'),
     '</finished_tasks>',
   ].join('\n');
