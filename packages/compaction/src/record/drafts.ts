@@ -95,7 +95,11 @@ function fitCalls(drafts: Draft[], room: number, cost: (text: string) => number)
 }
 
 /** A path of two folders or more and a file with an ending, in the line of a call. */
-const PATH = /(?<![\w:/.~-])(?:[~.]{0,2}\/)?(?:[\w.@+-]+\/){2,}[\w.@+-]*\w\.[A-Za-z]\w*(?![\w/])/g;
+const PATH = /(?<![\w:/.~…-])(?:[~.]{0,2}\/)?(?:[\w.@+-]+\/){2,}[\w.@+-]*\w\.[A-Za-z]\w*(?![\w/])/g;
+
+/** The end of a path that was cut. */
+const PATH_END = /…(?:\/[\w.@+-]+)+\.[A-Za-z]\w*(?![\w/])/g;
+const ANY_PATH = new RegExp(`${PATH_END.source}|${PATH.source}`, 'g');
 
 /**
  * Says once what calls repeat: one that was made again in the same words, with the same outcome, stands once, with the
@@ -113,11 +117,12 @@ function withoutRepeats(drafts: readonly Draft[], cost: (text: string) => number
     const [again = '', word = 'again'] = AGAIN.exec(draft.text) ?? [];
     const text = draft.text.slice(0, draft.text.length - again.length);
     let isNew = false;
-    const short = text.replaceAll(PATH, (path) => {
-      const parts = path.split('/');
-      const endings = parts.map((_, index) => parts.slice(-1 - index).join('/'));
+    const short = text.replaceAll(ANY_PATH, (found) => {
+      const path = found.replace('…/', '');
+      const endings = endingsOf(path);
       const known = endings.find((ending) => isOneFile(told.get(ending), path));
       isNew ||= known === undefined;
+      if (found !== path) return known ?? found;
       for (const ending of endings) if (!told.has(ending)) told.set(ending, path);
       return known ?? path;
     });
@@ -142,6 +147,39 @@ function withoutRepeats(drafts: readonly Draft[], cost: (text: string) => number
     kept[index] = { ...draft, text, cost: cost(text) };
   }
   return kept;
+}
+
+/** A path's last name, with one folder in front of it, and so on up to all of it. */
+function endingsOf(path: string): readonly string[] {
+  const parts = path.split('/');
+  return parts.map((_, index) => parts.slice(-1 - index).join('/'));
+}
+
+/** The name of a file, alone or behind folders. */
+const NAMED = /(?<![\w:/.~…@+-])(?:[~.]{0,2}\/)?(?:[\w.@+-]+\/)*[\w.@+-]*\w\.[A-Za-z]\w*(?![\w/])/g;
+
+/** Has a file its whole path the first time again, where the call that told it is only counted. */
+function withPaths(
+  drafts: readonly Draft[],
+  told: readonly Draft[],
+  cost: (text: string) => number,
+): readonly Draft[] {
+  const paths = new Map<string, string>();
+  for (const { text } of told.filter(({ kind }) => isCall(kind))) {
+    for (const [path] of text.matchAll(ANY_PATH))
+      for (const ending of endingsOf(path)) if (!paths.has(ending)) paths.set(ending, path);
+  }
+  const whole = new Set<string>();
+  return drafts.map((draft) => {
+    if (!isCall(draft.kind) || COUNTED.test(draft.text)) return draft;
+    const text = draft.text.replaceAll(NAMED, (name) => {
+      const path = paths.get(name);
+      if (path === undefined || whole.has(path)) return name;
+      whole.add(path);
+      return path;
+    });
+    return text === draft.text ? draft : { ...draft, text, cost: cost(text) };
+  });
 }
 
 /** Tests for paths of one file: the same, or one of them from a folder on the other's way. */
@@ -321,7 +359,7 @@ function countOldest(
     terms: NO_TERMS,
     cost: cost(text),
   } as const;
-  return rest.toSpliced(start, 0, counted);
+  return withPaths(rest, drafts, cost).toSpliced(start, 0, counted);
 }
 
 /** The tools that a line tells of: a line that counts them already, or that of one call, which may have been made again. */

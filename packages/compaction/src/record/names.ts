@@ -8,8 +8,8 @@ const RUN = /[\w/@#~.-]{2,}/g;
 const EDGES = /^[.-]+|[_/@#~.-]+$/g;
 /** What tells a name from a word: a joint, a capital inside, a member or an ending. A hyphen alone joins words. */
 const TELLING = /[\d_/@#~]|[a-z][A-Z]|\.[A-Za-z]/;
-/** A date with the beginning of a time names nothing. */
-const TIME = /^\d{4}-\d\d-\d\dT\d/;
+/** A date with the beginning of a time names nothing, nor does the end of one. */
+const TIME = /^\d{4}-\d\d-\d\dT\d|^\d\d(?:\.\d+)?Z$/;
 
 /**
  * The names in a text, each once: paths, identifiers and ids, by their form in any language. Names in scripts without such forms are

@@ -45,6 +45,30 @@ describe('calls of which only the number is told', () => {
     expect(count + told.length + staying).toBe(made);
   });
 
+  it('take no whole path with them: the first line that is left has it', async () => {
+    const compactor = createCompactor({ contextWindow: 8_000 });
+    let messages: readonly Message[] = [userMessage('Do it')];
+    const edit = (path: string) => round({ name: 'edit_file', input: { path, content: lines(20) } });
+    for (let link = 0; link < 4; link++) {
+      const files = Array.from({ length: 40 }, (_, at) => edit(`packages/p${link}/src/part${at}.ts`)).flat();
+      messages = [
+        ...messages,
+        ...edit('packages/a/src/index.ts'),
+        ...files,
+        ...edit('packages/b/src/index.ts'),
+      ];
+      const outcome = await compactor.compact(messages);
+      expect(outcome.status).toBe('applied');
+      messages = outcome.messages;
+      const record = summaryOf(messages);
+      if (link === 3) expect(record).toMatch(/ ×\d/);
+      // Whoever reads `index.ts` knows which one: a line in front of it says so, if only its end where room is short.
+      const [short] = record.split(/(?<![\w/…])index\.ts/);
+      expect(short).toContain('a/src/index.ts');
+      expect(record).not.toMatch(/ \/[ab]\/src/);
+    }
+  });
+
   it('are those that went well: a failure keeps its line', async () => {
     const compactor = createCompactor({ contextWindow: 8_000 });
     const failing = round({
