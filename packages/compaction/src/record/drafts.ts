@@ -1,4 +1,5 @@
 import { digest, estimateCounter, jsonText, type ToolDefinition } from '@x/core';
+import { commandOf } from '../conversation/tool-calls.js';
 import type { Meter } from '../meter.js';
 import { boilerplateOf, callLine, cutEnd, cutLine, shortenedCall } from './calls.js';
 import type { Candidate } from './choose-excerpts.js';
@@ -67,6 +68,8 @@ export interface Draft extends Candidate {
   readonly must: boolean;
   /** The digest of a call's input, where its line is cut: others may have the same line. */
   readonly whole?: string | undefined;
+  /** A command that changes something: its words stay as they were, as it may be run again. */
+  readonly isCommand?: boolean;
 }
 /** Everything that may enter the record, in its order: calls and requests as long as there is room for them. */
 export function draftsOf(input: RecordInput, costOf: (estimate: number) => number): readonly Draft[] {
@@ -103,10 +106,11 @@ const ANY_PATH = new RegExp(`${PATH_END.source}|${PATH.source}`, 'g');
 
 /**
  * Says once what calls repeat: one that was made again in the same words, with the same outcome, stands once, with the
- * numbers of all. A file has its path the first time, from then on its name, behind folders where an earlier one has that name.
+ * numbers of all. A file has its path the first time, from then on its name, behind folders where another one has that name.
  */
 function withoutRepeats(drafts: readonly Draft[], cost: (text: string) => number): Draft[] {
   const told = new Map<string, string>();
+  const isShared = sharedEndings(drafts);
   const first = new Map<string, { readonly index: number; readonly again: string[]; word: string }>();
   const kept: Draft[] = [];
   for (const draft of drafts) {
@@ -120,7 +124,7 @@ function withoutRepeats(drafts: readonly Draft[], cost: (text: string) => number
     const short = text.replaceAll(ANY_PATH, (found) => {
       const path = found.replace('…/', '');
       const endings = endingsOf(path);
-      const known = endings.find((ending) => isOneFile(told.get(ending), path));
+      const known = endings.find((ending) => isOneFile(told.get(ending), path) && !isShared.has(ending));
       isNew ||= known === undefined;
       if (found !== path) return known ?? found;
       for (const ending of endings) if (!told.has(ending)) told.set(ending, path);
@@ -136,7 +140,7 @@ function withoutRepeats(drafts: readonly Draft[], cost: (text: string) => number
       if (word === 'alike' || !isSame) known.word = 'alike';
     } else {
       first.set(key, { index: kept.length, again: [...numbers], word });
-      const shown = isNew ? text : short;
+      const shown = isNew || draft.isCommand ? text : short;
       kept.push({ ...draft, text: shown, cost: shown === draft.text ? draft.cost : cost(shown) });
     }
   }
@@ -155,8 +159,26 @@ function endingsOf(path: string): readonly string[] {
   return parts.map((_, index) => parts.slice(-1 - index).join('/'));
 }
 
-/** The name of a file, alone or behind folders. */
-const NAMED = /(?<![\w:/.~…@+-])(?:[~.]{0,2}\/)?(?:[\w.@+-]+\/)*[\w.@+-]*\w\.[A-Za-z]\w*(?![\w/])/g;
+/** The endings that paths of different files have. */
+function sharedEndings(drafts: readonly Draft[]): ReadonlySet<string> {
+  const owners = new Map<string, string>();
+  const shared = new Set<string>();
+  for (const { kind, text } of drafts) {
+    if (!isCall(kind)) continue;
+    for (const [found] of text.matchAll(ANY_PATH)) {
+      const path = found.replace('…/', '');
+      for (const ending of endingsOf(path)) {
+        const owner = owners.get(ending);
+        if (owner === undefined) owners.set(ending, path);
+        else if (!isOneFile(owner, path)) shared.add(ending);
+      }
+    }
+  }
+  return shared;
+}
+
+/** The name of a file, alone or behind folders, that a call is about. */
+const NAMED = /(?<=^\S+ )(?:[~.]{0,2}\/)?(?:[\w.@+-]+\/)*[\w.@+-]*\w\.[A-Za-z]\w*(?=,|$| →| \()/;
 
 /** Has a file its whole path the first time again, where the call that told it is only counted. */
 function withPaths(
@@ -172,7 +194,7 @@ function withPaths(
   const whole = new Set<string>();
   return drafts.map((draft) => {
     if (!isCall(draft.kind) || COUNTED.test(draft.text)) return draft;
-    const text = draft.text.replaceAll(NAMED, (name) => {
+    const text = draft.text.replace(NAMED, (name) => {
       const path = paths.get(name);
       if (path === undefined || whole.has(path)) return name;
       whole.add(path);
@@ -214,16 +236,23 @@ function allDrafts(
   const lists = newestLists(earlier, turns, staying, room * LISTS_SHARE, cost);
   const addExcerpt = ({ kind, text, terms, worth, tokens }: Excerpt, at: number) =>
     drafts.push({ kind, at, text, terms, worth, must: false, cost: costOf(tokens) });
-  const add = (kind: Entry['kind'], at: number, text: string, must = true, worth = 1, whole?: string) =>
+  const add = (
+    kind: Entry['kind'],
+    at: number,
+    text: string,
+    must = true,
+    worth = 1,
+    more: Pick<Draft, 'whole' | 'isCommand'> = {},
+  ) =>
     drafts.push({
       kind,
       at,
       text,
       must,
       worth,
-      whole,
       terms: must ? NO_TERMS : termsOf(text),
       cost: cost(text),
+      ...more,
     });
   const addList = (list: Entry | undefined) => list && add(list.kind, list.at, list.text);
   for (const entry of earlier) {
@@ -279,14 +308,10 @@ function allDrafts(
       // An answer is chosen by its use, unless it is a word or two.
       const told = outcome.length <= answer || outcome.startsWith(FAILED);
       const text = told ? `${line}${outcome}` : line;
-      add(
-        call.looks ? 'looked' : 'did',
-        at,
-        text,
-        true,
-        1,
-        line.includes('…') ? digest(jsonText(use.input)) : undefined,
-      );
+      add(call.looks ? 'looked' : 'did', at, text, true, 1, {
+        whole: line.includes('…') ? digest(jsonText(use.input)) : undefined,
+        isCommand: !call.looks && commandOf(use) !== undefined,
+      });
       addList(list);
       // What is short stands in its line.
       for (const part of isShort && !call.looks ? [] : written)

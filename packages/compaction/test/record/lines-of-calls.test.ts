@@ -36,12 +36,27 @@ describe('the lines of calls in a record', () => {
     const told = record.filter((line) => /^\* r/.test(line));
     expect(told[0]).toContain(path);
     expect(told[1]).toMatch(/^\* r4 edit_file total\.ts, /);
-    expect(told[2]).toContain('execute npx vitest total.ts --run');
-    expect(told.slice(3, 9).map((line) => line.replace(/^.*execute /, ''))).toEqual([
-      ...commands.slice(0, 4),
-      'node index.ts --again',
-      'node carts/src/index.ts --again',
-    ]);
+    // A command may be run again: its words stay.
+    expect(told[2]).toContain(`execute npx vitest ${path} --run`);
+    expect(told.slice(3, 9).map((line) => line.replace(/^.*execute /, ''))).toEqual(commands);
+  });
+
+  it('name no file by an ending that another file has, and change no command', async () => {
+    const files = ['services/billing/config/prod.env', 'services/auth/config/prod.env'] as const;
+    const calls = [
+      ...files.map((path) => round({ name: 'read_file', input: { path } })),
+      round({ name: 'edit_file', input: { path: files[0], old_text: 'a', new_text: 'b' } }),
+      ...[`rm ${files[0]}`, `diff ${files.join(' ')}`, 'cd services && git rm billing/config/prod.env'].map(
+        (command) => round({ name: 'execute', input: { command }, output: 'done' }),
+      ),
+    ];
+    const told = (await recordOf([userMessage('Tidy up'), ...calls.flat(), ...long]))
+      .filter((line) => /^[*·] r/.test(line))
+      .join('\n');
+    expect(told).toContain(`execute rm ${files[0]}`);
+    expect(told).toContain('git rm billing/config/prod.env');
+    expect(told).toContain('edit_file billing/config/prod.env');
+    expect(told).not.toMatch(/(?<!config\/)prod\.env/);
   });
 
   it('know a file by its whole path and by one from a folder on the way', async () => {
@@ -55,7 +70,7 @@ describe('the lines of calls in a record', () => {
     ]);
     const told = record.filter((line) => /^[*·] r/.test(line));
     expect(told[0]).toContain(`read_file ${whole}`);
-    expect(told[1]).toContain('execute git diff total.ts');
+    expect(told[1]).toContain('execute git diff packages/orders/src/total.ts');
     expect(told[2]).toMatch(/^\* r6 delete_file total\.ts/);
   });
 
