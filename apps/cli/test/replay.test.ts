@@ -255,7 +255,7 @@ describe('x replay', () => {
   it('says what it takes for fixed, and when that leaves no room', async () => {
     const roomy = await replay([log, '--strategy', 'ours']);
     expect(roomy.stdout).toMatch(
-      /Window 64000 tokens, counted by estimate; system prompt and tools take \d{4,5} of them/,
+      /Window 64000 tokens, counted by estimate; system prompt and tools are taken for \d{4,5} of them/,
     );
     expect(roomy.stdout).not.toContain('--system-tokens');
     const cramped = await replay([log, '--strategy', 'ours', '--window', '4000']);

@@ -184,10 +184,16 @@ function isBusy(error: unknown): boolean {
 /** A transaction of SQLite happens or does not, and says which. */
 function toStoreError(file: string, key: SessionKey | undefined, error: unknown): unknown {
   if (XError.isInstance(error)) return error;
-  const { code = '', message } = error as { code?: string; message: string };
+  const { code = '', message: whole } = error as { code?: string; message: string };
+  // The driver names thirteen places where its binary could be.
+  const [message = whole] = whole.split('\n');
+  const lacksBinary = /bindings file|better_sqlite3\.node/.test(whole);
   const isDamaged = /^SQLITE_(CORRUPT|NOTADB)/.test(code);
-  const remedy =
-    code === 'SQLITE_FULL' ? ' Delete sessions; where that fails, too, free 2 MB of the disk first.' : '';
+  const remedy = lacksBinary
+    ? ' The driver has no binary for this machine and Node: npm rebuild better-sqlite3.'
+    : code === 'SQLITE_FULL'
+      ? ' Delete sessions; where that fails, too, free 2 MB of the disk first.'
+      : '';
   return new SessionStoreError(
     isDamaged ? 'session_corrupt' : 'session_unavailable',
     `The database of sessions ${file} ${isDamaged ? 'is damaged; restore it from a backup' : 'could not be read or written'}: ${message}. Nothing was written.${remedy}`,

@@ -102,10 +102,16 @@ export interface RecallOptions {
  * const recall = createRecall(history);
  * const { messages } = await compactor.compact(history, { recall: RECALL_HINT });
  * const reminder = await recall.remind(messages);
- * @throws {InvalidInputError} for what is no list of messages, and naming every bad option.
+ * @throws {InvalidInputError} for what is no list of messages, or one that was compacted, and naming every bad option.
  */
 export function createRecall(messages: readonly Message[], options: RecallOptions = {}): Recall {
   checkRequest(messages, {});
+  const summary = messages.findIndex(({ kind }) => kind === 'summary');
+  if (summary !== -1) {
+    const message =
+      'is a summary: give the messages as they were before any compaction, or its numbers would mean others';
+    throw new InvalidInputError('createRecall messages', [{ path: `[${summary}]`, message }]);
+  }
   const { meter, redact } = parseWith(optionsSchema, options, 'createRecall options');
   return new SourceRecall(() => messages, { meter, redact: redactorFor(redact) });
 }

@@ -20,6 +20,9 @@ describe('recall by reference', () => {
   it('refuses what is no list of messages, options that it does not know, and requests that are none', async () => {
     expect(() => createRecall(null as never)).toThrow('must be a list of messages');
     expect(() => createRecall([null as never])).toThrow('messages[0]: must be a message');
+    expect(() => createRecall([userMessage('x'), summary])).toThrow(
+      '[1]: is a summary: give the messages as they were',
+    );
     expect(() => createRecall([], { redct: true } as never)).toThrow(
       'redct: unknown key; did you mean redact?',
     );

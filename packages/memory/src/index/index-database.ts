@@ -249,9 +249,11 @@ async function isOwn(path: string): Promise<boolean> {
 
 function unusable(path: string, error: unknown): MemoryIndexError {
   if (MemoryIndexError.isInstance(error)) return error;
-  const reason = errorText(error);
+  const [reason = ''] = errorText(error).split('\n');
   const remedy = codeOf(error).startsWith('SQLITE_BUSY')
     ? 'Another process has it locked: try again when that is done.'
-    : 'Use another path, or delete the file: it is made anew from the files it indexes.';
+    : /bindings file|better_sqlite3\.node/.test(errorText(error))
+      ? 'The driver has no binary for this machine and Node: npm rebuild better-sqlite3.'
+      : 'Use another path, or delete the file: it is made anew from the files it indexes.';
   return new MemoryIndexError(path, `The memory index ${path} cannot be opened: ${reason}. ${remedy}`, error);
 }

@@ -11,6 +11,8 @@ const KNOWN_FOLDERS = [
 ] as const;
 
 const LOG = /\.jsonl?$/;
+/** What a store keeps of a session, whose log lies beside it. */
+const STORED = /[\\/]context[\\/][^\\/]+[\\/](?:head|segment)[^\\/]*$/;
 
 /** A file that may be a log. */
 export interface LogFile {
@@ -62,7 +64,8 @@ async function logsBelow(folder: string): Promise<readonly LogFile[]> {
     entries.map(async (entry) => {
       const path = join(folder, entry.name);
       if (entry.isDirectory()) return logsBelow(path);
-      const info = entry.isFile() && LOG.test(entry.name) && (await stat(path).catch(() => undefined));
+      const isLog = entry.isFile() && LOG.test(entry.name) && !STORED.test(path);
+      const info = isLog && (await stat(path).catch(() => undefined));
       return info ? [{ path, bytes: info.size, modifiedMs: info.mtimeMs }] : [];
     }),
   );

@@ -269,7 +269,7 @@ function describe(comparisons: readonly Comparison[]): string {
   const { window = 0, counter } = comparisons[0]?.setting ?? {};
   const fixed = [...new Set(comparisons.map(({ setting }) => setting.overhead))].sort((a, b) => a - b);
   const range = fixed.length > 1 ? `${fixed[0]} to ${fixed.at(-1)}` : `${fixed[0]}`;
-  const setting = `Window ${window} tokens, counted by ${counter?.name}; system prompt and tools take ${range} of them.`;
+  const setting = `Window ${window} tokens, counted by ${counter?.name}; system prompt and tools are taken for ${range} of them.`;
   const hopeless = comparisons.some(({ setting: { overhead, trigger } }) => overhead >= trigger);
   const warning = `That leaves nothing for a conversation: try a larger --window, or say with --system-tokens what they really take.`;
   return [...lines, setting, ...(hopeless ? [warning] : [])].join('\n');
