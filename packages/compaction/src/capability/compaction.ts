@@ -13,7 +13,7 @@ import {
 import * as z from 'zod';
 import { redactorFor } from '../conversation/redaction.js';
 import { errorLine } from '../conversation/text.js';
-import { SessionRecall } from '../recall/create-recall.js';
+import { SessionRecall } from '../recall/session-recall.js';
 import { type CompactionCapabilityConfig, capabilityConfigSchema } from './capability-config.js';
 import { CompactionRunner } from './compaction-runner.js';
 import { refuseCopiedStubs } from './refuse-copied-stubs.js';

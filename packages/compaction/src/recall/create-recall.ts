@@ -1,5 +1,4 @@
 import {
-  type AgentState,
   type ContentBlock,
   defineTool,
   estimateCounter,
@@ -9,7 +8,6 @@ import {
   type Message,
   parseWith,
   type Redact,
-  type SessionLog,
   type Tool,
   type ToolContext,
   type ToolOutputBlock,
@@ -20,7 +18,7 @@ import * as z from 'zod';
 import { redactSchema } from '../config/stage-schemas.js';
 import { marksOf } from '../conversation/marks.js';
 import { redactMessage, redactorFor } from '../conversation/redaction.js';
-import { isUserRequest, latestUserRequest } from '../conversation/regions.js';
+import { latestUserRequest } from '../conversation/regions.js';
 import { Meter } from '../meter.js';
 import { checkRequest } from '../run/check-request.js';
 import { isNumbered } from '../summary/numbers.js';
@@ -130,7 +128,7 @@ interface SourceOptions {
 }
 
 /** Recalls from a source that is read in order: a list, or the log of a session. */
-class SourceRecall implements Recall {
+export class SourceRecall implements Recall {
   readonly tool: Tool;
   readonly #source: RecallSource;
   readonly #meter: Meter;
@@ -280,7 +278,7 @@ class SourceRecall implements Recall {
 }
 
 /** A tool that answers by a function. */
-function recallTool(
+export function recallTool(
   answer: (request: RecallRequest, context: ToolContext) => Promise<readonly ToolOutputBlock[]>,
 ): Tool {
   return defineTool({
@@ -296,7 +294,7 @@ function recallTool(
 }
 
 /** Tells a message that stands in a context as it was said: nothing left marks on it. */
-function isWhole(message: Message): boolean {
+export function isWhole(message: Message): boolean {
   return Object.keys(marksOf(message)).length === 0;
 }
 
@@ -314,90 +312,4 @@ function quoted(text: string): string {
 function filesOf(block: ContentBlock): readonly FileBlock[] {
   if (block.type === 'file') return [block];
   return block.type === 'tool_result' ? block.output.flatMap(filesOf) : [];
-}
-
-/** A reminder is worth at least so many tokens, and takes at most so many. */
-const FEWEST_TOKENS = 120;
-const MOST_TOKENS = 2_000;
-/** The share of the free window that a reminder takes at most. */
-const SHARE_OF_FREE = 0.2;
-
-/** The recall of one session. */
-interface Session {
-  readonly recall: SourceRecall;
-  /** The last reminder, with the id of the request that it was made for. */
-  reminder: { readonly key: string; readonly message: Message | undefined } | undefined;
-}
-
-/** The part of a hook's or a tool's scope that recall needs. */
-interface RecallScope {
-  readonly state: AgentState;
-  readonly log: SessionLog;
-}
-
-/**
- * Recalls from the logs of sessions, each from its own. What is known of a session goes with its state: nothing outlives
- * it, and no session reads what another one has said.
- */
-export class SessionRecall {
-  readonly tool: Tool;
-  readonly #redact: Redact | undefined;
-  readonly #sessions = new WeakMap<AgentState, Session>();
-
-  /** @param redact Takes secrets out of what is found. */
-  constructor(redact: Redact | undefined) {
-    this.#redact = redact;
-    this.tool = recallTool((request, context) =>
-      this.#session(context).recall.answer(request, context.signal),
-    );
-  }
-
-  /** Tells whether a reminder may help: until a model has answered the newest request, where something was summarized. */
-  mayRemind({ state: { context } }: RecallScope): boolean {
-    return requestIn(context) !== undefined && context.some(({ kind }) => kind === 'summary');
-  }
-
-  /**
-   * The reminder for the newest request of the user, until a model has answered it, so that a waiting call resumes without
-   * one; none where nothing was summarized.
-   *
-   * @param free Tells the free window in tokens, and 0 where so many more would make a reduction due.
-   */
-  async remind(
-    scope: RecallScope,
-    meter: Meter,
-    free: (more: number) => number,
-  ): Promise<Message | undefined> {
-    const { context } = scope.state;
-    const request = requestIn(context);
-    if (request === undefined || !this.mayRemind(scope)) return undefined;
-    const session = this.#session(scope);
-    const key = request.id;
-    if (session.reminder?.key === key) return session.reminder.message;
-    const tokens = Math.floor(Math.min(MOST_TOKENS, free(0) * SHARE_OF_FREE));
-    if (tokens < FEWEST_TOKENS || free(tokens) === 0) return undefined;
-    const message = await session.recall.remind(context, tokens, meter);
-    session.reminder = { key, message };
-    return message;
-  }
-
-  #session({ state, log }: RecallScope): Session {
-    const known = this.#sessions.get(state);
-    if (known) return known;
-    // Only a reduction takes messages out of the context.
-    const version = () => {
-      const reduced = state.context.filter((message) => !isWhole(message));
-      return reduced.length > 0 ? `${reduced.length} ${reduced.at(-1)?.id}` : undefined;
-    };
-    const recall = new SourceRecall(() => log.read(), { redact: this.#redact, version });
-    const session: Session = { recall, reminder: undefined };
-    this.#sessions.set(state, session);
-    return session;
-  }
-}
-
-/** Finds the request that no model has answered. From the end: most steps stand behind an answer of the model. */
-function requestIn(context: readonly Message[]): Message | undefined {
-  const last = context.findLast((message) => message.role === 'assistant' || isUserRequest(message));
-  return last?.role === 'user' ? last : undefined;
 }

@@ -1,7 +1,7 @@
 import { assistantMessage, type Message, textOf, userMessage } from '@x/core';
 import { describe, expect, it } from 'vitest';
 import { createCompactor } from '../../src/index.js';
-import { SessionRecall } from '../../src/recall/create-recall.js';
+import { SessionRecall } from '../../src/recall/session-recall.js';
 import { lines, meter, round, rounds } from '../build.js';
 import { scopeOf } from '../scope.js';
 
