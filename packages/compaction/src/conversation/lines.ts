@@ -24,6 +24,10 @@ export interface OddLine {
  * all is well. None in a text whose lines differ anyway.
  */
 export function oddLines(text: string): readonly OddLine[] {
+  // Most texts are short: no line of them need be looked at.
+  let breaks = 0;
+  for (let at = text.indexOf('\n'); at !== -1 && ++breaks < FEWEST - 1; ) at = text.indexOf('\n', at + 1);
+  if (breaks < FEWEST - 1) return [];
   const shapes = new Map<string, OddLine | undefined>();
   let lines = 0;
   for (let at = 0; at < text.length; ) {
