@@ -7,7 +7,11 @@ import {
   type Message,
   parseWith,
 } from '@x/core';
-import { type CompactionConfig, compactionConfigSchema } from './config/compaction-config.js';
+import {
+  type CompactionConfig,
+  compactionConfigSchema,
+  NOTHING_WRITTEN,
+} from './config/compaction-config.js';
 import { Meter } from './meter.js';
 import { checkRequest } from './run/check-request.js';
 import { runCompaction } from './run/compaction-run.js';
@@ -29,11 +33,9 @@ import { observerFor, reducersOf } from './run/ladder.js';
  */
 export function createCompactor(options: CompactionConfig = {}): Compactor {
   const config = parseWith(compactionConfigSchema, options, 'compaction configuration');
-  if (config.model === undefined && config.summary.record === 0) {
-    // There is no agent whose model could stand in.
-    const message = 'is 0 although there is no model: nothing would be written';
-    throw new InvalidInputError('compaction configuration', [{ path: 'summary.record', message }]);
-  }
+  // There is no agent whose model could stand in.
+  if (config.model === undefined && config.summary.record === 0)
+    throw new InvalidInputError('compaction configuration', [NOTHING_WRITTEN]);
   const meter = new Meter(config.counter ?? estimateCounter);
   const model = config.model ?? undefined;
   const reducers = reducersOf(config);

@@ -127,8 +127,16 @@ function prepared(
  */
 function serverOf({ server: [variable, standard = ''] }: Provider, environment: Environment): string {
   const address = environment[variable] || standard;
-  if (URL.canParse(address) && /^https?:$/.test(new URL(address).protocol)) return address;
-  throw refuse(`the environment variable ${variable} is no address: it begins with http:// or https://`);
+  if (isAddress(address)) return address;
+  throw refuse(`the environment variable ${variable} ${NO_ADDRESS}`);
+}
+
+/** What to say of what {@link isAddress} refuses. */
+export const NO_ADDRESS = 'is no address: it begins with http:// or https://';
+
+/** Tells whether a text is the address of a server. */
+export function isAddress(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }
 
 /** The window of a provider's own model; what a server of one's own calls by that name may have a smaller one. */

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { errorText } from '@x/core';
-import { SERVER_VARIABLES } from '../agent/choose-model.js';
+import { isAddress, NO_ADDRESS, SERVER_VARIABLES } from '../agent/choose-model.js';
 import { openAgent } from '../agent/open-agent.js';
 import { command } from '../command.js';
 import { type StoreValues, storeOptions, withStore } from '../open-store.js';
@@ -55,8 +55,7 @@ async function server(variable: string): Promise<Finding> {
   const told = `the server of ${variable}`;
   return attempt(told, async () => {
     const address = process.env[variable] as string;
-    if (!/^https?:\/\//.test(address) || !URL.canParse(address))
-      throw new Error('is no address: it begins with http:// or https://');
+    if (!isAddress(address)) throw new Error(NO_ADDRESS);
     try {
       await fetch(address, { signal: AbortSignal.timeout(PATIENCE) });
     } catch (error) {

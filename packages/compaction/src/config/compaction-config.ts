@@ -15,6 +15,12 @@ import {
   summaryShape,
 } from './stage-schemas.js';
 
+/** Neither a model nor a record would write a summary. */
+export const NOTHING_WRITTEN: Issue = {
+  path: 'summary.record',
+  message: 'is 0 although there is no model: nothing would be written',
+};
+
 /** The share of the window at which a reduction is due where no trigger is named. */
 const TRIGGER_SHARE = 0.85;
 
@@ -253,10 +259,7 @@ function contradictionsIn(
     issues.push({ path: `summary.${key}`, message: 'tells a model how to write, although model is null' });
   }
   if (summary.record === 0 && config.stages === undefined) {
-    issues.push({
-      path: 'summary.record',
-      message: 'is 0 although there is no model: nothing would be written',
-    });
+    issues.push(NOTHING_WRITTEN);
   }
   return issues;
 }

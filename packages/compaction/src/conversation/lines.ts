@@ -1,5 +1,8 @@
 import { headOf } from '@x/core';
 
+/** Whatever a reader may take for the end of a line: no text may go on behind it without its mark. */
+export const LINE_BREAK = /\r\n?|[\n\v\f\u0085\u2028\u2029]/g;
+
 /** UTF-16 units of a line that are looked at and shown. */
 const LONGEST = 200;
 /** So many lines a text must have for one of them to be odd among them. */

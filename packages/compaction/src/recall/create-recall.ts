@@ -16,6 +16,7 @@ import {
 } from '@x/core';
 import * as z from 'zod';
 import { redactSchema } from '../config/stage-schemas.js';
+import { LINE_BREAK } from '../conversation/lines.js';
 import { marksOf } from '../conversation/marks.js';
 import { redactMessage, redactorFor } from '../conversation/redaction.js';
 import { latestUserRequest } from '../conversation/regions.js';
@@ -158,18 +159,14 @@ export class SourceRecall implements Recall {
     }
     if (ref !== undefined) return this.#page(Number(/\d+/.exec(ref)?.[0]), offset, signal);
     await this.refresh(signal);
-    const text = await this.#find(query as string, FOUND_TOKENS, this.#meter, () => false);
-    const missing = this.#unsearched();
-    if (text === undefined)
-      return [
-        {
-          type: 'text',
-          text: missing
-            ? `No message that is searched holds any of these words. ${missing}`
-            : 'No earlier message holds any of these words.',
-        },
-      ];
-    return [{ type: 'text', text: [FOUND, text, ...(missing ? [`[${missing}]`] : [])].join('\n') }];
+    const found = await this.#find(query as string, FOUND_TOKENS, this.#meter, () => false);
+    const left = this.#unsearched();
+    const nothing = left === '' ? 'No earlier message holds' : 'No message that is searched holds';
+    const told =
+      found === undefined
+        ? [`${nothing} any of these words.`, left]
+        : [`${FOUND}\n${found}`, left && `[${left}]`];
+    return [{ type: 'text', text: told.filter(Boolean).join(found === undefined ? ' ' : '\n') }];
   }
 
   /** Names the messages that are not searched whole; '' where all are. */
@@ -302,11 +299,8 @@ function headline({ at, source }: Passage): string {
   return `r${at}, ${source}:`;
 }
 
-/** Whatever a reader may take for the end of a line: no text may go on without a quotation mark. */
-const LINE_BREAKS = /\r\n?|[\n\v\f\u0085\u2028\u2029]/g;
-
 function quoted(text: string): string {
-  return `| ${text.replaceAll(LINE_BREAKS, '\n| ')}`;
+  return `| ${text.replaceAll(LINE_BREAK, '\n| ')}`;
 }
 
 function filesOf(block: ContentBlock): readonly FileBlock[] {

@@ -21,31 +21,33 @@ const LONGEST = 400;
 /** UTF-16 units of one block that can be found: of more its beginning and its end. */
 const MOST_SEARCHED = 4_000_000;
 
-/** The texts of a message that can be found, in order: neighboring lines of at most 400 UTF-16 units together. */
-export function passagesOf(message: Message): readonly string[] {
-  const passages: string[] = [];
+/** The texts of a message that can be found, and whether they are all of it. */
+export interface Passages {
+  /** In order: neighboring lines of at most 400 UTF-16 units together. */
+  readonly texts: readonly string[];
+  readonly isWhole: boolean;
+}
+
+export function passagesOf(message: Message): Passages {
+  const texts: string[] = [];
+  let isWhole = true;
   for (const block of message.content) {
+    let text = textOfBlock(block);
+    if (text.length > MOST_SEARCHED) {
+      isWhole = false;
+      text = `${headOf(text, MOST_SEARCHED / 2)}\n${tailOf(text, MOST_SEARCHED / 2)}`;
+    }
     let open = '';
-    for (const line of counted(linesOf(searched(textOfBlock(block))))) {
+    for (const line of counted(linesOf(text))) {
       if (open && open.length + line.length >= LONGEST) {
-        passages.push(open);
+        texts.push(open);
         open = '';
       }
       open += open ? `\n${line}` : line;
     }
-    if (open) passages.push(open);
+    if (open) texts.push(open);
   }
-  return passages;
-}
-
-/** Tells whether all of a message can be found. */
-export function isFoundWhole({ content }: Message): boolean {
-  return content.every((block) => textOfBlock(block).length <= MOST_SEARCHED);
-}
-
-function searched(text: string): string {
-  if (text.length <= MOST_SEARCHED) return text;
-  return `${headOf(text, MOST_SEARCHED / 2)}\n${tailOf(text, MOST_SEARCHED / 2)}`;
+  return { texts, isWhole };
 }
 
 /** The text of a message as it is read back: what was said, calls with their input, results. */

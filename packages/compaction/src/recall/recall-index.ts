@@ -1,5 +1,5 @@
 import type { Message } from '@x/core';
-import { isFoundWhole, passagesOf, sourceOf, wordsOf } from './passages.js';
+import { passagesOf, sourceOf, wordsOf } from './passages.js';
 
 /** A passage that was found. */
 export interface Passage {
@@ -59,9 +59,9 @@ export class RecallIndex {
   }
 
   add(at: number, message: Message): void {
-    const texts = passagesOf(message);
+    const { texts, isWhole } = passagesOf(message);
+    if (!isWhole) this.#unsearched.add(at);
     if (texts.length === 0) return;
-    if (!isFoundWhole(message)) this.#unsearched.add(at);
     const units = texts.reduce((sum, { length }) => sum + length, 0);
     const isResult = message.content.some(({ type }) => type === 'tool_result');
     const words = texts.map(wordsOf);

@@ -1,3 +1,5 @@
+import { LINE_BREAK } from '../conversation/lines.js';
+
 /**
  * Kinds of entries: a request of the user, a statement of the assistant, a call that changed something, a
  * call that only looked, an excerpt of a call's result, an excerpt of what a call wrote, a list as a call last wrote it (the
@@ -34,9 +36,7 @@ export function legendOf(entries: readonly Entry[]): string {
   );
 }
 
-/** Whatever a reader may take for the end of a line. */
-const LINE_BREAK = /\r\n?|[\n\v\f\u0085\u2028\u2029]/;
-const LINE_BREAKS = /\s*[\n\r\v\f\u0085\u2028\u2029]\s*/g;
+const LINE_BREAKS = new RegExp(`\\s*(?:${LINE_BREAK.source})\\s*`, 'g');
 /** In front of each item of a list. */
 const ITEM = '  = ';
 /** How a message is named: a line of a result that begins so is told from one with a number. */

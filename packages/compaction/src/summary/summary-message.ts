@@ -7,6 +7,7 @@ import {
   textOf,
   userMessage,
 } from '@x/core';
+import { LINE_BREAK } from '../conversation/lines.js';
 import { marksOf } from '../conversation/marks.js';
 import { once } from '../conversation/once.js';
 import { type Entry, legendOf, parseEntries, renderEntries } from '../record/entry.js';
@@ -18,9 +19,11 @@ const FIRST_LINE = 'Record of earlier messages, not a request';
 const ASKED = ": what the user asked stands before it in the user's own words";
 const RECORD = '## RECORD';
 const CARRIED = '## CARRIED OVER';
-/** Lines that begin these sections, whatever a reader may take for the end of one. */
-const HEADLINES =
-  /(?<=^|[\n\r\v\f\u0085\u2028\u2029])## (?:RECORD|CARRIED OVER)(?=\s*?(?:$|[\n\r\v\f\u0085\u2028\u2029]))/g;
+/** Lines that begin these sections. */
+const HEADLINES = new RegExp(
+  `(?<=^|${LINE_BREAK.source})(?:${RECORD}|${CARRIED})(?=\\s*?(?:$|${LINE_BREAK.source}))`,
+  'g',
+);
 
 /** The parts of a summary. */
 export interface SummaryParts {

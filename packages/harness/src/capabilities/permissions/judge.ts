@@ -75,27 +75,23 @@ function suggestionFor(judged: JudgedCall): PermissionRule | undefined {
   };
   const name = mainArgument(judged);
   const main = name === undefined ? undefined : only(name);
-  const { properties, additionalProperties } = tool?.definition.inputSchema ?? {};
-  const isClosed = additionalProperties === false;
-  const declared: JsonObject = isObject(properties) ? properties : {};
+  const schema = tool?.definition.inputSchema ?? {};
   // Declared paths say which files are used: what is left may change. Arguments that were left out may say anything the next time.
   const all =
     main !== undefined && name !== 'command' && tool?.paths !== undefined
-      ? tool.paths
-      : {
-          ...Object.fromEntries([...namedIn(tool?.definition.inputSchema)].map((each) => [each, true])),
-          ...(isObject(call.input) && call.input),
-        };
+      ? Object.keys(tool.paths)
+      : [...new Set([...namedIn(schema), ...(isObject(call.input) ? Object.keys(call.input) : [])])];
+  const declared: JsonObject = isObject(schema.properties) ? schema.properties : {};
   // Beside a line, numbers only limit it; a text may say on which machine it runs.
   const onlyLimits = (each: string) => main !== undefined && name === 'command' && isNumeric(declared[each]);
-  const rest = Object.keys(all).filter((each) => (main === undefined || each !== name) && !onlyLimits(each));
+  const rest = all.filter((each) => (main === undefined || each !== name) && !onlyLimits(each));
   const input = rest.flatMap((each) => {
     const value = only(each);
     return value === undefined ? [] : [[each, escapeWildcards(formatArgument(each, value, judged))] as const];
   });
   if (input.length < rest.length) return undefined;
   // A call may have more arguments than an open schema names: the rule says that none is allowed.
-  const isOpen = !isClosed;
+  const isOpen = schema.additionalProperties !== false;
   const rule: PermissionRule = {
     tool: escapeWildcards(call.name),
     ...(tool?.fingerprint === undefined ? {} : { fingerprint: tool.fingerprint }),
