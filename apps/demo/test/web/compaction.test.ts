@@ -61,7 +61,7 @@ describe('a compaction', () => {
       .toMatch(/You asked for it[\s\S]*applied · As asked[\s\S]*2.5\ss/);
     const rows = details.locator('.steps tbody tr');
     await expect.poll(() => rows.count()).toBe(2);
-    await expect.poll(() => textIn(rows.nth(0))).toMatch(/observation_masking\s+36 → 36\s+[\d.]+k → [\d.]+k/);
+    await expect.poll(() => textIn(rows.nth(0))).toMatch(/observation masking\s+36 → 36\s+[\d.]+k → [\d.]+k/);
     await expect.poll(() => textIn(rows.nth(1))).toMatch(/summarization\s+36 → 7\s+[\d.]+k → [\d.]+k/);
     await expect.poll(() => textIn(details.locator('.removed-heading'))).toContain('30 summarized, 1 masked');
     await details.getByRole('button', { name: 'Show all 31' }).click();

@@ -205,6 +205,15 @@ describe('recall by query', () => {
     },
   );
 
+  it('knows which messages it has left to be read by their numbers', () => {
+    const index = new RecallIndex(4_000);
+    for (let at = 1; at <= 5; at++) {
+      const [, result] = round({ name: 'read', input: {}, output: lines(120, `part${at}`) });
+      index.add(at, result as Message);
+    }
+    expect(index.unsearched).toEqual([1, 2]);
+  });
+
   it('takes secrets out unless it is told not to', async () => {
     const said = [...history, userMessage('OPENAI_API_KEY=sk-proj-abcdefghijklmnopqrstuvwxyz123456')];
     const context = [summary, userMessage('What is the OPENAI_API_KEY?')];

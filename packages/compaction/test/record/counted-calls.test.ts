@@ -69,6 +69,23 @@ describe('calls of which only the number is told', () => {
     }
   });
 
+  it('leave the whole path to the first line that is left of that file', async () => {
+    const touch = (path: string, mode: number) => round({ name: 'touch', input: { path, mode } });
+    const files = Array.from({ length: 300 }, (_, at) => touch(`src/lib/f${at}.ts`, at)).flat();
+    const messages = [
+      userMessage('Do it'),
+      ...touch('src/app/index.ts', 1),
+      ...files,
+      ...touch('src/app/index.ts', 2),
+    ];
+    const { messages: view } = await createCompactor({ contextWindow: 8_000, keep: { messages: 1 } }).compact(
+      [...messages, ...touch('src/lib/last.ts', 9)],
+    );
+    const record = summaryOf(view);
+    expect(record).toMatch(/touch ×\d+/);
+    expect(record).toMatch(/^\* r\d+ touch src\/app\/index\.ts/m);
+  });
+
   it('are those that went well: a failure keeps its line', async () => {
     const compactor = createCompactor({ contextWindow: 8_000 });
     const failing = round({

@@ -9,6 +9,7 @@ describe('the names in a text', () => {
     ['an ordinary sentence, well-meant. Truly', []],
     ['C:\\temp\\new\\file.ts', ['file.ts']],
     ['at 2024-05-08T16:04:11Z in UTC', []],
+    ['at 16:04:02.000Z, then 16:04:11Z', []],
     ['src\\new\\parser.ts', ['parser.ts']],
     ['migrations/001_init.sql ran', ['migrations/001_init.sql']],
     ['host 192.168.0.17, version 2.14.1-rc3', ['2.14.1-rc3']],

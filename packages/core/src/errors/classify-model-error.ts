@@ -37,6 +37,7 @@ const OVERFLOW_TEXTS: readonly RegExp[] = [
   /exceeded model token limit|supports only \d+k? context/i, // Moonshot
   /context window exceeds limit/i, // MiniMax
   /range of input length should be/i, // Qwen (DashScope)
+  /token limit exceeded|exceeds the token limit/i, // AgentScope's models
   /prompt exceeds max(?:imum)? length/i, // GLM
   /exceed max message tokens/i, // Doubao
   /contextwindowexceedederror/i, // LiteLLM, which writes the class into the message

@@ -1,11 +1,19 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { truncate } from 'node:fs/promises';
 import { join } from 'node:path';
-import { AgentState, type JsonValue, RuntimeContext, SessionKey, textOf, toolResultsOf } from '@x/core';
+import {
+  AgentState,
+  type JsonValue,
+  RuntimeContext,
+  SessionKey,
+  textOf,
+  toolResultsOf,
+  WorkspaceError,
+} from '@x/core';
 import { LocalWorkspace, WorkspaceSessionLog } from '@x/core/node';
 import { ScriptedModel } from '@x/testkit';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { HarnessAgent, workspaceTools } from '../../src/index.js';
 import { scratch } from '../support.js';
 
@@ -190,6 +198,23 @@ describe('list_files, glob_files and grep_files', () => {
     expect(grep).toMatch(/^src\/a\.txt:1: needle\n/);
     expect(grep).toContain('"src/x\\\\y.txt"');
     await expect(run('grep_files', { pattern: 'needle', path: 'a\\b' })).rejects.toThrow(/backslash/);
+  });
+
+  it('fail where the store of the files does, and answer nothing as if that were all', async () => {
+    const { workspace, run } = await filled();
+    const failed = new WorkspaceError('workspace_io', 'src/b', 'The server is gone.');
+    const list = workspace.list.bind(workspace);
+    vi.spyOn(workspace, 'list').mockImplementation((path) => {
+      if (path === 'src/b') throw failed;
+      return list(path);
+    });
+    for (const [name, input] of [
+      ['list_files', { recursive: true }],
+      ['glob_files', { pattern: '**' }],
+      ['grep_files', { pattern: 'Name' }],
+    ] as const) {
+      await expect(run(name, input)).rejects.toThrow('The server is gone.');
+    }
   });
 
   it('lists one level, or all of them', async () => {

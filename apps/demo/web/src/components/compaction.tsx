@@ -127,7 +127,7 @@ function CompactionSteps({ steps }: { readonly steps: readonly CompactionStep[] 
           {acted.map((step, index) => (
             <tr key={index}>
               <th scope="row">
-                {step.reducer}
+                {stepName(step)}
                 {step.note && <small>{step.note}</small>}
               </th>
               <td>
@@ -152,10 +152,15 @@ function CompactionSteps({ steps }: { readonly steps: readonly CompactionStep[] 
   );
 }
 
+/** A step's name in words. */
+function stepName({ reducer }: CompactionStep): string {
+  return reducer.replaceAll('_', ' ');
+}
+
 /** Steps that changed nothing, in one line. */
 function Idle({ steps }: { readonly steps: readonly CompactionStep[] }) {
   if (steps.length === 0) return null;
-  const names = steps.map(({ reducer, note }) => `${reducer}${note ? `: ${note}` : ''}`).join('\n');
+  const names = steps.map((step) => `${stepName(step)}${step.note ? `: ${step.note}` : ''}`).join('\n');
   return (
     <p class="quiet" title={names}>
       {plural(steps.length, 'cheaper step')} had nothing to do

@@ -320,6 +320,8 @@ export const overflows: readonly (readonly [provider: string, status: number, bo
       },
     },
   ],
+  ['AgentScope, as a limit', 400, openai('Token limit exceeded for this model')],
+  ['AgentScope, in other words', 400, openai('The input exceeds the token limit of 8192')],
   ['Qwen', 400, { code: 'InvalidParameter', message: 'Range of input length should be [1, 983616]' }],
   ['GLM', 400, { error: { code: '1261', message: 'Prompt exceeds max length' } }],
   ['GLM, in Chinese', 400, { error: { code: '1261', message: 'Prompt 超长' } }],

@@ -1,0 +1,28 @@
+import { userMessage } from '@x/core';
+import { describe, expect, it } from 'vitest';
+import { excerptsOf } from '../../src/record/excerpts.js';
+import { writeRecord } from '../../src/record/write-record.js';
+import { meter, round } from '../build.js';
+
+const inputs = { staying: [], standing: new Set<never>(), tools: [], meter };
+
+describe('the names that nothing else in a record holds', () => {
+  it('are no more than forty of one message', () => {
+    const many = Array.from({ length: 4_000 }, (_, at) => `worker_${at}`).join(' ');
+    const covered = [userMessage('Go'), ...round({ name: 'list', input: {}, output: many })].map(
+      (message, index) => ({
+        at: index + 1,
+        excerpts: excerptsOf(message),
+      }),
+    );
+    const record = writeRecord({ ...inputs, earlier: [], covered, room: 6_000 });
+    const named = record.filter(({ kind }) => kind === 'named').map(({ text }) => text.split(' ').length);
+    expect(named).toEqual([40]);
+  });
+
+  it('are no halves of names that a call was cut to', () => {
+    const earlier = [{ kind: 'did', at: 4, text: 'edit_file modul…es/m23/index.ts' }] as const;
+    const record = writeRecord({ ...inputs, earlier, covered: [], room: 2_000 });
+    expect(record.filter(({ kind }) => kind === 'named')).toEqual([]);
+  });
+});
