@@ -200,6 +200,17 @@ describe('x replay', () => {
     expect(lines.at(-1)).toBe(clear);
   });
 
+  it('reads each session of a workspace once, by its log', async () => {
+    const place = mkdtempSync(join(directory, 'place-'));
+    for (const path of ['sessions/s1.log.jsonl', 'context/s1/segment-1.jsonl', 'context/s1/head.json']) {
+      mkdirSync(dirname(join(place, path)), { recursive: true });
+      writeFileSync(join(place, path), recording());
+    }
+    const { stdout } = await replay([place, '--strategy', 'ours']);
+    expect(stdout.match(/83 messages/g)).toHaveLength(1);
+    expect(stdout).not.toContain('Skipped');
+  });
+
   it('fits a terminal of 80 columns', async () => {
     const { stdout } = await replay([log, '--window', '24000']);
     const [, table = ''] = /(strategy {2}.*)$/s.exec(stdout) ?? [];

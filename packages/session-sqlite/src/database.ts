@@ -186,7 +186,7 @@ function toStoreError(file: string, key: SessionKey | undefined, error: unknown)
   if (XError.isInstance(error)) return error;
   const { code = '', message: whole } = error as { code?: string; message: string };
   // The driver names thirteen places where its binary could be.
-  const [message = whole] = whole.split('\n');
+  const [message = whole] = whole.split(/\.? Tried:|\n/);
   const lacksBinary = /bindings file|better_sqlite3\.node/.test(whole);
   const isDamaged = /^SQLITE_(CORRUPT|NOTADB)/.test(code);
   const remedy = lacksBinary

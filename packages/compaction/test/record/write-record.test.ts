@@ -21,8 +21,14 @@ describe('the names that nothing else in a record holds', () => {
   });
 
   it('are no halves of names that a call was cut to', () => {
-    const earlier = [{ kind: 'did', at: 4, text: 'edit_file modul…es/m23/index.ts' }] as const;
-    const record = writeRecord({ ...inputs, earlier, covered: [], room: 2_000 });
+    // The oldest calls are only counted: what their lines held is told by nothing else.
+    const earlier = Array.from({ length: 80 }, (_, at) => ({
+      kind: 'did' as const,
+      at: at + 1,
+      text: `edit_file modul…es/m${at}/index.ts`,
+    }));
+    const record = writeRecord({ ...inputs, earlier, covered: [], room: 400 });
+    expect(record.some(({ text }) => / ×\d/.test(text))).toBe(true);
     expect(record.filter(({ kind }) => kind === 'named')).toEqual([]);
   });
 });

@@ -249,7 +249,7 @@ async function isOwn(path: string): Promise<boolean> {
 
 function unusable(path: string, error: unknown): MemoryIndexError {
   if (MemoryIndexError.isInstance(error)) return error;
-  const [reason = ''] = errorText(error).split('\n');
+  const [reason = ''] = errorText(error).split(/\.? Tried:|\n/);
   const remedy = codeOf(error).startsWith('SQLITE_BUSY')
     ? 'Another process has it locked: try again when that is done.'
     : /bindings file|better_sqlite3\.node/.test(errorText(error))
