@@ -9,7 +9,6 @@ export type { ProviderCompaction } from './compact/provider-compaction.js';
 export { type FromAiSdkOptions, fromAiSdk } from './from-ai-sdk.js';
 export type { AiSdkLanguageModel } from './language-model.js';
 export type { ResolveFile } from './prompt/resolve-files.js';
-export { type SdkLanguageModel, toAiSdk } from './to-ai-sdk.js';
 export type { ChatOptions } from './ui/chat-key.js';
 export { decisionsIn } from './ui/decisions-in.js';
 export { ResumableStreams, type ResumableStreamsOptions } from './ui/resumable-streams.js';

@@ -47,7 +47,6 @@ export interface CallOptions {
   readonly seed?: number | undefined;
   /** V4. */
   readonly reasoning?: string | undefined;
-  readonly includeRawChunks?: boolean | undefined;
   readonly abortSignal?: AbortSignal | undefined;
   readonly headers?: { readonly [name: string]: string | undefined } | undefined;
   readonly providerOptions?: ProviderData | undefined;

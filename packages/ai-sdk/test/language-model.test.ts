@@ -1,6 +1,6 @@
 import type { LanguageModelV2, LanguageModelV3, LanguageModelV3Prompt } from '@ai-sdk/provider';
 import { describe, expectTypeOf, it } from 'vitest';
-import type { AiSdkLanguageModel, SdkLanguageModel } from '../src/index.js';
+import type { AiSdkLanguageModel } from '../src/index.js';
 import type { CallOptions } from '../src/language-model.js';
 
 /** Version 4 as its package declares it, as far as the shapes differ from version 3. */
@@ -46,10 +46,6 @@ describe('AiSdkLanguageModel', () => {
     expectTypeOf<LanguageModelV3>().toExtend<AiSdkLanguageModel>();
     expectTypeOf<LanguageModelV4>().toExtend<AiSdkLanguageModel>();
     expectTypeOf<LanguageModelV3Prompt>().toExtend<CallOptions['prompt']>();
-  });
-
-  it('is what a Model becomes for version 6', () => {
-    expectTypeOf<SdkLanguageModel>().toExtend<LanguageModelV3>();
   });
 
   it('is not just anything', () => {
