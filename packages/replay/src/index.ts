@@ -1,7 +1,6 @@
 export { type CompareOptions, type Comparison, compareStrategies } from './compare-strategies.js';
 export { contextText, holdsWhole } from './context-text.js';
 export type { RecordedCompaction, RecordedConversation, RecordedUsage } from './conversation.js';
-export { stateFromAgentscope } from './import/agentscope.js';
 export { formats, importConversation } from './import/import-conversation.js';
 export { pairingViolations } from './pairing-violations.js';
 export { type Prices, parsePrices, relativePrices } from './prices.js';

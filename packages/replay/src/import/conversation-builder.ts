@@ -22,7 +22,6 @@ export interface Placed {
   readonly at?: string | undefined;
   /** Fragments of one model answer share it. Without it, fragments that follow each other are one answer. */
   readonly answer?: string | undefined;
-  readonly kind?: 'summary' | undefined;
 }
 
 interface Turn {
@@ -30,7 +29,6 @@ interface Turn {
   readonly blocks: ContentBlock[];
   readonly createdAt: string;
   readonly answer?: string | undefined;
-  readonly kind?: 'summary' | undefined;
   usage?: Usage;
 }
 
@@ -69,10 +67,10 @@ export class ConversationBuilder {
     if (text !== '' && !this.#system.includes(text)) this.#system.push(text);
   }
 
-  user(blocks: readonly ContentBlock[], { at, kind }: Placed = {}): void {
+  user(blocks: readonly ContentBlock[], { at }: Placed = {}): void {
     if (blocks.length === 0) return;
     this.#answerIsOpen = false;
-    this.#turns.push({ role: 'user', blocks: [...blocks], createdAt: at ?? BEGINNING, kind });
+    this.#turns.push({ role: 'user', blocks: [...blocks], createdAt: at ?? BEGINNING });
   }
 
   assistant(blocks: readonly ContentBlock[], { at, answer }: Placed = {}): void {
@@ -114,12 +112,8 @@ export class ConversationBuilder {
     this.#unread.set(reason, (this.#unread.get(reason) ?? 0) + 1);
   }
 
-  /**
-   * Every call has a result; one is made up where the log has none.
-   *
-   * @param open Ids of calls that wait for a decision: those of the last turn stay without a result.
-   */
-  build(open: ReadonlySet<string> = new Set()): RecordedConversation {
+  /** Returns the conversation. A call whose result the log lacks gets a result that says so. */
+  build(): RecordedConversation {
     const messages: Message[] = [];
     const usage: RecordedUsage[] = [];
     const starts: number[] = [];
@@ -128,17 +122,11 @@ export class ConversationBuilder {
       starts.push(messages.length);
       if (turn.usage !== undefined) usage.push({ index: messages.length, ...turn.usage });
       const blocks = turn.blocks.filter((block) => block.type !== 'tool_use' || !answered.has(block.id));
-      const options = {
-        ...this.#identity(messages.length),
-        createdAt: turn.createdAt,
-        ...(turn.kind === undefined ? {} : { kind: turn.kind }),
-      };
+      const options = { ...this.#identity(messages.length), createdAt: turn.createdAt };
       messages.push(turn.role === 'user' ? userMessage(blocks, options) : assistantMessage(blocks, options));
       for (const block of blocks) {
         if (block.type !== 'tool_use') continue;
         answered.add(block.id);
-        const waits = turn === this.#turns.at(-1) && open.has(block.id) && !this.#results.has(block.id);
-        if (waits) continue;
         messages.push(this.#resultOf(block, messages.length, turn.createdAt));
       }
     }

@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import type { RecordedConversation } from '../conversation.js';
 import { ReplayError } from '../replay-error.js';
-import { agentscope, memorySchema, withSummary } from './agentscope.js';
 import { aiSdkModelMessages, aiSdkUiMessages } from './ai-sdk-messages.js';
 import { anthropicMessages } from './anthropic-messages.js';
 import { claudeCode } from './claude-code.js';
@@ -18,7 +17,6 @@ const importers: readonly Importer[] = [
   codex,
   claudeCode,
   pi,
-  agentscope,
   sessionLog,
   openaiResponses,
   aiSdkUiMessages,
@@ -35,10 +33,7 @@ export const formats: readonly { readonly format: string; readonly describes: st
 /** Where APIs and exports keep the list of messages inside an object. */
 const wrapped = z.union([
   z.looseObject({ messages: z.array(z.unknown()) }).transform(({ messages }) => messages),
-  z
-    .looseObject({ context: z.array(z.unknown()) })
-    .transform(({ context, summary }) => withSummary(context, summary)),
-  z.looseObject({ memory: memorySchema }).transform(({ memory }) => memory.messages),
+  z.looseObject({ context: z.array(z.unknown()) }).transform(({ context }) => context),
   z
     .looseObject({ input: z.array(z.unknown()), output: z.array(z.unknown()).default([]) })
     .transform(({ input, output }) => [...input, ...output]),
