@@ -3,7 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
-import { ownFileSchema } from '../apps/cli/src/agent/capabilities.js';
+import { agentFileSchema } from '../apps/cli/src/agent/capabilities.js';
 import { filesBelow, repository } from './checks/workspace.js';
 
 type Schema = { readonly [keyword: string]: unknown };
@@ -56,7 +56,7 @@ const meanings: Readonly<Record<string, string>> = {
 };
 
 function render(): string {
-  const schema = ownFileSchema() as Schema;
+  const schema = agentFileSchema() as Schema;
   const {
     capabilities,
     permissions: _p,

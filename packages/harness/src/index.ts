@@ -60,7 +60,6 @@ export {
   type PartReference,
   parseAgentConfig,
   parseModelReference,
-  withoutForeignAgentKeys,
 } from './config/agent-file.js';
 export {
   type AgentFromConfigOptions,

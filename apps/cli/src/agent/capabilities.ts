@@ -19,7 +19,6 @@ import {
 } from '@x/harness';
 import { mcpCapability } from '@x/harness/mcp';
 import { memoryCapabilities, sessionHistory } from '@x/memory';
-import { withAuraSchema } from './aura-file.js';
 import { chooseModel } from './choose-model.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -122,7 +121,6 @@ function fileCapabilities(
         model: (reference) => chooseModel(reference, environment),
         ...(registry ? { registry } : {}),
       },
-      ...(sources.onWarning === undefined ? {} : { onWarning: sources.onWarning }),
     }),
     mcp: mcpCapability({ environment }),
   };
@@ -156,13 +154,10 @@ export function createRegistry(
   return registry;
 }
 
-/** JSON Schema of an agent's file, with everything that its capabilities can be told. */
-export function ownFileSchema(): JsonObject {
+/** JSON Schema of an agent's file, with the configuration of every capability. */
+export function agentFileSchema(): JsonObject {
   const schemas = Object.entries(fileCapabilities({})).map(
     ([name, { jsonSchema }]) => [name, jsonSchema] as const,
   );
   return agentJsonSchema(Object.fromEntries(schemas));
 }
-
-/** The same for editors, which must let the keys of Aura stand. */
-export const agentFileSchema = (): JsonObject => withAuraSchema(ownFileSchema());

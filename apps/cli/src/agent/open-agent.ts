@@ -1,6 +1,4 @@
-import { existsSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, resolve } from 'node:path';
 import { parseCompactionConfig } from '@x/compaction';
 import {
   errorText,
@@ -21,7 +19,6 @@ import {
   parseFrontMatter,
   permissions,
   subagentFileProblems,
-  withoutForeignAgentKeys,
 } from '@x/harness';
 import * as z from 'zod';
 import { UsageError } from '../command.js';
@@ -29,8 +26,7 @@ import { hasSessions, openStore, type StoreValues, tellOfBrought } from '../open
 import { readInput, readYaml } from '../read-input.js';
 import { storeKind, storeNames, storeOfAddress } from '../stores.js';
 import { oneLine } from '../terminal/style.js';
-import { agentFromAura } from './aura-file.js';
-import { besideOf, folderBeside, PROMPTS } from './beside-agent.js';
+import { besideOf } from './beside-agent.js';
 import { type Beside, createRegistry } from './capabilities.js';
 import { chooseModel } from './choose-model.js';
 
@@ -105,7 +101,7 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
     environment = process.env,
     warn = (message: string) => void process.stderr.write(`${message}\n`),
   } = options;
-  const content = await readConfig(file, warn);
+  const content = await readConfig(file);
   const directory = dirname(resolve(file));
   const own = isObject(content.mcp_servers as JsonValue) ? Object.entries(content.mcp_servers as object) : [];
   const all = withServers(startedIn(directory, own), startedIn(project, servers));
@@ -125,7 +121,7 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
   const written = model === undefined ? config : { ...config, model };
   const first = parseAgentConfig(written, { environment });
   const { id } = first.model;
-  const read = await besideOf(folderBeside(file), id.slice(0, id.indexOf(':') + 1), environment, warn);
+  const read = await besideOf(directory, id.slice(0, id.indexOf(':') + 1), environment, warn);
   const whole = withCompaction(written, first, read, warn);
   const parsed = parseAgentConfig(whole, { environment });
   const beside: Beside = {
@@ -229,7 +225,7 @@ function startedIn(
   });
 }
 
-/** Adds the compaction that Aura's file beside an agent switches on; tells of any other that the agent does not name. */
+/** Adds the compaction that Aura's keys beside an agent switch on, as they do in Aura; warns of any other that the agent does not name. */
 function withCompaction(
   written: Config,
   { capabilities }: AgentConfig,
@@ -249,23 +245,16 @@ function withCompaction(
   return written;
 }
 
-async function readConfig(file: string, warn: (message: string) => void): Promise<Config> {
+async function readConfig(file: string): Promise<Config> {
   if (file.endsWith('.md')) {
     const { data, body } = parseFrontMatter(await readInput(file), file);
-    const { system, ...rest } = data;
-    const above = await systemOf(system, file, warn);
-    if ((body !== '' || above !== '') && data.system_prompt !== undefined) {
-      const other = body === '' ? 'the file that "system" names' : 'the text below its front matter';
-      throw new UsageError(`${file} has two system prompts: ${other}, and "system_prompt".`);
+    if (body !== '' && data.system_prompt !== undefined) {
+      throw new UsageError(
+        `${file} has two system prompts: the text below its front matter, and "system_prompt". Delete one.`,
+      );
     }
-    const aura = agentFromAura(rest, file);
-    const prompt = [above, body].filter((text) => text !== '').join('\n\n');
-    const name = basename(file, '.md');
-    const given = { name, ...aura.known, ...(prompt === '' ? {} : { system_prompt: prompt }) };
-    const { known, ignored } = withoutForeignAgentKeys(given, file);
-    for (const key of aura.ignored) warn(`${file}: ${key}: a key of Aura, which does nothing here`);
-    for (const key of ignored) warn(`${file}: ${key}: unknown key, which does nothing`);
-    return known;
+    const prompt = body === '' ? {} : { system_prompt: body };
+    return { name: basename(file, '.md'), ...data, ...prompt };
   }
   const config = await readYaml(file);
   if (typeof config === 'object' && config !== null && !Array.isArray(config)) return withCapability(config);
@@ -277,46 +266,6 @@ function withCapability(written: object): Config {
   const { ref, config, ...rest }: Config = { ...written };
   if (typeof ref !== 'string' || rest.capabilities !== undefined) return { ...written };
   return { ...rest, capabilities: [config === undefined ? ref : { ref, config }] };
-}
-
-/** Reads the system prompt that Aura's `system` names, to stand above the agent's own. */
-async function systemOf(system: unknown, file: string, warn: (message: string) => void): Promise<string> {
-  if (system === undefined || system === null || system === '') return '';
-  if (typeof system !== 'string' || !/^\w[\w.-]*$/.test(system)) {
-    throw new InvalidInputError(file, [
-      { path: 'system', message: 'must name a file of prompts/system; for a text write system_prompt' },
-    ]);
-  }
-  const folder = `${PROMPTS}/system`;
-  const whole = join(folderBeside(file), folder);
-  const prompts: { path: string; name: unknown; body: string }[] = [];
-  for (const entry of existsSync(whole) ? (await readdir(whole)).toSorted() : []) {
-    if (!entry.endsWith('.md')) continue;
-    const path = `${folder}/${entry}`;
-    try {
-      const { data, body } = parseFrontMatter(await readInput(join(whole, entry)), path);
-      prompts.push({ path, name: data.name, body });
-    } catch (error) {
-      // A prompt of another name harms no agent, but its own name cannot be read.
-      if (entry === `${system}.md`) throw error;
-      warn(errorText(error));
-    }
-  }
-  const byFile = `${folder}/${system}.md`;
-  const named = prompts.filter(({ name }) => name === system);
-  if (named.length > 1) {
-    const message = `${named.map(({ path }) => path).join(' and ')} have this name; rename all but one`;
-    throw new InvalidInputError(file, [{ path: 'system', message }]);
-  }
-  const found = named[0] ?? prompts.find(({ path }) => path === byFile);
-  if (found === undefined) {
-    const sought = `there is no ${byFile}, nor a file beside it with name: ${system}`;
-    warn(`${file}: system: ${sought}; the text of the agent's file is the whole prompt`);
-    return '';
-  }
-  const { path, body } = found;
-  if (body.includes('{{')) warn(`${path}: templates are not filled in; the model reads them as they stand`);
-  return body;
 }
 
 const servers = storeNames.filter((name) => storeKind(name).schemes !== undefined);

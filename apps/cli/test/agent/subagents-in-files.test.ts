@@ -33,36 +33,6 @@ describe('subagents', () => {
     );
   });
 
-  const harmless = ['top_p', 'expose_to_user', 'enable_pending_tool_recovery'];
-
-  it('and the agent itself may have AgentScope’s keys, which warn', async () => {
-    const keys = `steps: 5\n${harmless.map((key) => `${key}: true`).join('\n')}\nhidden: false`;
-    const subagent = definition(`mode: subagent, ${keys.replaceAll('\n', ', ')}`);
-    const { warnings } = await open({
-      'agent.md': `---\nmodel: anthropic:claude-sonnet-4-5\n${keys}\nmode: primary\nworkspace: { mode: isolated, path: ./w }\n${subagent}\n---\nYou help.`,
-    });
-    const told = warnings.split('\n');
-    const inDefinition = ['mode', ...harmless];
-    for (const key of ['mode', 'hidden', 'workspace', ...harmless]) {
-      expect(told).toContain(`${join(directory, 'agent.md')}: ${key}: unknown key, which does nothing`);
-    }
-    for (const key of inDefinition) {
-      expect(told).toContain(`subagents: definitions[0].${key}: unknown key, which does nothing`);
-    }
-    expect(told).toHaveLength(3 + harmless.length + inDefinition.length);
-  });
-
-  it.each(['hidden: true', 'mode: primary'])(
-    'of a definition are kept from the model by %s',
-    async (line) => {
-      const { warnings } = await open({
-        'agent.yaml': `${MODEL}\n${definition(line)}`,
-      });
-      const key = line.split(':')[0];
-      expect(warnings).toBe(`subagents: definitions[0].${key}: the model cannot spawn it`);
-    },
-  );
-
   it.each([
     ['feature: { compaction: true }', 'feature: unknown key'],
     ['max_iteration: 3', 'max_iteration: unknown key; did you mean max_iterations?'],

@@ -94,18 +94,6 @@ describe('an agent file', () => {
       'every price',
     ],
     [
-      'a summarizer as Aura ships it',
-      {
-        'agents/a.md': `---\nmodel: { provider: openai, name: gpt-5, context: 20000 }\n---\n`,
-        'features/compaction.yaml':
-          'compaction: { max_tokens: 3000, keep_last_messages: 2, agent: Compaction }',
-        'agents/features/compaction.md':
-          '---\nname: Compaction\nmodel: { provider: anthropic, name: claude-haiku-4-5 }\nsystem: Compaction\n---\n',
-        'prompts/features/compaction.md': '---\nname: Compaction\n---\nWrite down every price.',
-      },
-      'every price',
-    ],
-    [
       'a prompt',
       {
         'agent.yaml': `${own}{ preset: aura, max_tokens: 3000, keep_last_messages: 2, prompt: brief } }`,

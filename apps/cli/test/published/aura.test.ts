@@ -7,7 +7,6 @@ import {
   nothing,
   type Row,
   run,
-  server,
   sizeOf,
   small,
   talkOf,
@@ -183,52 +182,6 @@ describe('Aura from YAML alone', () => {
     ],
   ];
   it.each(rows)('%s', async (_, setting, effect) => effect(await run(setting)));
-
-  it('runs an agent with Aura’s own front matter', async () => {
-    const agent = `---
-model: { provider: openai, name: gpt-5, context: ${due}, generation: { max_output_tokens: 8000 } }
-features: { compaction: { keep_last_messages: 4 }, tools: { max_steps: 20 } }
-tools: { disabled: [Bash] }
-capabilities: [shell]
-system: Agentic
----
-You review.`;
-    const files = { 'agent.md': agent, 'prompts/system/Agentic.md': '---\nname: Agentic\n---\nYou act.' };
-    const { used, kept, told } = await run({ files, talk });
-    const { body } = server.taken.at(-1) ?? {};
-    expect([used, kept, told]).toEqual(['summarize', 4, []]);
-    expect(JSON.stringify(body)).toContain('You act.\\n\\nYou review.');
-    expect(body?.max_output_tokens).toBe(8_000);
-  });
-
-  const promptNamed = (name: string, text: string) => `---\nname: ${name}\n---\n${text}`;
-  const ofSystem = (files: Readonly<Record<string, string>>) => ({
-    files: {
-      'agent.md': '---\nmodel: openai:gpt-5\nsystem: Agentic\n---\nYou review.',
-      ...Object.fromEntries(Object.entries(files).map(([file, text]) => [`prompts/system/${file}.md`, text])),
-    },
-    talk: [],
-  });
-  it.each<[string, Record<string, string>]>([
-    ['by the name in its front matter', { base: promptNamed('Agentic', 'You act.') }],
-    [
-      'by that name before the name of its file',
-      { Agentic: promptNamed('Other', 'You rest.'), base: promptNamed('Agentic', 'You act.') },
-    ],
-    ['by the name of its file', { Agentic: 'You act.', base: promptNamed('Other', 'You rest.') }],
-    ['beside one that cannot be read, with a warning', { Agentic: 'You act.', base: '---\nname: [' }],
-  ])('finds the prompt of system %s', async (_, files) => {
-    const { told } = await run(ofSystem(files));
-    expect(JSON.stringify(server.taken.at(-1)?.body)).toContain('You act.\\n\\nYou review.');
-    expect(told.join()).toMatch(files.base?.endsWith('[') ? /system\/base\.md/ : /^$/);
-  });
-
-  it('refuses a system that two prompts are named by', async () => {
-    const files = { a: promptNamed('Agentic', 'You act.'), b: promptNamed('Agentic', 'You rest.') };
-    await expect(run(ofSystem(files))).rejects.toThrow(
-      'system: prompts/system/a.md and prompts/system/b.md have this name; rename all but one',
-    );
-  });
 
   const words = Array.from({ length: 9_000 }, (_, index) => (index * 7_919).toString(36)).join(' ');
   const record = ['INTENT\nMend.', `SUMMARY\n${words}`, 'ARTIFACTS\na.ts', 'NEXT STEPS\nTest.'];

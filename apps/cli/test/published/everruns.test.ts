@@ -136,12 +136,6 @@ describe('Everruns from YAML alone', () => {
       },
     ],
     [
-      'cost_control is taken, with a word',
-      { files: config('cost_control: { enabled: true }'), talk, window: due },
-      ({ told, used }) =>
-        expect([told.join(), used]).toEqual([expect.stringContaining('cost_control: '), 'mask_outputs']),
-    ],
-    [
       'infinity_context sends the newest messages, and tells of the others and of query_history',
       {
         files:

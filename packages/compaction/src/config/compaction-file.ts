@@ -85,7 +85,7 @@ function namesOf({ model, ...written }: FileOutput): ParsedCompactionConfig {
       const { prompt, agent, ...options } = data as typeof data & { agent?: string };
       // Aura's own files write "" for what they leave open.
       if (model !== undefined || prompt) return { options, prompt: prompt || undefined, model };
-      return { options, prompt: undefined, model, ...(agent ? { agent } : {}) };
+      return { options, model, ...(agent ? { agent } : {}) };
     }
     case 'agentscope':
       return { options: data, model };
@@ -115,9 +115,7 @@ function withPreset(config: unknown): unknown {
   if (typeof config !== 'object' || config === null || Object.hasOwn(config, 'preset')) return config;
   const written = Object.keys(config);
   const [own, other] = OWN_KEYS.filter(({ keys }) => written.some((key) => keys.has(key)));
-  // AgentScope has a prune too, without effect here: alone it is Aura's.
-  const preset = own?.preset ?? (written.includes('prune') ? 'aura' : undefined);
-  return preset === undefined || other !== undefined ? config : { preset, ...config };
+  return own === undefined || other !== undefined ? config : { preset: own.preset, ...config };
 }
 
 /**

@@ -1,9 +1,8 @@
-import { type Capability, parseFileConfig, tell, toSnakeCase } from '@x/core';
+import { type Capability, parseFileConfig } from '@x/core';
 import type { CompactionCapabilityConfig } from '../capability/capability-config.js';
 import { compaction } from '../capability/compaction.js';
 import { evictionConfigSchema, toolResultEviction } from '../eviction/tool-result-eviction.js';
 import type { ParsedCompactionConfig } from './compaction-file.js';
-import { withoutEffectInAgentscope } from './presets/agentscope.js';
 import { type CompactionConfigSources, resolveCompactionConfig } from './resolve-compaction-config.js';
 import { resolveSummarizer, type SummarizerSources } from './resolve-summarizer.js';
 
@@ -52,15 +51,6 @@ function withoutBackground({ options, ...names }: ParsedCompactionConfig): Parse
 
 function compactionOf(parsed: ParsedCompactionConfig, sources: CompactionFactoryOptions): Capability {
   const { options } = parsed;
-  const warning = (message: string) => tell('onWarning', sources.onWarning, message);
-  if (options.preset === 'everruns' && options.costControl) {
-    warning('cost_control: has no effect here; delete it, or see `budget` for limits of cost');
-  }
-  if (options.preset === 'agentscope') {
-    for (const key of withoutEffectInAgentscope.filter((name) => options[name] != null)) {
-      warning(`${toSnakeCase(key)}: has no effect here; delete it`);
-    }
-  }
   const { model, prompt } = resolveSummarizer(parsed, sources, options.preset);
   const writer = { ...(model === undefined ? {} : { model }), ...sources.hooks };
   if (prompt === undefined) return compaction({ ...options, ...writer });

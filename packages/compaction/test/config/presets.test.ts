@@ -24,7 +24,7 @@ const everruns: readonly object[] = [
     summarization: { model: null, preserve: ['decisions'], instructions: null },
     memory_tiers: { hot_messages: 20, warm_messages: 100 },
   },
-  { strategy: 'auto', memory_tiers: null, cost_control: null },
+  { strategy: 'auto', memory_tiers: null },
 ];
 const aura: readonly object[] = [
   { threshold: 80, keep_last_messages: 10, trim_threshold: 50, agent: 'Compaction' },
@@ -34,15 +34,7 @@ const aura: readonly object[] = [
 const agentscope: readonly object[] = [
   { trigger_messages: 30, keep_messages: 10, truncate_args: { max_arg_length: 2_000 } },
   { trigger_tokens: 80_000, keep_tokens: 8_000, flush_before_compact: true, offload_before_compact: false },
-  { trigger_messages: 30, truncate_args: null, summary_prompt: null, keep_tokens: -1 },
-  {
-    trigger_messages: 50,
-    reserved: 20_000,
-    keep_tokens_min: 2_000,
-    keep_tokens_max: 8_000,
-    keep_tokens_ratio: 0.25,
-    prune: { protect_tokens: 40_000 },
-  },
+  { trigger_messages: 30, truncate_args: null, summary_prompt: null, keep_tokens: 0 },
 ];
 
 describe('a preset', () => {

@@ -14,13 +14,7 @@ import type { CapabilityPlace, CapabilityReference } from '../agent/capability-r
 import { limitsSchema } from '../agent/limits.js';
 import { type Narrowing, narrowingShape } from '../capabilities/permissions/permissions.js';
 import { definitionSchema, type SubagentDefinition } from '../capabilities/subagents/subagents.js';
-import {
-  notOfMembers,
-  withForeignKeys,
-  withoutForeignKeys,
-  withoutForeignSubagentKeys,
-  withReasons,
-} from './foreign-keys.js';
+import { notOfMembers, withReasons } from './refused-keys.js';
 import { splitNames } from './subagent-files.js';
 import { substituteEnvironment } from './substitute-environment.js';
 
@@ -274,16 +268,6 @@ export function parseMember(value: unknown, subject: string): MemberConfig {
   return { ...agentKeys(file, placed), definition, model: model?.id === 'inherit' ? undefined : model };
 }
 
-/** Takes the keys of other systems out of an agent's front matter: see {@link withoutForeignKeys}. */
-export function withoutForeignAgentKeys(data: Readonly<Record<string, unknown>>, file: string) {
-  return withoutForeignKeys(data, file, Object.keys(schema.shape));
-}
-
-/** The same of a subagent in `definitions`. */
-export function withoutForeignMemberKeys(data: Readonly<Record<string, unknown>>, file: string) {
-  return withoutForeignSubagentKeys(data, file, Object.keys(memberSchema.shape));
-}
-
 /** Not in `mcp_servers`: the capability looks variables up itself, so that it knows which values to hide. */
 function substituted(
   value: unknown,
@@ -360,7 +344,7 @@ function capabilityKeys(capabilities: Schemas): Readonly<Record<string, JsonValu
 }
 
 function jsonSchemaOf(zod: z.ZodType): JsonObject {
-  return withForeignKeys(z.toJSONSchema(zod, { io: 'input', unrepresentable: 'any' }));
+  return jsonObjectSchema.parse(z.toJSONSchema(zod, { io: 'input', unrepresentable: 'any' }));
 }
 
 /** Describes properties anew, those that are known. */

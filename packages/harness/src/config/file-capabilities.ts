@@ -1,4 +1,4 @@
-import { type FileCapability, fileCapability, tell } from '@x/core';
+import { type FileCapability, fileCapability } from '@x/core';
 import * as z from 'zod';
 import { agentsFiles, agentsFilesConfigSchema } from '../capabilities/agents-files.js';
 import { type BudgetConfig, budget, budgetConfigSchema } from '../capabilities/budget/budget.js';
@@ -23,13 +23,8 @@ const nothing = z.strictObject({});
  * @param program What files cannot say: where subagents run, which models and capabilities their definitions may name.
  */
 export function harnessCapabilities(
-  program: {
-    readonly subagents?: SubagentsInFiles;
-    /** Hears of other systems' harmless keys in definitions. Without it they are refused. */
-    readonly onWarning?: (message: string) => void;
-  } = {},
+  program: { readonly subagents?: SubagentsInFiles } = {},
 ): Readonly<Record<string, FileCapability>> {
-  const { onWarning } = program;
   return {
     agents_files: fileCapability('agents_files', agentsFilesConfigSchema, agentsFiles),
     budget: fileCapability('budget', budgetConfigSchema, (config) => budget(config as BudgetConfig)),
@@ -38,10 +33,7 @@ export function harnessCapabilities(
     // What a file asks for runs in a sandbox where there is one.
     shell: fileCapability('shell', shellFileSchema, (config) => shell({ sandbox: 'auto', ...config })),
     skills: fileCapability('skills', skillsConfigSchema, skills),
-    subagents: subagentsInFiles(
-      program.subagents,
-      onWarning && ((message) => tell('onWarning', onWarning, message)),
-    ),
+    subagents: subagentsInFiles(program.subagents),
     todo_list: fileCapability('todo_list', nothing, () => todoList()),
     tool_groups: fileCapability('tool_groups', groupsSchema, (groups) =>
       toolGroups(groups as Readonly<Record<string, ToolGroup>>),

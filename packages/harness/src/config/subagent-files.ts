@@ -1,18 +1,11 @@
-import {
-  errorText,
-  InvalidInputError,
-  parseFileConfig,
-  readText,
-  toSnakeCase,
-  type Workspace,
-} from '@x/core';
+import { errorText, InvalidInputError, parseFileConfig, readText, type Workspace } from '@x/core';
 import * as z from 'zod';
 import type { AgentSettings } from '../agent/agent-parts.js';
 import { narrowingShape } from '../capabilities/permissions/permissions.js';
 import type { Subagent } from '../capabilities/subagents/subagents.js';
 import { parseFrontMatter } from '../lib/front-matter.js';
 import { legibleEntries } from '../lib/legible-entries.js';
-import { withoutForeignSubagentKeys, withReasons } from './foreign-keys.js';
+import { withReasons } from './refused-keys.js';
 
 /** Names stand in session keys and paths, and models write them. */
 const nameSchema = z
@@ -39,7 +32,15 @@ export const subagentFileSchema = z.strictObject({
   hidden: z.boolean().default(false),
 });
 
-const FILE_KEYS = Object.keys(subagentFileSchema.shape).map(toSnakeCase);
+/** AgentScope's names for keys of ours. */
+const ALIASES: Readonly<Record<string, string>> = { steps: 'max_iterations', max_iters: 'max_iterations' };
+/** AgentScope's modes of a subagent; `primary` keeps it from the model. */
+const MODES: readonly unknown[] = [undefined, null, 'subagent', 'all', 'primary'];
+/**
+ * Keys of AgentScope that limit nothing. Any other unknown key keeps the file out: if it were ignored, the subagent could do
+ * more than its author meant.
+ */
+const WITHOUT_EFFECT = ['mode', 'workspace', 'top_p', 'expose_to_user', 'enable_pending_tool_recovery'];
 
 /** Definitions longer than this are not read: they would be system prompts that no window holds. */
 const MAX_BYTES = 100_000;
@@ -81,7 +82,7 @@ export async function loadSubagents(
       break;
     }
     try {
-      const { subagent, told } = parseSubagentFile(
+      const { subagent, warnings } = parseSubagentFile(
         await readText(workspace, entry.path, MAX_BYTES),
         entry.path,
       );
@@ -98,7 +99,7 @@ export async function loadSubagents(
         maxIterations: Math.min(subagent.maxIterations ?? maxIterations, maxIterations),
         maxOutputTokens: Math.min(subagent.maxOutputTokens ?? Infinity, maxOutputTokens ?? Infinity),
       });
-      problems.push(...told.map((message) => `${entry.path}: ${message}`));
+      problems.push(...warnings.map((message) => `${entry.path}: ${message}`));
       if (isKnown) continue;
       const known = models.toSorted().join(', ') || 'none';
       problems.push(
@@ -114,9 +115,8 @@ export async function loadSubagents(
 }
 
 /**
- * A subagent from Markdown: front matter, then its system prompt. Its keys are those of the ecosystem, in snake_case;
- * `tools` may be a list or words with commas between them. What is known to limit nothing is
- * ignored.
+ * Reads a subagent from Markdown: front matter, then its system prompt. Keys are in snake_case; `tools` may be a list, or words
+ * with commas between them. AgentScope's keys that limit nothing are ignored.
  *
  * @throws {InvalidInputError} naming every bad field.
  */
@@ -130,10 +130,36 @@ function parseSubagentFile(text: string, path: string) {
     throw new InvalidInputError(path, [{ path: 'system_prompt', message }]);
   }
   given.system_prompt ??= body;
-  const { known, told } = withoutForeignSubagentKeys(given, path, FILE_KEYS);
+  const { known, warnings } = withoutForeignKeys(given, path);
   const definition = withReasons('file', () => parseFileConfig(subagentFileSchema, known, path));
   const subagent: Subagent = { ...definition, without: [], capabilities: [], source: text };
-  return { subagent, told };
+  return { subagent, warnings };
+}
+
+/**
+ * Renames AgentScope's keys that mean one of ours, and leaves out those without effect. Each problem begins with its key.
+ *
+ * @throws {InvalidInputError} for two keys that mean the same, and for an unknown mode, which may limit.
+ */
+function withoutForeignKeys(data: Readonly<Record<string, unknown>>, path: string) {
+  const { mode } = data;
+  if (!MODES.includes(mode)) {
+    throw new InvalidInputError(path, [{ path: 'mode', message: 'must be subagent, all or primary' }]);
+  }
+  const isPrimary = mode === 'primary';
+  const known: Record<string, unknown> = {};
+  const warnings: string[] = [];
+  for (const [key, value] of Object.entries(data)) {
+    const name = Object.hasOwn(ALIASES, key) ? (ALIASES[key] as string) : key;
+    if (Object.hasOwn(known, name)) {
+      throw new InvalidInputError(path, [{ path: key, message: `means ${name}, which is given already` }]);
+    }
+    if (!WITHOUT_EFFECT.includes(key)) known[name] = value;
+    else if (key !== 'mode' || !isPrimary) warnings.push(`${key}: unknown key, which does nothing`);
+  }
+  if (isPrimary) known.hidden = true;
+  if (known.hidden === true) warnings.push(`${isPrimary ? 'mode' : 'hidden'}: the model cannot spawn it`);
+  return { known, warnings };
 }
 
 /** Names of tools as words with commas between them. */

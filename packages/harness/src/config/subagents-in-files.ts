@@ -19,13 +19,7 @@ import {
   subagentsConfigSchema,
 } from '../capabilities/subagents/subagents.js';
 import { HarnessConfigError } from '../errors/harness-config-error.js';
-import {
-  type MemberConfig,
-  type ModelReference,
-  memberJsonSchema,
-  parseMember,
-  withoutForeignMemberKeys,
-} from './agent-file.js';
+import { type MemberConfig, type ModelReference, memberJsonSchema, parseMember } from './agent-file.js';
 import { attempt, issuesOf } from './agent-from-config.js';
 import { loadSubagents } from './subagent-files.js';
 
@@ -37,8 +31,6 @@ export interface SubagentsInFiles extends Pick<SubagentsConfig, 'runner' | 'mode
   readonly registry?: CapabilityRegistry;
 }
 
-type Warn = (message: string) => void;
-
 const SUBJECT = 'subagents configuration';
 
 const { runner, models, settings, clock, ...shape } = subagentsConfigSchema.shape;
@@ -48,19 +40,16 @@ const schema = z.strictObject({
   definitions: z.array(z.record(z.string(), z.unknown())).default([]),
 });
 
-/**
- * Describes the capability `subagents` to files.
- *
- * @param warn Hears of other systems' harmless keys in definitions. Without it they are refused.
- */
-export function subagentsInFiles(
-  { model, registry = new CapabilityRegistry(), ...given }: SubagentsInFiles = {},
-  warn?: Warn,
-): FileCapability {
+/** Describes the capability `subagents` to files. */
+export function subagentsInFiles({
+  model,
+  registry = new CapabilityRegistry(),
+  ...given
+}: SubagentsInFiles = {}): FileCapability {
   return {
     jsonSchema: jsonSchema(),
     async create(config) {
-      const { members, folders } = read(config, warn);
+      const { members, folders } = read(config);
       const issues: Issue[] = [];
       const offered: Record<string, Model> = { ...given.models };
       const nameOf = async (path: string, reference: ModelReference): Promise<string> => {
@@ -104,17 +93,14 @@ export function subagentsInFiles(
 }
 
 /** @throws {InvalidInputError} naming the path of every bad key. */
-function read(config: unknown, warn: Warn | undefined) {
+function read(config: unknown) {
   const { definitions, ...folders } = parseFileConfig(schema, config ?? {}, SUBJECT);
   const issues: Issue[] = [];
   const members = definitions.flatMap((written, index) => {
-    const at = `definitions[${index}]`;
     try {
-      const { known, told } = warn ? withoutForeignMemberKeys(written, at) : { known: written, told: [] };
-      for (const message of told) warn?.(`subagents: ${at}.${message}`);
-      return parseMember(known, SUBJECT);
+      return parseMember(written, SUBJECT);
     } catch (error) {
-      issues.push(...issuesOf(error, at));
+      issues.push(...issuesOf(error, `definitions[${index}]`));
       return [];
     }
   });
@@ -140,7 +126,7 @@ export async function subagentFileProblems(
   workspace: Workspace,
   config: unknown,
 ): Promise<readonly string[]> {
-  const { members, folders } = read(config, () => {});
+  const { members, folders } = read(config);
   const taken = new Set([GENERAL_PURPOSE.name, ...members.map(({ definition }) => definition.name)]);
   const named = members.flatMap(({ model, fallback = [] }) => [...(model ? [model] : []), ...fallback]);
   return (await loadSubagents(workspace, folders.folder, { taken, models: named.map(subagentModelName) }))

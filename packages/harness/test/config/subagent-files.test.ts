@@ -117,7 +117,7 @@ describe('subagents in files', () => {
     expect(read).toHaveBeenCalledTimes(200);
   });
 
-  it('may have keys of other systems, of which each that does nothing is told', async () => {
+  it('may have keys of AgentScope, of which each that does nothing is told', async () => {
     const workspace = await workspaceWith({
       'subagents/reviewer.md': [
         '---',
@@ -133,7 +133,6 @@ describe('subagents in files', () => {
         'mode: subagent',
         'expose_to_user: true',
         'enable_pending_tool_recovery: true',
-        'topK: 3',
         '---',
         'You review.',
       ].join('\n'),
@@ -147,7 +146,7 @@ describe('subagents in files', () => {
       .onEvent((event) => event.type === 'warning' && warnings.push(event.message))
       .build();
     await agent.call('go', context);
-    const keys = ['workspace', 'top_p', 'mode', 'expose_to_user', 'enable_pending_tool_recovery', 'topK'];
+    const keys = ['workspace', 'top_p', 'mode', 'expose_to_user', 'enable_pending_tool_recovery'];
     expect(warnings).toEqual([
       ...keys.map((key) => `subagents/reviewer.md: ${key}: unknown key, which does nothing`),
       expect.stringMatching(
@@ -163,7 +162,6 @@ describe('subagents in files', () => {
 
   it.each([
     ['hidden: true', 'hidden'],
-    ['hide: true', 'hidden'],
     ['mode: primary', 'mode'],
     ['mode: primary\nhidden: false', 'mode'],
   ])('that are kept from the model are neither offered nor spawned, and told of: %s', async (lines, key) => {
@@ -226,6 +224,8 @@ describe('subagents in files', () => {
     'enabled: false',
     'network: false',
     'access: [docs]',
+    'color: red',
+    'maxTurns: 2',
   ])('are refused that speak of rights which files have not: %s', async (line) => {
     const workspace = await workspaceWith({ 'subagents/a.md': `---\ndescription: x\n${line}\n---\nDo.` });
     const options = { taken: new Set<string>(), models: [] };
@@ -237,7 +237,7 @@ describe('subagents in files', () => {
   it.each([
     ['steps: 40\nmax_iterations: 2', 'max_iterations: means max_iterations, which is given already'],
     ['max_iterations: 2\nsteps: 40', 'steps: means max_iterations, which is given already'],
-    ['maxTurns: 2\nmax_turns: 40', 'max_turns: means max_iterations, which is given already'],
+    ['max_iters: 2\nsteps: 40', 'steps: means max_iterations, which is given already'],
   ])(
     'are refused where two keys mean the same: the last one would win unseen (%s)',
     async (lines, problem) => {

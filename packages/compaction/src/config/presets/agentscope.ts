@@ -7,16 +7,6 @@ import { countSchema, wordsSchema } from '../stage-schemas.js';
 const KEPT = 20;
 const DUE_TOKENS = 80_000;
 
-/** Keys of newer versions of AgentScope: taken, and without effect; files are warned of them. */
-const withoutEffect = {
-  reserved: z.nullish(z.number()),
-  keepTokensMin: z.nullish(z.number()),
-  keepTokensMax: z.nullish(z.number()),
-  keepTokensRatio: z.nullish(z.number()),
-  prune: z.nullish(z.looseObject({})),
-};
-export const withoutEffectInAgentscope = Object.keys(withoutEffect) as (keyof typeof withoutEffect)[];
-
 /** Keys of AgentScope's `CompactionConfig`, with its defaults; 0 switches a trigger off. */
 export const agentscopeShape = {
   /** Due at this many messages. */
@@ -25,8 +15,8 @@ export const agentscopeShape = {
   triggerTokens: z.optional(countSchema),
   /** Messages that a summary leaves as they are. Default 20, fewer where `triggerMessages` is no larger. */
   keepMessages: z.optional(countSchema),
-  /** When not 0: tokens that a summary leaves as they are, in place of `keepMessages`. -1, which AgentScope computes, counts as 0. */
-  keepTokens: z._default(z.int().check(z.minimum(-1)), 0),
+  /** When not 0: tokens that a summary leaves as they are, in place of `keepMessages`. */
+  keepTokens: z._default(countSchema, 0),
   /** Replaces the instructions to the model; `{messages}` stands for the conversation. */
   summaryPrompt: z.nullish(wordsSchema),
   /** Cuts long string arguments of old tool calls; left out or `null`, none are cut. */
@@ -45,7 +35,6 @@ export const agentscopeShape = {
     ]),
     false,
   ),
-  ...withoutEffect,
 };
 
 /** Names AgentScope's keys for what the grouped configuration calls otherwise. */

@@ -68,8 +68,6 @@ export const everrunsShape = {
   memoryTiers: z.nullish(
     z.strictObject({ hotMessages: z._default(countSchema, 20), warmMessages: z._default(countSchema, 100) }),
   ),
-  /** Taken from newer files of Everruns, and without effect; files are warned of it. */
-  costControl: z.nullish(z.looseObject({})),
 };
 
 /** Names Everruns' keys for what the grouped configuration calls otherwise. */

@@ -1,0 +1,47 @@
+import { InvalidInputError, toSnakeCase } from '@x/core';
+import { ownSettingsSchema } from '../agent/agent-parts.js';
+
+const OF_AGENT = 'write it in the file of the agent';
+const FROM_PARENT = 'a subagent has those of its parent';
+
+/** Keys of an agent that no subagent takes: why, and where they go. */
+const NOT_IN_DEFINITIONS: Readonly<Record<string, string>> = {
+  hooks: `those of its parent run for a subagent too: ${OF_AGENT}`,
+  mcp_servers: `${FROM_PARENT}, with their connections: ${OF_AGENT}, and name its tools in tools`,
+  subagents: `${FROM_PARENT}: ${OF_AGENT}`,
+  session: `${FROM_PARENT}: ${OF_AGENT}`,
+  isolation: `${FROM_PARENT}: ${OF_AGENT}`,
+};
+
+const OF_OPERATOR = [
+  ...['features', 'capabilities', 'permissions', 'fallback', 'without'],
+  ...Object.keys(ownSettingsSchema.shape).map(toSnakeCase),
+];
+const NARROWS = 'a file of the workspace only narrows: write it in definitions of the agent’s file';
+
+/** By the kind of agent, the keys that other kinds take: why this one does not, and where they go. */
+const REASONS: Readonly<Record<'agent' | 'definition' | 'file', Readonly<Record<string, string>>>> = {
+  agent: { without: 'leave the capability out' },
+  definition: NOT_IN_DEFINITIONS,
+  file: { ...Object.fromEntries(OF_OPERATOR.map((key) => [key, NARROWS])), ...NOT_IN_DEFINITIONS },
+};
+
+/** Says why a subagent has no capability of its own by this name. */
+export function notOfMembers(capability: string): string | undefined {
+  return NOT_IN_DEFINITIONS[capability === 'mcp' ? 'mcp_servers' : capability];
+}
+
+/** Says of refused keys that other kinds of agents take why, and where to write them. */
+export function withReasons<Result>(kind: 'agent' | 'definition' | 'file', run: () => Result): Result {
+  try {
+    return run();
+  } catch (error) {
+    if (!InvalidInputError.isInstance(error)) throw error;
+    const reasons = new Map(Object.entries(REASONS[kind]));
+    const issues = error.issues.map(({ path, message }) => {
+      const reason = message.startsWith('unknown key') ? reasons.get(path) : undefined;
+      return { path, message: reason === undefined ? message : `unknown key here; ${reason}` };
+    });
+    throw new InvalidInputError(error.subject, issues, { cause: error.cause });
+  }
+}
