@@ -23,12 +23,6 @@ const STARTERS: BackendInfo['starters'] = [
     prompt: 'survey this repository',
   },
   {
-    icon: 'ask',
-    title: 'Ask about it',
-    description: 'Answered from what is in view, or from the log of the session',
-    prompt: 'How many files and lines has packages/core?',
-  },
-  {
     icon: 'write',
     title: 'Be asked first',
     description: 'Writing outside its notes takes your approval',

@@ -56,12 +56,6 @@ afterEach(async () => {
   rmSync(data, { recursive: true, force: true, maxRetries: 20 });
 });
 
-function openAgent(model: Model): HarnessAgent {
-  const { agent } = createAgent({ model, embedded: true, data, repo });
-  agents.push(agent);
-  return agent;
-}
-
 function report(of = data): string {
   return readFileSync(join(of, 'workspace/REPORT.md'), 'utf8');
 }
@@ -217,20 +211,6 @@ describe('the survey through a window of 16 000 tokens', () => {
       await server.close();
     }
   });
-
-  it('can be asked about afterwards', { timeout: TIMEOUT }, async () => {
-    const first = await agent.call('How many lines has packages/testkit?', context);
-    expect(first.text).toContain(String(figuresOf(repo, 'packages/testkit').lines));
-    const second = await agent.call('Which kinds of files are there, by extension?', context);
-    expect(second.text).toMatch(/ts \d+/);
-    const third = await agent.call('Who painted the Mona Lisa?', context);
-    expect(third.text).toContain('rule-based guide');
-    const report = await agent.call('Show me REPORT.md', context);
-    expect(report.text).toContain('# Survey of');
-    const found = await agent.call('What did you find in packages/harness about quaternions?', context);
-    expect(found.text).toContain('Figures for packages/harness');
-    expect(found.text).toContain('Of quaternions I have no record');
-  });
 });
 
 describe('npm start -- --once', () => {
@@ -331,27 +311,4 @@ describe('npm start -- --once', () => {
     expect(output).toContain(`port ${port} is taken; choose another with --port`);
     expect(output).not.toContain('    at ');
   });
-});
-
-it('answers small questions at once', async () => {
-  const model = new GuideModel({ contextWindow: WINDOW, counter: tiktokenCounter() });
-  const agent = openAgent(model);
-  const size = await agent.call('How many files and lines has packages/testkit?', context);
-  const { files, lines } = figuresOf(repo, 'packages/testkit');
-  expect(size.text).toContain(`packages/testkit has ${files} files with ${lines} lines`);
-  const place = await agent.call('Where is openSession defined?', context);
-  expect(place.text).toContain('packages/core/src/sessions/session.ts:');
-  const kept = await agent.call('Remember that the port is 4173', context);
-  expect(kept.text).toContain('see Memory');
-  await agent.close();
-  expect(readFileSync(join(data, 'workspace/.x/agents/guide/MEMORY.md'), 'utf8')).toContain(
-    'the port is 4173',
-  );
-});
-
-it('is an honest label', async () => {
-  const model = new GuideModel({ contextWindow: WINDOW, counter: tiktokenCounter() });
-  const agent = openAgent(model);
-  const reply = await agent.call('help', context);
-  expect(textOf(reply.message ?? [])).toContain('no language model');
 });

@@ -10,8 +10,37 @@ import {
   type ModelStreamPart,
   type TokenCounter,
 } from '@x/core';
-import { decide } from './decide.js';
-import { readView } from './view.js';
+import { isOurs, isUnfinished, survey } from './survey.js';
+import { act, type Decision, readView, say, type View } from './view.js';
+
+const ABOUT_ME =
+  'I am the embedded guide, a set of rules and no language model: I can “survey this repository” and “write ideas.md: look at the stores first”, and for anything else set OPENAI_API_KEY, ANTHROPIC_API_KEY, or OPENAI_BASE_URL with OPENAI_MODEL, and start the demo again.';
+const GO_ON = /^(?:please )?(?:go on|continue|resume)\b/i;
+/** As in “write ideas.md: look at the stores first”. */
+const WRITE = /^(?:please )?write ([\w./-]+\.\w+)\s*:\s*([\s\S]+)$/i;
+
+/** The guide's whole policy: from what is in view to what happens next. */
+export function decide(view: View): Decision {
+  const { request, isFresh } = view;
+  const isSurvey = /\bsurvey\b/i.test(request) && !request.endsWith('?');
+  const goesOn = GO_ON.test(request) && isOurs(view) && (isUnfinished(view) || !isFresh);
+  if (isSurvey || goesOn) return survey(view);
+  // Said while a survey runs: it gets its answer, and the survey goes on.
+  if (view.isAmid && isOurs(view) && (isUnfinished(view) || !isFresh)) {
+    const next = survey(view);
+    return isFresh ? { ...next, text: `${ABOUT_ME}\n\nI go on with the survey.` } : next;
+  }
+  const [, path, content] = WRITE.exec(request) ?? [];
+  return path !== undefined && content !== undefined ? writeDown(view, path, content) : say(ABOUT_ME);
+}
+
+/** Writes a file that the user names. */
+function writeDown(view: View, path: string, content: string): Decision {
+  const input = { path, content: `${content.trim()}\n` };
+  const result = view.result('write_file', input);
+  if (result === undefined) return act(`I will write that to ${path}.`, { name: 'write_file', input });
+  return say(result.isError ? `I did not write ${path}. ${result.text}` : `Done. ${result.text}`);
+}
 
 interface GuideOptions {
   readonly contextWindow: number;

@@ -27,12 +27,8 @@ export interface View {
   readonly todos: readonly Todo[];
   /** The answer to a call that is still in view and has not been masked. */
   result(name: string, input: JsonValue): SeenResult | undefined;
-  /** Text in view that may hold an answer, newest first. */
-  readonly passages: readonly { readonly source: 'summary' | 'conversation'; readonly text: string }[];
 }
 
-/** As in “go on”: with what was asked before, where that has no answer yet. */
-export const GO_ON = /^(?:please )?(?:go on|continue|proceed|resume|carry on|weiter)\b/i;
 const TODO_LINE = /^\[([ >x])\] (.+)$/gm;
 const STATUS = { ' ': 'pending', '>': 'in_progress', x: 'completed' } as const;
 /** The line that masking leaves of an output: it names the tool and its size. */
@@ -41,40 +37,20 @@ const STUB = /^\[[\w-]+ → /;
 export function readView({ messages }: ModelRequest): View {
   const conversation = messages.filter((message) => message.kind !== 'synthetic');
   const requests = conversation.filter((message) => message.role === 'user' && message.kind === undefined);
-  const isAnswered = (message: Message | undefined) => {
-    const before = message && conversation[conversation.indexOf(message) - 1];
-    return before === undefined || (before.role === 'assistant' && toolUsesOf(before).length === 0);
-  };
-  const goesOn = (message: Message) => GO_ON.test(textOf(message).trim()) && !isAnswered(message);
-  const asked = requests.findLast((message, index) => index === 0 || !goesOn(message));
+  const asked = requests.at(-1);
+  const at = asked ? conversation.indexOf(asked) : 0;
+  const before = conversation[at - 1];
   // Findings of an earlier request may be out of date.
-  const results = seenResults(conversation.slice(asked ? conversation.indexOf(asked) : 0));
+  const results = seenResults(conversation.slice(at));
   return {
     request: asked ? textOf(asked).trim() : '',
     isFresh: conversation.at(-1) === asked,
-    isAmid: !isAnswered(asked),
+    isAmid: before?.role !== 'assistant' || toolUsesOf(before).length > 0,
     todos: messages
       .filter((message) => message.kind === 'synthetic')
       .flatMap((message) => readTodos(textOf(message))),
     result: (name, input) => results.get(signature(name, input)),
-    passages: conversation
-      .filter((message) => message !== asked && message.role !== 'user')
-      .concat(conversation.filter((message) => message.kind === 'summary' && message.role === 'user'))
-      .reverse()
-      .map((message) => ({
-        source: message.kind === 'summary' ? 'summary' : 'conversation',
-        text: message.kind === 'summary' ? toldIn(textOf(message)) : textOf(message),
-      })),
   };
-}
-
-/** The lines of a record that say something: what was found and said, without requests, calls and names. */
-function toldIn(record: string): string {
-  return record
-    .split('\n')
-    .filter((line) => !/^[»*·#=] /.test(line))
-    .map((line) => line.replace(/^(?: {2}[|+=]|-) (?:r\d+ )?/, ''))
-    .join('\n');
 }
 
 function seenResults(messages: readonly Message[]): ReadonlyMap<string, SeenResult> {

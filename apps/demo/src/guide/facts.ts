@@ -1,4 +1,4 @@
-import type { View, Wish } from '../view.js';
+import type { View, Wish } from './view.js';
 
 /** Every file of the repository, NUL-separated: what git tracks, or all there is where git cannot tell. */
 const FILES = `{ git ls-files -z 2>/dev/null || find . -type f -not -path '*/node_modules/*' -not -path './.git/*' -printf '%P\\0'; }`;
@@ -168,41 +168,25 @@ export const leftOpen = (area: string): Fact<number> => ({
   read: countMatches,
 });
 
-/** What the report counts in an area, by the words of its line of figures. */
+/** What the report counts in an area. */
 export interface Figures {
   readonly area: string;
-  /** The line in the report. */
-  readonly line: number;
   readonly files: number;
   readonly lines: number;
-  readonly tests: number;
-  readonly exports: number;
-  readonly todos: number;
 }
 
 /** The line of figures of every section that is written. */
 export const written: Fact<readonly Figures[]> = {
   wish: { name: 'grep_files', input: { pattern: '^Figures for ', path: 'REPORT.md' } },
   read: (text) =>
-    [...text.matchAll(/:(\d+): Figures for (\S+): (\d+) \D+(\d+) \D+(\d+) \D+(\d+) \D+(\d+)/g)].map(
-      ([, line, area = '', ...counts]) => {
-        const [files = 0, lines = 0, tests = 0, exports = 0, todos = 0] = counts.map(Number);
-        return { area, line: Number(line), files, lines, tests, exports, todos };
-      },
+    [...text.matchAll(/: Figures for (\S+): (\d+) files, (\d+) lines/g)].map(
+      ([, area = '', files, lines]) => ({
+        area,
+        files: Number(files),
+        lines: Number(lines),
+      }),
     ),
 };
-
-/** The section of the report that has these figures: what is said of the area stands before them. */
-export const section = ({ area, line }: Figures): Fact<readonly string[]> => ({
-  wish: { name: 'read_file', input: { path: 'REPORT.md', offset: Math.max(1, line - 4), limit: 8 } },
-  read: (text) => {
-    const [, body] = text.split(`## ${area}\n`);
-    return body
-      ?.split(/\n##? |\n<!--/)[0]
-      ?.split('\n')
-      .filter(Boolean);
-  },
-});
 
 function countMatches(text: string): number {
   return text.split('\n').filter((line) => /^\S+:\d+: /.test(line)).length;

@@ -1,10 +1,10 @@
 import type { Todo } from '@x/core';
-import type { View } from '../view.js';
-import { act, type Decision, say, type Wish } from '../view.js';
 import {
+  type AreaStats,
   areas,
   exported,
   type Fact,
+  type Figures,
   history,
   kinds,
   known,
@@ -19,24 +19,19 @@ import {
   totals,
   written,
 } from './facts.js';
-import { areaSection, conclusions, fill, overview, REPORT, skeleton } from './report.js';
+import { act, type Decision, say, type View, type Wish } from './view.js';
 
 const ORIENT = 'Orient myself: top level, manifest, README, areas';
 const MEASURE = 'Measure the whole: files, lines, kinds, history';
 const SURVEY = 'Survey ';
 const CONCLUDE = 'Conclude: compare the areas and finish the report';
-const ANSWER = 'Answer: ';
 const MAX_AREAS = 24;
-/** Characters of what is said during a survey that its todo has. */
-const MAX_ASIDE = 500;
-
-type Respond = (view: View) => Decision;
 
 /**
  * Surveys the repository, one todo after the other. The place is in the todos alone, and what a step needs must be in
  * view: what is missing is asked for (again), so that losing the place or the results shows.
  */
-export function survey(view: View, respond: Respond): Decision {
+export function survey(view: View): Decision {
   const todos = view.todos;
   const isDone = !isUnfinished(view);
   if (!isOurs(view) || (isDone && view.isFresh)) {
@@ -50,7 +45,6 @@ export function survey(view: View, respond: Respond): Decision {
   if (current === ORIENT) return orient(view);
   if (current === MEASURE) return measure(view);
   if (current === CONCLUDE) return conclude(view);
-  if (current.startsWith(ANSWER)) return answerAside(view, current, respond);
   return surveyArea(view, current.slice(SURVEY.length));
 }
 
@@ -64,30 +58,13 @@ export function isOurs({ todos }: View): boolean {
   return todos.some(({ content }) => content === ORIENT);
 }
 
-/** Responds to a request; what was said during a survey becomes a todo of it, and the survey goes on after it. */
-export function interject(view: View, respond: Respond): Decision {
-  const content = `${ANSWER}${view.request.replace(/\s+/g, ' ').slice(0, MAX_ASIDE)}`;
-  const todo = view.todos.find((other) => other.content === content);
-  if (!view.isAmid || !(todo || isUnfinished(view))) return respond(view);
-  if (!todo) {
-    const others = view.todos.map((other) =>
-      other.status === 'in_progress' ? pending(other.content) : other,
-    );
-    return act('That first.', todoWrite([{ content, status: 'in_progress' }, ...others]));
-  }
-  return todo.status === 'completed' ? survey(view, respond) : answerAside(view, content, respond);
-}
-
-/** Responds to what a todo says was asked, and completes it. */
-function answerAside(view: View, content: string, respond: Respond): Decision {
-  const decision = respond({ ...view, request: content.slice(ANSWER.length) });
-  if (decision.calls.length > 0) return decision;
-  return act(`${decision.text}\n\nI go on with the survey.`, todoWrite(advance(view.todos, content)));
-}
-
 function orient(view: View): Decision {
   const missing = unknown(view, [topLevel, manifest, readme, areas]);
-  if (missing.length > 0) return act('First the lie of the land.', ...missing.slice(0, 2));
+  if (missing.length > 0)
+    return act(
+      'First an overview: the top level, the manifest, the README, the areas.',
+      ...missing.slice(0, 2),
+    );
   const found = (known(view, areas) ?? []).slice(0, MAX_AREAS);
   const name = known(view, manifest)?.name ?? 'this repository';
   const rest = found.map((area) => pending(`${SURVEY}${area}`));
@@ -158,7 +135,7 @@ function finish(view: View): Decision {
   return say(
     `The survey is done: ${sections.length} areas with ${lines} lines, the largest being ${largest
       .map((section) => `${section.area} (${section.lines})`)
-      .join(', ')}. The whole report is in ${REPORT}; ask me about any area.`,
+      .join(', ')}. The whole report is in ${REPORT}.`,
   );
 }
 
@@ -185,4 +162,59 @@ function advance(todos: readonly Todo[], done: string): readonly Todo[] {
     if (todo.content === done) return { ...todo, status: 'completed' };
     return index === next ? { ...todo, status: 'in_progress' } : todo;
   });
+}
+
+const REPORT = 'REPORT.md';
+
+/** Stands where a section will be. Replaced once: a second attempt finds nothing, so a section is never there twice. */
+function placeholder(section: string): string {
+  return `<!-- survey: ${section} -->`;
+}
+
+function skeleton(name: string, about: string, areas: readonly string[]): Wish {
+  const sections = ['overview', ...areas, 'conclusions'].map(placeholder);
+  const intro = about === '' ? '' : `${about}\n\n`;
+  return {
+    name: 'write_file',
+    input: { path: REPORT, content: `# Survey of ${name}\n\n${intro}${sections.join('\n\n')}\n` },
+  };
+}
+
+function fill(section: string, text: string): Wish {
+  return { name: 'edit_file', input: { path: REPORT, oldText: placeholder(section), newText: text } };
+}
+
+function overview(details: {
+  readonly totals: { readonly files: number; readonly lines: number };
+  readonly kinds: readonly { readonly extension: string; readonly files: number }[];
+  readonly history: readonly string[];
+}): string {
+  const kinds = details.kinds.map(({ extension, files }) => `${extension} ${files}`).join(', ');
+  const latest = details.history[0] ? `\n\nLatest commit: ${details.history[0]}` : '';
+  return `## Overview\n\nThe repository has ${details.totals.files} files with ${details.totals.lines} lines.\n\nFiles by extension: ${kinds}.${latest}`;
+}
+
+function areaSection(details: {
+  readonly area: string;
+  readonly about: string;
+  readonly stats: AreaStats;
+  readonly entries: readonly string[];
+  readonly exports: number;
+  readonly open: number;
+}): string {
+  const { area, about, stats, entries, exports, open } = details;
+  return [
+    `## ${area}`,
+    ...(about === '' ? [] : [about]),
+    `Figures for ${area}: ${stats.files} files, ${stats.lines} lines, ${stats.tests} test files, ${exports} exports, ${open} open TODOs.`,
+    `Largest file: ${stats.largest} (${stats.largestLines} lines). Top entries: ${entries.slice(0, 12).join(', ')}.`,
+  ].join('\n\n');
+}
+
+function conclusions(sections: readonly Figures[]): string {
+  const byLines = [...sections].sort((left, right) => right.lines - left.lines);
+  const rows = byLines.map(({ area, files, lines }) => `| ${area} | ${files} | ${lines} |`);
+  const [largest] = byLines;
+  const remark = largest ? `The largest area is ${largest.area} with ${largest.lines} lines.\n\n` : '';
+  return `## Conclusions\n\n${remark}| area | files | lines |\n| --- | ---: | ---: |\n${rows.join('\n')}`;
 }
