@@ -46,7 +46,10 @@ describe('undo', () => {
     expect(after.length).toBeLessThan(before.length);
 
     const second = build(new ScriptedModel([]));
+    const following = second.follow(context, { live: true });
     expect(await second.undo(context)).toBe(true);
+    const { value } = await following.next();
+    expect(value).toMatchObject({ type: 'context.restored', context: { total: expect.any(Number) } });
     expect((await second.state(context))?.context).toEqual([...before, ...after.slice(-2)]);
     expect(await second.undo(context)).toBe(false);
   });

@@ -191,6 +191,7 @@ export class CompactionRunner {
         tracker.rewritten();
         const tokens = this.measure(scope) * calibrationOf(scope.state, scope.model);
         holdOff(scope.state, tokens * (1 + RETRY_GROWTH));
+        scope.emit({ type: 'context.restored' });
       }
       return undone;
     } finally {

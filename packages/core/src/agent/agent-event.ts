@@ -146,7 +146,17 @@ export type AgentEventBody =
       readonly steps: readonly CompactionStep[];
       /** One entry for every message that was removed or altered. */
       readonly manifest: readonly ManifestEntry[];
+      /** The window afterwards, by source. The harness adds it; other emitters may leave it out. */
+      readonly context?: ContextUsage | undefined;
     }
+  /** The last compaction that was not yet undone was undone. */
+  | {
+      readonly type: 'context.restored';
+      /** The window afterwards, by source. The harness adds it; other emitters may leave it out. */
+      readonly context?: ContextUsage | undefined;
+    }
+  /** Something other than the running call changed the state: `updateState()` or `setPermissionMode()`. */
+  | { readonly type: 'state.changed' }
   /** The answer does not match the requested schema. The model gets the reason and another try. */
   | { readonly type: 'output.rejected'; readonly attempt: number; readonly error: string }
   /** Tokens of a model call that is not a step of the conversation: of a compaction, a memory, a subagent. */

@@ -244,6 +244,7 @@ export class HarnessAgent {
       call.change(change);
       AgentState.fromJSON(state.toJSON());
       await call.save();
+      call.emit({ type: 'state.changed' });
       return state;
     });
   }
@@ -252,14 +253,35 @@ export class HarnessAgent {
    * Reads the events of the session's running call in this process: all that are kept (about the last 1 000), or those
    * behind the event whose `seq` a reader had last, who lost the connection. Leaving the loop leaves the call alone.
    * Answers `undefined` when no call runs: then {@link HarnessAgent.state} has all there is.
+   *
+   * With `live` it goes on with the events of every later call, and of commands such as {@link HarnessAgent.compact}, in this
+   * process, until the reader leaves: for a page that stays open. It misses nothing from the moment of this call on.
+   *
+   * @example
+   * ```ts
+   * import type { RuntimeContext } from '@x/core';
+   * import { type HarnessAgent, serverSentEvents } from '@x/harness';
+   *
+   * export const events = (agent: HarnessAgent, session: RuntimeContext): Response =>
+   *   serverSentEvents(agent.follow(session, { live: true }));
+   * ```
    * @throws {InvalidInputError} for an `after` that is no `seq`.
    * @throws {HarnessError} `events_gone` while reading, when events behind it are no longer kept, or it is of another call.
    */
   follow(
     context: RuntimeContext,
-    options: { readonly after?: number | undefined } = {},
-  ): AsyncGenerator<AgentEvent, Reply> | undefined {
+    options: { readonly live: true; readonly after?: number | undefined },
+  ): AsyncGenerator<AgentEvent, undefined>;
+  follow(
+    context: RuntimeContext,
+    options?: { readonly after?: number | undefined },
+  ): AsyncGenerator<AgentEvent, Reply> | undefined;
+  follow(
+    context: RuntimeContext,
+    options: { readonly live?: true; readonly after?: number | undefined } = {},
+  ): AsyncGenerator<AgentEvent, Reply | undefined> | undefined {
     const after = parseWith(cursorSchema, options.after, 'cursor of follow()');
+    if (options.live) return this.#turns.follow(context, after);
     return this.#turns.running(context)?.events.read(after);
   }
 
@@ -277,6 +299,7 @@ export class HarnessAgent {
     if (call === undefined) return void (await this.updateState(context, set));
     set(call.scope.state);
     await call.save();
+    call.emit({ type: 'state.changed' });
   }
 
   /** Opens the files that the tools of a session see. */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
+  type AgentEvent,
   agentFiles,
   errorText,
   KeyedMutex,
@@ -31,6 +32,7 @@ import type { RequestedOutput } from '../output/requested-output.js';
 import { type AgentParts, FilesOwner } from './agent-parts.js';
 import { StoreLimit } from './bounded-store.js';
 import { checkContext, type Reply, replyOf } from './call-options.js';
+import { followSession, type Subscribe } from './follow-session.js';
 import { RemoteControl } from './remote-control.js';
 import type { ToolList } from './tool-list.js';
 
@@ -63,6 +65,8 @@ export class SessionTurns {
   readonly #turns = new KeyedMutex();
   readonly #background: BackgroundQueue;
   readonly #running = new Map<string, Running>();
+  /** By session, those who follow its calls. */
+  readonly #followers = new Map<string, Set<Parameters<Subscribe>[0]>>();
   #isClosed = false;
 
   constructor(parts: AgentParts, tools: ToolList) {
@@ -87,6 +91,18 @@ export class SessionTurns {
   /** Finds the call of this process that runs in the session, or waits for its turn. */
   running(context: RuntimeContext): Running | undefined {
     return this.#running.get(this.keyOf(context).toString());
+  }
+
+  /** Follows the session's running call and every later one, until the reader leaves. */
+  follow(context: RuntimeContext, after: number | undefined): AsyncGenerator<AgentEvent, undefined> {
+    const id = this.keyOf(context).toString();
+    return followSession(this.#running.get(id)?.events, after, (begin) => {
+      const followers = this.#followers.get(id) ?? new Set();
+      this.#followers.set(id, followers.add(begin));
+      return () => {
+        if (followers.delete(begin) && followers.size === 0) this.#followers.delete(id);
+      };
+    });
   }
 
   /** Opens the files that the tools of a session see. */
@@ -149,6 +165,7 @@ export class SessionTurns {
       const store = this.#parts.sessionWithin(storeLimit);
       const running: Running = { abort, steering: new Steering(), events, storeLimit, store };
       this.#running.set(id, running);
+      for (const begin of this.#followers.get(id) ?? []) begin(events);
       let turn: SessionTurn | undefined;
       let stopTimer = () => {};
       let stopWatching = async () => {};

@@ -4,6 +4,11 @@ import { HarnessError } from '../errors/harness-error.js';
 /** Events that stay for a reader who comes back, and that the first reader may be behind before the call waits. */
 const KEPT = 1_024;
 
+interface ReadOptions {
+  readonly isFirst?: boolean;
+  readonly signal?: AbortSignal | undefined;
+}
+
 type Outcome<Result> = { readonly result: Result } | { readonly cause: unknown };
 
 /**
@@ -60,11 +65,12 @@ export class EventJournal<Result> {
   async *readFirst(): AsyncGenerator<AgentEvent, Result> {
     this.#first = 0;
     try {
-      return yield* this.#read(0, true);
+      yield* this.#read(0, { isFirst: true });
     } finally {
       this.#first = undefined;
       this.#wake();
     }
+    return this.#result();
   }
 
   /**
@@ -74,15 +80,27 @@ export class EventJournal<Result> {
    * @throws the error that the call ended with.
    */
   async *read(after?: number): AsyncGenerator<AgentEvent, Result> {
+    yield* this.events(after);
+    return this.#result();
+  }
+
+  /**
+   * Does what {@link EventJournal.read} does, without the result or the error that the call ends with.
+   *
+   * @param signal Ends the reading at once.
+   */
+  async *events(after?: number, signal?: AbortSignal): AsyncGenerator<AgentEvent, void> {
     const oldest = this.#events[0]?.seq ?? 1;
     const newest = this.#events.at(-1)?.seq ?? 0;
     if (after !== undefined && (after + 1 < oldest || after > newest)) throw eventsGone();
     const skipped = this.#events.findIndex(({ seq }) => seq > (after ?? 0));
-    return yield* this.#read(skipped < 0 ? this.#end : this.#dropped + skipped);
+    yield* this.#read(skipped < 0 ? this.#end : this.#dropped + skipped, { signal });
   }
 
-  async *#read(from: number, isFirst = false): AsyncGenerator<AgentEvent, Result> {
+  async *#read(from: number, { isFirst = false, signal }: ReadOptions): AsyncGenerator<AgentEvent, void> {
     this.#readers++;
+    const wake = () => this.#wake();
+    signal?.addEventListener('abort', wake);
     try {
       for (let next = from; ; ) {
         while (next < this.#end) {
@@ -95,12 +113,18 @@ export class EventJournal<Result> {
           }
           yield event;
         }
-        if (this.#outcome !== undefined) break;
+        if (this.#outcome !== undefined || signal?.aborted) break;
         await this.#change();
       }
     } finally {
       this.#readers--;
+      signal?.removeEventListener('abort', wake);
     }
+  }
+
+  /** The result of a call that has ended. Throws the error that it ended with. */
+  #result(): Result {
+    if (this.#outcome === undefined) throw new Error('The call has not ended.');
     if ('cause' in this.#outcome) throw this.#outcome.cause;
     return this.#outcome.result;
   }

@@ -19,13 +19,15 @@ export async function reasonScope(call: RunningCall): Promise<ReasonScope> {
     }
     reminders.push(...(messages ?? []));
   }
-  return {
+  const scope: ReasonScope = {
     ...call.scope,
     step: call.step,
     system: sections.filter(Boolean).join('\n\n'),
     tools: toolsWith(call, call.answerTool),
     reminders,
   };
+  call.reason = scope;
+  return scope;
 }
 
 /** The tools of this step, with `final_answer` where the answer is asked for by it. */

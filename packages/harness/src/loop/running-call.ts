@@ -94,6 +94,8 @@ export class RunningCall {
   readonly authors = new Set<unknown>();
   /** What the present step is asked with. */
   control: StepControl;
+  /** What the hooks of the present step see; `undefined` before the first step. */
+  reason: ReasonScope | undefined;
   /** The answer that the model is writing. */
   readonly draft = new Draft((event) => this.emit(event));
   /** The last error of the model itself, as opposed to errors of hooks. */
@@ -179,8 +181,10 @@ export class RunningCall {
     return hookResult({ name, signal: this.scope.signal, limits: this.settings.limits }, run);
   }
 
-  emit(event: AgentEventBody): void | Promise<void> {
+  emit(body: AgentEventBody): void | Promise<void> {
     const { session } = this.options;
+    const changesWindow = body.type === 'context.compacted' || body.type === 'context.restored';
+    const event = changesWindow && this.reason ? { ...body, context: this.measure(this.reason) } : body;
     if (event.type === 'context.compacted' && event.reason === 'request_too_large') this.lastRescue = event;
     this.#audience.observe(event, this.scope);
     const { agentId, callId } = this.scope;

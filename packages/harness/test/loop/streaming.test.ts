@@ -1,4 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
+import { compaction } from '@x/compaction';
 import {
   type AgentEvent,
   type Capability,
@@ -408,6 +409,41 @@ describe('a reader who comes back', () => {
     if (kind === 'failing call') await expect(reading).rejects.toThrow('The model is down.');
     else await reading;
     await settled;
+  });
+
+  it('follows a session over calls, commands and changes of its state, until it leaves', async () => {
+    const agent = builder(new ScriptedModel([{ text: 'one' }, { error: new Error('down') }, { text: 'two' }]))
+      .settings({ maxRetries: 0 })
+      .use(compaction({ model: null }))
+      .build();
+    const following = agent.follow(context, { live: true });
+    await agent.call('Go', context);
+    // A call that ends before anybody reads, and one that fails.
+    await expect(agent.call('Again', context)).rejects.toThrow('down');
+    const had: AgentEvent[] = [];
+    const reading = (async () => {
+      for await (const event of following) had.push(event);
+    })();
+    await agent.compact(context);
+    await agent.setPermissionMode(context, 'explore');
+    await agent.call('And now', context);
+    await vi.waitUntil(() => had.filter(({ type }) => type === 'call.completed').length === 2);
+    const told = new Set(['call.completed', 'call.failed', 'context.compacted', 'state.changed']);
+    expect(had.flatMap(({ type }) => (told.has(type) ? [type] : []))).toEqual([
+      'call.completed',
+      'call.failed',
+      'context.compacted',
+      'state.changed',
+      'call.completed',
+    ]);
+    expect(had.find(({ type }) => type === 'context.compacted')).toMatchObject({
+      context: { total: expect.any(Number), conversation: expect.any(Number) },
+    });
+    // While nothing happens it still leaves at once.
+    await following.return(undefined);
+    await reading;
+    expect(await agent.follow(context, { live: true }).return(undefined)).toMatchObject({ done: true });
+    await agent.close();
   });
 
   it.each([

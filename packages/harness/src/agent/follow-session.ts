@@ -1,0 +1,46 @@
+import type { AgentEvent } from '@x/core';
+import type { EventJournal } from '../lib/event-journal.js';
+import type { Reply } from './call-options.js';
+
+/** Calls `begin` with the events of each call that begins. Returns a function that ends it. */
+export type Subscribe = (begin: (events: EventJournal<Reply>) => void) => () => void;
+
+/**
+ * Reads the events of a session's running call, and then those of every later one, until the reader leaves. No call is missed, also
+ * none that begins and ends while the reader is busy. A failed call ends with its event `call.failed`.
+ */
+export function followSession(
+  running: EventJournal<Reply> | undefined,
+  after: number | undefined,
+  subscribe: Subscribe,
+): AsyncGenerator<AgentEvent, undefined> {
+  const calls = running === undefined ? [] : [running];
+  const left = new AbortController();
+  let wake = () => {};
+  const unsubscribe = subscribe((events) => {
+    calls.push(events);
+    wake();
+  });
+  async function* read(): AsyncGenerator<AgentEvent, undefined> {
+    try {
+      for (let call = calls.shift(); !left.signal.aborted; call = calls.shift()) {
+        if (call) yield* call.events(call === running ? after : undefined, left.signal);
+        else await new Promise<void>((resolve) => (wake = resolve));
+      }
+      return undefined;
+    } finally {
+      unsubscribe();
+    }
+  }
+  const events = read();
+  const leave = events.return.bind(events);
+  // A generator returns only when what it waits for has come: a reader who leaves waits for no call.
+  return Object.defineProperty(events, 'return', {
+    value() {
+      left.abort();
+      unsubscribe();
+      wake();
+      return leave(undefined);
+    },
+  });
+}
