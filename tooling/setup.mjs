@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path';
 import { root } from './workspace.mjs';
 
 const memory = join(root, 'node_modules/.setup.json');
-const manifests = ['.', 'examples', ...below('packages'), ...below('apps')]
+const manifests = ['.', 'examples', 'tooling/test-support', ...below('packages'), ...below('apps')]
   .map((folder) => join(root, folder, 'package.json'))
   .filter((path) => existsSync(path));
 // Native modules fit one line of Node only.

@@ -26,10 +26,11 @@ const shippedFields = ['dependencies', 'peerDependencies', 'optionalDependencies
 export function checkDependencyRule(root: string): readonly Problem[] {
   const packages = members(root, 'packages');
   const apps = members(root, 'apps');
+  const all = [...packages, ...apps, ...members(root, 'tooling')];
   return [
     ...packages.flatMap((member) => [...declared(member), ...imported(root, member)]),
-    ...onApps([...packages, ...apps], apps),
-    ...cycles([...packages, ...apps]),
+    ...onApps(all, apps),
+    ...cycles(all),
   ];
 }
 

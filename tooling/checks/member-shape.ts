@@ -43,6 +43,11 @@ export function checkShapes(root: string): readonly Problem[] {
       ...missing(root, member, member.manifest.private === true ? appFiles : [...appFiles, 'LICENSE']),
       ...manifestProblems(member, { license: 'MIT', type: 'module', engines }),
     ]),
+    // Test code: never published, so it needs neither a build nor a README.
+    ...members(root, 'tooling').flatMap((member) => [
+      ...missing(root, member, ['vitest.config.ts']),
+      ...manifestProblems(member, { private: true, license: 'MIT', type: 'module', engines }),
+    ]),
     ...foldersWithoutManifest(root),
   ];
 }

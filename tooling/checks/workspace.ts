@@ -18,8 +18,8 @@ export interface Member {
   readonly manifest: Manifest;
 }
 
-/** The published packages, or the apps, that have a package.json. */
-export function members(root: string, group: 'packages' | 'apps'): readonly Member[] {
+/** The folders of a group that have a package.json: published packages, apps, or what only our tests use. */
+export function members(root: string, group: 'packages' | 'apps' | 'tooling'): readonly Member[] {
   return folders(join(root, group))
     .map((name) => `${group}/${name}`)
     .filter((folder) => existsSync(join(root, folder, 'package.json')))

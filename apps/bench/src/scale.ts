@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { operationId, SessionKey, type SessionStore, takeTurn } from '@x/core';
-import { writerOf } from '../../../tooling/chaos.js';
+import { writerOf } from '@x/test-support/servers';
 import { someHead, someMessages, someTurn } from './sessions-conversation.js';
 import { type MeasuredStore, storeKinds, withStore } from './sessions-stores.js';
 import { median, quantile, round, timed } from './statistics.js';

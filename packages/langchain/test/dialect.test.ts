@@ -6,7 +6,7 @@ import {
   ToolMessage,
 } from '@langchain/core/messages';
 import { pairingOf } from '@x/core';
-import { dialectSuite } from '@x/testkit/suites';
+import { dialectSuite } from '@x/test-support/suites';
 import { expect, it } from 'vitest';
 import { fromMessage } from '../src/from-message.js';
 import { toMessage } from '../src/to-message.js';

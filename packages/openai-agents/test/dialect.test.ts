@@ -1,6 +1,6 @@
 import type { AgentInputItem } from '@openai/agents';
 import { InMemorySession, ItemLog, type Message, SessionKey } from '@x/core';
-import { dialectSuite } from '@x/testkit/suites';
+import { dialectSuite } from '@x/test-support/suites';
 import { fromView, toView, type ViewEntry } from '../src/compaction.js';
 import { toStored } from '../src/stored-item.js';
 import { called, said, user } from './fake-model.js';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { type Message, SessionKey, toolResultMessage, userMessage } from '@x/core';
-import { commitAt } from '@x/testkit';
+import { commitAt } from '@x/test-support';
 import type { Pool, RowDataPacket } from 'mysql2/promise';
 import { describe, expect, it } from 'vitest';
 import { testStore } from './support/test-store.js';

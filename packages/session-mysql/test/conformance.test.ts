@@ -1,4 +1,4 @@
-import type { SeverableProxy } from '@x/testkit';
+import type { SeverableProxy } from '@x/test-support';
 import { sessionStoreSuite } from '@x/testkit/suites';
 import { expect } from 'vitest';
 import { MysqlSession } from '../src/index.js';

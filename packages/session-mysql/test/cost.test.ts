@@ -1,5 +1,5 @@
 import { SessionKey, userMessage } from '@x/core';
-import { commitAt } from '@x/testkit';
+import { commitAt } from '@x/test-support';
 import type { Pool, RowDataPacket } from 'mysql2/promise';
 import { expect, it } from 'vitest';
 import { testPool, testStore } from './support/test-store.js';

@@ -1,5 +1,5 @@
 import { SessionKey, type SessionLease, SessionLeaseError } from '@x/core';
-import { commitAt } from '@x/testkit';
+import { commitAt } from '@x/test-support';
 import { createConnection, type Pool, type RowDataPacket } from 'mysql2/promise';
 import { describe, expect, inject, it } from 'vitest';
 import { MysqlSession } from '../src/index.js';

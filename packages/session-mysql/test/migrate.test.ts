@@ -1,5 +1,5 @@
 import { SessionKey, SessionStoreError } from '@x/core';
-import { commitAt } from '@x/testkit';
+import { commitAt } from '@x/test-support';
 import type { RowDataPacket } from 'mysql2/promise';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { MysqlSession } from '../src/index.js';

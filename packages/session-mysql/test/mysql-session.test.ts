@@ -5,7 +5,7 @@ import {
   type SessionStoreError,
   userMessage,
 } from '@x/core';
-import { commitAt } from '@x/testkit';
+import { commitAt } from '@x/test-support';
 import { createPool as createCallbackPool } from 'mysql2';
 import type { RowDataPacket } from 'mysql2/promise';
 import { describe, expect, it } from 'vitest';

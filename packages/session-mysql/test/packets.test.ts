@@ -1,5 +1,5 @@
 import { SessionKey, userMessage } from '@x/core';
-import { commitAt } from '@x/testkit';
+import { commitAt } from '@x/test-support';
 import { createPool } from 'mysql2/promise';
 import { expect, it, onTestFinished } from 'vitest';
 import { durableMariadb } from '../../../tooling/services/mariadb.js';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { operationId, SessionKey, userMessage } from '@x/core';
-import { commitAt, severableProxy } from '@x/testkit';
+import { commitAt, severableProxy } from '@x/test-support';
 import { sessionStoreSuite } from '@x/testkit/suites';
 import { Pool } from 'pg';
 import { afterAll, describe, expect, inject, it } from 'vitest';

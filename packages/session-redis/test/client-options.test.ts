@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { SessionKey, SessionStoreError } from '@x/core';
-import { commitAt } from '@x/testkit';
+import { commitAt } from '@x/test-support';
 import { Redis } from 'ioredis';
 import { expect, inject, it, onTestFinished } from 'vitest';
 import { RedisSession, RedisWorkspace } from '../src/index.js';

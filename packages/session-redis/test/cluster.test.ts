@@ -1,5 +1,5 @@
 import { readText, SessionKey } from '@x/core';
-import { commitAt } from '@x/testkit';
+import { commitAt } from '@x/test-support';
 import { describe, expect, it } from 'vitest';
 import { RedisSession, RedisWorkspace } from '../src/index.js';
 import { testCluster } from './support/test-cluster.js';

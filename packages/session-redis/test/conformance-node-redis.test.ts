@@ -1,5 +1,5 @@
 import { SessionKey } from '@x/core';
-import { commitAt } from '@x/testkit';
+import { commitAt } from '@x/test-support';
 import { sessionStoreSuite } from '@x/testkit/suites';
 import { expect, it } from 'vitest';
 import { fromNodeRedis, RedisSession, RedisWorkspace } from '../src/index.js';

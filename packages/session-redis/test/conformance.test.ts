@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { SeverableProxy } from '@x/testkit';
+import type { SeverableProxy } from '@x/test-support';
 import { sessionStoreSuite } from '@x/testkit/suites';
 import { RedisSession } from '../src/index.js';
 import { keysOf } from '../src/redis-keys.js';

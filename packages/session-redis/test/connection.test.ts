@@ -1,5 +1,5 @@
 import { operationId, SessionKey, SessionStoreError } from '@x/core';
-import { commitAt } from '@x/testkit';
+import { commitAt } from '@x/test-support';
 import { Redis } from 'ioredis';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { redis } from '../../../tooling/services/redis.js';

@@ -1,5 +1,5 @@
 import { operationId, SessionKey, userMessage } from '@x/core';
-import { commitAt } from '@x/testkit';
+import { commitAt } from '@x/test-support';
 import type { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
 import { RedisSession } from '../src/index.js';

@@ -1,5 +1,5 @@
 import { SessionKey } from '@x/core';
-import { commitAt } from '@x/testkit';
+import { commitAt } from '@x/test-support';
 import { expect, it, vi } from 'vitest';
 import { RedisSession } from '../src/index.js';
 import { messages, testClient } from './support/test-store.js';

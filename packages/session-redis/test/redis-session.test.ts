@@ -1,5 +1,5 @@
 import { InvalidInputError, SessionConflictError, SessionKey, type SessionStoreError } from '@x/core';
-import { commitAt } from '@x/testkit';
+import { commitAt } from '@x/test-support';
 import { describe, expect, it } from 'vitest';
 import { RedisSession } from '../src/index.js';
 import { keysOf } from '../src/redis-keys.js';

@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { operationId, SessionKey, userMessage } from '@x/core';
-import { checkPausedHolder, checkTurns, commitAt, runWriters } from '@x/testkit';
+import { checkPausedHolder, checkTurns, commitAt, runWriters } from '@x/test-support';
+import { writerOf } from '@x/test-support/servers';
 import { sessionStoreSuite } from '@x/testkit/suites';
 import Sqlite from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { writerOf } from '../../../tooling/chaos.js';
 import { SqliteSession } from '../src/index.js';
 
 const program = new URL('children/write-turns.ts', import.meta.url);

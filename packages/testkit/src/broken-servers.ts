@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Model, ModelRequest } from '@x/core';
-import type { ChaosModel } from './chaos-models.js';
 
 type Fault = (response: ServerResponse) => void;
 
@@ -27,7 +26,7 @@ const begun = (text: string, end: (response: ServerResponse) => void): Fault => 
 };
 const reset = (response: ServerResponse) => void response.destroy();
 
-/** What servers, proxies and networks do to an answer. */
+/** Faults of servers, proxies and networks, by name. */
 const FAULTS: Readonly<Record<string, Fault>> = {
   'a reset at once': reset,
   'a reset behind the headers': begun(':\n\n', reset),
@@ -72,39 +71,34 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   },
 };
 
-/** Those after which nothing more comes, and those that no client can take for an answer; what it makes of the others is its own. */
-const ENDS: readonly (readonly [RegExp, ChaosModel['ends']])[] = [
-  [/^silence/, 'stalls'],
-  [/^a reset|^[45]\d\d|for 502$|nowhere$|shorter/, 'fails'],
-];
-
 let address: Promise<string> | undefined;
 
-/** Begins the server, once in a process: what is asked for below `/<name of a fault>` meets that fault. */
-async function begin(): Promise<string> {
+/** Starts the server, one for the process. A request below `/<name of a fault>` meets that fault. */
+async function start(): Promise<string> {
   const server = createServer((request, response) => {
     const name = decodeURIComponent(request.url?.split('/')[1] ?? '');
     request.resume().on('end', () => FAULTS[name]?.(response));
   });
-  // Whoever is done need not wait for a server that says nothing.
+  // A server that never answers must not keep the process alive.
   server.on('connection', (socket) => socket.unref()).unref();
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/**
- * Makes a list like `chaosModels` of your own `Model`, each on a local server that breaks HTTP or server-sent events in another way.
- *
- * @param open Opens the model on a server that speaks HTTP at `url`, whatever is asked for below it. Retries of its own should be off.
- */
-export function brokenServers(open: (url: string) => Model): readonly ChaosModel[] {
+/** A model whose every request meets one fault of a server or a network. */
+export interface BrokenModel {
+  /** The fault: `a reset at once`, `429 with a pause`… */
+  readonly name: string;
+  open(): Model;
+}
+
+/** Opens a model on a local server that breaks HTTP or server-sent events, once for each way to break them. */
+export function brokenServers(open: (url: string) => Model): readonly BrokenModel[] {
   return Object.keys(FAULTS).map((name) => ({
     name,
-    ends: ENDS.find(([pattern]) => pattern.test(name))?.[1] ?? 'settles',
-    refuses: /^4(00|04|13)$/.test(name),
     open: () => {
-      address ??= begin();
+      address ??= start();
       const opened = address.then((url) => open(`${url}/${encodeURIComponent(name)}`));
       return {
         id: 'broken',

@@ -1,14 +1,6 @@
-// Apart from the rest, since these load vitest: a program, or another test runner, can use models that are scripted without.
+// A separate entry, because the suites load Vitest. `ScriptedModel` works in programs and with other test runners.
 export type { AttackedAgent, Attacker } from './attacks/attacker.js';
-export { brokenServers } from './broken-servers.js';
-export {
-  type ChaosAgent,
-  type ChaosParts,
-  type ChaosSuiteOptions,
-  chaosSuite,
-} from './chaos-suite.js';
 export { type CompactorSuiteOptions, compactorSuite } from './compactor-suite.js';
-export { type Dialect, type DialectSuiteOptions, dialectSuite } from './dialect-suite.js';
 export { type IsolationSuiteOptions, isolationSuite } from './isolation-suite.js';
 export { type ModelSuiteOptions, modelSuite } from './model-suite.js';
 export {

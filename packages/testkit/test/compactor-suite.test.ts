@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { randomConversation } from '../src/index.js';
+import { randomConversation } from '../src/compactor-suite/random-conversation.js';
 import { brokenCompactors } from './broken-compactors/broken-compactors.js';
 import { runBroken } from './suite-report.js';
 

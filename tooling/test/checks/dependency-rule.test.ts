@@ -77,6 +77,25 @@ test('a cycle through devDependencies is found, with its way round', () => {
   expect(problems).toEqual(['packages/core/package.json is part of a cycle: @x/core → @x/testkit → @x/core']);
 });
 
+test('a cycle through what only tests use is found', () => {
+  const problems = problemsOf({
+    'tooling/test-support/package.json': { name: '@x/test-support', dependencies: { '@x/testkit': '*' } },
+    'packages/testkit/package.json': { ...testkit, devDependencies: { '@x/test-support': '*' } },
+  });
+  expect(problems).toEqual([
+    'packages/testkit/package.json is part of a cycle: @x/testkit → @x/test-support → @x/testkit',
+  ]);
+});
+
+test('a package must not ship with what only tests use', () => {
+  const problems = problemsOf({
+    'packages/redis/package.json': { ...redis, dependencies: { '@x/test-support': '*' } },
+  });
+  expect(problems).toEqual([
+    'packages/redis/package.json must not ship with @x/test-support: packages meet in an app',
+  ]);
+});
+
 test('nothing depends on an app', () => {
   const problems = problemsOf({
     'packages/redis/package.json': { ...redis, devDependencies: { '@x/demo': '*' } },

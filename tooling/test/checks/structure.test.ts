@@ -91,6 +91,19 @@ test('missing files and folders without a package.json are named', () => {
   ]);
 });
 
+test('what only tests use must be private', () => {
+  const { license, type, engines } = manifest;
+  const root = temporaryRepository({
+    ...files,
+    'tooling/checks/structure.ts': '',
+    'tooling/test-support/package.json': { name: '@x/test-support', license, type, engines },
+  });
+  expect(checkShapes(root).map(({ file, message }) => `${file} ${message}`)).toEqual([
+    'tooling/test-support has no vitest.config.ts',
+    'tooling/test-support/package.json "private" must be true',
+  ]);
+});
+
 test('a source file may reach the limit and not pass it', () => {
   const lines = (count: number) => 'a;\n'.repeat(count);
   const root = temporaryRepository({

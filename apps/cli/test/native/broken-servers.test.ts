@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createOpenAI } from '@ai-sdk/openai';
 import { fromAiSdk } from '@x/ai-sdk';
 import { budget, HarnessAgent } from '@x/harness';
-import { brokenServers, chaosSuite } from '@x/testkit/suites';
+import { brokenServers, chaosSuite } from '@x/test-support/suites';
 import { afterAll } from 'vitest';
 
 const directory = mkdtempSync(join(tmpdir(), 'x-broken-'));

@@ -1,5 +1,5 @@
 import type { Message } from '@x/core';
-import { dialectSuite } from '@x/testkit/suites';
+import { dialectSuite } from '@x/test-support/suites';
 import type { ModelMessage } from 'ai';
 import { expect, it } from 'vitest';
 import { fingerprints, fromMessage, type SdkMessage, toMessage } from '../../src/agent/sdk-message.js';

@@ -1,5 +1,5 @@
 import { createCompactor } from '@x/compaction';
-import { randomConversation } from '@x/testkit';
+import { randomConversation } from '@x/test-support';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { SdkMessage } from '../../src/agent/sdk-message.js';

@@ -1,5 +1,5 @@
 import { type Model, type ModelResponse, userMessage } from '@x/core';
-import { assertPaired } from '@x/testkit';
+import { assertPaired } from '@x/test-support';
 import { describe, expect, it } from 'vitest';
 import { type CompactionCapabilityConfig, compaction } from '../../src/index.js';
 import { lines, rounds } from '../build.js';

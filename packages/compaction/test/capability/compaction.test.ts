@@ -9,7 +9,7 @@ import {
   textOf,
   userMessage,
 } from '@x/core';
-import { assertPaired } from '@x/testkit';
+import { assertPaired } from '@x/test-support';
 import { describe, expect, it, vi } from 'vitest';
 import {
   type BeforeCompaction,

@@ -7,7 +7,7 @@ import {
   toolUsesOf,
   userMessage,
 } from '@x/core';
-import { assertPaired } from '@x/testkit';
+import { assertPaired } from '@x/test-support';
 import { describe, expect, it } from 'vitest';
 import { type CompactionCapabilityConfig, compaction } from '../../src/index.js';
 import { at, lines, rounds } from '../build.js';

@@ -1,5 +1,5 @@
 import { assistantMessage, ContextOverflowError, type Message, textOf, userMessage } from '@x/core';
-import { assertAccounted, assertPaired } from '@x/testkit';
+import { assertAccounted, assertPaired } from '@x/test-support';
 import { describe, expect, it } from 'vitest';
 import { type CompactionConfig, compaction, createCompactor } from '../../src/index.js';
 import { previewArgs } from '../../src/reducers/preview-args.js';

@@ -7,7 +7,7 @@ import {
   toolResultMessage,
   userMessage,
 } from '@x/core';
-import { assertAccounted, assertPaired } from '@x/testkit';
+import { assertAccounted, assertPaired } from '@x/test-support';
 import { describe, expect, it } from 'vitest';
 import { compaction, createCompactor, type Reducer } from '../../src/index.js';
 import { lines } from '../build.js';

@@ -7,7 +7,7 @@ import {
   assertReport,
   assertUntouched,
   assertWellFormed,
-} from '@x/testkit';
+} from '@x/test-support';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type CompactionSettings, createCompactor } from '../../src/index.js';

@@ -1,7 +1,7 @@
 import { createCompactor } from '@x/compaction';
 import { anthropicMessages, openaiMessages, type ProviderMessage } from '@x/compaction/messages';
 import { InvalidInputError, type Message, pairingOf, textOf, toolResultsOf, userMessage } from '@x/core';
-import { dialectSuite } from '@x/testkit/suites';
+import { dialectSuite } from '@x/test-support/suites';
 import { expect, it } from 'vitest';
 
 const call = (id: string, rest: object = {}) => ({

@@ -7,7 +7,7 @@ import {
   toolResultsOf,
   userMessage,
 } from '@x/core';
-import { assertAccounted, assertPaired } from '@x/testkit';
+import { assertAccounted, assertPaired } from '@x/test-support';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type CompactionConfig, compaction, createCompactor, cutUnseen } from '../../src/index.js';

@@ -1,5 +1,5 @@
 import { assistantMessage, type Message, systemMessage, textOf, userMessage } from '@x/core';
-import { assertPaired } from '@x/testkit';
+import { assertPaired } from '@x/test-support';
 import { describe, expect, it } from 'vitest';
 import { dropOldest } from '../../src/index.js';
 import { lines, meter, reduceWith, rounds } from '../build.js';

@@ -1,5 +1,5 @@
 import { ContextOverflowError, type Message, type Model, type ModelResponse, userMessage } from '@x/core';
-import { assertAccounted, assertPaired, assertWellFormed } from '@x/testkit';
+import { assertAccounted, assertPaired, assertWellFormed } from '@x/test-support';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type CompactionSettings, createCompactor } from '../../src/index.js';

@@ -8,7 +8,7 @@ import {
   textOf,
   userMessage,
 } from '@x/core';
-import { assertAccounted, assertPaired } from '@x/testkit';
+import { assertAccounted, assertPaired } from '@x/test-support';
 import { describe, expect, it } from 'vitest';
 import { type CompactionSettings, createCompactor, summarize } from '../../src/index.js';
 import { at, lines, round, rounds } from '../build.js';

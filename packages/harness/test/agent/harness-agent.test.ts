@@ -16,7 +16,8 @@ import {
   toolResultsOf,
   userMessage,
 } from '@x/core';
-import { commitAt, ScriptedModel } from '@x/testkit';
+import { commitAt } from '@x/test-support';
+import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { HarnessAgent, HarnessError } from '../../src/index.js';

@@ -14,7 +14,8 @@ import {
   toolResultMessage,
   userMessage,
 } from '@x/core';
-import { commitAt, ScriptedModel } from '@x/testkit';
+import { commitAt } from '@x/test-support';
+import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
 import { HarnessAgent, HarnessConfigError } from '../../src/index.js';

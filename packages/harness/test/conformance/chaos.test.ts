@@ -1,6 +1,6 @@
 import { defineTool, type Model, RuntimeContext } from '@x/core';
-import { chaosModels } from '@x/testkit';
-import { chaosSuite } from '@x/testkit/suites';
+import { chaosModels } from '@x/test-support';
+import { chaosSuite } from '@x/test-support/suites';
 import { expect, it } from 'vitest';
 import { budget, HarnessAgent } from '../../src/index.js';
 import { scratch } from '../support.js';

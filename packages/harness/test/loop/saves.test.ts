@@ -9,7 +9,8 @@ import {
   wrapStore,
 } from '@x/core';
 import { JsonSession, WorkspaceSessionLog } from '@x/core/node';
-import { commitAt, ScriptedModel } from '@x/testkit';
+import { commitAt } from '@x/test-support';
+import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
 import { HarnessAgent } from '../../src/index.js';

@@ -1,7 +1,7 @@
-import { checkPausedHolder, checkTurns, runWriters } from '@x/testkit';
+import { checkPausedHolder, checkTurns, runWriters } from '@x/test-support';
+import { type ChaoticServer, chaosLoad, chaoticServer, writerOf } from '@x/test-support/servers';
 import { createPool, type Pool } from 'mysql2/promise';
 import { afterAll, beforeAll, it } from 'vitest';
-import { type ChaoticServer, chaosLoad, chaoticServer, writerOf } from '../../../../tooling/chaos.js';
 import { durableMariadb } from '../../../../tooling/services/mariadb.js';
 import { MysqlSession } from '../../src/index.js';
 

@@ -1,5 +1,5 @@
 // Writes turns into the database at this address, and reports those whose commit succeeded.
-import { type TurnPlan, writeTurns } from '@x/testkit';
+import { type TurnPlan, writeTurns } from '@x/test-support';
 import { createPool } from 'mysql2/promise';
 import { MysqlSession } from '../../src/index.js';
 

@@ -1,4 +1,4 @@
-import { type SeverableProxy, severableProxy } from '@x/testkit';
+import { type SeverableProxy, severableProxy } from '@x/test-support';
 import { createPool, type Pool } from 'mysql2/promise';
 import { inject, onTestFinished } from 'vitest';
 

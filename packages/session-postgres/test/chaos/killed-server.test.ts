@@ -1,7 +1,7 @@
-import { checkPausedHolder, checkTurns, runWriters } from '@x/testkit';
+import { checkPausedHolder, checkTurns, runWriters } from '@x/test-support';
+import { type ChaoticServer, chaosLoad, chaoticServer, writerOf } from '@x/test-support/servers';
 import { Pool } from 'pg';
 import { afterAll, beforeAll, it } from 'vitest';
-import { type ChaoticServer, chaosLoad, chaoticServer, writerOf } from '../../../../tooling/chaos.js';
 import { durablePostgres } from '../../../../tooling/services/postgres.js';
 import { PostgresSession } from '../../src/index.js';
 

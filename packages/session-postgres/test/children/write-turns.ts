@@ -1,5 +1,5 @@
 // Writes turns into this table, and reports those whose commit succeeded.
-import { type TurnPlan, writeTurns } from '@x/testkit';
+import { type TurnPlan, writeTurns } from '@x/test-support';
 import { Pool } from 'pg';
 import { PostgresSession } from '../../src/index.js';
 

@@ -1,7 +1,7 @@
-import { checkTurns, runWriters } from '@x/testkit';
+import { checkTurns, runWriters } from '@x/test-support';
+import { chaosLoad as load, writerOf } from '@x/test-support/servers';
 import { Redis } from 'ioredis';
 import { it, onTestFinished } from 'vitest';
-import { chaosLoad as load, writerOf } from '../../../../tooling/chaos.js';
 import { redisSentinel } from '../../../../tooling/services/redis-sentinel.js';
 import { ownServers, resolve } from '../../../../tooling/services/resolve.js';
 import { RedisSession } from '../../src/index.js';

@@ -1,8 +1,8 @@
 import { WorkspaceSession } from '@x/core/node';
-import { checkPausedHolder, checkTurns, runWriters } from '@x/testkit';
+import { checkPausedHolder, checkTurns, runWriters } from '@x/test-support';
+import { type ChaoticServer, chaosLoad, chaoticServer, writerOf } from '@x/test-support/servers';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type ChaoticServer, chaosLoad, chaoticServer, writerOf } from '../../../../tooling/chaos.js';
 import { durableRedis } from '../../../../tooling/services/redis.js';
 import { RedisSession, RedisWorkspace } from '../../src/index.js';
 

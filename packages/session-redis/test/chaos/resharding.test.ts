@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readText, SessionKey } from '@x/core';
-import { checkTurns, commitAt, runWriters } from '@x/testkit';
+import { checkTurns, commitAt, runWriters } from '@x/test-support';
+import { chaosLoad as load, writerOf } from '@x/test-support/servers';
 import { Cluster } from 'ioredis';
 import { createCluster } from 'redis';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { chaosLoad as load, writerOf } from '../../../../tooling/chaos.js';
 import { redisCluster } from '../../../../tooling/services/redis-cluster.js';
 import { ownServers, resolve } from '../../../../tooling/services/resolve.js';
 import type { Running } from '../../../../tooling/services/service.js';

@@ -1,7 +1,7 @@
 // Writes turns into the Redis at this address, and reports those that it has confirmed.
 import type { Session } from '@x/core';
 import { WorkspaceSession } from '@x/core/node';
-import { type TurnPlan, writeTurns } from '@x/testkit';
+import { type TurnPlan, writeTurns } from '@x/test-support';
 import { Cluster, Redis } from 'ioredis';
 import { RedisSession, RedisWorkspace } from '../../src/index.js';
 import { commitToReplica } from '../support/commit-to-replica.js';

@@ -1,4 +1,4 @@
-import { severableProxy } from '@x/testkit';
+import { severableProxy } from '@x/test-support';
 import { Redis } from 'ioredis';
 import { inject, onTestFinished } from 'vitest';
 

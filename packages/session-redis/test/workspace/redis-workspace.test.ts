@@ -1,6 +1,6 @@
 import { eraseUser, readText, SessionKey, storageOf, WorkspaceError } from '@x/core';
 import { WorkspaceSessionLog } from '@x/core/node';
-import { commitAt } from '@x/testkit';
+import { commitAt } from '@x/test-support';
 import { describe, expect, it } from 'vitest';
 import { RedisSession, RedisWorkspace, redisBackend } from '../../src/index.js';
 import { keysOf } from '../../src/redis-keys.js';

@@ -1,5 +1,5 @@
 // Writes turns into this file, and reports those whose commit succeeded.
-import { type TurnPlan, writeTurns } from '@x/testkit';
+import { type TurnPlan, writeTurns } from '@x/test-support';
 import { SqliteSession } from '../../src/index.js';
 
 const [file = '', plan = ''] = process.argv.slice(2);

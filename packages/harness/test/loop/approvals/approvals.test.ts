@@ -8,7 +8,7 @@ import {
   textOf,
 } from '@x/core';
 import { JsonSession } from '@x/core/node';
-import { commitAt } from '@x/testkit';
+import { commitAt } from '@x/test-support';
 import { describe, expect, it } from 'vitest';
 import { type Decision, type Decisions, type HarnessAgent, pendingCalls } from '../../../src/index.js';
 import { approvalsOf, digestOf } from '../../../src/loop/open-calls.js';

@@ -1,9 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { severableProxy } from '../packages/testkit/src/severable-proxy.js';
-import { bundled } from './bundled.js';
-import { ownServers, resolve } from './services/resolve.js';
-import type { Service } from './services/service.js';
+import { bundled } from '../../bundled.js';
+import { ownServers, resolve } from '../../services/resolve.js';
+import type { Service } from '../../services/service.js';
+import { severableProxy } from './severable-proxy.js';
 
 /** How much processes write while servers and they are killed: `CHAOS=full` is the whole of it, which takes minutes. */
 export const chaosLoad =

@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import type { SessionStore } from '@x/core';
-import { randomNumbers } from '../random-numbers.js';
+import { randomNumbers } from '../../../../packages/testkit/src/random-numbers.js';
 import { type TurnEvent, type TurnPlan, turnKey } from './write-turns.js';
 
 export interface RunWritersOptions extends Omit<TurnPlan, 'writer'> {

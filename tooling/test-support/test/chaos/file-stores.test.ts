@@ -1,8 +1,8 @@
 import { JsonSession, LocalWorkspace, WorkspaceSession } from '@x/core/node';
 import { it } from 'vitest';
-import { writerOf } from '../../../../tooling/chaos.js';
+import { temporaryDirectories } from '../../../../packages/testkit/test/store-suite/temporary-directories.js';
 import { checkPausedHolder, checkTurns, runWriters } from '../../src/index.js';
-import { temporaryDirectories } from '../store-suite/temporary-directories.js';
+import { writerOf } from '../../src/servers.js';
 
 const program = new URL('../children/write-turns.ts', import.meta.url);
 const directories = temporaryDirectories();

@@ -11,9 +11,9 @@ import {
   type Tool,
   textOf,
 } from '@x/core';
+import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import type { ChaosModel } from './chaos-models.js';
-import { ScriptedModel } from './scripted-model.js';
 
 /** What an agent is built of, for one model and one way to call it. */
 export interface ChaosParts {

@@ -12,7 +12,7 @@ import {
   SessionStoreError,
   userMessage,
 } from '@x/core';
-import { randomNumbers } from '../random-numbers.js';
+import { randomNumbers } from '../../../../packages/testkit/src/random-numbers.js';
 
 /** What one of several processes writes, until there is nothing left to write. */
 export interface TurnPlan {

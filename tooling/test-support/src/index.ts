@@ -1,0 +1,15 @@
+// What the tests of several packages share and no user needs. Parts of the testkit that it does not export come from its sources.
+export { commitAt } from '../../../packages/testkit/src/commit-at.js';
+export {
+  assertAccounted,
+  assertCurrent,
+  assertPaired,
+  assertReport,
+  assertUntouched,
+  assertWellFormed,
+} from '../../../packages/testkit/src/compactor-suite/laws.js';
+export { randomConversation } from '../../../packages/testkit/src/compactor-suite/random-conversation.js';
+export { checkTurns, runWriters } from './chaos/run-writers.js';
+export { checkPausedHolder, type TurnEvent, type TurnPlan, writeTurns } from './chaos/write-turns.js';
+export { chaosModels } from './chaos-models.js';
+export { type SeverableProxy, severableProxy } from './severable-proxy.js';

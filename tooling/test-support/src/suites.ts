@@ -1,0 +1,4 @@
+// Apart from the rest, because these load Vitest, which the programs that tests start cannot.
+export { brokenServers } from './broken-servers.js';
+export { chaosSuite } from './chaos-suite.js';
+export { type Dialect, dialectSuite } from './dialect-suite.js';
