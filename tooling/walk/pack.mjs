@@ -11,23 +11,36 @@ export const published = [
 ];
 
 /**
- * Builds and packs all that is published; see {@link packAll}.
+ * Builds and packs every published package; see {@link packAll}.
  *
- * @throws with what the build said
+ * @param progress is called with a line for a person when a step begins or ends
+ * @throws with the output of the build if it fails
  */
-export async function buildAndPack(destination) {
+export async function buildAndPack(destination, progress = () => {}) {
   const filters = published.map((folder) => `--filter=./${folder}`);
+  progress(`Building ${published.length} packages (about a minute when nothing is cached) …`);
   const built = await runTool('turbo', ['run', 'build', ...filters, '--output-logs=errors-only']);
   if (!built.passed) throw new Error(built.output);
   await mkdir(destination, { recursive: true });
-  return packAll(published, destination);
+  let done = 0;
+  return packAll(published, destination, ({ manifest }) => {
+    done += 1;
+    progress(`${done}/${published.length} ${manifest.name} ${manifest.version}`);
+  });
 }
 
 /**
- * @returns for each folder the tarball, and the manifest that lies in it, with versions in place of `workspace:`
+ * Packs folders into a destination that exists.
+ *
+ * @param packed is called with each result as soon as it is there
+ * @returns for each folder its tarball, and the manifest in the tarball: with versions in place of `workspace:`
  */
-export function packAll(folders, destination) {
-  return inTurns(folders, 3, (folder) => pack(folder, destination));
+export function packAll(folders, destination, packed = () => {}) {
+  return inTurns(folders, 3, async (folder) => {
+    const result = await pack(folder, destination);
+    packed(result);
+    return result;
+  });
 }
 
 async function pack(folder, destination) {
@@ -36,11 +49,8 @@ async function pack(folder, destination) {
     cwd: join(root, folder),
   });
   if (code !== 0) throw new Error(`${folder} cannot be packed:\n${output}`);
-  const { name } = JSON.parse(await readFile(join(root, folder, 'package.json'), 'utf8'));
-  const prefix = `${name.replace('@', '').replace('/', '-')}-`;
-  const file = (await readdir(destination)).find((each) => each.startsWith(prefix) && each.endsWith('.tgz'));
-  if (file === undefined) throw new Error(`${folder} was packed, but there is no ${prefix}*.tgz:\n${output}`);
-  const tarball = join(destination, file);
+  const { name, version } = JSON.parse(await readFile(join(root, folder, 'package.json'), 'utf8'));
+  const tarball = join(destination, `${name.replace('@', '').replace('/', '-')}-${version}.tgz`);
   const { output: text } = await run('tar', ['-xzOf', tarball, 'package/package.json'], { cwd: root });
   return { folder, manifest: JSON.parse(text), tarball };
 }
