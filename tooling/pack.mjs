@@ -1,6 +1,8 @@
-// Builds every published package and writes its archive into a folder: `npm run pack -- DIR`.
+// Builds every published package, writes its archive into a folder, and inspects it: `npm run pack -- DIR`.
 // Progress goes to stderr. Stdout carries the archives' paths alone, one a line, for `npm install $(…)`.
 import { resolve } from 'node:path';
+import { inspectArchive } from './archives.ts';
+import { report } from './checks/problem.ts';
 import { buildAndPack } from './walk/pack.mjs';
 import { seconds } from './workspace.mjs';
 
@@ -8,5 +10,7 @@ const started = performance.now();
 const destination = resolve(process.argv[2] ?? 'archives');
 const progress = (line) => console.error(`[pack] ${line}`);
 
-for (const { tarball } of await buildAndPack(destination, progress)) console.log(tarball);
+const packed = await buildAndPack(destination, progress);
+for (const { tarball } of packed) console.log(tarball);
+report(packed.flatMap((archive) => inspectArchive(archive)));
 progress(`Done in ${seconds(performance.now() - started)}: ${destination}`);

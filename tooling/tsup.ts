@@ -16,6 +16,10 @@ export const library: Options = {
   ...common,
   entry: ['src/index.ts'],
   clean: true,
+  // The sources are in the package: maps that repeat them would make it a third larger.
+  esbuildOptions: (options) => {
+    options.sourcesContent = false;
+  },
   onSuccess: emitTypes,
 };
 

@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs';
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { inspectArchive } from './archives.ts';
 import { bundled, PURE } from './checks/pure.ts';
 import { inTurns } from './checks/run-module.ts';
 import { mariadb } from './services/mariadb.ts';
@@ -30,9 +31,10 @@ process.exitCode = await walk().finally(async () => {
 
 async function walk() {
   console.log(`[walk] Building and packing ${published.length} packages …`);
-  const registry = await serveRegistry(await buildAndPack(join(folder, 'tarballs')));
+  const packed = await buildAndPack(join(folder, 'tarballs'));
+  const registry = await serveRegistry(packed);
   closers.push(registry.close);
-  const problems = await Promise.all(PURE.map(tooLarge));
+  const problems = [...(await Promise.all(PURE.map(tooLarge))), packed.flatMap(archiveProblems)];
 
   const pages = (await Promise.all((await pageFiles()).map(openPage)))
     .filter((page) => page.fences.length + page.commands.length + page.packages.length > 0)
@@ -45,6 +47,12 @@ async function walk() {
   const time = seconds(performance.now() - started);
   console.log(`[walk] ${pages.length} pages in ${time}; ${failed.length} problems.`);
   return failed.length === 0 ? 0 : 1;
+}
+
+function archiveProblems(archive) {
+  const problems = inspectArchive(archive).map(({ file, message }) => `${file}: ${message}`);
+  for (const problem of problems) console.log(`[walk] FAILED ${problem}`);
+  return problems;
 }
 
 /** What a bundler makes of sources says nothing of what it makes of what is published. */

@@ -1,10 +1,11 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { repositoryUrl } from '../../tooling/repository.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Where sources are read; the same as in `typedoc.json`. */
-const sources = 'https://example.com/x/blob/main';
+/** Where people read the sources; a placeholder until the repository has an address. */
+const sources = `${repositoryUrl || 'https://example.com/x'}/blob/main`;
 
 /** The folder of every package and app that has a README, by its name on this site. */
 export const folders: Readonly<Record<string, string>> = Object.fromEntries(

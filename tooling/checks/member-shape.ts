@@ -30,6 +30,13 @@ const packageManifest = {
   },
 };
 
+/** What npm's search and a package's page show: a sentence, and words that people search for. */
+const descriptionLength = { from: 20, to: 120 };
+const fewestKeywords = 3;
+
+/** `tooling/pnpmfile.cjs` fills these in when a package is packed, for all packages from one place. */
+const filledIn = ['repository', 'homepage', 'bugs'];
+
 /** Finds packages and apps that lack a file or whose package.json departs from the others'. */
 export function checkShapes(root: string): readonly Problem[] {
   const { engines } = readManifest(root);
@@ -37,11 +44,13 @@ export function checkShapes(root: string): readonly Problem[] {
     ...members(root, 'packages').flatMap((member) => [
       ...missing(root, member, packageFiles),
       ...manifestProblems(member, { ...packageManifest, engines }),
+      ...publicProblems(member),
       ...exportsProblems(member),
     ]),
     ...members(root, 'apps').flatMap((member) => [
       ...missing(root, member, member.manifest.private === true ? appFiles : [...appFiles, 'LICENSE']),
       ...manifestProblems(member, { license: 'MIT', type: 'module', engines }),
+      ...(member.manifest.private === true ? [] : publicProblems(member)),
     ]),
     // Test code: never published, so it needs neither a build nor a README.
     ...members(root, 'tooling').flatMap((member) => [
@@ -65,6 +74,27 @@ function manifestProblems({ folder, manifest }: Member, expected: object): reado
       file: `${folder}/package.json`,
       message: `"${field}" must be ${JSON.stringify(value)}`,
     }));
+}
+
+/** Finds what a published manifest lacks for people who search npm, and what it must leave to the packing. */
+function publicProblems({ folder, manifest }: Member): readonly Problem[] {
+  const { description, keywords } = manifest;
+  const { from, to } = descriptionLength;
+  const messages = filledIn
+    .filter((field) => field in manifest)
+    .map(
+      (field) => `must not have "${field}": it is filled in from tooling/repository.json when it is packed`,
+    );
+  if (typeof description !== 'string' || description.length < from || description.length > to) {
+    messages.push(`must have a "description" of ${from} to ${to} characters`);
+  }
+  const words = Array.isArray(keywords) ? keywords.filter((word) => /^[a-z\d][a-z\d-]*$/.test(word)) : [];
+  if (words.length < fewestKeywords || words.length !== new Set(keywords as string[]).size) {
+    messages.push(
+      `must have at least ${fewestKeywords} different "keywords" of lower-case letters, digits and hyphens`,
+    );
+  }
+  return messages.map((message) => ({ file: `${folder}/package.json`, message }));
 }
 
 /** Every entry point offers its source, its types and its one ESM build, in this order: the first that fits wins. */

@@ -11,6 +11,12 @@ export const published = [
 ];
 
 /**
+ * What pnpm needs in its environment to pack or publish: the hook that fills in the repository. The file is not called
+ * `.pnpmfile.cjs`, because every install would then compare its checksum with the lockfile.
+ */
+export const packing = { npm_config_pnpmfile: join(root, 'tooling/pnpmfile.cjs') };
+
+/**
  * Builds and packs every published package; see {@link packAll}.
  *
  * @param progress is called with a line for a person when a step begins or ends
@@ -47,6 +53,7 @@ async function pack(folder, destination) {
   const pnpm = join(root, 'node_modules/.bin/pnpm');
   const { code, output } = await run(pnpm, ['pack', '--json', '--pack-destination', destination], {
     cwd: join(root, folder),
+    env: { ...process.env, ...packing },
   });
   if (code !== 0) throw new Error(`${folder} cannot be packed:\n${output}`);
   const { name, version } = JSON.parse(await readFile(join(root, folder, 'package.json'), 'utf8'));

@@ -7,6 +7,8 @@ import { temporaryRepository } from './temporary-repository.js';
 
 const manifest = {
   name: '@x/core',
+  description: 'Messages and the interfaces of packages.',
+  keywords: ['agent', 'llm', 'messages'],
   license: 'MIT',
   type: 'module',
   sideEffects: false,
@@ -42,6 +44,12 @@ test('a package like the others passes', () => {
 test.each([
   ['another build', { scripts: { ...manifest.scripts, build: 'tsc' } }, 'scripts'],
   ['another Node', { engines: { node: '>=18' } }, 'engines'],
+  ['no description', { description: undefined }, 'description'],
+  ['a description too long for a list', { description: 'agents '.repeat(20) }, 'description'],
+  ['too few keywords', { keywords: ['agent', 'llm'] }, 'keywords'],
+  ['one keyword twice', { keywords: ['agent', 'llm', 'messages', 'llm'] }, 'keywords'],
+  ['a keyword in capitals', { keywords: ['Agent', 'llm', 'messages'] }, 'keywords'],
+  ['a repository of its own', { repository: 'https://example.com/core' }, 'repository'],
   ['no side effects declared', { sideEffects: undefined }, 'sideEffects'],
   ['files left out', { files: ['dist'] }, 'files'],
   [
@@ -76,7 +84,7 @@ test('missing files and folders without a package.json are named', () => {
     ...rest,
     'packages/left/notes.txt': '',
     'apps/demo/package.json': { ...manifest, private: true },
-    'apps/cli/package.json': manifest,
+    'apps/cli/package.json': { ...manifest, keywords: undefined },
   });
   expect(checkShapes(root).map(({ file, message }) => `${file} ${message}`)).toEqual([
     'packages/core has no README.md',
@@ -84,6 +92,7 @@ test('missing files and folders without a package.json are named', () => {
     'apps/cli has no tsconfig.json',
     'apps/cli has no vitest.config.ts',
     'apps/cli has no LICENSE',
+    'apps/cli/package.json must have at least 3 different "keywords" of lower-case letters, digits and hyphens',
     'apps/demo has no README.md',
     'apps/demo has no tsconfig.json',
     'apps/demo has no vitest.config.ts',

@@ -1,0 +1,24 @@
+import { readFileSync } from 'node:fs';
+
+const { url } = JSON.parse(readFileSync(new URL('tooling/repository.json', import.meta.url), 'utf8'));
+
+const validation = { invalidLink: true, notExported: false };
+
+/** The API reference. Its links to sources lead to a placeholder until the repository has an address. */
+export default {
+  name: 'x',
+  readme: 'none',
+  highlightLanguages: ['bash', 'javascript', 'json', 'markdown', 'sql', 'typescript', 'yaml'],
+  entryPointStrategy: 'packages',
+  entryPoints: ['packages/*'],
+  packageOptions: {
+    entryPoints: ['src/index.ts'],
+    disableGit: true,
+    skipErrorChecking: true,
+    sourceLinkTemplate: `${url || 'https://example.com/x'}/blob/main/{path}#L{line}`,
+    validation,
+  },
+  out: 'docs/public/api',
+  treatWarningsAsErrors: true,
+  validation,
+};
