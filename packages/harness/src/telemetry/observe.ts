@@ -1,179 +1,142 @@
 import { type Attributes, SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import { type AgentEventBody, type CallScope, SessionConflictError } from '@x/core';
-import { ATTRIBUTE, OPERATION } from './conventions.js';
-import {
-  agentAttributes,
-  callAttributes,
-  errorAttributes,
-  markFailed,
-  modelAttributes,
-  type Recorder,
-  recordUsage,
-  secondsSince,
-  usageAttributes,
-} from './recorder.js';
+import { type CallTraces, secondsSince } from './call-traces.js';
+import { callAttributes, errorAttributes, modelAttributes, usageAttributes } from './conventions.js';
+import { recordUsage } from './instruments.js';
 
-/** Records the span of an agent call, and events of its model calls. */
-export function observeCall(recorder: Recorder, event: AgentEventBody, scope: CallScope): void {
-  const { instruments, traces, tracer } = recorder;
-  const agent = { [ATTRIBUTE.agentName]: scope.agentId };
-  const countConflict = (outcome: 'merged' | 'failed') =>
-    instruments.conflicts.add(1, { ...agent, [ATTRIBUTE.conflictOutcome]: outcome });
-  switch (event.type) {
-    case 'call.started': {
-      const attributes = { ...agentAttributes(recorder, scope), ...callAttributes(scope) };
-      const name = `${OPERATION.invokeAgent} ${scope.agentId}`;
-      traces.begin(scope, () => tracer.startSpan(name, { kind: SpanKind.INTERNAL, attributes }));
-      return;
-    }
-    case 'model.started':
-      traces.of(scope).steps++;
-      return;
-    case 'text.delta':
-    case 'thinking.delta':
-    case 'tool.delta': {
-      const { chat } = traces.of(scope);
-      if (chat === undefined) return;
-      const now = performance.now();
-      if (chat.lastChunkAt !== undefined) {
-        const attributes = modelAttributes(recorder, scope.model, OPERATION.chat);
-        instruments.timePerOutputChunk.record((now - chat.lastChunkAt) / 1_000, attributes);
-      }
-      chat.firstChunkAt ??= now;
-      chat.lastChunkAt = now;
-      return;
-    }
-    case 'tool.call':
-      traces.of(scope).toolCalls++;
-      return;
-    case 'model.retrying': {
-      instruments.retries.add(1, modelAttributes(recorder, scope.model, OPERATION.chat));
-      traces.of(scope).chat?.span.addEvent('retry', { [ATTRIBUTE.retryAttempt]: event.attempt });
-      return;
-    }
-    case 'model.fallback': {
-      const attributes = modelAttributes(recorder, { id: event.from }, OPERATION.chat);
-      instruments.fallbacks.add(1, { ...attributes, [ATTRIBUTE.fallbackModel]: event.to });
-      traces.of(scope).span?.addEvent('fallback', { [ATTRIBUTE.fallbackModel]: event.to });
-      return;
-    }
-    case 'session.merged':
-      countConflict('merged');
-      return;
-    case 'call.completed': {
-      const { span, steps } = traces.of(scope);
-      span?.setAttributes({
-        [ATTRIBUTE.stopReason]: event.stopReason,
-        [ATTRIBUTE.steps]: steps,
-        ...usageAttributes(event.usage),
-      });
-      span?.end();
-      recordCall(recorder, scope, {});
-      return;
-    }
-    case 'call.failed': {
-      const { span } = traces.of(scope);
-      if (span !== undefined) markFailed(span, event.error, recorder.captureContent);
-      span?.end();
-      recordCall(recorder, scope, errorAttributes(event.error));
-      if (SessionConflictError.isInstance(event.error)) countConflict('failed');
-      return;
-    }
+type Handler<Event> = (event: Event, traces: CallTraces, scope: CallScope) => void;
+type Handlers = {
+  readonly [Type in AgentEventBody['type']]?: Handler<Extract<AgentEventBody, { readonly type: Type }>>;
+};
+
+/** Traces and measures what an event tells. */
+export function observe(event: AgentEventBody, traces: CallTraces, scope: CallScope): void {
+  const handler = HANDLERS[event.type] as Handler<AgentEventBody> | undefined;
+  handler?.(event, traces, scope);
+}
+
+const HANDLERS: Handlers = {
+  'call.started'(_, traces, scope) {
+    const attributes = { ...agentAttributes(traces, scope), ...callAttributes(scope) };
+    const options = { kind: SpanKind.INTERNAL, attributes };
+    traces.begin(scope, traces.tracer.startSpan(`invoke_agent ${scope.agentId}`, options));
+  },
+  'call.completed'({ stopReason, usage }, traces, scope) {
+    const { span, steps } = traces.of(scope);
+    span?.setAttributes({
+      'x.agent.stop_reason': stopReason,
+      'x.agent.steps': steps,
+      ...usageAttributes(usage),
+    });
+    endCall(traces, scope, {});
+  },
+  'call.failed'({ error }, traces, scope) {
+    const { span } = traces.of(scope);
+    if (span !== undefined) traces.markFailed(span, error);
+    endCall(traces, scope, errorAttributes(error));
+    if (SessionConflictError.isInstance(error)) countConflict(traces, scope, 'failed');
+  },
+  'session.merged': (_, traces, scope) => countConflict(traces, scope, 'merged'),
+  'model.started'(_, traces, scope) {
+    traces.of(scope).steps++;
+  },
+  'text.delta': (_, traces, scope) => recordChunk(traces, scope),
+  'thinking.delta': (_, traces, scope) => recordChunk(traces, scope),
+  'tool.delta': (_, traces, scope) => recordChunk(traces, scope),
+  'tool.call'(_, traces, scope) {
+    traces.of(scope).toolCalls++;
+  },
+  'model.retrying'({ attempt }, traces, scope) {
+    traces.instruments.retries.add(1, modelAttributes('chat', scope.model, traces.provider));
+    traces.of(scope).chat?.span.addEvent('retry', { 'x.agent.retry.attempt': attempt });
+  },
+  'model.fallback'({ from: id, to }, traces, scope) {
+    const fallback = { 'x.agent.fallback.model': to };
+    traces.instruments.fallbacks.add(1, { ...modelAttributes('chat', { id }, traces.provider), ...fallback });
+    traces.of(scope).span?.addEvent('fallback', fallback);
+  },
+  'usage.reported'({ taskId, modelId: id, usage, source }, traces) {
+    // A subagent's calls are measured where they are made.
+    if (taskId !== undefined) return;
+    const attributes = modelAttributes('chat', { id }, traces.provider);
+    recordUsage(traces.instruments, usage, { ...attributes, 'x.agent.usage.source': source });
+  },
+  'context.compacting'({ reason, messagesBefore, tokensBefore }, traces, scope) {
+    // The conventions leave compaction by frameworks open: the name is ours.
+    traces.of(scope).compaction = traces.start('compact', scope, {
+      'x.compaction.reason': reason,
+      'x.compaction.messages_before': messagesBefore,
+      'x.compaction.tokens_before': tokensBefore,
+    });
+  },
+  'context.compacted'(event, traces, scope) {
+    const { reason, status, strategyUsed, messagesAfter, tokensAfter, durationMs } = event;
+    const call = traces.of(scope);
+    const outcome = {
+      'x.compaction.reason': reason,
+      'x.compaction.status': status,
+      'x.compaction.strategy': strategyUsed,
+    };
+    call.compaction?.setAttributes({
+      ...outcome,
+      'x.compaction.messages_after': messagesAfter,
+      'x.compaction.tokens_after': tokensAfter,
+    });
+    if (status === 'failed') call.compaction?.setStatus({ code: SpanStatusCode.ERROR });
+    call.compaction?.end();
+    call.compaction = undefined;
+    if (status === 'applied') call.compacted = true;
+    const attributes = { 'gen_ai.agent.name': scope.agentId, ...outcome };
+    traces.instruments.compactions.add(1, attributes);
+    traces.instruments.compactionDuration.record(durationMs / 1_000, attributes);
+  },
+  // Work on the memory goes on in the background, and reports at its end: its spans are made after the fact.
+  'memory.flushed'({ durationMs, bullets }, traces, scope) {
+    const attributes = { 'gen_ai.memory.record.count': bullets };
+    traces.start('create_memory', scope, attributes, Date.now() - durationMs).end();
+  },
+  'memory.consolidated'({ durationMs }, traces, scope) {
+    traces.start('update_memory', scope, {}, Date.now() - durationMs).end();
+  },
+  'memory.failed'({ operation }, traces, scope) {
+    const name = operation === 'flush' ? 'create_memory' : 'update_memory';
+    const span = traces.start(name, scope, { 'error.type': '_OTHER' });
+    span.setStatus({ code: SpanStatusCode.ERROR }).end();
+  },
+};
+
+/** Attributes that every measurement of an agent call has. */
+function agentAttributes({ provider }: CallTraces, { model, agentId }: CallScope): Attributes {
+  return { ...modelAttributes('invoke_agent', model, provider), 'gen_ai.agent.name': agentId };
+}
+
+function endCall(traces: CallTraces, scope: CallScope, failure: Attributes): void {
+  const { span, startedAt, steps, toolCalls } = traces.of(scope);
+  span?.end();
+  const attributes = { ...agentAttributes(traces, scope), ...failure };
+  traces.instruments.agentDuration.record(secondsSince(startedAt), attributes);
+  traces.instruments.modelCalls.record(steps, attributes);
+  traces.instruments.toolCalls.record(toolCalls, attributes);
+}
+
+function countConflict({ instruments }: CallTraces, { agentId }: CallScope, outcome: string): void {
+  instruments.conflicts.add(1, { 'gen_ai.agent.name': agentId, 'x.session.conflict.outcome': outcome });
+}
+
+/** Measures a piece of a streamed answer: the first one from the beginning of the model call, others from the one before. */
+function recordChunk(traces: CallTraces, scope: CallScope): void {
+  const { chat } = traces.of(scope);
+  if (chat === undefined) return;
+  const { timeToFirstChunk, timePerOutputChunk } = traces.instruments;
+  const isFirst = chat.lastChunkAt === undefined;
+  const seconds = secondsSince(chat.lastChunkAt ?? chat.startedAt);
+  const attributes = modelAttributes('chat', scope.model, traces.provider);
+  (isFirst ? timeToFirstChunk : timePerOutputChunk).record(seconds, attributes);
+  if (isFirst) {
+    chat.span.setAttributes({
+      'gen_ai.request.stream': true,
+      'gen_ai.response.time_to_first_chunk': seconds,
+    });
   }
-}
-
-function recordCall(recorder: Recorder, scope: CallScope, failure: Attributes): void {
-  const { instruments, traces } = recorder;
-  const { startedAt, steps, toolCalls } = traces.of(scope);
-  const attributes = { ...agentAttributes(recorder, scope), ...failure };
-  instruments.agentDuration.record(secondsSince(startedAt), attributes);
-  instruments.inferenceCalls.record(steps, attributes);
-  instruments.toolCalls.record(toolCalls, attributes);
-}
-
-/** Spans of compactions and of work on the memory, and the tokens of their model calls. */
-export function observeContext(recorder: Recorder, event: AgentEventBody, scope: CallScope): void {
-  const { instruments, traces, tracer } = recorder;
-  switch (event.type) {
-    case 'context.compacting': {
-      const trace = traces.of(scope);
-      const attributes = {
-        [ATTRIBUTE.operation]: OPERATION.compact,
-        ...callAttributes(scope),
-        [ATTRIBUTE.compactionReason]: event.reason,
-        [ATTRIBUTE.messagesBefore]: event.messagesBefore,
-        [ATTRIBUTE.tokensBefore]: event.tokensBefore,
-      };
-      trace.compaction = tracer.startSpan(
-        OPERATION.compact,
-        { kind: SpanKind.INTERNAL, attributes },
-        trace.context,
-      );
-      return;
-    }
-    case 'context.compacted': {
-      const trace = traces.of(scope);
-      const outcome = {
-        [ATTRIBUTE.compactionReason]: event.reason,
-        [ATTRIBUTE.compactionStatus]: event.status,
-        [ATTRIBUTE.compactionStrategy]: event.strategyUsed,
-      };
-      trace.compaction?.setAttributes({
-        ...outcome,
-        [ATTRIBUTE.messagesAfter]: event.messagesAfter,
-        [ATTRIBUTE.tokensAfter]: event.tokensAfter,
-      });
-      if (event.status === 'failed') trace.compaction?.setStatus({ code: SpanStatusCode.ERROR });
-      trace.compaction?.end();
-      trace.compaction = undefined;
-      if (event.status === 'applied') trace.compacted = true;
-      const attributes = { [ATTRIBUTE.agentName]: scope.agentId, ...outcome };
-      instruments.compactions.add(1, attributes);
-      instruments.compactionDuration.record(event.durationMs / 1_000, attributes);
-      return;
-    }
-    case 'usage.reported': {
-      // A subagent's calls are measured where they are made.
-      if (event.taskId !== undefined) return;
-      const attributes = modelAttributes(recorder, { id: event.modelId }, OPERATION.chat);
-      recordUsage(instruments, event.usage, { ...attributes, [ATTRIBUTE.usageSource]: event.source });
-      return;
-    }
-    case 'memory.flushed':
-      addPast(recorder, scope, OPERATION.createMemory, event.durationMs, {
-        [ATTRIBUTE.memoryRecords]: event.bullets,
-      });
-      return;
-    case 'memory.consolidated':
-      addPast(recorder, scope, OPERATION.updateMemory, event.durationMs, {});
-      return;
-    case 'memory.failed':
-      addPast(recorder, scope, operationOf(event.operation), 0, { [ATTRIBUTE.errorType]: '_OTHER' });
-      return;
-  }
-}
-
-/** Records a span after the fact: work on the memory goes on in the background, and reports at its end. */
-function addPast(
-  { tracer, traces }: Recorder,
-  scope: CallScope,
-  operation: string,
-  durationMs: number,
-  attributes: Attributes,
-): void {
-  const span = tracer.startSpan(
-    operation,
-    {
-      kind: SpanKind.INTERNAL,
-      startTime: Date.now() - durationMs,
-      attributes: { [ATTRIBUTE.operation]: operation, ...callAttributes(scope), ...attributes },
-    },
-    traces.of(scope).context,
-  );
-  if (attributes[ATTRIBUTE.errorType] !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
-  span.end();
-}
-
-function operationOf(operation: 'flush' | 'consolidation' | 'maintenance'): string {
-  return operation === 'flush' ? OPERATION.createMemory : OPERATION.updateMemory;
+  chat.lastChunkAt = performance.now();
 }

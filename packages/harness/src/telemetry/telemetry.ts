@@ -1,39 +1,25 @@
 import {
-  type Attributes,
   context,
   type Meter,
   metrics,
-  type Span,
   SpanKind,
   SpanStatusCode,
   type Tracer,
   trace,
 } from '@opentelemetry/api';
-import {
-  type Capability,
-  type ContentBlock,
-  type FileBlock,
-  type Message,
-  type ModelRequest,
-  type ModelResponse,
-  parseWith,
-  type ReasonScope,
-  textOf,
-} from '@x/core';
+import { type Capability, parseWith, textOf } from '@x/core';
 import * as z from 'zod';
-import { CallTraces, within } from './call-trace.js';
-import { ATTRIBUTE, CONVENTIONS_VERSION, createInstruments, OPERATION } from './conventions.js';
-import { observeCall, observeContext } from './observe.js';
+import { CallTraces } from './call-traces.js';
 import {
-  callAttributes,
-  errorAttributes,
-  markFailed,
+  CONVENTIONS_VERSION,
   modelAttributes,
-  type Recorder,
-  recordUsage,
-  secondsSince,
-  usageAttributes,
-} from './recorder.js';
+  requestAttributes,
+  requestContent,
+  responseAttributes,
+  responseContent,
+} from './conventions.js';
+import { createInstruments, recordUsage } from './instruments.js';
+import { observe } from './observe.js';
 
 const withMethod = <Kind>(method: string, kind: string) =>
   z.custom<Kind>(
@@ -80,174 +66,71 @@ export function telemetry(config: TelemetryConfig = {}): Capability {
     config,
     'telemetry configuration',
   );
-  const recorder: Recorder = {
-    traces: new CallTraces(),
+  const instruments = createInstruments(meter ?? metrics.getMeter(SCOPE, CONVENTIONS_VERSION));
+  const traces = new CallTraces({
     tracer: tracer ?? trace.getTracer(SCOPE, CONVENTIONS_VERSION),
-    instruments: createInstruments(meter ?? metrics.getMeter(SCOPE, CONVENTIONS_VERSION)),
+    instruments,
     captureContent,
     provider,
-  };
+  });
   return {
     name: 'telemetry',
-    observe(event, scope) {
-      observeCall(recorder, event, scope);
-      observeContext(recorder, event, scope);
-    },
-    aroundCall: (scope, next) => context.with(recorder.traces.of(scope).context, next),
-    aroundModel: (request, scope, next) => traceModel(recorder, request, scope, () => next(request)),
-    async aroundTool(call, scope, next) {
-      const common = { [ATTRIBUTE.operation]: OPERATION.executeTool, [ATTRIBUTE.toolName]: call.name };
-      const attributes = {
-        ...common,
-        ...callAttributes(scope),
-        [ATTRIBUTE.toolType]: 'function',
-        [ATTRIBUTE.toolCallId]: call.id,
-        ...(captureContent ? { [ATTRIBUTE.toolArguments]: JSON.stringify(call.input) } : {}),
+    observe: (event, scope) => observe(event, traces, scope),
+    aroundCall: (scope, next) => context.with(traces.of(scope).context, next),
+    aroundModel(request, scope, next) {
+      const call = traces.of(scope);
+      const measured = modelAttributes('chat', scope.model, provider);
+      const work = {
+        name: `chat ${measured['gen_ai.request.model']}`,
+        kind: SpanKind.CLIENT,
+        attributes: requestAttributes(request, call.compacted),
+        duration: instruments.inferenceDuration,
+        measured,
       };
-      const options = { kind: SpanKind.INTERNAL, attributes };
-      const parent = recorder.traces.of(scope).context;
-      const startedAt = performance.now();
-      const name = `${OPERATION.executeTool} ${call.name}`;
-      return within(recorder.tracer, parent, [name, options], async (span) => {
-        let failure = {};
+      return traces.within(scope, work, async (span) => {
+        call.chat = { span, startedAt: performance.now() };
+        if (captureContent && span.isRecording()) span.setAttributes(requestContent(request));
         try {
-          const result = await next(call);
-          if (captureContent) span.setAttribute(ATTRIBUTE.toolResult, textOf([result]));
-          if (result.isError) {
-            failure = { [ATTRIBUTE.errorType]: 'tool_error' };
-            span.setAttributes(failure).setStatus({ code: SpanStatusCode.ERROR });
-          }
-          return result;
+          const response = await next(request);
+          const { model, usage } = response;
+          if (model !== undefined) measured['gen_ai.response.model'] = model;
+          span.setAttributes(responseAttributes(response));
+          if (captureContent) span.setAttributes(responseContent(response));
+          if (usage !== undefined) recordUsage(instruments, usage, { ...measured });
+          return response;
         } catch (error) {
-          failure = errorAttributes(error);
-          markFailed(span, error, captureContent);
+          span.setAttribute('gen_ai.response.finish_reasons', ['error']);
           throw error;
         } finally {
-          recorder.instruments.toolDuration.record(secondsSince(startedAt), { ...common, ...failure });
+          call.chat = undefined;
         }
       });
     },
-  };
-}
-
-async function traceModel(
-  recorder: Recorder,
-  request: ModelRequest,
-  scope: ReasonScope,
-  next: () => Promise<ModelResponse>,
-): Promise<ModelResponse> {
-  const { instruments, tracer, traces, captureContent } = recorder;
-  const common = modelAttributes(recorder, scope.model, OPERATION.chat);
-  const call = traces.of(scope);
-  const attributes = { ...common, ...callAttributes(scope), ...requestAttributes(request, call.compacted) };
-  const name = `${OPERATION.chat} ${common[ATTRIBUTE.requestModel]}`;
-  return within(tracer, call.context, [name, { kind: SpanKind.CLIENT, attributes }], async (span) => {
-    const chat: NonNullable<typeof call.chat> = {
-      startedAt: performance.now(),
-      firstChunkAt: undefined,
-      lastChunkAt: undefined,
-      span,
-    };
-    call.chat = chat;
-    if (captureContent && span.isRecording()) captureRequest(span, request);
-    let measured: Attributes = common;
-    try {
-      const response = await next();
-      const { id, model, finishReason } = response;
-      if (model !== undefined) measured = { ...measured, [ATTRIBUTE.responseModel]: model };
-      span.setAttributes({
-        [ATTRIBUTE.finishReasons]: [FINISH[finishReason] ?? finishReason],
-        [ATTRIBUTE.responseId]: id,
-        [ATTRIBUTE.responseModel]: model,
-        ...usageAttributes(response.usage),
+    aroundTool(call, scope, next) {
+      const measured = { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': call.name };
+      const attributes = {
+        'gen_ai.tool.type': 'function',
+        'gen_ai.tool.call.id': call.id,
+        ...(captureContent ? { 'gen_ai.tool.call.arguments': JSON.stringify(call.input) } : {}),
+      };
+      const work = {
+        name: `execute_tool ${call.name}`,
+        attributes,
+        duration: instruments.toolDuration,
+        measured,
+      };
+      return traces.within(scope, work, async (span) => {
+        const result = await next(call);
+        if (captureContent) span.setAttribute('gen_ai.tool.call.result', textOf([result]));
+        if (result.isError) {
+          const failure = { 'error.type': 'tool_error' };
+          Object.assign(measured, failure);
+          span.setAttributes(failure).setStatus({ code: SpanStatusCode.ERROR });
+        }
+        return result;
       });
-      if (captureContent) {
-        span.setAttribute(
-          ATTRIBUTE.outputMessages,
-          messagesJson([{ role: 'assistant', content: response.content }]),
-        );
-      }
-      if (response.usage !== undefined) recordUsage(instruments, response.usage, measured);
-      return response;
-    } catch (error) {
-      measured = { ...measured, ...errorAttributes(error) };
-      span.setAttribute(ATTRIBUTE.finishReasons, ['error']);
-      markFailed(span, error, captureContent);
-      throw error;
-    } finally {
-      call.chat = undefined;
-      instruments.inferenceDuration.record(secondsSince(chat.startedAt), measured);
-      if (chat.firstChunkAt !== undefined) {
-        const seconds = (chat.firstChunkAt - chat.startedAt) / 1_000;
-        span.setAttributes({ [ATTRIBUTE.requestStream]: true, [ATTRIBUTE.timeToFirstChunk]: seconds });
-        instruments.timeToFirstChunk.record(seconds, measured);
-      }
-    }
-  });
-}
-
-function requestAttributes(request: ModelRequest, compacted: boolean): Attributes {
-  const { maxOutputTokens, temperature, responseFormat, reasoningEffort, stopSequences } = request;
-  return {
-    [ATTRIBUTE.requestMaxTokens]: maxOutputTokens,
-    [ATTRIBUTE.requestTemperature]: temperature,
-    [ATTRIBUTE.requestReasoning]: reasoningEffort,
-    [ATTRIBUTE.requestStopSequences]: stopSequences && [...stopSequences],
-    [ATTRIBUTE.outputType]: responseFormat && 'json',
-    [ATTRIBUTE.conversationCompacted]: compacted || undefined,
+    },
   };
-}
-
-/** Our finish reasons in the conventions' words, where those differ. */
-const FINISH: Readonly<Record<string, string>> = {
-  'tool-calls': 'tool_call',
-  'content-filter': 'content_filter',
-};
-
-function captureRequest(span: Span, { system, messages, tools }: ModelRequest): void {
-  const definitions = tools.map(({ name, description, inputSchema }) => ({
-    type: 'function',
-    name,
-    description,
-    parameters: inputSchema,
-  }));
-  if (tools.length > 0) span.setAttribute(ATTRIBUTE.toolDefinitions, JSON.stringify(definitions));
-  span.setAttribute(ATTRIBUTE.inputMessages, messagesJson(messages));
-  if (system !== undefined)
-    span.setAttribute(ATTRIBUTE.systemInstructions, JSON.stringify([{ type: 'text', content: system }]));
-}
-
-/** Renders messages in the form of the conventions' JSON schemas, as the text of an attribute. */
-function messagesJson(messages: readonly Pick<Message, 'role' | 'content'>[]): string {
-  return JSON.stringify(messages.map(({ role, content }) => ({ role, parts: content.map(partOf) })));
-}
-
-function partOf(block: ContentBlock): object {
-  switch (block.type) {
-    case 'text':
-      return { type: 'text', content: block.text };
-    case 'thinking':
-      return { type: 'reasoning', content: block.thinking };
-    case 'tool_use':
-      return { type: 'tool_call', id: block.id, name: block.name, arguments: block.input };
-    case 'tool_result':
-      return { type: 'tool_call_response', id: block.toolUseId, response: textOf([block]) };
-    case 'file':
-      return filePart(block);
-    case 'opaque':
-      return { type: 'opaque', provider: block.provider };
-  }
-}
-
-const MODALITIES = ['image', 'video', 'audio'];
-
-/** A file as a part: its place, or that there was one. Bytes have no place in a trace. */
-function filePart({ mediaType, source }: FileBlock): object {
-  const kind = mediaType.split('/', 1)[0] ?? '';
-  const common = { mime_type: mediaType, modality: MODALITIES.includes(kind) ? kind : 'document' };
-  if (source.type === 'url') return { type: 'uri', ...common, uri: source.url };
-  if (source.type === 'base64') return { type: 'blob', ...common, content: '' };
-  return { type: 'file', ...common, file_id: source.type === 'workspace' ? source.path : source.id };
 }
 
 /**
@@ -265,7 +148,7 @@ function filePart({ mediaType, source }: FileBlock): object {
 export function traceContext(): Record<string, string> {
   const span = trace.getActiveSpan();
   if (span === undefined) return {};
-  span.setAttribute(ATTRIBUTE.mcpMethod, 'tools/call');
+  span.setAttribute('mcp.method.name', 'tools/call');
   const { traceId, spanId, traceFlags, traceState } = span.spanContext();
   const traceparent = `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
   const tracestate = traceState?.serialize();

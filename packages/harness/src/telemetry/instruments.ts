@@ -1,0 +1,70 @@
+import type { Attributes, Counter, Histogram, Meter } from '@opentelemetry/api';
+import type { Usage } from '@x/core';
+import { TOKENS, type TokenKind } from './conventions.js';
+
+const INFERENCE = 'gen_ai.client.inference';
+
+/** Bucket boundaries that the conventions ask for. */
+const SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
+const AGENT_SECONDS = [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 51.2, 102.4, 204.8, 409.6];
+const CALLS = [1, 2, 4, 8, 16, 32, 64, 128];
+const TOKEN_COUNTS = Array.from({ length: 14 }, (_, power) => 4 ** power);
+const SHARES = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99];
+
+/** Names, units, buckets and descriptions. */
+const HISTOGRAMS = {
+  inferenceDuration: [`${INFERENCE}.duration`, 's', SECONDS, 'Duration of a model call with its retries.'],
+  timeToFirstChunk: [`${INFERENCE}.time_to_first_chunk`, 's', SECONDS, 'Time until a stream begins.'],
+  timePerOutputChunk: [`${INFERENCE}.time_per_output_chunk`, 's', SECONDS, 'Time between chunks.'],
+  inputTokens: [`${INFERENCE}.operation.input_tokens`, '{token}', TOKEN_COUNTS, 'Input tokens of a call.'],
+  outputTokens: [`${INFERENCE}.operation.output_tokens`, '{token}', TOKEN_COUNTS, 'Output tokens of a call.'],
+  agentDuration: ['gen_ai.invoke_agent.duration', 's', AGENT_SECONDS, 'Duration of an agent call.'],
+  modelCalls: ['gen_ai.invoke_agent.inference_calls', '{inference_call}', CALLS, 'Model calls of a call.'],
+  toolCalls: ['gen_ai.invoke_agent.tool_calls', '{tool_call}', CALLS, 'Tool calls of an agent call.'],
+  toolDuration: ['gen_ai.execute_tool.duration', 's', SECONDS, 'Duration of a tool call.'],
+  compactionDuration: ['x.agent.compaction.duration', 's', SECONDS, 'Duration of a compaction.'],
+  cacheShare: ['x.agent.cache.share', '1', SHARES, 'Share of input tokens from the provider’s cache.'],
+} as const;
+
+/** Names, units and descriptions. */
+const COUNTERS = {
+  compactions: ['x.agent.compactions', '{compaction}', 'Compactions, by outcome.'],
+  conflicts: ['x.agent.session.conflicts', '{conflict}', 'Commits that met another writer’s.'],
+  retries: ['x.agent.model.retries', '{retry}', 'Model calls that were made again.'],
+  fallbacks: ['x.agent.model.fallbacks', '{fallback}', 'Models that another one took over from.'],
+} as const;
+
+/** Everything that is measured. */
+export type Instruments = Readonly<
+  Record<keyof typeof HISTOGRAMS, Histogram> &
+    Record<keyof typeof COUNTERS, Counter> & { tokens: Readonly<Record<TokenKind, Counter>> }
+>;
+
+export function createInstruments(meter: Meter): Instruments {
+  const histograms = Object.entries(HISTOGRAMS).map(([key, [name, unit, buckets, description]]) => {
+    const advice = { explicitBucketBoundaries: [...buckets] };
+    return [key, meter.createHistogram(name, { description, unit, advice })];
+  });
+  const counters = Object.entries(COUNTERS).map(([key, [name, unit, description]]) => {
+    return [key, meter.createCounter(name, { description, unit })];
+  });
+  const tokens = Object.entries(TOKENS).map(([kind, [name, description]]) => {
+    return [kind, meter.createCounter(`${INFERENCE}.usage.${name}`, { description, unit: '{token}' })];
+  });
+  return Object.fromEntries([...histograms, ...counters, ['tokens', Object.fromEntries(tokens)]]);
+}
+
+/** Counts the tokens of one model call. */
+export function recordUsage(instruments: Instruments, usage: Usage, attributes: Attributes): void {
+  const { inputTokens, outputTokens, cachedInputTokens } = usage;
+  for (const [kind, counter] of Object.entries(instruments.tokens)) {
+    const count = usage[kind as TokenKind];
+    // Providers hardly ever say how many of these were text or images.
+    if (count !== undefined) counter.add(count, { ...attributes, 'gen_ai.token.modality': 'unknown' });
+  }
+  if (cachedInputTokens !== undefined && inputTokens > 0) {
+    instruments.cacheShare.record(cachedInputTokens / inputTokens, attributes);
+  }
+  instruments.inputTokens.record(inputTokens, attributes);
+  instruments.outputTokens.record(outputTokens, attributes);
+}
