@@ -16,7 +16,7 @@ export interface ChartOptions {
   readonly x: string;
   readonly y: string;
   /** A horizontal line, with its name. */
-  readonly limit?: { readonly name: string; readonly value: number };
+  readonly limit: { readonly name: string; readonly value: number };
 }
 
 const WIDTH = 880;
@@ -30,41 +30,40 @@ const MAX_MARKS = 60;
 /** A line chart as one SVG element, colored by the classes `series-0`, `series-1`, …. */
 export function lineChart(series: readonly Series[], { title, x, y, limit }: ChartOptions): Html {
   const longest = Math.max(2, ...series.map(({ values }) => values.length));
-  const highest = roundUp(Math.max(1, limit?.value ?? 0, ...series.flatMap(({ values }) => values)));
-  const left = (position: number) =>
-    MARGIN.left + ((WIDTH - MARGIN.left - MARGIN.right) * position) / (longest - 1);
-  const top = (value: number) =>
-    HEIGHT - MARGIN.bottom - ((HEIGHT - MARGIN.top - MARGIN.bottom) * value) / highest;
+  const highest = roundUp(Math.max(1, limit.value, ...series.flatMap(({ values }) => values)));
+  const [right, bottom] = [WIDTH - MARGIN.right, HEIGHT - MARGIN.bottom];
+  const left = (position: number) => MARGIN.left + ((right - MARGIN.left) * position) / (longest - 1);
+  const top = (value: number) => bottom - ((bottom - MARGIN.top) * value) / highest;
+  const across = (kind: string, value: number) =>
+    html`<line class="${kind}" x1="${MARGIN.left}" x2="${right}" y1="${top(value)}" y2="${top(value)}"/>`;
+  const text = (at: number, height: number, words: string, anchor = 'end') =>
+    html`<text x="${at}" y="${height}" text-anchor="${anchor}">${words}</text>`;
   const ticks = [0, 0.25, 0.5, 0.75, 1].map((share) => share * highest);
-  const place = (position: number, value: number) => `${left(position).toFixed(1)} ${top(value).toFixed(1)}`;
+  const path = (values: readonly number[]) =>
+    `M${thinned(values)
+      .map(([at, value]) => `${left(at).toFixed(1)} ${top(value).toFixed(1)}`)
+      .join('L')}`;
   return html`<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${title}">
-${ticks.map((tick) => html`<line class="grid" x1="${MARGIN.left}" x2="${WIDTH - MARGIN.right}" y1="${top(tick)}" y2="${top(tick)}"/><text x="${MARGIN.left - 8}" y="${top(tick) + 4}" text-anchor="end">${formatNumber(tick)}</text>`)}
-<text x="${WIDTH - MARGIN.right}" y="${HEIGHT - 10}" text-anchor="end">${x}</text><text x="${MARGIN.left}" y="12">${y}</text>
-${limit === undefined ? undefined : html`<line class="limit" x1="${MARGIN.left}" x2="${WIDTH - MARGIN.right}" y1="${top(limit.value)}" y2="${top(limit.value)}"/><text x="${WIDTH - MARGIN.right}" y="${top(limit.value) - 4}" text-anchor="end">${limit.name}</text>`}
-${series.map(
-  ({ values, marks }, index) =>
-    html`<path class="series-${index}" d="${thinned(values)
-      .map(([at, value], point) => `${point === 0 ? 'M' : 'L'}${place(at, value)}`)
-      .join(
-        '',
-      )}"/>${(marks.length > MAX_MARKS ? [] : marks).map((at) => html`<circle class="series-${index}" cx="${left(at)}" cy="${top(values[at] ?? 0)}" r="3"/>`)}`,
-)}
+${ticks.flatMap((tick) => [across('grid', tick), text(MARGIN.left - 8, top(tick) + 4, formatNumber(tick))])}
+${text(right, HEIGHT - 10, x)}${text(MARGIN.left, 12, y, 'start')}
+${across('limit', limit.value)}${text(right, top(limit.value) - 4, limit.name)}
+${series.flatMap(({ values, marks }, index) => [
+  html`<path class="series-${index}" d="${path(values)}"/>`,
+  ...(marks.length > MAX_MARKS ? [] : marks).map(
+    (at) => html`<circle class="series-${index}" cx="${left(at)}" cy="${top(values[at] ?? 0)}" r="3"/>`,
+  ),
+])}
 </svg>`;
 }
 
 /** At most so many points, each with its place; of every stretch the highest, since limits are what matters. */
 function thinned(values: readonly number[]): readonly (readonly [number, number])[] {
   const stretch = Math.ceil(values.length / MAX_POINTS);
-  const points: (readonly [number, number])[] = [];
-  for (let start = 0; start < values.length; start += stretch) {
-    let best: readonly [number, number] = [start, values[start] ?? 0];
-    for (let at = start; at < Math.min(start + stretch, values.length); at++) {
-      const value = values[at] ?? 0;
-      if (value > best[1]) best = [at, value];
-    }
-    points.push(best);
-  }
-  return points;
+  return Array.from({ length: Math.ceil(values.length / stretch) }, (_, index) => {
+    const part = values.slice(index * stretch, (index + 1) * stretch);
+    const highest = Math.max(...part);
+    return [index * stretch + part.indexOf(highest), highest];
+  });
 }
 
 /** The next number that reads well: 1, 2, 2.5 or 5 times a power of ten. */

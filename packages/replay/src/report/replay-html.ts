@@ -1,9 +1,10 @@
 import type { Comparison } from '../compare-strategies.js';
-import { type Figures, figuresOf } from './figures.js';
-import { formatCost, formatNumber, formatShare } from './format.js';
+import { COLUMNS } from './columns.js';
+import type { Figures } from './figures.js';
+import { formatNumber, formatShare } from './format.js';
 import { type Html, html } from './html.js';
 import { lineChart } from './line-chart.js';
-import { replayReport } from './replay-json.js';
+import { type RecordedBill, type ReplayReport, replayReport } from './replay-json.js';
 import { styleSheet } from './style-sheet.js';
 
 export interface HtmlOptions {
@@ -18,8 +19,7 @@ const MAX_LOST = 40;
 /** Comparisons as one page that needs nothing else: no script, no network, light and dark. */
 export function replayHtml(comparisons: readonly Comparison[], options: HtmlOptions = {}): string {
   const { title = 'Replay of recorded conversations', currency } = options;
-  const total = figuresOf(comparisons);
-  const first = comparisons[0];
+  const { window, counter, total, conversations } = replayReport(comparisons);
   const page = html`<!doctype html>
 <html lang="en">
 <head>
@@ -31,9 +31,12 @@ export function replayHtml(comparisons: readonly Comparison[], options: HtmlOpti
 <body>
 <main>
 <h1>${title}</h1>
-<p>${comparisons.length} ${comparisons.length === 1 ? 'conversation' : 'conversations'}, a window of ${formatNumber(first?.setting.window ?? 0)} tokens, counted by ${first?.setting.counter.name ?? ''}. Kept: of the names that a later tool call took from at least 2 000 tokens back, the share that still stood in the request whose answer used them. Cost: input and output of all requests, with the provider's prompt cache for whatever a request shares with the one before.</p>
+<p>${comparisons.length} ${comparisons.length === 1 ? 'conversation' : 'conversations'}, a window of ${formatNumber(window)} tokens, counted by ${counter}. Kept: of the names that a later tool call took from at least 2 000 tokens back, the share that still stood in the request whose answer used them. Cost: input and output of all requests, with the provider's prompt cache for whatever a request shares with the one before; of all: compared with sending everything. Largest: the largest request, in tokens. Over: requests above the window.</p>
 ${table(total, currency)}
-${comparisons.map((comparison, index) => section(comparison, index, currency))}
+${comparisons.flatMap((comparison, index) => {
+  const conversation = conversations[index];
+  return conversation ? [section(comparison, conversation, index, currency)] : [];
+})}
 </main>
 </body>
 </html>
@@ -41,24 +44,32 @@ ${comparisons.map((comparison, index) => section(comparison, index, currency))}
   return page.markup;
 }
 
-function section(comparison: Comparison, index: number, currency: string | undefined): Html {
-  const { conversation, setting, strategies, everything } = comparison;
-  const series = [
-    { name: 'everything', result: everything },
-    ...Object.entries(strategies).map(([name, result]) => ({ name, result })),
+function section(
+  { strategies, everything, setting, conversation: { compactions } }: Comparison,
+  { id, format, model, messages, systemTokens, unread, figures, recorded, lost }: Conversation,
+  index: number,
+  currency: string | undefined,
+): Html {
+  const series = Object.entries({ everything, ...strategies });
+  const facts = [
+    format,
+    ...(model === undefined ? [] : [model]),
+    `${messages} messages`,
+    `${everything.calls.length} model calls`,
+    `${formatNumber(systemTokens)} tokens of system prompt and tools`,
+    ...(compactions.length === 0 ? [] : [`compacted ${compactions.length} times when it was recorded`]),
   ];
-  const report = replayReport([comparison]).conversations[0];
-  const unread = Object.entries(conversation.unread);
+  const odd = Object.entries(unread).map(([reason, count]) => `${count} × ${reason}`);
   return html`<section>
-<h2>${conversation.id ?? `Conversation ${index + 1}`}</h2>
-<p class="facts">${conversation.format}${conversation.model === undefined ? '' : ` · ${conversation.model}`} · ${conversation.messages.length} messages · ${everything.calls.length} model calls · ${formatNumber(setting.overhead)} tokens of system prompt and tools${conversation.compactions.length === 0 ? '' : ` · compacted ${conversation.compactions.length} times when it was recorded`}</p>
-${unread.length === 0 ? undefined : html`<p class="facts">Not read: ${unread.map(([reason, count]) => `${count} × ${reason}`).join(', ')}.</p>`}
+<h2>${id ?? `Conversation ${index + 1}`}</h2>
+${fact(facts.join(' · '))}
+${odd.length === 0 ? undefined : fact(`Not read: ${odd.join(', ')}.`)}
 <figure>
 <div class="scroll">${lineChart(
-    series.map(({ name, result }) => ({
+    series.map(([name, { calls }]) => ({
       name,
-      values: result.calls.map(({ request }) => request),
-      marks: result.calls.flatMap(({ reduced }, at) => (reduced ? [at] : [])),
+      values: calls.map(({ request }) => request),
+      marks: calls.flatMap(({ reduced }, at) => (reduced ? [at] : [])),
     })),
     {
       title: 'Tokens of each request by strategy',
@@ -67,21 +78,45 @@ ${unread.length === 0 ? undefined : html`<p class="facts">Not read: ${unread.map
       limit: { name: 'window', value: setting.window },
     },
   )}</div>
-<figcaption>${series.map(({ name }, at) => html`<span class="key"><i class="series-${at}"></i>${name}</span>`)}<span class="key">dots: reductions</span></figcaption>
+<figcaption>${series.map(([name], at) => html`<span class="key"><i class="series-${at}"></i>${name}</span>`)}<span class="key">dots: reductions</span></figcaption>
 </figure>
-${table(figuresOf([comparison]), currency)}
-${report?.recorded === undefined ? undefined : html`<p class="facts">Billed in the recording: ${formatNumber(report.recorded.inputTokens + report.recorded.cachedInputTokens + report.recorded.cacheWriteTokens)} input tokens in ${report.recorded.calls} calls, ${formatShare(report.recorded.cachedInputTokens / Math.max(1, report.recorded.inputTokens + report.recorded.cachedInputTokens + report.recorded.cacheWriteTokens))} of them from the cache; ${formatNumber(report.recorded.outputTokens)} output tokens.</p>`}
-${Object.entries(report?.lost ?? {}).map(([name, lost]) =>
-  lost.length === 0
-    ? html``
-    : html`<details><summary>${lost.length} names that ${name} had lost when they were used</summary><p class="names">${lost.slice(0, MAX_LOST).map((token) => html`<code>${token}</code> `)}${lost.length > MAX_LOST ? `and ${lost.length - MAX_LOST} more` : ''}</p></details>`,
-)}
+${table(figures, currency)}
+${recorded && fact(billOf(recorded))}
+${Object.entries(lost).flatMap(([name, names]) => (names.length === 0 ? [] : [lostNames(name, names)]))}
 </section>`;
 }
 
+type Conversation = ReplayReport['conversations'][number];
+
+function fact(text: string): Html {
+  return html`<p class="facts">${text}</p>`;
+}
+
+function billOf({
+  inputTokens,
+  cachedInputTokens,
+  cacheWriteTokens,
+  outputTokens,
+  calls,
+}: RecordedBill): string {
+  const input = inputTokens + cachedInputTokens + cacheWriteTokens;
+  const cached = formatShare(cachedInputTokens / Math.max(1, input));
+  return `Billed in the recording: ${formatNumber(input)} input tokens in ${calls} calls, ${cached} of them from the cache; ${formatNumber(outputTokens)} output tokens.`;
+}
+
+function lostNames(strategy: string, names: readonly string[]): Html {
+  const more = names.length > MAX_LOST ? `and ${names.length - MAX_LOST} more` : '';
+  const shown = names.slice(0, MAX_LOST).map((name) => html`<code>${name}</code> `);
+  return html`<details><summary>${names.length} names that ${strategy} had lost when they were used</summary><p class="names">${shown}${more}</p></details>`;
+}
+
 function table(rows: readonly Figures[], currency: string | undefined): Html {
+  const head = Object.keys(COLUMNS).map((heading) => html`<th scope="col">${heading}</th>`);
+  const { strategy: _, ...cells } = COLUMNS;
+  const row = (figures: Figures) =>
+    html`<tr><th scope="row">${figures.strategy}</th>${Object.values(cells).map((cell) => html`<td>${cell(figures, currency)}</td>`)}</tr>`;
   return html`<div class="scroll"><table>
-<thead><tr><th scope="col">Strategy</th><th scope="col">Kept</th><th scope="col">Cost</th><th scope="col">Of everything</th><th scope="col">From cache</th><th scope="col">Largest request</th><th scope="col">Over the window</th><th scope="col">Reductions</th></tr></thead>
-<tbody>${rows.map((row) => html`<tr><th scope="row">${row.strategy}</th><td>${row.references === 0 ? '–' : `${formatShare(row.retained / row.references)} of ${row.references}`}</td><td>${formatCost(row.cost, currency)}</td><td>${row.costShare === undefined ? '–' : formatShare(row.costShare)}</td><td>${row.sent === 0 ? '–' : formatShare(row.cached / row.sent)}</td><td>${formatNumber(row.largestRequest)}</td><td>${row.overflows}</td><td>${row.reductions}</td></tr>`)}</tbody>
+<thead><tr>${head}</tr></thead>
+<tbody>${rows.map(row)}</tbody>
 </table></div>`;
 }

@@ -1,55 +1,44 @@
 import type { Comparison } from '../compare-strategies.js';
 import type { RecordedUsage } from '../conversation.js';
-import { type Figures, figuresOf } from './figures.js';
+import { figuresOf } from './figures.js';
 
-/** What the program prints for other programs. */
-export interface ReplayReport {
-  readonly window: number;
-  readonly counter: string;
-  readonly total: readonly Figures[];
-  readonly conversations: readonly {
-    readonly id?: string | undefined;
-    readonly format: string;
-    readonly model?: string | undefined;
-    readonly messages: number;
-    readonly systemTokens: number;
-    readonly unread: Readonly<Record<string, number>>;
-    readonly figures: readonly Figures[];
-    /** What the provider billed in the recording, where the log says so. */
-    readonly recorded?: RecordedBill | undefined;
-    /** Names that a later call used and a strategy had lost, by strategy. */
-    readonly lost: Readonly<Record<string, readonly string[]>>;
-  }[];
-}
+/** Comparisons as data, which the program prints for other programs. */
+export type ReplayReport = ReturnType<typeof replayReport>;
 
+/** What the provider billed in a recording. */
 export interface RecordedBill extends Omit<RecordedUsage, 'index'> {
   readonly calls: number;
   readonly compactions: number;
 }
 
-/** Comparisons as data. */
-export function replayReport(comparisons: readonly Comparison[]): ReplayReport {
+/** Returns comparisons as data. */
+export function replayReport(comparisons: readonly Comparison[]) {
   const first = comparisons[0];
   return {
     window: first?.setting.window ?? 0,
     counter: first?.setting.counter.name ?? '',
     total: figuresOf(comparisons),
-    conversations: comparisons.map((comparison) => ({
-      id: comparison.conversation.id,
-      format: comparison.conversation.format,
-      model: comparison.conversation.model,
-      messages: comparison.conversation.messages.length,
-      systemTokens: comparison.setting.overhead,
-      unread: comparison.conversation.unread,
-      figures: figuresOf([comparison]),
-      recorded: recordedBill(comparison),
-      lost: Object.fromEntries(
-        Object.entries(comparison.strategies).map(([name, { references }]) => [
-          name,
-          [...new Set(references.filter(({ retained }) => !retained).map(({ token }) => token))],
-        ]),
-      ),
-    })),
+    conversations: comparisons.map((comparison) => {
+      const { conversation, setting, strategies } = comparison;
+      return {
+        id: conversation.id,
+        format: conversation.format,
+        model: conversation.model,
+        messages: conversation.messages.length,
+        systemTokens: setting.overhead,
+        unread: conversation.unread,
+        figures: figuresOf([comparison]),
+        /** `undefined` where the log does not say. */
+        recorded: recordedBill(comparison),
+        /** Names that a later call used and a strategy had lost, by strategy. */
+        lost: Object.fromEntries(
+          Object.entries(strategies).map(([name, { references }]) => [
+            name,
+            [...new Set(references.filter(({ retained }) => !retained).map(({ token }) => token))],
+          ]),
+        ),
+      };
+    }),
   };
 }
 

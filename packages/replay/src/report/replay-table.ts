@@ -1,22 +1,7 @@
 import type { Comparison } from '../compare-strategies.js';
-import { type Figures, figuresOf } from './figures.js';
-import { formatCost, formatNumber, formatShare } from './format.js';
+import { COLUMNS } from './columns.js';
+import { figuresOf } from './figures.js';
 import { textTable } from './text-table.js';
-
-type Cell = (row: Figures, currency: string | undefined) => string;
-
-/** By their headings. */
-const COLUMNS: Readonly<Record<string, Cell>> = {
-  strategy: ({ strategy }) => strategy,
-  kept: ({ references, retained }) => (references === 0 ? '–' : formatShare(retained / references)),
-  of: ({ references }) => String(references),
-  cost: ({ cost }, currency) => formatCost(cost, currency),
-  'of all': ({ costShare }) => (costShare === undefined ? '–' : formatShare(costShare)),
-  cached: ({ sent, cached }) => (sent === 0 ? '–' : formatShare(cached / sent)),
-  largest: ({ largestRequest }) => formatNumber(largestRequest),
-  over: ({ overflows }) => String(overflows),
-  reduced: ({ reductions }) => String(reductions),
-};
 
 /** What a narrow table does without, the first of them first. */
 const SPARE = ['reduced', 'largest', 'cached', 'of', 'cost', 'over', 'of all'];

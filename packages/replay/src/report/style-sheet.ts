@@ -10,12 +10,9 @@ const SERIES = [
   ['#0f7c8a', '#5cc6d4'],
 ] as const;
 
-const colors = (theme: 0 | 1) => SERIES.map((pair, index) => `--series-${index}:${pair[theme]};`).join('');
-
 /** The look of a report. */
 export const styleSheet = new Html(`
-:root{color-scheme:light dark;--text:#1d1d1f;--quiet:#5c5c60;--line:#dcdce0;--page:#fff;${colors(0)}}
-@media(prefers-color-scheme:dark){:root{--text:#ececee;--quiet:#a5a5ab;--line:#3a3a3e;--page:#18181a;${colors(1)}}}
+:root{color-scheme:light dark;--text:light-dark(#1d1d1f,#ececee);--quiet:light-dark(#5c5c60,#a5a5ab);--line:light-dark(#dcdce0,#3a3a3e);--page:light-dark(#fff,#18181a)}
 body{margin:0;background:var(--page);color:var(--text);font:15px/24px system-ui,sans-serif}
 main{max-width:920px;margin:0 auto;padding:24px 16px 64px}
 h1{font-size:22px;line-height:32px}h2{font-size:17px;margin:40px 0 0;overflow-wrap:anywhere}
@@ -24,7 +21,8 @@ figure{margin:16px 0}svg{width:100%;min-width:640px;height:auto;display:block}sv
 path{fill:none;stroke-width:1.75;stroke-linejoin:round}.grid{stroke:var(--line)}.limit{stroke:var(--text);stroke-dasharray:4 4}
 figcaption{font-size:13px;color:var(--quiet)}.key{margin-right:16px;white-space:nowrap}
 .key i{display:inline-block;width:16px;height:3px;margin-right:6px;vertical-align:middle}
-${SERIES.map((_, index) => `path.series-${index}{stroke:var(--series-${index})}circle.series-${index}{fill:var(--series-${index})}i.series-${index}{background:var(--series-${index})}`).join('\n')}
+${SERIES.map((pair, index) => `.series-${index}{color:light-dark(${pair})}`).join('\n')}
+path{stroke:currentColor}circle{fill:currentColor}i{background:currentColor}
 .scroll{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:13px;font-variant-numeric:tabular-nums}
 th,td{padding:6px 8px;text-align:right;border-bottom:1px solid var(--line);white-space:nowrap}
 th:first-child{text-align:left}thead th{color:var(--quiet);font-weight:400}tbody th{font-weight:600}
