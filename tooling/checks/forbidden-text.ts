@@ -1,5 +1,4 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Problem } from './problem.js';
 
@@ -11,10 +10,10 @@ const forbidden = [
 
 const generated = ['pnpm-lock.yaml'];
 
-/** Finds such text in the files that git tracks. */
-export function checkForbiddenText(root: string): readonly Problem[] {
-  return trackedFiles(root)
-    .filter((file) => !generated.includes(file) && existsSync(join(root, file)))
+/** Finds such text in files of the repository. */
+export function checkForbiddenText(root: string, files: readonly string[]): readonly Problem[] {
+  return files
+    .filter((file) => !generated.includes(file))
     .flatMap((file) => inspectText(file, readFileSync(join(root, file), 'utf8')));
 }
 
@@ -28,9 +27,4 @@ export function inspectText(file: string, text: string): readonly Problem[] {
         .filter(({ pattern }) => pattern.test(content))
         .map(({ reason }) => ({ file, line: index + 1, message: reason })),
     );
-}
-
-function trackedFiles(root: string): readonly string[] {
-  const output = execFileSync('git', ['ls-files', '-z'], { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 26 });
-  return output.split('\0').filter(Boolean);
 }

@@ -1,14 +1,19 @@
-// Prints what departs from the repository's structure; exits 1 when anything does.
-import { checkFileSizes } from './file-size.js';
+// Prints the code lines of each group and what departs from the repository's structure; exits 1 if anything does.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { checkBudget } from './code-lines.js';
 import { checkForbiddenText } from './forbidden-text.js';
-import { checkFragments } from './fragment.js';
+import { checkLongFunctions } from './long-functions.js';
 import { checkShapes } from './member-shape.js';
 import { report } from './problem.js';
-import { repository } from './workspace.js';
+import { repository, trackedFiles } from './workspace.js';
+
+const files = trackedFiles(repository);
+const budget = JSON.parse(readFileSync(join(repository, 'tooling/budget.json'), 'utf8'));
 
 report([
   ...checkShapes(repository),
-  ...checkFileSizes(repository),
-  ...checkFragments(repository),
-  ...checkForbiddenText(repository),
+  ...checkBudget(repository, files, budget),
+  ...checkLongFunctions(repository, files),
+  ...checkForbiddenText(repository, files),
 ]);

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -40,6 +41,13 @@ export function filesBelow(root: string, folder: string): readonly string[] {
     }
     return [path];
   });
+}
+
+/** The files that git tracks, and new ones that it does not ignore. */
+export function trackedFiles(root: string): readonly string[] {
+  const command = ['ls-files', '-z', '--cached', '--others', '--exclude-standard'];
+  const output = execFileSync('git', command, { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 26 });
+  return [...new Set(output.split('\0'))].filter((file) => file !== '' && existsSync(join(root, file)));
 }
 
 function folders(path: string): readonly string[] {

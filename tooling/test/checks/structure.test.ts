@@ -1,7 +1,7 @@
-import { describe, expect, test } from 'vitest';
-import { checkFileSizes, maximumLines } from '../../checks/file-size.js';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { checkBudget, codeLines, sourceFiles } from '../../checks/code-lines.js';
 import { inspectText } from '../../checks/forbidden-text.js';
-import { checkFragments, minimumLines } from '../../checks/fragment.js';
+import { inspectFunctions, LONG } from '../../checks/long-functions.js';
 import { checkShapes } from '../../checks/member-shape.js';
 import { temporaryRepository } from './temporary-repository.js';
 
@@ -113,74 +113,85 @@ test('what only tests use must be private', () => {
   ]);
 });
 
-test('a source file may reach the limit and not pass it', () => {
-  const lines = (count: number) => 'a;\n'.repeat(count);
-  const root = temporaryRepository({
-    ...files,
-    'packages/core/src/full.ts': lines(maximumLines),
-    'packages/core/src/deep/long.ts': lines(maximumLines + 1),
-    'packages/core/test/long.test.ts': lines(maximumLines + 1),
+describe('code lines', () => {
+  test('are neither blank nor a comment', () => {
+    const text = [
+      '/**',
+      ' * What it does.',
+      ' */',
+      'a(); // why',
+      '',
+      '  // why',
+      'b(/* c */);',
+      '/* d */',
+      '.x {',
+      '}',
+    ];
+    expect(codeLines(`${text.join('\n')}\n`)).toBe(4);
   });
-  expect(checkFileSizes(root)).toMatchObject([{ file: 'packages/core/src/deep/long.ts' }]);
+
+  test('of tests do not count, of styles and scripts do', () => {
+    const sources = ['packages/core/src/a.ts', 'apps/demo/web/a.css', 'tooling/a.mjs', 'apps/demo/web/a.tsx'];
+    const others = [
+      'packages/core/test/a.ts',
+      'packages/core/src/a.test.ts',
+      'tooling/test/a.ts',
+      'tooling/test-support/src/a.ts',
+      'README.md',
+      'tooling/budget.json',
+    ];
+    expect(sourceFiles([...sources, ...others])).toEqual(sources);
+  });
+
+  test('are held against the budget of the first group that names a folder above the file', () => {
+    const files = { 'packages/core/a.ts': 'a;\nb;\n', 'packages/corefile/a.ts': 'a;\n', 'a.ts': 'a;\n' };
+    const root = temporaryRepository(files);
+    const log = vi.spyOn(console, 'log').mockReturnValue();
+    onTestFinished(() => log.mockRestore());
+    const over = (core: number, rest: number) =>
+      checkBudget(root, Object.keys(files), {
+        core: { lines: core, folders: ['packages/core'] },
+        rest: { lines: rest, folders: [''] },
+      }).map(({ message }) => message);
+    expect(over(2, 2)).toEqual([]);
+    expect(over(1, 2)).toEqual([expect.stringContaining('1 code lines for "core", which has 2')]);
+    expect(over(2, 1)).toEqual([expect.stringContaining('1 code lines for "rest", which has 2')]);
+    expect(log.mock.calls.slice(0, 3)).toEqual([
+      [expect.stringMatching(/^core +2 of +2$/)],
+      [expect.stringMatching(/^rest +2 of +2$/)],
+      [expect.stringMatching(/^sum +4 of +4$/)],
+    ]);
+  });
 });
 
-describe('a small file with one importer beside it', () => {
-  const imports = (...paths: string[]) => paths.map((path) => `import { a } from '${path}.js';\n`).join('');
-  const lines = (count: number) => 'a;\n'.repeat(count);
-  const found = (
-    extra: Record<string, string>,
-    packages: readonly string[] = ['packages/core'],
-    exceptions: Record<string, string> = {},
-  ) =>
-    checkFragments(
-      temporaryRepository({
-        ...files,
-        'packages/core/src/deep/whole.ts': imports('./part'),
-        'packages/core/src/deep/part.ts': lines(minimumLines - 1),
-        'packages/core/src/index.ts': imports('./deep/whole'),
-        ...extra,
-      }),
-      packages,
-      exceptions,
-    ).map(({ file }) => file);
-
-  test('belongs there', () => {
-    expect(found({})).toEqual(['packages/core/src/deep/part.ts']);
-  });
-
-  test('stays as an exception, or with its folder, and no exception is stale', () => {
-    const except = (path: string, extra = {}) => found(extra, undefined, { [path]: 'for a reason' });
-    expect(except('packages/core/src/deep/part.ts')).toEqual([]);
-    expect(except('packages/core/src/deep')).toEqual([]);
-    expect(except('packages/core/src/de')).toEqual([
-      'packages/core/src/deep/part.ts',
-      'packages/core/src/de',
-    ]);
-    const tested = { 'packages/core/test/deep/part.test.ts': '' };
-    expect(except('packages/core/src/deep/part.ts', tested)).toEqual(['packages/core/src/deep/part.ts']);
-  });
+describe('a function', () => {
+  const lines = (count: number) => '  a;\n'.repeat(count);
+  const found = (text: string) => inspectFunctions('a.ts', text).map(({ line }) => line);
+  const reason = '  // Long because it is a table.\n';
 
   test.each([
-    ['has a test of its own', { 'packages/core/test/deep/part.test.ts': '' }],
-    ['has lines enough', { 'packages/core/src/deep/part.ts': lines(minimumLines) }],
-    ['has another importer', { 'packages/core/src/deep/other.ts': imports('./part') }],
-    ['is public', { 'packages/core/src/index.ts': imports('./deep/whole', './deep/part') }],
-    [
-      'is imported from another folder',
-      { 'packages/core/src/deep/whole.ts': '', 'packages/core/src/other/whole.ts': imports('../deep/part') },
-    ],
-    [
-      'is an entry point',
-      {
-        'packages/core/package.json': JSON.stringify({ exports: { './part': './src/deep/part.ts' } }),
-      },
-    ],
-  ])('stays when it %s', (_, extra) => {
-    expect(found(extra)).toEqual([]);
+    ['declaration', (body: string) => `function a() {\n${body}}\n`],
+    ['arrow', (body: string) => `const a = () => {\n${body}};\n`],
+    ['method', (body: string) => `class A { a() {\n${body}} }\n`],
+    ['value', (body: string) => `const a = () =>\n${body.replaceAll('a;', 'a +')}  a;\n`],
+  ])('(%s) over the limit needs a reason on its first line', (_, written) => {
+    expect(found(written(lines(LONG - 1)))).toEqual([]);
+    expect(found(written(`${lines(10)}\n  // Why.\n${lines(LONG - 11)}`))).toEqual([]);
+    expect(found(written(lines(LONG + 1)))).toEqual([1]);
+    expect(found(written(reason + lines(LONG + 1)))).toEqual([]);
+    expect(found(written(`  // Long because\n${lines(LONG + 1)}`))).toEqual([1]);
   });
 
-  test('stays in a package that the rule is not for yet', () => {
-    expect(found({}, ['packages/other'])).toEqual([]);
+  test('has the lines of the functions inside, unless they have a reason of their own', () => {
+    const around = (body: string) => `function a() {\n  const b = () => {\n${body}  };\n}\n`;
+    expect(found(around(lines(LONG - 1)))).toEqual([1]);
+    expect(found(around(lines(LONG + 1)))).toEqual([2, 1]);
+    expect(found(around(reason + lines(LONG + 1)))).toEqual([]);
+    expect(found(around(reason + lines(LONG + 1)) + around(lines(LONG - 1)))).toHaveLength(1);
+  });
+
+  test('within the limit needs none', () => {
+    expect(found(`function a() {\n${reason}${lines(LONG)}}\n`)).toEqual([1]);
   });
 });
 
