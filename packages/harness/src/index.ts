@@ -34,11 +34,7 @@ export { type PermissionsConfig, permissions } from './capabilities/permissions/
 export { type PlanModeConfig, planMode } from './capabilities/plan-mode.js';
 export { type ShellConfig, shell } from './capabilities/shell.js';
 export { type SkillsConfig, skills } from './capabilities/skills/skills.js';
-export {
-  type SubagentDefinition,
-  type SubagentsConfig,
-  subagents,
-} from './capabilities/subagents/subagents.js';
+export type { SubagentDefinition } from './capabilities/subagents/members.js';
 export {
   type ExecuteTask,
   type SubagentTask,
@@ -48,6 +44,7 @@ export {
   type TaskRunner,
   type TaskStatus,
 } from './capabilities/subagents/tasks.js';
+export { type SubagentsConfig, subagents } from './capabilities/subagents/team.js';
 export { todoList } from './capabilities/todo-list.js';
 export { type ToolGroup, toolGroups } from './capabilities/tool-groups.js';
 export { workspaceTools } from './capabilities/workspace-tools/workspace-tools.js';

@@ -13,7 +13,7 @@ import { type AgentSettings, settingsSchema, withoutDefaults } from '../agent/ag
 import type { CapabilityPlace, CapabilityReference } from '../agent/capability-registry.js';
 import { limitsSchema } from '../agent/limits.js';
 import { type Narrowing, narrowingShape } from '../capabilities/permissions/permissions.js';
-import { definitionSchema, type SubagentDefinition } from '../capabilities/subagents/subagents.js';
+import { definitionSchema, type SubagentDefinition } from '../capabilities/subagents/members.js';
 import { notOfMembers, withReasons } from './refused-keys.js';
 import { splitNames } from './subagent-files.js';
 import { substituteEnvironment } from './substitute-environment.js';

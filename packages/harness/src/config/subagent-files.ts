@@ -2,7 +2,6 @@ import { errorText, InvalidInputError, parseFileConfig, readText, type Workspace
 import * as z from 'zod';
 import type { AgentSettings } from '../agent/agent-parts.js';
 import { narrowingShape } from '../capabilities/permissions/permissions.js';
-import type { Subagent } from '../capabilities/subagents/subagents.js';
 import { parseFrontMatter } from '../lib/front-matter.js';
 import { legibleEntries } from '../lib/legible-entries.js';
 import { withReasons } from './refused-keys.js';
@@ -31,6 +30,12 @@ export const subagentFileSchema = z.strictObject({
   /** Keeps it from the model, which neither reads of it nor can spawn it; its name stays taken. */
   hidden: z.boolean().default(false),
 });
+
+/** A subagent, as a file defines it. */
+interface SubagentFile extends z.output<typeof subagentFileSchema> {
+  /** The text of the file. */
+  readonly source: string;
+}
 
 /** AgentScope's names for keys of ours. */
 const ALIASES: Readonly<Record<string, string>> = { steps: 'max_iterations', max_iters: 'max_iterations' };
@@ -67,8 +72,8 @@ export async function loadSubagents(
   workspace: Workspace,
   folder: string,
   { taken, models, limits = {} }: LoadOptions,
-): Promise<{ readonly subagents: readonly Subagent[]; readonly problems: readonly string[] }> {
-  const subagents = new Map<string, Subagent>();
+): Promise<{ readonly subagents: readonly SubagentFile[]; readonly problems: readonly string[] }> {
+  const subagents = new Map<string, SubagentFile>();
   // A model that reads `Explorer` and `explorer` cannot tell whose is which.
   const alike = (name: string, names: Iterable<string>) =>
     [...names].find((other) => other.toLowerCase() === name.toLowerCase());
@@ -91,7 +96,7 @@ export async function loadSubagents(
       if (own !== undefined) throw new Error(`"${own}" is the program's own; name it otherwise`);
       const before = alike(name, subagents.keys());
       if (before !== undefined) throw new Error(`a file before it is named "${before}" too`);
-      const isKnown = typeof model !== 'string' || ['inherit', ...models].includes(model);
+      const isKnown = ['inherit', ...models].includes(model);
       const { maxIterations = MAX_ITERATIONS, maxOutputTokens } = limits;
       subagents.set(name, {
         ...subagent,
@@ -132,8 +137,7 @@ function parseSubagentFile(text: string, path: string) {
   given.system_prompt ??= body;
   const { known, warnings } = withoutForeignKeys(given, path);
   const definition = withReasons('file', () => parseFileConfig(subagentFileSchema, known, path));
-  const subagent: Subagent = { ...definition, without: [], capabilities: [], source: text };
-  return { subagent, warnings };
+  return { subagent: { ...definition, source: text }, warnings };
 }
 
 /**

@@ -14,7 +14,7 @@ import { ScriptedModel } from '@x/testkit';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { subagents } from '../../src/capabilities/subagents/subagents.js';
+import { subagents } from '../../src/capabilities/subagents/team.js';
 import {
   type CallStream,
   HarnessAgent,

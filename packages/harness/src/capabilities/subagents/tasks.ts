@@ -1,6 +1,9 @@
 import {
   type AgentState,
   type ApprovalDecision,
+  type Clock,
+  escapeTags,
+  headOf,
   isObject,
   type JsonObject,
   type JsonValue,
@@ -14,7 +17,6 @@ import {
   systemClock,
 } from '@x/core';
 import { RemoteControl } from '../../agent/remote-control.js';
-import type { SubagentsSettings } from './subagents.js';
 
 /** The capability's name, and that of the extension in which a state keeps the tasks that it gave. */
 export const NAME = 'subagents';
@@ -189,6 +191,12 @@ interface LiveTask {
   readonly done: Promise<TaskEnd>;
 }
 
+interface TasksSettings {
+  /** Milliseconds between looks at a task that another process runs. */
+  readonly pollMs: number;
+  readonly clock?: Clock | undefined;
+}
+
 /**
  * The tasks below an agent, whichever subagent gave them: a task's children are those of its session. What became of a task is
  * in the subagent's session, so any process with the same store can tell.
@@ -197,13 +205,13 @@ export class Tasks {
   readonly store: SessionStore;
   /** Those that run in this process, by the key of the subagent's session. */
   readonly live = new Map<string, LiveTask>();
-  readonly #settings: SubagentsSettings;
+  readonly #settings: TasksSettings;
   /** When an order in a queue was first found without a process that works on it, by call. */
   readonly #leftAt = new Map<string, number>();
   /** Gives and stops the tasks of a session one after the other here. */
   readonly turns = new KeyedMutex();
 
-  constructor(store: SessionStore, settings: SubagentsSettings) {
+  constructor(store: SessionStore, settings: TasksSettings) {
     this.store = store;
     this.#settings = settings;
   }
@@ -289,4 +297,37 @@ export class Tasks {
   #liveOf(owner: SessionKey, task: Pick<GivenTask, 'subagent' | 'taskId'>): LiveTask | undefined {
     return this.live.get(taskKey(owner, task).toString());
   }
+}
+
+/** Characters of each result in a reminder: it names results, tools hand them out. */
+const REMINDER_CHARS = 1_500;
+/** Characters of all results together: no compaction could make room for a reminder. Each keeps a few words at least. */
+const REMINDERS_CHARS = 6_000;
+const FEWEST_CHARS = 100;
+
+/** A task with its result, as a tool hands it out. */
+export function taskReport(task: SubagentTask): string {
+  const { taskId, status, result = '', error = '', waitsFor = [] } = task;
+  const names = waitsFor.map(({ name }) => name).join(', ');
+  const hint = isOpen(task)
+    ? 'It goes on in the background; you will be told when it ends. wait_async_results waits for it.'
+    : `It waits for the user's approval of ${names}. wait_async_results asks the user.`;
+  return [`[${taskId}: ${status}]`, error, result, isEnded(task) ? '' : hint].filter(Boolean).join('\n');
+}
+
+/** Words the reminder that tasks have ended; what they give back is quoted, since it may be somebody else's words. */
+export function tasksReminder(tasks: readonly SubagentTask[]): string {
+  const chars = Math.max(FEWEST_CHARS, Math.min(REMINDER_CHARS, Math.floor(REMINDERS_CHARS / tasks.length)));
+  const reports = tasks.map((task) => {
+    const { result = '', taskId } = task;
+    if (result.length <= chars) return taskReport(task);
+    const cut = `${headOf(result, chars)}\n[cut here; wait_async_results shows ${taskId} whole]`;
+    return taskReport({ ...task, result: cut });
+  });
+  return [
+    '<finished_tasks>',
+    'These tasks of subagents have ended, or wait for approval. You are told once; wait_async_results shows a result again.',
+    escapeTags(reports.join('\n'), 'finished_tasks'),
+    '</finished_tasks>',
+  ].join('\n');
 }

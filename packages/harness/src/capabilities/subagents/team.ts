@@ -2,13 +2,18 @@ import { randomUUID } from 'node:crypto';
 import {
   type AgentEvent,
   AgentState,
+  ApprovalRequiredError,
   agentFiles,
   type CallScope,
   type Capability,
+  type Clock,
+  defineTool,
   errorText,
   headOf,
   type Message,
+  type Model,
   type ModelResponse,
+  parseWith,
   RuntimeContext,
   SessionKey,
   SessionLeaseError,
@@ -17,18 +22,26 @@ import {
   type ToolContext,
   userMessage,
 } from '@x/core';
-import { type ComposedAgent, FilesOwner } from '../../agent/agent-parts.js';
+import * as z from 'zod';
+import { type AgentSettings, type ComposedAgent, FilesOwner } from '../../agent/agent-parts.js';
 import type { Reply } from '../../agent/call-options.js';
 import { HarnessConfigError } from '../../errors/harness-config-error.js';
 import { HarnessError } from '../../errors/harness-error.js';
+import { Interruption } from '../../errors/interruption.js';
 import { promptList } from '../../lib/prompt-list.js';
-import { Parent } from './inheritance.js';
-import { Members, type MembersOptions } from './member-agent.js';
-import type { Subagent, SubagentsSettings } from './subagents.js';
+import {
+  definitionSchema,
+  Members,
+  type MembersOptions,
+  Parent,
+  type Subagent,
+  type SubagentDefinition,
+} from './members.js';
 import {
   endingIn,
   type GivenTask,
   givenTasks,
+  isEnded,
   isOpen,
   keepTasks,
   LOST,
@@ -37,11 +50,13 @@ import {
   type TaskEnd,
   type TaskEnding,
   type TaskOrder,
+  type TaskRunner,
   Tasks,
   taskKey,
+  taskReport,
+  tasksReminder,
   writeEnding,
 } from './tasks.js';
-import { tasksReminder, teamTools } from './tools.js';
 
 /** Characters of names and descriptions in the system prompt. Any file of the workspace may be a subagent. */
 const MAX_LIST_CHARS = 20_000;
@@ -49,6 +64,68 @@ const MAX_LIST_CHARS = 20_000;
 const TASK_CHARS = 300;
 /** Milliseconds in which this process begins, or stores the end of, what it runs itself. */
 const HANDOVER_MS = 10_000;
+/** The most milliseconds that the model may have a tool wait. */
+const MOST_MS = 600_000;
+
+export const subagentsConfigSchema = z.strictObject({
+  /** A folder of the workspace with one Markdown file a subagent; empty: none is read. */
+  folder: z.string().default('subagents'),
+  /** Adds a subagent for any task, named `general-purpose`. */
+  generalPurpose: z.boolean().default(true),
+  /** Levels of subagents below the agent; 1: subagents have none of their own. */
+  maxDepth: z.int().min(1).max(5).default(2),
+  /** Tasks of one session that may run at a time. */
+  maxRunning: z.int().min(1).default(8),
+  /** Milliseconds that a tool waits for a subagent, unless the model says otherwise, before it goes on in the background. */
+  timeoutMs: z.int().min(0).default(120_000),
+  /** Milliseconds that a task waits for a process to take it from the queue; then it counts as failed. */
+  pendingMs: z.int().min(1).default(300_000),
+  /** Milliseconds between looks at a task that another process runs. */
+  pollMs: z.int().min(1).default(500),
+  /** Tasks that a session remembers; the oldest whose end the model knows are forgotten first. */
+  maxRecords: z.int().min(1).default(100),
+  /** The queue that carries tasks to other processes. Default: subagents run in this process. */
+  runner: z.custom<TaskRunner>().optional(),
+  /** Models that definitions name. */
+  models: z.record(z.string(), z.custom<Model>()).default({}),
+  /** Settings of every subagent, such as `limits`, which are else those of the agent. */
+  settings: z.custom<Partial<AgentSettings>>().default({}),
+  clock: z.custom<Clock>().optional(),
+});
+
+export type SubagentsConfig = z.input<typeof subagentsConfigSchema>;
+type SubagentsSettings = z.output<typeof subagentsConfigSchema>;
+
+const SUBJECT = 'subagents configuration';
+
+/**
+ * Lets the agent give work to subagents. They are made of its own parts, each with a window, a compaction and a session of
+ * its own, and keep to its permissions and plan mode. They come from `definitions` and from Markdown files in `subagents/`
+ * of the workspace; one is built in (`general-purpose`).
+ *
+ * The model waits for the work, or lets it go on in the background. What became of a task is in the subagent's session, and
+ * the model hears of the end of each task exactly once.
+ *
+ * @example
+ * ```ts
+ * import { HarnessAgent, subagents, workspaceTools } from '@x/harness';
+ *
+ * const agent = HarnessAgent.builder()
+ *   .model(model)
+ *   .use(workspaceTools())
+ *   .use(subagents([{ name: 'reviewer', description: 'Reviews a change.', systemPrompt: 'You review code.' }]))
+ *   .build();
+ * ```
+ * @throws {InvalidInputError} for a malformed definition or configuration, naming the path of every bad field.
+ */
+export function subagents(
+  definitions: readonly SubagentDefinition[] = [],
+  config: SubagentsConfig = {},
+): Capability {
+  const given = z.object({ definitions: z.array(definitionSchema) });
+  const { definitions: declared } = parseWith(given, { definitions }, SUBJECT);
+  return new Team({ declared, settings: parseWith(subagentsConfigSchema, config, SUBJECT), depth: 1 });
+}
 
 /** One call of the parent: its subagents, and the session whose state holds the tasks that it gave. */
 export interface TeamCall {
@@ -60,7 +137,8 @@ export interface TeamCall {
   isRunning: boolean;
 }
 
-interface TeamOptions extends Omit<MembersOptions, 'parent' | 'nest'> {
+interface TeamOptions extends Pick<MembersOptions, 'declared' | 'depth'> {
+  readonly settings: SubagentsSettings;
   /** The tasks of the tree that it is part of; none for the team of the agent itself, whose tree begins here. */
   readonly tasks?: Tasks | undefined;
 }
@@ -395,4 +473,113 @@ function endingOf({ stopReason, text: result, steps, pendingCalls }: Reply): Tas
   if (stopReason === 'shutdown') return undefined;
   const error = `It was stopped after ${steps} steps: ${stopReason}. agent_spawn with its id lets it go on.`;
   return { status: 'failed', result, error };
+}
+
+/** Makes the tools by which an agent directs its subagents. */
+function teamTools(team: Team): readonly Tool[] {
+  const milliseconds = z.int().min(0).max(MOST_MS).default(Math.min(team.settings.timeoutMs, MOST_MS));
+  const taskId = z.string().min(1).describe('The id that agent_spawn answered');
+
+  /** Waits for tasks to end. Longer work goes on in the background. */
+  async function collect(call: TeamCall, tasks: readonly GivenTask[], wait: Parameters<Tasks['wait']>[2]) {
+    const found = await team.tasks.wait(call.owner, tasks, wait);
+    raiseApprovals(found);
+    team.told(call, found.filter(isEnded));
+    return found;
+  }
+
+  return [
+    defineTool({
+      name: 'agent_spawn',
+      description:
+        'Gives a task to a new subagent, which has a context window of its own and knows nothing of this conversation, and ' +
+        'returns its final answer; or says something more to one that is not working now and remembers what it did. Several ' +
+        'calls in one step run side by side. One that takes longer than timeoutMs goes on in the background, as one with ' +
+        'background does from the start: you are told when it ends.',
+      // Giving work changes nothing by itself: the parent's permissions and plan mode hold for each call of the subagent.
+      readOnly: true,
+      timeoutMs: 0,
+      input: z.strictObject({
+        agent: z
+          .string()
+          .min(1)
+          .describe('A name in the system prompt, or the id of one that has worked, to go on'),
+        task: z.string().trim().min(1).describe('All it needs to know, and what to answer with'),
+        background: z.boolean().default(false).describe('Return at once'),
+        timeoutMs: milliseconds.describe('Milliseconds to wait for the answer'),
+      }),
+      async execute({ agent, task, background, timeoutMs }, { state, signal, decisions }) {
+        const call = await team.callOf(state);
+        const given = decisions ? await team.decide(call, decisions) : [await team.begin(call, agent, task)];
+        try {
+          const found = await collect(call, given, { timeoutMs: background ? 0 : timeoutMs, signal });
+          const report = found.map(taskReport).join('\n');
+          if (found.some(({ status }) => status === 'failed')) throw new Error(report);
+          return report;
+        } catch (error) {
+          // An interruption of the wait interrupts the work. After a shutdown of the agent it can be resumed.
+          const isShutdown = signal.reason instanceof Interruption && signal.reason.kind === 'shutdown';
+          if (signal.aborted && !isShutdown) {
+            for (const each of given) await team.tasks.cancel(call.owner, each);
+          }
+          throw error;
+        }
+      },
+    }),
+    defineTool({
+      name: 'wait_async_results',
+      description:
+        'Waits until tasks in the background have ended, and returns their results: all that are running, or those you name, ' +
+        'whose results are shown again. With timeoutMs 0 it only looks.',
+      readOnly: true,
+      timeoutMs: 0,
+      input: z.strictObject({
+        taskIds: z.array(taskId).min(1).optional(),
+        timeoutMs: milliseconds.describe('Milliseconds to wait'),
+      }),
+      async execute({ taskIds, timeoutMs }, { state, signal, decisions }) {
+        const call = await team.callOf(state);
+        if (decisions) await team.decide(call, decisions);
+        const wanted = taskIds?.map((id) => taskOf(call, id)) ?? (await team.news(call));
+        if (wanted.length === 0) return 'No task is running, and there is no result that you have not had.';
+        return (await collect(call, wanted, { timeoutMs, signal })).map(taskReport).join('\n\n');
+      },
+    }),
+    defineTool({
+      name: 'task_cancel',
+      description:
+        'Stops a task, and the tasks that its subagent has given to others. What was done by then stays done, and agent_spawn ' +
+        'with its id can let the subagent go on.',
+      readOnly: true,
+      input: z.strictObject({ taskId }),
+      async execute({ taskId: id }, { state }) {
+        const call = await team.callOf(state);
+        const given = taskOf(call, id);
+        const wasRunning = await team.tasks.cancel(call.owner, given);
+        const found = await team.tasks.look(call.owner, [given]);
+        if (found.some(isOpen)) return `${id} runs in another process, which was asked to stop it.`;
+        team.told(call, found);
+        return `${wasRunning ? '' : 'It had ended before.\n'}${found.map(taskReport).join('\n')}`;
+      },
+    }),
+  ];
+}
+
+/** @throws {Error} when the session has given no such task. */
+function taskOf({ scope }: TeamCall, taskId: string): GivenTask {
+  const tasks = givenTasks(scope.state);
+  const task = tasks.find((candidate) => candidate.taskId === taskId);
+  if (task !== undefined) return task;
+  const known = tasks.map((each) => each.taskId).join(', ') || 'none';
+  throw new Error(`There is no task "${taskId}" in this session. There are: ${known}.`);
+}
+
+/** @throws {ApprovalRequiredError} when one of these tasks waits for approval: the tool call waits with it. */
+function raiseApprovals(tasks: readonly SubagentTask[]): void {
+  const calls = tasks.flatMap(({ taskId, status, waitsFor = [] }) =>
+    status !== 'waiting'
+      ? []
+      : waitsFor.map((call) => ({ ...call, agentId: [taskId, call.agentId].filter(Boolean).join('/') })),
+  );
+  if (calls.length > 0) throw new ApprovalRequiredError(calls);
 }

@@ -1,14 +1,59 @@
-import type { Capability, Model, Tool, Workspace } from '@x/core';
-import type { ComposedAgent } from '../../agent/agent-parts.js';
+import {
+  AgentState,
+  type CallScope,
+  type Capability,
+  type Model,
+  RuntimeContext,
+  type Tool,
+  type ToolScope,
+  type ToolUseBlock,
+  type Usage,
+  type Workspace,
+} from '@x/core';
+import * as z from 'zod';
+import { type AgentSettings, type ComposedAgent, ownSettingsSchema } from '../../agent/agent-parts.js';
 import { HarnessAgent } from '../../agent/harness-agent.js';
 import { share } from '../../agent/share-capability.js';
 import { unknownTools } from '../../agent/tool-references.js';
-import { loadSubagents } from '../../config/subagent-files.js';
+import { loadSubagents, subagentFileSchema } from '../../config/subagent-files.js';
 import { HarnessConfigError } from '../../errors/harness-config-error.js';
+import { allOf, authorize } from '../../loop/clearance.js';
 import { keptBy, NARROWING, narrowing } from '../permissions/permissions.js';
-import { INHERITANCE, inheritance } from './inheritance.js';
-import type { Subagent, SubagentsSettings } from './subagents.js';
 import { NAME } from './tasks.js';
+
+/** Recognizes a part of an agent by one of its members. */
+function withMember<T>(member: keyof T, type: string, message: string) {
+  return z.custom<T>((value) => typeof (value as T | null)?.[member] === type, message);
+}
+
+const modelSchema = z.union([
+  z.string().min(1),
+  withMember<Model>('generate', 'function', 'must be a Model or the name of one'),
+]);
+
+export const definitionSchema = subagentFileSchema.extend({
+  /** A model, or a name in `models`. Default: the parent's. */
+  model: modelSchema.optional(),
+  /** Models, or names in `models`, that take over when its own fails for good. Default: those of the parent. */
+  fallback: z.array(modelSchema).readonly().optional(),
+  /** Settings such as `checkpoint`, ahead of those that all subagents have. */
+  settings: ownSettingsSchema.optional(),
+  /** Names of the parent's capabilities that it goes without. What they object to still holds. */
+  without: z.array(z.string()).readonly().default([]),
+  /** Capabilities, with their tools, that it has beside the parent's, or in place of those of the same names. They are closed with the parent. */
+  capabilities: z
+    .array(withMember<Capability>('name', 'string', 'must be a Capability'))
+    .readonly()
+    .default([]),
+});
+
+/** A subagent, as code declares it. */
+export type SubagentDefinition = Readonly<z.input<typeof definitionSchema>>;
+
+export type Subagent = Readonly<z.output<typeof definitionSchema>> & {
+  /** The text of the file that defines it; none for one of the program. */
+  readonly source?: string;
+};
 
 /** Capabilities that no subagent gets: what a parent remembers is its own. */
 const WITHHELD = ['memory', 'session_history'];
@@ -27,11 +72,19 @@ export const GENERAL_PURPOSE: Subagent = {
   ...{ deny: [], hidden: false, without: [], capabilities: [] },
 };
 
+/** The part of the configuration of `subagents()` that subagents are made with. */
+interface MembersSettings {
+  readonly folder: string;
+  readonly generalPurpose: boolean;
+  readonly models: Readonly<Record<string, Model>>;
+  readonly settings: Partial<AgentSettings>;
+}
+
 /** What the subagents of one agent are made of. */
 export interface MembersOptions {
   readonly parent: ComposedAgent;
   readonly declared: readonly Subagent[];
-  readonly settings: SubagentsSettings;
+  readonly settings: MembersSettings;
   /** Levels below the agent itself. Those at 1, its own, install and close the capabilities in definitions. */
   readonly depth: number;
   /** Makes the subagents of a subagent, where it may have some. */
@@ -62,7 +115,8 @@ export class Members {
     const { folder, generalPurpose, models, settings: limits } = settings;
     const taken = new Set([GENERAL_PURPOSE, ...declared].map(({ name }) => name));
     const loaded = await loadSubagents(files, folder, { taken, limits, models: Object.keys(models) });
-    const subagents = new Map([...declared, ...loaded.subagents].map((each) => [each.name, each]));
+    const ofFiles = loaded.subagents.map((each): Subagent => ({ ...each, without: [], capabilities: [] }));
+    const subagents = new Map([...declared, ...ofFiles].map((each) => [each.name, each]));
     if (generalPurpose && !subagents.has(GENERAL_PURPOSE.name)) {
       subagents.set(GENERAL_PURPOSE.name, GENERAL_PURPOSE);
     }
@@ -165,3 +219,85 @@ function settingsOf({ settings, maxIterations, maxOutputTokens, temperature }: S
 const OWNED_ABOVE: readonly PropertyKey[] = ['install', 'close'] satisfies (keyof Capability)[];
 /** What the parent does for its own: its judgment is asked for by {@link inheritance}. */
 const FROM_PARENT: readonly PropertyKey[] = [...OWNED_ABOVE, 'authorize', 'unattended', 'confine'];
+
+const INHERITANCE = 'subagent_inheritance';
+
+/** The parent of a subagent's call; a key of the runtime context. */
+export class Parent {
+  readonly above: Parent | undefined;
+  /** The states of the parent that judge, the present one first: of the others only what they deny counts. */
+  readonly states: () => Promise<readonly AgentState[]>;
+  /** Hears of the usage of each model call. */
+  readonly used: (modelId: string, usage: Usage) => void;
+
+  constructor({ above, states, used }: Pick<Parent, 'above' | 'states' | 'used'>) {
+    this.above = above;
+    this.states = states;
+    this.used = used;
+  }
+}
+
+/**
+ * Judges every call of a subagent as if its parent made it, by all capabilities of the parent and in the parent's state of
+ * that moment: the subagent's own parts can only object to more. Also tells the parent what the subagent uses up, and the
+ * subagent that plan mode is on.
+ */
+function inheritance({ name, capabilities }: ComposedAgent): Capability {
+  /** A scope as that of the parent's own call, in each of its states that judge. */
+  const inherited = async <Scope extends CallScope>(scope: Scope): Promise<readonly Scope[]> => {
+    const parent = scope.runtime.get(Parent);
+    const states = (await parent?.states()) ?? [];
+    return states.map((state) => ({ ...scope, agentId: name, state, runtime: runtimeOf(parent, scope) }));
+  };
+  const judge = (call: ToolUseBlock, scope: ToolScope, above: ToolScope) => {
+    const { permissionContext, planModeContext } = above.state;
+    const judges = [above, scope].map(({ state: { extensions } }): Capability => {
+      const all = { ...scope.state.extensions, ...above.state.extensions, ...extensions };
+      const head = { ...scope.state.head(), permissionContext, planModeContext, extensions: all };
+      const state = AgentState.fromParts(head, scope.state.context);
+      return { name, authorize: () => authorize(capabilities, call, { ...above, state }) };
+    });
+    // What capabilities keep of a session counts for both: a call that either of them had may rule out another.
+    return authorize(judges, call, scope);
+  };
+  return {
+    name: INHERITANCE,
+    async authorize(call, scope) {
+      const [present, ...before] = await inherited(scope);
+      if (present === undefined) {
+        return { type: 'deny', reason: 'What the parent of this subagent may do is not known here.' };
+      }
+      for (const above of before) {
+        const objection = await judge(call, scope, above);
+        if (objection?.type === 'deny') return objection;
+      }
+      return judge(call, scope, present);
+    },
+    async unattended(scope) {
+      const scopes = await inherited(scope);
+      const asked = scopes.flatMap((above) => capabilities.map((each) => each.unattended?.(above)));
+      return (await Promise.all(asked)).includes(true);
+    },
+    confine: (scope) => async (path, use) => {
+      const scopes = await inherited(scope);
+      const confines = scopes.flatMap((above) => capabilities.flatMap((each) => each.confine?.(above) ?? []));
+      return allOf(confines)(path, use);
+    },
+    async remind(scope) {
+      const present = (await inherited(scope))[0]?.state;
+      if (present) scope.state.planModeContext = structuredClone(present.planModeContext);
+      return [];
+    },
+    observe(event, { runtime, model }) {
+      const parent = runtime.get(Parent);
+      if (event.type === 'usage.reported') parent?.used(event.modelId, event.usage);
+      if (event.type === 'model.completed' && event.usage) parent?.used(model.id, event.usage);
+    },
+  };
+}
+
+/** The runtime context of a parent's own call, in which its parent is the one above it. */
+function runtimeOf(parent: Parent | undefined, { runtime }: CallScope): RuntimeContext {
+  const builder = RuntimeContext.builder(runtime);
+  return (parent?.above === undefined ? builder : builder.put(Parent, parent.above)).build();
+}

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { SubagentTask } from '../../../src/capabilities/subagents/tasks.js';
-import { tasksReminder } from '../../../src/capabilities/subagents/tools.js';
+import { tasksReminder } from '../../../src/capabilities/subagents/tasks.js';
 
 it('quotes what tasks gave back: none can end the quotation and speak as the user', () => {
   const task: SubagentTask = {
