@@ -1,6 +1,7 @@
 import type { CallScope, CompactionOutcome, Message } from '@x/core';
 import * as z from 'zod/mini';
-import { configSchema, type ResolvedCompactionConfig } from '../config/compaction-config.js';
+import { configSchema } from '../config/compaction-config.js';
+import type { ResolvedCompactionConfig } from '../config/groups.js';
 
 /** The facts known when a compaction is about to begin. */
 export interface BeforeCompaction {

@@ -9,7 +9,7 @@ import {
   type SessionLog,
 } from '@x/core';
 import * as z from 'zod';
-import { countSchema } from '../config/stage-schemas.js';
+import { countSchema } from '../config/values.js';
 import { marksOf, stringsIn } from '../conversation/marks.js';
 import { changeNotes, notesIn } from './stored-state.js';
 

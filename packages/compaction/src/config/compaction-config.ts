@@ -1,19 +1,16 @@
-import type { Issue, Model, TokenCounter } from '@x/core';
+import type { Issue } from '@x/core';
 import * as z from 'zod/mini';
-import type { Reducer } from '../reducer.js';
-import { stageNames } from '../run/ladder.js';
+import {
+  codeShape,
+  completeSchema,
+  groupedShape,
+  type PresetSettings,
+  type ResolvedCompactionConfig,
+  sharedShape,
+} from './groups.js';
 import { agentscopeNames, agentscopeShape, fromAgentscope } from './presets/agentscope.js';
 import { auraNames, auraShape, fromAura, refuseInAura } from './presets/aura.js';
 import { everrunsNames, everrunsShape, fromEverruns } from './presets/everruns.js';
-import {
-  countSchema,
-  keepSchema,
-  redactSchema,
-  savingSchema,
-  shareSchema,
-  summarizeOptionsSchema,
-  summaryShape,
-} from './stage-schemas.js';
 
 /** Neither a model nor a record would write a summary. */
 export const NOTHING_WRITTEN: Issue = {
@@ -21,124 +18,11 @@ export const NOTHING_WRITTEN: Issue = {
   message: 'is 0 although there is no model: nothing would be written',
 };
 
-/** The share of the window at which a reduction is due where no trigger is named. */
-const TRIGGER_SHARE = 0.85;
-
-const triggerSchema = z.pipe(
-  z.strictObject(
-    {
-      /** This share of the context window. Default 0.85, unless another trigger is named. */
-      share: z.optional(shareSchema),
-      /** This many tokens. */
-      tokens: z.optional(countSchema),
-      /** This many messages. */
-      messages: z.optional(countSchema),
-    },
-    {
-      error: ({ code, input }) =>
-        code === 'invalid_type' && typeof input === 'number'
-          ? `says of what: { share: ${input < 1 ? input : 0.85} } of the window, { tokens } or { messages }`
-          : undefined,
-    },
-  ),
-  z.transform((trigger) => {
-    const named = trigger.share ?? trigger.tokens ?? trigger.messages;
-    return named === undefined ? { share: TRIGGER_SHARE } : trigger;
-  }),
-);
-
-/** Keys of every configuration, with a preset or without. */
-const sharedShape = {
-  /** The window of the model that reads the conversation, in tokens. */
-  contextWindow: z.optional(z.int().check(z.minimum(1))),
-  /** Replace secrets in summaries by `[redacted:kind]`: common ones (`true`), `patterns` besides, or none (`false`). */
-  redact: z._default(redactSchema, true),
-};
-
 /** Keys of every preset beside its own. */
 const presetShape = {
   ...sharedShape,
   /** Summaries are written ahead of time, as with `summary.background`. */
   background: z._default(z.boolean(), true),
-};
-
-const groupedShape = {
-  ...sharedShape,
-  /** When a reduction is due. What is named alone decides, of several triggers the nearest; 0 switches one off. */
-  trigger: z.prefault(triggerSchema, {}),
-  /**
-   * What a reduction aims for: the share of the trigger point that it leaves, or tokens. Default 0.5, more where what is
-   * kept and the record have more.
-   */
-  target: z.optional(
-    z.union([
-      z
-        .number()
-        .check(
-          z.gt(0),
-          z.lt(1, 'is a share of the trigger point, below 1; tokens are written { tokens: 60000 }'),
-        ),
-      z.strictObject({ tokens: z.int().check(z.minimum(1)) }),
-    ]),
-  ),
-  /** What stays verbatim. */
-  keep: z.prefault(keepSchema, {}),
-  /** How summaries are written. */
-  summary: z.prefault(z.strictObject(summaryShape), {}),
-  /** How much a reduction must save to count; `false`: fewer messages are enough, also where a summary of them is longer. */
-  saving: z.prefault(savingSchema, {}),
-};
-
-const stageSchema = z.enum(stageNames);
-const stagesOf = <Stage extends z.ZodMiniType>(schema: Stage) =>
-  z.optional(z.array(schema).check(z.minLength(1)));
-
-/** Keys that only a file has beside the groups: stages by name, the summarizer by name. */
-export const dataShape = {
-  grouped: { stages: stagesOf(stageSchema) },
-  common: {
-    /**
-     * The name of a dedicated summarizer, or names of which each takes over from the one before; `null`: no model summarizes. Left
-     * out: the agent's own model.
-     */
-    model: z.nullish(
-      z.union([
-        z.string().check(z.minLength(1)),
-        z.array(z.string().check(z.minLength(1))).check(z.minLength(1)),
-      ]),
-    ),
-  },
-};
-
-/** Keys that only code has beside the groups. */
-const codeShape = {
-  grouped: {
-    /** The stages in their order, by name or as reducers of your own, in place of the default ones. */
-    stages: stagesOf(
-      z.union([
-        stageSchema,
-        z.custom<Reducer>(
-          (value) => typeof (value as Reducer | null)?.reduce === 'function',
-          'must be a Reducer',
-        ),
-      ]),
-    ),
-  },
-  common: {
-    /** Writes the summaries; `null`: none does. Left out: see where the configuration is used. */
-    model: z.nullish(
-      z.custom<Model>(
-        (value) => typeof (value as Model | null)?.generate === 'function',
-        'must be a Model: an object with id and generate(request)',
-      ),
-    ),
-    counter: z.optional(
-      z.custom<TokenCounter>(
-        (value) => typeof (value as TokenCounter | null)?.count === 'function',
-        'must be a TokenCounter',
-      ),
-    ),
-  },
 };
 
 /**
@@ -168,24 +52,8 @@ export function writtenSchema<Common extends z.core.$ZodShape, Grouped extends z
   );
 }
 
-const completeSchema = z.strictObject({
-  ...groupedShape,
-  ...codeShape.grouped,
-  ...codeShape.common,
-  summary: z.prefault(z.omit(summarizeOptionsSchema, { keep: true, saving: true, redact: true }), {}),
-  preset: z.optional(z.enum(['agentscope', 'everruns', 'aura'])),
-});
-
-/** The configuration with every default filled in and every preset mapped onto groups and stages. */
-export type ResolvedCompactionConfig = z.output<typeof completeSchema>;
 /** A written configuration with the defaults of each key. */
 export type Written = z.output<ReturnType<typeof codeSchema<Record<never, never>>>>;
-
-/** What a preset says in groups; what it leaves out has the default. */
-export type PresetSettings = Pick<
-  z.input<typeof completeSchema>,
-  'model' | 'trigger' | 'keep' | 'summary' | 'stages'
->;
 
 /** By preset: its keys, how they are mapped, and its names for what the groups call otherwise. */
 export const PRESETS = {

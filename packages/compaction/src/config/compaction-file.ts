@@ -9,13 +9,8 @@ import {
 import * as z from 'zod/mini';
 import { agentShape } from '../capability/capability-config.js';
 import { evictionConfigSchema } from '../eviction/tool-result-eviction.js';
-import {
-  dataShape,
-  PRESETS,
-  refuseContradictions,
-  type Written,
-  writtenSchema,
-} from './compaction-config.js';
+import { PRESETS, refuseContradictions, type Written, writtenSchema } from './compaction-config.js';
+import { dataShape } from './groups.js';
 
 /** The configuration as data alone: what a file can hold, in camelCase. */
 const compactionFileSchema = writtenSchema({ ...dataShape.common, ...agentShape }, dataShape.grouped).check(

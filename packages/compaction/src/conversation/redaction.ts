@@ -5,9 +5,39 @@ import {
   type Redact,
   redactJson,
   redactSecrets,
-  type SecretPattern,
   secretRedactor,
 } from '@x/core';
+import * as z from 'zod/mini';
+
+const pattern = z.union([
+  z.instanceof(RegExp),
+  z.pipe(
+    z.string(),
+    z.transform((source, { issues }) => {
+      try {
+        return new RegExp(source, 'g');
+      } catch (error) {
+        const message = `is no regular expression: ${(error as Error).message}`;
+        issues.push({ code: 'custom', message, input: source });
+        return z.NEVER;
+      }
+    }),
+  ),
+]);
+
+/** Takes secrets out of everything that a summary is made of. */
+export const redactSchema = z.union([
+  z.boolean(),
+  z.strictObject({
+    /** Looked for before the built-in ones; a group named `secret` restricts what is replaced. */
+    patterns: z.array(
+      z.strictObject({
+        kind: z.string().check(z.regex(/^[\w-]+$/, 'is a word: letters, digits, - and _')),
+        pattern,
+      }),
+    ),
+  }),
+]);
 
 /** The message with secrets taken out of its texts; the very same message where there are none. */
 export function redactMessage(message: Message, redact: Redact): Message {
@@ -56,13 +86,10 @@ function redacted(input: JsonValue, redact: Redact): JsonValue {
   }
 }
 
-/** The secrets to redact: common ones (`true`), `patterns` besides, or none. */
-type RedactSetting = boolean | { readonly patterns: readonly SecretPattern[] };
-
 const redactors = new WeakMap<object, Redact>();
 
 /** The function that a setting asks for: the same one each time, since what it was used on is remembered by it. */
-export function redactorFor(setting: RedactSetting): Redact | undefined {
+export function redactorFor(setting: z.output<typeof redactSchema>): Redact | undefined {
   if (setting === false) return undefined;
   if (setting === true) return redactSecrets;
   const redact = redactors.get(setting) ?? secretRedactor(setting.patterns);

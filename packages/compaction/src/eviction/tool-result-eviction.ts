@@ -9,7 +9,7 @@ import {
   toolResultsOf,
 } from '@x/core';
 import * as z from 'zod';
-import { countSchema } from '../config/stage-schemas.js';
+import { countSchema } from '../config/values.js';
 import { startOfUnseen } from '../conversation/regions.js';
 import { errorLine } from '../conversation/text.js';
 import { matchesTool } from '../conversation/tool-calls.js';

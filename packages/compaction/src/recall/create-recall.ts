@@ -15,10 +15,9 @@ import {
   userMessage,
 } from '@x/core';
 import * as z from 'zod';
-import { redactSchema } from '../config/stage-schemas.js';
 import { LINE_BREAK } from '../conversation/lines.js';
 import { marksOf } from '../conversation/marks.js';
-import { redactMessage, redactorFor } from '../conversation/redaction.js';
+import { redactMessage, redactorFor, redactSchema } from '../conversation/redaction.js';
 import { latestUserRequest } from '../conversation/regions.js';
 import { Meter } from '../meter.js';
 import { checkRequest } from '../run/check-request.js';

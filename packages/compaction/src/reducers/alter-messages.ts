@@ -1,5 +1,6 @@
 import type { ContentBlock, JsonObject, JsonValue, Message, MessageFate, ToolUseBlock } from '@x/core';
-import type { Saving } from '../config/stage-schemas.js';
+import * as z from 'zod/mini';
+import { countSchema, shareSchema } from '../config/values.js';
 import { withMarks } from '../conversation/marks.js';
 import { type KeepWindow, startOfLive, startOfWindow } from '../conversation/regions.js';
 import {
@@ -95,6 +96,19 @@ export function alterArguments(
   });
   return ifWorthwhile(view, budget, alteration);
 }
+
+/** How much a reduction must save to count: both; `false`: fewer messages are enough, also where a summary of them is longer. */
+export const savingSchema = z.union([
+  z.literal(false),
+  z.strictObject({
+    /** The share of the conversation. */
+    share: z._default(shareSchema, 0.05),
+    /** Tokens. */
+    tokens: z._default(countSchema, 16),
+  }),
+]);
+
+type Saving = z.output<typeof savingSchema>;
 
 /** Tests if a conversation fell by the share and by the number of tokens that make a reduction worthwhile. */
 export function savesEnough(before: number, after: number, minimum: Saving): boolean {

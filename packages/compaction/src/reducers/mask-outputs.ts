@@ -8,7 +8,7 @@ import {
   toolUsesOf,
 } from '@x/core';
 import * as z from 'zod/mini';
-import { countSchema, maskOutputsSchema } from '../config/stage-schemas.js';
+import { countSchema, namesSchema } from '../config/values.js';
 import { marksOf, stringsIn } from '../conversation/marks.js';
 import { startOfLive } from '../conversation/regions.js';
 import { matchesTool, pathOf, rangeOf } from '../conversation/tool-calls.js';
@@ -17,7 +17,11 @@ import { type Reducer, unchanged } from '../reducer.js';
 import { alterMessages, ifWorthwhile } from './alter-messages.js';
 import { observationStub, placesIn } from './stubs.js';
 
-const optionsSchema = z.extend(maskOutputsSchema, {
+const optionsSchema = z.strictObject({
+  keepRecentToolOutputs: z._default(countSchema, 5),
+  format: z._default(z.enum(['one_line', 'head_tail']), 'one_line'),
+  /** Tools whose outputs stay whole; a name may end in `*`. */
+  excludeTools: z._default(namesSchema, []),
   /** When given: the newest messages whose outputs stay whole, in place of a number of outputs. */
   keepRecentMessages: z.optional(countSchema),
   /** Leave outputs alone while only the number of messages is over: masking cannot change that. */

@@ -1,11 +1,20 @@
 import { headOf, type JsonValue, jsonText, type Message, parseWith } from '@x/core';
-import type * as z from 'zod';
-import { previewArgsSchema } from '../config/stage-schemas.js';
+import * as z from 'zod/mini';
+import { countSchema, shareSchema } from '../config/values.js';
 import { marksOf } from '../conversation/marks.js';
 import { mapStrings } from '../conversation/text.js';
 import type { Meter } from '../meter.js';
 import { type Reducer, unchanged } from '../reducer.js';
 import { alterArguments } from './alter-messages.js';
+
+const optionsSchema = z.strictObject({
+  /** `off`; after every tool round (`iteration`); or as a stage of a compaction. */
+  mode: z._default(z.enum(['off', 'iteration', 'compaction']), 'compaction'),
+  /** Arguments of one call above this many tokens are shortened. */
+  argThreshold: z._default(countSchema, 200),
+  /** The newest share of the window that stays as it is. */
+  protectPercent: z._default(shareSchema, 0.3),
+});
 
 /** UTF-16 units of a value that stay readable; shorter values stay whole. */
 const PREVIEW = 100;
@@ -14,8 +23,8 @@ const PREVIEW = 100;
  * Shortens the large arguments of tool calls beyond the newest `protectPercent` of the window: as a stage of a
  * compaction, or after every tool round as soon as it saves enough to be worth a rewrite.
  */
-export function previewArgs(options: z.input<typeof previewArgsSchema> = {}): Reducer {
-  const { mode, argThreshold, protectPercent } = parseWith(previewArgsSchema, options, 'previewArgs options');
+export function previewArgs(options: z.input<typeof optionsSchema> = {}): Reducer {
+  const { mode, argThreshold, protectPercent } = parseWith(optionsSchema, options, 'previewArgs options');
 
   return {
     name: 'preview_args',

@@ -1,7 +1,7 @@
 import { parseWith } from '@x/core';
 import type * as z from 'zod';
-import { summarizeOptionsSchema } from '../config/stage-schemas.js';
 import { type Reducer, unchanged } from '../reducer.js';
+import { summarizeOptionsSchema } from '../summary/options.js';
 import { SummaryRun } from '../summary/summary-run.js';
 
 /**

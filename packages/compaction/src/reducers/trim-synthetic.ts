@@ -1,11 +1,18 @@
 import { type Message, parseWith } from '@x/core';
-import type * as z from 'zod';
-import { trimSyntheticSchema } from '../config/stage-schemas.js';
+import * as z from 'zod/mini';
+import { countSchema, shareSchema } from '../config/values.js';
 import { type Fate, type Reducer, unchanged } from '../reducer.js';
 
+const optionsSchema = z.strictObject({
+  /** When not 0: runs from this share of the window on, also when no reduction is due. */
+  trimThreshold: z._default(shareSchema, 0),
+  /** When not 0: runs from this many tokens on, in place of the share. */
+  trimMaxTokens: z._default(countSchema, 0),
+});
+
 /** Keeps only the last of identical injected messages. Nothing else is touched. */
-export function trimSynthetic(options: z.input<typeof trimSyntheticSchema> = {}): Reducer {
-  const { trimThreshold, trimMaxTokens } = parseWith(trimSyntheticSchema, options, 'trimSynthetic options');
+export function trimSynthetic(options: z.input<typeof optionsSchema> = {}): Reducer {
+  const { trimThreshold, trimMaxTokens } = parseWith(optionsSchema, options, 'trimSynthetic options');
   return {
     name: 'trim_synthetic',
     cost: 'free',

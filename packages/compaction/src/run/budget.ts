@@ -1,6 +1,46 @@
 import type { CompactionReason } from '@x/core';
-import type { ResolvedCompactionConfig } from '../config/compaction-config.js';
+import * as z from 'zod/mini';
+import { countSchema, shareSchema } from '../config/values.js';
 import type { ReductionTarget, View } from '../reducer.js';
+import type { Keep, SummarizeOptions } from '../summary/options.js';
+
+/** The share of the window at which a reduction is due where no trigger is named. */
+const TRIGGER_SHARE = 0.85;
+
+/** When a reduction is due. */
+export const triggerSchema = z.pipe(
+  z.strictObject(
+    {
+      /** This share of the context window. Default 0.85, unless another trigger is named. */
+      share: z.optional(shareSchema),
+      /** This many tokens. */
+      tokens: z.optional(countSchema),
+      /** This many messages. */
+      messages: z.optional(countSchema),
+    },
+    {
+      error: ({ code, input }) =>
+        code === 'invalid_type' && typeof input === 'number'
+          ? `says of what: { share: ${input < 1 ? input : TRIGGER_SHARE} } of the window, { tokens } or { messages }`
+          : undefined,
+    },
+  ),
+  z.transform((trigger) => {
+    const named = trigger.share ?? trigger.tokens ?? trigger.messages;
+    return named === undefined ? { share: TRIGGER_SHARE } : trigger;
+  }),
+);
+
+/** What a reduction aims for. */
+export const targetSchema = z.union([
+  z
+    .number()
+    .check(
+      z.gt(0),
+      z.lt(1, 'is a share of the trigger point, below 1; tokens are written { tokens: 60000 }'),
+    ),
+  z.strictObject({ tokens: z.int().check(z.minimum(1)) }),
+]);
 
 /** The context window, in tokens, to assume where neither options nor model name one. */
 export const FALLBACK_CONTEXT_WINDOW = 128_000;
@@ -13,7 +53,13 @@ export function mostTokensOf(contextWindow: number): number {
   return Math.floor(contextWindow * (1 - ANSWER_SHARE));
 }
 
-type Sizes = Pick<ResolvedCompactionConfig, 'trigger' | 'target' | 'keep' | 'summary'>;
+/** The settings that sizes follow from. */
+interface Sizes {
+  readonly trigger: z.output<typeof triggerSchema>;
+  readonly target?: z.output<typeof targetSchema> | undefined;
+  readonly keep: Keep;
+  readonly summary: Pick<SummarizeOptions, 'record'>;
+}
 
 /** The share of the trigger point that a reduction leaves where nothing is named: about half of the window. */
 const TARGET_SHARE = 0.5;

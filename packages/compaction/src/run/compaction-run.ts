@@ -7,7 +7,7 @@ import type {
   Model,
   ToolDefinition,
 } from '@x/core';
-import type { ResolvedCompactionConfig } from '../config/compaction-config.js';
+import type { ResolvedCompactionConfig } from '../config/groups.js';
 import { redactorFor } from '../conversation/redaction.js';
 import { errorLine } from '../conversation/text.js';
 import type { Meter } from '../meter.js';

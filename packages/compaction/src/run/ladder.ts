@@ -1,6 +1,4 @@
 import type { Message } from '@x/core';
-import type { ResolvedCompactionConfig } from '../config/compaction-config.js';
-import type { SummarizeOptions } from '../config/stage-schemas.js';
 import { redactorFor } from '../conversation/redaction.js';
 import { excerptsOf } from '../record/excerpts.js';
 import type { Reducer } from '../reducer.js';
@@ -11,6 +9,7 @@ import { previewArgs } from '../reducers/preview-args.js';
 import { nativeCompaction, summarize } from '../reducers/summarize.js';
 import { trimSynthetic } from '../reducers/trim-synthetic.js';
 import { truncateArgs } from '../reducers/truncate-args.js';
+import type { SummarizeOptions } from '../summary/options.js';
 
 /** The groups of a configuration that stages share. */
 interface StageSettings extends Pick<SummarizeOptions, 'keep' | 'saving' | 'redact'> {
@@ -36,9 +35,14 @@ export const stageNames = Object.keys(STAGES) as [StageName, ...StageName[]];
 /** Room for what no model has seen; the model's own compaction where it offers one, else a summary; the oldest go last. */
 const DEFAULT_STAGES: readonly StageName[] = ['cut_unseen', 'native', 'summarize', 'drop_oldest'];
 
+/** The settings of a ladder: its stages, and the groups that these share. */
+interface LadderSettings extends StageSettings {
+  readonly stages?: readonly (StageName | Reducer)[] | undefined;
+}
+
 /** Makes the reducers of a configuration, in the order in which they run. */
-export function reducersOf(config: ResolvedCompactionConfig): readonly Reducer[] {
-  const stages: readonly (StageName | Reducer)[] = config.stages ?? DEFAULT_STAGES;
+export function reducersOf(config: LadderSettings): readonly Reducer[] {
+  const { stages = DEFAULT_STAGES } = config;
   const reducers = stages.map((stage) => (typeof stage === 'string' ? STAGES[stage](config) : stage));
   const names = reducers.map(({ name }) => name);
   if (!names.includes('native') || names.includes('summarize') || !mayStandIn(config)) return reducers;
@@ -48,12 +52,12 @@ export function reducersOf(config: ResolvedCompactionConfig): readonly Reducer[]
 }
 
 /** Tests whether the configuration lets a record take the place of a failed model. */
-function mayStandIn({ summary }: ResolvedCompactionConfig): boolean {
+function mayStandIn({ summary }: LadderSettings): boolean {
   return summary.record !== 0 && summary.fallback === 'record';
 }
 
 /** Makes a `summarize` that calls no model. */
-function recordAlone(config: ResolvedCompactionConfig): Reducer {
+function recordAlone(config: LadderSettings): Reducer {
   const { reduce, ...stage } = STAGES.summarize(config);
   return {
     ...stage,
@@ -66,7 +70,7 @@ function recordAlone(config: ResolvedCompactionConfig): Reducer {
  * Makes the function to call with every message before a compaction is due. It makes the excerpts of a message, which a compaction
  * would else make all at once. `undefined` where no record is written. A second call costs nothing.
  */
-export function observerFor(config: ResolvedCompactionConfig): ((message: Message) => void) | undefined {
+export function observerFor(config: LadderSettings): ((message: Message) => void) | undefined {
   const writes = reducersOf(config).some(({ name }) => name === 'summarize');
   if (!writes || config.summary.record === 0) return undefined;
   const redactor = redactorFor(config.redact);

@@ -1,8 +1,8 @@
 import { type Message, type MessageGroup, pairingOf } from '@x/core';
-import type { Keep } from '../config/stage-schemas.js';
 import { isUserRequest, startOfUnseen } from '../conversation/regions.js';
 import type { Meter } from '../meter.js';
 import type { ReductionTarget, View } from '../reducer.js';
+import type { Keep } from './options.js';
 import { type KeptRequest, keepUserWords } from './user-words.js';
 
 /** Limits of the part that stays verbatim at the end of a conversation. */

@@ -1,5 +1,5 @@
 import { type ModelResponse, textOf } from '@x/core';
-import type { SummarizeOptions } from '../config/stage-schemas.js';
+import type { SummarizeOptions } from './options.js';
 import { withoutNonce } from './transcript.js';
 
 /** The sections that a summary by the default prompt must have. */

@@ -1,5 +1,4 @@
 import { addUsage, type Message, type Model, type Redact, textOf, type Usage } from '@x/core';
-import type { SummarizeOptions } from '../config/stage-schemas.js';
 import { once } from '../conversation/once.js';
 import { redactMessage, redactorFor } from '../conversation/redaction.js';
 import { isUserRequest, latestUserRequest } from '../conversation/regions.js';
@@ -22,6 +21,7 @@ import { recordTokens } from '../run/budget.js';
 import { askProvider } from './ask-provider.js';
 import { candidateCuts, type Partition, partitionAt, reassemble } from './cut.js';
 import { numbersOf } from './numbers.js';
+import type { SummarizeOptions } from './options.js';
 import {
   type EarlierSummaries,
   readSummaries,

@@ -13,8 +13,8 @@ import {
   withinLimit,
   withRetries,
 } from '@x/core';
-import type { SummarizeOptions } from '../config/stage-schemas.js';
 import type { Meter } from '../meter.js';
+import type { SummarizeOptions } from './options.js';
 import { buildPrompt, checkAnswer, type SummaryPrompt, type Verdict } from './prompt.js';
 import { fitToTokens, nonceFor, renderTranscript, type TranscriptEntry, takeChunk } from './transcript.js';
 

@@ -1,6 +1,6 @@
 import type { ModelResponse } from '@x/core';
 import { describe, expect, it } from 'vitest';
-import { summarizeOptionsSchema } from '../../src/config/stage-schemas.js';
+import { summarizeOptionsSchema } from '../../src/summary/options.js';
 import { buildPrompt, checkAnswer } from '../../src/summary/prompt.js';
 import { meter } from '../build.js';
 import { GOOD_SUMMARY, said } from '../models.js';

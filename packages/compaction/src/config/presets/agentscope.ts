@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { truncateArgs } from '../../reducers/truncate-args.js';
-import type { PresetSettings } from '../compaction-config.js';
-import { countSchema, wordsSchema } from '../stage-schemas.js';
+import type { PresetSettings } from '../groups.js';
+import { countSchema, wordsSchema } from '../values.js';
 
 /** Messages that AgentScope keeps, and tokens at which it reduces. */
 const KEPT = 20;

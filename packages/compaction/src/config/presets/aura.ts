@@ -1,8 +1,8 @@
 import * as z from 'zod/mini';
 import { previewArgs } from '../../reducers/preview-args.js';
 import { trimSynthetic } from '../../reducers/trim-synthetic.js';
-import type { PresetSettings } from '../compaction-config.js';
-import { countSchema, wordsSchema } from '../stage-schemas.js';
+import type { PresetSettings } from '../groups.js';
+import { countSchema, wordsSchema } from '../values.js';
 
 const percentSchema = z.number().check(
   z.minimum(0),

@@ -1,8 +1,8 @@
 import * as z from 'zod/mini';
 import { dropOldest } from '../../reducers/drop-oldest.js';
 import { maskOutputs } from '../../reducers/mask-outputs.js';
-import type { PresetSettings } from '../compaction-config.js';
-import { countSchema, wordsSchema } from '../stage-schemas.js';
+import type { PresetSettings } from '../groups.js';
+import { countSchema, wordsSchema } from '../values.js';
 
 /** Messages that Everruns' summary leaves as they are. */
 const KEPT = 10;

@@ -1,0 +1,21 @@
+import * as z from 'zod/mini';
+
+/** A count or a size; 0 switches off what it triggers. */
+export const countSchema = z.int().check(z.minimum(0));
+/** A share of a whole, from 0 to 1. */
+export const shareSchema = z.number().check(
+  z.minimum(0),
+  z.maximum(1, {
+    error: ({ input }) => {
+      const hint = typeof input === 'number' && input <= 100 ? `: write ${input / 100} for ${input} %` : '';
+      return `is a share between 0 and 1${hint}`;
+    },
+  }),
+);
+
+/** A text without the white space around it, which must not be empty. */
+export const wordsSchema = z.string().check(z.trim(), z.minLength(1));
+/** A text that may be white space. */
+export const textSchema = z.string().check(z.minLength(1));
+export const namesSchema = z.array(textSchema);
+export const positiveSchema = z.int().check(z.minimum(1));
