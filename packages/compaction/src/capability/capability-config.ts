@@ -34,6 +34,7 @@ export interface AfterCompaction {
 }
 
 type Awaitable<Value> = Value | Promise<Value>;
+
 type BeforeCompactionHook =
   | ((input: BeforeCompaction, scope: CallScope) => Awaitable<BeforeCompactionAnswer | undefined>)
   | ((input: BeforeCompaction, scope: CallScope) => Awaitable<void>);
@@ -66,9 +67,11 @@ export const capabilityConfigSchema = configSchema(codeShape);
 
 /** Options of `compaction`: those of a compactor, and what an agent adds. */
 export type CompactionCapabilityConfig = z.input<typeof capabilityConfigSchema>;
+
 /** Options of `compaction` in groups, without a preset. */
 export type CompactionCapabilitySettings = Extract<
   CompactionCapabilityConfig,
   { readonly preset?: undefined }
 >;
+
 export type ResolvedCapabilityConfig = ResolvedCompactionConfig & z.output<z.ZodMiniObject<typeof codeShape>>;

@@ -30,6 +30,7 @@ import { swapContext, undoCompaction, undoRecordOf, withRecord } from './undo.js
 const RETRY_GROWTH = 0.05;
 /** The share of a trigger from which messages are read ahead: most conversations end before. */
 const NEAR = 0.5;
+
 const INSTRUCTIONS_UNREAD =
   'The record is written by rules, which cannot follow instructions: what was asked for changed nothing. Name a model as `model`, and it reads them.';
 

@@ -29,6 +29,7 @@ const entrySchema = z.union([
   /** Here: it had been altered since it was logged. */
   z.strictObject({ copy: messageSchema }),
 ]);
+
 type Entry = z.infer<typeof entrySchema>;
 
 const recordSchema = z.object({

@@ -34,6 +34,7 @@ export const groupedShape = {
 };
 
 const stageSchema = z.enum(stageNames);
+
 const stagesOf = <Stage extends z.ZodMiniType>(schema: Stage) =>
   z.optional(z.array(schema).check(z.minLength(1)));
 
@@ -96,6 +97,7 @@ export const completeSchema = z.strictObject({
 
 /** The configuration with every default filled in and every preset mapped onto groups and stages. */
 export type ResolvedCompactionConfig = z.output<typeof completeSchema>;
+
 /** What a preset says in groups; what it leaves out has the default. */
 export type PresetSettings = Pick<
   z.input<typeof completeSchema>,

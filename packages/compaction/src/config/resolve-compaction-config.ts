@@ -23,6 +23,7 @@ const ALTERNATIVES = [
   ['keep_messages', 'keep_tokens'],
   ['prompt', 'agent', 'summary_prompt', 'model'],
 ] as const;
+
 /** The same within a group. */
 const SIZES = ['share', 'tokens', 'messages'];
 

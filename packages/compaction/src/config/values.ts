@@ -2,6 +2,7 @@ import * as z from 'zod/mini';
 
 /** A count or a size; 0 switches off what it triggers. */
 export const countSchema = z.int().check(z.minimum(0));
+
 /** A share of a whole, from 0 to 1. */
 export const shareSchema = z.number().check(
   z.minimum(0),

@@ -15,6 +15,7 @@ const PATH_KEYS = [
   'paths',
   'files',
 ];
+
 const RANGE_KEYS = [
   'offset',
   'limit',
@@ -26,6 +27,7 @@ const RANGE_KEYS = [
   'view_range',
   'line_range',
 ];
+
 const COMMAND_KEYS = ['command', 'cmd', 'script'];
 
 /** The file that a tool call is about, judged by the usual names of arguments; of several the first. */
@@ -87,6 +89,7 @@ const TAIL = 400;
 /** A line that says nothing else: `exit 1`, `Exit code: 1`, `[Command finished with exit code 1]`. */
 const STATUS =
   /^[^\w\n]*(?:(?:the )?(?:process|command)\b[\w ]* )?exit(?:ed)?(?: with)?(?: code| status)?[ :=]+(-?\d+)\W*$/im;
+
 /** The same in the middle of a line, in words that no script has. */
 const MENTION = /\b(?:exited(?: with)?(?: code| status)?|exit (?:code|status))[ :=]+(-?\d+)/i;
 const KILLED = /^(?:killed by \w+|timed out after \d+ ms and was killed|was interrupted and killed)(?:\n|$)/;
@@ -138,6 +141,7 @@ function codeIn(text: string, ...patterns: readonly RegExp[]): number | undefine
 // Beginnings of words: a thread is not read, nor is an application.
 const CHANGES =
   /^(?:write|overwrite|edit|multiedit|create|patch|replace|insert|append|apply|update|modify|delete|remove|move|rename|save)/;
+
 const READS = /^(?:read|view|open|cat$|list|ls$|glob|grep|search|find|fetch|get)/;
 const WORD_BOUNDARY = /[^\p{L}\p{N}]+|(?<=\p{Ll})(?=\p{Lu})/u;
 
@@ -159,6 +163,7 @@ export function readsByName(tool: string): boolean {
 
 /** UTF-16 units of a line that says what went wrong. */
 const ERROR_LENGTH = 160;
+
 /** Patterns of lines that say what went wrong, the most telling first. */
 const TELLING = [
   /\b\w*(?:Error|Exception)\b\s*[:(]|\berror(?:\[\w+\])?:/,

@@ -17,6 +17,7 @@ const UNPARSED = `${KEY}/unparsed`;
 
 const content = z.nullable(contentSchema({ text: ['text'], refusal: ['refusal'] }));
 const named = z.looseObject({ name: z.string() });
+
 const call = z.union([
   z.looseObject({ id: z.string(), function: named }),
   z.looseObject({ id: z.string(), type: z.literal('custom'), custom: named }),

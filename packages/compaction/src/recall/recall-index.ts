@@ -202,6 +202,7 @@ interface Identifier {
 /** Words that are joined by a sign, or that mix letters and digits. Of a path its names, which stand alone elsewhere. */
 const IDENTIFIER =
   /(?<![\p{L}\p{N}])(?:[\p{L}\p{N}]+(?:[-_:#@][\p{L}\p{N}]+)+|(?=[\p{L}\p{N}]*\p{N})(?=[\p{L}\p{N}]*\p{L})[\p{L}\p{N}]+)/gu;
+
 /** Identifiers of a query that are looked for: a pasted text has any number. */
 const MOST_IDENTIFIERS = 16;
 

@@ -30,6 +30,7 @@ export interface RecordInput {
   readonly room: number;
   readonly meter: Meter;
 }
+
 /** UTF-16 units of a call's arguments and of its outcome, and those that its line keeps at least. */
 const ARGUMENT = 110;
 const OUTCOME = 140;
@@ -71,6 +72,7 @@ export interface Draft extends Candidate {
   /** A command that changes something: its words stay as they were, as it may be run again. */
   readonly isCommand?: boolean;
 }
+
 /** Everything that may enter the record, in its order: calls and requests as long as there is room for them. */
 export function draftsOf(input: RecordInput, costOf: (estimate: number) => number): readonly Draft[] {
   const cost = (text: string) => costOf(estimateCounter.count(text));
@@ -226,6 +228,7 @@ function leaveOldRequests(drafts: Draft[], room: number): void {
 export function isCall(kind: Entry['kind']): boolean {
   return kind === 'did' || kind === 'looked';
 }
+
 function allDrafts(
   { earlier, staying, standing, room }: RecordInput,
   turns: readonly Turn[],
@@ -337,6 +340,7 @@ function allDrafts(
   }
   return drafts;
 }
+
 /** The line of a call in at most `length` UTF-16 units; what counts calls or tells their numbers stays. */
 function shortened(text: string, length: number): string {
   if (COUNTED.test(text)) return text;

@@ -15,6 +15,7 @@ export interface Numbered {
   readonly at: number;
   readonly excerpts: Excerpts;
 }
+
 /** A covered message with, for one of the assistant, its calls and how they ended. */
 export interface Turn extends Numbered {
   readonly calls: readonly Call[];
@@ -70,6 +71,7 @@ function looksOnly(use: ToolUseBlock, readOnly: boolean | undefined): boolean {
   if (command !== undefined && pathOf(use) === undefined) return onlyPrints(command);
   return readsByName(use.name);
 }
+
 /** Programs that print, and change nothing whatever they are given. */
 const PRINTERS = /^(?:bat|cat|cut|diff|file|grep|head|jq|less|ls|nl|pwd|rg|stat|tail|tr|uniq|wc)$/;
 /** What stands in quotes or behind the line of a `<<`, and where errors go: no commands. */

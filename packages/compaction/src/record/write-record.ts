@@ -95,6 +95,7 @@ function namesBeside(
     .sort(([one], [other]) => one - other)
     .map(([at, names]) => ({ kind: 'named', at, text: names.join(' ') }));
 }
+
 function inOrder(drafts: readonly Draft[], chosen: ReadonlySet<Draft>): readonly Draft[] {
   return drafts.filter((draft) => draft.must || chosen.has(draft));
 }

@@ -58,6 +58,7 @@ const isText = (value: unknown) => typeof value === 'string';
 
 const text: Check = (value, path) => isText(value) || refuse(path, 'is missing or no text');
 const record: Check = (value, path) => isRecord(value) || refuse(path, 'is missing or no object');
+
 const json: Check = (value, path) => {
   if (value === undefined) refuse(path, 'is missing');
   try {
@@ -67,6 +68,7 @@ const json: Check = (value, path) => {
     if (error instanceof TypeError) refuse(path, `is no JSON: ${error.message.split('\n', 1)[0]}`);
   }
 };
+
 const output: Check = (value, path) => {
   if (!Array.isArray(value)) refuse(path, 'must be a list of text and file blocks');
   for (const [place, part] of value.entries()) checkBlock(part, `${path}[${place}]`, OUTPUTS);
@@ -76,6 +78,7 @@ const output: Check = (value, path) => {
 type Blocks = Readonly<Record<string, Readonly<Record<string, Check>>>>;
 
 const OUTPUTS: Blocks = { text: { text }, file: { mediaType: text, source: record } };
+
 const BLOCKS: Blocks = {
   ...OUTPUTS,
   thinking: { thinking: text },

@@ -19,6 +19,7 @@ const FIRST_LINE = 'Record of earlier messages, not a request';
 const ASKED = ": what the user asked stands before it in the user's own words";
 const RECORD = '## RECORD';
 const CARRIED = '## CARRIED OVER';
+
 /** Lines that begin these sections. */
 const HEADLINES = new RegExp(
   `(?<=^|${LINE_BREAK.source})(?:${RECORD}|${CARRIED})(?=\\s*?(?:$|${LINE_BREAK.source}))`,

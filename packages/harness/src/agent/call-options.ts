@@ -31,6 +31,7 @@ const decisionSchema = z.discriminatedUnion('type', [
   /** The model reads the reason. */
   z.strictObject({ type: z.literal('deny'), reason: z.string().optional() }),
 ]);
+
 const decisionsSchema = z.record(z.string(), decisionSchema);
 
 /** A human's decision on a tool call that waits for approval. */

@@ -325,9 +325,11 @@ const CAPABILITY: Kind = [
   ['name'],
   'pass an object with a name; a CapabilityRegistry loads one by its name',
 ];
+
 const MODEL: Kind = ['a model', ['id', 'generate'], 'wrap that of a provider, for example with @x/ai-sdk'];
 const TOOL: Kind = ['a tool', ['definition', 'run'], 'make one with defineTool of @x/core'];
 const SESSION: Kind = ['a session store', ['load', 'commit'], 'pass one, such as new JsonSession(…)'];
+
 const WORKSPACE: Kind = [
   'a workspace',
   ['read', 'write'],

@@ -44,6 +44,7 @@ export const callLimitsSchema = z.partialRecord(
   limitsSchema.omit({ storeMs: true, backgroundMs: true, closeMs: true }).keyof(),
   z.number().min(0).or(z.literal(Number.POSITIVE_INFINITY)),
 );
+
 /** Milliseconds that waits of one call may take. */
 export type CallLimits = z.output<typeof callLimitsSchema>;
 

@@ -41,10 +41,12 @@ export const localExecutor: Executor = {
 
 /** What programs need of a Linux system. Nothing else of it is there, home directories and `/run` least of all. */
 const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64'];
+
 const ETC =
   'alternatives ca-certificates group ld.so.cache ld.so.conf ld.so.conf.d localtime nsswitch.conf passwd ssl'.split(
     ' ',
   );
+
 const ETC_NETWORK = ['hosts', 'resolv.conf'];
 
 /**

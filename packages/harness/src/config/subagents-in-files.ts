@@ -29,6 +29,7 @@ export interface SubagentsInFiles extends Pick<SubagentsConfig, 'runner' | 'mode
 const SUBJECT = 'subagents configuration';
 
 const { runner, models, settings, clock, ...shape } = subagentsConfigSchema.shape;
+
 const schema = z.strictObject({
   ...shape,
   /** Subagents beside those in the folder, with the keys of an agent's file. */

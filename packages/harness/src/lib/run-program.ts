@@ -7,6 +7,7 @@ const DEFAULT_ENVIRONMENT = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TERM', 'TMPDIR',
 
 /** Milliseconds in which the output must end once the command has. */
 const GRACE_MS = 300;
+
 const LEFT_RUNNING =
   ' (a process that it started goes on in the background; redirect its output to a file to read it)';
 

@@ -176,6 +176,7 @@ function keepRules(state: AgentState, rules: readonly PermissionRule[]): void {
 }
 
 const SKIPPED = 'Not run: the user went on before its turn came.';
+
 const ABANDONED =
   'Its subagent waited for approval of a call, and the user has said something else instead. Read their message first; ' +
   'agent_spawn with its id lets the subagent go on another way.';

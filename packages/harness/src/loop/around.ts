@@ -4,8 +4,10 @@ import { errorOf, hookInvalid } from '../errors/harness-error.js';
 
 type AroundHook = 'aroundCall' | 'aroundReason' | 'aroundModel' | 'aroundTool';
 type Hook<Name extends AroundHook> = NonNullable<Capability[Name]>;
+
 type ScopeOf<Name extends AroundHook> =
   Parameters<Hook<Name>> extends [...unknown[], infer Scope, unknown] ? Scope : never;
+
 /** The `next` of a hook, with the same first argument as the hook, if it has one. */
 type NextOf<Name extends AroundHook> =
   Parameters<Hook<Name>> extends [...unknown[], infer Next] ? Next : never;

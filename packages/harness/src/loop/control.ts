@@ -56,6 +56,7 @@ export interface CallControl extends StepControl {
 }
 
 const functionSchema = z.custom<never>((value) => typeof value === 'function', 'must be a function');
+
 const stepShape = {
   model: z
     .custom<Model>((value) => typeof (value as Model | null)?.generate === 'function', 'must be a model')
@@ -70,7 +71,9 @@ const stepShape = {
   maxOutputTokens: z.int().min(1).optional(),
   temperature: z.number().min(0).optional(),
 };
+
 const stepSchema = z.strictObject(stepShape);
+
 const callSchema = z.strictObject({
   ...stepShape,
   maxIterations: z.int().min(1).optional(),
@@ -80,6 +83,7 @@ const callSchema = z.strictObject({
   stopWhen: functionSchema.optional(),
   prepareStep: functionSchema.optional(),
 });
+
 /** Keys that others use, and check beyond this. */
 const elsewhere = {
   id: z.string().min(1),
@@ -88,6 +92,7 @@ const elsewhere = {
   output: z.unknown(),
   outputRepairs: z.unknown(),
 };
+
 const optionsSchema = z.strictObject({ ...callSchema.shape, ...elsewhere }).partial();
 
 /**

@@ -158,12 +158,14 @@ const CUT: Readonly<Partial<Record<FinishReason, 'truncated' | 'filtered' | 'ref
   'content-filter': 'filtered',
   refusal: 'refused',
 };
+
 const NOT_RUN = {
   truncated:
     'Not run: your answer was cut off at the limit of output tokens, so this call may be incomplete. Make it again, in smaller parts.',
   filtered: 'Not run: the provider withheld the rest of the answer, so this call may be incomplete.',
   refused: 'Not run: the answer ended in a refusal.',
 } as const;
+
 const CONTINUE =
   'Your answer was cut off at the limit of output tokens. Go on exactly where it stopped, without repeating anything.';
 

@@ -25,6 +25,7 @@ const priceSchema = z.strictObject({
   /** For a million input tokens written to the provider's cache. Default: the price of input. */
   cacheWrite: z.number().min(0).optional(),
 });
+
 type Price = z.output<typeof priceSchema>;
 
 /** Tokens and cost used up. */

@@ -65,6 +65,7 @@ const MADE_NAME = new RegExp(
   String.raw`(?:^|[;&|\n!]|(?<!=)\(|\{(?=\s))\s*(?:(?:then|do|else|elif|if|while|until|exec|command|env|sudo|eval|time|nohup)\s+)*` +
     String.raw`(?:[A-Za-z_]\w*\+?=\S*\s+)*(?![A-Za-z_]\w*\+?=)[^\s;&|(){}<>!'$\x60]*(?:\$[\w{(@*]|\x60)`,
 );
+
 /** Texts in quotes in which a shell replaces nothing. */
 const PLAIN_TEXT = /'[^']*'|"(?:[^"$`\\]|\\[\s\S]|\$(?![\w({@*#?$!-]))*"/g;
 

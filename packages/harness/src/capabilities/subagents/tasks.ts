@@ -85,6 +85,7 @@ export interface SubagentTask extends GivenTask, TaskEnding {}
 /** The extension of a subagent's state that tells how its work ended. */
 const ENDING = 'subagent_task';
 const UNCLAIMED = 'No process took it in time. Give it again if it is still needed.';
+
 export const LOST =
   'The process that ran it shut down or died before it was done. What it had done by then is in its session: agent_spawn ' +
   'with its id lets it go on.';
