@@ -111,66 +111,108 @@ function checkList(list: unknown, method: string): void {
 /** Places that are remembered of lists that do not continue one another. */
 const MOST_PLACES = 100_000;
 
-/** Makes an adapter of a provider's words. */
-export function adapterOf<Source extends object>(dialect: Dialect): MessageAdapter<Source> {
-  const { name, key, fields } = dialect;
-  const bySource = new WeakMap<object, Reading>();
-  const byMessage = new WeakMap<Message, Reading>();
-  const parts = new WeakMap<ContentBlock | ToolOutputBlock, Part>();
-  const toolNames = new Map<string, string>();
-  const given = new Map<string, number>();
+/** The adapter of a dialect. */
+export class DialectAdapter<Source extends object> implements MessageAdapter<Source> {
+  readonly #dialect: Dialect;
+  readonly #bySource = new WeakMap<object, Reading>();
+  readonly #byMessage = new WeakMap<Message, Reading>();
+  readonly #parts = new WeakMap<ContentBlock | ToolOutputBlock, Part>();
+  readonly #toolNames = new Map<string, string>();
+  readonly #given = new Map<string, number>();
   // A list parsed anew begins with one of these, and its objects have the ids of their places. Any other list counts on.
-  let read: readonly Place[] = [];
-  let written: readonly Place[] = [];
+  #read: readonly Place[] = [];
+  #written: readonly Place[] = [];
 
-  function remember(source: ProviderMessage, hash: string, messages: readonly Message[]): Reading {
-    const [first] = messages;
-    const isSummary = messages.some(({ kind }) => kind === 'summary');
-    const id = first?.id ?? hash;
-    const reading = { source, state: stateOf(source), role: source.role, hash, id, isSummary, messages };
-    bySource.set(source, reading);
-    for (const message of messages) byMessage.set(message, reading);
-    return reading;
+  constructor(dialect: Dialect) {
+    this.#dialect = dialect;
   }
 
-  function knownOf(source: ProviderMessage): Reading | undefined {
-    const known = isObject(source) ? bySource.get(source) : undefined;
-    if (known === undefined) return undefined;
-    return stateOf(source).every((value, at) => value === known.state[at]) ? known : undefined;
-  }
-
-  function readList(sources: readonly ProviderMessage[]): readonly Message[] {
-    checkList(sources, 'read');
+  read(given: readonly Source[]): Message[] {
+    checkList(given, 'read');
+    const sources = given as readonly object[] as readonly ProviderMessage[];
     const hashes = sources.map((source, index) => {
-      const known = knownOf(source);
+      const known = this.#knownOf(source);
       if (known === undefined) {
-        const subject = `${name} message ${index}`;
+        const subject = `${this.#dialect.name} message ${index}`;
         if (isObject(source) && 'parts' in source && !('content' in source)) throw unlike(subject);
-        parseWith(dialect.schema, source, subject);
+        parseWith(this.#dialect.schema, source, subject);
       }
       return known?.hash ?? hashOf(source);
     });
     const [first] = sources;
-    const isGrown = first !== undefined && knownOf(first) !== undefined;
-    const before = [read, written].find(
+    const isGrown = first !== undefined && this.#knownOf(first) !== undefined;
+    const before = [this.#read, this.#written].find(
       (list) => list.length > 0 && list.every(({ hash }, at) => hash === hashes[at]),
     );
-    const isFirst = read.length + written.length === 0;
+    const isFirst = this.#read.length + this.#written.length === 0;
     // What is added later is the words of a user, however they look.
-    const found = before === undefined ? summaryIn(sources) : -1;
-    const summary = isFirst || isToldAgain(hashes.slice(found + 1)) ? found : -1;
+    const found = before === undefined ? this.#summaryIn(sources) : -1;
+    const summary = isFirst || this.#isToldAgain(hashes.slice(found + 1)) ? found : -1;
     const readings = sources.map((source, at) => {
       const place = before?.[at];
       const hash = hashes[at] as string;
       const isSummary = place?.isSummary ?? at === summary;
-      return knownOf(source) ?? readMessage(source, { hash, id: place?.id ?? newId(hash), isSummary });
+      return (
+        this.#knownOf(source) ??
+        this.#readMessage(source, { hash, id: place?.id ?? this.#newId(hash), isSummary })
+      );
     });
     const places = readings.map(placeOf);
     const isWhole =
-      before !== undefined || isGrown || summary !== -1 || read.length + places.length > MOST_PLACES;
-    if (!isWhole && written.length > 0) written = [...written, ...places];
-    read = isWhole ? places : [...read, ...places];
+      before !== undefined || isGrown || summary !== -1 || this.#read.length + places.length > MOST_PLACES;
+    if (!isWhole && this.#written.length > 0) this.#written = [...this.#written, ...places];
+    this.#read = isWhole ? places : [...this.#read, ...places];
     return readings.flatMap(({ messages }) => messages);
+  }
+
+  write(messages: readonly Message[]): Source[] {
+    checkList(messages, 'write');
+    const sources: ProviderMessage[] = [];
+    const places: Place[] = [];
+    for (let index = 0; index < messages.length; index++) {
+      const message = messages[index] as Message;
+      if (!Array.isArray(message.content)) throw unread(index);
+      const reading = this.#byMessage.get(message);
+      if (reading?.messages.every((own, at) => own === messages[index + at])) {
+        sources.push(reading.source);
+        places.push(placeOf(reading));
+        index += reading.messages.length - 1;
+        continue;
+      }
+      const rest = this.#carried(message.metadata);
+      const parts = message.content.map((block) => this.#writePart(block));
+      const made = this.#dialect.join(message.role, parts) ?? this.#refuse(`${message.role} message`);
+      for (const words of made) {
+        const source = { ...rest, ...words, ...(message.role === 'system' ? roleIn(rest) : {}) };
+        const hash = hashOf(source);
+        const isOne = made.length === 1;
+        places.push(
+          isOne
+            ? placeOf(this.#remember(source, hash, [message]))
+            : { role: source.role, hash, id: this.#newId(hash), isSummary: false },
+        );
+        sources.push(source);
+      }
+    }
+    this.#written = places;
+    // The few that are made anew are of the type's own kinds.
+    return sources as object[] as Source[];
+  }
+
+  #remember(source: ProviderMessage, hash: string, messages: readonly Message[]): Reading {
+    const [first] = messages;
+    const isSummary = messages.some(({ kind }) => kind === 'summary');
+    const id = first?.id ?? hash;
+    const reading = { source, state: stateOf(source), role: source.role, hash, id, isSummary, messages };
+    this.#bySource.set(source, reading);
+    for (const message of messages) this.#byMessage.set(message, reading);
+    return reading;
+  }
+
+  #knownOf(source: ProviderMessage): Reading | undefined {
+    const known = isObject(source) ? this.#bySource.get(source) : undefined;
+    if (known === undefined) return undefined;
+    return stateOf(source).every((value, at) => value === known.state[at]) ? known : undefined;
   }
 
   /**
@@ -178,26 +220,26 @@ export function adapterOf<Source extends object>(dialect: Dialect): MessageAdapt
    * summary keeps the end of the list before, up to what a model or a tool said last. An equal beginning tells nothing, nor
    * do words of a user: a user can edit what follows them, or repeat them.
    */
-  function isToldAgain(behind: readonly string[]): boolean {
-    return [read, written].some((list) => {
+  #isToldAgain(behind: readonly string[]): boolean {
+    return [this.#read, this.#written].some((list) => {
       const last = list.findLast(({ role }) => role !== 'user');
       return last !== undefined && behind.includes(last.hash);
     });
   }
 
-  function newId(hash: string): string {
-    const count = (given.get(hash) ?? 0) + 1;
-    given.set(hash, count);
+  #newId(hash: string): string {
+    const count = (this.#given.get(hash) ?? 0) + 1;
+    this.#given.set(hash, count);
     return count === 1 ? hash : `${hash}-${count}`;
   }
 
   /** Finds the summary of a list: the first text of its form, in front of which only instructions and requests stand. */
-  function summaryIn(sources: readonly ProviderMessage[]): number {
+  #summaryIn(sources: readonly ProviderMessage[]): number {
     let asked = 0;
     for (const [index, source] of sources.entries()) {
       if (source.role === 'system' || source.role === DEVELOPER) continue;
       if (source.role !== 'user') break;
-      const parts = dialect.split(source);
+      const parts = this.#dialect.split(source);
       const text = parts.map((part) => (part.type === 'text' ? String(part.text) : '')).join('');
       if (isSummaryText(text, asked > 0)) return index;
       asked++;
@@ -205,122 +247,85 @@ export function adapterOf<Source extends object>(dialect: Dialect): MessageAdapt
     return -1;
   }
 
-  function readMessage(source: ProviderMessage, { hash, id, isSummary }: Omit<Place, 'role'>): Reading {
-    const blocks = dialect.split(source).map(readPart);
+  #readMessage(source: ProviderMessage, { hash, id, isSummary }: Omit<Place, 'role'>): Reading {
+    const blocks = this.#dialect.split(source).map((part) => this.#readPart(part));
     const results = blocks.filter(({ type }) => type === 'tool_result');
     const said = blocks.filter(({ type }) => type !== 'tool_result');
-    const about = { createdAt: CREATED_AT, ...carry('metadata', source) };
+    const about = { createdAt: CREATED_AT, ...this.#carry('metadata', source) };
     const messages: Message[] = results.length > 0 ? [{ id, role: 'tool', content: results, ...about }] : [];
     if (said.length > 0 || results.length === 0) {
       const role = source.role === DEVELOPER ? 'system' : (source.role as Message['role']);
       const own = { id: results.length > 0 ? `${id}.1` : id, role, content: said, ...about };
       messages.push(isSummary ? { ...own, kind: 'summary' } : own);
     }
-    return remember(source, hash, messages);
+    return this.#remember(source, hash, messages);
   }
 
-  function carry<Field extends string>(
-    field: Field,
-    source: object,
-  ): { readonly [name in Field]?: JsonObject } {
+  #carry<Field extends string>(field: Field, source: object): { readonly [name in Field]?: JsonObject } {
     const rest = Object.entries(source).filter(
-      ([own, value]) => !fields.includes(own) || (own === 'role' && value === DEVELOPER),
+      ([own, value]) => !this.#dialect.fields.includes(own) || (own === 'role' && value === DEVELOPER),
     );
-    return (rest.length === 0 ? {} : { [field]: { [key]: plainJson(Object.fromEntries(rest)) } }) as never;
+    return (
+      rest.length === 0 ? {} : { [field]: { [this.#dialect.key]: plainJson(Object.fromEntries(rest)) } }
+    ) as never;
   }
 
-  function carried(metadata: JsonObject | undefined): object {
-    const rest = metadata?.[key];
+  #carried(metadata: JsonObject | undefined): object {
+    const rest = metadata?.[this.#dialect.key];
     return isObject(rest) ? rest : {};
   }
 
-  function readPart(part: Part): ContentBlock {
-    const read = blockOf(part);
-    const { providerMetadata } = carry('providerMetadata', part);
+  #readPart(part: Part): ContentBlock {
+    const read = this.#blockOf(part);
+    const { providerMetadata } = this.#carry('providerMetadata', part);
     const about = providerMetadata && { providerMetadata: { ...read.providerMetadata, ...providerMetadata } };
     const block = read.type === 'opaque' ? read : { ...read, ...about };
-    if (block.type === 'tool_use') toolNames.set(block.id, block.name);
-    parts.set(block, part);
+    if (block.type === 'tool_use') this.#toolNames.set(block.id, block.name);
+    this.#parts.set(block, part);
     return block;
   }
 
-  function blockOf(part: Part): ContentBlock {
-    if (part.type !== 'tool_result') return dialect.read(part) ?? opaquePart(part, key);
+  #blockOf(part: Part): ContentBlock {
+    if (part.type !== 'tool_result') return this.#dialect.read(part) ?? opaquePart(part, this.#dialect.key);
     const toolUseId = String(part.tool_use_id);
     const output = partsOf(part.content).map((own): ToolOutputBlock => {
-      const block = readPart(own);
+      const block = this.#readPart(own);
       if (block.type === 'text' || block.type === 'file') return block;
       const text: ToolOutputBlock = { type: 'text', text: JSON.stringify(own) };
-      parts.set(text, own);
+      this.#parts.set(text, own);
       return text;
     });
-    const toolName = toolNames.get(toolUseId) ?? '';
+    const toolName = this.#toolNames.get(toolUseId) ?? '';
     return { type: 'tool_result', toolUseId, toolName, output, isError: part.is_error === true };
   }
 
-  function writePart(block: ContentBlock): Part {
+  #writePart(block: ContentBlock): Part {
     const what = block.type === 'opaque' ? `block of ${block.provider}` : `${block.type} block`;
-    return parts.get(block) ?? newPart(block) ?? refuse(what);
+    return this.#parts.get(block) ?? this.#newPart(block) ?? this.#refuse(what);
   }
 
-  function refuse(what: string): never {
-    const message = `a ${what} cannot be given to ${name}; leave it out, or use reducers that write text`;
+  #refuse(what: string): never {
+    const message = `a ${what} cannot be given to ${this.#dialect.name}; leave it out, or use reducers that write text`;
     throw new InvalidInputError('conversation', [{ path: 'content', message }]);
   }
 
-  function newPart(block: ContentBlock): Part | undefined {
-    const rest = carried(block.providerMetadata);
-    if (block.type === 'opaque') return block.provider === key ? (block.data as Part) : undefined;
+  #newPart(block: ContentBlock): Part | undefined {
+    const rest = this.#carried(block.providerMetadata);
+    if (block.type === 'opaque')
+      return block.provider === this.#dialect.key ? (block.data as Part) : undefined;
     if (block.type === 'text') return { ...rest, type: 'text', text: block.text };
     if (block.type === 'thinking') {
       const signed = block.signature === undefined ? {} : { signature: block.signature };
       return { ...rest, type: 'thinking', thinking: block.thinking, ...signed };
     }
     if (block.type === 'tool_result') {
-      const content = contentOf(block.output.map(writePart));
+      const content = contentOf(block.output.map((block) => this.#writePart(block)));
       const error = block.isError ? { is_error: true } : {};
       return { ...rest, type: 'tool_result', tool_use_id: block.toolUseId, content, ...error };
     }
-    const part = dialect.write(block);
+    const part = this.#dialect.write(block);
     return part && { ...rest, ...part };
   }
-
-  return {
-    read: (sources) => [...readList(sources as never)],
-    write(messages) {
-      checkList(messages, 'write');
-      const sources: ProviderMessage[] = [];
-      const places: Place[] = [];
-      for (let index = 0; index < messages.length; index++) {
-        const message = messages[index] as Message;
-        if (!Array.isArray(message.content)) throw unread(index);
-        const reading = byMessage.get(message);
-        if (reading?.messages.every((own, at) => own === messages[index + at])) {
-          sources.push(reading.source);
-          places.push(placeOf(reading));
-          index += reading.messages.length - 1;
-          continue;
-        }
-        const rest = carried(message.metadata);
-        const parts = message.content.map(writePart);
-        const made = dialect.join(message.role, parts) ?? refuse(`${message.role} message`);
-        for (const words of made) {
-          const source = { ...rest, ...words, ...(message.role === 'system' ? roleIn(rest) : {}) };
-          const hash = hashOf(source);
-          const isOne = made.length === 1;
-          places.push(
-            isOne
-              ? placeOf(remember(source, hash, [message]))
-              : { role: source.role, hash, id: newId(hash), isSummary: false },
-          );
-          sources.push(source);
-        }
-      }
-      written = places;
-      // The few that are made anew are of the type's own kinds.
-      return sources as object[] as Source[];
-    },
-  };
 }
 
 /** The role of instructions in newer models of OpenAI. */

@@ -1,10 +1,10 @@
 import { isObject, readPart } from '@x/core';
 import * as z from 'zod/mini';
 import {
-  adapterOf,
   contentOf,
   contentSchema,
   type Dialect,
+  DialectAdapter,
   type MessageAdapter,
   type ProviderMessage,
   partsOf,
@@ -72,5 +72,5 @@ const dialect: Dialect = {
 export function anthropicMessages<
   Source extends { readonly role: string } = ProviderMessage,
 >(): MessageAdapter<Source> {
-  return adapterOf(dialect);
+  return new DialectAdapter(dialect);
 }

@@ -1,10 +1,10 @@
 import { isObject, type JsonValue, type Part, parseInput, readPart } from '@x/core';
 import * as z from 'zod/mini';
 import {
-  adapterOf,
   contentOf,
   contentSchema,
   type Dialect,
+  DialectAdapter,
   type MessageAdapter,
   type ProviderMessage,
   partsOf,
@@ -101,5 +101,5 @@ const dialect: Dialect = {
 export function openaiMessages<
   Source extends { readonly role: string } = ProviderMessage,
 >(): MessageAdapter<Source> {
-  return adapterOf(dialect);
+  return new DialectAdapter(dialect);
 }

@@ -35,7 +35,7 @@ const MOST_UNITS = 32_000_000;
 const MOST_MISFITS = 16;
 /** Passages between two turns of others. */
 const PASSAGES_A_TURN = 4_000;
-const NONE: readonly [word: number, count: number][] = [];
+const NONE: Counts = [];
 
 /** The passages of a conversation, ranked for a query. Grows by message; memory is bounded. */
 export class RecallIndex {
@@ -103,21 +103,46 @@ export class RecallIndex {
     fits: (passage: Passage) => boolean,
     { skip, turn }: { skip?: (messageId: string) => boolean; turn?: () => Promise<void> } = {},
   ): Promise<readonly Passage[]> {
+    const found = await this.#count(query, turn);
+    const { places, exact } = found;
+    const scores = this.#scores(found);
+    const near = scores.map((score, place) => {
+      // A passage without any of the words answers at most what stands in front of it.
+      const next = score > 0 ? (scores[place + 1] ?? 0) : 0;
+      return score + (NEIGHBOR * ((scores[place - 1] ?? 0) + next)) / 2;
+    });
+    const best = near.reduce((most, score) => Math.max(most, score), 0);
+    const order = [...near.keys()]
+      .filter((place) => {
+        const [number] = places[place] as Place;
+        const { messageId } = this.#messages[number] as Indexed;
+        // Beside an identifier the answer stands behind it: in front of it is what was said of another.
+        const score = exact.has(place + 1) ? scores[place] : near[place];
+        return (score as number) > best * LEAST && !skip?.(messageId);
+      })
+      .sort((one, other) => (near[other] as number) - (near[one] as number))
+      .map((place) => this.#passageAt(place, places));
+    const chosen = chooseThatFit(order, fits);
+    const holders = new Set(chosen.flatMap(({ at, place }) => (exact.has(place) ? at : [])));
+    return chosen.sort(
+      (one, other) => Number(holders.has(other.at)) - Number(holders.has(one.at)) || one.place - other.place,
+    );
+  }
+
+  /** Counts the words of a query in every passage. */
+  async #count(query: string, turn?: () => Promise<void>): Promise<Found> {
     const wanted = new Map([...new Set(wordsOf(query))].map((word, index) => [word, index]));
     // Most words are none of these: told without a look at the map.
     const maybe = new Uint8Array(0x10000);
     for (const word of wanted.keys()) maybe[word & 0xffff] = 1;
-    const places: [message: number, passage: number][] = [];
-    const counts: (readonly [word: number, count: number][])[] = [];
+    const places: Place[] = [];
+    const counts: Counts[] = [];
     const identifiers = identifiersIn(query, wanted);
-    /** By place, whether an identifier stands there whole. */
     const exact = new Set<number>();
     const holding = new Float64Array(wanted.size);
-    let total = 0;
     for (const [number, { words, texts }] of this.#messages.entries()) {
       for (const [index, own] of words.entries()) {
         places.push([number, index]);
-        total += own.length;
         let found: Map<number, number> | undefined;
         for (const word of own) {
           if (maybe[word & 0xffff] === 0) continue;
@@ -140,11 +165,16 @@ export class RecallIndex {
       }
     }
     const parts = new Set(identifiers.filter(({ isFound }) => isFound).flatMap(({ own }) => own));
-    const average = total / places.length;
+    return { places, counts, holding, exact, parts };
+  }
+
+  /** Computes the score of every passage by its own words. */
+  #scores({ places, counts, holding, exact, parts }: Found): Float64Array {
+    const lengths = places.map(([number, index]) => this.#messages[number]?.words[index]?.length ?? 0);
+    const average = lengths.reduce((sum, length) => sum + length, 0) / places.length;
     const rarity = holding.map((count) => Math.log(1 + (places.length - count + 0.5) / (count + 0.5)));
-    const scores = Float64Array.from(counts, (found, place) => {
-      const [number, index] = places[place] as [number, number];
-      const length = (this.#messages[number]?.words[index]?.length ?? 0) / average;
+    return Float64Array.from(counts, (found, place) => {
+      const length = (lengths[place] ?? 0) / average;
       let score = 0;
       for (const [word, count] of found) {
         if (parts.has(word) && !exact.has(place)) continue;
@@ -153,41 +183,48 @@ export class RecallIndex {
       }
       return score;
     });
-    const near = scores.map((score, place) => {
-      // A passage without any of the words answers at most what stands in front of it.
-      const next = score > 0 ? (scores[place + 1] ?? 0) : 0;
-      return score + (NEIGHBOR * ((scores[place - 1] ?? 0) + next)) / 2;
-    });
-    const best = near.reduce((most, score) => Math.max(most, score), 0);
-    const order = [...near.keys()]
-      .filter((place) => {
-        const [number] = places[place] as [number, number];
-        const { messageId } = this.#messages[number] as Indexed;
-        // Beside an identifier the answer stands behind it: in front of it is what was said of another.
-        const score = exact.has(place + 1) ? scores[place] : near[place];
-        return (score as number) > best * LEAST && !skip?.(messageId);
-      })
-      .sort((one, other) => (near[other] as number) - (near[one] as number));
-    const chosen: Passage[] = [];
-    /** A message that was read twice stands there twice. */
-    const taken = new Set<string>();
-    let misfits = 0;
-    for (const place of order) {
-      const [number, index] = places[place] as [number, number];
-      const { messageId, at, source, texts } = this.#messages[number] as Indexed;
-      const passage = { messageId, at, place, source, text: texts[index] as string };
-      if (taken.has(passage.text)) continue;
-      if (fits(passage)) {
-        taken.add(passage.text);
-        chosen.push(passage);
-        misfits = 0;
-      } else if (++misfits === MOST_MISFITS) break;
-    }
-    const holders = new Set(chosen.flatMap(({ at, place }) => (exact.has(place) ? at : [])));
-    return chosen.sort(
-      (one, other) => Number(holders.has(other.at)) - Number(holders.has(one.at)) || one.place - other.place,
-    );
   }
+
+  #passageAt(place: number, places: readonly Place[]): Passage {
+    const [number, index] = places[place] as Place;
+    const { messageId, at, source, texts } = this.#messages[number] as Indexed;
+    return { messageId, at, place, source, text: texts[index] as string };
+  }
+}
+
+/** Takes the passages that `fits` lets in, until many in a row do not. A message that was read twice stands there twice. */
+function chooseThatFit(passages: readonly Passage[], fits: (passage: Passage) => boolean): Passage[] {
+  const chosen: Passage[] = [];
+  const taken = new Set<string>();
+  let misfits = 0;
+  for (const passage of passages) {
+    if (taken.has(passage.text)) continue;
+    if (fits(passage)) {
+      taken.add(passage.text);
+      chosen.push(passage);
+      misfits = 0;
+    } else if (++misfits === MOST_MISFITS) break;
+  }
+  return chosen;
+}
+
+/** The index of a message, and of a passage in it. */
+type Place = readonly [message: number, passage: number];
+
+/** How often each word of a query that a passage holds stands there. */
+type Counts = readonly (readonly [word: number, count: number])[];
+
+/** What a query found in an index. */
+interface Found {
+  readonly places: readonly Place[];
+  /** By place. */
+  readonly counts: readonly Counts[];
+  /** By word, the number of passages that hold it. */
+  readonly holding: Float64Array;
+  /** The places where an identifier stands whole. */
+  readonly exact: ReadonlySet<number>;
+  /** Words of these identifiers, which count nowhere else. */
+  readonly parts: ReadonlySet<number>;
 }
 
 /** An identifier of a query. */

@@ -234,6 +234,7 @@ function allDrafts(
   turns: readonly Turn[],
   costOf: (estimate: number) => number,
 ): Draft[] {
+  // Long because each kind of entry has a rule, and the rules share the prices and the lists of calls.
   const drafts: Draft[] = [];
   const cost = (text: string) => costOf(estimateCounter.count(text));
   const lists = newestLists(earlier, turns, staying, room * LISTS_SHARE, cost);

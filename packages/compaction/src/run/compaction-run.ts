@@ -49,8 +49,8 @@ export async function runCompaction(input: RunInput): Promise<CompactionOutcome>
 }
 
 async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
-  const startedAt = performance.now();
   const { config, reducers: all, messages, options, observe, ...given } = input;
+  const startedAt = performance.now();
   const { meter, model } = given;
   const { reason = 'manual', system, tools, reminders, signal } = options;
   const contextWindow =
@@ -61,22 +61,7 @@ async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
   const view: View = { messages: Object.freeze([...messages]), fixedTokens, tokens };
   const budget = budgetFor(config, reason, contextWindow, view.tokens);
 
-  const report = (status: CompactionStatus, why: string, result?: CascadeResult): CompactionOutcome => {
-    const after = status === 'applied' && result ? result.view : { ...view, messages };
-    return {
-      status,
-      reason: why,
-      messages: after.messages,
-      steps: result?.steps ?? [],
-      tokensBefore: Math.round(view.tokens),
-      tokensAfter: Math.round(after.tokens),
-      messagesBefore: messages.length,
-      messagesAfter: after.messages.length,
-      durationMs: Math.round((performance.now() - startedAt) * 1_000) / 1_000,
-      manifest: status === 'applied' && result ? result.manifest : [],
-      ...(result?.usage ? { usage: result.usage } : {}),
-    };
-  };
+  const report = reporter(view, messages, startedAt);
 
   if (signal?.aborted) return report('aborted', abortReason(signal));
   const due = budget.forced || isDue(config, contextWindow, view.tokens, messages.length);
@@ -125,6 +110,26 @@ async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
 }
 
 type Report = (status: CompactionStatus, why: string, result?: CascadeResult) => CompactionOutcome;
+
+/** Makes the function that puts an outcome into words and numbers. */
+function reporter(view: View, messages: readonly Message[], startedAt: number): Report {
+  return (status, why, result) => {
+    const after = status === 'applied' && result ? result.view : { ...view, messages };
+    return {
+      status,
+      reason: why,
+      messages: after.messages,
+      steps: result?.steps ?? [],
+      tokensBefore: Math.round(view.tokens),
+      tokensAfter: Math.round(after.tokens),
+      messagesBefore: messages.length,
+      messagesAfter: after.messages.length,
+      durationMs: Math.round((performance.now() - startedAt) * 1_000) / 1_000,
+      manifest: status === 'applied' && result ? result.manifest : [],
+      ...(result?.usage ? { usage: result.usage } : {}),
+    };
+  };
+}
 
 function judge(
   config: ResolvedCompactionConfig,

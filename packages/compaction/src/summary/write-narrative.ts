@@ -75,6 +75,7 @@ export const RETRIES = { maxRetries: 3, retryDelayMs: 1_000 };
  * @throws what the model throws, except overflows.
  */
 export async function writeNarrative(task: NarrativeTask): Promise<Verdict> {
+  // Long because every attempt to make room changes what the next one reads: entries, lengths, chunks.
   const { options, meter } = task;
   const behind = await askBehind(task);
   if (behind) return behind;

@@ -242,35 +242,7 @@ export class HarnessAgentBuilder<Agent> {
     for (const model of [this.#model, ...this.#fallback.models]) {
       if (model !== undefined) collect(issues, () => wellFormed(model, 'model', MODEL));
     }
-    const workspace = collect(issues, () => this.#openWorkspace());
-    const storage =
-      workspace &&
-      collect(issues, () => storageOf(wellFormed(this.#storage ?? workspace, 'storage', WORKSPACE)));
-    const session =
-      storage &&
-      collect(issues, () =>
-        this.#session === undefined
-          ? new WorkspaceSession(storage)
-          : wellFormed(this.#session, 'session', SESSION),
-      );
-    if (session instanceof WorkspaceSession && session.workspace === workspace) {
-      issues.push({
-        path: 'session',
-        message:
-          "keeps sessions among the agent's files, where its tools see them; leave it out, or pass " +
-          'new WorkspaceSession(storageOf(workspace))',
-      });
-    }
-    if (workspace?.reach === 'cluster' && session && session.reach !== 'cluster') {
-      issues.push({
-        path: 'session',
-        message:
-          `stores for this ${session.reach} alone, but the workspace is shared between machines: another machine ` +
-          'would see the files and not the sessions; use a store that is shared too, such as RedisSession',
-      });
-    }
-    if (session?.reach === 'cluster' && workspace && storageOf(workspace).reach !== 'cluster')
-      process.emitWarning(UNSHARED, { code: 'workspace_not_shared' });
+    const { workspace, storage, session } = this.#openPlaces(issues);
     const own = this.#tools
       .map((tool, index) => collect(issues, () => wellFormed(tool, `tools[${index}]`, TOOL)))
       .filter((tool) => tool !== undefined);
@@ -308,6 +280,40 @@ export class HarnessAgentBuilder<Agent> {
       counter: this.#counter,
       listeners: this.#listeners,
     });
+  }
+
+  /** Opens what the agent keeps files and sessions in. */
+  #openPlaces(issues: Issue[]) {
+    const workspace = collect(issues, () => this.#openWorkspace());
+    const storage =
+      workspace &&
+      collect(issues, () => storageOf(wellFormed(this.#storage ?? workspace, 'storage', WORKSPACE)));
+    const session =
+      storage &&
+      collect(issues, () =>
+        this.#session === undefined
+          ? new WorkspaceSession(storage)
+          : wellFormed(this.#session, 'session', SESSION),
+      );
+    if (session instanceof WorkspaceSession && session.workspace === workspace) {
+      issues.push({
+        path: 'session',
+        message:
+          "keeps sessions among the agent's files, where its tools see them; leave it out, or pass " +
+          'new WorkspaceSession(storageOf(workspace))',
+      });
+    }
+    if (workspace?.reach === 'cluster' && session && session.reach !== 'cluster') {
+      issues.push({
+        path: 'session',
+        message:
+          `stores for this ${session.reach} alone, but the workspace is shared between machines: another machine ` +
+          'would see the files and not the sessions; use a store that is shared too, such as RedisSession',
+      });
+    }
+    if (session?.reach === 'cluster' && workspace && storageOf(workspace).reach !== 'cluster')
+      process.emitWarning(UNSHARED, { code: 'workspace_not_shared' });
+    return { workspace, storage, session };
   }
 
   #openWorkspace(): Workspace {

@@ -33,6 +33,7 @@ import { type AgentParts, FilesOwner } from './agent-parts.js';
 import { StoreLimit } from './bounded-store.js';
 import { checkContext, type Reply, replyOf } from './call-options.js';
 import { followSession, type Subscribe } from './follow-session.js';
+import type { ParsedLimits } from './limits.js';
 import { RemoteControl } from './remote-control.js';
 import type { ToolList } from './tool-list.js';
 
@@ -152,52 +153,8 @@ export class SessionTurns {
     const id = key.toString();
     const limits = { ...this.#parts.settings.limits, ...options.control?.limits };
     if (this.#parts.settings.turns === 'reject' && this.#turns.isBusy(id)) throw sessionBusy(key);
-    const { onWait } = options.control ?? {};
-    if (this.#turns.isBusy(id)) tell('onWait', onWait, undefined);
-    const inTurn = async () => {
-      this.#refuseClosed();
-      const abort = new AbortController();
-      const onAbort = () => abort.abort(new Interruption('interrupted'));
-      if (options.signal?.aborted) onAbort();
-      else options.signal?.addEventListener('abort', onAbort, { once: true });
-      const { events = new EventJournal<Reply>() } = options;
-      const storeLimit = new StoreLimit(limits.storeMs);
-      const store = this.#parts.sessionWithin(storeLimit);
-      const running: Running = { abort, steering: new Steering(), events, storeLimit, store };
-      this.#running.set(id, running);
-      for (const begin of this.#followers.get(id) ?? []) begin(events);
-      let turn: SessionTurn | undefined;
-      let stopTimer = () => {};
-      let stopWatching = async () => {};
-      try {
-        turn = await this.#wait(store, key, abort.signal, { timeoutMs: limits.queueMs, onWait });
-        const { lost } = turn;
-        lost.addEventListener('abort', () => abort.abort(lost.reason), { once: true });
-        stopTimer = startTimer(limits.callMs, () => abort.abort(new Interruption('timed_out')));
-        stopWatching = await this.control.watch(
-          key,
-          async (order) => {
-            if (order.type === 'steer') return running.steering.send(order.messages);
-            onAbort();
-            return true;
-          },
-          store,
-        );
-        const call = await this.#open(key, runtime, turn, running, options);
-        this.#running.set(id, { ...running, call });
-        return await task(call, call.options.session.version === 0);
-      } finally {
-        stopTimer();
-        this.#running.delete(id);
-        // Of a command, whose result is no reply, a reader learns that it has ended.
-        if (options.events === undefined)
-          events.end({ result: replyOf({ sessionId: key.parts.sessionId, stopReason: 'completed' }) });
-        running.steering.close();
-        await stopWatching();
-        options.signal?.removeEventListener('abort', onAbort);
-        await turn?.release();
-      }
-    };
+    if (this.#turns.isBusy(id)) tell('onWait', options.control?.onWait, undefined);
+    const inTurn = () => this.#runTurn(key, runtime, limits, options, task);
     return this.#turns.run(id, inTurn, async (before) => {
       try {
         const wait = ['The turn of the session', 'limits.queueMs', limits.queueMs] as const;
@@ -206,6 +163,62 @@ export class SessionTurns {
         throw TimeLimitError.isInstance(cause) ? sessionBusy(key, cause) : new Interruption('interrupted');
       }
     });
+  }
+
+  /** Runs a task in the turn of a session, which it waits for and gives back. */
+  async #runTurn<Result>(
+    key: SessionKey,
+    runtime: RuntimeContext,
+    limits: ParsedLimits,
+    options: TurnOptions,
+    task: (call: RunningCall, isNew: boolean) => Promise<Result>,
+  ): Promise<Result> {
+    const id = key.toString();
+    this.#refuseClosed();
+    const abort = new AbortController();
+    const onAbort = () => abort.abort(new Interruption('interrupted'));
+    if (options.signal?.aborted) onAbort();
+    else options.signal?.addEventListener('abort', onAbort, { once: true });
+    const { events = new EventJournal<Reply>() } = options;
+    const storeLimit = new StoreLimit(limits.storeMs);
+    const store = this.#parts.sessionWithin(storeLimit);
+    const running: Running = { abort, steering: new Steering(), events, storeLimit, store };
+    this.#running.set(id, running);
+    for (const begin of this.#followers.get(id) ?? []) begin(events);
+    let turn: SessionTurn | undefined;
+    let stopTimer = () => {};
+    let stopWatching = async () => {};
+    try {
+      turn = await this.#wait(store, key, abort.signal, {
+        timeoutMs: limits.queueMs,
+        onWait: options.control?.onWait,
+      });
+      const { lost } = turn;
+      lost.addEventListener('abort', () => abort.abort(lost.reason), { once: true });
+      stopTimer = startTimer(limits.callMs, () => abort.abort(new Interruption('timed_out')));
+      stopWatching = await this.control.watch(
+        key,
+        async (order) => {
+          if (order.type === 'steer') return running.steering.send(order.messages);
+          onAbort();
+          return true;
+        },
+        store,
+      );
+      const call = await this.#open(key, runtime, turn, running, options);
+      this.#running.set(id, { ...running, call });
+      return await task(call, call.options.session.version === 0);
+    } finally {
+      stopTimer();
+      this.#running.delete(id);
+      // Of a command, whose result is no reply, a reader learns that it has ended.
+      if (options.events === undefined)
+        events.end({ result: replyOf({ sessionId: key.parts.sessionId, stopReason: 'completed' }) });
+      running.steering.close();
+      await stopWatching();
+      options.signal?.removeEventListener('abort', onAbort);
+      await turn?.release();
+    }
   }
 
   /**

@@ -72,6 +72,7 @@ type Part = 'Call' | 'Step' | 'Tool';
  * @throws {InvalidInputError} for a malformed configuration.
  */
 export function hooks(config: HooksConfig = {}, directory: string = process.cwd()): Hooks {
+  // Long because it holds a hook for each event, which all share the settings and the two functions that run commands.
   const settings = parseWith(hooksConfigSchema, config, 'hooks configuration');
   const { timeoutMs, passEnvironment, cwd: place, ...commands } = settings;
   const cwd = resolve(directory, place);

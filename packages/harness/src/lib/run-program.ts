@@ -44,6 +44,7 @@ export function runProgram(
   { file, args, stop }: Execution,
   { cwd, timeoutMs, signal, passEnvironment, environment, maxOutputChars, input }: ProgramOptions,
 ): Promise<ProgramEnd> {
+  // Long because the listeners of a process share its outputs, its timers and the reason of its end.
   signal.throwIfAborted();
   const names = [...DEFAULT_ENVIRONMENT, ...passEnvironment];
   const passed = names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []));

@@ -57,7 +57,6 @@ export async function act(call: RunningCall, tools: ReadonlyMap<string, Tool>): 
     let rest = await authorizeCalls(call, uses, tools);
     while (rest.length > 0 && !waits) {
       const batch = nextBatch(rest, call.settings.maxParallelTools);
-      waits = batch.length === 0;
       const effects = batch.filter(hasEffect).map(({ use }) => use.id);
       if (effects.length > 0) await call.protect(effects);
       // One that only reads may store the session itself, as a tool does that gives work to a subagent.
@@ -65,38 +64,7 @@ export async function act(call: RunningCall, tools: ReadonlyMap<string, Tool>): 
       // Whoever interrupted while that was stored is told that nothing of it began.
       call.scope.signal.throwIfAborted();
       begun = batch.map(({ use }) => use.id);
-      const approvals = approvalsOf(
-        state,
-        uses.filter((use) => !results.has(use)),
-      );
-      const siblings = new Deadline(call.scope.signal);
-      // What runs alone has nobody to end.
-      const signal = batch.length === 1 ? call.scope.signal : siblings.signal;
-      // Each tool, hook and limit of the batch listens: how many at a time is no sign of a leak.
-      if (batch.length > 1) setMaxListeners(0, signal);
-      const outcomes = await Promise.allSettled(
-        batch.map(async (verdict) => {
-          const result = await runOne(call, verdict, tools, signal).catch((error: unknown) => {
-            // What fails beside others ends them too.
-            siblings.abort(error);
-            throw error;
-          });
-          const mine = approvals.get(verdict.use) ?? [];
-          if (!ApprovalRequiredError.isInstance(result)) {
-            results.set(verdict.use, result);
-            spend(state, mine);
-            return;
-          }
-          waits = true;
-          spend(state, mine);
-          setPending(state, [
-            ...(state.permissionContext.pending ?? []),
-            ...approvalsFor(verdict.use, result.calls),
-          ]);
-        }),
-      );
-      siblings.stop();
-      if (outcomes.some(({ status }) => status === 'rejected')) throw siblings.signal.reason;
+      waits = batch.length === 0 || (await runBatch(call, batch, { uses, results, tools }));
       settle(batch.map(({ use }) => use));
       if (effects.length > 0) await call.protect([]);
       rest = rest.slice(batch.length);
@@ -126,6 +94,60 @@ export async function act(call: RunningCall, tools: ReadonlyMap<string, Tool>): 
   }
   prunePending(state);
   return !waits;
+}
+
+/** The calls of a step, and the results that there are. */
+interface Step {
+  readonly uses: readonly ToolUseBlock[];
+  readonly results: Map<ToolUseBlock, Message>;
+  readonly tools: ReadonlyMap<string, Tool>;
+}
+
+/**
+ * Runs calls side by side and keeps their results. One that fails ends the others.
+ *
+ * @returns whether one of them waits for a human.
+ */
+async function runBatch(
+  call: RunningCall,
+  batch: readonly (Allowed | Denied)[],
+  { uses, results, tools }: Step,
+): Promise<boolean> {
+  const { state } = call.scope;
+  let waits = false;
+  const approvals = approvalsOf(
+    state,
+    uses.filter((use) => !results.has(use)),
+  );
+  const siblings = new Deadline(call.scope.signal);
+  // What runs alone has nobody to end.
+  const signal = batch.length === 1 ? call.scope.signal : siblings.signal;
+  // Each tool, hook and limit of the batch listens: how many at a time is no sign of a leak.
+  if (batch.length > 1) setMaxListeners(0, signal);
+  const outcomes = await Promise.allSettled(
+    batch.map(async (verdict) => {
+      const result = await runOne(call, verdict, tools, signal).catch((error: unknown) => {
+        // What fails beside others ends them too.
+        siblings.abort(error);
+        throw error;
+      });
+      const mine = approvals.get(verdict.use) ?? [];
+      if (!ApprovalRequiredError.isInstance(result)) {
+        results.set(verdict.use, result);
+        spend(state, mine);
+        return;
+      }
+      waits = true;
+      spend(state, mine);
+      setPending(state, [
+        ...(state.permissionContext.pending ?? []),
+        ...approvalsFor(verdict.use, result.calls),
+      ]);
+    }),
+  );
+  siblings.stop();
+  if (outcomes.some(({ status }) => status === 'rejected')) throw siblings.signal.reason;
+  return waits;
 }
 
 /** Takes away approvals of a call that ran: another call may be like it, id and all. */

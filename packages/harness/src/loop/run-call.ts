@@ -44,6 +44,7 @@ interface RunCallOptions {
  * conversation up to then is stored.
  */
 export async function runCall(call: RunningCall, options: RunCallOptions): Promise<Reply> {
+  // Long because it is the order of a call, from its first event to its last.
   const { callId, state } = call.scope;
   const resumed = options.input.length === 0;
   const id = beginCall(state, options.id, resumed);

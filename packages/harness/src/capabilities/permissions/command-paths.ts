@@ -184,6 +184,7 @@ interface ShellLine {
 
 /** Takes a line apart; `undefined` when it is not understood. */
 function readLine(line: string): ShellLine | undefined {
+  // Long because it is one pass over a line, and every kind of part reads and changes the state of the pass.
   const commands: string[][] = [[]];
   const targets: string[][] = [];
   const bodies: string[] = [];

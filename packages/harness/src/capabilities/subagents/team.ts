@@ -477,6 +477,7 @@ function endingOf({ stopReason, text: result, steps, pendingCalls }: Reply): Tas
 
 /** Makes the tools by which an agent directs its subagents. */
 function teamTools(team: Team): readonly Tool[] {
+  // Long because it is a list of three tools with what a model reads of them.
   const milliseconds = z.int().min(0).max(MOST_MS).default(Math.min(team.settings.timeoutMs, MOST_MS));
   const taskId = z.string().min(1).describe('The id that agent_spawn answered');
 
