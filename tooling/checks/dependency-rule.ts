@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { join, posix } from 'node:path';
+import { join } from 'node:path';
 import ts from 'typescript';
 import type { Problem } from './problem.js';
 import { filesBelow, type Member, members } from './workspace.js';
@@ -22,15 +22,16 @@ const exactly: Readonly<Record<string, readonly string[]>> = {
 
 const shippedFields = ['dependencies', 'peerDependencies', 'optionalDependencies'];
 
-/** Finds declared dependencies, imports and dependency cycles that break the rule. */
+/**
+ * Finds manifests and imports of packages that break the rule. The build finds imports that leave a package by a path, and
+ * Turbo finds cycles.
+ */
 export function checkDependencyRule(root: string): readonly Problem[] {
   const packages = members(root, 'packages');
   const apps = members(root, 'apps');
-  const all = [...packages, ...apps, ...members(root, 'tooling')];
   return [
     ...packages.flatMap((member) => [...declared(member), ...imported(root, member)]),
-    ...onApps(all, apps),
-    ...cycles(all),
+    ...onApps([...packages, ...apps, ...members(root, 'tooling')], apps),
   ];
 }
 
@@ -42,25 +43,20 @@ function declared({ folder, manifest }: Member): readonly Problem[] {
     return [{ file, message: `must ship with exactly ${expected.join(', ')}, not with ${names.join(', ')}` }];
   }
   return names
-    .filter((name) => isOurs(name) && !allowed(manifest.name).includes(name))
+    .filter((name) => name.startsWith('@x/') && !allowed(manifest.name).includes(name))
     .map((name) => ({ file, message: `must not ship with ${name}: packages meet in an app` }));
 }
 
+/** Biome does the same for all packages, and overlooks imports of types. */
 function imported(root: string, { folder, manifest }: Member): readonly Problem[] {
   const permitted = [...allowed(manifest.name), manifest.name];
-  return filesBelow(root, `${folder}/src`)
-    .filter((file) => /\.[cm]?tsx?$/.test(file))
-    .flatMap((file) => {
-      const text = readFileSync(join(root, file), 'utf8');
-      return ts.preProcessFile(text).importedFiles.flatMap(({ fileName, pos }) => {
-        const outside =
-          fileName.startsWith('.') && !posix.join(posix.dirname(file), fileName).startsWith(`${folder}/`);
-        const forbidden = isOurs(fileName) && !permitted.includes(packageOf(fileName));
-        if (!outside && !forbidden) return [];
-        const line = text.slice(0, pos).split('\n').length;
-        return [{ file, line, message: `must not import ${fileName}: packages meet in an app` }];
-      });
-    });
+  return filesBelow(root, `${folder}/src`).flatMap((file) =>
+    ts
+      .preProcessFile(readFileSync(join(root, file), 'utf8'))
+      .importedFiles.map(({ fileName }) => fileName.split('/').slice(0, 2).join('/'))
+      .filter((name) => name.startsWith('@x/') && !permitted.includes(name))
+      .map((name) => ({ file, message: `must not import ${name}: packages meet in an app` })),
+  );
 }
 
 function onApps(all: readonly Member[], apps: readonly Member[]): readonly Problem[] {
@@ -72,26 +68,6 @@ function onApps(all: readonly Member[], apps: readonly Member[]): readonly Probl
   );
 }
 
-/** Turbo refuses cycles, and through devDependencies they are easily made. Each is reported once. */
-function cycles(all: readonly Member[]): readonly Problem[] {
-  const byName = new Map(all.map((member) => [member.manifest.name, member]));
-  const finished = new Set<string>();
-  const problems: Problem[] = [];
-  const visit = (name: string, path: readonly string[]): void => {
-    const member = byName.get(name);
-    if (member === undefined || finished.has(name)) return;
-    if (path.includes(name)) {
-      const cycle = [...path.slice(path.indexOf(name)), name].join(' → ');
-      problems.push({ file: `${member.folder}/package.json`, message: `is part of a cycle: ${cycle}` });
-      return;
-    }
-    for (const dependency of dependencies(member.manifest)) visit(dependency, [...path, name]);
-    finished.add(name);
-  };
-  for (const name of byName.keys()) visit(name, []);
-  return problems;
-}
-
 function dependencies(
   manifest: Member['manifest'],
   fields: readonly string[] = [...shippedFields, 'devDependencies'],
@@ -101,12 +77,4 @@ function dependencies(
 
 function allowed(name: string): readonly string[] {
   return ships[name] ?? ships.default;
-}
-
-function isOurs(specifier: string): boolean {
-  return specifier.startsWith('@x/');
-}
-
-function packageOf(specifier: string): string {
-  return specifier.split('/').slice(0, 2).join('/');
 }

@@ -21,15 +21,11 @@ function problemsOf(files: Record<string, string | object>): string[] {
     'apps/demo/package.json': { name: '@x/demo', dependencies: { '@x/core': '*', '@x/redis': '*' } },
     ...files,
   });
-  return checkDependencyRule(root).map(
-    ({ file, line, message }) => `${file}${line === undefined ? '' : `:${line}`} ${message}`,
-  );
+  return checkDependencyRule(root).map(({ file, message }) => `${file} ${message}`);
 }
 
 test('a repository that keeps the rule has no problems, and ours is one', () => {
-  expect(
-    problemsOf({ 'packages/redis/src/index.ts': "import { a } from '@x/core';\nimport './a.js';" }),
-  ).toEqual([]);
+  expect(problemsOf({})).toEqual([]);
   expect(checkDependencyRule(repository)).toEqual([]);
 });
 
@@ -49,15 +45,11 @@ test.each([
   ['by passing it on', "export * from '@x/testkit';"],
   ['when first used', "const load = () => import('@x/testkit');"],
   ['by an entry point', "import { a } from '@x/testkit/vitest';"],
-  ['by its path', "import { a } from '../../testkit/src/index.js';"],
 ])('its source must not import the neighbor %s', (_, statement) => {
-  const problems = problemsOf({ 'packages/redis/src/deep.ts': `// a comment\n${statement}` });
-  expect(problems).toHaveLength(1);
-  expect(problems[0]).toMatch(/^packages\/redis\/src\/deep\.ts:2 must not import /);
-});
-
-test('its tests may import what it develops with', () => {
-  expect(problemsOf({ 'packages/redis/test/index.test.ts': "import '@x/testkit';" })).toEqual([]);
+  const source = `import { a } from '@x/core';\n${statement}`;
+  expect(problemsOf({ 'packages/redis/src/deep.ts': source })).toEqual([
+    'packages/redis/src/deep.ts must not import @x/testkit: packages meet in an app',
+  ]);
 });
 
 test('core ships with zod, a JSON Schema validator and digests, no more and no less', () => {
@@ -68,23 +60,6 @@ test('core ships with zod, a JSON Schema validator and digests, no more and no l
     'packages/core/package.json must ship with exactly @cfworker/json-schema, zod, not with @cfworker/json-schema, zod, ms',
   ]);
   expect(problemsOf(manifest({}))).toHaveLength(1);
-});
-
-test('a cycle through devDependencies is found, with its way round', () => {
-  const problems = problemsOf({
-    'packages/core/package.json': { ...core, devDependencies: { '@x/testkit': '*' } },
-  });
-  expect(problems).toEqual(['packages/core/package.json is part of a cycle: @x/core → @x/testkit → @x/core']);
-});
-
-test('a cycle through what only tests use is found', () => {
-  const problems = problemsOf({
-    'tooling/test-support/package.json': { name: '@x/test-support', dependencies: { '@x/testkit': '*' } },
-    'packages/testkit/package.json': { ...testkit, devDependencies: { '@x/test-support': '*' } },
-  });
-  expect(problems).toEqual([
-    'packages/testkit/package.json is part of a cycle: @x/testkit → @x/test-support → @x/testkit',
-  ]);
 });
 
 test('a package must not ship with what only tests use', () => {

@@ -128,7 +128,7 @@ export function subagents(
 }
 
 /** One call of the parent: its subagents, and the session whose state holds the tasks that it gave. */
-export interface TeamCall {
+interface TeamCall {
   readonly scope: CallScope;
   readonly owner: SessionKey;
   readonly subagents: ReadonlyMap<string, Subagent>;
@@ -144,7 +144,7 @@ interface TeamOptions extends Pick<MembersOptions, 'declared' | 'depth'> {
 }
 
 /** The capability of an agent that gives tasks to subagents, which it runs. */
-export class Team implements Capability {
+class Team implements Capability {
   readonly name = NAME;
   readonly settings: SubagentsSettings;
   readonly #options: TeamOptions;
