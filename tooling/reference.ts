@@ -30,7 +30,12 @@ const sources: Readonly<Record<string, readonly string[]>> = {
   plan_mode: ['packages/harness/src/capabilities/plan-mode.ts'],
   shell: ['packages/harness/src/capabilities/shell.ts'],
   skills: ['packages/harness/src/capabilities/skills/skills.ts'],
-  subagents: ['packages/harness/src/capabilities/subagents', 'packages/harness/src/config'],
+  subagents: [
+    'packages/harness/src/capabilities/subagents',
+    'packages/harness/src/agent/agent-parts.ts',
+    'packages/harness/src/agent/limits.ts',
+    'packages/harness/src/config',
+  ],
   todo_list: [],
   tool_groups: ['packages/harness/src/capabilities/tool-groups.ts'],
   workspace_tools: ['packages/harness/src/capabilities/workspace-tools'],

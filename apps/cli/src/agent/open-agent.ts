@@ -128,9 +128,7 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
     ...read,
     ...(once ? { background: false } : {}),
     directory,
-    named: new Map(
-      parsed.capabilities.map((it) => (typeof it === 'string' ? [it, undefined] : [it.ref, it.config])),
-    ),
+    named: new Map(parsed.capabilities.map(({ ref, config }) => [ref, config])),
   };
   const builder = await agentFromConfig(
     whole,
@@ -174,9 +172,7 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
 /** Names what a file says that only a compaction reads. */
 function forCompaction({ model, fallback, capabilities }: AgentConfig): readonly string[] {
   const isNative = [model, ...fallback].some(({ nativeCompaction }) => nativeCompaction === 'auto');
-  const hooks = capabilities.flatMap((each) =>
-    typeof each === 'object' && each.ref === 'hooks' ? each.config : [],
-  );
+  const hooks = capabilities.flatMap(({ ref, config }) => (ref === 'hooks' ? config : []));
   const events = hooks.flatMap((config) => Object.keys(Object(config ?? {})));
   return [
     ...(isNative ? ['native_compaction: auto'] : []),
@@ -232,7 +228,7 @@ function withCompaction(
   { compaction: file, compactionFile = '' }: Beside,
   warn: (message: string) => void,
 ): Config {
-  const named = capabilities.map((it) => (typeof it === 'string' ? it : it.ref));
+  const named = capabilities.map(({ ref }) => ref);
   const isSaid = named.includes('compaction') || Object.hasOwn(Object(written.features), 'compaction');
   if (file === undefined || isSaid) return written;
   const isAura = parseCompactionConfig(file, compactionFile).options.preset === 'aura';

@@ -1,17 +1,16 @@
 import {
+  fileJsonSchema,
   InvalidInputError,
   type Issue,
   isObject,
   type JsonObject,
   type JsonValue,
   jsonObjectSchema,
-  parseWith,
-  toSnakeCase,
+  parseFileConfig,
 } from '@x/core';
 import * as z from 'zod';
-import { type AgentSettings, settingsSchema, withoutDefaults } from '../agent/agent-parts.js';
-import type { CapabilityPlace, CapabilityReference } from '../agent/capability-registry.js';
-import { limitsSchema } from '../agent/limits.js';
+import { type AgentSettings, ownSettingsSchema, settingsSchema } from '../agent/agent-parts.js';
+import type { CapabilityPlace } from '../agent/capability-registry.js';
 import { type Narrowing, narrowingShape } from '../capabilities/permissions/permissions.js';
 import { definitionSchema, type SubagentDefinition } from '../capabilities/subagents/members.js';
 import { notOfMembers, withReasons } from './refused-keys.js';
@@ -45,63 +44,29 @@ export interface ModelReference {
 const model = z.union(
   [
     partName.transform((id): ModelReference => ({ id })),
-    z
-      .strictObject({
-        id: partName,
-        context_window: z.int().min(1).optional(),
-        /** `auto`: the provider's own compaction is used where it has one. Default `off`. */
-        native_compaction: z.enum(['auto', 'off']).optional(),
-      })
-      .transform(
-        ({ id, context_window: contextWindow, native_compaction: nativeCompaction }): ModelReference => ({
-          id,
-          contextWindow,
-          nativeCompaction,
-        }),
-      ),
+    z.strictObject({
+      id: partName,
+      contextWindow: z.int().min(1).optional(),
+      /** `auto`: the provider's own compaction is used where it has one. Default `off`. */
+      nativeCompaction: z.enum(['auto', 'off']).optional(),
+    }),
   ],
   {
     error: ({ input }) => (input === undefined ? 'is missing; for example: openai:gpt-5' : undefined),
   },
 );
 
-type Shape = Readonly<Record<string, z.ZodType>>;
+const { name: agentName, systemPrompt, isolation, ...settings } = settingsSchema.shape;
 
-const { name: agentName, systemPrompt, isolation, limits: _, ...settings } = settingsSchema.shape;
-
-/** Settings as files write them. */
-function asWritten(shape: Shape): Record<string, z.ZodType> {
-  return Object.fromEntries(
-    Object.entries(shape).map(([key, schema]) => [toSnakeCase(key), schema.optional()]),
-  );
-}
-
-/** The settings that a file gives, by the names of the builder. */
-function given(shape: object, file: object): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.keys(shape).flatMap((key) => {
-      const setting = (file as Readonly<Record<string, unknown>>)[toSnakeCase(key)];
-      return setting === undefined ? [] : [[key, setting]];
-    }),
-  );
-}
-
-/** Names of tools: a list, or words with commas between them. */
-const toolNames = z.union([z.string().transform(splitNames), narrowingShape.tools.unwrap()]).optional();
-
-/**
- * What an agent of its own file and a subagent of that file both take.
- *
- * @param settingsOf Gives the settings their defaults, or none.
- */
-const ofEveryAgent = (settingsOf: (shape: Shape) => Shape) => ({
+/** Keys that an agent of its own file and a subagent of that file both take, beside settings. */
+const shape = {
   /** For people, and for an agent that chooses among subagents. */
   description: z.string().optional(),
-  system_prompt: systemPrompt,
+  systemPrompt,
   /** Models that take over, in this order, when the model fails for good. */
   fallback: z.array(model).optional(),
   /** Names of the tools that it has, of all that its capabilities bring; a name may end in `*`. Default: all. */
-  tools: toolNames,
+  tools: z.union([z.string().transform(splitNames), narrowingShape.tools.unwrap()]).optional(),
   /** Rules that deny calls, whatever `permissions` allows: `execute(rm *)`. */
   deny: narrowingShape.deny,
   capabilities: z.array(reference).default([]),
@@ -109,17 +74,15 @@ const ofEveryAgent = (settingsOf: (shape: Shape) => Shape) => ({
   features: z.record(z.string(), z.unknown()).default({}),
   /** The same as the capability `permissions`, ahead of all others. */
   permissions: z.unknown().optional(),
-  /** Milliseconds that each wait may take, such as `model_idle_ms`. */
-  limits: z.strictObject(asWritten(settingsOf(limitsSchema.shape))).optional(),
-  ...asWritten(settingsOf(settings)),
-});
+};
 
 const schema = z.strictObject({
   /** For editors. */
   $schema: z.string().optional(),
   name: agentName,
   model,
-  ...ofEveryAgent((shape) => shape),
+  ...shape,
+  ...settings,
   isolation,
   /** A directory, relative to the file, or a workspace by reference. Default `./workspace`. */
   workspace: reference.optional(),
@@ -130,14 +93,15 @@ const schema = z.strictObject({
   /** The same as the capability `subagents`. */
   subagents: z.unknown().optional(),
   /** By name, what the capability `mcp` calls `servers`. */
-  mcp_servers: z.unknown().optional(),
+  mcpServers: z.unknown().optional(),
 });
 
 const { name, description, without, hidden } = definitionSchema.shape;
 
 /** A subagent in `definitions` of an agent's file. What it leaves out is its agent's, or that of all subagents. */
 const memberSchema = z.strictObject({
-  ...ofEveryAgent(withoutDefaults),
+  ...shape,
+  ...ownSettingsSchema.shape,
   name,
   description,
   model: model.optional(),
@@ -152,7 +116,15 @@ const memberSchema = z.strictObject({
  * @throws {InvalidInputError} naming every bad key.
  */
 export function parseModelReference(value: unknown, subject: string): ModelReference {
-  return parseWith(z.strictObject({ model }), { model: value }, subject).model;
+  return parseFileConfig(z.strictObject({ model }), { model: value }, subject).model;
+}
+
+/** A capability that a file names. */
+export interface PlacedCapability {
+  readonly ref: string;
+  readonly config?: unknown;
+  /** Where the file names it. */
+  readonly place: CapabilityPlace;
 }
 
 /** What a file says of an agent, and of a subagent. */
@@ -161,9 +133,7 @@ export interface AgentKeys {
   readonly systemPrompt: string;
   readonly fallback: readonly ModelReference[] | undefined;
   readonly narrowing: Narrowing;
-  readonly capabilities: readonly CapabilityReference[];
-  /** Paths in the file, one for each capability. */
-  readonly places: readonly CapabilityPlace[];
+  readonly capabilities: readonly PlacedCapability[];
 }
 
 /** The parsed content of an agent's file. */
@@ -189,10 +159,10 @@ export function parseAgentConfig(value: unknown, options: ParseAgentOptions = {}
   const subject = 'agent configuration';
   const { environment = process.env } = options;
   const file = withReasons('agent', () =>
-    parseWith(schema, substituted(value, environment, subject), subject),
+    parseFileConfig(schema, substituted(value, environment, subject), subject),
   );
-  const servers = file.mcp_servers === undefined ? undefined : { servers: file.mcp_servers };
-  const keys = agentKeys(file, [
+  const servers = file.mcpServers === undefined ? undefined : { servers: file.mcpServers };
+  const keys = agentKeys(file, Object.keys(settings), [
     ...named('permissions', file.permissions),
     ...named('hooks', file.hooks),
     ...listed(file),
@@ -211,20 +181,20 @@ export function parseAgentConfig(value: unknown, options: ParseAgentOptions = {}
   };
 }
 
-type Written = z.output<z.ZodObject<ReturnType<typeof ofEveryAgent>>>;
+type Written = z.output<z.ZodObject<typeof shape>>;
 
-function agentKeys(file: Written, placed: readonly PlacedCapability[]): AgentKeys {
-  const { system_prompt: systemPrompt, limits, tools, deny, fallback } = file;
+function agentKeys(
+  { systemPrompt, tools, deny, fallback, ...file }: Written,
+  settings: readonly string[],
+  capabilities: readonly PlacedCapability[],
+): AgentKeys {
+  const given = Object.entries(file).filter(([key, value]) => settings.includes(key) && value !== undefined);
   return {
-    settings: {
-      ...given(settings, file),
-      ...(limits === undefined ? {} : { limits: given(limitsSchema.shape, limits) }),
-    },
+    settings: Object.fromEntries(given),
     systemPrompt,
     fallback,
     narrowing: { tools, deny },
-    capabilities: placed.map(({ reference }) => reference),
-    places: placed.map(({ place }) => place),
+    capabilities,
   };
 }
 
@@ -233,12 +203,13 @@ function listed({ capabilities, features }: Written): readonly PlacedCapability[
   return [
     ...capabilities.map((reference, index) => {
       const path = `capabilities[${index}]`;
-      return { reference, place: { path, config: `${path}.config` } };
+      const named = typeof reference === 'string' ? { ref: reference } : reference;
+      return { ...named, place: { path, config: `${path}.config` } };
     }),
     ...Object.entries(features).flatMap(([ref, config]): PlacedCapability[] => {
       const path = `features.${ref}`;
-      const reference = config === true ? ref : { ref, config };
-      return config === false ? [] : [{ reference, place: { path, config: path } }];
+      if (config === false) return [];
+      return [{ ref, ...(config === true ? {} : { config }), place: { path, config: path } }];
     }),
   ];
 }
@@ -255,17 +226,18 @@ export interface MemberConfig extends AgentKeys {
  * @throws {InvalidInputError} naming the path of every bad key, and why a subagent does not take one that an agent takes.
  */
 export function parseMember(value: unknown, subject: string): MemberConfig {
-  const file = withReasons('definition', () => parseWith(memberSchema, value, subject));
+  const file = withReasons('definition', () => parseFileConfig(memberSchema, value, subject));
   const { name, description, hidden, without = [], model, features } = file;
   const off = Object.keys(features).filter((ref) => features[ref] === false);
   const definition = { name, description, hidden, without: [...without, ...off] };
   const placed = [...named('permissions', file.permissions), ...listed(file)];
-  const shared = placed.flatMap(({ reference, place }): readonly Issue[] => {
-    const message = notOfMembers(typeof reference === 'string' ? reference : reference.ref);
+  const shared = placed.flatMap(({ ref, place }): readonly Issue[] => {
+    const message = notOfMembers(ref);
     return message === undefined ? [] : [{ path: place.path, message }];
   });
   if (shared.length > 0) throw new InvalidInputError(subject, shared);
-  return { ...agentKeys(file, placed), definition, model: model?.id === 'inherit' ? undefined : model };
+  const keys = agentKeys(file, Object.keys(ownSettingsSchema.shape), placed);
+  return { ...keys, definition, model: model?.id === 'inherit' ? undefined : model };
 }
 
 /** Not in `mcp_servers`: the capability looks variables up itself, so that it knows which values to hide. */
@@ -281,17 +253,12 @@ function substituted(
   return { ...(substituteEnvironment(rest, environment, subject) as object), mcp_servers: servers };
 }
 
-interface PlacedCapability {
-  readonly reference: CapabilityReference;
-  readonly place: CapabilityPlace;
-}
-
 function named(
   ref: string,
   config: unknown,
   place: CapabilityPlace = { path: ref, config: ref },
 ): readonly PlacedCapability[] {
-  return config === undefined ? [] : [{ reference: { ref, config }, place }];
+  return config === undefined ? [] : [{ ref, config, place }];
 }
 
 type Schemas = Readonly<Record<string, JsonObject | undefined>>;
@@ -305,7 +272,7 @@ type Schemas = Readonly<Record<string, JsonObject | undefined>>;
 export function agentJsonSchema(capabilities: Schemas = {}): JsonObject {
   const { hooks, subagents, mcp } = capabilities;
   const definitions = { type: 'array', items: memberJsonSchema(capabilities) };
-  return withProperties(jsonSchemaOf(schema), {
+  return withProperties(fileJsonSchema(schema), {
     ...capabilityKeys(capabilities),
     hooks,
     subagents: subagents && withProperties(subagents, { definitions }),
@@ -316,7 +283,7 @@ export function agentJsonSchema(capabilities: Schemas = {}): JsonObject {
 /** The same of a subagent in `definitions`. */
 export function memberJsonSchema(capabilities: Schemas = {}): JsonObject {
   const own = Object.entries(capabilities).filter(([name]) => notOfMembers(name) === undefined);
-  return withProperties(jsonSchemaOf(memberSchema), capabilityKeys(Object.fromEntries(own)));
+  return withProperties(fileJsonSchema(memberSchema), capabilityKeys(Object.fromEntries(own)));
 }
 
 /** Describes the keys that hold capabilities. */
@@ -341,10 +308,6 @@ function capabilityKeys(capabilities: Schemas): Readonly<Record<string, JsonValu
       additionalProperties: false,
     },
   };
-}
-
-function jsonSchemaOf(zod: z.ZodType): JsonObject {
-  return jsonObjectSchema.parse(z.toJSONSchema(zod, { io: 'input', unrepresentable: 'any' }));
 }
 
 /** Describes properties anew, those that are known. */

@@ -59,7 +59,7 @@ export async function agentFromConfig(
   options: AgentFromConfigOptions = {},
 ): Promise<HarnessAgentBuilder<HarnessAgent>> {
   const parsed = parseAgentConfig(config, options);
-  const { settings, narrowing, model, fallback, workspace, session, capabilities, places } = parsed;
+  const { settings, narrowing, model, fallback, workspace, session, capabilities } = parsed;
   const { directory = process.cwd() } = options;
   const builder = HarnessAgent.builder().settings(settings).narrow(narrowing);
   const issues: Issue[] = [];
@@ -82,8 +82,7 @@ export async function agentFromConfig(
     else if (folder !== undefined && parts.defaultSession)
       builder.session(await parts.defaultSession(folder));
   });
-  for (const [index, reference] of capabilities.entries()) {
-    const place = places[index] ?? { path: 'capabilities', config: 'capabilities' };
+  for (const { place, ...reference } of capabilities) {
     await make(place.path, async () => builder.use(await parts.registry.load(reference, place)));
   }
   if (issues.length > 0) throw new HarnessConfigError(issues);

@@ -14,7 +14,7 @@ import { CapabilityRegistry } from '../agent/capability-registry.js';
 import { GENERAL_PURPOSE, type SubagentDefinition } from '../capabilities/subagents/members.js';
 import { type SubagentsConfig, subagents, subagentsConfigSchema } from '../capabilities/subagents/team.js';
 import { HarnessConfigError } from '../errors/harness-config-error.js';
-import { type MemberConfig, type ModelReference, memberJsonSchema, parseMember } from './agent-file.js';
+import { type ModelReference, memberJsonSchema, parseMember } from './agent-file.js';
 import { attempt, issuesOf } from './agent-from-config.js';
 import { loadSubagents } from './subagent-files.js';
 
@@ -61,9 +61,8 @@ export function subagentsInFiles({
       for (const [index, member] of members.entries()) {
         const at = `definitions[${index}]`;
         const capabilities: Capability[] = [];
-        for (const [n, reference] of member.capabilities.entries()) {
-          const { path, config } = member.places[n] as MemberConfig['places'][number];
-          const place = { path: `${at}.${path}`, config: `${at}.${config}` };
+        for (const { place: own, ...reference } of member.capabilities) {
+          const place = { path: `${at}.${own.path}`, config: `${at}.${own.config}` };
           await attempt(issues, place.path, async () => {
             capabilities.push(await registry.load(reference, place));
           });

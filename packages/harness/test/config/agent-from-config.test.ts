@@ -113,11 +113,7 @@ describe('an agent in a file', () => {
       permissions: {},
       subagents: [],
     });
-    expect(capabilities.map((entry) => (typeof entry === 'string' ? entry : entry.ref))).toEqual([
-      'permissions',
-      'a',
-      'subagents',
-    ]);
+    expect(capabilities.map(({ ref }) => ref)).toEqual(['permissions', 'a', 'subagents']);
   });
 
   it.each([
