@@ -75,6 +75,7 @@ export interface UsageLike extends Counts<'cachedInputTokens' | 'reasoningTokens
   readonly inputTokens?: number | InputTokensLike | undefined;
   readonly outputTokens?: number | OutputTokensLike | undefined;
 }
+
 type Counts<Kind extends string> = { readonly [Each in Kind]?: number | undefined };
 export type InputTokensLike = Counts<'total' | 'noCache' | 'cacheRead' | 'cacheWrite'>;
 export type OutputTokensLike = Counts<'total' | 'text' | 'reasoning'>;
@@ -82,16 +83,19 @@ export type OutputTokensLike = Counts<'total' | 'text' | 'reasoning'>;
 interface WithMetadata {
   readonly providerMetadata?: ProviderData | undefined;
 }
+
 export interface TextContent extends WithMetadata {
   readonly type: 'text';
   readonly text: string;
   /** V4. */
   readonly citations?: readonly unknown[] | undefined;
 }
+
 export interface ReasoningContent extends WithMetadata {
   readonly type: 'reasoning';
   readonly text: string;
 }
+
 export interface ToolCallContent extends WithMetadata {
   readonly type: 'tool-call';
   readonly toolCallId: string;
@@ -100,6 +104,7 @@ export interface ToolCallContent extends WithMetadata {
   readonly input: string;
   readonly providerExecuted?: boolean | undefined;
 }
+
 /** What is carried, or read by core: files, results of tools that the provider ran itself, a provider's own parts. */
 export interface OtherContent extends WithMetadata {
   readonly type: 'file' | 'source' | 'reasoning-file' | 'tool-approval-request' | 'tool-result' | 'custom';
@@ -111,6 +116,7 @@ export interface OtherContent extends WithMetadata {
   /** Of a provider's own part. */
   readonly kind?: string | undefined;
 }
+
 /** A part of an answer. */
 export type ContentPart = TextContent | ReasoningContent | ToolCallContent | OtherContent;
 

@@ -7,6 +7,7 @@ export type Prompt = readonly PromptMessage[];
 interface WithOptions {
   readonly providerOptions?: JsonObject | undefined;
 }
+
 export type PromptMessage =
   | ({ readonly role: 'system'; readonly content: string } & WithOptions)
   | { readonly role: 'user' | 'assistant' | 'tool'; readonly content: readonly PromptPart[] };
@@ -15,10 +16,12 @@ export interface TextPart extends WithOptions {
   readonly type: 'text';
   readonly text: string;
 }
+
 interface ReasoningPart extends WithOptions {
   readonly type: 'reasoning';
   readonly text: string;
 }
+
 /** V2 and V3: base64, a URL or a provider's file id. V4: tagged. */
 export type FileData =
   | string
@@ -32,18 +35,21 @@ export interface FilePart extends WithOptions {
   readonly mediaType: string;
   readonly filename?: string | undefined;
 }
+
 interface ToolCallPart extends WithOptions {
   readonly type: 'tool-call';
   readonly toolCallId: string;
   readonly toolName: string;
   readonly input: JsonValue;
 }
+
 interface ToolResultPart extends WithOptions {
   readonly type: 'tool-result';
   readonly toolCallId: string;
   readonly toolName: string;
   readonly output: ToolOutput;
 }
+
 export type ToolOutput =
   | ({ readonly type: 'text' | 'error-text'; readonly value: string } & WithOptions)
   | { readonly type: 'json'; readonly value: JsonValue }

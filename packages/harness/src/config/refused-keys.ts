@@ -17,6 +17,7 @@ const OF_OPERATOR = [
   ...['features', 'capabilities', 'permissions', 'fallback', 'without'],
   ...Object.keys(ownSettingsSchema.shape).map(toSnakeCase),
 ];
+
 const NARROWS = 'a file of the workspace only narrows: write it in definitions of the agent’s file';
 
 /** By the kind of agent, the keys that other kinds take: why this one does not, and where they go. */

@@ -84,6 +84,7 @@ const listSchema = z.looseObject({
   tools: z.array(z.looseObject({ name: z.string().min(1) })),
   nextCursor: z.string().optional(),
 });
+
 const resultSchema = z.looseObject({ content: z.unknown().optional() });
 const resourcesSchema = z.looseObject({ contents: z.array(z.unknown()) });
 

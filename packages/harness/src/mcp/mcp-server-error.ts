@@ -42,6 +42,7 @@ const BROKEN = new Set([
   'UND_ERR_HEADERS_TIMEOUT',
   'UND_ERR_BODY_TIMEOUT',
 ]);
+
 const MAX_CAUSES = 5;
 
 export function failureKind(error: unknown): FailureKind {

@@ -26,6 +26,7 @@ export const TOKENS = {
   cacheWriteTokens: ['cache_write.input_tokens', 'Input tokens written to a cache.'],
   reasoningTokens: ['reasoning.output_tokens', 'Output tokens used for reasoning.'],
 } as const satisfies { readonly [Kind in keyof Usage]?: readonly [name: string, description: string] };
+
 export type TokenKind = keyof typeof TOKENS;
 
 /** Attributes of usage. A kind that the provider did not report is no attribute. */

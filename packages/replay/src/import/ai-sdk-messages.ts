@@ -8,11 +8,13 @@ const modelMessage = z.looseObject({
   role: z.enum(['system', 'user', 'assistant', 'tool']),
   content: z.union([z.string(), z.array(z.unknown())]),
 });
+
 const toolResult = z.looseObject({
   type: z.literal('tool-result'),
   toolCallId: z.string(),
   output: z.unknown().optional(),
 });
+
 const output = z.looseObject({ type: z.string(), value: z.unknown().optional() });
 
 /** `ModelMessage`s of the AI SDK, what `result.response.messages` holds. */
