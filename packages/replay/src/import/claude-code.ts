@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { readAnthropicContent } from './anthropic-messages.js';
 import type { ConversationBuilder } from './conversation-builder.js';
-import type { Importer } from './importer.js';
+import { importerOf } from './importer.js';
 
 const usageSchema = z.looseObject({
   input_tokens: z.number(),
@@ -38,22 +38,17 @@ type Entry = z.output<typeof entrySchema>;
  * Session logs of Claude Code, `~/.claude/projects/<project>/<session>.jsonl`: one entry a line, linked by `parentUuid`.
  * The branch that was followed last counts; what subagents said among themselves (`isSidechain`) does not.
  */
-export const claudeCode: Importer = {
+export const claudeCode = importerOf({
   format: 'claude-code',
   describes: 'Claude Code session logs (JSONL)',
+  entry: entrySchema,
   recognizes(value) {
     const entry = entrySchema.safeParse(value).data;
     return entry?.uuid !== undefined && entry.message !== undefined && isSpoken(entry);
   },
-  read(values, builder) {
-    const entries = values.flatMap((value) => {
-      const entry = entrySchema.safeParse(value).data;
-      if (entry === undefined) builder.unread('entry of another shape');
-      return entry === undefined || entry.isSidechain === true ? [] : [entry];
-    });
-    for (const entry of followedLast(entries)) readEntry(entry, builder);
-  },
-};
+  choose: (entries) => followedLast(entries.filter(({ isSidechain }) => isSidechain !== true)),
+  readEntry,
+});
 
 function isSpoken({ type }: Entry): boolean {
   return type === 'user' || type === 'assistant';

@@ -10,25 +10,33 @@ export interface Importer {
   read(entries: readonly unknown[], builder: ConversationBuilder): void;
 }
 
-/** Makes the importer of a format whose entries have one shape, by which it is recognized; others are counted as unread. */
+/**
+ * Makes the importer of a format whose entries have one shape, by which it is recognized. Entries of another shape are counted
+ * as unread.
+ *
+ * @param definition.choose Chooses the entries that count, such as one branch of a tree. Default: all of them.
+ */
 export function importerOf<Entry>({
   entry: schema,
+  choose = (entries) => entries,
   readEntry,
   ...about
 }: Pick<Importer, 'format' | 'describes'> &
   Partial<Pick<Importer, 'recognizes'>> & {
     readonly entry: z.ZodType<Entry>;
+    choose?(entries: readonly Entry[]): readonly Entry[];
     readEntry(entry: Entry, builder: ConversationBuilder, index: number): void;
   }): Importer {
   return {
     recognizes: (value) => schema.safeParse(value).success,
     ...about,
     read(values, builder) {
-      for (const [index, value] of values.entries()) {
+      const entries = values.flatMap((value) => {
         const entry = schema.safeParse(value);
-        if (entry.success) readEntry(entry.data, builder, index);
-        else builder.unread('entry of another shape');
-      }
+        if (!entry.success) builder.unread('entry of another shape');
+        return entry.success ? [entry.data] : [];
+      });
+      for (const [index, entry] of choose(entries).entries()) readEntry(entry, builder, index);
     },
   };
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { ConversationBuilder } from './conversation-builder.js';
-import type { Importer } from './importer.js';
+import { importerOf } from './importer.js';
 import { readOutput, readParts, text } from './parts.js';
 
 const content = z.union([z.string(), z.array(z.unknown())]);
@@ -48,24 +48,20 @@ type Entry = z.output<typeof entrySchema>;
  * Session files of the pi coding agent, `~/.pi/agent/sessions/…/<time>_<id>.jsonl`: a tree of entries, of which the branch
  * to the last entry counts. Files of version 1 have no tree and are read line by line.
  */
-export const pi: Importer = {
+export const pi = importerOf({
   format: 'pi',
   describes: 'session files of the pi coding agent (JSONL)',
+  entry: entrySchema,
   recognizes: (value) => {
     const entry = entrySchema.safeParse(value).data;
     return entry?.type === 'message' && message.safeParse(entry.message).success;
   },
-  read(values, builder) {
-    const entries: Entry[] = [];
-    for (const value of values) {
-      const entry = entrySchema.safeParse(value).data;
-      if (entry === undefined) builder.unread('entry of another shape');
-      else if (entry.type === 'session') builder.identify({ id: entry.id });
-      else entries.push(entry);
-    }
-    for (const entry of lastBranch(entries)) readEntry(entry, builder);
-  },
-};
+  choose: (entries) => [
+    ...entries.filter(({ type }) => type === 'session'),
+    ...lastBranch(entries.filter(({ type }) => type !== 'session')),
+  ],
+  readEntry,
+});
 
 function lastBranch(entries: readonly Entry[]): readonly Entry[] {
   const last = entries.at(-1);
@@ -81,7 +77,9 @@ function lastBranch(entries: readonly Entry[]): readonly Entry[] {
 
 function readEntry(entry: Entry, builder: ConversationBuilder): void {
   const at = entry.timestamp;
-  if (entry.type === 'compaction') {
+  if (entry.type === 'session') {
+    builder.identify({ id: entry.id });
+  } else if (entry.type === 'compaction') {
     const { summary, tokensBefore } = entry;
     builder.compaction({
       ...(summary === undefined ? {} : { summary }),

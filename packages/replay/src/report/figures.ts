@@ -2,31 +2,16 @@ import type { Comparison } from '../compare-strategies.js';
 import type { ReplayResult } from '../replay-conversation.js';
 
 /** One row of a report: a strategy over one or many conversations. */
-export interface Figures {
-  readonly strategy: string;
-  readonly references: number;
-  readonly retained: number;
-  readonly reductions: number;
-  readonly calls: number;
-  readonly largestRequest: number;
-  readonly overflows: number;
-  /** Tokens of all requests together. */
-  readonly sent: number;
-  /** Of these, read from the provider's cache. */
-  readonly cached: number;
-  readonly cost: number;
-  /** Of sending everything; nothing where that costs nothing. */
-  readonly costShare: number | undefined;
-}
+export type Figures = ReturnType<typeof figuresOf>[number];
 
 /** Name of the row without any reduction. */
 const EVERYTHING = 'everything';
 
 /** One row a strategy, summed over all comparisons; the first row sends everything. */
-export function figuresOf(comparisons: readonly Comparison[]): readonly Figures[] {
+export function figuresOf(comparisons: readonly Comparison[]) {
   const names = Object.keys(comparisons[0]?.strategies ?? {});
   const full = comparisons.reduce((sum, { everything }) => sum + everything.cost, 0);
-  const row = (strategy: string, of: (comparison: Comparison) => ReplayResult | undefined): Figures => {
+  const row = (strategy: string, of: (comparison: Comparison) => ReplayResult | undefined) => {
     const results = comparisons.flatMap((comparison) => of(comparison) ?? []);
     const sum = (value: (result: ReplayResult) => number) =>
       results.reduce((total, result) => total + value(result), 0);
@@ -39,9 +24,12 @@ export function figuresOf(comparisons: readonly Comparison[]): readonly Figures[
       calls: sum(({ calls }) => calls.length),
       largestRequest: Math.max(0, ...results.map(({ largestRequest }) => largestRequest)),
       overflows: sum(({ overflows }) => overflows),
+      /** Tokens of all requests together. */
       sent: sum(({ calls }) => calls.reduce((total, { request }) => total + request, 0)),
+      /** Of these, read from the provider's cache. */
       cached: sum(({ calls }) => calls.reduce((total, call) => total + call.cached, 0)),
       cost,
+      /** Of sending everything; `undefined` where that costs nothing. */
       costShare: full > 0 ? cost / full : undefined,
     };
   };
