@@ -28,43 +28,43 @@ const reset = (response: ServerResponse) => void response.destroy();
 
 /** Faults of servers, proxies and networks, by name. */
 const FAULTS: Readonly<Record<string, Fault>> = {
-  'a reset at once': reset,
-  'a reset behind the headers': begun(':\n\n', reset),
-  'a reset in the middle of an event': begun(`data: ${CHUNK.slice(0, 20)}`, reset),
-  silence: () => {},
-  'silence behind the headers': begun(':\n\n', () => {}),
-  'silence in the middle of a stream': begun(`data: ${CHUNK}\n\n`, () => {}),
-  'an empty body': body(''),
-  null: body('null'),
-  'an empty object': body('{}'),
-  'a list': body('[]'),
-  'cut JSON': body('{"choices":[{"mess'),
-  'no JSON': body('We'),
-  'bytes that are no text': body(Buffer.from([0xff, 0xfe, 0x00])),
+  'connection reset': reset,
+  'connection reset after the headers': begun(':\n\n', reset),
+  'connection reset inside an event': begun(`data: ${CHUNK.slice(0, 20)}`, reset),
+  'no response': () => {},
+  'no response after the headers': begun(':\n\n', () => {}),
+  'no response after the first event': begun(`data: ${CHUNK}\n\n`, () => {}),
+  'empty body': body(''),
+  'body is null': body('null'),
+  'body is {}': body('{}'),
+  'body is []': body('[]'),
+  'truncated JSON': body('{"choices":[{"mess'),
+  'body is not JSON': body('We'),
+  'body is not UTF-8': body(Buffer.from([0xff, 0xfe, 0x00])),
   'no choices': body('{"id":"1","choices":[]}'),
-  'a page of HTML for 200': page(200),
-  'a page of HTML for 502': page(502),
-  'no content': status(204, ''),
-  'a redirect to nowhere': status(302, '', { location: 'http://127.0.0.1:9/' }),
-  '400': status(400),
-  '401': status(401),
-  '404': status(404),
-  '413': status(413),
-  '429 with a pause': status(429, undefined, { 'retry-after': '90' }),
-  '429 without a word': status(429, ''),
-  '500': status(500),
-  '503': status(503, 'busy'),
-  'an empty stream': events(),
-  'an end without a reason': events(`data: ${CHUNK}\n\n`),
-  'events that are no JSON': events('data: {"id"\n\n', 'data: [DONE]\n\n'),
-  'an error in the stream': events('data: {"error":{"message":"overloaded"}}\n\n'),
-  'a character cut in two': events(
+  'HTML page with status 200': page(200),
+  'HTML page with status 502': page(502),
+  'status 204': status(204, ''),
+  'redirect to a closed port': status(302, '', { location: 'http://127.0.0.1:9/' }),
+  'status 400': status(400),
+  'status 401': status(401),
+  'status 404': status(404),
+  'status 413': status(413),
+  'status 429 with retry-after': status(429, undefined, { 'retry-after': '90' }),
+  'status 429 with an empty body': status(429, ''),
+  'status 500': status(500),
+  'status 503': status(503, 'busy'),
+  'empty stream': events(),
+  'stream without a finish reason': events(`data: ${CHUNK}\n\n`),
+  'events that are not JSON': events('data: {"id"\n\n', 'data: [DONE]\n\n'),
+  'error event in the stream': events('data: {"error":{"message":"overloaded"}}\n\n'),
+  'character split across two chunks': events(
     `data: ${CHUNK.slice(0, -7)}`,
     Buffer.from([0xe2, 0x82]),
     Buffer.from([0xac]),
     '"}}]}\n\n',
   ),
-  'a body shorter than announced': (response) => {
+  'body shorter than content-length': (response) => {
     response
       .writeHead(200, { 'content-type': 'application/json', 'content-length': '5000' })
       .write('{"id":', () => reset(response));
@@ -88,7 +88,7 @@ async function start(): Promise<string> {
 
 /** A model whose every request meets one fault of a server or a network. */
 export interface BrokenModel {
-  /** The fault: `a reset at once`, `429 with a pause`… */
+  /** The fault: `connection reset`, `status 429 with retry-after`… */
   readonly name: string;
   open(): Model;
 }

@@ -1,20 +1,20 @@
 import { operationId, type SessionChange, type SessionKey, type SessionStore } from '@x/core';
 
-/** A change that is made for a version, in place of a token. Default: an empty head, and nothing kept or appended. */
+/** A change on top of a version instead of a token. Default: an empty head, with no messages kept or appended. */
 export interface ChangeAt extends Partial<Omit<SessionChange, 'operation' | 'expected'>> {
-  /** The version that was seen; 0 for no session. */
+  /** The version that the writer has seen; 0 if it has seen no session. */
   readonly expectedVersion: number | 'latest';
 }
 
-/** By store and key, what {@link commitAt} committed last. */
+/** The last commit of {@link commitAt}, by store and key. */
 const committed = new WeakMap<
   SessionStore,
   Map<string, { readonly version: number; readonly token: string }>
 >();
 
 /**
- * Commits as a writer that has seen this version. Looks what its token is only where this function has not made it, so that
- * a commit costs what it costs.
+ * Commits like a writer that has seen this version. The token of the version is loaded only if this function did not commit
+ * it, so that tests that count requests see those of the commit alone.
  */
 export async function commitAt(store: SessionStore, key: SessionKey, change: ChangeAt): Promise<number> {
   const { expectedVersion, head = {}, keep = 0, append = [], fence } = change;
@@ -26,7 +26,7 @@ export async function commitAt(store: SessionStore, key: SessionKey, change: Cha
   return version;
 }
 
-/** The token of a version; of one that is no longer, or not yet, a token that no session has. */
+/** The token of a version. If the session has another version now: a token that no session has. */
 async function tokenAt(
   store: SessionStore,
   key: SessionKey,

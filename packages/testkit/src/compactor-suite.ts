@@ -12,17 +12,17 @@ import { randomConversation } from './compactor-suite/random-conversation.js';
 import { SuiteTests, type SuiteTestsOptions } from './suite-tests.js';
 
 export interface CompactorSuiteOptions extends SuiteTestsOptions {
-  /** For the report. */
+  /** Printed in the title of the suite. */
   readonly name: string;
-  /** A new compactor. It is told the window with every call. */
+  /** Opens a new compactor. Called once for each test. Every call of the compactor gets its window in `contextWindow`. */
   create(): Compactor | Promise<Compactor>;
-  /** How many conversations each law is tried on; default 20. */
+  /** Random conversations per test. The seeds are 1, 2, 3…, so that a failure repeats. Default 20. */
   readonly conversations?: number | undefined;
 }
 
-/** What the aspects of the suite register their tests with. */
+/** Registers the tests of the suite. */
 class CompactorSuite extends SuiteTests {
-  /** The seeds of the conversations that each law is tried on. */
+  /** The seeds of the random conversations. */
   readonly seeds: readonly number[];
   readonly #create: CompactorSuiteOptions['create'];
 
@@ -39,7 +39,7 @@ class CompactorSuite extends SuiteTests {
 }
 
 /**
- * Registers, with vitest, the tests that every `Compactor` must pass. Call it at the top of a test file.
+ * Registers the tests that every `Compactor` must pass, with Vitest. Call it at the top level of a test file.
  *
  * ```ts
  * compactorSuite({ name: 'without a model', create: () => createCompactor() });
@@ -55,21 +55,21 @@ export function compactorSuite(options: CompactorSuiteOptions): void {
 }
 
 const REASONS: readonly CompactionReason[] = ['manual', 'proactive_budget', 'request_too_large'];
-/** From far too small for anything, to far larger than every conversation of the suite. */
+/** Tokens: from too small for any conversation of the suite to larger than all of them. */
 const WINDOWS = [64, 2_000, 8_000, 1_000_000];
 
 type Law = (before: readonly Message[], outcome: CompactionOutcome) => void;
 
 const LAWS: Readonly<Record<string, Law>> = {
-  'keeps every call with its results': (_, outcome) => assertPaired(outcome.messages),
-  'accounts for every message exactly once': assertAccounted,
-  'gives back the very list when nothing was applied': assertUntouched,
-  'keeps text well-formed': (_, outcome) => assertWellFormed(outcome.messages),
-  'keeps the latest request and open calls word for word': assertCurrent,
-  'reports what it did': assertReport,
+  'keeps tool calls with their results': (_, outcome) => assertPaired(outcome.messages),
+  'lists every removed or changed message once in the manifest': assertAccounted,
+  'returns the same array if nothing was applied': assertUntouched,
+  'never splits a surrogate pair': (_, outcome) => assertWellFormed(outcome.messages),
+  'keeps the latest request and open calls unchanged': assertCurrent,
+  'reports counts and a reason that match the result': assertReport,
 };
 
-/** What holds for one compaction of any conversation, for any window and reason. */
+/** Rules for one compaction of any conversation, for every window and reason. */
 function singleRuns(suite: CompactorSuite): void {
   for (const [name, law] of Object.entries(LAWS)) {
     suite.test(name, async (compactor) => {
@@ -83,7 +83,7 @@ function singleRuns(suite: CompactorSuite): void {
     });
   }
 
-  suite.test('never changes what it is given', async (compactor) => {
+  suite.test('does not modify its input', async (compactor) => {
     for (const seed of suite.seeds) {
       const messages = randomConversation(seed);
       const before = structuredClone(messages);
@@ -92,7 +92,7 @@ function singleRuns(suite: CompactorSuite): void {
     }
   });
 
-  suite.test('changes nothing by a plan', async (compactor) => {
+  suite.test('plan() changes nothing', async (compactor) => {
     for (const seed of suite.seeds) {
       const messages = randomConversation(seed);
       const before = structuredClone(messages);
@@ -108,7 +108,7 @@ function singleRuns(suite: CompactorSuite): void {
     }
   });
 
-  suite.test('makes a conversation that is too long fit', async (compactor) => {
+  suite.test('reduces an oversized conversation to the window', async (compactor) => {
     const messages = randomConversation(7, { parts: 120 });
     const outcome = await compactor.compact(messages, { reason: 'request_too_large', contextWindow: 16_000 });
     expect(outcome.tokensBefore).toBeGreaterThan(16_000);
@@ -116,9 +116,9 @@ function singleRuns(suite: CompactorSuite): void {
     expect(outcome.tokensAfter).toBeLessThanOrEqual(16_000);
   });
 
-  suite.test('gives back the very list when it is aborted', async (compactor) => {
+  suite.test('returns the same array if it is aborted', async (compactor) => {
     const messages = randomConversation(7, { parts: 120 });
-    const signal = AbortSignal.abort(new Error('enough'));
+    const signal = AbortSignal.abort(new Error('aborted by the suite'));
     const outcome = await compactor.compact(messages, { contextWindow: 4_000, signal });
     expect(outcome.status).toBe('aborted');
     expect(outcome.messages).toBe(messages);
@@ -127,12 +127,12 @@ function singleRuns(suite: CompactorSuite): void {
 
 const LENGTH = 4;
 const WINDOW = 6_000;
-/** Compactions without a new message in between, after which there must be nothing left to do. */
+/** After so many compactions without a new message, there must be nothing left to do. */
 const PATIENCE = 12;
 
-/** What holds over compactions of one conversation that goes on between them. */
+/** Rules for several compactions of one conversation that goes on between them. */
 function chains(suite: CompactorSuite): void {
-  suite.test('loses track of no message over a chain', async (compactor) => {
+  suite.test('loses no message over a chain of compactions', async (compactor) => {
     for (const seed of suite.seeds) {
       let context: readonly Message[] = [];
       const gone = new Set<string>();
@@ -155,7 +155,7 @@ function chains(suite: CompactorSuite): void {
     }
   });
 
-  suite.test('does not bring back what it took out', async (compactor) => {
+  suite.test('does not bring back a removed message', async (compactor) => {
     for (const seed of suite.seeds) {
       const first = randomConversation(seed, { parts: 40 });
       const options = { reason: 'proactive_budget', contextWindow: WINDOW } as const;
@@ -171,7 +171,7 @@ function chains(suite: CompactorSuite): void {
     }
   });
 
-  suite.test('ends: what it made smaller is not due again and again', async (compactor) => {
+  suite.test('comes to an end: a reduced conversation is not due again and again', async (compactor) => {
     for (const seed of suite.seeds) {
       let context = randomConversation(seed, { parts: 40 });
       let runs = 0;

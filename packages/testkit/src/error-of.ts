@@ -7,15 +7,19 @@ interface ErrorClass<Expected> {
   isInstance(error: unknown): boolean;
 }
 
-/** The error of a class that an operation must end in. */
+/**
+ * Waits for an operation that must fail, and returns its error.
+ *
+ * @throws {Error} if the operation succeeds, or fails with an error of another class.
+ */
 export async function errorOf<Expected>(
   type: ErrorClass<Expected>,
   operation: Promise<unknown>,
 ): Promise<Expected> {
   const error = await operation.then(
-    (value) => new Error(`It made ${JSON.stringify(value)}.`),
+    (value) => new Error(`it returned ${JSON.stringify(value)}`),
     (reason: unknown) => reason,
   );
   if (type.isInstance(error)) return error as Expected;
-  throw new Error(`This should have ended in a ${type.name}: ${errorText(error)}`, { cause: error });
+  throw new Error(`The operation must fail with a ${type.name}, but: ${errorText(error)}`, { cause: error });
 }

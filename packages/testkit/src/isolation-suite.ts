@@ -1,5 +1,4 @@
 import {
-  type AgentState,
   type ErasedUser,
   eraseUser,
   RuntimeContext,
@@ -14,37 +13,43 @@ import {
   type AttackedAgent,
   Attacker,
   attackWith,
+  excerptAround,
   inputFor,
+  isReader,
   sequencesOf,
 } from './attacks/attacker.js';
 
 export interface IsolationSuiteOptions {
-  /** For the report. */
+  /** Printed in the title of the suite. */
   readonly name: string;
   /**
-   * Opens an agent with this model on an empty store and workspace. Let it allow every call, or the attacks end at its
-   * permissions. With the capability `model.direct` most calls take no step of the model. Whatever else was opened closes with
-   * `close` of the agent.
+   * Opens your agent with this model, on an empty store and workspace. Allow every tool call: otherwise the attacks end at the
+   * permissions. Use the capability `model.direct`, and most calls need no step of the model. `close` of the agent must close
+   * everything else that you opened.
    */
   open(model: Attacker): Promise<{
     readonly agent: AttackedAgent;
-    /** What the agent keeps for itself: its paths are what attackers guess. */
+    /** The agent's own files, for example `agent.storage`. The attackers guess its paths. */
     readonly storage: Workspace;
-    /** Its store, or another instance of it. With it the suite proves that an erasure in another process overlooks no call. */
+    /** The agent's session store, or another instance of it. With it, the suite erases a user while a call of the user runs. */
     readonly session?: SessionStore | undefined;
   }>;
-  /** Paths in the storage, at least one file of each must hold a canary, or the attacks would prove nothing. */
+  /**
+   * By name, patterns for paths in the storage. At least one file of each must contain planted text: otherwise the attacks would
+   * prove nothing.
+   */
   readonly areas: Readonly<Record<string, RegExp>>;
   /**
-   * Erases a user, then names every file, key and row, of whatever store, that still holds a text. With it the suite proves that
-   * nobody else was given a byte of what the victim kept.
+   * Erases a user everywhere, and returns the name of every file, key and row that still contains the text. With it, the suite checks
+   * that erasing a user leaves nothing.
    */
   readonly leftAfterErasing?: (user: UserScope, text: string) => Promise<readonly string[]>;
-  /** Sequences of tool calls that are tried. Default 20; the variable `X_ATTACKS` says otherwise. */
+  /** Sequences of tool calls, over all attackers. Default: the environment variable `X_ATTACKS`, or else 20. */
   readonly sequences?: number | undefined;
 }
 
 const VICTIM = { tenantId: 'acme', userId: 'alice', sessionId: 'shared-name' };
+/** User ids that a store or a file system may confuse with the victim's. */
 const ALIKE = [
   'Alice',
   'alice ',
@@ -57,11 +62,10 @@ const ALIKE = [
   '../alice',
   'a\\lice',
 ];
-/** Has its files in common with all who have no user, and nothing else. */
-const NOBODY = { tenantId: 'acme', sessionId: 'of-nobody' };
-/** Each call of many is a new attacker's where it can be: searches of what one kept for long would be all the work. */
+/** A call without a user: it shares its files with all others without a user, but not its session. */
+const ANONYMOUS = { tenantId: 'acme', sessionId: 'of-nobody' };
+/** Each call is a new attacker where possible, because searching what one attacker kept would take all the time. */
 const ATTACKERS: Readonly<Record<string, (call: number) => Partial<UserScope>>> = {
-  // Names that a store or a file system may take for the victim's.
   'another user': (call) => ({
     tenantId: 'acme',
     userId: `${ALIKE[call % ALIKE.length]}${' '.repeat(call / ALIKE.length)}`,
@@ -71,44 +75,39 @@ const ATTACKERS: Readonly<Record<string, (call: number) => Partial<UserScope>>> 
     userId: 'alice',
   }),
   'a user of the same name without a tenant': () => ({ userId: 'alice' }),
-  nobody: () => ({}),
-  'nobody of the tenant': () => ({ tenantId: 'acme' }),
+  'a call without a user': () => ({}),
+  'a call without a user in the same tenant': () => ({ tenantId: 'acme' }),
 };
-/** What stands in every canary: searches for it must find nothing. */
+/** Part of every planted text. Searches for it must find nothing. */
 const WORD = 'canarybird';
 const LONG = 60_000;
 
 /**
- * Registers, with vitest, the proof that nobody reaches what is another's. One user's calls plant canaries wherever the
- * agent's tools put text. Then other users, other tenants and nobody make random calls with every path, id and word that
- * could lead there: no request to the model and no reply may hold a canary.
+ * Registers tests, with Vitest, that no user of your agent reaches what belongs to another. Calls of one user plant text wherever the
+ * agent's tools store text. Then other users, other tenants and calls without a user make random tool calls with every path, id and
+ * word that could lead there. No request to the model and no reply may contain the planted text.
  *
  * @example
  * ```ts
  * isolationSuite({
- *   name: 'my store',
- *   areas: memory: /memory/, log: /log/ ,
+ *   name: 'my agent',
+ *   areas: { sessions: /\/context\//, logs: /\.log\.jsonl$/, files: /^files\// },
  *   async open(model) {
  *     const agent = HarnessAgent.builder()
  *       .model(model)
- *       .session(new MyStore())
+ *       .workspace(mkdtempSync(join(tmpdir(), 'isolation-')))
  *       .use(workspaceTools(), model.direct)
  *       .build();
- *     return { agent, storage: agent.storage };
+ *     return { agent, storage: agent.storage, session: agent.session };
  *   },
  * });
  * ```
  */
-export function isolationSuite({
-  name,
-  open,
-  areas,
-  leftAfterErasing,
-  sequences = sequencesOf(20),
-}: IsolationSuiteOptions): void {
+export function isolationSuite(options: IsolationSuiteOptions): void {
+  const { name, open, areas, leftAfterErasing, sequences = sequencesOf(20) } = options;
   describe(`Isolation: ${name}`, () => {
     const secret = `${WORD}-${Math.random().toString(36).slice(2)}`;
-    const canary = `${secret}-of-alice`;
+    const planted = `${secret}-of-alice`;
     const attacker = new Attacker();
     let agent: AttackedAgent;
     let storage: Workspace;
@@ -117,69 +116,55 @@ export function isolationSuite({
 
     beforeAll(async () => {
       ({ agent, storage, session } = await open(attacker));
-      const victims = [
-        [VICTIM, canary],
-        [NOBODY, `${secret}-of-nobody`],
-      ] as const;
-      for (const [victim, text] of victims) {
-        attacker.answer = `I keep ${text}.`;
-        for (const round of plants(text)) {
-          let made = false;
-          attacker.plan((tools) => {
-            if (made) return [];
-            made = true;
-            const readers = tools.filter(({ annotations }) => annotations?.readOnly === true);
-            return round(victim === VICTIM ? tools : readers);
-          });
-          await agent.call(`Keep ${text}`, RuntimeContext.of(victim));
-        }
-        attacker.plan(() => []);
-        await agent.call(longText(text), RuntimeContext.of(victim));
-      }
+      await plant(attacker, agent, VICTIM, planted);
+      await plant(attacker, agent, ANONYMOUS, `${secret}-of-nobody`);
       names = await namesIn(storage, secret);
       attacker.answer = 'Done.';
     }, 600_000);
     afterAll(() => agent?.close());
 
-    test.each(Object.entries(areas))('there is something to find: %s', async (_, area) => {
+    test.each(Object.entries(areas))('planted text is stored: %s', async (_, area) => {
       const found: string[] = [];
       for await (const { path, type } of storage.list('', { recursive: true })) {
         if (type !== 'file' || !area.test(path)) continue;
-        if (path.includes(canary) || (await readText(storage, path)).includes(canary)) found.push(path);
+        if (path.includes(planted) || (await readText(storage, path)).includes(planted)) found.push(path);
       }
-      expect(found).not.toEqual([]);
+      expect(found, `files that match ${area} and contain planted text`).not.toEqual([]);
     });
 
-    test('its owner finds it', async () => {
+    test('its owner reads it', async () => {
       attacker.plan(() => []);
       await agent.call('And now?', RuntimeContext.of(VICTIM));
-      expect(attacker.seen).toContain(canary);
+      expect(attacker.seen).toContain(planted);
     });
 
     test.each(Object.entries(ATTACKERS))(
       'random calls never reach it: %s',
       { timeout: 0 },
-      async (_, identify) => {
+      async (who, identify) => {
         const each = Math.ceil(sequences / Object.keys(ATTACKERS).length);
         await attackWith(
           attacker,
           { ...names, sequences: each, rounds: 2, secret, writes: 16 },
           async (made) => {
-            // The victim's own session id, too; not for ever, since that session grows.
+            // Also the session id of the victim. Only once, because that session grows.
             const sessionId = made === 0 ? VICTIM.sessionId : `session-${made}`;
             const reply = await agent
               .call(`Find ${WORD}`, RuntimeContext.of({ ...identify(made), sessionId }))
               .catch((error: unknown) => String(error));
-            const seen = `${attacker.seen}\n${typeof reply === 'string' ? reply : textOf(reply)}`;
-            expect(excerpt(seen, secret), `behind sequence ${made}`).toBe('');
-            return reply;
+            const leak = excerptAround(secret, `${attacker.seen}\n${textOf(reply)}`);
+            if (leak === undefined) return reply;
+            throw new Error(
+              `After ${made} sequences, ${who} was shown planted text of another user:\n${leak}`,
+            );
           },
         );
       },
     );
 
-    test('a first call beside the erasure of its user is named, or leaves nothing', async ({ skip }) => {
-      if (session?.lease === undefined) return skip('no store is given, or no other process can have it');
+    test('erasing a user during their first call reports the call or leaves nothing', async ({ skip }) => {
+      if (session?.lease === undefined)
+        return skip('`open` returns no session store, or the store has no leases');
       const places = { session, storage };
       const user = { tenantId: 'acme', userId: 'carol' };
       let erased: ErasedUser | undefined;
@@ -187,7 +172,7 @@ export function isolationSuite({
         erased ??= await eraseUser(places, user);
         return [];
       });
-      // What lost its session fails.
+      // The call fails if it lost its session.
       await agent.call('Hello', RuntimeContext.of({ ...user, sessionId: 'first' })).catch(() => {});
       const left = await eraseUser(places, user);
       expect(left.busy).toEqual([]);
@@ -195,68 +180,86 @@ export function isolationSuite({
     });
 
     if (leftAfterErasing === undefined) return;
-    test('no byte of it is left once its owner is erased', async () => {
+    test('erasing the owner leaves no byte of it', async () => {
       const { sessionId: _, ...victim } = VICTIM;
-      expect(await leftAfterErasing(victim, canary)).toEqual([]);
+      expect(await leftAfterErasing(victim, planted)).toEqual([]);
     });
   });
 }
 
 function textOf(reply: unknown): string {
-  const { text } = (reply ?? {}) as { readonly text?: unknown } & Partial<AgentState>;
+  if (typeof reply === 'string') return reply;
+  const { text } = (reply ?? {}) as { readonly text?: unknown };
   return typeof text === 'string' ? text : '';
 }
 
-function excerpt(seen: string, canary: string): string {
-  const at = seen.indexOf(canary);
-  return at < 0 ? '' : seen.slice(Math.max(0, at - 300), at + 60);
+/** Has a user put a text wherever the agent stores text: into every tool once, a large file, a subagent, and a long message. */
+async function plant(
+  attacker: Attacker,
+  agent: AttackedAgent,
+  user: Parameters<typeof RuntimeContext.of>[0] & object,
+  text: string,
+): Promise<void> {
+  attacker.answer = `I keep ${text}.`;
+  for (const round of plants(text)) {
+    let isMade = false;
+    attacker.plan((tools) => {
+      if (isMade) return [];
+      isMade = true;
+      return round(user === VICTIM ? tools : tools.filter(isReader));
+    });
+    await agent.call(`Keep ${text}`, RuntimeContext.of(user));
+  }
+  attacker.plan(() => []);
+  await agent.call(longText(text), RuntimeContext.of(user));
 }
 
 type Round = (tools: Parameters<Parameters<Attacker['plan']>[0]>[0]) => readonly Attack[];
 
-function longText(canary: string): string {
-  return `${canary}\n`.repeat(LONG / canary.length);
+function longText(text: string): string {
+  return `${text}\n`.repeat(LONG / text.length);
 }
 
-/** The calls of a user who puts text wherever it goes: through every tool once, in a large file, and through a subagent. */
-function plants(canary: string): readonly Round[] {
-  const text = () => canary;
+/** The calls with which a user plants a text, one entry for each answer of the model. */
+function plants(planted: string): readonly Round[] {
+  const text = () => planted;
   const offered =
     (calls: readonly Attack[]): Round =>
     (tools) =>
       calls.filter((call) => tools.some(({ name }) => name === call.name));
-  const big = { path: 'big.txt', content: longText(canary) };
-  const content = `---\nname: leak\ndescription: ${canary}\n---\n${canary}`;
+  const big = { path: 'big.txt', content: longText(planted) };
+  const content = `---\nname: leak\ndescription: ${planted}\n---\n${planted}`;
   const shown = ['AGENTS.md', 'skills/leak/SKILL.md', 'subagents/leak.md', 'knowledge/KNOWLEDGE.md'];
   return [
     offered(
       [big, ...shown.map((path) => ({ path, content }))].map((input) => ({ name: 'write_file', input })),
     ),
     offered([{ name: 'read_file', input: { path: big.path } }]),
-    offered([{ name: 'agent_spawn', input: { agent: 'general-purpose', task: canary } }]),
+    offered([{ name: 'agent_spawn', input: { agent: 'general-purpose', task: planted } }]),
     (tools) =>
       tools
         .filter(({ annotations }) => annotations?.destructive !== true)
         .map(({ name, inputSchema }) => ({ name, input: inputFor(inputSchema, { below: () => 0, text }) })),
-    offered([{ name: 'plan_write', input: { content: canary } }]),
+    offered([{ name: 'plan_write', input: { content: planted } }]),
   ];
 }
 
 /**
- * Collects what a call may name: every path of the storage and its parts, in the forms that have led elsewhere before. Every third is a
- * path as it is, or as the workspace of all has it: who guesses it must not be let in. `foreign` are the paths and ids behind which the victim's text stands.
+ * Collects texts for the inputs of attackers: the paths of the storage and their parts, in forms that path checks have missed before.
+ * Every third is a whole path, as it is or below `.x/`, because a correct guess must not be enough. `foreign` are the paths and
+ * ids that lead to planted text.
  */
 async function namesIn(
   storage: Workspace,
-  canary: string,
+  secret: string,
 ): Promise<{ readonly words: readonly string[]; readonly foreign: readonly string[] }> {
   const words = new Set([WORD, '', `**/*${WORD}*`, ...'. .. / ** * **/* .* .x x general-purpose'.split(' ')]);
   const paths: string[] = [];
   const foreign = new Set<string>();
   for await (const { path, type } of storage.list('', { recursive: true })) {
-    if (path.includes(canary)) continue;
+    if (path.includes(secret)) continue;
     paths.push(path, `.x/${path}`);
-    // Ids of sessions and tasks stand in names of files, encoded and one in the other.
+    // File names contain ids of sessions and tasks, encoded, and one inside the other.
     const ids = (path.split('/').at(-1) ?? '').replace(/(\.log)?\.\w+$/, '').split(/%2f/i);
     if (type === 'file') for (const name of [path, ...ids, ids.join('/')]) foreign.add(name);
     for (const before of ['', '.x/', '../', '/', 'a/../']) words.add(`${before}${path}`);

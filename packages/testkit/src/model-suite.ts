@@ -1,39 +1,47 @@
 import { assistantMessage, checkMessages, type Model, type ModelResponse, userMessage } from '@x/core';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { brokenServers } from './broken-servers.js';
+import { SuiteTests, type SuiteTestsOptions } from './suite-tests.js';
 
-export interface ModelSuiteOptions {
+export interface ModelSuiteOptions extends SuiteTestsOptions {
+  /** Printed in the title of the suite. */
   readonly name: string;
-  /** Opens the model on a server that speaks HTTP at `url`, whatever is asked for below it. Retries of its own should be off. */
+  /**
+   * Opens your model with this base URL: a local HTTP server that answers every path below it with one fault. Turn off retries
+   * of the model's own.
+   */
   open(url: string): Model;
-  /** Milliseconds after which a request is aborted, for servers that stall. Default 300. */
-  readonly abortMs?: number;
+  /** Milliseconds after which the suite aborts a request, for servers that never answer. Default 300. */
+  readonly abortMs?: number | undefined;
 }
 
 /**
- * Registers, with vitest, the tests that every `Model` over HTTP must pass: whatever the server does, a request settles, soon after its
- * signal at the latest, and what it gives can be kept.
+ * Registers the tests that every `Model` over HTTP must pass, with Vitest. Whatever the server does, `generate` and `stream` settle
+ * after the abort signal at the latest: with an `Error`, or with a response that a session can store.
  *
  * @example
  * ```ts
- * modelSuite({ name: 'mine', open: (url) => new MyModel({ baseUrl: url }) });
+ * modelSuite({ name: 'MyModel', open: (url) => new MyModel({ baseUrl: url, maxRetries: 0 }) });
  * ```
  */
-export function modelSuite({ name, open, abortMs = 300 }: ModelSuiteOptions): void {
+export function modelSuite(options: ModelSuiteOptions): void {
+  const { name, open, abortMs = 300 } = options;
   describe(`Model: ${name}`, () => {
+    const suite = new SuiteTests(options);
     for (const broken of brokenServers(open)) {
-      it(`settles for ${broken.name}`, async () => {
+      suite.register(`generate() and stream() settle: ${broken.name}`, async () => {
         const model = broken.open();
         for (const ask of [() => model.generate(request()), () => streamed(model, request())]) {
           const outcome = await ask().then(
             (response) => ({ response }),
             (error: unknown) => ({ error }),
           );
-          if ('error' in outcome) expect(outcome.error).toBeInstanceOf(Error);
+          if ('error' in outcome) expect(outcome.error, 'a model throws errors').toBeInstanceOf(Error);
           else checkMessages([assistantMessage(outcome.response.content)], broken.name);
         }
       });
     }
+    suite.testOptOuts();
 
     function request() {
       return { messages: [userMessage('Hi')], tools: [], signal: AbortSignal.timeout(abortMs) };

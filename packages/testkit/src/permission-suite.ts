@@ -8,6 +8,7 @@ import {
   type AttackedAgent,
   Attacker,
   attackWith,
+  excerptAround,
   inputFor,
   sequencesOf,
 } from './attacks/attacker.js';
@@ -19,25 +20,25 @@ import {
   SECRET,
 } from './attacks/hostile-parts.js';
 
-/** What the agent of a {@link permissionSuite} has to do with. */
+/** The parts that the agent of a {@link permissionSuite} must use. */
 export interface PermissionSuiteParts {
   readonly model: Attacker;
-  /** A repository on disk that a stranger wrote: the root of the agent's files. */
+  /** A folder with the repository of an attacker. Make it the agent's workspace. */
   readonly directory: string;
-  /** A client of an MCP server that lies. It is not to be trusted. */
+  /** A client of a hostile MCP server. Do not mark the server as trusted. */
   readonly client: ReturnType<typeof hostileServer>['client'];
-  /** A tool of the program's that nothing allows. */
+  /** A tool that no rule allows. */
   readonly tool: Tool;
-  /** The rules that are to hold, as `permissions()` takes them. */
+  /** The rules of the agent, as `permissions()` takes them. */
   readonly rules: typeof RULES;
 }
 
 export interface PermissionSuiteOptions {
-  /** For the report. */
+  /** Printed in the title of the suite. */
   readonly name: string;
-  /** Opens an agent of these parts. */
+  /** Opens your agent with these parts. */
   open(parts: PermissionSuiteParts): Promise<AttackedAgent>;
-  /** Sequences of tool calls that are tried. Default 10; the variable `X_ATTACKS` says otherwise. */
+  /** Sequences of random tool calls. Default: the environment variable `X_ATTACKS`, or else 10. */
   readonly sequences?: number | undefined;
 }
 
@@ -81,8 +82,9 @@ const COMMANDS = [
 const OTHERS = 'API_KEY sk- general-purpose helper root starter deploy completed pay bypass'.split(' ');
 
 /**
- * Registers, with vitest, the proof that rules hold whatever model, files and servers say: in a hostile repository, beside
- * a hostile MCP server, random calls read no secret, change no file that is denied, and run no tool that nothing allows.
+ * Registers tests, with Vitest, that permission rules hold whatever the model, files and servers say. The agent works in a hostile
+ * repository, with a hostile MCP server. No tool call may read a secret, change a file that a rule denies, or run a tool that no rule
+ * allows.
  *
  * @example
  * ```ts
@@ -120,7 +122,8 @@ export function permissionSuite({ name, open, sequences = sequencesOf(10) }: Per
       rmSync(dirname(repository.directory), { recursive: true });
     });
 
-    test('what is allowed can be done, or nothing would be proven', async () => {
+    // An agent that denies everything would pass all other tests.
+    test('allowed calls work', async () => {
       let rounds = 0;
       const input = { path: 'notes/first.md' };
       const calls = [
@@ -136,14 +139,18 @@ export function permissionSuite({ name, open, sequences = sequencesOf(10) }: Per
     });
 
     const harm = () => {
-      const at = model.seen.indexOf(SECRET);
-      const excerpt = at < 0 ? [] : [model.seen.slice(Math.max(0, at - 300), at + 1)];
-      return [...excerpt, ...server.ran, ...forbidden.ran, ...repository.damage()];
+      const leak = excerptAround(SECRET, model.seen);
+      return [
+        ...(leak === undefined ? [] : [`The model was shown a secret: ${leak}`]),
+        ...server.ran.map((name) => `The tool ${name} of the hostile server ran.`),
+        ...forbidden.ran.map((input) => `The tool pay ran with ${JSON.stringify(input)}.`),
+        ...repository.damage(),
+      ];
     };
 
-    test.each(['an agent', 'its subagent'])('every tool refuses what is not allowed: %s', async (who) => {
+    test.each(['the agent', 'its subagent'])('no tool does what the rules do not allow: %s', async (who) => {
       let attacks: Attack[] | undefined;
-      let isIn = who === 'an agent';
+      let isIn = who === 'the agent';
       model.plan((tools) => {
         const spawns = !isIn && tools.some(({ name }) => name === 'agent_spawn');
         isIn = true;
@@ -156,19 +163,19 @@ export function permissionSuite({ name, open, sequences = sequencesOf(10) }: Per
       expect(harm()).toEqual([]);
     });
 
-    test('random calls do nothing that is not allowed', { timeout: 0 }, async () => {
+    test('random calls do nothing that the rules do not allow', { timeout: 0 }, async () => {
       const words = [...PATHS, ...COMMANDS, ...OTHERS];
       await attackWith(model, { words, sequences, rounds: 4, secret: SECRET }, async (made) => {
         const context = RuntimeContext.of({ userId: 'alice', sessionId: `session-${made}` });
         const outcome = await agent.call('Go', context).catch(String);
-        expect(harm(), `behind sequence ${made}`).toEqual([]);
+        expect(harm(), `after ${made} sequences`).toEqual([]);
         return outcome;
       });
     });
   });
 }
 
-/** Calls of a tool with each path and command that it may take; one, where it takes neither. */
+/** Calls of a tool with every path and command of the suite, or one call if the tool takes neither. */
 function attacksOn({ name, inputSchema }: ToolDefinition): readonly Attack[] {
   const { path, pattern, command } = (inputSchema.properties ?? {}) as JsonObject;
   const words = [...(path || pattern ? PATHS : []), ...(command ? COMMANDS : []), ''];

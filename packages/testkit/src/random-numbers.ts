@@ -1,4 +1,4 @@
-/** Whole numbers below a bound, the same for the same seed (mulberry32, Tommy Ettinger, public domain). */
+/** Random whole numbers below a bound. The same seed gives the same numbers (mulberry32 by Tommy Ettinger, public domain). */
 export function randomNumbers(seed: number): (bound: number) => number {
   let state = seed;
   return (bound) => {

@@ -1,19 +1,21 @@
 import { type TestContext, test } from 'vitest';
 
-/** Tests that an implementation does not pass, and why. */
+/** Tests that an implementation cannot pass, and the reason. */
 export interface SuiteOptOut {
+  /** Printed in the title of each skipped test. */
   readonly reason: string;
-  /** The exact names of the tests. */
+  /** The exact titles of the tests. */
   readonly tests: readonly string[];
 }
 
 export interface SuiteTestsOptions {
+  /** Tests to skip. A title that the suite does not have fails the suite, so that the list cannot go stale. Default: none. */
   readonly skip?: readonly SuiteOptOut[] | undefined;
-  /** For one test, in milliseconds; default 120 000. */
+  /** Time limit of one test, in milliseconds. Default 120 000. */
   readonly timeoutMs?: number | undefined;
 }
 
-/** Registers the tests of a suite, but for those that its options leave out. */
+/** Registers the tests of a suite with Vitest, and skips those that the options name. */
 export class SuiteTests {
   readonly #reasons: ReadonlyMap<string, string>;
   readonly #names = new Set<string>();
@@ -24,20 +26,23 @@ export class SuiteTests {
     this.#timeout = timeoutMs;
   }
 
-  protected register(name: string, run: (context: Pick<TestContext, 'skip'>) => Promise<void>): void {
+  /** Registers a test, unless the options skip it. */
+  register(name: string, run: (context: Pick<TestContext, 'skip'>) => Promise<void>): void {
     const reason = this.#reasons.get(name);
-    if (this.#names.has(name)) throw new Error(`Two tests are named "${name}".`);
+    if (this.#names.has(name)) throw new Error(`Two tests of this suite have the title "${name}".`);
     this.#names.add(name);
-    const title = reason === undefined ? name : `${name} (left out: ${reason})`;
+    const title = reason === undefined ? name : `${name} (skipped: ${reason})`;
     test(title, { timeout: this.#timeout, skip: reason !== undefined }, run);
   }
 
-  /** A test that no opt-out is out of date: known only when all tests are. */
+  /** Registers a test that fails if `skip` names a test that the suite does not have. Call it after all other tests. */
   testOptOuts(): void {
-    test('every opt-out names a test', () => {
+    test('every title in `skip` is a test of this suite', () => {
       const unknown = [...this.#reasons.keys()].filter((name) => !this.#names.has(name));
       if (unknown.length === 0) return;
-      throw new Error(`The suite has no tests of these names; correct \`skip\`: ${unknown.join('; ')}`);
+      throw new Error(
+        `\`skip\` names tests that this suite does not have. Correct or remove: ${unknown.join('; ')}`,
+      );
     });
   }
 }

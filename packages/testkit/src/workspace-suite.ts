@@ -6,7 +6,7 @@ import { WorkspaceSuite, type WorkspaceSuiteOptions } from './workspace-suite/wo
 const ASPECTS = [files, ranges, appending, listing, deletion, paths, locks];
 
 /**
- * Registers, with vitest, the tests that every `Workspace` must pass. Call it at the top of a test file.
+ * Registers the tests that every `Workspace` must pass, with Vitest. Call it at the top level of a test file.
  *
  * ```ts
  * workspaceSuite({ name: 'RedisWorkspace', create: () => new RedisWorkspace({ client, keyPrefix: nextPrefix() }) });
@@ -16,5 +16,6 @@ export function workspaceSuite(options: WorkspaceSuiteOptions): void {
   describe(`Workspace: ${options.name}`, () => {
     const suite = new WorkspaceSuite(options);
     for (const aspect of ASPECTS) aspect(suite);
+    suite.testOptOuts();
   });
 }

@@ -12,7 +12,7 @@ describe('isolationSuite', () => {
   const cases = brokenAgents.map(([name, , through]) => [name, through] as const);
   test.each(cases)('finds who comes through: %s', (name, through) => {
     const found = statuses(`Isolation: ${name}`);
-    expect(found.get('there is something to find: logs')).toBe('passed');
+    expect(found.get('planted text is stored: logs')).toBe('passed');
     for (const attacker of through)
       expect(found.get(`random calls never reach it: ${attacker}`)).toBe('failed');
     if (through.length === 0) expect([...found.values()]).not.toContain('failed');
@@ -22,8 +22,8 @@ describe('isolationSuite', () => {
 describe('permissionSuite', () => {
   test.each(looseAgents)('finds what is not allowed: %s', (name) => {
     const found = statuses(`Permissions: ${name}`);
-    expect(found.get('what is allowed can be done, or nothing would be proven')).toBe('passed');
-    expect(found.get('random calls do nothing that is not allowed')).toBe(
+    expect(found.get('allowed calls work')).toBe('passed');
+    expect(found.get('random calls do nothing that the rules do not allow')).toBe(
       name === 'Strict' ? 'passed' : 'failed',
     );
   });

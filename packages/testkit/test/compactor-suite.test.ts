@@ -18,13 +18,15 @@ describe('compactorSuite', () => {
 
   test('leaves out what a compactor opts out of, with the reason in the title', () => {
     const statuses = statusesOf('OptsOut');
-    expect(statuses.get('changes nothing by a plan (left out: it has no plans)')).toBe('skipped');
+    expect(statuses.get('plan() changes nothing (skipped: it has no plans)')).toBe('skipped');
     expect([...statuses.values()].filter((status) => status !== 'passed')).toEqual(['skipped']);
   });
 
   test('refuses an opt-out of a test that does not exist', () => {
-    expect(statusesOf('OptsOut').get('every opt-out names a test')).toBe('passed');
-    expect(statusesOf('OptsOutOfNothing').get('every opt-out names a test')).toBe('failed');
+    expect(statusesOf('OptsOut').get('every title in `skip` is a test of this suite')).toBe('passed');
+    expect(statusesOf('OptsOutOfNothing').get('every title in `skip` is a test of this suite')).toBe(
+      'failed',
+    );
   });
 });
 

@@ -32,14 +32,16 @@ describe('the suite', () => {
 
   test('leaves out what a store opts out of, with the reason in the title', () => {
     const statuses = statusesOf('NeverLists');
-    expect(statuses.get('a list tells what a sidebar shows (left out: the backend has no index)')).toBe(
+    expect(statuses.get('a list tells what a sidebar shows (skipped: the backend has no index)')).toBe(
       'skipped',
     );
     expect(statuses.get('a scope lists what lies in it and nothing else')).toBe('failed');
   });
 
   test('refuses an opt-out of a test that does not exist', () => {
-    expect(statusesOf('NeverLists').get('every opt-out names a test')).toBe('passed');
-    expect(statusesOf('OptsOutOfNothing').get('every opt-out names a test')).toBe('failed');
+    expect(statusesOf('NeverLists').get('every title in `skip` is a test of this suite')).toBe('passed');
+    expect(statusesOf('OptsOutOfNothing').get('every title in `skip` is a test of this suite')).toBe(
+      'failed',
+    );
   });
 });

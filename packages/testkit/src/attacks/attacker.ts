@@ -10,50 +10,51 @@ import {
   type ToolDefinition,
 } from '@x/core';
 import { randomNumbers } from '../random-numbers.js';
-import { DirectCalls } from './direct-calls.js';
+import { DirectCalls, type MakeCall } from './direct-calls.js';
 
-/** An agent as suites attack it: a `HarnessAgent`, or anything else with these. */
+/** The agent under attack: a `HarnessAgent`, or any object with these two methods. */
 export interface AttackedAgent {
-  /** Answers a message, with the model that the suite gave. */
+  /** Answers a message with the model of the suite. */
   call(input: string, context: RuntimeContext): Promise<unknown>;
   close(): Promise<void>;
 }
 
-/** One tool call that the attacker makes. */
+/** One tool call of the attacker. */
 export interface Attack {
   readonly name: string;
   readonly input: JsonObject;
 }
 
-/** Chooses the calls of the next answer, given what is offered; none ends the call. */
+/** Chooses the tool calls of the next answer from the tools in the request. No calls: the attacker answers with text. */
 type Plan = (tools: readonly ToolDefinition[]) => readonly Attack[] | Promise<readonly Attack[]>;
 
-/** A model that attacks: it makes the calls that it is told to, and keeps all that it was shown. */
+/** A model that attacks its agent: it makes planned tool calls and keeps everything that it is shown. */
 export class Attacker implements Model {
   readonly id = 'attacker';
   readonly contextWindow = 1_000_000;
-  /** A capability for the agent: with it, 199 of 200 sequences of calls take no step of the model. */
+  /** A capability for the agent. With it, 199 of 200 sequences of calls run without a step of the model, which is much faster. */
   readonly direct: Capability = new DirectCalls();
   /** The text of an answer without calls. */
   answer = 'Done.';
   #plan: Plan = () => [];
   #seen: string[] = [];
-  /** Parts of requests that are in `seen`: a long conversation is written once, not once a request. */
+  /** Parts of requests that `seen` has already, so that a long conversation is serialized once, not with every request. */
   #known = new Set<unknown>();
   #calls = 0;
 
+  /** Sets the plan for the next answers, and forgets what was seen before. */
   plan(plan: Plan): void {
     this.#plan = plan;
     this.#seen = [];
     this.#known = new Set();
   }
 
-  /** Adds what the model would have been shown. */
+  /** Adds the result of a direct call to `seen`. */
   saw(text: string): void {
     this.#seen.push(text);
   }
 
-  /** All that requests since the plan have held, and direct calls have answered with a secret, as text. */
+  /** Everything that requests have shown the model since the last plan, as text. */
   get seen(): string {
     return this.#seen.join('\n');
   }
@@ -75,71 +76,63 @@ export class Attacker implements Model {
   }
 }
 
-/** Answers that one call of an agent may take: fewer than agents allow. */
+/** Answers with tool calls in one call of the agent: fewer than agents allow. */
 const ROUNDS_PER_CALL = 40;
 const CALLS_PER_ROUND = 4;
-/** Sequences that are tried directly before each that the model makes, where the agent lets them be; so many at a time. */
+/** Direct sequences before each sequence of the model, and how many of them run at a time. */
 const DIRECT = 199;
 const AT_A_TIME = 4;
 
 interface Attacks {
-  /** What calls may name; the first is a word of the secret that is not all of it. */
+  /** Texts for the inputs of random calls. The first is a word that every secret contains, but not a whole secret. */
   readonly words: readonly string[];
-  /** Paths and ids of another's: before anything random, each tool that reads is asked for each of them, where calls are direct. */
+  /** Paths and ids of another user. If calls are direct, every tool that reads is asked for each of them before the random calls. */
   readonly foreign?: readonly string[];
   readonly sequences: number;
-  /** Answers with calls that a sequence has. */
+  /** Answers with tool calls in a sequence. */
   readonly rounds: number;
-  /** The text that no answer may hold. */
+  /** The text that no tool may return. */
   readonly secret: string;
-  /** One in so many calls may write, and fewer with every sequence: what attackers keep should not become all the work. Else all may. */
+  /**
+   * One in so many calls may write, and fewer with every sequence, because searching what earlier attackers wrote would take all the
+   * time. Default: every call may write.
+   */
   readonly writes?: number;
 }
 
 /**
- * Has an attacker make sequences of random calls to the tools that it is offered, the same for the same seed. One call of the
- * agent makes many, one behind the other: what an earlier one left in the conversation is there for the next.
+ * Makes sequences of random tool calls. The same seed gives the same calls. One call of the agent makes many sequences, one after
+ * another, so that what an earlier sequence left in the conversation is there for the next.
  *
- * @param call Lets the attacker loose once, checks what it has seen, and resolves to what came of it. Told how many sequences were
- * made before.
- * @throws {Error} when a call of the agent does not let the attacker make any.
+ * @param call Calls the agent once, checks what the attacker has seen, and returns the outcome. `made` is the number of sequences
+ * before.
+ * @throws {Error} if a call of the agent makes no tool call at all.
  */
 export async function attackWith(
   attacker: Attacker,
-  { words, foreign = [], sequences, rounds, secret, writes }: Attacks,
+  attacks: Attacks,
   call: (made: number) => Promise<unknown>,
 ): Promise<void> {
+  const { sequences, rounds } = attacks;
   const direct = attacker.direct as DirectCalls;
-  const choose = (tools: readonly ToolDefinition[], below: Choice['below'], seed: number) => {
-    const every = writes === undefined ? 1 : writes + Math.floor(seed / 8);
-    const text = () => words[below(words.length)] ?? '';
-    const readers = tools.filter(({ annotations }) => annotations?.readOnly === true);
-    return Array.from({ length: CALLS_PER_ROUND }, () => {
-      const list = readers.length > 0 && below(every) > 0 ? readers : tools;
-      const { name, inputSchema } = list[below(list.length)] as ToolDefinition;
-      return { name, input: inputFor(inputSchema, { below, text }) };
-    });
-  };
   for (let made = 0; made < sequences; ) {
-    // The first are the model's: few sequences prove the whole way.
+    // The model makes the first sequences itself, so that even few sequences test the whole loop.
     const tried = direct.isInstalled && made > 0 ? Math.min(sequences - made - 1, DIRECT) : 0;
     const first = made + tried;
-    const most =
-      tried > 0
-        ? 1
-        : Math.min(sequences - first, direct.isInstalled ? 2 : Math.floor(ROUNDS_PER_CALL / rounds));
+    const possible = direct.isInstalled ? 2 : Math.floor(ROUNDS_PER_CALL / rounds);
+    const most = tried > 0 ? 1 : Math.min(sequences - first, possible);
     let next = made;
     direct.attempt(async (make, tools) => {
-      const attempt = async (attacks: readonly Attack[]) => {
-        for (const answer of await Promise.all(attacks.map(make)))
-          if (answer.includes(secret)) attacker.saw(answer);
-      };
-      if (made === 0) for (const word of foreign) await attempt(callsFor(word, words[0] ?? '', tools));
+      const attempt = attempts(attacker, attacks, make);
+      if (made === 0) {
+        for (const name of attacks.foreign ?? [])
+          await attempt(callsFor(name, attacks.words[0] ?? '', tools));
+      }
       const work = async () => {
         while (next < first) {
           const seed = next++;
           const below = randomNumbers(seed);
-          for (let round = 0; round < rounds; round++) await attempt(choose(tools, below, seed));
+          for (let round = 0; round < rounds; round++) await attempt(choose(attacks, tools, below, seed));
         }
       };
       await Promise.all(Array.from({ length: AT_A_TIME }, work));
@@ -150,30 +143,59 @@ export async function attackWith(
       if (round >= most * rounds || tools.length === 0) return [];
       if (round % rounds === 0) below = randomNumbers(first + round / rounds);
       round++;
-      return choose(tools, below, first);
+      return choose(attacks, tools, below, first);
     });
     const outcome = await call(made);
-    // An agent on a busy machine may lose its turn behind attacks that were made.
+    // On a busy machine an agent may lose its turn after the direct calls were made.
     if (round === 0 && next === made)
-      throw new Error(`The agent asked for no calls behind sequence ${made}: ${outcome}`);
-    // One that the agent ended early is one, too.
+      throw new Error(
+        `The agent asked its model for no tool calls after sequence ${made}. Its outcome: ${outcome}`,
+      );
+    // A sequence that the agent ended early counts, too.
     made = round === 0 ? next : first + Math.max(1, Math.floor(round / rounds));
   }
 }
 
-/** The calls that ask all tools that read for what has a name: with that alone, and as the place of a search. */
+/** Makes calls at the same time, and shows the attacker the results that contain the secret. */
+function attempts(attacker: Attacker, { secret }: Attacks, make: MakeCall) {
+  return async (attacks: readonly Attack[]): Promise<void> => {
+    for (const answer of await Promise.all(attacks.map(make)))
+      if (answer.includes(secret)) attacker.saw(answer);
+  };
+}
+
+/** Chooses the random calls of one answer. */
+function choose(
+  { words, writes }: Attacks,
+  tools: readonly ToolDefinition[],
+  below: Choice['below'],
+  seed: number,
+): readonly Attack[] {
+  const every = writes === undefined ? 1 : writes + Math.floor(seed / 8);
+  const text = () => words[below(words.length)] ?? '';
+  const readers = tools.filter(isReader);
+  return Array.from({ length: CALLS_PER_ROUND }, () => {
+    const list = readers.length > 0 && below(every) > 0 ? readers : tools;
+    const { name, inputSchema } = list[below(list.length)] as ToolDefinition;
+    return { name, input: inputFor(inputSchema, { below, text }) };
+  });
+}
+
+/** Calls that ask every tool that reads for a path or id: once with that alone, and once as the place of a search. */
 function callsFor(name: string, word: string, tools: readonly ToolDefinition[]): readonly Attack[] {
-  return tools
-    .filter(({ annotations }) => annotations?.readOnly === true)
-    .flatMap((tool) =>
-      [0, 1].map((searched) => {
-        let texts = 0;
-        const text = () => (texts++ < searched ? word : name);
-        // The most of a list, and what may be left out only in the search.
-        const below = (bound: number) => (searched ? 0 : bound - 1);
-        return { name: tool.name, input: inputFor(tool.inputSchema, { below, text }) };
-      }),
-    );
+  return tools.filter(isReader).flatMap((tool) =>
+    [0, 1].map((searched) => {
+      let texts = 0;
+      const text = () => (texts++ < searched ? word : name);
+      // The last entry of an enum. Optional properties are set in the search only.
+      const below = (bound: number) => (searched ? 0 : bound - 1);
+      return { name: tool.name, input: inputFor(tool.inputSchema, { below, text }) };
+    }),
+  );
+}
+
+export function isReader({ annotations }: ToolDefinition): boolean {
+  return annotations?.readOnly === true;
 }
 
 interface Choice {
@@ -183,7 +205,7 @@ interface Choice {
   text(): string;
 }
 
-/** Makes an input that fits a schema, but for what only its descriptions say. */
+/** Makes an input that fits a JSON Schema. */
 export function inputFor(schema: JsonObject, choice: Choice): JsonObject {
   const value = valueFor(schema, choice);
   return isObject(value) ? (value as JsonObject) : {};
@@ -213,7 +235,13 @@ function valueFor(schema: JsonObject, choice: Choice): JsonValue {
   return kind === 'null' ? null : choice.text();
 }
 
-/** Reads how many sequences a suite tries: the number in `X_ATTACKS`, else the standard. */
+/** The number of sequences: the environment variable `X_ATTACKS`, or else the default of the suite. */
 export function sequencesOf(standard: number): number {
   return Number(process.env.X_ATTACKS ?? standard);
+}
+
+/** The text around a secret, for a failure message; `undefined` if the text does not contain the secret. */
+export function excerptAround(secret: string, text: string): string | undefined {
+  const at = text.indexOf(secret);
+  return at < 0 ? undefined : text.slice(Math.max(0, at - 300), at + secret.length + 60);
 }

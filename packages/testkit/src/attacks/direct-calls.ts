@@ -9,24 +9,25 @@ import {
 } from '@x/core';
 import type { Attack } from './attacker.js';
 
-/** Makes one tool call in the running call of the agent, and answers what the model would be shown. */
+/** Makes one tool call inside the running call of the agent, and returns what the model would be shown. */
 export type MakeCall = (attack: Attack) => Promise<string>;
 
 /**
- * Makes tool calls within a call of an agent, without a step of its model for each: input, judgment of every capability, confined
- * files and tool are those that the loop would use. Hooks around tools, the context and the log are left out.
+ * Makes tool calls inside a call of an agent, without a step of its model for each. A direct call parses its input, asks every
+ * capability for permission, confines the workspace and runs the tool, as the loop does. It skips the hooks around tools, the context and
+ * the log.
  */
 export class DirectCalls implements Capability {
   readonly name = 'direct_calls';
   #agent: AgentComposition | undefined;
   #work: ((make: MakeCall, tools: ReasonScope['tools']) => Promise<void>) | undefined;
 
-  /** Tells whether an agent has the capability. */
+  /** Whether an agent uses the capability. */
   get isInstalled(): boolean {
     return this.#agent !== undefined;
   }
 
-  /** Has the next step of the agent begin with `work`. */
+  /** Runs `work` at the beginning of the agent's next step. */
   attempt(work: (make: MakeCall, tools: ReasonScope['tools']) => Promise<void>): void {
     this.#work = work;
   }
@@ -37,7 +38,7 @@ export class DirectCalls implements Capability {
 
   async aroundReason(scope: ReasonScope, next: () => Promise<ModelResponse>): Promise<ModelResponse> {
     const [agent, work] = [this.#agent, this.#work];
-    // Its subagents have it, too.
+    // The subagents of the agent have the capability, too.
     if (agent === undefined || scope.agentId !== agent.name) return next();
     this.#work = undefined;
     const found = [...agent.tools, ...agent.capabilities.flatMap(({ tools = [] }) => tools)];
@@ -64,12 +65,12 @@ async function makeCall(
   let { workspace } = scope;
   for (const capability of capabilities) {
     const objection = await capability.authorize?.({ ...use, input }, { ...scope, tool });
-    // There is nobody to be asked.
+    // Nobody can answer a question here, so it counts as a denial.
     if (objection?.type === 'deny' || objection?.type === 'ask') return objection.reason ?? '';
     if (objection?.type === 'confine') workspace = confineWorkspace(workspace, objection.confine);
   }
   const { runtime, state, storage, log } = scope;
-  // One of its own: many calls at a time would listen to that of the step.
+  // A signal of its own: many calls at a time would add too many listeners to the signal of the step.
   const signal = AbortSignal.any([scope.signal]);
   const surroundings = { runtime, state, workspace, storage, log, signal };
   return JSON.stringify(await tool.run(written, { ...surroundings, call: use, idempotencyKey: use.id }));

@@ -1,67 +1,77 @@
 import { type CompactionOutcome, type Message, textOf, toolResultsOf, toolUsesOf } from '@x/core';
 
-// Thrown by hand: an `expect` for each of thousands of messages takes longer than what it checks.
+// These throw by themselves: an `expect` for each of thousands of messages takes longer than the compaction.
 
-/** Every result stands right behind its call, and every call has its results, but for open ones at the end. */
+/** Every tool result follows its call directly, and every call has its result, except for open calls at the end. */
 export function assertPaired(messages: readonly Message[]): void {
   const lastAssistant = messages.findLastIndex((message) => message.role === 'assistant');
   let waiting = new Set<string>();
   messages.forEach((message, index) => {
     const results = toolResultsOf(message);
     if (results.length === 0 && waiting.size > 0 && index <= lastAssistant) {
-      throw new Error(`The calls ${[...waiting].join(', ')} have no result right behind them.`);
+      throw new Error(`Tool calls without a result directly after them: ${[...waiting].join(', ')}.`);
     }
     for (const { toolUseId } of results) {
-      if (!waiting.delete(toolUseId)) throw new Error(`The result ${toolUseId} does not follow its call.`);
+      if (!waiting.delete(toolUseId)) throw new Error(`Tool result ${toolUseId} does not follow its call.`);
     }
     const calls = toolUsesOf(message);
     if (calls.length > 0) waiting = new Set(calls.map((call) => call.id));
   });
 }
 
-/** Every message is there as it was, or else has exactly one entry in the manifest. */
+/** Every message is unchanged in the result, or has exactly one entry in the manifest. */
 export function assertAccounted(before: readonly Message[], outcome: CompactionOutcome): void {
   const staying = new Map(outcome.messages.map((message) => [message.id, JSON.stringify(message)]));
   const accounted = new Set(outcome.manifest.map((entry) => entry.messageId));
-  if (accounted.size !== outcome.manifest.length) throw new Error('A message has two fates.');
+  if (accounted.size !== outcome.manifest.length) {
+    throw new Error('The manifest has two entries for the same message.');
+  }
   for (const message of before) {
     const same = staying.get(message.id) === JSON.stringify(message);
     if (same !== accounted.has(message.id)) continue;
     throw new Error(
-      `Message ${message.id} is ${same ? 'there and' : 'neither there as it was nor'} accounted for.`,
+      same
+        ? `Message ${message.id} is unchanged, but the manifest has an entry for it.`
+        : `Message ${message.id} was removed or changed, but the manifest has no entry for it.`,
     );
   }
 }
 
-/** No cut has split a surrogate pair. */
+/** No text contains half of a surrogate pair. */
 export function assertWellFormed(messages: readonly Message[]): void {
   for (const message of messages) {
-    // JSON writes a lone surrogate as an escape; a backslash before it would make it the text of one.
+    // JSON escapes a lone surrogate. A backslash before the escape means that the text itself reads like an escape.
     if (/(?<!\\)(?:\\\\)*\\u[dD][89a-fA-F]/.test(JSON.stringify(message.content))) {
-      throw new Error(`Message ${message.id} has half a surrogate pair.`);
+      throw new Error(
+        `Message ${message.id} contains half of a surrogate pair: a text was cut inside a character.`,
+      );
     }
   }
 }
 
-/** The figures are those of the lists, and an applied outcome is smaller than what was given. */
+/** The counts match the lists, there is a reason, and an applied outcome is smaller than the input. */
 export function assertReport(before: readonly Message[], outcome: CompactionOutcome): void {
   const { status, reason, messages, messagesBefore, messagesAfter, tokensBefore, tokensAfter } = outcome;
-  if (messagesBefore !== before.length) throw new Error(`messagesBefore is ${messagesBefore}.`);
-  if (messagesAfter !== messages.length) throw new Error(`messagesAfter is ${messagesAfter}.`);
-  if (reason.trim() === '') throw new Error('The outcome gives no reason.');
+  if (messagesBefore !== before.length)
+    throw new Error(`messagesBefore is ${messagesBefore}, but the input has ${before.length} messages.`);
+  if (messagesAfter !== messages.length)
+    throw new Error(`messagesAfter is ${messagesAfter}, but the result has ${messages.length} messages.`);
+  if (reason.trim() === '') throw new Error('The reason of the outcome must not be empty.');
   if (status === 'applied' && tokensAfter >= tokensBefore && messagesAfter >= messagesBefore) {
-    throw new Error('The outcome was applied although nothing became smaller.');
+    throw new Error('The status is applied, but neither tokens nor messages became fewer.');
   }
 }
 
-/** Whoever changed nothing gives back the very list. */
+/** An outcome that was not applied returns the same array. */
 export function assertUntouched(before: readonly Message[], outcome: CompactionOutcome): void {
   if (outcome.status !== 'applied' && outcome.messages !== before) {
-    throw new Error(`The outcome is ${outcome.status}, yet the list is another one.`);
+    throw new Error(
+      `The status is ${outcome.status}, but the outcome does not return the array that it was given.`,
+    );
   }
 }
 
-/** The latest request, and the calls that wait for results, are there word for word. */
+/** The latest request and the calls without results are in the result, unchanged. */
 export function assertCurrent(before: readonly Message[], outcome: CompactionOutcome): void {
   const request = before.findLast((message) => message.role === 'user' && message.kind === undefined);
   const last = before.at(-1);
@@ -70,6 +80,9 @@ export function assertCurrent(before: readonly Message[], outcome: CompactionOut
     const there = outcome.messages.some(
       ({ id, content }) => id === message.id && JSON.stringify(content) === JSON.stringify(message.content),
     );
-    if (!there) throw new Error(`Message ${message.id} is needed as it is: ${textOf(message).slice(0, 80)}`);
+    if (!there)
+      throw new Error(
+        `Message ${message.id} must stay unchanged, because it is the latest request or has open calls: ${textOf(message).slice(0, 80)}`,
+      );
   }
 }

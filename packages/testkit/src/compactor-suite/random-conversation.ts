@@ -10,11 +10,11 @@ import {
 import { randomNumbers } from '../random-numbers.js';
 
 export interface RandomConversationOptions {
-  /** Requests, injected texts and tool rounds; default 20. */
+  /** Number of requests, injected messages and tool rounds. Default 20. */
   readonly parts?: number | undefined;
-  /** In front of every id, so that conversations can be joined; default the seed. */
+  /** Prefix of every message id, so that conversations can be joined. Default: the seed. */
   readonly idPrefix?: string | undefined;
-  /** Whether the last message calls tools that have not answered; default false. */
+  /** Ends with a tool call without a result. Default false. */
   readonly open?: boolean | undefined;
 }
 
@@ -37,8 +37,8 @@ const LINES = [
 ];
 
 /**
- * A conversation as an agent has it, the same for the same seed: requests, injected messages, tool rounds with parallel
- * calls whose ids are used again, thinking, failures, files, and texts from nothing to thousands of characters.
+ * A random conversation of an agent. The same seed gives the same conversation: requests, injected messages, tool rounds with
+ * parallel calls and reused ids, thinking, failed calls, files, and texts of 0 to several thousand characters.
  */
 export function randomConversation(
   seed: number,

@@ -3,10 +3,10 @@ import { describe, expect } from 'vitest';
 import { entries, listed, refusalOf } from './entries.js';
 import type { WorkspaceSuite } from './workspace-suite.js';
 
-/** Directories tell what is in them, and `stat` tells the same of one path. */
+/** `list` returns the entries of a directory, and `stat` the same entry for one path. */
 export function listing(suite: WorkspaceSuite): void {
   describe('listing', () => {
-    suite.test('is sorted by whole path, one level or all', async (workspace) => {
+    suite.test('list sorts by the whole path, one level or all of them', async (workspace) => {
       for (const path of ['a/b/c', 'a.txt', 'a/z', 'B', 'a/b.txt', 'ä/x', 'a-b/c'])
         await workspace.write(path, 'x');
       const all = await listed(workspace);
@@ -19,18 +19,18 @@ export function listing(suite: WorkspaceSuite): void {
       expect(await listed(workspace, '/a/b/', false)).toEqual(['a/b/c']);
     });
 
-    suite.test('of what is no directory is empty', async (workspace) => {
+    suite.test('list of a path that is not a directory is empty', async (workspace) => {
       await workspace.write('ab/c', '');
       expect(await listed(workspace, 'a')).toEqual([]);
       expect(await listed(workspace, 'absent/deep')).toEqual([]);
     });
 
-    suite.test('of an empty workspace is empty', async (workspace) => {
+    suite.test('list of an empty workspace is empty', async (workspace) => {
       expect(await listed(workspace)).toEqual([]);
       expect(await listed(workspace, '.', false)).toEqual([]);
     });
 
-    suite.test('tells type, size and time, and so does stat', async (workspace) => {
+    suite.test('list and stat report type, size and time', async (workspace) => {
       await workspace.write('d/file', '12345');
       await workspace.append('d/file', '6');
       const all = await entries(workspace);
@@ -45,7 +45,7 @@ export function listing(suite: WorkspaceSuite): void {
       expect(await workspace.stat('')).toMatchObject({ type: 'directory', size: 0 });
     });
 
-    suite.test('of many files finds all of them', async (workspace) => {
+    suite.test('list finds all of many files', async (workspace) => {
       const names = Array.from({ length: 600 }, (_, index) => `many/f-${String(index).padStart(3, '0')}`);
       for (let start = 0; start < names.length; start += 50) {
         await Promise.all(names.slice(start, start + 50).map((name) => workspace.write(name, name)));
@@ -55,10 +55,10 @@ export function listing(suite: WorkspaceSuite): void {
   });
 }
 
-/** What is deleted is gone, and nothing else. */
+/** `delete` removes one path and nothing else. */
 export function deletion(suite: WorkspaceSuite): void {
   describe('deletion', () => {
-    suite.test('of a file leaves its neighbors and its directory', async (workspace) => {
+    suite.test('deleting a file keeps its neighbors and its directory', async (workspace) => {
       await workspace.write('a/b', '1');
       await workspace.write('a/bc', '2');
       expect(await workspace.delete('a/b')).toBe(true);
@@ -71,7 +71,7 @@ export function deletion(suite: WorkspaceSuite): void {
       expect(await listed(workspace)).toEqual([]);
     });
 
-    suite.test('of a directory takes all that is in it, and no more', async (workspace) => {
+    suite.test('deleting a directory removes everything in it and nothing else', async (workspace) => {
       for (const path of ['a/b/c', 'a/b/d/e', 'a/bb', 'ab/c']) await workspace.write(path, path);
       expect(await workspace.delete('a/b')).toBe(true);
       expect(await listed(workspace)).toEqual(['a', 'a/bb', 'ab', 'ab/c']);
@@ -80,26 +80,26 @@ export function deletion(suite: WorkspaceSuite): void {
       expect(await readText(workspace, 'a/b')).toBe('a file now');
     });
 
-    suite.test('leaves nothing of a file for the next of its name', async (workspace) => {
+    suite.test('a new file with the path of a deleted one begins empty', async (workspace) => {
       await workspace.write('a/b', 'old');
       await workspace.delete('a');
       await workspace.append('a/b', 'new');
       expect(await readText(workspace, 'a/b')).toBe('new');
     });
 
-    suite.test('of the root is refused', async (workspace) => {
+    suite.test('deleting the root is rejected', async (workspace) => {
       expect(await refusalOf(workspace.delete('/'))).toBe('invalid_path');
     });
   });
 }
 
-/** Names that a workspace confuses when it builds keys or patterns out of them. */
+/** Names that a workspace confuses if it builds keys or patterns from them. */
 const odd = [' ', 'a b', ...'{a} * a* ? [a] : a:b %2e ~ -rf __proto__ é 漢 🦀'.split(' ')];
 
-/** A path means one file, inside. */
+/** A path names one file inside the workspace. */
 export function paths(suite: WorkspaceSuite): void {
   describe('paths', () => {
-    suite.test('of several forms mean the same file', async (workspace) => {
+    suite.test('different spellings of a path mean the same file', async (workspace) => {
       await workspace.write('/a//./b', 'x');
       for (const path of ['a/b', '/a/b', './a/b', 'a/./b', 'a//b', 'a/b/']) {
         expect(await readText(workspace, path)).toBe('x');
@@ -107,7 +107,7 @@ export function paths(suite: WorkspaceSuite): void {
       expect(await listed(workspace)).toEqual(['a', 'a/b']);
     });
 
-    suite.test('with odd names stay apart', async (workspace) => {
+    suite.test('files with unusual names stay apart', async (workspace) => {
       for (const name of odd) await workspace.write(`d/${name}/${name}`, name);
       for (const name of odd) expect(await readText(workspace, `d/${name}/${name}`)).toBe(name);
       expect(await listed(workspace, 'd', false)).toEqual(odd.map((name) => `d/${name}`).sort());
@@ -115,29 +115,26 @@ export function paths(suite: WorkspaceSuite): void {
       expect(await listed(workspace, 'd', false)).toHaveLength(odd.length - 1);
     });
 
-    suite.test(
-      'that lead out or mean something else elsewhere are refused by every method',
-      async (workspace) => {
-        const bad = {
-          '../a': 'outside_workspace',
-          'a/../../b': 'outside_workspace',
-          'a\0b': 'invalid_path',
-          'a\\b': 'invalid_path',
-          'C:/a': 'invalid_path',
-        };
-        for (const [path, code] of Object.entries(bad)) {
-          expect(await refusalOf(workspace.read(path))).toBe(code);
-          expect(await refusalOf(workspace.write(path, ''))).toBe(code);
-          expect(await refusalOf(workspace.append(path, ''))).toBe(code);
-          expect(await refusalOf(workspace.delete(path))).toBe(code);
-          expect(await refusalOf(workspace.stat(path))).toBe(code);
-          expect(await refusalOf(listed(workspace, path))).toBe(code);
-        }
-        expect(await refusalOf(workspace.write('x'.repeat(300), ''))).toBe('invalid_path');
-      },
-    );
+    suite.test('every method rejects a path that leads outside or is not portable', async (workspace) => {
+      const bad = {
+        '../a': 'outside_workspace',
+        'a/../../b': 'outside_workspace',
+        'a\0b': 'invalid_path',
+        'a\\b': 'invalid_path',
+        'C:/a': 'invalid_path',
+      };
+      for (const [path, code] of Object.entries(bad)) {
+        expect(await refusalOf(workspace.read(path))).toBe(code);
+        expect(await refusalOf(workspace.write(path, ''))).toBe(code);
+        expect(await refusalOf(workspace.append(path, ''))).toBe(code);
+        expect(await refusalOf(workspace.delete(path))).toBe(code);
+        expect(await refusalOf(workspace.stat(path))).toBe(code);
+        expect(await refusalOf(listed(workspace, path))).toBe(code);
+      }
+      expect(await refusalOf(workspace.write('x'.repeat(300), ''))).toBe('invalid_path');
+    });
 
-    suite.test('tell what is absent from directories, and files from both', async (workspace) => {
+    suite.test('missing paths, directories and files are told apart', async (workspace) => {
       await workspace.write('directory/file', '');
       expect(await workspace.stat('absent')).toBeUndefined();
       expect(await workspace.stat('directory/file/below')).toBeUndefined();

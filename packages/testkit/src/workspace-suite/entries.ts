@@ -1,7 +1,7 @@
 import { type Workspace, type WorkspaceEntry, WorkspaceError } from '@x/core';
 import { errorOf } from '../error-of.js';
 
-/** Everything that a workspace lists below a directory, in its order. */
+/** The entries that a workspace lists below a directory, in their order. */
 export async function entries(
   workspace: Workspace,
   path?: string,
@@ -17,7 +17,7 @@ export async function listed(workspace: Workspace, path?: string, recursive = tr
   return (await entries(workspace, path, recursive)).map((entry) => entry.path);
 }
 
-/** Why a workspace refused; fails when it did not, or threw anything else. */
+/** The code of the `WorkspaceError` that an operation must fail with. */
 export async function refusalOf(operation: Promise<unknown>): Promise<string> {
   return (await errorOf(WorkspaceError, operation)).code;
 }

@@ -1,21 +1,19 @@
 import type { Workspace } from '@x/core';
-import { SuiteTests } from '../suite-tests.js';
+import { SuiteTests, type SuiteTestsOptions } from '../suite-tests.js';
 
-export interface WorkspaceSuiteOptions {
-  /** For the report. */
+export interface WorkspaceSuiteOptions extends SuiteTestsOptions {
+  /** Printed in the title of the suite. */
   readonly name: string;
-  /** An empty workspace of its own. */
+  /** Opens a workspace on a new, empty area. Called once for each test. */
   create(): Workspace | Promise<Workspace>;
   /**
-   * Another workspace on the files of the last `create`, as a second process would open it. Without it the tests with
-   * two instances are left out.
+   * Opens a second workspace on the area of the last `create`, as another process would. Without it, the tests with two
+   * instances are not registered.
    */
   readonly reopen?: (() => Workspace | Promise<Workspace>) | undefined;
-  /** For one test, in milliseconds; default 120 000. */
-  readonly timeoutMs?: number | undefined;
 }
 
-/** What the aspects of the suite register their tests with. */
+/** Registers the tests of the suite. */
 export class WorkspaceSuite extends SuiteTests {
   readonly #options: WorkspaceSuiteOptions;
 
@@ -29,7 +27,7 @@ export class WorkspaceSuite extends SuiteTests {
     this.register(name, async () => run(await this.#options.create()));
   }
 
-  /** A test with an empty workspace and a second one on the same files, where there can be one. */
+  /** A test with an empty workspace and a second one on the same files. */
   testTwo(name: string, run: (first: Workspace, second: Workspace) => Promise<void>): void {
     const { reopen } = this.#options;
     if (reopen !== undefined) this.test(name, async (first) => run(first, await reopen()));

@@ -21,16 +21,16 @@ export const brokenAgents: readonly (readonly [
   direct?: Holes,
 ])[] = [
   ['Sound', {}, []],
-  ['SessionsOfAll', { sessionsOfAll: true }, ['another user', 'nobody']],
+  ['SessionsOfAll', { sessionsOfAll: true }, ['another user', 'a call without a user']],
   [
     'SearchesAll',
     { searchesAll: true },
-    ['another user', 'a user of the same name in another tenant', 'nobody'],
+    ['another user', 'a user of the same name in another tenant', 'a call without a user'],
   ],
   ['Tenantless', { tenantless: true }, ['a user of the same name in another tenant']],
-  ['OpensStorage', { opensStorage: true }, ['another user', 'nobody']],
+  ['OpensStorage', { opensStorage: true }, ['another user', 'a call without a user']],
   ['SoundDirectly', {}, [], {}],
-  ['OpensStorageDirectly', {}, ['another user', 'nobody'], { opensStorage: true }],
+  ['OpensStorageDirectly', {}, ['another user', 'a call without a user'], { opensStorage: true }],
   [
     'SearchesAllDirectly',
     {},

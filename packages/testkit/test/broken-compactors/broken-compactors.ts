@@ -75,32 +75,32 @@ export const brokenCompactors: readonly (readonly [string, () => Compactor, stri
         messages: outcome.messages.filter((message) => toolResultsOf(message).length === 0),
       }),
     ),
-    'keeps every call with its results',
+    'keeps tool calls with their results',
   ],
   [
     'Forgets',
     spoiling((outcome) => ({ ...outcome, manifest: outcome.manifest.slice(1) })),
-    'accounts for every message exactly once',
+    'lists every removed or changed message once in the manifest',
   ],
   [
     'CountsTwice',
     spoiling((outcome) => ({ ...outcome, manifest: [...outcome.manifest, ...outcome.manifest] })),
-    'accounts for every message exactly once',
+    'lists every removed or changed message once in the manifest',
   ],
   [
     'LosesOverTime',
     spoiling((outcome) => ({ ...outcome, manifest: outcome.manifest.slice(0, -1) })),
-    'loses track of no message over a chain',
+    'loses no message over a chain of compactions',
   ],
   [
     'Copies',
     spoiling((outcome) => ({ ...outcome, messages: [...outcome.messages] })),
-    'gives back the very list when nothing was applied',
+    'returns the same array if nothing was applied',
   ],
   [
     'FailsHalfway',
     spoiling((outcome) => applied(outcome, { status: 'failed' })),
-    'gives back the very list when nothing was applied',
+    'returns the same array if nothing was applied',
   ],
   [
     'SplitsPairs',
@@ -109,7 +109,7 @@ export const brokenCompactors: readonly (readonly [string, () => Compactor, stri
         messages: [...outcome.messages, userMessage('🦊'.slice(0, 1), { kind: 'synthetic' })],
       }),
     ),
-    'keeps text well-formed',
+    'never splits a surrogate pair',
   ],
   [
     'ForgetsTheRequest',
@@ -118,20 +118,24 @@ export const brokenCompactors: readonly (readonly [string, () => Compactor, stri
         messages: outcome.messages.filter(({ role, kind }) => role !== 'user' || kind !== undefined),
       }),
     ),
-    'keeps the latest request and open calls word for word',
+    'keeps the latest request and open calls unchanged',
   ],
   [
     'Misreports',
     spoiling((outcome) => ({ ...outcome, messagesAfter: outcome.messagesBefore })),
-    'reports what it did',
+    'reports counts and a reason that match the result',
   ],
-  ['GivesNoReason', spoiling((outcome) => ({ ...outcome, reason: '' })), 'reports what it did'],
-  ['Mutates', () => new Mutates(), 'never changes what it is given'],
-  ['PlansForReal', () => new PlansForReal(), 'changes nothing by a plan'],
+  [
+    'GivesNoReason',
+    spoiling((outcome) => ({ ...outcome, reason: '' })),
+    'reports counts and a reason that match the result',
+  ],
+  ['Mutates', () => new Mutates(), 'does not modify its input'],
+  ['PlansForReal', () => new PlansForReal(), 'plan() changes nothing'],
   [
     'DoesNothing',
     spoiling((outcome, before) => ({ ...outcome, status: 'skipped', messages: before, manifest: [] })),
-    'makes a conversation that is too long fit',
+    'reduces an oversized conversation to the window',
   ],
   [
     'IgnoresSignals',
@@ -141,8 +145,8 @@ export const brokenCompactors: readonly (readonly [string, () => Compactor, stri
           return super.reduce(messages, options);
         }
       })(),
-    'gives back the very list when it is aborted',
+    'returns the same array if it is aborted',
   ],
-  ['BringsBack', () => new BringsBack(), 'does not bring back what it took out'],
-  ['NeverEnds', () => new NeverEnds(), 'ends: what it made smaller is not due again and again'],
+  ['BringsBack', () => new BringsBack(), 'does not bring back a removed message'],
+  ['NeverEnds', () => new NeverEnds(), 'comes to an end: a reduced conversation is not due again and again'],
 ];
