@@ -2,7 +2,7 @@ import { headOf, type Message, type ModelRequest, textOf } from '@x/core';
 
 const EXCERPT_LENGTH = 200;
 
-/** The text of the last user or tool message, those of kind `synthetic` left aside; empty when there is none. */
+/** The text of the last user or tool message that is not of kind `synthetic`. Empty if there is none. */
 export function lastInput(request: ModelRequest): string {
   const last = request.messages.findLast(
     (message) => (message.role === 'user' || message.role === 'tool') && message.kind !== 'synthetic',
@@ -10,7 +10,7 @@ export function lastInput(request: ModelRequest): string {
   return last === undefined ? '' : textOf(last);
 }
 
-/** A request in a few lines, for error messages. */
+/** Describes a request in a few lines, for error messages. */
 export function describeRequest(request: ModelRequest): string {
   const { system, messages, tools } = request;
   const names = tools.map((tool) => tool.name).join(', ');

@@ -2,11 +2,11 @@ import type { Message } from '@x/core';
 import { ScriptedModel, type ScriptedModelOptions } from './scripted-model.js';
 
 /**
- * Answers with the assistant messages of a recorded conversation, in their order and with their tool call ids. The
- * other messages are skipped: they come again from the harness and its tools.
+ * A model that gives the answers of a recorded conversation again, in order and with their tool call ids. Other messages of the recording
+ * are ignored: the agent and its tools make them anew.
  */
 export class ReplayModel extends ScriptedModel {
-  /** `options.id` is `replay` by default. */
+  /** `options.id` defaults to `replay`. */
   constructor(messages: readonly Message[], options: ScriptedModelOptions = {}) {
     const answers = messages.filter((message) => message.role === 'assistant');
     super(

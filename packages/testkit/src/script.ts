@@ -4,54 +4,54 @@ import { lastInput } from './describe-request.js';
 export interface ScriptedToolCall {
   readonly name: string;
   readonly input: JsonValue;
-  /** Default: `call_1`, `call_2`, … through the model's life, without those that the request holds already. */
+  /** Default: `call_1`, `call_2`, … counted over all answers of the model. Ids that the request already contains are left out. */
   readonly id?: string | undefined;
 }
 
-/**
- * One answer. The blocks come in the order thinking, text, content, tool calls. A whole `ModelResponse` is an answer too.
- */
+/** One answer of the model, in the order thinking, text, content, tool calls. A whole `ModelResponse` is an answer, too. */
 export interface ScriptedAnswer {
   readonly thinking?: string | undefined;
   readonly text?: string | undefined;
-  /** The text in the very pieces that `stream` yields. Stands instead of `text`; left out, text is streamed by words. */
+  /** The text in the pieces that `stream` yields. Use it instead of `text`, which is streamed word by word. */
   readonly chunks?: readonly string[] | undefined;
+  /** Blocks of any kind, as they are. */
   readonly content?: readonly ContentBlock[] | undefined;
   readonly toolCalls?: readonly ScriptedToolCall[] | undefined;
-  /** Default: `tool-calls` when there is a tool call, else `stop`. */
+  /** Default: `tool-calls` if the answer has a tool call, else `stop`. */
   readonly finishReason?: FinishReason | undefined;
-  /** Default: counted from request and answer. `'none'` is a provider that reports no usage. */
+  /** Default: counted from request and answer. `'none'`: the response has no usage, as from some providers. */
   readonly usage?: Usage | 'none' | undefined;
   readonly providerMetadata?: JsonObject | undefined;
-  /** Thrown instead of an answer. */
+  /** Thrown instead of answering. */
   readonly error?: unknown;
   /**
-   * The answer breaks off: `stream` yields this many deltas and then throws `error`, by default a retryable
-   * `ModelError`. `generate` throws at once.
+   * Makes the answer break off: `stream` yields this many deltas and then throws `error`, by default a retryable `ModelError`.
+   * `generate` throws at once.
    */
   readonly errorAfter?: number | undefined;
 }
 
-/** An answer, or a function that makes it when the call comes. */
+/** An answer, or a function that makes it from the request. */
 export type ScriptedReply =
   | ScriptedAnswer
   | ((request: ModelRequest) => ScriptedAnswer | Promise<ScriptedAnswer>);
 
-/** A reply for whichever call it fits, whatever the order. */
+/** A reply for the calls that it matches, in any order. */
 export interface ScriptedMatcher {
   /**
-   * A predicate, or a pattern searched in the text of the last user or tool message (one that the harness injected,
-   * of kind `synthetic`, does not count).
+   * A predicate, or a pattern for the text of the last user or tool message. Messages of kind `synthetic`, which the harness
+   * injects, are ignored.
    */
   readonly when: RegExp | ((request: ModelRequest) => boolean);
   readonly reply: ScriptedReply;
-  /** How many calls it answers, each of which must come. Default 1. With `Infinity` any number may come, also none. */
+  /** How many calls it answers. `assertComplete` wants all of them. Default 1. `Infinity`: any number of calls, or none. */
   readonly times?: number | undefined;
 }
 
+/** One entry of a script: a reply for the next call in order, or a matcher. */
 export type ScriptEntry = ScriptedReply | ScriptedMatcher;
 
-/** The entries that are still to come. Matchers are tried first, in their order; what none takes gets the next reply. */
+/** The entries that are left. Matchers are tried first, in their order. A request that no matcher takes gets the next reply. */
 export class Script {
   readonly #replies: ScriptedReply[] = [];
   readonly #matchers: { readonly matcher: ScriptedMatcher; left: number }[] = [];
@@ -63,7 +63,7 @@ export class Script {
     }
   }
 
-  /** The reply to a request, used up by it; `undefined` when the script has none. */
+  /** Takes the reply to a request from the script; `undefined` if there is none. */
   take(request: ModelRequest): ScriptedReply | undefined {
     const found = this.#matchers.find(({ matcher, left }) => left > 0 && matches(matcher, request));
     if (found === undefined) return this.#replies.shift();
@@ -71,14 +71,14 @@ export class Script {
     return found.matcher.reply;
   }
 
-  /** Replies that must still be asked for. */
+  /** The number of replies that must still be requested. */
   get remaining(): number {
     let total = this.#replies.length;
     for (const { left } of this.#matchers) if (Number.isFinite(left)) total += left;
     return total;
   }
 
-  /** What is still to come, in words. */
+  /** Describes the entries that are left. */
   describe(): string {
     const parts = [`${this.#replies.length} in order`];
     for (const { matcher, left } of this.#matchers) {

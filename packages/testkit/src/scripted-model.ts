@@ -18,24 +18,32 @@ import { snapshotRequest } from './snapshot-request.js';
 import { streamDeltas } from './stream-deltas.js';
 
 export interface ScriptedModelOptions {
-  /** Default `scripted`. */
+  /** Name of the model in events and errors. Default `scripted`. */
   readonly id?: string | undefined;
-  /** Tokens. Default 128 000; `enforceWindow` wants it named. */
+  /** Size of the context window, in tokens. Default 128 000. Required with `enforceWindow`. */
   readonly contextWindow?: number | undefined;
-  /** It keeps to a request's `responseFormat`. Default false. */
+  /** Declares that the model follows the `responseFormat` of a request. Default false. */
   readonly structuredOutput?: boolean | undefined;
   /**
-   * Refuses a request that `counter` finds larger than `contextWindow`, as a provider would: with
-   * `ContextOverflowError`, before any entry of the script is used.
+   * Rejects a request above `contextWindow` with `ContextOverflowError`, as a provider does. `counter` counts its tokens. A
+   * rejected request uses no entry of the script. Default: off.
    */
   readonly enforceWindow?: { readonly counter: TokenCounter } | undefined;
 }
 
 /**
- * A model that answers from a script: deterministic, and strict about calls that nobody foresaw.
+ * A model that answers from a script: deterministic, and strict about requests that the script does not expect.
  *
- * Replies are used in their order; matchers (`{ when, reply }`) answer whichever call they fit. Usage is counted with
- * the counter of `enforceWindow`, else with core's estimate, unless an entry gives it.
+ * Replies are used in order. Matchers (`{ when, reply }`) answer the requests that they match. Unless an entry gives its usage, tokens
+ * are counted with the counter of `enforceWindow`, or with the estimate of `@x/core`.
+ *
+ * @example
+ * ```ts
+ * const model = new ScriptedModel([
+ *   { toolCalls: [{ name: 'get_weather', input: { city: 'Bern' } }] },
+ *   { text: 'It is sunny.' },
+ * ]);
+ * ```
  */
 export class ScriptedModel implements Model {
   readonly id: string;
@@ -48,12 +56,12 @@ export class ScriptedModel implements Model {
   #idsMade = 0;
   #unexpected: UnexpectedModelCallError | undefined;
 
-  /** @throws {InvalidInputError} when the window is to be enforced and not given. */
+  /** @throws {InvalidInputError} if `enforceWindow` is set without `contextWindow`. */
   constructor(script: readonly ScriptEntry[], options: ScriptedModelOptions = {}) {
     const { id = 'scripted', contextWindow = 128_000, enforceWindow } = options;
     if (enforceWindow !== undefined && options.contextWindow === undefined) {
       throw new InvalidInputError('ScriptedModel options', [
-        { path: 'contextWindow', message: 'is needed by enforceWindow' },
+        { path: 'contextWindow', message: 'must be set if enforceWindow is set' },
       ]);
     }
     this.id = id;
@@ -64,16 +72,16 @@ export class ScriptedModel implements Model {
     this.#enforced = enforceWindow !== undefined;
   }
 
-  /** Every request so far, refused ones included, frozen as it was when it came. */
+  /** Every request so far, also rejected ones, frozen as it arrived. */
   get requests(): readonly ModelRequest[] {
     return this.#requests;
   }
 
   /**
-   * Throws unless the script was played to its end and nothing else was asked.
+   * Throws unless every reply was requested and every request had a reply. Call it at the end of a test.
    *
-   * @throws {UnexpectedModelCallError} the first unscripted call, also when the code under test swallowed it.
-   * @throws {IncompleteScriptError} when scripted replies were never asked for.
+   * @throws {UnexpectedModelCallError} for the first request without a reply, even if the code under test swallowed the error.
+   * @throws {IncompleteScriptError} if replies were not requested.
    */
   assertComplete(): void {
     if (this.#unexpected !== undefined) throw this.#unexpected;
@@ -84,8 +92,8 @@ export class ScriptedModel implements Model {
   }
 
   /**
-   * @throws {UnexpectedModelCallError} when the script has no answer.
-   * @throws {ContextOverflowError} when the window is enforced and exceeded.
+   * @throws {UnexpectedModelCallError} if the script has no reply to the request.
+   * @throws {ContextOverflowError} if the window is enforced and the request exceeds it.
    */
   async generate(request: ModelRequest): Promise<ModelResponse> {
     const { answer, response } = await this.#answer(request);
@@ -93,7 +101,7 @@ export class ScriptedModel implements Model {
     return response;
   }
 
-  /** Deltas, then one `response`. Throws as {@link generate} does, once iteration begins. */
+  /** Yields deltas, then one `response`. Throws like {@link generate}, once iteration begins. */
   async *stream(request: ModelRequest): AsyncGenerator<ModelStreamPart> {
     const { answer, response } = await this.#answer(request);
     const failAt = breaks(answer) ? (answer.errorAfter ?? 0) : Number.POSITIVE_INFINITY;

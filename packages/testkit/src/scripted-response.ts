@@ -10,7 +10,7 @@ import {
 } from '@x/core';
 import type { ScriptedAnswer } from './script.js';
 
-/** The response that a scripted answer stands for. `nextNumber` counts the ids that a model has made up. */
+/** The response for a scripted answer. `nextNumber` counts the tool call ids of the model. */
 export function scriptedResponse(
   answer: ScriptedAnswer,
   request: ModelRequest,
@@ -45,8 +45,8 @@ function contentOf(answer: ScriptedAnswer, nextId: () => string): readonly Conte
 }
 
 /**
- * Ids that neither this model made before nor the conversation holds, which another scripted model may have written:
- * providers never use an id twice, and what is stored by id relies on it.
+ * Makes tool call ids that are new to this model and to the conversation, in which another scripted model may have made some.
+ * Providers never use an id twice, and stores by id rely on that.
  */
 function idsFor(request: ModelRequest, answer: ScriptedAnswer, nextNumber: () => number): () => string {
   let taken: Set<string> | undefined;

@@ -29,7 +29,7 @@ const ASPECTS = [
 ];
 
 /**
- * Registers, with vitest, the tests that every `SessionStore` must pass. Call it at the top of a test file.
+ * Registers the tests that every `SessionStore` must pass, with Vitest. Call it at the top level of a test file.
  *
  * ```ts
  * sessionStoreSuite({ name: 'RedisSession', create: () => new RedisSession({ client, keyPrefix: nextPrefix() }) });

@@ -3,8 +3,8 @@ import type { ModelRequest } from '@x/core';
 const frozen = new WeakSet<object>();
 
 /**
- * The request as it is now, for good. Lists are copied; messages and tool definitions, immutable by contract, are
- * frozen where they stand: cheap in long runs, and code that changes one after sending it fails in its test.
+ * A frozen copy of a request. Lists are copied. Messages and tool definitions, immutable by contract, are frozen in place: this is
+ * cheap in long runs, and code that changes one after sending it fails in its test.
  */
 export function snapshotRequest(request: ModelRequest): ModelRequest {
   return Object.freeze({

@@ -1,9 +1,9 @@
 import { headOf, type ModelResponse, type ModelStreamPart } from '@x/core';
 
-/** Characters of a tool call's input that one delta carries: few, so that consumers must put them together. */
+/** Characters of a tool call's input per delta: few, so that consumers must join them. */
 const INPUT_DELTA_LENGTH = 16;
 
-/** The pieces in which a response is streamed. `chunks` are the pieces of its first text, where the script names them. */
+/** The deltas of a response. `chunks` are the pieces of its first text, if the script gives them. */
 export function* streamDeltas(
   response: ModelResponse,
   chunks: readonly string[] | undefined,
@@ -23,7 +23,7 @@ export function* streamDeltas(
   }
 }
 
-/** A text cut after each run of white space. */
+/** A text, split after each run of white space. */
 function words(text: string): readonly string[] {
   return text.match(/^\s+|\S+\s*/g) ?? [];
 }

@@ -172,7 +172,7 @@ describe('strictness', () => {
     expect(() => model.assertComplete()).toThrow(UnexpectedModelCallError);
   });
 
-  it('reports replies that nobody asked for', async () => {
+  it('reports replies that were not requested', async () => {
     const model = new ScriptedModel([
       { text: 'a' },
       { text: 'b' },
@@ -180,7 +180,7 @@ describe('strictness', () => {
     ]);
     await model.generate(request());
     expect(() => model.assertComplete()).toThrow(IncompleteScriptError);
-    expect(() => model.assertComplete()).toThrow(/called 1 time and 4 .*1 in order, 3 for \/x\//);
+    expect(() => model.assertComplete()).toThrow(/called 1 time, and 4 .*1 in order, 3 for \/x\//);
   });
 
   it('keeps requests as they were, and frozen', async () => {

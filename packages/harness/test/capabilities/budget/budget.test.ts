@@ -80,7 +80,7 @@ describe('a budget', () => {
     expect(state && spendingOf(state)).toEqual({ tokens: 300, cost: 0 });
     expect(second.model.requests).toHaveLength(1);
     const other = RuntimeContext.of({ sessionId: 'other' });
-    await expect(second.agent.call('Mine', other)).rejects.toThrow('its script has no answer');
+    await expect(second.agent.call('Mine', other)).rejects.toThrow('its script has no reply');
   });
 
   it('of cost counts each kind of token at its price', async () => {
