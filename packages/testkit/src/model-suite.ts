@@ -13,6 +13,8 @@ export interface ModelSuiteOptions extends SuiteTestsOptions {
   open(url: string): Model;
   /** Milliseconds after which the suite aborts a request, for servers that never answer. Default 300. */
   readonly abortMs?: number | undefined;
+  /** Time limit of one test, in milliseconds. Default 30 000. */
+  readonly timeoutMs?: number | undefined;
 }
 
 /**
@@ -25,9 +27,9 @@ export interface ModelSuiteOptions extends SuiteTestsOptions {
  * ```
  */
 export function modelSuite(options: ModelSuiteOptions): void {
-  const { name, open, abortMs = 300 } = options;
+  const { name, open, abortMs = 300, timeoutMs = 30_000 } = options;
   describe(`Model: ${name}`, () => {
-    const suite = new SuiteTests(options);
+    const suite = new SuiteTests({ ...options, timeoutMs });
     for (const broken of brokenServers(open)) {
       suite.register(`generate() and stream() settle: ${broken.name}`, async () => {
         const model = broken.open();
