@@ -16,9 +16,9 @@ describe('the suite', () => {
   });
 
   test.each([
-    ['FindsNothing', 'a connection cut before a load is never taken for an empty session'],
-    ['ExpiresInPart', 'an expired session is gone as a whole, and begins again at version 1'],
-    ['TearsCommits', 'a process that dies before the commit leaves the session before or the one after'],
+    ['FindsNothing', 'a cut before a load: the result is never an empty session'],
+    ['ExpiresInPart', 'a session expires as a whole, and begins again at version 1'],
+    ['TearsCommits', 'a process that dies before the commit leaves the old session or the new one'],
   ])('finds, where the options allow to look, what is wrong with %s', (name, finding) => {
     expect(statusesOf(name).get(finding)).toBe('failed');
     expect(statusesOf(name).get('versions count from 1')).toBe('passed');
@@ -26,16 +26,18 @@ describe('the suite', () => {
 
   test('finds that two instances do not see the same', () => {
     const statuses = statusesOf('ForgetsOthers');
-    expect(statuses.get('one sees at once what the other commits and deletes')).toBe('failed');
+    expect(statuses.get('an instance sees at once what another commits and deletes')).toBe('failed');
     expect(statuses.get('versions count from 1')).toBe('passed');
   });
 
   test('leaves out what a store opts out of, with the reason in the title', () => {
     const statuses = statusesOf('NeverLists');
-    expect(statuses.get('a list tells what a sidebar shows (skipped: the backend has no index)')).toBe(
-      'skipped',
-    );
-    expect(statuses.get('a scope lists what lies in it and nothing else')).toBe('failed');
+    expect(
+      statuses.get(
+        'list returns title, metadata, times, version and size (skipped: the backend has no index)',
+      ),
+    ).toBe('skipped');
+    expect(statuses.get('a scope lists its own sessions and no others')).toBe('failed');
   });
 
   test('refuses an opt-out of a test that does not exist', () => {

@@ -41,7 +41,7 @@ export function compareAndSet(suite: StoreSuite): void {
       expect((await store.load(key))?.version).toBe(3);
     });
 
-    suite.test('expecting no session fails when there is one', async (store) => {
+    suite.test('expecting no session fails if there is one', async (store) => {
       await commitAt(store, key, { expectedVersion: 0 });
       const again = commitAt(store, key, { expectedVersion: 0 });
       expect(await errorOf(SessionConflictError, again)).toMatchObject({
@@ -51,13 +51,13 @@ export function compareAndSet(suite: StoreSuite): void {
       });
     });
 
-    suite.test('expecting a session fails when there is none', async (store) => {
+    suite.test('expecting a session fails if there is none', async (store) => {
       const early = commitAt(store, key, { expectedVersion: 1 });
       expect(await errorOf(SessionConflictError, early)).toMatchObject({ actualVersion: 0 });
       expect(await store.load(key)).toBeUndefined();
     });
 
-    suite.test('an old version and one yet to come both fail', async (store) => {
+    suite.test('an old version and a future version both fail', async (store) => {
       await commitAt(store, key, { expectedVersion: 0 });
       await commitAt(store, key, { expectedVersion: 1 });
       for (const expectedVersion of [1, 3]) {
@@ -66,7 +66,7 @@ export function compareAndSet(suite: StoreSuite): void {
       }
     });
 
-    suite.test('a failed commit leaves everything as it was', async (store) => {
+    suite.test('a failed commit changes nothing', async (store) => {
       await commitAt(store, key, { expectedVersion: 0, head: { a: 1 }, append: numbered(3) });
       const before = await store.load(key);
       await errorOf(
@@ -76,7 +76,7 @@ export function compareAndSet(suite: StoreSuite): void {
       expect(await store.load(key)).toEqual(before);
     });
 
-    suite.test('the token of what was loaded is the operation that made it, and no other', async (store) => {
+    suite.test('the token of a loaded session is the operation of its last commit', async (store) => {
       const tokens = new Set<string | undefined>();
       for (let version = 0; version < 3; version++) {
         const operation = operationId();
@@ -88,7 +88,7 @@ export function compareAndSet(suite: StoreSuite): void {
       expect(tokens.size).toBe(3);
     });
 
-    suite.test('a commit for a session that was deleted and begun anew is refused', async (store) => {
+    suite.test('a commit to a session that was deleted and created again is rejected', async (store) => {
       await commitAt(store, key, { expectedVersion: 0, append: numbered(2) });
       const { token: expected } = (await store.load(key)) ?? {};
       await store.delete(key);
@@ -100,42 +100,39 @@ export function compareAndSet(suite: StoreSuite): void {
       expect((await store.load(key))?.messages).toEqual(numbered(2, 'new'));
     });
 
-    suite.test(
-      'a commit that is sent again is the same commit, also after those of others',
-      async (store) => {
-        for (const [kept, keep] of [
-          [0, 0],
-          [2, 2],
-          [4, 1],
-        ] as const) {
-          const { token: expected, version = 0 } = (await store.load(key)) ?? {};
-          const change = {
-            operation: operationId(),
-            expected,
-            head: { kept },
-            keep,
-            append: numbered(2, `k${kept}-`),
-          };
+    suite.test('a repeated commit happens once, even after commits of others', async (store) => {
+      for (const [kept, keep] of [
+        [0, 0],
+        [2, 2],
+        [4, 1],
+      ] as const) {
+        const { token: expected, version = 0 } = (await store.load(key)) ?? {};
+        const change = {
+          operation: operationId(),
+          expected,
+          head: { kept },
+          keep,
+          append: numbered(2, `k${kept}-`),
+        };
+        expect(await store.commit(key, change)).toBe(version + 1);
+        for (let others = 0; others < 4; others++) {
+          const before = await store.load(key);
           expect(await store.commit(key, change)).toBe(version + 1);
-          for (let others = 0; others < 4; others++) {
-            const before = await store.load(key);
-            expect(await store.commit(key, change)).toBe(version + 1);
-            expect(await store.load(key)).toEqual(before);
-            const count = before?.messages.length ?? 0;
-            await commitAt(store, key, { expectedVersion: 'latest', head: { others }, keep: count });
-          }
-          const rest = (await store.load(key))?.messages.length ?? 0;
-          await commitAt(store, key, {
-            expectedVersion: 'latest',
-            keep: rest,
-            append: numbered(2, `r${kept}-`),
-          });
+          expect(await store.load(key)).toEqual(before);
+          const count = before?.messages.length ?? 0;
+          await commitAt(store, key, { expectedVersion: 'latest', head: { others }, keep: count });
         }
-      },
-    );
+        const rest = (await store.load(key))?.messages.length ?? 0;
+        await commitAt(store, key, {
+          expectedVersion: 'latest',
+          keep: rest,
+          append: numbered(2, `r${kept}-`),
+        });
+      }
+    });
 
     suite.test(
-      'what is no message, no operation or no head is refused, and nothing is written',
+      'invalid messages, operations and heads are rejected, and nothing is written',
       async (store) => {
         await commitAt(store, key, { expectedVersion: 0, append: numbered(1) });
         const before = await store.load(key);
@@ -159,7 +156,7 @@ export function compareAndSet(suite: StoreSuite): void {
       },
     );
 
-    suite.test('of writers at the same time, exactly one wins each version', async (store) => {
+    suite.test('of concurrent writers, exactly one wins each version', async (store) => {
       for (let version = 0; version < 3; version++) {
         const { token: expected } = (await store.load(key)) ?? {};
         const commits = Array.from({ length: WRITERS }, (_, writer) => {
@@ -185,7 +182,7 @@ export function compareAndSet(suite: StoreSuite): void {
       }
     });
 
-    suite.test('writers that retry lose no turn', async (store) => {
+    suite.test('concurrent writers that retry lose no turn', async (store) => {
       await Promise.all(
         Array.from({ length: WRITERS }, async (_, writer) => {
           for (;;) {

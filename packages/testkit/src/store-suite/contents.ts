@@ -11,7 +11,7 @@ const key = SessionKey.of({ tenantId: 't', userId: 'u', agentId: 'a', sessionId:
 /** What is stored comes back as it was. */
 export function roundTrip(suite: StoreSuite): void {
   describe('round trip', () => {
-    suite.test('an absent session is undefined', async (store) => {
+    suite.test('a missing session is undefined', async (store) => {
       expect(await store.load(key)).toBeUndefined();
     });
 
@@ -25,7 +25,7 @@ export function roundTrip(suite: StoreSuite): void {
       expect(JSON.stringify(stored?.messages)).toBe(JSON.stringify(messages));
     });
 
-    suite.test('fields that are undefined are as good as absent', async (store) => {
+    suite.test('a field that is undefined is stored as absent', async (store) => {
       const [message] = numbered(1);
       const append = message === undefined ? [] : [{ ...message, kind: undefined, metadata: undefined }];
       await commitAt(store, key, { expectedVersion: 0, append });
@@ -37,7 +37,7 @@ export function roundTrip(suite: StoreSuite): void {
       expect(await store.load(key)).toMatchObject({ version: 1, head: { a: 1 }, messages: [] });
     });
 
-    suite.test('the time of the last commit is told', async (store) => {
+    suite.test('a session has the time of its last commit', async (store) => {
       const before = Date.now();
       await commitAt(store, key, { expectedVersion: 0, append: numbered(1) });
       const updatedAt = (await store.load(key))?.updatedAt ?? '';
@@ -73,7 +73,7 @@ export function keepAndAppend(suite: StoreSuite): void {
       }
     }
 
-    suite.test('appends behind what an earlier cut left', async (store) => {
+    suite.test('appends after the messages that an earlier cut kept', async (store) => {
       await commitAt(store, key, { expectedVersion: 0, append: numbered(10) });
       await commitAt(store, key, { expectedVersion: 1, keep: 5 });
       await commitAt(store, key, { expectedVersion: 2, keep: 5, append: numbered(2, 'n') });
@@ -82,13 +82,13 @@ export function keepAndAppend(suite: StoreSuite): void {
       expect((await store.load(key))?.messages).toEqual(expected);
     });
 
-    suite.test('the same message may stand there twice', async (store) => {
+    suite.test('a session may contain the same message twice', async (store) => {
       await commitAt(store, key, { expectedVersion: 0, append: numbered(2) });
       await commitAt(store, key, { expectedVersion: 1, keep: 2, append: numbered(2) });
       expect((await store.load(key))?.messages).toEqual([...numbered(2), ...numbered(2)]);
     });
 
-    suite.test('to keep more than there is is refused, and changes nothing', async (store) => {
+    suite.test('keeping more messages than there are is rejected, and changes nothing', async (store) => {
       await commitAt(store, key, { expectedVersion: 0, head: { n: 1 }, append: numbered(3) });
       const before = await store.load(key);
       for (const expectedVersion of [1, 'latest'] as const) {
@@ -98,7 +98,7 @@ export function keepAndAppend(suite: StoreSuite): void {
       expect(await store.load(key)).toEqual(before);
     });
 
-    suite.test('to keep something of an absent session is refused', async (store) => {
+    suite.test('keeping messages of a missing session is rejected', async (store) => {
       const change = { expectedVersion: 0, head: {}, keep: 1, append: numbered(1) };
       await errorOf(InvalidInputError, commitAt(store, key, change));
       expect(await store.load(key)).toBeUndefined();
@@ -158,7 +158,7 @@ interface Modelled {
 export function randomChanges(suite: StoreSuite): void {
   describe('random changes', () => {
     for (const seed of SEEDS) {
-      suite.test(`sequence ${seed} ends as on a plain list`, async (store) => {
+      suite.test(`random sequence ${seed} has the same result as on an array`, async (store) => {
         const below = randomNumbers(seed);
         const model = new Map<SessionKey, Modelled>();
         for (let step = 0; step < STEPS; step++) {

@@ -12,7 +12,7 @@ export function expiry(suite: StoreSuite): void {
   const { expiry: options } = suite.options;
   if (options === undefined) return;
   describe('expiry', () => {
-    suite.test('every commit begins the time anew', async (store) => {
+    suite.test('every commit restarts the time', async (store) => {
       await commitAt(store, key, { expectedVersion: 0, append: numbered(1) });
       expect(await options.remainingMs(key)).toSatisfy(isUpTo(options.ttlMs));
       const short = options.ttlMs / 2;
@@ -24,7 +24,7 @@ export function expiry(suite: StoreSuite): void {
       expect(remaining).toSatisfy(isUpTo(options.ttlMs));
     });
 
-    suite.test('an expired session is gone as a whole, and begins again at version 1', async (store) => {
+    suite.test('a session expires as a whole, and begins again at version 1', async (store) => {
       await commitAt(store, key, { expectedVersion: 0, head: { old: true }, append: numbered(5) });
       await commitAt(store, other, { expectedVersion: 0, append: numbered(1) });
       await options.expireIn(key, 1);
@@ -37,7 +37,7 @@ export function expiry(suite: StoreSuite): void {
       expect(await store.load(other)).toMatchObject({ version: 1, messages: numbered(1) });
     });
 
-    suite.test('an expired session is erased with its user, and told of until then', async (store) => {
+    suite.test('erasing a user also erases expired sessions', async (store) => {
       for (const each of [key, other])
         await commitAt(store, each, { expectedVersion: 0, append: numbered(1) });
       await options.expireIn(key, 1);

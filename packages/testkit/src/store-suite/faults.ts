@@ -21,7 +21,7 @@ export function faults(suite: StoreSuite): void {
   if (connection !== undefined) {
     describe('faults', () => {
       for (const when of ['before', 'during', 'after'] as const) {
-        suite.test(`a connection cut ${when} a commit leaves all of it or nothing`, async (store) => {
+        suite.test(`a cut ${when} a commit: all of it is stored, or nothing`, async (store) => {
           await commitAt(store, key, first);
           await connection.cut(when);
           const failure = await commitAt(store, key, second).then(() => undefined, toError);
@@ -33,7 +33,7 @@ export function faults(suite: StoreSuite): void {
           await assertRepeatable(store);
         });
 
-        suite.test(`a commit whose connection was cut ${when} it can be sent again`, async (store) => {
+        suite.test(`a cut ${when} a commit: the commit can be repeated`, async (store) => {
           await commitAt(store, key, first);
           const { token: expected } = (await store.load(key)) ?? {};
           const change = {
@@ -50,7 +50,7 @@ export function faults(suite: StoreSuite): void {
           expect(await store.load(key)).toSatisfy(isBeforeOrAfter);
         });
 
-        suite.test(`a connection cut ${when} a load is never taken for an empty session`, async (store) => {
+        suite.test(`a cut ${when} a load: the result is never an empty session`, async (store) => {
           await commitAt(store, key, first);
           await connection.cut(when);
           const answer = await store.load(key).catch(toError);
@@ -65,7 +65,7 @@ export function faults(suite: StoreSuite): void {
   if (crashes === undefined) return;
   describe('crashes', () => {
     for (const point of crashes.points) {
-      suite.test(`a process that dies ${point} leaves the session before or the one after`, async (store) => {
+      suite.test(`a process that dies ${point} leaves the old session or the new one`, async (store) => {
         await commitAt(store, key, first);
         const { token: expected } = (await store.load(key)) ?? {};
         const { head, keep, append } = second;

@@ -24,7 +24,7 @@ const neighbors = [
 /** Callers and store share no objects, and sessions share nothing. */
 export function isolation(suite: StoreSuite): void {
   describe('isolation', () => {
-    suite.test('nothing that is done to one session changes another', async (store) => {
+    suite.test('a change of one session does not affect another', async (store) => {
       for (const [index, each] of neighbors.entries()) {
         const append = numbered(3, `${index}-`);
         await commitAt(store, each, { expectedVersion: 0, head: { index }, append });
@@ -41,7 +41,7 @@ export function isolation(suite: StoreSuite): void {
       }
     });
 
-    suite.test('changing what was committed does not change what is stored', async (store) => {
+    suite.test('mutating committed objects does not change the stored session', async (store) => {
       const head = { list: [1] };
       const append = numbered(2) as Mutable<Message>[];
       await commitAt(store, key, { expectedVersion: 0, head, append });
@@ -51,13 +51,13 @@ export function isolation(suite: StoreSuite): void {
       expect(await store.load(key)).toMatchObject({ head: { list: [1] }, messages: numbered(2) });
     });
 
-    suite.test('changing what was loaded does not change what is stored', async (store) => {
+    suite.test('mutating a loaded session does not change the stored session', async (store) => {
       await commitAt(store, key, { expectedVersion: 0, head: { list: [1] }, append: numbered(2) });
       spoil(await store.load(key));
       expect(await store.load(key)).toMatchObject({ head: { list: [1] }, messages: numbered(2) });
     });
 
-    suite.test('changing what was loaded does not change the next commit', async (store) => {
+    suite.test('mutating a loaded session does not change the next commit', async (store) => {
       await commitAt(store, key, { expectedVersion: 0, head: { list: [1] }, append: numbered(2) });
       spoil(await store.load(key));
       await commitAt(store, key, { expectedVersion: 1, keep: 2, append: numbered(1, 'n') });
@@ -79,7 +79,7 @@ type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };
 export function instances(suite: StoreSuite): void {
   if (suite.options.reopen === undefined) return;
   describe('instances', () => {
-    suite.testTwo('one sees at once what the other commits and deletes', async (first, second) => {
+    suite.testTwo('an instance sees at once what another commits and deletes', async (first, second) => {
       for (let version = 0; version < 4; version++) {
         const [writer, reader] = version % 2 === 0 ? [first, second] : [second, first];
         const append = numbered(1, `v${version}-`);
@@ -96,7 +96,7 @@ export function instances(suite: StoreSuite): void {
       expect(await listed(first)).toEqual([]);
     });
 
-    suite.testTwo('one cannot overwrite what the other committed', async (first, second) => {
+    suite.testTwo('an instance cannot overwrite what another committed', async (first, second) => {
       await commitAt(first, key, { expectedVersion: 0, append: numbered(1) });
       await commitAt(second, key, { expectedVersion: 1, keep: 1, append: numbered(1, 'n') });
       const late = commitAt(first, key, { expectedVersion: 1, keep: 1, append: numbered(1, 'o') });
@@ -104,7 +104,7 @@ export function instances(suite: StoreSuite): void {
       expect((await first.load(key))?.messages).toEqual([...numbered(1), ...numbered(1, 'n')]);
     });
 
-    suite.testTwo('of commits through both at the same time, exactly one wins', async (first, second) => {
+    suite.testTwo('of concurrent commits of two instances, exactly one wins', async (first, second) => {
       for (let version = 0; version < 5; version++) {
         const commits = [first, second, first, second].map((store, writer) =>
           commitAt(store, key, { expectedVersion: version, head: { writer }, append: numbered(1) }),
@@ -115,7 +115,7 @@ export function instances(suite: StoreSuite): void {
       }
     });
 
-    suite.testTwo('what one has stored outlives its closing', async (first, second) => {
+    suite.testTwo('stored sessions are there after their instance is closed', async (first, second) => {
       await commitAt(first, key, { expectedVersion: 0, append: numbered(3) });
       await first.close();
       expect((await second.load(key))?.messages).toEqual(numbered(3));

@@ -54,7 +54,7 @@ export function keys(suite: StoreSuite): void {
       });
     }
 
-    suite.test('parts do not run into each other', async (store) => {
+    suite.test('keys with the same joined parts stay apart', async (store) => {
       const parts = ['/', ':', '%', '', '|', '\n'].flatMap((mark) => [
         { userId: `a${mark}b`, sessionId: `c${mark}` },
         { userId: 'a', sessionId: `b${mark}c${mark}` },

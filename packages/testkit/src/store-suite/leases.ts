@@ -12,7 +12,7 @@ const SHORT = 50;
 /** One holder at a time has a session's turn, and only the newest may write. */
 export function leases(suite: StoreSuite): void {
   describe('leases', () => {
-    suite.testLeases('one at a time, until it is released', async (store) => {
+    suite.testLeases('one holder at a time has the lease, until it is released', async (store) => {
       const first = await granted(store, LONG);
       expect(await take(store, LONG)).toBeUndefined();
       await first.renew();
@@ -22,7 +22,7 @@ export function leases(suite: StoreSuite): void {
       expect(second.fence).toBeGreaterThan(first.fence);
     });
 
-    suite.testLeases('whether it is held is told, and nothing is taken by asking', async (store) => {
+    suite.testLeases('isLeased reports a lease, and takes none', async (store) => {
       const isLeased = (of = key) => store.isLeased?.(of);
       expect(await isLeased()).toBe(false);
       const first = await granted(store, LONG);
@@ -42,12 +42,12 @@ export function leases(suite: StoreSuite): void {
       await eventually(async () => ((await isLeased()) ? undefined : true));
     });
 
-    suite.testLeases('of many who ask at the same time, one gets it', async (store) => {
+    suite.testLeases('of concurrent requests for a lease, one succeeds', async (store) => {
       const answers = await Promise.all(Array.from({ length: 10 }, () => take(store, LONG)));
       expect(answers.filter((answer) => answer !== undefined)).toHaveLength(1);
     });
 
-    suite.testLeases('every session has its own', async (store) => {
+    suite.testLeases('every session has its own lease', async (store) => {
       await granted(store, LONG);
       for (const other of [
         { sessionId: 's' },
@@ -58,7 +58,7 @@ export function leases(suite: StoreSuite): void {
       }
     });
 
-    suite.testLeases('a lease is no session', async (store) => {
+    suite.testLeases('a lease does not create a session', async (store) => {
       const lease = await granted(store, LONG);
       expect(await store.load(key)).toBeUndefined();
       for await (const info of store.list()) expect(info).toBeUndefined();
@@ -66,7 +66,7 @@ export function leases(suite: StoreSuite): void {
       expect(await store.delete(key)).toBe(false);
     });
 
-    suite.testLeases('ends by itself; the old holder can neither renew nor write', async (store) => {
+    suite.testLeases('a lease expires, and its old holder can neither renew nor write', async (store) => {
       const old = await granted(store, SHORT);
       expect(old.ttlMs).toBe(SHORT);
       await commitAt(store, key, { expectedVersion: 0, append: numbered(1), fence: old.fence });
@@ -85,26 +85,23 @@ export function leases(suite: StoreSuite): void {
       expect(await commitAt(store, key, change)).toBe(2);
     });
 
-    suite.testLeases(
-      'a lease under which nothing newer was granted may write and be renewed',
-      async (store) => {
-        const lease = await granted(store, LONG);
-        for (let version = 0; version < 3; version++) {
-          const change = { head: {}, keep: 0, append: numbered(1), fence: lease.fence };
-          expect(await commitAt(store, key, { ...change, expectedVersion: version })).toBe(version + 1);
-          await lease.renew();
-        }
-      },
-    );
+    suite.testLeases('the holder of the newest lease can write and renew', async (store) => {
+      const lease = await granted(store, LONG);
+      for (let version = 0; version < 3; version++) {
+        const change = { head: {}, keep: 0, append: numbered(1), fence: lease.fence };
+        expect(await commitAt(store, key, { ...change, expectedVersion: version })).toBe(version + 1);
+        await lease.renew();
+      }
+    });
 
-    suite.testLeases('a lease says nothing about who writes without one', async (store) => {
+    suite.testLeases('a lease does not stop writers without a fence', async (store) => {
       await granted(store, LONG);
       const change = { expectedVersion: 0, head: {}, keep: 0, append: numbered(1) };
       expect(await commitAt(store, key, change)).toBe(1);
     });
 
     suite.testLeases(
-      'fences grow over a deletion, so that an old holder cannot write to the new session',
+      'fences grow across a deletion, so that an old holder cannot write to the new session',
       async (store) => {
         const old = await granted(store, LONG);
         await commitAt(store, key, { expectedVersion: 0, append: numbered(1), fence: old.fence });
@@ -124,20 +121,23 @@ export function leases(suite: StoreSuite): void {
       },
     );
 
-    suite.testLeases('who had the turn of a deleted session can neither renew nor write', async (store) => {
-      const change = { expectedVersion: 0, head: {}, keep: 0, append: numbered(1) };
-      for (const commits of [[], [change]]) {
-        const lease = await granted(store, LONG);
-        for (const each of commits) await commitAt(store, key, { ...each, fence: lease.fence });
-        expect(await store.delete(key)).toBe(commits.length > 0);
-        expect(await store.isLeased?.(key)).toBe(false);
-        await lossOf(lease.renew());
-        await lossOf(commitAt(store, key, { ...change, fence: lease.fence }));
-        expect(await store.load(key)).toBeUndefined();
-      }
-    });
+    suite.testLeases(
+      'after a deletion, the holder of the lease can neither renew nor write',
+      async (store) => {
+        const change = { expectedVersion: 0, head: {}, keep: 0, append: numbered(1) };
+        for (const commits of [[], [change]]) {
+          const lease = await granted(store, LONG);
+          for (const each of commits) await commitAt(store, key, { ...each, fence: lease.fence });
+          expect(await store.delete(key)).toBe(commits.length > 0);
+          expect(await store.isLeased?.(key)).toBe(false);
+          await lossOf(lease.renew());
+          await lossOf(commitAt(store, key, { ...change, fence: lease.fence }));
+          expect(await store.load(key)).toBeUndefined();
+        }
+      },
+    );
 
-    suite.testLeases('releasing twice, or after the loss, does nothing', async (store) => {
+    suite.testLeases('releasing a lease twice, or after it was lost, does nothing', async (store) => {
       const first = await granted(store, LONG);
       await first.release();
       await first.release();
@@ -147,7 +147,7 @@ export function leases(suite: StoreSuite): void {
     });
 
     if (suite.options.reopen === undefined) return;
-    suite.testLeases('other instances see it', async (first, reopen) => {
+    suite.testLeases('other instances see a lease', async (first, reopen) => {
       const second = await reopen();
       const lease = await granted(first, LONG);
       expect(await take(second, LONG)).toBeUndefined();

@@ -60,7 +60,7 @@ export function listAndDelete(suite: StoreSuite): void {
       expect(await listed(store, { userId: 'alice' })).toEqual([]);
     });
 
-    suite.test('a scope lists what lies in it and nothing else', async (store) => {
+    suite.test('a scope lists its own sessions and no others', async (store) => {
       const keys = await commitAll(store);
       for (const scope of scopes) {
         const expected = keys.filter((key) => key.isWithin(scope)).map(String);
@@ -68,7 +68,7 @@ export function listAndDelete(suite: StoreSuite): void {
       }
     });
 
-    suite.test('a list tells what a sidebar shows', async (store) => {
+    suite.test('list returns title, metadata, times, version and size', async (store) => {
       const key = SessionKey.of({ userId: 'alice', sessionId: 's' });
       const head = { title: 'Trip to \u00c5re \ud83e', metadata: { topic: 'travel', stars: 3 } };
       const change = { head, keep: 0, append: numbered(3) };
@@ -84,7 +84,7 @@ export function listAndDelete(suite: StoreSuite): void {
       expect(begun?.bytes).toBe(sizeOf(numbered(3)));
     });
 
-    suite.test('the last changed session comes first, page by page, in every scope', async (store) => {
+    suite.test('list returns the last changed session first, also over pages', async (store) => {
       const keys = await commitAll(store);
       // A commit takes a session to the front; a clock of milliseconds has to move for that.
       const again = SessionKey.of({ userId: 'alice', sessionId: 's2' });
@@ -112,7 +112,7 @@ export function listAndDelete(suite: StoreSuite): void {
       expect(await infosOf(store, {}, { limit: 0 })).toEqual([]);
     });
 
-    suite.test('a list is filtered by metadata, and refuses options that it does not know', async (store) => {
+    suite.test('list filters by metadata, and rejects unknown options', async (store) => {
       for (const [index, topic] of ['a', 'b', 'a', 'c'].entries()) {
         const key = SessionKey.of(`s${index}`);
         await commitAt(store, key, { expectedVersion: 0, head: { metadata: { topic } } });
@@ -125,7 +125,7 @@ export function listAndDelete(suite: StoreSuite): void {
       }
     });
 
-    suite.test('a cursor of another store, or of nobody, is refused or has its page', async (store) => {
+    suite.test('an unknown cursor is rejected or has its page', async (store) => {
       const keys = await commitAll(store);
       for (const text of [
         `${Date.now() + 1000} /u//c`,
@@ -143,7 +143,7 @@ export function listAndDelete(suite: StoreSuite): void {
       }
     });
 
-    suite.test('the last messages are loaded without the rest', async (store) => {
+    suite.test('load with `last` returns only the last messages', async (store) => {
       const key = SessionKey.of('s');
       await commitAt(store, key, { expectedVersion: 0, head: { n: 1 }, append: numbered(5) });
       await commitAt(store, key, { expectedVersion: 1, head: { n: 2 }, keep: 4, append: numbered(3, 'n') });
@@ -170,7 +170,7 @@ export function listAndDelete(suite: StoreSuite): void {
       }
     });
 
-    suite.test('deleting what is not there says so', async (store) => {
+    suite.test('delete returns false for a missing session', async (store) => {
       const key = SessionKey.of('s');
       expect(await store.delete(key)).toBe(false);
       await commitAt(store, key, { expectedVersion: 0, append: numbered(1) });
@@ -178,7 +178,7 @@ export function listAndDelete(suite: StoreSuite): void {
       expect(await store.delete(key)).toBe(false);
     });
 
-    suite.test('what was committed since a session was looked at is not deleted', async (store) => {
+    suite.test('delete with a token keeps a session that has changed since', async (store) => {
       const key = SessionKey.of('s');
       const change = { head: {}, keep: 0, append: numbered(1) };
       expect(await store.delete(key, { token: 'none' })).toBe(false);
@@ -194,7 +194,7 @@ export function listAndDelete(suite: StoreSuite): void {
       expect(await store.load(key)).toBeUndefined();
     });
 
-    suite.test('a deleted session begins again at version 1, with nothing of the old one', async (store) => {
+    suite.test('a deleted session begins again at version 1, without its old content', async (store) => {
       const key = SessionKey.of('s');
       await commitAt(store, key, { expectedVersion: 0, head: { old: true }, append: numbered(5) });
       await commitAt(store, key, {

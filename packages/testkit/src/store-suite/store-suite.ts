@@ -10,29 +10,30 @@ import type {
 import type { TestContext } from 'vitest';
 import { SuiteTests, type SuiteTestsOptions } from '../suite-tests.js';
 
-/** For stores whose sessions expire: how to see and move the time that is left. */
+/** For stores whose sessions expire: reads and changes the time that is left. */
 export interface StoreSuiteExpiry {
-  /** Milliseconds after its last commit at which a session of `create` is gone. */
+  /** Milliseconds between the last commit to a session of `create` and its expiry. */
   readonly ttlMs: number;
+  /** The milliseconds that a session has left. */
   remainingMs(key: SessionKey): Promise<number>;
-  /** Makes a session expire in `ms`, as if it had been committed to long ago. */
+  /** Makes a session expire in `ms` milliseconds, as if its last commit was long ago. */
   expireIn(key: SessionKey, ms: number): Promise<void>;
 }
 
-/** For stores behind a network: how to break the connection of the last `create`. */
+/** For stores that use a network: breaks the connection of the last `create`. */
 export interface StoreSuiteFaults {
   /**
-   * Breaks it once, at the next operation: before the backend has heard of it, in the middle of the request, or after
-   * the backend has done it and before the answer arrives. What follows gets through again.
+   * Breaks the connection once, at the next operation: before the request reaches the backend, in the middle of the request, or
+   * after the backend has executed it and before the reply arrives. Later requests succeed.
    */
   cut(when: 'before' | 'during' | 'after'): void | Promise<void>;
 }
 
-/** For stores that write in several steps: how to die between them. */
+/** For stores whose commits take several steps: dies between two of them. */
 export interface StoreSuiteCrashes {
-  /** For the report: `before the head is replaced`… */
+  /** Printed in the titles of the tests: `before the head is replaced`… */
   readonly points: readonly string[];
-  /** Commits to the area of the last `create` as a process that dies at this point. Resolves once it is dead. */
+  /** Commits to the area of the last `create` in a process that dies at this point. Resolves when the process is dead. */
   commit(point: string, key: SessionKey, change: SessionChange): Promise<void>;
 }
 
@@ -42,16 +43,16 @@ export type WriteOlderFormat = (
 ) => Promise<Pick<StoredSession, 'version' | 'head' | 'messages'>>;
 
 export interface SessionStoreSuiteOptions extends SuiteTestsOptions {
-  /** For the report. */
+  /** Printed in the title of the suite. */
   readonly name: string;
-  /** A store on an empty area of its own. The suite closes it. */
+  /** Opens a store on a new, empty area. Called once for each test. The suite closes the store. */
   create(): SessionStore | Promise<SessionStore>;
   /**
-   * Another store on the area of the last `create`, as a second process would open it. Without it the tests with two
-   * instances are left out.
+   * Opens a second store on the area of the last `create`, as another process would. Without it, the tests with two instances
+   * are not registered.
    */
   readonly reopen?: (() => SessionStore | Promise<SessionStore>) | undefined;
-  /** Left out, sessions are taken to live for ever. */
+  /** Default: sessions never expire. */
   readonly expiry?: StoreSuiteExpiry | undefined;
   readonly faults?: StoreSuiteFaults | undefined;
   readonly crashes?: StoreSuiteCrashes | undefined;
@@ -70,7 +71,7 @@ const MIB = 1024 * 1024;
 
 type Context = Pick<TestContext, 'skip'>;
 
-/** What the aspects of the suite register their tests with. */
+/** Registers the tests of the suite. */
 export class StoreSuite extends SuiteTests {
   readonly options: SessionStoreSuiteOptions;
   readonly largePayloadBytes: number;
@@ -84,7 +85,7 @@ export class StoreSuite extends SuiteTests {
     }
   }
 
-  /** A test with a fresh store; `reopen` opens another one on the same data, where {@link SessionStoreSuiteOptions.reopen} does. */
+  /** A test with a new store. `reopen` opens a second store on the same data. */
   test(
     name: string,
     run: (store: SessionStore, reopen: () => Promise<SessionStore>, context: Context) => Promise<void>,
@@ -94,7 +95,7 @@ export class StoreSuite extends SuiteTests {
       const opened = [store];
       const reopen = async () => {
         const another = await this.options.reopen?.();
-        if (another === undefined) throw new Error('The options of the suite have no `reopen`.');
+        if (another === undefined) throw new Error('This test needs the option `reopen`.');
         opened.push(another);
         return another;
       };
@@ -106,7 +107,7 @@ export class StoreSuite extends SuiteTests {
     });
   }
 
-  /** A test with a fresh store and a second one on the same data. */
+  /** A test with a new store and a second one on the same data. */
   testTwo(name: string, run: (first: SessionStore, second: SessionStore) => Promise<void>): void {
     this.test(name, async (first, reopen) => run(first, await reopen()));
   }

@@ -202,40 +202,40 @@ class LeasesForEver extends InMemorySession {
 /** Stores that are wrong in one way each, and a test of the suite that must find it. */
 export const brokenStores: readonly (readonly [name: string, create: () => SessionStore, finding: string])[] =
   [
-    ['LastWriterWins', () => new LastWriterWins(), 'an old version and one yet to come both fail'],
-    [
-      'ChecksTooEarly',
-      () => new ChecksTooEarly(),
-      'of writers at the same time, exactly one wins each version',
-    ],
+    ['LastWriterWins', () => new LastWriterWins(), 'an old version and a future version both fail'],
+    ['ChecksTooEarly', () => new ChecksTooEarly(), 'of concurrent writers, exactly one wins each version'],
     [
       'ComparesVersions',
       () => new ComparesVersions(),
-      'a commit for a session that was deleted and begun anew is refused',
+      'a commit to a session that was deleted and created again is rejected',
     ],
     [
       'ForgetsOperations',
       () => new ForgetsOperations(),
-      'a commit that is sent again is the same commit, also after those of others',
+      'a repeated commit happens once, even after commits of others',
     ],
     [
       'StoresAnything',
       () => new StoresAnything(),
-      'what is no message, no operation or no head is refused, and nothing is written',
+      'invalid messages, operations and heads are rejected, and nothing is written',
     ],
     [
       'FencesCutsAlone',
       () => new FencesCutsAlone(),
-      'ends by itself; the old holder can neither renew nor write',
+      'a lease expires, and its old holder can neither renew nor write',
     ],
     ['FoldsCase', () => new FoldsCase(), 'ids that attack letters of other cases stay apart'],
-    ['ListsAll', () => new ListsAll(), 'a scope lists what lies in it and nothing else'],
+    ['ListsAll', () => new ListsAll(), 'a scope lists its own sessions and no others'],
     ['ListsByPattern', () => new ListsByPattern(), 'ids that attack patterns stay apart'],
-    ['SharesObjects', () => new SharesObjects(), 'changing what was loaded does not change what is stored'],
+    [
+      'SharesObjects',
+      () => new SharesObjects(),
+      'mutating a loaded session does not change the stored session',
+    ],
     [
       'KeepsWhatItCan',
       () => new KeepsWhatItCan(),
-      'to keep more than there is is refused, and changes nothing',
+      'keeping more messages than there are is rejected, and changes nothing',
     ],
     [
       'LosesSurrogates',
@@ -243,16 +243,16 @@ export const brokenStores: readonly (readonly [name: string, create: () => Sessi
       'every block, field and character comes back, byte for byte',
     ],
     ['SortsFields', () => new SortsFields(), 'every block, field and character comes back, byte for byte'],
-    ['LeasesToAll', () => new LeasesToAll(), 'of many who ask at the same time, one gets it'],
+    ['LeasesToAll', () => new LeasesToAll(), 'of concurrent requests for a lease, one succeeds'],
     [
       'IgnoresFences',
       () => new IgnoresFences(),
-      'ends by itself; the old holder can neither renew nor write',
+      'a lease expires, and its old holder can neither renew nor write',
     ],
     [
       'LeasesForEver',
       () => new LeasesForEver(),
-      'ends by itself; the old holder can neither renew nor write',
+      'a lease expires, and its old holder can neither renew nor write',
     ],
     ['NeverDeletes', () => new NeverDeletes(), 'deleting removes one session and no other'],
   ];
