@@ -9,7 +9,6 @@ import {
 } from '@x/core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
-  type Attack,
   type AttackedAgent,
   Attacker,
   attackWith,
@@ -18,6 +17,7 @@ import {
   isReader,
   sequencesOf,
 } from './attacks/attacker.js';
+import type { Attack } from './attacks/direct-calls.js';
 
 export interface IsolationSuiteOptions {
   /** Printed in the title of the suite. */
@@ -106,6 +106,7 @@ const LONG = 60_000;
 export function isolationSuite(options: IsolationSuiteOptions): void {
   const { name, open, areas, leftAfterErasing, sequences = sequencesOf(20) } = options;
   describe(`Isolation: ${name}`, () => {
+    // Long because its tests share one agent.
     const secret = `${WORD}-${Math.random().toString(36).slice(2)}`;
     const planted = `${secret}-of-alice`;
     const attacker = new Attacker();

@@ -4,7 +4,6 @@ import { dirname, join } from 'node:path';
 import { type JsonObject, RuntimeContext, type Tool, type ToolDefinition } from '@x/core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
-  type Attack,
   type AttackedAgent,
   Attacker,
   attackWith,
@@ -12,6 +11,7 @@ import {
   inputFor,
   sequencesOf,
 } from './attacks/attacker.js';
+import type { Attack } from './attacks/direct-calls.js';
 import {
   forbiddenTool,
   type HostileRepository,
@@ -105,6 +105,7 @@ const OTHERS = 'API_KEY sk- general-purpose helper root starter deploy completed
  */
 export function permissionSuite({ name, open, sequences = sequencesOf(10) }: PermissionSuiteOptions): void {
   describe(`Permissions: ${name}`, () => {
+    // Long because its tests share one agent.
     const model = new Attacker();
     const server = hostileServer();
     const forbidden = forbiddenTool();

@@ -10,19 +10,13 @@ import {
   type ToolDefinition,
 } from '@x/core';
 import { randomNumbers } from '../random-numbers.js';
-import { DirectCalls, type MakeCall } from './direct-calls.js';
+import { type Attack, DirectCalls, type MakeCall } from './direct-calls.js';
 
 /** The agent under attack: a `HarnessAgent`, or any object with these two methods. */
 export interface AttackedAgent {
   /** Answers a message with the model of the suite. */
   call(input: string, context: RuntimeContext): Promise<unknown>;
   close(): Promise<void>;
-}
-
-/** One tool call of the attacker. */
-export interface Attack {
-  readonly name: string;
-  readonly input: JsonObject;
 }
 
 /** Chooses the tool calls of the next answer from the tools in the request. No calls: the attacker answers with text. */

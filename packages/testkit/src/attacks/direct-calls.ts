@@ -3,11 +3,17 @@ import {
   type Capability,
   confineWorkspace,
   errorText,
+  type JsonObject,
   type ModelResponse,
   type ReasonScope,
   type Tool,
 } from '@x/core';
-import type { Attack } from './attacker.js';
+
+/** One tool call of the attacker. */
+export interface Attack {
+  readonly name: string;
+  readonly input: JsonObject;
+}
 
 /** Makes one tool call inside the running call of the agent, and returns what the model would be shown. */
 export type MakeCall = (attack: Attack) => Promise<string>;

@@ -33,6 +33,7 @@ const BAD_MESSAGES: readonly (readonly [path: string, part: object])[] = [
 /** A commit happens only on the version that it was made for. */
 export function compareAndSet(suite: StoreSuite): void {
   describe('compare and set', () => {
+    // Long because it is a list of tests.
     suite.test('versions count from 1', async (store) => {
       const change = { head: {}, keep: 0, append: numbered(1) };
       expect(await commitAt(store, key, { ...change, expectedVersion: 0 })).toBe(1);

@@ -12,6 +12,7 @@ const SHORT = 50;
 /** One holder at a time has a session's turn, and only the newest may write. */
 export function leases(suite: StoreSuite): void {
   describe('leases', () => {
+    // Long because it is a list of tests.
     suite.testLeases('one holder at a time has the lease, until it is released', async (store) => {
       const first = await granted(store, LONG);
       expect(await take(store, LONG)).toBeUndefined();

@@ -55,6 +55,7 @@ const scopes: readonly SessionScope[] = [
 /** Sessions are found and deleted by scope and key, and by nothing else. */
 export function listAndDelete(suite: StoreSuite): void {
   describe('list and delete', () => {
+    // Long because it is a list of tests.
     suite.test('an empty store lists nothing', async (store) => {
       expect(await listed(store)).toEqual([]);
       expect(await listed(store, { userId: 'alice' })).toEqual([]);
