@@ -85,7 +85,6 @@ export default defineConfig({
           page('Many machines', '/many-machines'),
           page('Scale', '/scale'),
           page('Operations', '/operations'),
-          page('Upgrading', '/upgrading'),
           page('Telemetry', '/telemetry'),
           page('Security', '/security'),
         ],

@@ -43,14 +43,14 @@ const stores: Readonly<Record<string, () => () => SessionStore | Promise<Session
     const pool = createPool(inject('mysqlUrl'));
     ends.push(() => pool.end());
     const store = new MysqlSession({ pool });
-    const ready = store.migrate();
+    const ready = store.createTables();
     return () => ready.then(() => store);
   },
   postgres() {
     const pool = new Pool({ connectionString: inject('postgresUrl') });
     ends.push(() => pool.end());
     const store = new PostgresSession({ pool });
-    const ready = store.migrate();
+    const ready = store.createTables();
     return () => ready.then(() => store);
   },
 };

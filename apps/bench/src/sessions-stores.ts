@@ -113,7 +113,7 @@ const CONNECTIONS = 5;
 async function openMysql(address: string): Promise<MeasuredStore> {
   const pool = createPool({ uri: address, connectionLimit: CONNECTIONS, multipleStatements: true });
   const store = new MysqlSession({ pool });
-  await store.migrate();
+  await store.createTables();
   await pool.query(`
     CREATE TABLE IF NOT EXISTS raw_heads (id INT PRIMARY KEY, head LONGTEXT NOT NULL);
     CREATE TABLE IF NOT EXISTS raw_rows (id INT, seq INT, message LONGTEXT NOT NULL, PRIMARY KEY (id, seq));
@@ -141,7 +141,7 @@ async function openMysql(address: string): Promise<MeasuredStore> {
 async function openPostgres(connectionString: string): Promise<MeasuredStore> {
   const pool = new pg.Pool({ connectionString, max: CONNECTIONS });
   const store = new PostgresSession({ pool });
-  await store.migrate();
+  await store.createTables();
   await pool.query(`
     CREATE TABLE IF NOT EXISTS raw_heads (id INT PRIMARY KEY, head TEXT NOT NULL);
     CREATE TABLE IF NOT EXISTS raw_rows (id INT, seq INT, message TEXT NOT NULL, PRIMARY KEY (id, seq));

@@ -7,7 +7,6 @@ import { openWorkspace, workspaceToName } from './identity-options.js';
 import {
   addressHint,
   checkedAddress,
-  countSessionFiles,
   type OpenSettings,
   type OpenStore,
   ownSessionsFile,
@@ -90,40 +89,24 @@ export async function withStore<T>(
   }
 }
 
-/** Tells whether this user has sessions of a workspace. */
-export function hasSessions(workspace: string): boolean {
-  return existsSync(ownSessionsFile(workspace));
-}
-
 /**
- * Says how many sessions lie in a workspace itself, where whoever made the folder may have put them, and how they are taken over.
- * None is read. `undefined` where none do.
+ * Says that the sessions in a workspace itself are skipped, and how to import them. `undefined` where an agent has stored nothing
+ * there.
  */
-export function tellOfBrought(workspace: string): string | undefined {
-  const file = sessionsFile(workspace);
-  if (file !== undefined && !existsSync(file)) return undefined;
-  const count = countSessionFiles(workspace);
-  const what = file === undefined ? `${count} ${count === 1 ? 'session' : 'sessions'}` : 'a file of SQLite';
+export function skippedHint(workspace: string): string | undefined {
+  const folder = join(workspace, STORAGE);
+  if (!existsSync(folder)) return undefined;
   const copy = shellCommand(['sessions', 'copy'], { workspace: workspaceToName(workspace) });
   return (
-    `What lies in ${join(workspace, STORAGE)} (${what}) does not count: others may have written it. ` +
-    `If it is yours, ${copy} takes it over.`
+    `Sessions in ${folder} are skipped, because anyone who can write to the workspace could have planted one. ` +
+    `Import your own with ${copy}.`
   );
 }
 
-/**
- * Opens the sessions that lie in a workspace itself: see {@link tellOfBrought}.
- *
- * @throws {UsageError} where none do.
- */
-export async function openBrought(values: StoreValues): Promise<OpenStore> {
+/** Opens the sessions in a workspace itself, which `x` skips unless it copies them. */
+export async function openSkipped(values: StoreValues): Promise<OpenStore> {
   const file = sessionsFile(values.workspace);
-  if (file !== undefined && !existsSync(file)) {
-    throw new UsageError(
-      `No sessions lie in .x/ of ${values.workspace} that you could take over. To copy your own: --to ADDRESS`,
-    );
-  }
-  if (file !== undefined) return storeKind('sqlite').open(file, {});
+  if (existsSync(file)) return storeKind('sqlite').open(file, {});
   return { store: new WorkspaceSession(openWorkspace(values)), close: async () => {} };
 }
 

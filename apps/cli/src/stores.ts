@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, lstatSync, readdirSync, readlinkSync, realpathSync } from 'node:fs';
+import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import {
@@ -133,7 +133,7 @@ export const stores = {
       const pool = createPool({ uri, connectionLimit: createTables ? 4 : 2 });
       try {
         const store = new MysqlSession({ pool, table });
-        if (createTables) await store.migrate();
+        if (createTables) await store.createTables();
         return { store, close: () => pool.end() };
       } catch (error) {
         await pool.end();
@@ -158,7 +158,7 @@ export const stores = {
       pool.on('error', () => {});
       try {
         const store = new PostgresSession({ pool, table });
-        if (createTables) await store.migrate();
+        if (createTables) await store.createTables();
         return { store, close: () => pool.end() };
       } catch (error) {
         await pool.end();
@@ -194,46 +194,9 @@ function realPathOf(path: string, links = 0): string {
   return isLink ? realPathOf(resolve(dirname(place), readlinkSync(path)), links + 1) : place;
 }
 
-/**
- * Names the file of SQLite within a workspace that holds its sessions, which need not exist yet. `undefined` where only a release
- * before it has kept sessions, in files: those stay in use until they are copied.
- *
- * @param workspace The workspace's directory.
- */
-export function sessionsFile(workspace: string): string | undefined {
-  const storage = join(workspace, STORAGE);
-  const file = join(storage, 'sessions.db');
-  if (existsSync(file) || lstatSync(storage, { throwIfNoEntry: false })?.isDirectory() !== true) return file;
-  const [inFiles] = sessionFolders(storage);
-  return inFiles === undefined ? file : undefined;
-}
-
-/** How many sessions lie in files within a workspace. */
-export function countSessionFiles(workspace: string): number {
-  return [...sessionFolders(join(workspace, STORAGE))].length;
-}
-
-/** Finds the folders of sessions of `WorkspaceSession`, below their tenant, user and agent. No link is followed. */
-function* sessionFolders(
-  folder: string,
-  levels: readonly string[] = ['tenants', 'users', 'agents'],
-): Generator<string, void, undefined> {
-  for (const session of foldersIn(join(folder, 'context'))) {
-    const place = join(folder, 'context', session);
-    if (existsSync(join(place, 'head.json'))) yield place;
-  }
-  for (const [index, level] of levels.entries()) {
-    for (const place of foldersIn(join(folder, level))) {
-      yield* sessionFolders(join(folder, level, place), levels.slice(index + 1));
-    }
-  }
-}
-
-function foldersIn(folder: string): readonly string[] {
-  if (lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
-  return readdirSync(folder, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
-    .map(({ name }) => name);
+/** Names the file of SQLite within a workspace that holds its sessions, which need not exist yet. */
+export function sessionsFile(workspace: string): string {
+  return join(workspace, STORAGE, 'sessions.db');
 }
 
 /** A store by the name of its option. */

@@ -151,7 +151,7 @@ describe('x', () => {
     const key = SessionKey.of({ userId: 'alice', sessionId });
     const url = inject(kind === 'redis' ? 'redisUrl' : 'mysqlUrl');
     const { store, close } = await openStore({ workspace: directory, [kind]: url }, { readOnly: false });
-    if (store instanceof MysqlSession) await store.migrate();
+    if (store instanceof MysqlSession) await store.createTables();
     const session = await openSession(store, key);
     session.state.contextMutable().push(userMessage('Hello'));
     await session.commit();

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { type SessionStore, storageOf, type Workspace } from '@x/core';
-import { LocalWorkspace, WorkspaceSession } from '@x/core/node';
+import type { SessionStore, Workspace } from '@x/core';
+import { LocalWorkspace } from '@x/core/node';
 import { SqliteSession } from '@x/session-sqlite';
 import { sessionsFile, stores } from '../../cli/src/stores.js';
 
@@ -22,11 +22,10 @@ export async function openRedis(address: string): Promise<Storage> {
   return { name: 'Redis', workspace, store, close };
 }
 
-/** Opens the files in a directory: sessions in SQLite there, or in files where an earlier release kept them so. */
+/** Opens the files in a directory, with the sessions in SQLite. */
 export function openFiles(data: string): Storage {
   const workspace = new LocalWorkspace(join(data, 'workspace'));
   workspace.check();
-  const file = sessionsFile(workspace.root);
-  const store = file === undefined ? new WorkspaceSession(storageOf(workspace)) : new SqliteSession({ file });
+  const store = new SqliteSession({ file: sessionsFile(workspace.root) });
   return { name: `files in ${data}`, workspace, store, close: () => store.close() };
 }

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openSession, SessionKey, type SessionStore, storageOf, userMessage } from '@x/core';
-import { LocalWorkspace, WorkspaceSession } from '@x/core/node';
+import { WorkspaceSession } from '@x/core/node';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openFiles } from '../src/storage.js';
 
@@ -26,12 +26,4 @@ it('keeps sessions in SQLite', async () => {
     expect(await new WorkspaceSession(storageOf(workspace)).load(key)).toBeUndefined();
     await store.close();
   }
-});
-
-it('goes on with sessions that an earlier release kept in files', async () => {
-  const workspace = new LocalWorkspace(join(data, 'workspace'));
-  expect(await say(new WorkspaceSession(storageOf(workspace)))).toBe(1);
-  const { store } = openFiles(data);
-  expect(await say(store)).toBe(2);
-  await store.close();
 });

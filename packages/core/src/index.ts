@@ -216,6 +216,7 @@ export {
   type Committed,
   checkChange,
   checkCommit,
+  checkFormat,
   conflict,
   isAnother,
   keepRefused,
@@ -264,7 +265,7 @@ export { estimateCounter } from './tokens/estimate-counter.js';
 export { agentFiles, ISOLATIONS, type Isolation } from './workspace/agent-files.js';
 export { confineWorkspace, type WorkspaceConfine } from './workspace/confine-workspace.js';
 export { mountWorkspace } from './workspace/mount-workspace.js';
-export { migrateLayout, storageOf } from './workspace/storage.js';
+export { storageOf } from './workspace/storage.js';
 export {
   type HeldLock,
   keepsKind,

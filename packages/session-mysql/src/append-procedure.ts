@@ -32,7 +32,7 @@ export class AppendProcedure {
 
   constructor(pool: Pool, table: string) {
     this.#pool = pool;
-    this.#call = `CALL \`${table}_append_4\`(?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+    this.#call = `CALL \`${table}_append_1\`(?, ?, ?, ?, ?, ?, ?, ?, ?)`;
   }
 
   /**
@@ -85,7 +85,7 @@ export class AppendProcedure {
 export async function createAppendProcedure(connection: PoolConnection, table: string): Promise<void> {
   try {
     await connection.query(`
-      CREATE PROCEDURE \`${table}_append_4\` (
+      CREATE PROCEDURE \`${table}_append_1\` (
         p_key BINARY(32), p_expected VARBINARY(64), p_keep INT UNSIGNED, p_fence BIGINT UNSIGNED,
         p_operation BINARY(12), p_head LONGBLOB, p_description LONGBLOB, p_lengths LONGBLOB, p_messages LONGBLOB)
       SQL SECURITY INVOKER

@@ -27,8 +27,8 @@ import type { Pool, QueryResult, ResultSetHeader, RowDataPacket } from 'mysql2/p
 import * as z from 'zod';
 import { AppendProcedure } from './append-procedure.js';
 import { applyChange, checkPacketLimit } from './apply-change.js';
+import { checkTables, createTables } from './create-tables.js';
 import { execute, inTransaction } from './execute.js';
-import { migrateTables } from './migrate-tables.js';
 import {
   fromToken,
   hashKey,
@@ -77,6 +77,8 @@ export class MysqlSession implements SessionStore {
   readonly #table: string;
   readonly #statements: Statements;
   readonly #procedure: AppendProcedure;
+  /** Settles when the format of the tables is known. */
+  #checked: Promise<unknown> | undefined;
 
   constructor(options: MysqlSessionOptions) {
     const { pool, table } = parseWith(optionsSchema, options, 'MysqlSession options');
@@ -87,19 +89,20 @@ export class MysqlSession implements SessionStore {
   }
 
   /**
-   * Creates the tables or brings them up to date. May be called at every start, by many processes at the same time.
+   * Creates the tables unless they exist. Call it at every start if you like, from many processes at the same time.
    *
-   * @throws {SessionStoreError} when the tables were made by a newer version of this package, or cannot be made.
+   * @throws {SessionStoreError} `session_older` or `session_newer` when the tables have another format; `session_unavailable`
+   * when they cannot be created.
    */
-  migrate(): Promise<void> {
-    return attempt(undefined, () => migrateTables(this.#pool, this.#table));
+  createTables(): Promise<void> {
+    return attempt(undefined, () => createTables(this.#pool, this.#table));
   }
 
   async load(key: SessionKey, options?: LoadOptions): Promise<StoredSession | undefined> {
     const last = lastWanted(options) ?? Number.MAX_SAFE_INTEGER;
     const hash = hashKey(key);
     const values = [hash, hash, String(last)];
-    const rows = (await attempt(key, () =>
+    const rows = (await this.#attempt(key, () =>
       execute<RowDataPacket[][]>(this.#pool, this.#statements.load, values, true),
     )) as unknown as readonly LoadedRow[];
     if (rows.length === 0) return undefined;
@@ -130,7 +133,7 @@ export class MysqlSession implements SessionStore {
       operation: fromToken(change.operation),
     };
     await checkPacketLimit(this.#pool, write);
-    return attempt(key, async () => {
+    return this.#attempt(key, async () => {
       const version = await this.#procedure.append(write);
       if (version !== undefined) return version;
       const isNew = await this.#isNew(key, change);
@@ -177,7 +180,7 @@ export class MysqlSession implements SessionStore {
         messages += Number(count);
         return index === 0 || messages <= PAGE_MESSAGES;
       });
-      deleted += await attempt(undefined, () =>
+      deleted += await this.#attempt(undefined, () =>
         inTransaction(this.#pool, async (connection) => {
           // Looks again under a lock: who has been changed meanwhile stays.
           const values = [...few.map(({ id }) => String(id)), time];
@@ -257,7 +260,19 @@ export class MysqlSession implements SessionStore {
     statement: string,
     values: readonly (string | number | Buffer | null)[],
   ): Promise<Result> {
-    return attempt(key, () => execute<Result>(this.#pool, statement, values));
+    return this.#attempt(key, () => execute<Result>(this.#pool, statement, values));
+  }
+
+  /** Does something with tables whose format was looked at once. */
+  #attempt<T>(key: SessionKey | undefined, task: () => Promise<T>): Promise<T> {
+    return attempt(key, async () => {
+      this.#checked ??= checkTables(this.#pool, this.#table);
+      await this.#checked.catch((error: unknown) => {
+        this.#checked = undefined;
+        throw error;
+      });
+      return task();
+    });
   }
 
   // Asked outside of the transaction, so that it locks nothing: an insert that meets a row locks it for reading, and many

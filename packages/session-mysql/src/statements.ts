@@ -25,7 +25,7 @@ export const REMEMBER = (operation: string) =>
   `earlier = RIGHT(CONCAT(earlier, LEFT(operation, ${EARLIER_BYTES})), ${7 * EARLIER_BYTES}), operation = ${operation}`;
 
 /**
- * Every statement that runs on the tables, but for their migration. Text is read as bytes, so that no character set of
+ * Every statement that runs on the tables, but for their creation. Text is read as bytes, so that no character set of
  * a connection can change it.
  */
 export function statementsFor(table: string) {
@@ -60,7 +60,7 @@ export function statementsFor(table: string) {
       WHERE s.key_hash = ? AND s.operation = COALESCE(?, s.operation)`,
     list: (conditions: readonly string[], limit: number) => `
       SELECT id, session_key AS \`key\`, version, message_count AS messages, bytes, description,
-        ${iso('COALESCE(created_at, updated_at)')} AS createdAt, ${iso('updated_at')} AS updatedAt
+        ${iso('created_at')} AS createdAt, ${iso('updated_at')} AS updatedAt
       FROM ${sessions} WHERE ${conditions.join(' AND ') || 'TRUE'} ORDER BY updated_at DESC, id DESC LIMIT ${limit}`,
     /** Takes a lease that nobody has, or that this holder has already: then the reply to an earlier attempt was lost. */
     lease: `

@@ -6,8 +6,8 @@ interface DriverError extends Error {
   readonly fatal?: boolean;
 }
 
-/** Tables or columns that `migrate` makes. */
-const NOT_MIGRATED = new Set([1054, 1146]);
+/** An unknown column or table. */
+const MISSING = new Set([1054, 1146]);
 /**
  * Another transaction was in the way: lock wait timeout, deadlock, changed since the snapshot (MariaDB). Or the server
  * let go of the connection: shutdown, killed.
@@ -27,7 +27,7 @@ export const attempt = databaseAttempts((error: DriverError) => {
   return {
     isTransient: fatal || TRANSIENT.has(errno) || isReadOnly(error),
     isRefused: REFUSED.has(errno) && !fatal,
-    isUnmigrated: NOT_MIGRATED.has(errno),
+    isMissing: MISSING.has(errno),
   };
 });
 

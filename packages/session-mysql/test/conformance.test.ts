@@ -1,10 +1,8 @@
 import type { SeverableProxy } from '@x/test-support';
 import { sessionStoreSuite } from '@x/testkit/suites';
-import { expect } from 'vitest';
 import { MysqlSession } from '../src/index.js';
 import { proxiedPool } from './support/proxied-pool.js';
 import { testPool, testStore } from './support/test-store.js';
-import { writeVersionOne } from './support/version-one.js';
 
 let table: string;
 let proxy: SeverableProxy;
@@ -26,16 +24,7 @@ sessionStoreSuite({
       void sever[when]('');
     },
   },
-  olderFormats: {
-    'of version 1': async (key) => {
-      const pool = testPool();
-      await pool.query(`DROP TABLE ${['', '_messages', '_leases', '_schema'].map((end) => table + end)}`);
-      await writeVersionOne(pool, table, key);
-      const store = new MysqlSession({ pool, table });
-      const { version = 0, head = {}, messages = [] } = (await store.load(key)) ?? {};
-      await store.migrate();
-      expect(messages.map(({ id }) => id)).toEqual(['m-1', 'm-2']);
-      return { version, head, messages };
-    },
+  setFormat: async (_, format) => {
+    await testPool().query(`UPDATE ${table}_format SET format = ${format}`);
   },
 });

@@ -20,7 +20,7 @@ describe('a connection that breaks', () => {
       commitAt(store, key, { expectedVersion: 1, head, keep: 1, append: [] }),
       store.delete(key),
       collect(store.list()),
-      store.migrate(),
+      store.createTables(),
     ];
     for (const result of await Promise.allSettled(attempts)) {
       expect(result).toMatchObject({
@@ -57,7 +57,7 @@ describe('a connection that breaks', () => {
     'at any statement (%s, %s) leaves nothing of the first attempt, and the change is made once',
     async (sever, way, markers) => {
       const { proxy, pool, table, store } = await proxiedStore();
-      if (way === 'no procedure') await pool.query(`DROP PROCEDURE ${table}_append_4`);
+      if (way === 'no procedure') await pool.query(`DROP PROCEDURE ${table}_append_1`);
       const stored = messages(1);
       await commitAt(store, key, { expectedVersion: 0, head, keep: 0, append: stored });
       for (const marker of markers) {

@@ -20,7 +20,7 @@ it.each([
   ['three statements and a commit', 'without it', { Com_stmt_execute: 3, Com_call_procedure: 0 }],
 ])('a commit costs %s (%s) and what it adds, at 20 messages as at 2 000', async (_, way, calls) => {
   const { pool, table, store } = await testStore({ connectionLimit: 1 });
-  if (way === 'without it') await pool.query(`DROP PROCEDURE ${table}_append_4`);
+  if (way === 'without it') await pool.query(`DROP PROCEDURE ${table}_append_1`);
   let version = 0;
   const costs: object[] = [];
   for (const stored of [20, 2_000]) {

@@ -178,7 +178,7 @@ it.each([
   pool.pool.on('connection', (connection) => connection.query(`SET ${setting}`));
   const refusing = new MysqlSession({ pool, table });
   const operations = [
-    () => refusing.migrate(),
+    () => refusing.createTables(),
     () => refusing.load(key),
     () => refusing.delete(key),
     () => refusing.lease(key, { ttlMs: 1000 }),

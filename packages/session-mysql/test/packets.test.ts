@@ -17,7 +17,7 @@ it('a server that takes packets of 1 MB takes a commit whose values come close t
   const pool = createPool(server.address);
   onTestFinished(() => pool.end());
   const store = new MysqlSession({ pool });
-  await store.migrate();
+  await store.createTables();
   const key = SessionKey.of('s');
   const empty = JSON.stringify(userMessage('')).length;
   // 64 rows in one insert, or in one call of the procedure.

@@ -9,13 +9,13 @@ interface DriverError extends Error {
 
 /** Another transaction was in the way, or the server ends, starts, or is a replica since a failover. */
 const TRANSIENT = /^(40001|40P01|55P03|57P0[123]|25006|08\w{3}|ECONNRESET|EPIPE)$/;
-const NOT_MIGRATED = /^(42P01|42703)$/;
+const MISSING = /^(42P01|42703)$/;
 
 /** Does something with the database, again when it failed for a passing reason, so `task` must bear repetition. */
 export const attempt = databaseAttempts(({ code = '', message }: DriverError) => ({
   isTransient: TRANSIENT.test(code) || /^Connection terminated/.test(message),
   isRefused: /^[0-9A-Z]{5}$/.test(code) && !/^(08|57P|EPIPE)/.test(code),
-  isUnmigrated: NOT_MIGRATED.test(code),
+  isMissing: MISSING.test(code),
 }));
 
 const watched = new WeakSet<Pool>();

@@ -29,7 +29,7 @@ import {
 import type { Pool, PoolClient, QueryResult } from 'pg';
 import * as z from 'zod';
 import { attempt, inTransaction, withConnection } from './connection.js';
-import { migrateTables } from './schema.js';
+import { checkTables, createTables } from './schema.js';
 import { LIVES, type Statements, statementsFor } from './statements.js';
 
 const optionsSchema = z.strictObject({
@@ -74,7 +74,7 @@ const PARTS = [
  * @example
  * ```ts
  * const store = new PostgresSession({ pool: new Pool({ connectionString: process.env.DATABASE_URL }) });
- * await store.migrate();
+ * await store.createTables();
  * ```
  */
 export class PostgresSession implements SessionStore {
@@ -83,6 +83,8 @@ export class PostgresSession implements SessionStore {
   readonly #table: string;
   readonly #statements: Statements;
   readonly #lifetime: number;
+  /** Settles when the format of the tables is known. */
+  #checked: Promise<void> | undefined;
 
   /** @throws {InvalidInputError} for unknown or impossible options. */
   constructor(options: PostgresSessionOptions) {
@@ -94,12 +96,13 @@ export class PostgresSession implements SessionStore {
   }
 
   /**
-   * Creates the tables or brings them up to date. May be called at every start, by many processes at the same time.
+   * Creates the tables unless they exist. Call it at every start if you like, from many processes at the same time.
    *
-   * @throws {SessionStoreError} when a newer version of this package made the tables, or they cannot be made.
+   * @throws {SessionStoreError} `session_older` or `session_newer` when the tables have another format; `session_unavailable`
+   * when they cannot be created.
    */
-  migrate(): Promise<void> {
-    return attempt(undefined, () => migrateTables(this.#pool, this.#table));
+  createTables(): Promise<void> {
+    return attempt(undefined, () => createTables(this.#pool, this.#table));
   }
 
   async load(key: SessionKey, options?: LoadOptions): Promise<StoredSession | undefined> {
@@ -126,7 +129,7 @@ export class PostgresSession implements SessionStore {
     const description = describeHead(change.head);
     const messages = change.append.map((message) => JSON.stringify(message));
     const bytes = messages.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
-    return attempt(key, async () => {
+    return this.#attempt(key, async () => {
       if (expected !== undefined) {
         const values = [
           hashOf(`${checkKey(key)}`),
@@ -169,7 +172,7 @@ export class PostgresSession implements SessionStore {
     for (let deleted = 0; ; ) {
       const { rows } = await this.#run(undefined, old, [olderThan, Math.min(PAGE, limit - deleted)]);
       if (rows.length === 0) return deleted;
-      deleted += await attempt(undefined, () =>
+      deleted += await this.#attempt(undefined, () =>
         inTransaction(this.#pool, async (connection) => {
           const found = rows.map(({ key_hash: hash }) => hash);
           const held = await connection.query(holdLeases, [found]);
@@ -286,7 +289,19 @@ export class PostgresSession implements SessionStore {
   }
 
   #run(key: SessionKey | undefined, statement: string, values: unknown[]): Promise<QueryResult> {
-    return attempt(key, () => this.#query(statement, values));
+    return this.#attempt(key, () => this.#query(statement, values));
+  }
+
+  /** Does something with tables whose format was looked at once. */
+  #attempt<T>(key: SessionKey | undefined, task: () => Promise<T>): Promise<T> {
+    return attempt(key, async () => {
+      this.#checked ??= checkTables(this.#pool, this.#table);
+      await this.#checked.catch((error: unknown) => {
+        this.#checked = undefined;
+        throw error;
+      });
+      return task();
+    });
   }
 
   #query(statement: string, values: unknown[]): Promise<QueryResult> {

@@ -1,17 +1,16 @@
-import { SessionStoreError } from '@x/core';
-import type { Pool, PoolClient } from 'pg';
+import { checkFormat } from '@x/core';
+import type { Pool } from 'pg';
 import { inTransaction } from './connection.js';
 
+/** The format of the tables, which `<table>_format` holds. */
+const FORMAT = 1;
+
 /**
- * `migrations[n]` brings the tables from version n to n + 1, in one transaction. Never change one that was released: add
- * another.
- *
  * Ids of any length are found by their hash: an entry of an index has 2 704 bytes at most. Heads and messages are JSON as
  * text, since a column of JSON would change them. What every commit changes stands last: PostgreSQL logs a row from there,
  * and an entry of each index, so there is none that nothing is found by.
  */
-const migrations: readonly ((table: string) => string)[] = [
-  (table) => `
+const schemaOf = (table: string) => `
     CREATE TABLE ${table} (
       id BIGINT GENERATED ALWAYS AS IDENTITY,
       key_hash BYTEA PRIMARY KEY,
@@ -46,27 +45,29 @@ const migrations: readonly ((table: string) => string)[] = [
       fence BIGINT NOT NULL,
       holder TEXT,
       expires_at TIMESTAMPTZ NOT NULL
-    );`,
-];
+    );
+    INSERT INTO ${table}_format VALUES (${FORMAT});`;
 
-/** Creates the tables or brings them up to date. Who does it at the same time waits for the lock of the transaction. */
-export async function migrateTables(pool: Pool, table: string): Promise<void> {
-  await inTransaction(pool, (connection) => migrate(connection, table));
+/**
+ * Creates the tables unless they are there. Processes that do so at the same time wait for the lock of the transaction.
+ *
+ * @throws {SessionStoreError} `session_older` or `session_newer` for tables of another format.
+ */
+export async function createTables(pool: Pool, table: string): Promise<void> {
+  await inTransaction(pool, async (connection) => {
+    await connection.query('SELECT pg_advisory_xact_lock(hashtext($1))', [`x:${table}`]);
+    await connection.query(`CREATE TABLE IF NOT EXISTS ${table}_format (format INTEGER NOT NULL)`);
+    const { rows } = await connection.query(`SELECT format FROM ${table}_format`);
+    if (rows[0] === undefined) await connection.query(schemaOf(table));
+    else check(table, rows);
+  });
 }
 
-async function migrate(connection: PoolClient, table: string): Promise<void> {
-  await connection.query('SELECT pg_advisory_xact_lock(hashtext($1))', [`x:${table}`]);
-  await connection.query(`CREATE TABLE IF NOT EXISTS ${table}_schema (version INTEGER NOT NULL)`);
-  const { rows } = await connection.query(`SELECT version FROM ${table}_schema`);
-  const current = Number(rows[0]?.version ?? 0);
-  if (current > migrations.length) {
-    throw new SessionStoreError(
-      'session_newer',
-      `The table ${table} is of version ${current}, newer than this package knows (${migrations.length}): upgrade ` +
-        '@x/session-postgres.',
-    );
-  }
-  for (const migration of migrations.slice(current)) await connection.query(migration(table));
-  await connection.query(`DELETE FROM ${table}_schema`);
-  await connection.query(`INSERT INTO ${table}_schema VALUES (${migrations.length})`);
+/** @throws {SessionStoreError} see {@link createTables}. */
+export async function checkTables(pool: Pool, table: string): Promise<void> {
+  check(table, (await pool.query(`SELECT format FROM ${table}_format`)).rows);
+}
+
+function check(table: string, [row]: readonly { readonly format: number }[]): void {
+  checkFormat(`The table ${table}`, row?.format, FORMAT, '@x/session-postgres');
 }

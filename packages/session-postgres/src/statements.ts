@@ -12,7 +12,7 @@ const expires = (parameter: string) =>
 const remember = (operation: string) =>
   `earlier = right(earlier || left(token, 8), 56), token = ${operation}`;
 
-/** Every statement that runs on the tables, but for their migration. Times are the server's. */
+/** Every statement that runs on the tables, but for their creation. Times are the server's. */
 export function statementsFor(table: string) {
   const messages = `${table}_messages`;
   const leases = `${table}_leases`;

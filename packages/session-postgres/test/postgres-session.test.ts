@@ -31,7 +31,7 @@ async function fresh(
 ): Promise<PostgresSession> {
   table = `t_${randomBytes(6).toString('hex')}`;
   const store = new PostgresSession({ pool, table, ...options });
-  await new PostgresSession({ pool: shared(), table }).migrate();
+  await new PostgresSession({ pool: shared(), table }).createTables();
   return store;
 }
 const key = SessionKey.of({ userId: 'u', sessionId: 's' });
@@ -40,6 +40,9 @@ sessionStoreSuite({
   name: 'PostgresSession',
   create: () => fresh(),
   reopen: () => new PostgresSession({ pool: poolOf(), table }),
+  setFormat: async (_, format) => {
+    await shared().query(`UPDATE ${table}_format SET format = ${format}`);
+  },
 });
 
 const HOUR = 3_600;
@@ -76,16 +79,21 @@ describe('PostgresSession', () => {
       keep: 0,
       append: [userMessage('Hi')],
     };
-    await expect(store.commit(key, change)).rejects.toThrow('call migrate()');
-    await store.migrate();
-    await Promise.all([store.migrate(), store.migrate()]);
+    await expect(store.commit(key, change)).rejects.toThrow('Call createTables()');
+    await store.createTables();
+    await Promise.all([store.createTables(), store.createTables()]);
     await store.commit(key, change);
     const statements: unknown[] = [];
     pool.on('acquire', () => statements.push(1));
     await store.commit(key, { ...change, operation: operationId(), expected: change.operation, keep: 1 });
     expect(statements).toHaveLength(1);
-    await pool.query('UPDATE not_there_schema SET version = 99');
-    await expect(store.migrate()).rejects.toMatchObject({ code: 'session_newer' });
+    for (const [format, code] of [
+      [0, 'session_older'],
+      [2, 'session_newer'],
+    ]) {
+      await pool.query(`UPDATE not_there_format SET format = ${format}`);
+      await expect(store.createTables()).rejects.toMatchObject({ code });
+    }
   });
 
   it('keeps a session whose lease is taken while old ones are deleted', async () => {

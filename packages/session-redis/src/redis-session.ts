@@ -1,5 +1,6 @@
 import {
   checkChange,
+  checkFormat,
   checkKey,
   conflict,
   type DeleteOptions,
@@ -37,7 +38,7 @@ import { commitScript, FORMAT } from './scripts/commit.js';
 import { grantScript, leasedScript, releaseScript, renewScript } from './scripts/lease.js';
 import { runScript, type Script, whileSlotMoves } from './scripts/run-script.js';
 import { deleteScript, forgetScript, loadScript } from './scripts/sessions.js';
-import { asStoreError, newer } from './store-error.js';
+import { asStoreError } from './store-error.js';
 
 const optionsSchema = backendSchema.extend({
   /** Seconds after its last commit at which a session is gone. Default 0: never. */
@@ -50,7 +51,7 @@ export type RedisSessionOptions = Readonly<z.input<typeof optionsSchema>>;
 /** What a load reads of a session beside its messages. */
 const FIELDS = ['state', 'head', 'format'];
 /** What a listing reads. */
-const LISTED = ['state', 'createdAt', 'description'];
+const LISTED = ['format', 'state', 'createdAt', 'description'];
 
 /**
  * Sessions in Redis: standalone, Sentinel or Cluster. A commit is one round trip and sends only what it adds.
@@ -78,7 +79,7 @@ export class RedisSession implements SessionStore {
       const [fields, messages] = await this.#read(this.#keysOf(key), last);
       if (fields.every((field) => field == null) && messages.length === 0) return undefined;
       const [state, head, format] = fields;
-      if (Number(format) > FORMAT) throw newer(key, Number(format));
+      if (state != null || format != null) checkStored(key, format);
       const [version, count, , updatedAt, token = ''] = partsOf(state);
       return decodeSession(key, 'Redis', {
         token,
@@ -111,6 +112,7 @@ export class RedisSession implements SessionStore {
     const reply = await asStoreError(key, () => this.#run(commitScript, names, values));
     // Clients can be told to answer numbers as text, or text as bytes.
     const [outcome, number] = (reply as unknown[]).map(String);
+    if (outcome === 'format') checkStored(key, number);
     if (outcome !== 'done') throw refusal(key, change, outcome, Number(number));
     return Number(number);
   }
@@ -215,7 +217,8 @@ export class RedisSession implements SessionStore {
     const key = SessionKey.parse(id);
     const { session, indexes } = this.#keysOf(key);
     const fields = await whileSlotMoves(() => this.#client.hmget(session, ...LISTED));
-    const [state, createdAt, description] = fields;
+    const [format, state, createdAt, description] = fields;
+    if (format != null) checkStored(key, format);
     if (state == null) await this.#run(forgetScript, [session, ...indexes], [id]);
     const [version, count, bytes, updatedAt] = partsOf(state);
     if (Number(updatedAt) !== time) return undefined;
@@ -233,6 +236,11 @@ export class RedisSession implements SessionStore {
   #run(script: Script, keys: readonly string[], values: readonly string[]): Promise<unknown> {
     return runScript(this.#client, script, keys, values);
   }
+}
+
+/** Refuses a session that another release wrote; `null` is the format of one without a mark. */
+function checkStored(key: SessionKey, format: unknown): void {
+  checkFormat(`Session ${key} in Redis`, Number(format), FORMAT, '@x/session-redis', key);
 }
 
 /** What every commit changes, as the script of a commit writes it. */
@@ -264,8 +272,6 @@ function refusal(key: SessionKey, change: SessionChange, outcome: string | undef
       return keepRefused(change.keep, number);
     case 'lost':
       return leaseLost(key);
-    case 'newer':
-      return newer(key, number);
     default:
       return sessionDamaged(key, 'Redis', 'its messages are not those that its version has');
   }

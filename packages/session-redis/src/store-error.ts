@@ -1,20 +1,4 @@
-import {
-  errorText,
-  type SessionKey,
-  SessionStoreError,
-  sessionDamaged,
-  storeUnavailable,
-  XError,
-} from '@x/core';
-
-export function newer(key: SessionKey, format: number): SessionStoreError {
-  return new SessionStoreError(
-    'session_newer',
-    `Session ${key} has format ${format}, which a newer release of @x/session-redis wrote. Nothing is wrong with it; ` +
-      'upgrade this process.',
-    { sessionKey: key.toString() },
-  );
-}
+import { errorText, type SessionKey, sessionDamaged, storeUnavailable, XError } from '@x/core';
 
 /** How Redis begins when it refuses a command before it does anything. */
 const REFUSED =

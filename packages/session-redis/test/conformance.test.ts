@@ -36,6 +36,9 @@ sessionStoreSuite({
       await transaction.exec();
     },
   },
+  setFormat: async (key, format) => {
+    await testClient().hset(keysOf(keyPrefix, key).session, 'format', format);
+  },
   faults: {
     cut: (when) => {
       const sever = { before: proxy.severBefore, during: proxy.severDuring, after: proxy.severReplyTo };

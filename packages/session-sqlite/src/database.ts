@@ -14,7 +14,7 @@ import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type SessionKey, SessionStoreError, XError } from '@x/core';
 import Sqlite, { type Database } from 'better-sqlite3';
-import { migrate, migrations, versionOf } from './schema.js';
+import { prepare } from './schema.js';
 
 /** How long one attempt blocks this process; then others are let in before the next. */
 const BUSY_MS = 20;
@@ -28,9 +28,9 @@ const RESERVE_MARK = Buffer.from('room that @x/session-sqlite keeps for a full d
 const WRITTEN_ANEW_BYTES = 64 * 1024 ** 2;
 
 /**
- * Opens the database of sessions, and makes it or brings it up to date.
+ * Opens the database of sessions, and makes its tables in an empty file.
  *
- * @throws {SessionStoreError} when it cannot be opened, is no database, or was made by a newer release.
+ * @throws {SessionStoreError} when it cannot be opened, is not a database, or has another format.
  */
 export function openDatabase(file: string, synchronous: 'full' | 'normal', lockTimeoutMs: number): Database {
   try {
@@ -48,16 +48,13 @@ function open(file: string, synchronous: 'full' | 'normal', lockTimeoutMs: numbe
   }
   const database = new Sqlite(file, { timeout: lockTimeoutMs });
   try {
+    // First: a file of another format is left as it is.
+    prepare(database);
     database.pragma('journal_mode = WAL');
     database.pragma(`synchronous = ${synchronous}`);
     database.pragma(`wal_autocheckpoint = ${LOG_PAGES}`);
     // What is deleted must not stay readable in free pages.
     database.pragma('secure_delete = ON');
-    if (versionOf(database) < migrations.length) database.transaction(() => migrate(database)).immediate();
-    if (versionOf(database) > migrations.length) {
-      const message = `${file} is of version ${versionOf(database)}, newer than this package knows (${migrations.length}): upgrade @x/session-sqlite.`;
-      throw new SessionStoreError('session_newer', message);
-    }
     if (file !== ':memory:') reserve(file, RESERVE_BYTES);
     // From here on somebody else's transaction is waited for without standing still.
     database.pragma(`busy_timeout = ${BUSY_MS}`);

@@ -101,7 +101,7 @@ export class SqliteSession implements SessionStore {
 
   /**
    * @throws {InvalidInputError} for unknown or impossible options.
-   * @throws {SessionStoreError} when the file cannot be opened, is no database, or was made by a newer release.
+   * @throws {SessionStoreError} when the file cannot be opened, is not a database, or has another format.
    */
   constructor(options: SqliteSessionOptions) {
     const { file, synchronous, ttlSeconds, lockTimeoutMs, clock } = parseWith(

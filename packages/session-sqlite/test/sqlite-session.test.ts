@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { operationId, SessionKey, userMessage } from '@x/core';
@@ -25,6 +25,11 @@ sessionStoreSuite({
   name: 'SqliteSession',
   create: () => new SqliteSession({ file: fresh() }),
   reopen: () => new SqliteSession({ file: last() }),
+  setFormat: async (_, format) => {
+    const database = new Sqlite(last());
+    database.pragma(`user_version = ${format}`);
+    database.close();
+  },
 });
 
 const HOUR = 3_600;
@@ -127,13 +132,14 @@ describe('SqliteSession', () => {
     expect(await store.deleteOlderThan({ olderThan: new Date(now - 1_999) })).toBe(2);
   });
 
-  it('tells a newer file, and one that is no database', async () => {
-    const newer = fresh();
-    await new SqliteSession({ file: newer }).close();
-    const database = new Sqlite(newer);
-    database.pragma('user_version = 99');
+  it('leaves a database of another program as it is, and tells what is no database', async () => {
+    const foreign = join(directory, 'foreign.db');
+    const database = new Sqlite(foreign);
+    database.exec('CREATE TABLE notes (text TEXT)');
     database.close();
-    expect(() => new SqliteSession({ file: newer })).toThrow(/newer than this package knows/);
+    const before = readFileSync(foreign);
+    expect(() => new SqliteSession({ file: foreign })).toThrow(/has format 0/);
+    expect(readFileSync(foreign).equals(before)).toBe(true);
     const garbage = join(directory, 'garbage.db');
     writeFileSync(garbage, 'x'.repeat(5_000));
     expect(() => new SqliteSession({ file: garbage })).toThrow(/is damaged/);

@@ -3,12 +3,12 @@ import { compareAndSet } from './store-suite/compare-and-set.js';
 import { keepAndAppend, randomChanges, roundTrip, volume } from './store-suite/contents.js';
 import { expiry } from './store-suite/expiry.js';
 import { faults } from './store-suite/faults.js';
+import { formats } from './store-suite/formats.js';
 import { history } from './store-suite/history.js';
 import { instances, isolation } from './store-suite/isolation.js';
 import { keys } from './store-suite/keys.js';
 import { leases } from './store-suite/leases.js';
 import { listAndDelete } from './store-suite/list-and-delete.js';
-import { migration } from './store-suite/migration.js';
 import { type SessionStoreSuiteOptions, StoreSuite } from './store-suite/store-suite.js';
 
 const ASPECTS = [
@@ -24,7 +24,7 @@ const ASPECTS = [
   history,
   leases,
   expiry,
-  migration,
+  formats,
   faults,
 ];
 

@@ -14,7 +14,6 @@ export type {
   StoreSuiteCrashes,
   StoreSuiteExpiry,
   StoreSuiteFaults,
-  WriteOlderFormat,
 } from './store-suite/store-suite.js';
 export type { SuiteOptOut } from './suite-tests.js';
 export type { WorkspaceSuiteOptions } from './workspace-suite/workspace-suite.js';

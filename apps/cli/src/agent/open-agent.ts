@@ -22,7 +22,7 @@ import {
 } from '@x/harness';
 import * as z from 'zod';
 import { UsageError } from '../command.js';
-import { hasSessions, openStore, type StoreValues, tellOfBrought } from '../open-store.js';
+import { openStore, type StoreValues } from '../open-store.js';
 import { readInput, readYaml } from '../read-input.js';
 import { storeKind, storeNames, storeOfAddress } from '../stores.js';
 import { oneLine } from '../terminal/style.js';
@@ -35,8 +35,6 @@ export interface OpenAgent {
   readonly agent: HarnessAgent;
   /** Holds the agent's sessions. */
   readonly store: SessionStore;
-  /** What to say of the sessions that its workspace holds itself, while the user has none. */
-  readonly brought: string | undefined;
   /** Closes the agent first, then connections. */
   close(): Promise<void>;
 }
@@ -109,7 +107,6 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
   const config = { ...place, ...content, ...(own.length + servers.length > 0 && { mcp_servers: all }) };
   const closers: (() => Promise<void>)[] = [];
   let opened: SessionStore | undefined;
-  let brought: string | undefined;
   const openSessions = async (values: StoreValues): Promise<SessionStore> => {
     const { store, close } = await openStore(values, { readOnly: false, createTables: true });
     closers.push(close);
@@ -135,10 +132,7 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
     {
       model: (reference) => chooseModel(reference, environment),
       session: (reference) => openSessions(addressOf(reference)),
-      defaultSession: (workspace) => {
-        if (!hasSessions(workspace)) brought = tellOfBrought(workspace);
-        return openSessions({ workspace });
-      },
+      defaultSession: (workspace) => openSessions({ workspace }),
       registry: createRegistry(environment, beside, { allowAll, made: (name) => made.add(name) }),
     },
     { environment, directory },
@@ -160,7 +154,6 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
   }
   return {
     agent,
-    brought,
     store: opened ?? new WorkspaceSession(agent.storage),
     async close() {
       await agent.close();

@@ -84,7 +84,7 @@ export const run = command({
       throw new ArgumentError('There is nothing to ask: standard input is empty, or --prompt is.');
 
     const allowAll = values['dangerously-allow-all'];
-    const { agent, store, brought, close } = await openAgent(file, {
+    const { agent, store, close } = await openAgent(file, {
       model: values.model,
       allowAll,
       once: prompt !== undefined,
@@ -100,7 +100,6 @@ export const run = command({
       whole: process.stdout.isTTY !== true,
     });
     try {
-      if (brought !== undefined) printer.note(brought);
       const owner = { userId: values.user, tenantId: values.tenant };
       const sessionId = latest
         ? await latestSession(store, { ...owner, agentId: agent.name })

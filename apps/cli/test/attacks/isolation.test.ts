@@ -91,7 +91,7 @@ const stores: Readonly<Record<string, (workspace: Workspace) => Promise<SessionS
     closers.push(() => pool.end());
     const store = new MysqlSession({ pool, table });
     searches.push((text) => rowsOfMysqlWith(pool, table, text));
-    await store.migrate();
+    await store.createTables();
     return store;
   },
   async postgres() {
@@ -99,7 +99,7 @@ const stores: Readonly<Record<string, (workspace: Workspace) => Promise<SessionS
     closers.push(() => pool.end());
     const store = new PostgresSession({ pool, table });
     searches.push((text) => rowsOfPostgresWith(pool, table, text));
-    await store.migrate();
+    await store.createTables();
     return store;
   },
 };

@@ -37,14 +37,14 @@ const stores: Readonly<Record<string, (directory: string, closing: Closing) => P
     const pool = createPool(inject('mysqlUrl'));
     closing(() => pool.end());
     const store = new MysqlSession({ pool });
-    await store.migrate();
+    await store.createTables();
     return store;
   },
   postgres: async (_, closing) => {
     const pool = new pg.Pool({ connectionString: inject('postgresUrl') });
     closing(() => pool.end());
     const store = new PostgresSession({ pool });
-    await store.migrate();
+    await store.createTables();
     return store;
   },
 };

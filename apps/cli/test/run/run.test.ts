@@ -298,10 +298,7 @@ describe('x run in a pipe', () => {
     const config = 'model: compatible:fake\ncapabilities: [workspace_tools]\n';
     const answers = [writing, { text: 'Never.' }];
     const latest = await run(answers, ['-c', '--prompt', 'Write'], '', config, here);
-    expect(latest).toMatchObject({
-      status: 2,
-      stderr: expect.stringContaining('If it is yours, x sessions copy '),
-    });
+    expect(latest).toMatchObject({ status: 2, stderr: expect.stringContaining('no session to go on with') });
     const named = await run(answers, ['-s', 's', '--prompt', 'Write'], '', config, here);
     expect(named.status).toBe(3);
     expect(JSON.stringify(endpoint?.requests)).not.toContain('allowed everything');

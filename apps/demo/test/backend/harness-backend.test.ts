@@ -7,14 +7,9 @@ import {
   assistantMessage,
   estimateCounter,
   type Model,
-  openSession,
   RuntimeContext,
-  SessionKey,
-  storageOf,
   textOf,
-  userMessage,
 } from '@x/core';
-import { LocalWorkspace, WorkspaceSession } from '@x/core/node';
 import { ScriptedModel } from '@x/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HarnessBackend } from '../../src/backend/harness-backend.js';
@@ -87,28 +82,19 @@ const answered = (times: number) => (transcript: Transcript) =>
   transcript.totals.modelCalls === times && transcript.call === undefined;
 
 it('lists and serves the other sessions beside a damaged one', async () => {
-  // Where an earlier release kept one in files, all are.
-  const files = new WorkspaceSession(storageOf(new LocalWorkspace(join(data, 'workspace'))));
-  const earlier = await openSession(files, SessionKey.of({ agentId: 'other', sessionId: 'earlier' }));
-  earlier.state.contextMutable().push(userMessage('Hi'));
-  await earlier.commit();
   const backend = open(new ScriptedModel([{ text: 'Hello.' }, { text: 'Hello.' }]));
   for (const id of ['good', 'bad']) {
     await backend.send(id, 'Hi');
     await transcriptOnce(backend, ({ call, entries }) => call === undefined && entries.length > 1, id);
   }
   await closeAgents();
-  const { storage } = demos[0] as DemoAgent;
-  const heads: string[] = [];
-  for await (const { path } of storage.list('', { recursive: true })) {
-    if (path.endsWith('bad/head.json')) heads.push(path);
-  }
-  expect(heads).toHaveLength(1);
-  for (const path of heads) await storage.write(path, '');
+  const { default: Sqlite } = await import(require.resolve('better-sqlite3'));
+  const database = new Sqlite(join(data, 'workspace/.x/sessions.db'));
+  expect(database.prepare("UPDATE sessions SET head = '' WHERE session = 'bad'").run().changes).toBe(1);
+  database.close();
 
   const next = open(new ScriptedModel([]));
   expect(await next.resumeInterrupted()).toBe(0);
-  // A store that can tell whose the damaged head was has it listed as damaged; from an empty one nothing can be told.
   const listed = (await next.sessions()).filter(({ damaged }) => !damaged);
   expect(listed.map(({ id }) => id)).toEqual(['good']);
   expect((await next.transcript('good')).transcript.entries.length).toBeGreaterThan(1);

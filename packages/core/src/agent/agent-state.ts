@@ -29,7 +29,7 @@ const ruleSchema = z.strictObject({
   /** The `fingerprint` that the tool must have: a rule that was kept for a tool does not allow what became of it. */
   fingerprint: z.string().optional(),
 });
-const approvalShape = z.strictObject({
+const pendingApprovalSchema = z.strictObject({
   /** The approval's own: calls of one conversation may share an id, approvals never do. */
   id: z.string().min(1),
   toolUseId: z.string(),
@@ -55,11 +55,6 @@ const approvalShape = z.strictObject({
     ])
     .optional(),
 });
-/** States of earlier versions name the call alone. */
-const pendingApprovalSchema = z.preprocess(
-  (entry) => (isObject(entry) ? { id: entry.toolUseId, ...entry } : entry),
-  approvalShape,
-);
 const permissionContextSchema = z.strictObject({
   /** Left out: as the agent is configured. */
   mode: z.enum(PERMISSION_MODES).optional(),
@@ -178,9 +173,9 @@ export class AgentState {
   }
 
   /**
-   * Reads what `JSON.stringify(state)` wrote, by this or an earlier release of the package.
+   * Reads what `JSON.stringify(state)` wrote.
    *
-   * @throws {InvalidInputError} naming the path of every bad field, or saying that a newer version wrote it.
+   * @throws {InvalidInputError} naming the path of every bad field.
    */
   static fromJSON(json: unknown): AgentState {
     const { context: messages, ...stored } = asRecord(json);
@@ -261,11 +256,8 @@ function pick(head: Readonly<Partial<Record<keyof typeof fields, unknown>>>): Re
 function ofThisVersion(state: Record<string, unknown>): Record<string, unknown> {
   const { schemaVersion: version } = state;
   if (version === AGENT_STATE_VERSION) return state;
-  const message = !Number.isInteger(version)
-    ? `must be a whole number, not ${JSON.stringify(version) ?? 'missing'}`
-    : Number(version) > AGENT_STATE_VERSION
-      ? `is ${version}, newer than this package writes (${AGENT_STATE_VERSION}); upgrade @x/core`
-      : `is ${version}, which this package cannot read`;
+  const found = JSON.stringify(version) ?? 'missing';
+  const message = `is ${found}, and this release of @x/core reads ${AGENT_STATE_VERSION} alone`;
   throw new InvalidInputError('AgentState', [{ path: 'schemaVersion', message }]);
 }
 

@@ -1,10 +1,10 @@
 import { XError } from './x-error.js';
 
 /**
- * A session store could not do its work: what it stores is damaged (`session_corrupt`) or was written by a newer release
- * (`session_newer`), its backend is out of reach or refuses (`session_unavailable`), or it answers what no store may
- * (`session_store_invalid`). A load that fails this way must fail the call: it never means "new session". Of a stream that
- * is kept in a store: its source failed (`stream_failed`), or its writer died (`stream_stalled`).
+ * A session store failed: the stored data is damaged (`session_corrupt`) or has the format of an older or newer release
+ * (`session_older`, `session_newer`), its backend is out of reach or refuses (`session_unavailable`), or it answers what no
+ * store may (`session_store_invalid`). If a load fails this way, the call must fail: it never means "new session". For a stream
+ * that is kept in a store: its source failed (`stream_failed`), or its writer died (`stream_stalled`).
  */
 export class SessionStoreError extends XError {
   static override readonly brand = 'SessionStoreError';
@@ -19,6 +19,7 @@ export class SessionStoreError extends XError {
   constructor(
     code:
       | 'session_corrupt'
+      | 'session_older'
       | 'session_newer'
       | 'session_unavailable'
       | 'session_store_invalid'

@@ -4,7 +4,6 @@ import { SessionConflictError } from '../errors/session-errors.js';
 import type { SessionKey, SessionScope } from './session-key.js';
 import type { SessionStore } from './session-store.js';
 import { unlessBusy } from './session-turn.js';
-import { isOperation, operationId } from './store-rules.js';
 import { historyOf } from './wrappers/keep-history.js';
 
 const optionsSchema = z.strictObject({
@@ -94,10 +93,9 @@ async function copySession(
     const { token, head, messages } = stored;
     const isThere = (await to.load(key, { last: 0 }))?.token === token;
     if (isThere && outcome === 'gone') outcome = 'unchanged';
-    const operation = isOperation(token) ? token : operationId();
     try {
       if (!isThere) {
-        await to.commit(key, { operation, expected, head, keep: 0, append: messages });
+        await to.commit(key, { operation: token, expected, head, keep: 0, append: messages });
         outcome = 'copied';
       }
     } catch (error) {
@@ -106,7 +104,7 @@ async function copySession(
     }
     // Who committed meanwhile without a lease has the copy brought up to date.
     if (!move || (await from.delete(key, { token }))) return outcome;
-    expected = isThere ? token : operation;
+    expected = token;
     seen = token;
   }
 }

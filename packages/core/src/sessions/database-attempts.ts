@@ -10,8 +10,8 @@ export interface DriverFailure {
   readonly isTransient: boolean;
   /** The server did nothing of the statement, for certain. */
   readonly isRefused: boolean;
-  /** The tables are missing, or of an older release. */
-  readonly isUnmigrated: boolean;
+  /** A table or a column is missing. */
+  readonly isMissing: boolean;
 }
 
 const ATTEMPTS = 5;
@@ -34,9 +34,9 @@ export function databaseAttempts(
         return await task();
       } catch (error) {
         if (XError.isInstance(error)) throw error;
-        const { isTransient, isRefused, isUnmigrated } = judge(error as Error);
+        const { isTransient, isRefused, isMissing } = judge(error as Error);
         if (!isRefused) outcome = 'unknown';
-        if (isUnmigrated) throw unmigrated(error as Error, outcome);
+        if (isMissing) throw tablesMissing(error as Error, outcome);
         if (!isTransient || number === ATTEMPTS) throw storeUnavailable('The database', error, outcome, key);
         // With jitter, so that those who met once do not meet again.
         await systemClock.sleep(Math.random() * FIRST_PAUSE_MS * 2 ** (number - 1));
@@ -45,7 +45,7 @@ export function databaseAttempts(
   };
 }
 
-function unmigrated(cause: Error, outcome: 'none' | 'unknown'): SessionStoreError {
-  const text = `The tables are missing or of an older release (${cause.message}): call migrate() once before the first use.`;
+function tablesMissing(cause: Error, outcome: 'none' | 'unknown'): SessionStoreError {
+  const text = `The tables are missing (${cause.message}). Call createTables() once before the first use.`;
   return new SessionStoreError('session_unavailable', text, { cause, outcome });
 }

@@ -6,6 +6,8 @@ import type { SessionStore } from './session-store.js';
 import { unlessBusy } from './session-turn.js';
 import { historyOf } from './wrappers/keep-history.js';
 
+const UNREADABLE: ReadonlySet<string> = new Set(['session_corrupt', 'session_older', 'session_newer']);
+
 const part = z.string().min(1).optional();
 const optionsSchema = z.strictObject({
   /** Age of the last commit from which a session is deleted. */
@@ -30,8 +32,8 @@ export type RetentionOptions = Readonly<z.input<typeof optionsSchema>>;
  * await deleteOlderThan(store, { olderThan: thirtyDaysAgo });
  * ```
  * @throws {InvalidInputError} for unknown or impossible options.
- * @throws {SessionStoreError} when the store cannot be reached; `session_corrupt`, after all others are gone, where a store
- * lists damaged sessions that way.
+ * @throws {SessionStoreError} when the store cannot be reached; `session_corrupt`, `session_older` or `session_newer` after all
+ * others are gone, if the store lists sessions that it cannot read.
  */
 export async function deleteOlderThan(store: SessionStore, options: RetentionOptions): Promise<number> {
   const { olderThan, scope, limit } = parseWith(optionsSchema, options, 'deleteOlderThan options');
@@ -43,7 +45,7 @@ export async function deleteOlderThan(store: SessionStore, options: RetentionOpt
       if (at < olderThan.getTime()) found.push({ key, at });
     }
   } catch (error) {
-    if (!isDamage(error)) throw error;
+    if (!isUnreadable(error)) throw error;
     damage = error;
   }
   found.sort((left, right) => left.at - right.at);
@@ -70,12 +72,12 @@ function deleteIfStillOlder(store: SessionStore, key: SessionKey, olderThan: Dat
   });
   return deleted.then(Boolean, (error) => {
     // Somebody should look at it first.
-    if (isDamage(error)) return false;
+    if (isUnreadable(error)) return false;
     throw error;
   });
 }
 
-/** Whether a store tells that a session cannot be read. */
-export function isDamage(error: unknown): boolean {
-  return SessionStoreError.isInstance(error) && error.code === 'session_corrupt';
+/** Tests whether a store says of a session that this release cannot read it. */
+export function isUnreadable(error: unknown): boolean {
+  return SessionStoreError.isInstance(error) && UNREADABLE.has(error.code);
 }

@@ -135,7 +135,7 @@ export function describeHead({ title, metadata }: JsonObject): string {
   return JSON.stringify({ title, metadata });
 }
 
-/** The inverse of {@link describeHead}; nothing of what is not its own, as of sessions of an earlier release. */
+/** The inverse of {@link describeHead}. A text that it did not write has no title and no metadata. */
 export function parseDescription(text: unknown): Pick<SessionInfo, 'title' | 'metadata'> {
   return descriptionSchema.safeParse(parsedJson(String(text))).data ?? { metadata: {} };
 }

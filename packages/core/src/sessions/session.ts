@@ -10,7 +10,7 @@ import { commonPrefix, type Message, textOf } from '../messages/message.js';
 import { adoptHead, mergeContext, mergeHead } from './merge.js';
 import { checkKey, type SessionKey } from './session-key.js';
 import type { SessionChange, SessionStore, StoredSession } from './session-store.js';
-import { operationId, vouchForChange } from './store-rules.js';
+import { checkFormat, operationId, vouchForChange } from './store-rules.js';
 
 /** Characters of a title. */
 const TITLE_LENGTH = 80;
@@ -237,16 +237,15 @@ function identityOf(key: SessionKey): Parameters<typeof AgentState.create>[0] {
   return { sessionId, userId, tenantId };
 }
 
-function readState(key: SessionKey, stored: StoredSession): AgentState {
+function readState(key: SessionKey, { head, messages }: StoredSession): AgentState {
+  checkFormat(`The state of session ${key}`, head.schemaVersion, AGENT_STATE_VERSION, '@x/core', key);
   try {
-    return AgentState.fromParts(stored.head, stored.messages);
+    return AgentState.fromParts(head, messages);
   } catch (error) {
     if (!InvalidInputError.isInstance(error)) throw error;
-    const isNewer = Number(stored.head.schemaVersion) > AGENT_STATE_VERSION;
     throw new SessionStoreError(
-      isNewer ? 'session_newer' : 'session_corrupt',
-      `Session ${key} cannot be read: ${error.message} The stored data was left as it is; ` +
-        `${isNewer ? 'upgrade this process' : 'repair or delete it'}.`,
+      'session_corrupt',
+      `Session ${key} cannot be read: ${error.message} Nothing was changed; repair or delete the session.`,
       { sessionKey: key.toString(), cause: error },
     );
   }

@@ -71,9 +71,32 @@ export function operationOf(text: string): string {
   return digest(text).slice(0, 16);
 }
 
-/** Tests whether a token names an operation; those of an early release do not. */
-export function isOperation(token: string): boolean {
-  return OPERATION.test(token);
+/**
+ * Checks the format of stored data, by the number that was stored with it.
+ *
+ * @param subject what has the format, for the error: `The file sessions.db`.
+ * @param found anything but a number is for the caller to refuse, as damage.
+ * @param known the only format that this release reads.
+ * @param owner the package that reads it.
+ * @throws {SessionStoreError} `session_older` or `session_newer` for any other format. Nothing is written.
+ */
+export function checkFormat(
+  subject: string,
+  found: unknown,
+  known: number,
+  owner: string,
+  key?: SessionKey,
+): void {
+  if (typeof found !== 'number' || found === known) return;
+  const isOlder = found < known;
+  const remedy = isOlder
+    ? `export the sessions with the release of ${owner} that wrote them, then import them into a new store`
+    : `upgrade ${owner} in this process`;
+  throw new SessionStoreError(
+    isOlder ? 'session_older' : 'session_newer',
+    `${subject} has format ${found}, and this release of ${owner} reads format ${known}. Nothing was changed; ${remedy}.`,
+    { sessionKey: key?.toString() },
+  );
 }
 
 /** The changes whose parts were checked as they were made. */
@@ -104,10 +127,7 @@ export interface Committed {
   readonly version: number;
   /** Number of messages. */
   readonly messages: number;
-  /**
-   * The operations of the latest commits, newest last; of those before the last, eight characters. None for a session of a
-   * release that kept none.
-   */
+  /** The operations of the latest commits, newest last; of those before the last, eight characters. */
   readonly operations: readonly string[];
 }
 
@@ -117,13 +137,13 @@ export function remember(operations: readonly string[], operation: string): read
 }
 
 /** The token of a session: its last operation. */
-export function tokenOf({ version, operations }: Pick<Committed, 'version' | 'operations'>): string {
-  return operations.at(-1) ?? `v${version}`;
+export function tokenOf({ operations }: Pick<Committed, 'operations'>): string {
+  return operations.at(-1) ?? '';
 }
 
 /** Whether a session is not the one that is to be deleted: see `DeleteOptions`. */
 export function isAnother(
-  stored: Pick<Committed, 'version' | 'operations'> | undefined,
+  stored: Pick<Committed, 'operations'> | undefined,
   token: string | undefined,
 ): boolean {
   return token !== undefined && (stored === undefined || tokenOf(stored) !== token);

@@ -7,7 +7,7 @@ import type { Message } from '../messages/message.js';
 import { isWithin, TREES } from '../workspace/agent-files.js';
 import { storageOf } from '../workspace/storage.js';
 import type { Workspace } from '../workspace/workspace.js';
-import { isDamage } from './delete-older-than.js';
+import { isUnreadable } from './delete-older-than.js';
 import { sessionPrefix } from './files/session-files.js';
 import { besideOf, SessionKey, type SessionKeyParts } from './session-key.js';
 import type { ListOptions, SessionStore } from './session-store.js';
@@ -120,7 +120,7 @@ export async function eraseSession(
     }
   } catch (error) {
     // Another session is, and this one may be gone for that very reason.
-    if (!isDamage(error)) throw error;
+    if (!isUnreadable(error)) throw error;
   }
   for (const child of children) await erase(child);
 

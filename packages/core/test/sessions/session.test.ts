@@ -82,7 +82,8 @@ describe('openSession', () => {
   test.each([
     ['session_corrupt', {}],
     ['session_corrupt', { schemaVersion: 1, sessionId: 7 }],
-    ['session_newer', { schemaVersion: 99, sessionId: 's' }],
+    ['session_older', { schemaVersion: 0, sessionId: 's' }],
+    ['session_newer', { schemaVersion: 2, sessionId: 's' }],
   ])('does not begin a new session over a state that it cannot read, and says %s: %j', async (code, head) => {
     const store = new InMemorySession();
     await commitAt(store, key, { expectedVersion: 0, head, keep: 0, append: [] });

@@ -5,39 +5,9 @@ import { JsonSession } from '../../src/sessions/files/json-session.js';
 import { SessionKey } from '../../src/sessions/session-key.js';
 import { LocalWorkspace } from '../../src/workspace/local-workspace.js';
 import { mountWorkspace } from '../../src/workspace/mount-workspace.js';
-import { migrateLayout, storageOf } from '../../src/workspace/storage.js';
-import { readText, type Workspace } from '../../src/workspace/workspace.js';
+import { storageOf } from '../../src/workspace/storage.js';
+import { readText } from '../../src/workspace/workspace.js';
 import { temporaryDirectory } from '../temporary-directory.js';
-
-const EVICTED = `${'0f'.repeat(16)}.txt`;
-/** What an earlier release kept among the agent's files. */
-const OLD = {
-  'users/alice/agents/coder/context/s1/head.json': '{}',
-  'users/alice/agents/coder/context/s1/segment-1.jsonl': 'a\n',
-  'users/alice/agents/coder/sessions/s1.log.jsonl': 'b\n',
-  'users/alice/agents/coder/sessions/s1.events.jsonl': 'c\n',
-  'users/alice/agents/coder/tasks/s1.json': '{"version":1,"tasks":[]}',
-  'users/alice/agents/coder/tasks/s1/task-1.md': 'd',
-  'users/alice/agents/coder/MEMORY.md': '- e\n',
-  'users/alice/agents/coder/memory/2026-01-31.md': '- f\n',
-  'tenants/acme/agents/coder/sessions/s2.log.jsonl': 'g\n',
-  'context/s3/head.json': '{}',
-  [`large_tool_results/users/alice/agents/coder/s1/${EVICTED}`]: 'h',
-  'plans/agents/coder/s4.md': 'i',
-};
-/** What belongs to the agent, or to its checkout. */
-const OTHERS = {
-  'README.md': 'r',
-  'users/schema.sql': 's',
-  'users/bob/notes.md': 't',
-  'agents/planner/MEMORY.md': 'u',
-  'agents/planner/tasks/todo.json': 'v',
-  'sessions/talk.md': 'w',
-  'context/theme.tsx': 'x',
-  'memory/palace.md': 'y',
-  'plans/2027.md': 'z',
-  'docs/agents/coder/deep.md': '0',
-};
 
 async function write(root: string, files: Readonly<Record<string, string>>): Promise<void> {
   for (const [path, text] of Object.entries(files)) {
@@ -55,10 +25,6 @@ async function filesOf(root: string): Promise<Record<string, string>> {
   return found;
 }
 
-const below = (files: Readonly<Record<string, string>>) =>
-  Object.fromEntries(Object.entries(files).map(([path, text]) => [`.x/${path}`, text]));
-const MOVED = { ...below(OLD), ...OTHERS };
-
 test('a storage is a directory of its own, and its own storage', async () => {
   const root = await temporaryDirectory();
   const storage = storageOf(new LocalWorkspace(root));
@@ -73,79 +39,11 @@ test('a storage is a directory of its own, and its own storage', async () => {
   expect(paths).toEqual(['users/alice', 'users/alice/a.txt']);
 });
 
-test("an older layout is moved when asked for, and nothing of the agent's", async () => {
-  const root = await temporaryDirectory();
-  await write(root, { ...OLD, ...OTHERS });
-  const workspace = new LocalWorkspace(root);
-  expect((await migrateLayout(workspace)).toSorted()).toEqual(Object.keys(OLD).toSorted());
-  expect(await storageOf(workspace).stat('users/alice/agents/coder/MEMORY.md')).toMatchObject({ size: 4 });
-  expect(await filesOf(root)).toEqual(MOVED);
-  expect(await readdir(root)).not.toContain('large_tool_results');
-  expect(await migrateLayout(workspace)).toEqual([]);
-});
-
-test('files that look like those of an older release are never taken for the storage by its use', async () => {
-  const root = await temporaryDirectory();
-  await write(root, { ...OLD, ...OTHERS });
-  for (let process = 1; process <= 2; process++) {
-    const storage = storageOf(new LocalWorkspace(root));
-    expect(await storage.stat('users/alice/agents/coder/MEMORY.md')).toBeUndefined();
-    await storage.write('mine', 'm');
-  }
-  expect(await filesOf(root)).toEqual({ ...OLD, ...OTHERS, '.x/mine': 'm' });
-});
-
-test('a move replaces no file of the storage, and loses none', async () => {
-  const root = await temporaryDirectory();
-  const path = 'users/alice/agents/coder/sessions/s1.log.jsonl';
-  await write(root, { [path]: 'forged', [`.x/${path}`]: 'kept' });
-  await expect(migrateLayout(new LocalWorkspace(root))).rejects.toMatchObject({ code: 'already_exists' });
-  expect(await filesOf(root)).toEqual({ [path]: 'forged', [`.x/${path}`]: 'kept' });
-});
-
-/** The workspace until its `dies`th change, with which the process ends. */
-function mortal(workspace: Workspace, dies: number): Workspace {
-  let changes = 0;
-  const live = async <T>(operation: () => Promise<T>): Promise<T> => {
-    if (++changes >= dies) throw new Error('died');
-    return operation();
-  };
-  return {
-    reach: workspace.reach,
-    read: (path) => workspace.read(path),
-    stat: (path) => workspace.stat(path),
-    list: (path, options) => workspace.list(path, options),
-    append: (path, data) => live(() => workspace.append(path, data)),
-    write: (path, data, options) => live(() => workspace.write(path, data, options)),
-    delete: (path) => live(() => workspace.delete(path)),
-  };
-}
-
-test('a move that dies at any change is completed by the next', async () => {
-  for (let dies = 1, died = true; died; dies++) {
-    const root = await temporaryDirectory();
-    await write(root, { ...OLD, ...OTHERS });
-    died = await migrateLayout(mortal(new LocalWorkspace(root), dies)).then(
-      () => false,
-      () => true,
-    );
-    await migrateLayout(mortal(new LocalWorkspace(root), Number.POSITIVE_INFINITY));
-    expect(await filesOf(root)).toEqual(MOVED);
-  }
-});
-
 test('what is mounted has the storage of its base', async () => {
   const [root, mounted] = [await temporaryDirectory(), await temporaryDirectory()];
   const base = new LocalWorkspace(root);
   const workspace = mountWorkspace(base, { repo: new LocalWorkspace(mounted, { readOnly: true }) });
   expect(storageOf(workspace)).toBe(storageOf(base));
-});
-
-test('two processes move at once', async () => {
-  const root = await temporaryDirectory();
-  await write(root, { ...OLD, ...OTHERS });
-  await Promise.all([1, 2, 3].map(() => migrateLayout(new LocalWorkspace(root))));
-  expect(await filesOf(root)).toEqual(MOVED);
 });
 
 test('names that are kept back are reached by no path, case or link', async () => {

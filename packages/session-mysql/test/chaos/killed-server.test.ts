@@ -21,7 +21,7 @@ afterAll(async () => {
 /** A store with tables of its own, and how processes are started that write to it through the proxy. */
 async function storeOf(table: string) {
   const store = new MysqlSession({ pool, table });
-  await store.migrate();
+  await store.createTables();
   const program = new URL('../children/write-turns.ts', import.meta.url);
   return { store, start: writerOf(program, server.proxied, table) };
 }

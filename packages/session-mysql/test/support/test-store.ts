@@ -16,7 +16,7 @@ export async function testStore(options: PoolOptions = {}) {
   const pool = testPool(options);
   const table = uniqueTable();
   const store = new MysqlSession({ pool, table });
-  await store.migrate();
+  await store.createTables();
   return { pool, table, store };
 }
 

@@ -1,7 +1,7 @@
 import { script } from './run-script.js';
 
-/** The format that this release writes, and the newest that it reads. */
-export const FORMAT = 3;
+/** The format that this release writes, and the only one that it reads. */
+export const FORMAT = 1;
 
 /**
  * Applies one change. Nothing is written before every check has passed, and Redis runs a script whole or not at all.
@@ -24,7 +24,7 @@ version, count, bytes = tonumber(version), tonumber(count), tonumber(bytes)
 local operation, keep, size = ARGV[2], tonumber(ARGV[3]), #ARGV
 
 local format = tonumber(current[2] or '0')
-if format > ${FORMAT} then return {'newer', format} end
+if (current[1] or current[2]) and format ~= ${FORMAT} then return {'format', format} end
 if not version then return {'corrupt', 0} end
 if token == operation then return {'done', version} end
 local place = string.find(earlier, string.sub(operation, 1, 8), 1, true)

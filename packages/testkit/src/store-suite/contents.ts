@@ -32,6 +32,14 @@ export function roundTrip(suite: StoreSuite): void {
       expect((await store.load(key))?.messages).toEqual([message]);
     });
 
+    suite.test('the head is carried, whatever its schema version', async (store) => {
+      for (const [version, schemaVersion] of [0, 1, 99, 'next', null].entries()) {
+        const head = { schemaVersion, unknown: [version] };
+        await commitAt(store, key, { expectedVersion: version, head });
+        expect((await store.load(key))?.head).toEqual(head);
+      }
+    });
+
     suite.test('a session may have no messages', async (store) => {
       await commitAt(store, key, { expectedVersion: 0, head: { a: 1 } });
       expect(await store.load(key)).toMatchObject({ version: 1, head: { a: 1 }, messages: [] });

@@ -1,12 +1,5 @@
 import { setImmediate as nextTask } from 'node:timers/promises';
-import type {
-  ListOptions,
-  SessionChange,
-  SessionKey,
-  SessionScope,
-  SessionStore,
-  StoredSession,
-} from '@x/core';
+import type { ListOptions, SessionChange, SessionKey, SessionScope, SessionStore } from '@x/core';
 import type { TestContext } from 'vitest';
 import { SuiteTests, type SuiteTestsOptions } from '../suite-tests.js';
 
@@ -37,11 +30,6 @@ export interface StoreSuiteCrashes {
   commit(point: string, key: SessionKey, change: SessionChange): Promise<void>;
 }
 
-/** Writes a session the way an older release did, and answers what must be read. */
-export type WriteOlderFormat = (
-  key: SessionKey,
-) => Promise<Pick<StoredSession, 'version' | 'head' | 'messages'>>;
-
 export interface SessionStoreSuiteOptions extends SuiteTestsOptions {
   /** Printed in the title of the suite. */
   readonly name: string;
@@ -56,8 +44,11 @@ export interface SessionStoreSuiteOptions extends SuiteTestsOptions {
   readonly expiry?: StoreSuiteExpiry | undefined;
   readonly faults?: StoreSuiteFaults | undefined;
   readonly crashes?: StoreSuiteCrashes | undefined;
-  /** By name, the formats of older releases that the store still reads. */
-  readonly olderFormats?: Readonly<Record<string, WriteOlderFormat>> | undefined;
+  /**
+   * Changes the format that is stored with a session, or with all sessions of the area, to a number. Left out by stores
+   * whose data outlives no release.
+   */
+  readonly setFormat?: ((key: SessionKey, format: number) => Promise<void>) | undefined;
   /**
    * Size of the largest message, in bytes, at most 64 MiB; default 4 MiB, or as many as the environment variable
    * LARGE_PAYLOAD_MIB says.

@@ -6,7 +6,6 @@ import {
   SessionStoreError,
   type StoredSession,
 } from '@x/core';
-import { commitAt } from '../../src/commit-at.js';
 import type { SessionStoreSuiteOptions } from '../../src/suites.js';
 
 const TTL_MS = 60_000;
@@ -23,7 +22,7 @@ export class FragileSession extends InMemorySession {
   /** What the suite needs to know to test all of that. */
   static options(
     create: () => FragileSession,
-  ): Pick<SessionStoreSuiteOptions, 'create' | 'expiry' | 'faults' | 'crashes' | 'olderFormats'> {
+  ): Pick<SessionStoreSuiteOptions, 'create' | 'expiry' | 'faults' | 'crashes'> {
     let store: FragileSession;
     return {
       create: () => {
@@ -50,15 +49,6 @@ export class FragileSession extends InMemorySession {
             await store.commit(key, change).catch(() => {});
           }
           store.dying = undefined;
-        },
-      },
-      olderFormats: {
-        'of one message a session': async (key) => {
-          const messages = [
-            { id: 'old', role: 'user', content: [], createdAt: '2020-01-01T00:00:00.000Z' },
-          ] as const;
-          await commitAt(store, key, { expectedVersion: 0, head: { old: true }, keep: 0, append: messages });
-          return { version: 1, head: { old: true }, messages };
         },
       },
     };

@@ -5,7 +5,7 @@ import { describeSession } from '../../find-session.js';
 import { identityOptions, openWorkspace, scopeOf } from '../../identity-options.js';
 import {
   namesStore,
-  openBrought,
+  openSkipped,
   openStore,
   type StoreValues,
   storeOptions,
@@ -48,8 +48,8 @@ export const copySessions = command({
     const { workspace } = values;
     const target: StoreValues =
       to === undefined ? { workspace } : { workspace, [storeOfAddress(to) ?? 'sqlite']: to };
-    const isBrought = to === undefined && !namesStore(values);
-    const from = isBrought ? await openBrought(values) : await openStore(values, { readOnly: !move });
+    const isSkipped = to === undefined && !namesStore(values);
+    const from = isSkipped ? await openSkipped(values) : await openStore(values, { readOnly: !move });
     try {
       await withStore(target, { readOnly: false, createTables: true }, async (store) => {
         const report = await copyStore(from.store, store, { scope: scopeOf(values), updatedBefore, move });

@@ -2,7 +2,7 @@ import type { SessionInfo } from '@x/core';
 import { command } from '../../command.js';
 import { describeSession } from '../../find-session.js';
 import { identityOptions, scopeOf } from '../../identity-options.js';
-import { namesStore, storeOptions, tellOfBrought, withStore } from '../../open-store.js';
+import { namesStore, skippedHint, storeOptions, withStore } from '../../open-store.js';
 import { oneLine } from '../../terminal/style.js';
 
 /** Lists sessions, the latest first: all that can be listed, also when it fails in the end. */
@@ -39,8 +39,8 @@ export const listSessions = command({
     }
     if (failure !== undefined) throw failure.error;
     if (found.length > 0 || values.json) return;
-    const brought = namesStore(values) ? undefined : tellOfBrought(values.workspace);
-    output.write(brought === undefined ? 'No sessions.\n' : `No sessions of yours. ${brought}\n`);
+    const hint = namesStore(values) ? undefined : skippedHint(values.workspace);
+    output.write(hint === undefined ? 'No sessions.\n' : `No sessions. ${hint}\n`);
   },
 });
 

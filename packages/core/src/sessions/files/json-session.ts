@@ -57,8 +57,8 @@ const documentSchema = z.looseObject({
   format: z.literal(FORMAT),
   key: z.unknown(),
   version: z.number().int().positive(),
-  operations: z.array(z.string()).default([]),
-  createdAt: z.string().optional(),
+  operations: z.array(z.string()).min(1),
+  createdAt: z.string(),
   updatedAt: z.string(),
   head: jsonObjectSchema,
   messages: z.array(z.unknown()),
@@ -68,7 +68,7 @@ const FORM = { name: 'session', schema: documentSchema, format: FORMAT };
 interface Document extends Omit<StoredSession, 'token'> {
   readonly key: SessionKey;
   readonly operations: readonly string[];
-  readonly createdAt?: string | undefined;
+  readonly createdAt: string;
 }
 
 /**
@@ -177,8 +177,7 @@ export class JsonSession implements SessionStore {
     yield* listSessions(paths, scope, options, async (path) => {
       const { document } = (await this.#read(path)) ?? {};
       if (document === undefined) return undefined;
-      const createdAt = document.createdAt ?? document.updatedAt;
-      return describeSession(document.key, { ...document, createdAt });
+      return describeSession(document.key, document);
     });
   }
 

@@ -16,18 +16,18 @@ const segmentSchema = z.strictObject({
   bytes: count,
   messages: count,
 });
-const FORMAT = 2;
+const FORMAT = 1;
 const manifestSchema = z.object({
-  format: z.int(),
+  format: z.literal(FORMAT),
   key: z.unknown(),
-  /** Drawn when the session is begun: a session of the same key that was deleted had another. Format 1 had none. */
-  incarnation: z.string().default('0'),
-  /** The latest commits, newest last. Format 1 had none. */
-  operations: z.array(z.string()).readonly().default([]),
+  /** Drawn when the session is begun: a session of the same key that was deleted had another. */
+  incarnation: z.string(),
+  /** The latest commits, newest last. */
+  operations: z.array(z.string()).min(1).readonly(),
   version: count,
   head: jsonObjectSchema,
   segments: z.array(segmentSchema).readonly(),
-  createdAt: z.string().optional(),
+  createdAt: z.string(),
   updatedAt: z.string(),
 });
 

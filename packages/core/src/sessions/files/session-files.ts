@@ -7,6 +7,7 @@ import type { Workspace } from '../../workspace/workspace.js';
 import { type ListedSession, listAll } from '../listing.js';
 import { type SessionKey, type SessionScope, storedKey } from '../session-key.js';
 import type { ListOptions, SessionInfo } from '../session-store.js';
+import { checkFormat } from '../store-rules.js';
 
 /** A file of a session does not hold what it must. Reaches users as a `SessionStoreError`. */
 export class DamagedFileError extends Error {
@@ -15,19 +16,12 @@ export class DamagedFileError extends Error {
   }
 }
 
-/** A file of a session was written by a newer release. Reaches users as a `SessionStoreError`. */
-class NewerFormatError extends Error {
-  constructor(path: string, format: number, known: number) {
-    super(`${path} has format ${format}, and this release reads up to ${known}`);
-  }
-}
-
 /** The form of a file that says what a session is. */
 interface StoredForm<Stored> {
   /** Names the file in errors: `session manifest`. */
   readonly name: string;
   readonly schema: z.ZodType<Stored>;
-  /** The newest that this release reads. */
+  /** The one that this release reads. */
   readonly format: number;
 }
 
@@ -36,18 +30,17 @@ interface StoredForm<Stored> {
  *
  * @param owner the session that the file must belong to; any, when left out.
  * @throws {DamagedFileError} when the text has not that form, or is another session's.
- * @throws {NewerFormatError} when a newer release wrote it.
+ * @throws {SessionStoreError} `session_older` or `session_newer` when it has another format.
  */
 export function parseStored<Stored extends { readonly key: unknown }>(
   path: string,
   text: string,
-  { name, schema, format: known }: StoredForm<Stored>,
+  { name, schema, format }: StoredForm<Stored>,
   owner?: SessionKey,
 ): Stored & { readonly key: SessionKey } {
   const read = () => {
     const data: unknown = JSON.parse(text);
-    const { format } = Object(data);
-    if (typeof format === 'number' && format > known) throw new NewerFormatError(path, format, known);
+    checkFormat(path, Object(data).format, format, '@x/core', owner);
     const stored = parseWith(schema, data, name);
     return { ...stored, key: storedKey(stored.key) };
   };
@@ -55,7 +48,7 @@ export function parseStored<Stored extends { readonly key: unknown }>(
   try {
     stored = read();
   } catch (error) {
-    if (error instanceof NewerFormatError) throw error;
+    if (SessionStoreError.isInstance(error)) throw error;
     throw new DamagedFileError(path, `is no ${name} (${(error as Error).message})`, error);
   }
   if (owner === undefined || stored.key.equals(owner)) return stored;
@@ -156,14 +149,6 @@ function toSessionStoreError(
       'session_corrupt',
       `${subject} is damaged: ${error.message}. The file was left as it is; restore it from a backup, or delete the ` +
         'session to begin anew.',
-      details,
-    );
-  }
-  if (error instanceof NewerFormatError) {
-    return new SessionStoreError(
-      'session_newer',
-      `${subject} was written by a newer release of @x/core: ${error.message}. Nothing is wrong with it; upgrade this ` +
-        'process.',
       details,
     );
   }

@@ -133,11 +133,9 @@ export class WorkspaceSession implements SessionStore {
         version: (stored?.version ?? 0) + 1,
         head: change.head,
         segments,
-        createdAt: stored === undefined ? updatedAt : stored.createdAt,
+        createdAt: stored?.createdAt ?? updatedAt,
         updatedAt,
       };
-      // An older release would go on from the first manifest alone: it must not be able to read it.
-      if (stored?.format === 1) await this.workspace.write(`${directory}/${FIRST}`, formatManifest(stored));
       const name = stored === undefined ? FIRST : nameOf(next);
       progress.outcome = 'unknown';
       await this.#create(directory, name, next, change);
@@ -175,10 +173,9 @@ export class WorkspaceSession implements SessionStore {
     yield* listSessions(paths, scope, options, async (path) => {
       const { manifest } = await this.#read(path);
       if (manifest === undefined) return undefined;
-      const { segments, createdAt = manifest.updatedAt } = manifest;
+      const { key, version, head, segments, createdAt, updatedAt } = manifest;
       const messages = segments.reduce((sum, segment) => sum + segment.messages, 0);
       const bytes = segments.reduce((sum, segment) => sum + segment.bytes, 0) - messages;
-      const { key, version, updatedAt, head } = manifest;
       return { key, version, createdAt, updatedAt, messages, bytes, ...parseDescription(describeHead(head)) };
     });
   }

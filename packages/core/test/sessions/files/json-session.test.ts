@@ -1,7 +1,14 @@
 import { mkdir, readdir, readFile, rename, stat, truncate, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import { digest, type SessionInfo, SessionKey, userMessage } from '../../../src/index.js';
+import {
+  deleteOlderThan,
+  digest,
+  operationId,
+  type SessionInfo,
+  SessionKey,
+  userMessage,
+} from '../../../src/index.js';
 import { JsonSession } from '../../../src/node.js';
 import { printed, runChild } from '../../children/run-child.js';
 import { commitAt } from '../../commit-at.js';
@@ -176,7 +183,7 @@ describe('JsonSession', () => {
 
   test.each([
     ['null', 'null'],
-    ['another format', '{"format":0}'],
+    ['no format', '{}'],
     ['no messages', JSON.stringify({ format: 1, key: key.parts, version: 1, updatedAt: '', head: {} })],
     [
       'another session',
@@ -184,6 +191,8 @@ describe('JsonSession', () => {
         format: 1,
         key: { sessionId: 'x' },
         version: 1,
+        operations: [''],
+        createdAt: '',
         updatedAt: '',
         head: {},
         messages: [],
@@ -198,11 +207,20 @@ describe('JsonSession', () => {
     expect(error.message).toContain(file);
   });
 
-  test('a file of a newer format is named as such', async () => {
+  test.each([
+    [0, 'session_older'],
+    [2, 'session_newer'],
+  ])('a file of format %d is named as such', async (format, code) => {
     const { store, file } = await setUp();
     await mkdir(join(file, '..'), { recursive: true });
-    await writeFile(file, '{"format":2}');
-    expect(await thrownBy(store.load(key))).toMatchObject({ code: 'session_newer' });
+    await writeFile(file, JSON.stringify({ format }));
+    expect(await thrownBy(store.load(key))).toMatchObject({ code });
+    // It hides no other session, and stays.
+    await commitAt(store, SessionKey.of('old'), { expectedVersion: 0, head: {}, keep: 0, append: [] });
+    const deleting = deleteOlderThan(store, { olderThan: new Date(Date.now() + 60_000) });
+    expect(await thrownBy(deleting)).toMatchObject({ code });
+    expect(await store.load(SessionKey.of('old'))).toBeUndefined();
+    expect(await readFile(file, 'utf8')).toBe(JSON.stringify({ format }));
   });
 
   test('a bad message becomes a placeholder, and fields of a later release stay', async () => {
@@ -212,6 +230,8 @@ describe('JsonSession', () => {
       format: 1,
       key: key.parts,
       version: 1,
+      operations: [operationId()],
+      createdAt: '',
       updatedAt: '',
       head: {},
       messages: [bad],

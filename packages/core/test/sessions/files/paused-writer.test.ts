@@ -136,7 +136,7 @@ test('a deletion that died half way is no session, and deleting again leaves not
   expect(await workspace.stat('users/u/context/s')).toBeUndefined();
 });
 
-test('what a newer release wrote is told apart from damage, and left alone', async () => {
+test('what another release wrote is told apart from damage, and left alone', async () => {
   const workspace = new LocalWorkspace(await temporaryDirectory());
   const store = new WorkspaceSession(workspace);
   await addTurn(store, 'a');
@@ -144,10 +144,15 @@ test('what a newer release wrote is told apart from damage, and left alone', asy
   const manifest = JSON.parse(Buffer.from(await workspace.read(path)).toString());
   await workspace.write(path, JSON.stringify({ ...manifest, more: true }));
   expect((await store.load(key))?.messages).toEqual(numbered(2, 'a-'));
-  const newer = JSON.stringify({ ...manifest, format: 99 });
-  await workspace.write(path, newer);
-  for (const operation of [() => store.load(key), () => addTurn(store, 'b')]) {
-    await expect(operation()).rejects.toMatchObject({ code: 'session_newer', outcome: 'none' });
+  for (const [format, code] of [
+    [0, 'session_older'],
+    [2, 'session_newer'],
+  ]) {
+    const other = JSON.stringify({ format, other: true });
+    await workspace.write(path, other);
+    for (const operation of [() => store.load(key), () => addTurn(store, 'b')]) {
+      await expect(operation()).rejects.toMatchObject({ code, outcome: 'none' });
+    }
+    expect(Buffer.from(await workspace.read(path)).toString()).toBe(other);
   }
-  expect(Buffer.from(await workspace.read(path)).toString()).toBe(newer);
 });

@@ -52,7 +52,7 @@ describe('files', () => {
       .join('');
     expect(await readFile(join(directory, file), 'utf8')).toBe(text);
     expect(await readHead(directory)).toEqual({
-      format: 2,
+      format: 1,
       incarnation: expect.stringMatching(/^[0-9a-f]{16}$/),
       operations: [expect.stringMatching(/^[\w-]{16}$/)],
       key: { userId: 'Alice', agentId: 'a', sessionId: 's' },

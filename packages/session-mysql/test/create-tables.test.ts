@@ -1,4 +1,4 @@
-import { SessionKey, SessionStoreError } from '@x/core';
+import { SessionKey } from '@x/core';
 import { commitAt } from '@x/test-support';
 import type { RowDataPacket } from 'mysql2/promise';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -7,24 +7,24 @@ import { messages, testPool, testStore, uniqueTable } from './support/test-store
 
 const key = SessionKey.of('s-1');
 
-describe('migrate', () => {
+describe('createTables', () => {
   it('may be called again, and by many at the same time', async () => {
     const pool = testPool();
     const stores = Array.from(
       { length: 6 },
       () => new MysqlSession({ pool: testPool(), table: 't_concurrent' }),
     );
-    await Promise.all(stores.map((store) => store.migrate()));
-    await Promise.all(stores.map((store) => store.migrate()));
-    const [rows] = await pool.query<RowDataPacket[]>('SELECT * FROM t_concurrent_schema');
-    expect(rows).toEqual([{ id: 1, version: 4 }]);
+    await Promise.all(stores.map((store) => store.createTables()));
+    await Promise.all(stores.map((store) => store.createTables()));
+    const [rows] = await pool.query<RowDataPacket[]>('SELECT * FROM t_concurrent_format');
+    expect(rows).toEqual([{ id: 1, format: 1 }]);
   });
 
   it('goes on where a crash interrupted it, and keeps what is stored', async () => {
     const { pool, table, store } = await testStore();
     await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: messages(1) });
-    await pool.query(`DELETE FROM ${table}_schema`);
-    await store.migrate();
+    await pool.query(`DELETE FROM ${table}_format`);
+    await store.createTables();
     expect((await store.load(key))?.messages).toHaveLength(1);
   });
 
@@ -42,12 +42,16 @@ describe('migrate', () => {
     expect(tables.map((row) => row.engine)).toEqual(['InnoDB', 'InnoDB', 'InnoDB', 'InnoDB']);
   });
 
-  it('leaves tables alone that a newer version made', async () => {
+  it.each([
+    [0, 'session_older', 'import them into a new store'],
+    [2, 'session_newer', 'upgrade @x/session-mysql'],
+  ])('refuses tables of format %d as %s', async (format, code, remedy) => {
     const { pool, table, store } = await testStore();
-    await pool.query(`UPDATE ${table}_schema SET version = 99`);
-    const refused = store.migrate();
-    await expect(refused).rejects.toBeInstanceOf(SessionStoreError);
-    await expect(refused).rejects.toThrow('upgrade @x/session-mysql');
+    await pool.query(`UPDATE ${table}_format SET format = ${format}`);
+    await expect(store.createTables()).rejects.toMatchObject({
+      code,
+      message: expect.stringContaining(remedy),
+    });
   });
 
   it('does without the procedure where its user may not make one, and commits do too', async () => {
@@ -64,14 +68,14 @@ describe('migrate', () => {
     }
     const limited = { database: table, user: table, password: 'secret' };
     const store = new MysqlSession({ pool: testPool(limited), table });
-    await store.migrate();
+    await store.createTables();
     const [first, second] = messages(2);
     await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: [first] });
     expect(await commitAt(store, key, { expectedVersion: 1, head: {}, keep: 1, append: [second] })).toBe(2);
     expect(await procedures()).toEqual([]);
 
-    await new MysqlSession({ pool: admin, table }).migrate();
-    expect(await procedures()).toEqual([`${table}_append_4`]);
+    await new MysqlSession({ pool: admin, table }).createTables();
+    expect(await procedures()).toEqual([`${table}_append_1`]);
     const again = new MysqlSession({ pool: testPool(limited), table });
     // It is there, but this user may not call it.
     expect(await commitAt(again, key, { expectedVersion: 2, head: {}, keep: 2, append: messages(1) })).toBe(
@@ -103,7 +107,7 @@ describe('migrate', () => {
         return connection;
       };
       const store = new MysqlSession({ pool, table: uniqueTable() });
-      await store.migrate();
+      await store.createTables();
       const [first, second] = messages(2);
       await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: [first] });
       expect(await commitAt(store, key, { expectedVersion: 1, head: {}, keep: 1, append: [second] })).toBe(2);
@@ -114,7 +118,7 @@ describe('migrate', () => {
     const store = new MysqlSession({ pool: testPool(), table: 't_missing' });
     await expect(store.load(key)).rejects.toMatchObject({
       code: 'session_unavailable',
-      message: expect.stringContaining('migrate()'),
+      message: expect.stringContaining('createTables()'),
     });
   });
 });

@@ -1,0 +1,119 @@
+import { checkFormat, SessionStoreError } from '@x/core';
+import type { Pool, PoolConnection, RowDataPacket } from 'mysql2/promise';
+import { createAppendProcedure } from './append-procedure.js';
+import { checkPool, execute } from './execute.js';
+
+/** The format of the tables, which `<table>_format` holds. */
+const FORMAT = 1;
+
+/**
+ * DDL commits by itself, so every statement must be harmless when it runs again after a crash; the format comes last.
+ *
+ * Ids of any length are found by their hash; InnoDB could not index them whole. Messages lie in the order of their
+ * sessions, so that loading one is one range of the primary key.
+ */
+const schemaOf = (table: string): readonly string[] => [
+  `CREATE TABLE IF NOT EXISTS \`${table}\` (
+    id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    key_hash BINARY(32) NOT NULL,
+    session_key MEDIUMTEXT CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+    tenant_hash BINARY(16) NULL,
+    user_hash BINARY(16) NULL,
+    agent_hash BINARY(16) NULL,
+    session_hash BINARY(16) NOT NULL,
+    version BIGINT UNSIGNED NOT NULL,
+    message_count INT UNSIGNED NOT NULL,
+    bytes BIGINT UNSIGNED NOT NULL,
+    head LONGTEXT NOT NULL,
+    description MEDIUMTEXT NOT NULL,
+    operation BINARY(12) NOT NULL,
+    earlier VARBINARY(42) NOT NULL DEFAULT '',
+    created_at DATETIME(3) NOT NULL,
+    updated_at DATETIME(3) NOT NULL,
+    UNIQUE KEY by_key (key_hash),
+    KEY by_time (updated_at),
+    KEY by_user_and_time (user_hash, updated_at),
+    KEY by_tenant_and_time (tenant_hash, updated_at),
+    KEY by_agent (agent_hash),
+    KEY by_session (session_hash)
+  ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
+  `CREATE TABLE IF NOT EXISTS \`${table}_messages\` (
+    session_id BIGINT UNSIGNED NOT NULL,
+    seq INT UNSIGNED NOT NULL,
+    message LONGTEXT NOT NULL,
+    PRIMARY KEY (session_id, seq)
+  ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
+  `CREATE TABLE IF NOT EXISTS \`${table}_leases\` (
+    key_hash BINARY(32) NOT NULL PRIMARY KEY,
+    fence BIGINT UNSIGNED NOT NULL,
+    holder BINARY(12) NULL,
+    renewals INT UNSIGNED NOT NULL,
+    expires_at DATETIME(3) NOT NULL,
+    KEY by_time (expires_at)
+  ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
+  `REPLACE INTO \`${table}_format\` (id, format) VALUES (1, ${FORMAT})`,
+];
+
+/** How long one call waits for another one to end. */
+const LOCK_SECONDS = 60;
+
+/**
+ * Creates the tables unless they are there. Processes that do so at the same time wait: the lock belongs to the connection
+ * and ends with it.
+ *
+ * @throws {SessionStoreError} `session_older` or `session_newer` for tables of another format.
+ */
+export async function createTables(pool: Pool, table: string): Promise<void> {
+  await checkPool(pool);
+  const connection = await pool.getConnection();
+  try {
+    const name = await lock(connection, table);
+    try {
+      await create(connection, table);
+      await createAppendProcedure(connection, table);
+    } finally {
+      await connection.query('DO RELEASE_LOCK(?)', [name]);
+    }
+    connection.release();
+  } catch (error) {
+    connection.destroy();
+    throw error;
+  }
+}
+
+async function create(connection: PoolConnection, table: string): Promise<void> {
+  await connection.query(
+    `CREATE TABLE IF NOT EXISTS \`${table}_format\`
+     (id TINYINT NOT NULL PRIMARY KEY, format INT UNSIGNED NOT NULL) ENGINE = InnoDB`,
+  );
+  if (await checkTables(connection, table)) return;
+  for (const statement of schemaOf(table)) await connection.query(statement);
+}
+
+/**
+ * Tells whether all tables are there.
+ *
+ * @throws {SessionStoreError} `session_older` or `session_newer` for tables of another format.
+ */
+export async function checkTables(runner: Pool | PoolConnection, table: string): Promise<boolean> {
+  const sql = `SELECT format FROM \`${table}_format\``;
+  const [row] = await execute<RowDataPacket[]>(runner, sql, []);
+  const format = row && Number(row.format);
+  checkFormat(`The table ${table}`, format, FORMAT, '@x/session-mysql');
+  return format !== undefined;
+}
+
+async function lock(connection: PoolConnection, table: string): Promise<string> {
+  const [rows] = await connection.query<RowDataPacket[]>({
+    sql: `SELECT name, GET_LOCK(name, ${LOCK_SECONDS}) AS held
+          FROM (SELECT CONCAT('x:', MD5(CONCAT(COALESCE(DATABASE(), ''), '.', ?))) AS name) AS named`,
+    values: [table],
+    rowsAsArray: false,
+  });
+  const [row] = rows;
+  if (Number(row?.held) === 1) return String(row?.name);
+  throw new SessionStoreError(
+    'session_unavailable',
+    `Another process that creates the table ${table} did not end within ${LOCK_SECONDS} seconds: try again later.`,
+  );
+}
