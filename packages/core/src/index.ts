@@ -166,6 +166,7 @@ export {
   secretRedactor,
 } from './redaction/redact-secrets.js';
 export type { SecretPattern } from './redaction/secret-patterns.js';
+export { asCollection, collectionName, collectionOf, filledCollections } from './sessions/collections.js';
 export { type CopyOptions, type CopyReport, copyStore } from './sessions/copy-store.js';
 export { type DriverFailure, databaseAttempts } from './sessions/database-attempts.js';
 export { decodeSession, type EncodedSession, sessionDamaged } from './sessions/decode-session.js';
@@ -189,7 +190,6 @@ export {
 export { type OpenSessionOptions, openSession, type Session } from './sessions/session.js';
 export {
   checkKey,
-  keyBeside,
   SessionKey,
   type SessionKeyParts,
   type SessionScope,
@@ -243,14 +243,8 @@ export {
 } from './sessions/user-data.js';
 export { encodeSessions, encryption, type SessionCodec } from './sessions/wrappers/encode-sessions.js';
 export { expireSessions } from './sessions/wrappers/expire-sessions.js';
-export {
-  forkSession,
-  HISTORY_IN_KEYS,
-  keepHistory,
-  type SessionHistory,
-} from './sessions/wrappers/keep-history.js';
 export { observeStore, type StoreOperation } from './sessions/wrappers/observe-store.js';
-export { wrapStore } from './sessions/wrappers/wrap-store.js';
+export { type StoreWrapper, wrapStore } from './sessions/wrappers/wrap-store.js';
 export { ContextMeter, type MeasuredRequest } from './tokens/context-meter.js';
 export type { TokenCounter } from './tokens/count-tokens.js';
 export {

@@ -1,7 +1,7 @@
 import { checkCommit, type SessionChange, type SessionKey, SessionStoreError } from '@x/core';
 import type { Pool, PoolConnection, ResultSetHeader, RowDataPacket } from 'mysql2/promise';
 import { execute } from './execute.js';
-import { EARLIER_BYTES, hashKey, hashPart, SCOPE_COLUMNS, type Statements, toToken } from './statements.js';
+import { EARLIER_BYTES, hashPart, SCOPE_COLUMNS, type Statements, toToken } from './statements.js';
 import { attempt } from './store-error.js';
 
 const DUPLICATE_ENTRY = 1062;
@@ -14,7 +14,10 @@ export const MAX_BYTES = (1 << 20) - OVERHEAD;
 
 /** A change as it is written. */
 export interface Write {
+  readonly collection: string;
   readonly key: SessionKey;
+  /** What the record is found by. */
+  readonly hash: Buffer;
   readonly change: SessionChange;
   readonly head: Buffer;
   readonly description: Buffer;
@@ -46,7 +49,7 @@ export async function applyChange(
   write: Write,
   isNew: boolean,
 ): Promise<number> {
-  const { key, change, head, description, rows, operation } = write;
+  const { key, hash, change, head, description, rows, operation } = write;
   const fence = await newestFence(connection, statements, write);
   // A row that is not there is inserted unlooked for: to look with a lock would lock its neighbors, too.
   const isInserted = isNew && change.keep === 0 && change.fence === fence;
@@ -55,7 +58,7 @@ export async function applyChange(
     await addMessages(connection, statements, write, id);
     return 1;
   }
-  const [found] = await execute<LockedRow[]>(connection, statements.lock, [hashKey(key)]);
+  const [found] = await execute<LockedRow[]>(connection, statements.lock, [hash]);
   const stored = found && {
     version: Number(found.version),
     messages: Number(found.count),
@@ -93,10 +96,10 @@ function operationsOf({ operation, earlier }: LockedRow): readonly string[] {
 async function newestFence(
   connection: PoolConnection,
   statements: Statements,
-  { key, change: { fence } }: Write,
+  { hash, change: { fence } }: Write,
 ): Promise<number | undefined> {
   if (fence === undefined) return undefined;
-  const [lease] = await execute<RowDataPacket[]>(connection, statements.lockFence, [hashKey(key)]);
+  const [lease] = await execute<RowDataPacket[]>(connection, statements.lockFence, [hash]);
   return lease && Number(lease.fence);
 }
 
@@ -104,12 +107,12 @@ async function newestFence(
 async function insert(
   connection: PoolConnection,
   statements: Statements,
-  { key, head, description, rows, operation }: Write,
+  { collection, key, hash, head, description, rows, operation }: Write,
 ): Promise<number | undefined> {
   const parts = SCOPE_COLUMNS.map(([part]) => hashPart(key.parts[part]));
   const written = [rows.length, sizeOf(rows), head, description, operation];
   try {
-    const values = [...written, hashKey(key), key.toString(), ...parts];
+    const values = [...written, hash, collection, key.toString(), ...parts];
     return (await execute<ResultSetHeader>(connection, statements.insert, values)).insertId;
   } catch (error) {
     if ((error as { errno?: number }).errno === DUPLICATE_ENTRY) return undefined;

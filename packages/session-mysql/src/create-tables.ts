@@ -16,6 +16,7 @@ const schemaOf = (table: string): readonly string[] => [
   `CREATE TABLE IF NOT EXISTS \`${table}\` (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     key_hash BINARY(32) NOT NULL,
+    collection VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
     session_key MEDIUMTEXT CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
     tenant_hash BINARY(16) NULL,
     user_hash BINARY(16) NULL,
@@ -32,8 +33,8 @@ const schemaOf = (table: string): readonly string[] => [
     updated_at DATETIME(3) NOT NULL,
     UNIQUE KEY by_key (key_hash),
     KEY by_time (updated_at),
-    KEY by_user_and_time (user_hash, updated_at),
-    KEY by_tenant_and_time (tenant_hash, updated_at),
+    KEY by_user_and_time (collection, user_hash, updated_at),
+    KEY by_tenant_and_time (collection, tenant_hash, updated_at),
     KEY by_agent (agent_hash),
     KEY by_session (session_hash)
   ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,

@@ -1,5 +1,7 @@
 import {
+  asCollection,
   checkChange,
+  collectionName,
   type DeleteOptions,
   decodeSession,
   describeHead,
@@ -77,11 +79,17 @@ export class MysqlSession implements SessionStore {
   readonly #table: string;
   readonly #statements: Statements;
   readonly #procedure: AppendProcedure;
+  readonly #options: MysqlSessionOptions;
+  /** The name of a collection; empty for sessions. */
+  readonly #collection: string;
   /** Settles when the format of the tables is known. */
   #checked: Promise<unknown> | undefined;
 
-  constructor(options: MysqlSessionOptions) {
+  /** @param collection is for the collections of this store. */
+  constructor(options: MysqlSessionOptions, collection = '') {
     const { pool, table } = parseWith(optionsSchema, options, 'MysqlSession options');
+    this.#options = options;
+    this.#collection = collection;
     this.#pool = pool;
     this.#table = table;
     this.#statements = statementsFor(table);
@@ -100,7 +108,7 @@ export class MysqlSession implements SessionStore {
 
   async load(key: SessionKey, options?: LoadOptions): Promise<StoredSession | undefined> {
     const last = lastWanted(options) ?? Number.MAX_SAFE_INTEGER;
-    const hash = hashKey(key);
+    const hash = this.#hashOf(key);
     const values = [hash, hash, String(last)];
     const rows = (await this.#attempt(key, () =>
       execute<RowDataPacket[][]>(this.#pool, this.#statements.load, values, true),
@@ -125,7 +133,9 @@ export class MysqlSession implements SessionStore {
   async commit(key: SessionKey, change: SessionChange): Promise<number> {
     checkChange(change);
     const write = {
+      collection: this.#collection,
       key,
+      hash: this.#hashOf(key),
       change,
       head: Buffer.from(JSON.stringify(change.head)),
       description: Buffer.from(describeHead(change.head)),
@@ -144,7 +154,7 @@ export class MysqlSession implements SessionStore {
   }
 
   async delete(key: SessionKey, { token }: DeleteOptions = {}): Promise<boolean> {
-    const hash = hashKey(key);
+    const hash = this.#hashOf(key);
     // First, so that its holder does not write in between; where the session may be another, only once it is gone.
     if (token === undefined) await this.#run(key, this.#statements.forgetLease, [hash]);
     const operation = token === undefined ? null : fromToken(token);
@@ -158,8 +168,8 @@ export class MysqlSession implements SessionStore {
 
   /**
    * Deletes the sessions whose last commit is older than `olderThan` by the server's clock, the oldest first, in
-   * transactions of bounded size, and answers how many. What is committed meanwhile stays, and so does a session whose
-   * lease somebody has. The history that `keepHistory` keeps goes, and counts, once its session is gone.
+   * transactions of bounded size, and answers how many. A session that is committed to meanwhile or that is leased stays.
+   * Records of collections count as sessions.
    *
    * @param options.limit sessions to delete at most; default all.
    * @throws {InvalidInputError} for unknown or impossible options.
@@ -198,8 +208,21 @@ export class MysqlSession implements SessionStore {
     return deleted;
   }
 
+  collection(name: string): SessionStore {
+    return asCollection(new MysqlSession(this.#options, collectionName(name)));
+  }
+
+  async *collections(): AsyncGenerator<string, void, undefined> {
+    for (let last = ''; ; ) {
+      const [row] = await this.#run<RowDataPacket[]>(undefined, this.#statements.nextCollection, [last]);
+      if (row === undefined) return;
+      last = String(row.collection);
+      yield last;
+    }
+  }
+
   async isLeased(key: SessionKey): Promise<boolean> {
-    return (await this.#run<RowDataPacket[]>(key, this.#statements.isLeased, [hashKey(key)])).length > 0;
+    return (await this.#run<RowDataPacket[]>(key, this.#statements.isLeased, [this.#hashOf(key)])).length > 0;
   }
 
   /**
@@ -212,7 +235,7 @@ export class MysqlSession implements SessionStore {
     const ttlMs = leaseTime(options);
     // Names this grant, so that an attempt that follows a lost reply knows its own.
     const holder = fromToken(operationId());
-    const hash = hashKey(key);
+    const hash = this.#hashOf(key);
     const { lease, fenceOf, renew, release } = this.#statements;
     await this.#run(key, lease, [hash, holder, ttlMs]);
     const [row] = await this.#run<RowDataPacket[]>(key, fenceOf, [hash, holder]);
@@ -232,8 +255,8 @@ export class MysqlSession implements SessionStore {
 
   /** The sessions within a scope, newest first; those that are committed to meanwhile once more at the end. */
   list(scope: SessionScope = {}, options?: ListOptions): AsyncGenerator<SessionInfo, void, undefined> {
-    const conditions: string[] = [];
-    const values: (Buffer | null | string)[] = [];
+    const conditions = ['collection = ?'];
+    const values: (Buffer | null | string)[] = [this.#collection];
     for (const [part, column] of SCOPE_COLUMNS) {
       if (scope[part] === undefined) continue;
       conditions.push(`${column} = ?`);
@@ -254,6 +277,11 @@ export class MysqlSession implements SessionStore {
 
   /** Does nothing: the pool is the caller's. */
   async close(): Promise<void> {}
+
+  /** What a record is found by. */
+  #hashOf(key: SessionKey): Buffer {
+    return hashKey(this.#collection, key);
+  }
 
   #run<Result extends QueryResult>(
     key: SessionKey | undefined,
@@ -279,7 +307,7 @@ export class MysqlSession implements SessionStore {
   // who hold such a lock and want to write are deadlocked.
   async #isNew(key: SessionKey, { expected }: SessionChange): Promise<boolean> {
     if (expected !== undefined) return false;
-    const found = await execute<RowDataPacket[]>(this.#pool, this.#statements.exists, [hashKey(key)]);
+    const found = await execute<RowDataPacket[]>(this.#pool, this.#statements.exists, [this.#hashOf(key)]);
     return found.length === 0;
   }
 }

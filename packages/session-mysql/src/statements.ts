@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { checkKey, encodeSegment, HISTORY_IN_KEYS, type SessionKey, type SessionScope } from '@x/core';
+import { checkKey, encodeSegment, type SessionKey, type SessionScope } from '@x/core';
 
 const iso = (column: string) => `DATE_FORMAT(${column}, '%Y-%m-%dT%H:%i:%s.%fZ')`;
 
@@ -44,9 +44,9 @@ export function statementsFor(table: string) {
     lock: `
       SELECT id, version, message_count AS count, bytes, operation, earlier FROM ${sessions} WHERE key_hash = ? FOR UPDATE`,
     insert: `
-      INSERT INTO ${sessions} (message_count, bytes, head, description, operation, key_hash, session_key, tenant_hash,
+      INSERT INTO ${sessions} (message_count, bytes, head, description, operation, key_hash, collection, session_key, tenant_hash,
         user_hash, agent_hash, session_hash, version, created_at, updated_at)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3))`,
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3))`,
     replace: `
       UPDATE ${sessions} SET version = version + 1, message_count = ?, bytes = ?, head = ?, description = ?, ${REMEMBER('?')},
         updated_at = UTC_TIMESTAMP(3)
@@ -61,7 +61,8 @@ export function statementsFor(table: string) {
     list: (conditions: readonly string[], limit: number) => `
       SELECT id, session_key AS \`key\`, version, message_count AS messages, bytes, description,
         ${iso('created_at')} AS createdAt, ${iso('updated_at')} AS updatedAt
-      FROM ${sessions} WHERE ${conditions.join(' AND ') || 'TRUE'} ORDER BY updated_at DESC, id DESC LIMIT ${limit}`,
+      FROM ${sessions} WHERE ${conditions.join(' AND ')} ORDER BY updated_at DESC, id DESC LIMIT ${limit}`,
+    nextCollection: `SELECT collection FROM ${sessions} WHERE collection > ? ORDER BY collection LIMIT 1`,
     /** Takes a lease that nobody has, or that this holder has already: then the reply to an earlier attempt was lost. */
     lease: `
       INSERT INTO ${leases} (key_hash, fence, holder, renewals, expires_at)
@@ -85,9 +86,6 @@ export function statementsFor(table: string) {
       SELECT id, message_count AS count FROM ${sessions} AS s
       WHERE updated_at < ? AND NOT EXISTS
         (SELECT 1 FROM ${leases} AS l WHERE l.key_hash = s.key_hash AND l.expires_at > UTC_TIMESTAMP(3))
-        AND NOT EXISTS (SELECT 1 FROM ${sessions} AS own WHERE own.id <> s.id
-          AND own.key_hash = UNHEX(SHA2(CONCAT(SUBSTRING_INDEX(s.session_key, '/', 2), '/',
-            REPLACE(SUBSTRING_INDEX(s.session_key, '/', -2), '${HISTORY_IN_KEYS}', '/')), 256)))
       ORDER BY updated_at LIMIT ${limit}`,
     /** Locks the leases too, and the gaps where there are none: whoever takes one meanwhile waits, and finds no session. */
     lockOld: (sessionCount: number) =>
@@ -100,9 +98,12 @@ export function statementsFor(table: string) {
   };
 }
 
-/** What a session is found by. */
-export function hashKey(key: SessionKey): Buffer {
-  return createHash('sha256').update(checkKey(key).toString()).digest();
+/** What a record of a collection is found by; sessions are in the collection with the empty name. */
+export function hashKey(collection: string, key: SessionKey): Buffer {
+  const prefix = collection === '' ? '' : `${collection}:`;
+  return createHash('sha256')
+    .update(`${prefix}${checkKey(key)}`)
+    .digest();
 }
 
 /** What sessions are listed by; `null` for a part that is absent. Encoded first: UTF-8 has no lone surrogates. */

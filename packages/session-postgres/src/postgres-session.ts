@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import {
+  asCollection,
   checkChange,
   checkCommit,
   checkKey,
+  collectionName,
   type DeleteOptions,
   decodeSession,
   describeHead,
@@ -83,16 +85,24 @@ export class PostgresSession implements SessionStore {
   readonly #table: string;
   readonly #statements: Statements;
   readonly #lifetime: number;
+  readonly #options: PostgresSessionOptions;
+  /** The name of a collection; empty for sessions. */
+  readonly #collection: string;
   /** Settles when the format of the tables is known. */
   #checked: Promise<void> | undefined;
 
-  /** @throws {InvalidInputError} for unknown or impossible options. */
-  constructor(options: PostgresSessionOptions) {
+  /**
+   * @param collection is for the collections of this store.
+   * @throws {InvalidInputError} for unknown or impossible options.
+   */
+  constructor(options: PostgresSessionOptions, collection = '') {
     const { pool, table, ttlSeconds } = parseWith(optionsSchema, options, 'PostgresSession options');
     this.#pool = pool;
     this.#table = table;
     this.#statements = statementsFor(table);
     this.#lifetime = ttlSeconds * 1000;
+    this.#options = options;
+    this.#collection = collection;
   }
 
   /**
@@ -107,7 +117,7 @@ export class PostgresSession implements SessionStore {
 
   async load(key: SessionKey, options?: LoadOptions): Promise<StoredSession | undefined> {
     const last = lastWanted(options) ?? Number.MAX_SAFE_INTEGER;
-    const { rows } = await this.#run(key, this.#statements.load, [hashOf(`${checkKey(key)}`), last]);
+    const { rows } = await this.#run(key, this.#statements.load, [this.#hashOf(key), last]);
     const [session, ...messages] = rows;
     if (session === undefined) return undefined;
     const first = Math.max(0, session.count - last);
@@ -131,16 +141,7 @@ export class PostgresSession implements SessionStore {
     const bytes = messages.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
     return this.#attempt(key, async () => {
       if (expected !== undefined) {
-        const values = [
-          hashOf(`${checkKey(key)}`),
-          expected,
-          keep,
-          operation,
-          messages,
-          fence,
-          head,
-          this.#lifetime,
-        ];
+        const values = [this.#hashOf(key), expected, keep, operation, messages, fence, head, this.#lifetime];
         const { rows } = await this.#query(this.#statements.append, [...values, bytes, description]);
         if (rows[0] !== undefined) return Number(rows[0].version);
       }
@@ -151,14 +152,14 @@ export class PostgresSession implements SessionStore {
   }
 
   async delete(key: SessionKey, { token }: DeleteOptions = {}): Promise<boolean> {
-    const { rows } = await this.#run(key, this.#statements.delete, [hashOf(`${checkKey(key)}`), token]);
+    const { rows } = await this.#run(key, this.#statements.delete, [this.#hashOf(key), token]);
     return rows[0]?.lived === true;
   }
 
   /**
    * Deletes the sessions whose last commit is older than `olderThan` by the server's clock, or that have expired, the oldest
-   * first, in transactions of bounded size, and answers how many. A session whose lease somebody has stays. The history
-   * that `keepHistory` keeps goes, and counts, once its session is gone.
+   * first, in transactions of bounded size, and answers how many. A session that is leased stays. Records of collections count
+   * as sessions.
    *
    * @param options.limit sessions to delete at most; default all.
    * @throws {InvalidInputError} for unknown or impossible options.
@@ -187,8 +188,8 @@ export class PostgresSession implements SessionStore {
 
   /** The sessions within a scope, newest first; those that are committed to meanwhile once more at the end. */
   list(scope: SessionScope = {}, options?: ListOptions): AsyncGenerator<SessionInfo, void, undefined> {
-    const conditions = [options?.all ? 'TRUE' : LIVES];
-    const values: unknown[] = [];
+    const conditions = ['collection = $1', options?.expired ? 'TRUE' : LIVES];
+    const values: unknown[] = [this.#collection];
     for (const [part, column] of PARTS) {
       const wanted = scope[part];
       if (wanted === undefined) continue;
@@ -207,8 +208,21 @@ export class PostgresSession implements SessionStore {
   /** Does nothing: the pool is the caller's. */
   async close(): Promise<void> {}
 
+  collection(name: string): SessionStore {
+    return asCollection(new PostgresSession(this.#options, collectionName(name)));
+  }
+
+  async *collections(): AsyncGenerator<string, void, undefined> {
+    for (let last = ''; ; ) {
+      const { rows } = await this.#run(undefined, this.#statements.nextCollection, [last]);
+      if (rows[0] === undefined) return;
+      last = rows[0].collection;
+      yield last;
+    }
+  }
+
   async isLeased(key: SessionKey): Promise<boolean> {
-    const { rowCount } = await this.#run(key, this.#statements.isLeased, [hashOf(`${checkKey(key)}`)]);
+    const { rowCount } = await this.#run(key, this.#statements.isLeased, [this.#hashOf(key)]);
     return rowCount !== 0;
   }
 
@@ -219,7 +233,7 @@ export class PostgresSession implements SessionStore {
    */
   async lease(key: SessionKey, options: { readonly ttlMs: number }): Promise<SessionLease | undefined> {
     const ttlMs = leaseTime(options);
-    const hash = hashOf(`${checkKey(key)}`);
+    const hash = this.#hashOf(key);
     const holder = operationId();
     const { rows } = await this.#run(key, this.#statements.lease, [hash, holder, ttlMs]);
     if (rows[0] === undefined) return undefined;
@@ -246,7 +260,7 @@ export class PostgresSession implements SessionStore {
     const { operation, keep, fence } = change;
     const { head, description, messages } = texts;
     const { lockFence, lock, deleteOld, insert, replace, cut, add, bytesOf } = this.#statements;
-    const hash = hashOf(`${checkKey(key)}`);
+    const hash = this.#hashOf(key);
     const [lease] = fence === undefined ? [] : (await connection.query(lockFence, [hash])).rows;
     const [row] = (await connection.query(lock, [hash])).rows;
     // Without its lease, under which this is written.
@@ -265,6 +279,7 @@ export class PostgresSession implements SessionStore {
       const hashes = parts.map((part) => (part === undefined ? null : hashOfPart(part)));
       const values = [
         hash,
+        this.#collection,
         `${key}`,
         ...hashes,
         count,
@@ -286,6 +301,11 @@ export class PostgresSession implements SessionStore {
     }
     if (messages.length > 0) await connection.query(add, [id, keep, messages]);
     return (stored?.version ?? 0) + 1;
+  }
+
+  /** What a record is found by. */
+  #hashOf(key: SessionKey): Buffer {
+    return hashOf(this.#collection === '' ? `${checkKey(key)}` : `${this.#collection}:${checkKey(key)}`);
   }
 
   #run(key: SessionKey | undefined, statement: string, values: unknown[]): Promise<QueryResult> {

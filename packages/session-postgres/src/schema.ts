@@ -14,6 +14,7 @@ const schemaOf = (table: string) => `
     CREATE TABLE ${table} (
       id BIGINT GENERATED ALWAYS AS IDENTITY,
       key_hash BYTEA PRIMARY KEY,
+      collection TEXT NOT NULL,
       session_key TEXT NOT NULL,
       tenant_hash BYTEA,
       user_hash BYTEA,
@@ -31,8 +32,8 @@ const schemaOf = (table: string) => `
       expires_at TIMESTAMPTZ(3)
     );
     CREATE INDEX ON ${table} (updated_at, id);
-    CREATE INDEX ON ${table} (user_hash, updated_at, id);
-    CREATE INDEX ON ${table} (tenant_hash, updated_at, id) WHERE tenant_hash IS NOT NULL;
+    CREATE INDEX ON ${table} (collection, user_hash, updated_at, id);
+    CREATE INDEX ON ${table} (collection, tenant_hash, updated_at, id) WHERE tenant_hash IS NOT NULL;
     CREATE INDEX ON ${table} (session_hash);
     CREATE TABLE ${table}_messages (
       session_id BIGINT NOT NULL,

@@ -1,5 +1,3 @@
-import { HISTORY_IN_KEYS } from '@x/core';
-
 /** Holds for a session that has not expired. */
 export const LIVES = '(expires_at IS NULL OR expires_at > clock_timestamp())';
 /** Microseconds since 1970: where the record of the last fence is gone, the next is larger all the same. */
@@ -49,10 +47,10 @@ export function statementsFor(table: string) {
       SELECT id, version, message_count AS count, bytes, token, earlier, NOT ${LIVES} AS expired
       FROM ${table} WHERE key_hash = $1 FOR UPDATE`,
     insert: `
-      INSERT INTO ${table} (key_hash, session_key, tenant_hash, user_hash, agent_hash, session_hash, version,
+      INSERT INTO ${table} (key_hash, collection, session_key, tenant_hash, user_hash, agent_hash, session_hash, version,
         message_count, token, earlier, head, bytes, description, created_at, updated_at, expires_at)
-      VALUES ($1, $2, $3, $4, $5, $6, 1, $7, $8, '', $9, $10, $11, clock_timestamp(), clock_timestamp(),
-        ${expires('$12')})
+      VALUES ($1, $2, $3, $4, $5, $6, $7, 1, $8, $9, '', $10, $11, $12, clock_timestamp(), clock_timestamp(),
+        ${expires('$13')})
       ON CONFLICT (key_hash) DO NOTHING RETURNING id`,
     replace: `
       UPDATE ${table} SET version = version + 1, message_count = $2, ${remember('$3::text')}, head = $4,
@@ -76,6 +74,7 @@ export function statementsFor(table: string) {
         created_at AS "createdAt", updated_at AS "updatedAt"
       FROM ${table}
       WHERE ${conditions.join(' AND ')} ORDER BY updated_at DESC, id DESC LIMIT ${limit}`,
+    nextCollection: `SELECT collection FROM ${table} WHERE collection > $1 ORDER BY collection LIMIT 1`,
     /** Takes a lease that nobody has, or that this holder has already: then the reply to an earlier attempt was lost. */
     lease: `
       INSERT INTO ${leases} AS l (key_hash, fence, holder, expires_at)
@@ -94,9 +93,6 @@ export function statementsFor(table: string) {
       SELECT key_hash FROM ${table}
       WHERE (updated_at < $1 OR expires_at <= clock_timestamp()) AND NOT EXISTS
         (SELECT FROM ${leases} AS l WHERE l.key_hash = ${table}.key_hash AND l.expires_at > clock_timestamp())
-        AND NOT EXISTS (SELECT FROM ${table} AS own WHERE own.id <> ${table}.id
-          AND own.key_hash = sha256(regexp_replace(${table}.session_key,
-            '^([^/]*/[^/]*/[^/]*)${HISTORY_IN_KEYS}', '\\1/')::bytea))
       ORDER BY updated_at LIMIT $2`,
     /** Makes sure that each has a lease's row, and locks it: who takes a lease meanwhile waits, and finds no session. */
     holdLeases: `

@@ -1,11 +1,14 @@
 import {
+  asCollection,
   checkChange,
   checkFormat,
   checkKey,
+  collectionName,
   conflict,
   type DeleteOptions,
   decodeSession,
   describeHead,
+  filledCollections,
   keepRefused,
   type ListedRow,
   type ListedSession,
@@ -37,7 +40,7 @@ import { indexesOf, keysOf, type SessionKeys } from './redis-keys.js';
 import { commitScript, FORMAT } from './scripts/commit.js';
 import { grantScript, leasedScript, releaseScript, renewScript } from './scripts/lease.js';
 import { runScript, type Script, whileSlotMoves } from './scripts/run-script.js';
-import { deleteScript, forgetScript, loadScript } from './scripts/sessions.js';
+import { addNameScript, deleteScript, forgetScript, loadScript, namesScript } from './scripts/sessions.js';
 import { asStoreError } from './store-error.js';
 
 const optionsSchema = backendSchema.extend({
@@ -63,6 +66,8 @@ export class RedisSession implements SessionStore {
   readonly #client: RedisClient;
   readonly #keyPrefix: string;
   readonly #lifetime: number;
+  /** Set: the names of collections. */
+  readonly #names: string;
   /** What is made of the key of a session that is in use. */
   readonly #keys = new WeakMap<SessionKey, SessionKeys>();
 
@@ -71,6 +76,7 @@ export class RedisSession implements SessionStore {
     this.#client = client;
     this.#keyPrefix = keyPrefix;
     this.#lifetime = ttlSeconds * 1000;
+    this.#names = `${keyPrefix}collections`;
   }
 
   async load(key: SessionKey, options?: LoadOptions): Promise<StoredSession | undefined> {
@@ -188,6 +194,18 @@ export class RedisSession implements SessionStore {
   /** Does nothing: the client is the caller's. */
   async close(): Promise<void> {}
 
+  collection(name: string): SessionStore {
+    const keyPrefix = `${this.#keyPrefix}collection:${collectionName(name)}:`;
+    const register = () => asStoreError(undefined, () => this.#run(addNameScript, [this.#names], [name]));
+    const ttlSeconds = this.#lifetime / 1000;
+    return asCollection(new RedisCollection({ client: this.#client, keyPrefix, ttlSeconds }, register));
+  }
+
+  async *collections(): AsyncGenerator<string, void, undefined> {
+    const names = await asStoreError(undefined, () => this.#run(namesScript, [this.#names], []));
+    yield* filledCollections((names as unknown[]).map(String), (name) => this.collection(name));
+  }
+
   /** Reads fields and messages as of one moment. */
   async #read(
     { session, messages }: SessionKeys,
@@ -235,6 +253,23 @@ export class RedisSession implements SessionStore {
 
   #run(script: Script, keys: readonly string[], values: readonly string[]): Promise<unknown> {
     return runScript(this.#client, script, keys, values);
+  }
+}
+
+/** The records of a collection, which lie as sessions do, below a prefix of their own. */
+class RedisCollection extends RedisSession {
+  readonly #register: () => Promise<unknown>;
+
+  /** @param register Notes that the collection exists. */
+  constructor(options: RedisSessionOptions, register: () => Promise<unknown>) {
+    super(options);
+    this.#register = register;
+  }
+
+  /** Before its first commit a record is in no collection that anybody could find. */
+  override async commit(key: SessionKey, change: SessionChange): Promise<number> {
+    if (change.expected === undefined) await this.#register();
+    return super.commit(key, change);
   }
 }
 

@@ -5,12 +5,13 @@ import type { Database } from 'better-sqlite3';
 const FORMAT = 1;
 
 /**
- * Keys are ASCII text, and so are the parts by which sessions are listed. Times are milliseconds since 1970. Messages have row
+ * Keys are ASCII text, with the collection and a colon in front of those of its records, and so are the parts by which sessions are listed. Times are milliseconds since 1970. Messages have row
  * ids: in a table without, SQLite puts what exceeds a quarter of a page on pages of its own, and 1.5 KB take 4.5.
  */
 const SCHEMA = `CREATE TABLE sessions (
     id INTEGER PRIMARY KEY,
     key TEXT NOT NULL UNIQUE,
+    collection TEXT NOT NULL,
     tenant TEXT NOT NULL,
     user TEXT NOT NULL,
     agent TEXT NOT NULL,
@@ -26,8 +27,8 @@ const SCHEMA = `CREATE TABLE sessions (
     expires_at INTEGER
   );
   CREATE INDEX by_time ON sessions (updated_at);
-  CREATE INDEX by_user ON sessions (user, updated_at);
-  CREATE INDEX by_tenant ON sessions (tenant, updated_at) WHERE tenant <> '';
+  CREATE INDEX by_user ON sessions (collection, user, updated_at);
+  CREATE INDEX by_tenant ON sessions (collection, tenant, updated_at) WHERE tenant <> '';
   CREATE INDEX by_session ON sessions (session);
   CREATE INDEX by_expiry ON sessions (expires_at) WHERE expires_at IS NOT NULL;
   CREATE TABLE messages (

@@ -1,15 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import {
+  asCollection,
   type Clock,
   type Committed,
   checkChange,
   checkCommit,
   checkKey,
+  collectionName,
   type DeleteOptions,
   decodeSession,
   describeHead,
   encodeSegment,
-  HISTORY_IN_KEYS,
   isAnother,
   type ListedRow,
   type ListedSession,
@@ -58,6 +59,11 @@ const optionsSchema = z.strictObject({
 /** Options of a `SqliteSession`. */
 export type SqliteSessionOptions = Readonly<z.input<typeof optionsSchema>>;
 
+interface Collection {
+  readonly database: Database;
+  readonly name: string;
+}
+
 interface SessionRow {
   readonly id: number;
   readonly version: number;
@@ -94,16 +100,20 @@ const PARTS = [
 export class SqliteSession implements SessionStore {
   readonly reach = 'host';
   readonly #database: Database;
+  /** The name of a collection; empty for sessions. */
+  readonly #collection: string;
   #hasDeleted = false;
   readonly #lifetime: number;
   readonly #lockTimeoutMs: number;
   readonly #clock: Clock;
+  readonly #options: SqliteSessionOptions;
 
   /**
+   * @param within is for the collections of this store.
    * @throws {InvalidInputError} for unknown or impossible options.
    * @throws {SessionStoreError} when the file cannot be opened, is not a database, or has another format.
    */
-  constructor(options: SqliteSessionOptions) {
+  constructor(options: SqliteSessionOptions, within?: Collection) {
     const { file, synchronous, ttlSeconds, lockTimeoutMs, clock } = parseWith(
       optionsSchema,
       options,
@@ -112,7 +122,9 @@ export class SqliteSession implements SessionStore {
     this.#lifetime = ttlSeconds * 1000;
     this.#lockTimeoutMs = lockTimeoutMs;
     this.#clock = clock;
-    this.#database = openDatabase(file, synchronous, lockTimeoutMs);
+    this.#database = within?.database ?? openDatabase(file, synchronous, lockTimeoutMs);
+    this.#collection = within?.name ?? '';
+    this.#options = options;
   }
 
   async load(key: SessionKey, options?: LoadOptions): Promise<StoredSession | undefined> {
@@ -169,7 +181,7 @@ export class SqliteSession implements SessionStore {
     const { removed, lived } = await this.#transaction(key, 'deletion', () => {
       const row = this.#row(key);
       if (isAnother(row && committed(row), token)) return { removed: false, lived: false };
-      this.#database.prepare('DELETE FROM leases WHERE key = ?').run(key.toString());
+      this.#database.prepare('DELETE FROM leases WHERE key = ?').run(this.#idOf(key));
       return { removed: this.#removeKey(key), lived: row !== undefined };
     });
     if (removed) emptyLog(this.#database);
@@ -178,7 +190,7 @@ export class SqliteSession implements SessionStore {
 
   /**
    * Deletes the sessions whose last commit is older than `olderThan`, or that have expired, and answers how many. A session
-   * whose lease somebody has stays. The history that `keepHistory` keeps goes, and counts, once its session is gone.
+   * that is leased stays. Records of collections count as sessions.
    *
    * @param options.limit sessions to delete at most; default all.
    * @throws {InvalidInputError} for unknown or impossible options.
@@ -197,9 +209,6 @@ export class SqliteSession implements SessionStore {
           .prepare(
             `SELECT id FROM sessions WHERE (updated_at < ? OR expires_at <= ?) AND NOT EXISTS
                (SELECT 1 FROM leases WHERE leases.key = sessions.key AND leases.expires_at > ?)
-             AND NOT EXISTS (SELECT 1 FROM sessions AS own
-               WHERE own.key = sessions.tenant || '/' || sessions.user || '/' ||
-                 replace(sessions.agent || '/', '${HISTORY_IN_KEYS}', '/') || sessions.session AND own.id <> sessions.id)
              ORDER BY updated_at LIMIT ?`,
           )
           .pluck()
@@ -215,13 +224,30 @@ export class SqliteSession implements SessionStore {
 
   /** The sessions within a scope, newest first; those that are committed to meanwhile once more at the end. */
   list(scope: SessionScope = {}, options?: ListOptions): AsyncGenerator<SessionInfo, void, undefined> {
-    return listPages(options, (behind, count) => this.#page(scope, options?.all, behind, count));
+    return listPages(options, (behind, count) => this.#page(scope, options?.expired, behind, count));
   }
 
   /** Closes the file. One of up to 64 MB from which sessions were deleted is written anew first, without a trace of them. */
   async close(): Promise<void> {
     if (this.#hasDeleted && this.#database.open) writeAnew(this.#database);
     this.#database.close();
+  }
+
+  collection(name: string): SessionStore {
+    const within = { database: this.#database, name: collectionName(name) };
+    return asCollection(new SqliteSession(this.#options, within));
+  }
+
+  async *collections(): AsyncGenerator<string, void, undefined> {
+    const next = 'SELECT collection FROM sessions WHERE collection > ? ORDER BY collection LIMIT 1';
+    for (let last: unknown = ''; ; ) {
+      const name = last;
+      last = await this.#transaction(undefined, 'deferred', () =>
+        this.#database.prepare(next).pluck().get(name),
+      );
+      if (last === undefined) return;
+      yield String(last);
+    }
   }
 
   isLeased(key: SessionKey): Promise<boolean> {
@@ -246,7 +272,7 @@ export class SqliteSession implements SessionStore {
       const next = Math.max(Math.ceil(now * 1000), Number(largest) + 1);
       this.#database
         .prepare('INSERT OR REPLACE INTO leases (key, fence, holder, expires_at) VALUES (?, ?, ?, ?)')
-        .run(key.toString(), next, holder, Math.ceil(now + ttlMs));
+        .run(this.#idOf(key), next, holder, Math.ceil(now + ttlMs));
       // Of all sessions, so that it grows also when a session is deleted with its lease.
       this.#database.prepare(`INSERT OR REPLACE INTO leases VALUES ('', ?, '', 0)`).run(next);
       return next;
@@ -259,7 +285,7 @@ export class SqliteSession implements SessionStore {
         () =>
           this.#database
             .prepare('UPDATE leases SET expires_at = ? WHERE key = ? AND holder = ?')
-            .run(expiresAt(), key.toString(), holder).changes,
+            .run(expiresAt(), this.#idOf(key), holder).changes,
       );
     let isReleased = false;
     return {
@@ -278,12 +304,12 @@ export class SqliteSession implements SessionStore {
 
   async #page(
     scope: SessionScope,
-    all: boolean | undefined,
+    expired: boolean | undefined,
     behind: ListPosition | undefined,
     count: number,
   ): Promise<readonly ListedSession[]> {
-    const conditions = ['(expires_at IS NULL OR expires_at > ?)'];
-    const values: (string | number)[] = [all ? 0 : this.#clock.now()];
+    const conditions = ['collection = ?', '(expires_at IS NULL OR expires_at > ?)'];
+    const values: (string | number)[] = [this.#collection, expired ? 0 : this.#clock.now()];
     for (const [part, column] of PARTS) {
       const wanted = scope[part];
       if (wanted === undefined) continue;
@@ -295,7 +321,7 @@ export class SqliteSession implements SessionStore {
       values.push(behind.time, Number(rowOf(behind)));
     }
     const statement = `
-      SELECT id, key, version, message_count AS messages, bytes, description, created_at AS createdAt,
+      SELECT id, substr(key, instr(key, ':') + 1) AS key, version, message_count AS messages, bytes, description, created_at AS createdAt,
         updated_at AS updatedAt FROM sessions
       WHERE ${conditions.join(' AND ')} ORDER BY updated_at DESC, id DESC LIMIT ${count}`;
     const rows = await this.#transaction(
@@ -304,6 +330,12 @@ export class SqliteSession implements SessionStore {
       () => this.#database.prepare(statement).all(values) as ListedRow[],
     );
     return rows.map(listedSession);
+  }
+
+  /** What a record is found by. */
+  #idOf(key: SessionKey): string {
+    const prefix = this.#collection === '' ? '' : `${this.#collection}:`;
+    return `${prefix}${checkKey(key)}`;
   }
 
   /** The size of the messages that a change keeps. */
@@ -316,14 +348,14 @@ export class SqliteSession implements SessionStore {
 
   /** The session, unless it has expired. */
   #row(key: SessionKey): SessionRow | undefined {
-    const row = this.#database
-      .prepare('SELECT * FROM sessions WHERE key = ?')
-      .get(checkKey(key).toString()) as (SessionRow & { readonly expires_at: number | null }) | undefined;
+    const row = this.#database.prepare('SELECT * FROM sessions WHERE key = ?').get(this.#idOf(key)) as
+      | (SessionRow & { readonly expires_at: number | null })
+      | undefined;
     return row?.expires_at != null && row.expires_at <= this.#clock.now() ? undefined : row;
   }
 
   #lease(key: SessionKey): LeaseRow | undefined {
-    return this.#database.prepare('SELECT * FROM leases WHERE key = ?').get(checkKey(key).toString()) as
+    return this.#database.prepare('SELECT * FROM leases WHERE key = ?').get(this.#idOf(key)) as
       | LeaseRow
       | undefined;
   }
@@ -346,7 +378,8 @@ export class SqliteSession implements SessionStore {
     const [tenant = '', user = '', agent = '', session = ''] = key.toString().split('/');
     const all = {
       ...values,
-      key: key.toString(),
+      key: this.#idOf(key),
+      collection: this.#collection,
       tenant,
       user,
       agent,
@@ -363,7 +396,7 @@ export class SqliteSession implements SessionStore {
 
   /** Removes a session, also one that has expired. */
   #removeKey(key: SessionKey): boolean {
-    const id = this.#database.prepare('SELECT id FROM sessions WHERE key = ?').pluck().get(key.toString());
+    const id = this.#database.prepare('SELECT id FROM sessions WHERE key = ?').pluck().get(this.#idOf(key));
     if (id !== undefined) this.#remove(Number(id));
     return id !== undefined;
   }

@@ -1,10 +1,10 @@
 import { describe } from 'vitest';
+import { collections } from './store-suite/collections.js';
 import { compareAndSet } from './store-suite/compare-and-set.js';
 import { keepAndAppend, randomChanges, roundTrip, volume } from './store-suite/contents.js';
 import { expiry } from './store-suite/expiry.js';
 import { faults } from './store-suite/faults.js';
 import { formats } from './store-suite/formats.js';
-import { history } from './store-suite/history.js';
 import { instances, isolation } from './store-suite/isolation.js';
 import { keys } from './store-suite/keys.js';
 import { leases } from './store-suite/leases.js';
@@ -21,7 +21,7 @@ const ASPECTS = [
   instances,
   volume,
   randomChanges,
-  history,
+  collections,
   leases,
   expiry,
   formats,

@@ -3,16 +3,19 @@ import {
   type CompactionOutcome,
   type CompactOptions,
   type Compactor,
+  collectionOf,
   errorText,
   InvalidInputError,
   ItemLog,
   type JsonValue,
   type Message,
+  type SessionStore,
 } from '@x/core';
 import { type ChatOptions, chatKey } from '../ui/chat-key.js';
 import { fingerprints, fromMessage, type SdkMessage, toMessage } from './sdk-message.js';
 
-const AGENT = 'ai-sdk-reductions';
+const NAME = 'ai-sdk-reductions';
+const COLLECTION = 'reductions';
 /** How many reductions of conversations with the same beginning are kept. */
 const KEPT = 20;
 
@@ -25,12 +28,15 @@ interface StoredReduction {
   readonly entries: readonly Entry[];
 }
 
-/** Reductions in a session store, so that another process finds what this one reduced. */
+/** Reductions in a collection of a session store, so that another process finds what this one reduced. */
 class StoredReductions {
   readonly #where: ChatOptions;
+  readonly #reductions: SessionStore;
 
+  /** @throws {CapabilityError} for a store without collections. */
   constructor(where: ChatOptions) {
     this.#where = where;
+    this.#reductions = collectionOf(where.store, COLLECTION);
   }
 
   /**
@@ -84,7 +90,7 @@ class StoredReductions {
 
   #log([first]: readonly string[]): ItemLog | undefined {
     if (first === undefined) return undefined;
-    return new ItemLog(this.#where.store, chatKey(this.#where, AGENT, first), AGENT);
+    return new ItemLog(this.#reductions, chatKey(this.#where, first), NAME);
   }
 }
 

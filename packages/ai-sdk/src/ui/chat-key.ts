@@ -13,6 +13,6 @@ export const chatSchema = z.strictObject({
 export type ChatOptions = Readonly<z.input<typeof chatSchema>>;
 
 /** @throws {InvalidInputError} for an empty id. */
-export function chatKey({ tenantId, userId }: ChatOptions, agentId: string, chatId: string): SessionKey {
-  return SessionKey.of({ tenantId, userId, agentId, sessionId: chatId });
+export function chatKey({ tenantId, userId }: ChatOptions, chatId: string): SessionKey {
+  return SessionKey.of({ tenantId, userId, sessionId: chatId });
 }

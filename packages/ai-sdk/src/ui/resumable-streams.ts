@@ -1,9 +1,8 @@
-import { parseWith, SessionStoreError, StreamLog, type StreamLogOptions } from '@x/core';
+import { collectionOf, parseWith, SessionStoreError, StreamLog, type StreamLogOptions } from '@x/core';
 import * as z from 'zod';
 import { readableOf } from '../readable-of.js';
 import { type ChatOptions, chatKey, chatSchema } from './chat-key.js';
 
-const AGENT = 'ai-sdk-streams';
 const BROKEN: readonly string[] = ['stream_failed', 'stream_stalled'];
 
 export interface ResumableStreamsOptions extends ChatOptions, StreamLogOptions {}
@@ -39,9 +38,13 @@ const optionsSchema = z.strictObject({
 export class ResumableStreams {
   readonly #options: z.output<typeof optionsSchema>;
 
-  /** @throws {InvalidInputError} naming an option that is missing, unknown or wrong. */
+  /**
+   * @throws {InvalidInputError} naming an option that is missing, unknown or wrong.
+   * @throws {CapabilityError} for a store without collections.
+   */
   constructor(options: ResumableStreamsOptions) {
     this.#options = parseWith(optionsSchema, options, 'ResumableStreams options');
+    collectionOf(this.#options.store, 'streams');
   }
 
   /**
@@ -65,7 +68,7 @@ export class ResumableStreams {
 
   #log(chatId: string): StreamLog {
     const { store, pollMs, stallMs } = this.#options;
-    return new StreamLog(store, chatKey(this.#options, AGENT, chatId), { pollMs, stallMs });
+    return new StreamLog(store, chatKey(this.#options, chatId), { pollMs, stallMs });
   }
 }
 

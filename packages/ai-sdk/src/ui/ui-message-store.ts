@@ -1,15 +1,24 @@
 import { isDeepStrictEqual } from 'node:util';
-import { ItemLog, itemFrom, itemJson, type JsonObject, parseWith } from '@x/core';
+import {
+  collectionOf,
+  ItemLog,
+  itemFrom,
+  itemJson,
+  type JsonObject,
+  parseWith,
+  type SessionStore,
+} from '@x/core';
 import * as z from 'zod';
 import { type ChatOptions, chatKey, chatSchema } from './chat-key.js';
 import type { UIMessageLike } from './ui-chunk.js';
 
-const AGENT = 'ai-sdk-ui';
-const MARK = `$${AGENT}`;
+const NAME = 'ai-sdk-ui';
+const MARK = `$${NAME}`;
+const COLLECTION = 'chats';
 const messageSchema = z.looseObject({ id: z.string(), role: z.string(), parts: z.array(z.unknown()) });
 
 /**
- * Keeps the messages of `useChat` in any session store, one item each: plain values and bytes come back as they were. Saving a chat
+ * Keeps the messages of `useChat` in the collection `chats` of a session store, one item each: plain values and bytes come back as they were. Saving a chat
  * writes what changed: an answer that was added, or regenerated, and nothing before it.
  *
  * @example
@@ -25,10 +34,15 @@ const messageSchema = z.looseObject({ id: z.string(), role: z.string(), parts: z
  */
 export class UIMessageStore<Message extends UIMessageLike = UIMessageLike> {
   readonly #options: ChatOptions;
+  readonly #chats: SessionStore;
 
-  /** @throws {InvalidInputError} naming an option that is missing, unknown or wrong. */
+  /**
+   * @throws {InvalidInputError} naming an option that is missing, unknown or wrong.
+   * @throws {CapabilityError} for a store without collections.
+   */
   constructor(options: ChatOptions) {
     this.#options = parseWith(chatSchema, options, 'UIMessageStore options');
+    this.#chats = collectionOf(this.#options.store, COLLECTION);
   }
 
   /** The messages of a chat in their order; none where there is no such chat of this user. */
@@ -67,11 +81,11 @@ export class UIMessageStore<Message extends UIMessageLike = UIMessageLike> {
 
   /** Tells whether there was a chat to delete. */
   delete(chatId: string): Promise<boolean> {
-    return this.#options.store.delete(chatKey(this.#options, AGENT, chatId));
+    return this.#chats.delete(chatKey(this.#options, chatId));
   }
 
   #log(chatId: string): ItemLog {
-    return new ItemLog(this.#options.store, chatKey(this.#options, AGENT, chatId), AGENT);
+    return new ItemLog(this.#chats, chatKey(this.#options, chatId), NAME);
   }
 }
 

@@ -34,6 +34,13 @@ export class SessionStoreError extends XError {
   }
 }
 
+const UNREADABLE: ReadonlySet<string> = new Set(['session_corrupt', 'session_older', 'session_newer']);
+
+/** Tests whether a store says of a session that this release cannot read it. */
+export function isUnreadable(error: unknown): boolean {
+  return SessionStoreError.isInstance(error) && UNREADABLE.has(error.code);
+}
+
 /** Somebody else committed to the session since it was loaded, or deleted it. Nothing was written. */
 export class SessionConflictError extends XError {
   static override readonly brand = 'SessionConflictError';

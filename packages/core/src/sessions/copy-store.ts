@@ -1,10 +1,10 @@
 import * as z from 'zod';
 import { parseWith } from '../config/parse.js';
 import { SessionConflictError } from '../errors/session-errors.js';
+import { collectionOf, recordSets } from './collections.js';
 import type { SessionKey, SessionScope } from './session-key.js';
 import type { SessionStore } from './session-store.js';
 import { unlessBusy } from './session-turn.js';
-import { historyOf } from './wrappers/keep-history.js';
 
 const optionsSchema = z.strictObject({
   /** Only sessions of this tenant, user or agent. Default: all. */
@@ -20,8 +20,9 @@ export type CopyOptions = Readonly<z.input<typeof optionsSchema>>;
 
 /** What `copyStore` did. */
 export interface CopyReport {
+  /** Sessions, and records of collections. */
   readonly copied: number;
-  /** Sessions that were copied before. */
+  /** Those that were copied before. */
   readonly unchanged: number;
   /** Sessions that were left where they are: the target has others under their keys. */
   readonly conflicts: readonly SessionKey[];
@@ -30,12 +31,12 @@ export interface CopyReport {
 }
 
 /**
- * Copies sessions from one store to another, of any kind. Each keeps its token, so that a copy that was interrupted may be called
- * again, and takes its history along. A move leaves alone what has somebody's turn, and all where both are one store. Nothing in the
- * target is overwritten. Logs lie in workspaces and are not copied; times and versions begin anew, so that two states of a history may
- * have one version: their tokens tell them apart.
+ * Copies sessions and collections from one store to another, of any kind. Each session keeps its token, so that you can repeat a
+ * copy that was interrupted. A move skips sessions that are leased, and all sessions if both stores are one. Nothing in the
+ * target is overwritten. Logs are in workspaces and are not copied; times and versions begin anew.
  *
  * @throws {InvalidInputError} for unknown or impossible options.
+ * @throws {CapabilityError} when `from` holds collections, and `to` has none.
  * @throws {SessionStoreError} when a store cannot be reached or a session cannot be read; what was copied stays copied.
  */
 export async function copyStore(
@@ -48,32 +49,29 @@ export async function copyStore(
   let unchanged = 0;
   const conflicts: SessionKey[] = [];
   const busy: SessionKey[] = [];
-  const keys: SessionKey[] = [];
   let damage: { readonly error: unknown } | undefined;
-  try {
-    for await (const { key } of from.list(scope, { updatedBefore })) keys.push(key);
-  } catch (error) {
-    // A store lists all that it can read first.
-    damage = { error };
-  }
-  // The newest last, so that the target lists them in the same order.
-  for (const key of keys.reverse()) {
-    const copy = async () => {
-      // Its turn is ours in the one store: taken in the other, too, it is the same store.
-      if (move && (from === to || (await to.isLeased?.(key)))) return undefined;
-      // Before the session: whatever keeps its history deletes both.
-      const history = await copySession(from, to, historyOf(key), false);
-      if (history === 'conflict') return history;
-      const outcome = await copySession(from, to, key, move);
-      const isLeft = move && outcome !== 'conflict' && history !== 'gone';
-      if (isLeft) await copySession(from, to, historyOf(key), true);
-      return outcome;
-    };
-    const outcome = await (move ? unlessBusy(from, key, copy) : copy());
-    if (outcome === undefined) busy.push(key);
-    else if (outcome === 'conflict') conflicts.push(key);
-    else if (outcome === 'copied') copied++;
-    else if (outcome === 'unchanged') unchanged++;
+  for (const { collection, records } of await recordSets(from)) {
+    const target = collection === undefined ? to : collectionOf(to, collection);
+    const keys: SessionKey[] = [];
+    try {
+      for await (const { key } of records.list(scope, { updatedBefore })) keys.push(key);
+    } catch (error) {
+      // A store lists all that it can read first.
+      damage = { error };
+    }
+    // The newest last, so that the target lists them in the same order.
+    for (const key of keys.reverse()) {
+      const copy = async () => {
+        // Its turn is ours in the one store: taken in the other, too, it is the same store.
+        if (move && (from === to || (await target.isLeased?.(key)))) return undefined;
+        return copySession(records, target, key, move);
+      };
+      const outcome = await (move ? unlessBusy(records, key, copy) : copy());
+      if (outcome === undefined) busy.push(key);
+      else if (outcome === 'conflict') conflicts.push(key);
+      else if (outcome === 'copied') copied++;
+      else if (outcome === 'unchanged') unchanged++;
+    }
   }
   if (damage !== undefined) throw damage.error;
   return { copied, unchanged, conflicts, busy };

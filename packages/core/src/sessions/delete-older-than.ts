@@ -1,12 +1,10 @@
 import * as z from 'zod';
 import { parseWith } from '../config/parse.js';
-import { SessionStoreError } from '../errors/session-errors.js';
-import { besideOf, type SessionKey } from './session-key.js';
+import { isUnreadable } from '../errors/session-errors.js';
+import { recordSets } from './collections.js';
+import type { SessionKey } from './session-key.js';
 import type { SessionStore } from './session-store.js';
 import { unlessBusy } from './session-turn.js';
-import { historyOf } from './wrappers/keep-history.js';
-
-const UNREADABLE: ReadonlySet<string> = new Set(['session_corrupt', 'session_older', 'session_newer']);
 
 const part = z.string().min(1).optional();
 const optionsSchema = z.strictObject({
@@ -22,8 +20,8 @@ const optionsSchema = z.strictObject({
 export type RetentionOptions = Readonly<z.input<typeof optionsSchema>>;
 
 /**
- * Deletes the sessions whose last commit is older than a date, in any store, and answers how many. A leased session
- * stays, and so does one that was committed to meanwhile or that cannot be read. `MysqlSession` has a faster method of
+ * Deletes the sessions and the records of collections whose last commit is older than a date, in any store, and answers how
+ * many. A leased session stays, and so does one that was committed to meanwhile or that cannot be read. `MysqlSession` has a faster method of
  * that name; sessions in Redis end by themselves with `ttlSeconds`.
  *
  * @example
@@ -37,27 +35,24 @@ export type RetentionOptions = Readonly<z.input<typeof optionsSchema>>;
  */
 export async function deleteOlderThan(store: SessionStore, options: RetentionOptions): Promise<number> {
   const { olderThan, scope, limit } = parseWith(optionsSchema, options, 'deleteOlderThan options');
-  const found: { readonly key: SessionKey; readonly at: number }[] = [];
+  const found: { readonly records: SessionStore; readonly key: SessionKey; readonly at: number }[] = [];
   let damage: unknown;
-  try {
-    for await (const { key, updatedAt } of store.list(scope, { all: true })) {
-      const at = Date.parse(updatedAt);
-      if (at < olderThan.getTime()) found.push({ key, at });
+  for (const { records } of await recordSets(store)) {
+    try {
+      for await (const { key, updatedAt } of records.list(scope)) {
+        const at = Date.parse(updatedAt);
+        if (at < olderThan.getTime()) found.push({ records, key, at });
+      }
+    } catch (error) {
+      if (!isUnreadable(error)) throw error;
+      damage = error;
     }
-  } catch (error) {
-    if (!isUnreadable(error)) throw error;
-    damage = error;
   }
   found.sort((left, right) => left.at - right.at);
   let deleted = 0;
-  for (const { key } of found) {
+  for (const { records, key } of found) {
     if (deleted === limit) break;
-    // What lies beside a session ends with it, and not before.
-    const owner = besideOf(key);
-    const isKept = owner && (await store.load(owner, { last: 0 }));
-    if (isKept || !(await deleteIfStillOlder(store, key, olderThan))) continue;
-    deleted++;
-    await store.delete(historyOf(key));
+    if (await deleteIfStillOlder(records, key, olderThan)) deleted++;
   }
   if (damage !== undefined) throw damage;
   return deleted;
@@ -75,9 +70,4 @@ function deleteIfStillOlder(store: SessionStore, key: SessionKey, olderThan: Dat
     if (isUnreadable(error)) return false;
     throw error;
   });
-}
-
-/** Tests whether a store says of a session that this release cannot read it. */
-export function isUnreadable(error: unknown): boolean {
-  return SessionStoreError.isInstance(error) && UNREADABLE.has(error.code);
 }

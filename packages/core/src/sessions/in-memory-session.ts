@@ -2,6 +2,7 @@ import { type Clock, systemClock } from '../lib/clock.js';
 import { type JsonObject, jsonText } from '../lib/json.js';
 import { vouchFor } from '../messages/check-messages.js';
 import type { Message } from '../messages/message.js';
+import { asCollection, collectionName, filledCollections } from './collections.js';
 import { describeSession, listAll } from './listing.js';
 import { checkKey, SessionKey, type SessionScope } from './session-key.js';
 import type {
@@ -56,6 +57,7 @@ export class InMemorySession implements SessionStore {
   readonly #clock: Clock;
   readonly #sessions = new Map<string, Entry>();
   readonly #leases = new Map<string, LeaseEntry>();
+  readonly #collections = new Map<string, InMemorySession>();
   /** Of all sessions, so that it grows also when a session is deleted and begun anew. */
   #lastFence = 0;
 
@@ -114,6 +116,17 @@ export class InMemorySession implements SessionStore {
   }
 
   async close(): Promise<void> {}
+
+  collection(name: string): SessionStore {
+    const known = this.#collections.get(collectionName(name));
+    const records = known ?? new InMemorySession({ clock: this.#clock });
+    this.#collections.set(name, records);
+    return asCollection(records);
+  }
+
+  collections(): AsyncGenerator<string, void, undefined> {
+    return filledCollections(this.#collections.keys(), (name) => this.collection(name));
+  }
 
   async isLeased(key: SessionKey): Promise<boolean> {
     return this.#isLeased(checkKey(key).toString());

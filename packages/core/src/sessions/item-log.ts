@@ -36,7 +36,7 @@ interface Known {
 }
 
 /**
- * A list of another framework's items in one session of any store, each in a message of its own. Changes are compared and
+ * A list of another framework's items in one session, or one record of a collection, of any store, each in a message of its own. Changes are compared and
  * set: whoever comes second works its change out anew from what the first has left, so that no item of either is lost.
  *
  * @example

@@ -4,7 +4,7 @@ import { InvalidInputError } from '../errors/invalid-input-error.js';
 import { base64url, fromBase64 } from '../lib/base64.js';
 import { type JsonObject, parsedJson } from '../lib/json.js';
 import { jsonObjectSchema } from '../lib/json-schemas.js';
-import { besideOf, SessionKey } from './session-key.js';
+import { SessionKey } from './session-key.js';
 import type { ListOptions, SessionInfo, StoredSession } from './session-store.js';
 
 const encoder = new TextEncoder();
@@ -14,7 +14,7 @@ const optionsSchema = z.strictObject({
   after: z.string().optional(),
   updatedBefore: z.date().optional(),
   metadata: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).optional(),
-  all: z.boolean().optional(),
+  expired: z.boolean().optional(),
 });
 const descriptionSchema = z.object({ title: z.string().optional(), metadata: jsonObjectSchema.default({}) });
 
@@ -64,12 +64,9 @@ export async function* listPages(
     after,
     updatedBefore,
     metadata = {},
-    all = false,
   } = parseWith(optionsSchema, options ?? {}, 'list options');
   const conditions = Object.entries(metadata);
-  const isWanted = (row: ListedSession) =>
-    (all || besideOf(row.key) === undefined) &&
-    conditions.every(([name, value]) => row.metadata[name] === value);
+  const isWanted = (row: ListedSession) => conditions.every(([name, value]) => row.metadata[name] === value);
   const start = earliest(after === undefined ? undefined : parseCursor(after), updatedBefore);
   const seen = new Set<string>();
   let left = limit ?? Number.POSITIVE_INFINITY;

@@ -3,29 +3,16 @@ import { parseWith } from '../config/parse.js';
 import { InvalidInputError } from '../errors/invalid-input-error.js';
 import { decodeSegment, encodeSegment, fileSegment } from '../lib/encode-segment.js';
 
-/** Stands between an agent and what it is that lies beside its sessions. */
-const BESIDE = '//x-';
-
 const part = z.string().min(1);
-/** Also what lies beside sessions, as a store has it. */
-const storedSchema = z.strictObject({
+const partsSchema = z.strictObject({
   tenantId: part.optional(),
   userId: part.optional(),
   agentId: part.optional(),
   sessionId: part,
 });
-const partsSchema = storedSchema.extend({
-  agentId: part
-    .refine(
-      (name) => !name.includes(BESIDE),
-      `must not hold "${BESIDE}", which marks what lies beside sessions; choose another name`,
-    )
-    .optional(),
-});
 
 /**
- * Parts of a session's identity. Each is any non-empty string, an agent's one without `//x-`; an absent part differs from every
- * string.
+ * Parts of a session's identity. Each is any non-empty string; an absent part differs from every string.
  */
 export interface SessionKeyParts {
   readonly tenantId?: string | undefined;
@@ -58,7 +45,7 @@ export class SessionKey {
     this.#encoded = PARTS.map((part) => encodeSegment(parts[part] ?? '')).join('/');
   }
 
-  /** @throws {InvalidInputError} when a part is empty or not a string, or an agent's name holds `//x-`. */
+  /** @throws {InvalidInputError} when a part is empty or not a string. */
   static of(session: string | SessionKeyParts): SessionKey {
     const parts = typeof session === 'string' ? { sessionId: session } : session;
     return new SessionKey(parseWith(partsSchema, parts, 'SessionKey') as SessionKeyParts);
@@ -122,30 +109,6 @@ export class SessionKey {
     }
     return PARTS.every((part) => scope[part] === undefined || scope[part] === this.parts[part]);
   }
-}
-
-/**
- * The key that a file holds, also of what lies beside a session.
- *
- * @throws {InvalidInputError} when a part is empty or not a string.
- */
-export function storedKey(parts: unknown): SessionKey {
-  return new SessionKey(parseWith(storedSchema, parts, 'SessionKey') as SessionKeyParts);
-}
-
-/**
- * The key of what lies beside a session in the same store, such as its history: of the same owner and id, the agent's name with
- * `//x-` and the name behind it. Listings leave it out.
- */
-export function keyBeside({ parts }: SessionKey, name: string): SessionKey {
-  return new SessionKey({ ...parts, agentId: `${parts.agentId ?? ''}${BESIDE}${name}` });
-}
-
-/** The session beside which a key lies; `undefined` for one that is a session itself. */
-export function besideOf({ parts }: SessionKey): SessionKey | undefined {
-  const { agentId = '' } = parts;
-  const end = agentId.lastIndexOf(BESIDE);
-  return end < 0 ? undefined : new SessionKey({ ...parts, agentId: agentId.slice(0, end) || undefined });
 }
 
 /**

@@ -81,11 +81,8 @@ export interface ListOptions {
   readonly updatedBefore?: Date | undefined;
   /** Only sessions whose metadata has these values. Read over, not looked up: a scope keeps that short. */
   readonly metadata?: Readonly<Record<string, string | number | boolean>> | undefined;
-  /**
-   * Also what is no session, or none any more: what lies beside sessions, as their history does, and sessions that have
-   * expired, as far as the store holds data of them. For whoever erases it. Default false.
-   */
-  readonly all?: boolean | undefined;
+  /** Also sessions that have expired, if the store still holds their data: to erase it. Default false. */
+  readonly expired?: boolean | undefined;
 }
 
 /** How much of a session is loaded. */
@@ -140,6 +137,17 @@ export interface SessionStore {
   lease?(key: SessionKey, options: { readonly ttlMs: number }): Promise<SessionLease | undefined>;
   /** Tells whether a holder has the session's lease. Asking takes nothing and changes nothing. Left out where `lease` is. */
   isLeased?(key: SessionKey): Promise<boolean>;
+  /**
+   * Opens another set of records in the same place, such as the chats of a user interface. A collection has the guarantees of
+   * a store, by keys of its own, but a record in it is not a session: `list` of a store shows sessions alone, `list` of a
+   * collection shows its records alone. A collection is made when something is committed to it; it has no `collection` of its
+   * own, and its `close` closes nothing. Left out by stores without collections.
+   *
+   * @throws {InvalidInputError} unless the name is a lower-case letter and up to 31 of a–z, 0–9 and `-`.
+   */
+  collection?(name: string): SessionStore;
+  /** Names the collections that hold something: for a program that erases, exports or copies all. Left out where `collection` is. */
+  collections?(): AsyncIterable<string>;
 }
 
 /**

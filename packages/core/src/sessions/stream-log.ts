@@ -1,6 +1,7 @@
 import { SessionStoreError } from '../errors/session-errors.js';
 import { letEnd, systemClock } from '../lib/clock.js';
 import type { JsonValue } from '../lib/json.js';
+import { collectionOf } from './collections.js';
 import { ItemLog } from './item-log.js';
 import type { SessionKey } from './session-key.js';
 import type { SessionStore } from './session-store.js';
@@ -25,11 +26,12 @@ interface Entry {
 }
 
 const NAME = 'x-stream';
+const COLLECTION = 'streams';
 /** Entries that are read first for what is new, four times as many where that is more. */
 const FIRST_READ = 16;
 
 /**
- * A stream that is kept in a session store while it comes, so that a reader who lost it, or another process, reads on from
+ * A stream that is kept in the collection `streams` of a session store while it comes, so that a reader who lost it, or another process, reads on from
  * a cursor: an agent's events, or what a page is sent. The next stream that is recorded takes the place of the last.
  *
  * @example
@@ -40,18 +42,21 @@ const FIRST_READ = 16;
  * ```
  */
 export class StreamLog {
-  readonly #store: SessionStore;
+  readonly #streams: SessionStore;
   readonly #key: SessionKey;
   readonly #pollMs: number;
   readonly #stallMs: number;
 
-  /** @param key The log's own: no agent's. */
+  /**
+   * @param key One stream is kept for each key, for example that of the agent's session.
+   * @throws {CapabilityError} for a store without collections.
+   */
   constructor(
     store: SessionStore,
     key: SessionKey,
     { pollMs = 100, stallMs = 60_000 }: StreamLogOptions = {},
   ) {
-    this.#store = store;
+    this.#streams = collectionOf(store, COLLECTION);
     this.#key = key;
     this.#pollMs = pollMs;
     this.#stallMs = stallMs;
@@ -64,7 +69,7 @@ export class StreamLog {
    * @throws {SessionStoreError} when the store cannot begin the record.
    */
   async record<Item>(source: AsyncIterable<Item>): Promise<AsyncGenerator<Item, void>> {
-    const log = new ItemLog(this.#store, this.#key, NAME);
+    const log = new ItemLog(this.#streams, this.#key, NAME);
     const id = crypto.randomUUID();
     await log.change(() => ({ keep: 0, append: [], state: { id } }));
     const writer = new Writer(log, id, this.#stallMs / 3);
@@ -116,7 +121,7 @@ export class StreamLog {
    * `stream_stalled` when the writer gives no sign of life.
    */
   async resume<Item>(cursor = 0): Promise<AsyncGenerator<Item, void> | undefined> {
-    const log = new ItemLog(this.#store, this.#key, NAME);
+    const log = new ItemLog(this.#streams, this.#key, NAME);
     const first = await read(log, cursor);
     return first === undefined || first.end ? undefined : this.#follow<Item>(log, first, cursor);
   }

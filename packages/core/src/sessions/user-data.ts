@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { parseWith } from '../config/parse.js';
+import { isUnreadable } from '../errors/session-errors.js';
 import { WorkspaceError, type WorkspaceErrorCode } from '../errors/workspace-error.js';
 import { base64 } from '../lib/base64.js';
 import type { JsonObject } from '../lib/json.js';
@@ -7,12 +8,11 @@ import type { Message } from '../messages/message.js';
 import { isWithin, TREES } from '../workspace/agent-files.js';
 import { storageOf } from '../workspace/storage.js';
 import type { Workspace } from '../workspace/workspace.js';
-import { isUnreadable } from './delete-older-than.js';
-import { sessionPrefix } from './files/session-files.js';
-import { besideOf, SessionKey, type SessionKeyParts } from './session-key.js';
+import { recordSets } from './collections.js';
+import { COLLECTIONS, sessionPrefix } from './files/session-files.js';
+import { SessionKey, type SessionKeyParts } from './session-key.js';
 import type { ListOptions, SessionStore } from './session-store.js';
 import { unlessBusy } from './session-turn.js';
-import { historyOf } from './wrappers/keep-history.js';
 
 /** Folders of a storage that are levels of places themselves. */
 const LEVELS: ReadonlySet<string> = new Set(['tenants', 'users', 'agents']);
@@ -34,7 +34,7 @@ export interface UserPlaces {
 
 /** What `eraseUser` removed. */
 export interface ErasedUser {
-  /** Sessions that the store held: of all agents, their subagents and records included. */
+  /** Sessions of all agents and their subagents, and records of collections, that the store held. */
   readonly sessions: number;
   /** Files: logs, memory, evicted results, plans, tasks, and the files of the user's tools. */
   readonly files: number;
@@ -42,10 +42,12 @@ export interface ErasedUser {
   readonly busy: readonly SessionKey[];
 }
 
-/** A session or a file of a user, as `exportUser` yields it. */
+/** A session, a record of a collection, or a file of a user, as `exportUser` yields it. */
 export type UserRecord =
   | {
       readonly type: 'session';
+      /** For a record of a collection: the name of the collection. */
+      readonly collection?: string;
       readonly key: SessionKeyParts;
       readonly head: JsonObject;
       readonly messages: readonly Message[];
@@ -62,30 +64,23 @@ export type UserRecord =
 export async function eraseUser(places: UserPlaces, scope: UserScope): Promise<ErasedUser> {
   const { session } = places;
   const user = parseWith(scopeSchema, scope, 'user scope');
-  /** Of each session, its own key and those of what lies beside it. */
-  const owned = new Map<string, SessionKey[]>();
   const busy: SessionKey[] = [];
-  let damage: { readonly error: unknown } | undefined;
-  try {
-    for await (const key of sessionsOf(session, user, { all: true })) {
-      const owner = `${besideOf(key) ?? key}`;
-      owned.set(owner, [...(owned.get(owner) ?? []), key]);
-    }
-  } catch (error) {
-    // A store lists all that it can read first.
-    damage = { error };
-  }
   let sessions = 0;
-  for (const [encoded, keys] of owned) {
-    const owner = SessionKey.parse(encoded);
-    const deleted = await unlessBusy(session, owner, async () => {
-      // One that has expired is none to `delete`, which removes it all the same. The session last: its lease goes with it.
-      for (const key of keys.sort((a, b) => Number(a.equals(owner)) - Number(b.equals(owner))))
-        await session.delete(key);
-      return keys.length;
-    });
-    if (deleted === undefined) busy.push(owner);
-    else sessions += deleted;
+  let damage: { readonly error: unknown } | undefined;
+  for (const { records } of await recordSets(session)) {
+    const keys: SessionKey[] = [];
+    try {
+      for await (const key of keysOf(records, user, { expired: true })) keys.push(key);
+    } catch (error) {
+      // A store lists all that it can read first.
+      damage = { error };
+    }
+    for (const key of keys) {
+      // `delete` answers false for one that has expired, and removes it all the same.
+      const isDeleted = await unlessBusy(records, key, () => records.delete(key).then(() => true));
+      if (isDeleted) sessions++;
+      else busy.push(key);
+    }
   }
   let files = 0;
   for (const storage of storagesOf(places))
@@ -107,29 +102,30 @@ export async function eraseSession(
 ): Promise<Omit<ErasedUser, 'busy'>> {
   const { tenantId, userId, agentId, sessionId } = key.parts;
   let sessions = 0;
-  const erase = async (each: SessionKey) => {
-    for (const one of [each, historyOf(each)]) sessions += Number(await session.delete(one));
-  };
-  await erase(key);
   const children: SessionKey[] = [];
-  try {
-    for await (const { key: each } of session.list({ tenantId, userId }, { all: true })) {
-      const { parts } = besideOf(each) ?? each;
-      const isChild = isWithin([parts.agentId ?? '', parts.sessionId], [agentId ?? '', sessionId], '/');
-      if (isChild && parts.tenantId === tenantId && parts.userId === userId) children.push(each);
+  for (const { records } of await recordSets(session)) {
+    sessions += Number(await records.delete(key));
+    const found: SessionKey[] = [];
+    try {
+      for await (const { key: each } of records.list({ tenantId, userId }, { expired: true })) {
+        const { parts } = each;
+        const isChild = isWithin([parts.agentId ?? '', parts.sessionId], [agentId ?? '', sessionId], '/');
+        if (isChild && parts.tenantId === tenantId && parts.userId === userId) found.push(each);
+      }
+    } catch (error) {
+      // Another session is unreadable, and this one may be gone for that very reason.
+      if (!isUnreadable(error)) throw error;
     }
-  } catch (error) {
-    // Another session is, and this one may be gone for that very reason.
-    if (!isUnreadable(error)) throw error;
+    for (const child of found) sessions += Number(await records.delete(child));
+    children.push(...found);
   }
-  for (const child of children) await erase(child);
 
   let files = 0;
   if (storage === undefined) return { sessions, files };
   const { agentId: agent = '', sessionId: name } = key.path;
   const agents = [placeOf({ tenantId, userId }), ...(agent && ['agents'])].filter(Boolean).join('/');
   for (const folder of agent ? await foldersOf(storage, agents) : [agents]) {
-    if (folder.startsWith(`${TREES}/`)) continue;
+    if (folder.startsWith(`${TREES}/`) || folder.startsWith(`${COLLECTIONS}/`)) continue;
     for (const [home, place] of agent ? await entriesOf(storage, folder) : [['', agents] as const]) {
       // Only where nothing but sessions can have the name.
       const within = folder === agents ? [`${place}/sessions`, `${place}/tasks`] : [place];
@@ -148,7 +144,7 @@ export async function eraseSession(
 }
 
 /**
- * Reads all that a store and a storage hold of a user: sessions, then files. Files whose names are no UTF-8 are left out.
+ * Reads all that a store and a storage hold of a user: sessions, records of collections, then files. Files whose names are no UTF-8 are left out.
  *
  * @throws {InvalidInputError} for a scope without user.
  * @throws {SessionStoreError} when the store cannot be reached, or a session cannot be read.
@@ -160,10 +156,12 @@ export async function* exportUser(
 ): AsyncGenerator<UserRecord, void, undefined> {
   const { session } = places;
   const user = parseWith(scopeSchema, scope, 'user scope');
-  for await (const key of sessionsOf(session, user, { all: true })) {
-    const stored = await session.load(key);
-    if (stored === undefined) continue;
-    yield { type: 'session', key: key.parts, head: stored.head, messages: stored.messages };
+  for (const { collection, records } of await recordSets(session)) {
+    for await (const key of keysOf(records, user)) {
+      const { head, messages } = (await records.load(key)) ?? {};
+      if (head === undefined || messages === undefined) continue;
+      yield { type: 'session', ...(collection && { collection }), key: key.parts, head, messages };
+    }
   }
   const unread: WorkspaceError[] = [];
   const orUnread = async <T>(reading: Promise<T>): Promise<T | undefined> => {
@@ -202,7 +200,7 @@ function storagesOf({ storage, workspace }: UserPlaces): ReadonlySet<Workspace> 
   return new Set(workspace === undefined ? [storage] : [storage, storageOf(workspace)]);
 }
 
-async function* sessionsOf(store: SessionStore, { tenantId, userId }: UserScope, options?: ListOptions) {
+async function* keysOf(store: SessionStore, { tenantId, userId }: UserScope, options?: ListOptions) {
   // A scope without a tenant lists those of all tenants.
   for await (const { key } of store.list({ tenantId, userId }, options))
     if (key.parts.tenantId === tenantId) yield key;

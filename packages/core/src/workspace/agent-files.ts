@@ -1,6 +1,6 @@
 import { WorkspaceError } from '../errors/workspace-error.js';
 import { encodeSegment } from '../lib/encode-segment.js';
-import { sessionPrefix } from '../sessions/files/session-files.js';
+import { COLLECTIONS, sessionPrefix } from '../sessions/files/session-files.js';
 import { SessionKey } from '../sessions/session-key.js';
 import { pathSegments, STORAGE, type Workspace } from './workspace.js';
 import { subtreeOf } from './workspace-tree.js';
@@ -13,6 +13,8 @@ export type Isolation = (typeof ISOLATIONS)[number];
 const READABLE: ReadonlySet<string> = new Set(['MEMORY.md', 'memory', 'sessions', 'tasks']);
 /** The trees of {@link treeOf}, in the storage: each is reached as itself alone. */
 export const TREES = 'files';
+/** Folders of the storage of which nothing is read: the trees, and the collections of its session store. */
+const UNREADABLE: ReadonlySet<string> = new Set([TREES, COLLECTIONS]);
 /** What stands between the id of an agent or a session and that of its subagent, in a file's name. */
 const NESTED = encodeSegment('/');
 
@@ -100,7 +102,7 @@ function ownershipOf(key: SessionKey): (path: string) => boolean {
   const home = `${sessionPrefix(SessionKey.of({ tenantId, userId, sessionId: 'any' }))}agents/`;
   const { agentId: ownAgent = '', sessionId: ownSession } = key.path;
   return (path) => {
-    if (path.split('/', 1)[0]?.toLowerCase() === TREES) return false;
+    if (UNREADABLE.has(path.split('/', 1)[0]?.toLowerCase() ?? '')) return false;
     // Evicted results and plans have a folder before the place of their user and agent; the rest is in that place.
     const at = /(?:^|\/)(?=(?:tenants|users|agents)\/)/.exec(path);
     const start = at === null ? -1 : at.index + at[0].length;

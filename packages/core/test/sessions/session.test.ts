@@ -87,11 +87,9 @@ describe('openSession', () => {
   ])('does not begin a new session over a state that it cannot read, and says %s: %j', async (code, head) => {
     const store = new InMemorySession();
     await commitAt(store, key, { expectedVersion: 0, head, keep: 0, append: [] });
-    expect(await thrownBy(openSession(store, key))).toMatchObject({
-      code,
-      sessionKey: key.toString(),
-      cause: expect.objectContaining({ code: 'invalid_input' }),
-    });
+    const error = await thrownBy(openSession(store, key));
+    expect(error).toMatchObject({ code, sessionKey: key.toString() });
+    if (code === 'session_corrupt') expect(error.cause).toMatchObject({ code: 'invalid_input' });
   });
 
   test('keeps what a later release stored in the head, and what it stored beside a rule', async () => {

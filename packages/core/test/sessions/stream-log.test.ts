@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
-import { InMemorySession, ModelError, SessionKey, StreamLog } from '../../src/index.js';
+import { InMemorySession, ModelError, SessionKey, StreamLog, wrapStore } from '../../src/index.js';
 import { JsonSession } from '../../src/node.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'x-stream-log-'));
@@ -42,7 +42,7 @@ describe('a log of a stream', () => {
   });
 
   it('keeps nothing more of a stream once another one took its place', async () => {
-    const store = new InMemorySession();
+    const sessions = new InMemorySession();
     const place = SessionKey.of({ sessionId: 'displaced' });
     const open = () => new StreamLog(store, place, { pollMs: 1 });
     const gate = () => {
@@ -54,11 +54,12 @@ describe('a log of a stream', () => {
     };
     const [begin, goOn, end] = [gate(), gate(), gate()];
     let loads = 0;
-    const load = store.load.bind(store);
-    store.load = (...asked) => {
-      loads++;
-      return load(...asked);
-    };
+    const store = wrapStore(sessions, (inner) => ({
+      load: (...asked) => {
+        loads++;
+        return inner.load(...asked);
+      },
+    }));
     const displaced = await open().record(
       (async function* () {
         await begin.opened;
@@ -76,7 +77,7 @@ describe('a log of a stream', () => {
     await expect.poll(() => loads).toBeGreaterThan(before);
     goOn.release();
     expect(await drain(displaced)).toEqual([{ old: 2 }]);
-    expect(JSON.stringify((await load(place))?.messages)).not.toContain('old');
+    expect(JSON.stringify((await sessions.collection('streams').load(place))?.messages)).not.toContain('old');
     end.release();
     await drain(next);
   });
@@ -119,14 +120,14 @@ describe('a log of a stream', () => {
   });
 
   it('reads what is new, however long the stream is', async () => {
-    const store = new InMemorySession();
     const read: number[] = [];
-    const load = store.load.bind(store);
-    store.load = async (...asked) => {
-      const loaded = await load(...asked);
-      read.push(loaded?.messages.length ?? 0);
-      return loaded;
-    };
+    const store = wrapStore(new InMemorySession(), (inner) => ({
+      load: async (...asked) => {
+        const loaded = await inner.load(...asked);
+        read.push(loaded?.messages.length ?? 0);
+        return loaded;
+      },
+    }));
     let goOn = () => {};
     async function* oneByOne() {
       for (const item of numbered(120)) {
@@ -159,14 +160,15 @@ describe('a log of a stream', () => {
     await dead.record(of(numbered(1), new Promise(() => {})));
     const other = await new StreamLog(store, key, { pollMs: 1, stallMs: 20 }).resume();
     await expect(drain(other)).rejects.toMatchObject({ code: 'stream_stalled' });
-    const load = store.load.bind(store);
     let loads = 0;
-    store.load = async (...asked) => {
-      loads += 1;
-      const loaded = await load(...asked);
-      return loaded && { ...loaded, updatedAt: new Date(Date.now() - 120_000).toISOString() };
-    };
-    const later = await new StreamLog(store, key).resume();
+    const aged = wrapStore(store, (inner) => ({
+      load: async (...asked) => {
+        loads += 1;
+        const loaded = await inner.load(...asked);
+        return loaded && { ...loaded, updatedAt: new Date(Date.now() - 120_000).toISOString() };
+      },
+    }));
+    const later = await new StreamLog(aged, key).resume();
     await expect(drain(later)).rejects.toMatchObject({ code: 'stream_stalled' });
     expect(loads).toBe(1);
   });

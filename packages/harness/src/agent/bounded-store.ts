@@ -125,19 +125,21 @@ export function boundedStore(store: SessionStore, limit: () => StoreLimit): Sess
     const text = `The session store's ${name} answered ${headOf(exactText(answer), 200)}. It must answer ${answers}.`;
     throw new SessionStoreError('session_store_invalid', text, { outcome });
   }
-  const { lease, isLeased } = store;
-  return wrapStore(store, {
-    load: (key, options) => within('load', () => store.load(key, options)),
-    commit: (key, change) => within('commit', () => store.commit(key, change)),
-    delete: (key, options) => within('delete', () => store.delete(key, options)),
-    list: (scope, options) => stepwise(store.list(scope, options), (step) => within('list', step)),
-    ...(isLeased && { isLeased: (key) => within('isLeased', () => isLeased.call(store, key)) }),
-    ...(lease && {
-      lease: async (key, options) => {
-        const granted = await within('lease', () => lease.call(store, key, options));
-        return granted && boundedLease(granted);
-      },
-    }),
+  return wrapStore(store, (inner) => {
+    const { lease, isLeased } = inner;
+    return {
+      load: (key, options) => within('load', () => inner.load(key, options)),
+      commit: (key, change) => within('commit', () => inner.commit(key, change)),
+      delete: (key, options) => within('delete', () => inner.delete(key, options)),
+      list: (scope, options) => stepwise(inner.list(scope, options), (step) => within('list', step)),
+      ...(isLeased && { isLeased: (key) => within('isLeased', () => isLeased.call(inner, key)) }),
+      ...(lease && {
+        lease: async (key, options) => {
+          const granted = await within('lease', () => lease.call(inner, key, options));
+          return granted && boundedLease(granted);
+        },
+      }),
+    };
   });
 
   function boundedLease(granted: SessionLease): SessionLease {

@@ -50,7 +50,7 @@ export class HarnessAgentBuilder<Agent> {
     this.#create = create;
   }
 
-  /** Names the agent. The name is part of every session's key, so another name has other sessions. Default `agent`. It must not hold `//x-`. */
+  /** Names the agent. The name is part of every session's key, so another name has other sessions. Default `agent`. */
   name(name: string): this {
     return this.settings({ name });
   }

@@ -3,18 +3,18 @@ import {
   AgentState,
   assistantMessage,
   type JsonObject,
-  keyBeside,
   type Message,
   messageSchema,
   operationId,
   SessionConflictError,
-  type SessionKey,
+  SessionKey,
   type SessionStore,
   unlessBusy,
 } from '@x/core';
 import * as z from 'zod';
 
 const NAME = 'x-control';
+const COLLECTION = 'orders';
 /** Looks for which a sender may leave the word that its order is carried out; it has died else, and others wait. */
 const PATIENCE = 20;
 
@@ -32,11 +32,11 @@ export type RemoteOrder = Exclude<Stored, { readonly type: 'done' }>;
 const TYPES = ['interrupt', 'steer'] as const;
 
 /**
- * Orders to a session's running call from other processes. An order is a session of its own beside that of the call, in the
- * same store; the running call looks for it every `pollMs`, and says when it is carried out. There is one of each type at a
- * time: a message that waits for the next step holds up no interrupt, and no interrupt takes its place. An order is for the
- * call that runs when it is given: the next call leaves alone, and removes, what it finds at its beginning. Needs a store that processes
- * share and that tells whether a session is leased.
+ * Orders to a session's running call from other processes. An order is a record in the collection `orders` of the session store;
+ * the running call looks for it every `pollMs`, and says when it is carried out. There is one of each type at a
+ * time: a message that waits for the next step does not delay an interrupt, and an interrupt does not replace it. An order is for the
+ * call that runs when it is given: the next call ignores and removes what it finds at its beginning. If processes do not share the
+ * store, or it has no collections or no `isLeased`, `send` resolves with false and `watch` does nothing.
  */
 export class RemoteControl {
   readonly #store: SessionStore;
@@ -44,25 +44,27 @@ export class RemoteControl {
 
   constructor(store: SessionStore, pollMs: number) {
     this.#store = store;
-    this.#pollMs = store.reach === 'process' || store.isLeased === undefined ? 0 : pollMs;
+    const isShared = store.reach !== 'process' && store.isLeased && store.collection;
+    this.#pollMs = isShared ? pollMs : 0;
   }
 
   /** Gives an order. Resolves with true once the call has carried it out, with false when none runs or it ended first. */
   async send(key: SessionKey, order: RemoteOrder): Promise<boolean> {
-    if (this.#pollMs === 0) return false;
+    const orders = this.#ordersOf(this.#store);
+    if (orders === undefined) return false;
     const place = placeOf(key, order.type);
     for (let given: string | undefined; ; await sleep(this.#pollMs)) {
       const isRunning = await this.#store.isLeased?.(key);
       if (given === undefined && !isRunning) return false;
-      const found = await this.#store.load(place);
+      const found = await orders.load(place);
       const there = found && orderIn(found.messages);
       if (given === undefined) {
-        if (!there) given = await this.#put(this.#store, place, order);
+        if (!there) given = await this.#put(orders, place, order);
         continue;
       }
       const isDone = there?.type === 'done' && there.order === given;
       const isWaiting = found?.token === given;
-      if (found && (isDone || (isWaiting && !isRunning))) await this.#remove(this.#store, place, found.token);
+      if (found && (isDone || (isWaiting && !isRunning))) await this.#remove(orders, place, found.token);
       if (!isWaiting || !isRunning) return isDone;
     }
   }
@@ -78,14 +80,15 @@ export class RemoteControl {
     carryOut: (order: RemoteOrder) => Promise<boolean>,
     store = this.#store,
   ): Promise<() => Promise<void>> {
-    if (this.#pollMs === 0) return async () => {};
+    const orders = this.#ordersOf(store);
+    if (orders === undefined) return async () => {};
     const places = TYPES.map((type) => ({ place: placeOf(key, type), last: '', looks: 0, given: '' }));
     for (const at of places) {
-      const stored = await store.load(at.place);
+      const stored = await orders.load(at.place);
       if (stored === undefined) continue;
       // An order for an earlier call, which ended first; its sender may have died.
       at.last = stored.token;
-      await this.#remove(store, at.place, stored.token);
+      await this.#remove(orders, at.place, stored.token);
     }
     const work = new Set<Promise<void>>();
     const during = (task: Promise<void>) => {
@@ -95,10 +98,10 @@ export class RemoteControl {
       return done;
     };
     const settle = async (place: SessionKey, order: RemoteOrder, token: string) => {
-      if (await carryOut(order)) await this.#put(store, place, { type: 'done', order: token }, token);
+      if (await carryOut(order)) await this.#put(orders, place, { type: 'done', order: token }, token);
     };
     const look = async (at: (typeof places)[number]) => {
-      const stored = await store.load(at.place);
+      const stored = await orders.load(at.place);
       at.looks = stored?.token === at.last ? at.looks + 1 : 0;
       at.last = stored?.token ?? '';
       if (stored === undefined) return;
@@ -107,7 +110,7 @@ export class RemoteControl {
         at.given = stored.token;
         void during(settle(at.place, order, stored.token));
       } else if (at.looks > PATIENCE && at.given !== stored.token)
-        await this.#remove(store, at.place, stored.token);
+        await this.#remove(orders, at.place, stored.token);
     };
     let timer: NodeJS.Timeout | undefined;
     let isOver = false;
@@ -124,14 +127,18 @@ export class RemoteControl {
     };
   }
 
-  /** Removes what has this token. Who removes has the place's lease, so that nothing else stands there when it does. */
-  async #remove(store: SessionStore, place: SessionKey, token: string): Promise<void> {
-    await unlessBusy(store, place, () => store.delete(place, { token }));
+  #ordersOf(store: SessionStore): SessionStore | undefined {
+    return this.#pollMs === 0 ? undefined : store.collection?.(COLLECTION);
+  }
+
+  /** Removes the order that has this token, under its lease, so that nothing else takes its place meanwhile. */
+  async #remove(orders: SessionStore, place: SessionKey, token: string): Promise<void> {
+    await unlessBusy(orders, place, () => orders.delete(place, { token }));
   }
 
   /** Stores an order in place of the one with the token `expected`, and answers its token; `undefined` where another one is there. */
   async #put(
-    store: SessionStore,
+    orders: SessionStore,
     place: SessionKey,
     order: Stored,
     expected?: string,
@@ -143,7 +150,7 @@ export class RemoteControl {
     const { sessionId, userId, tenantId } = place.parts;
     const head = AgentState.create({ sessionId, userId, tenantId }).head();
     try {
-      await store.commit(place, { operation, expected, head, keep: 0, append });
+      await orders.commit(place, { operation, expected, head, keep: 0, append });
       return operation;
     } catch (error) {
       if (SessionConflictError.isInstance(error)) return undefined;
@@ -157,7 +164,8 @@ function orderIn(messages: readonly Message[]): Stored {
   return orderSchema.parse(block?.type === 'opaque' ? block.data : undefined);
 }
 
-/** The place of a type of order. */
-function placeOf(key: SessionKey, type: RemoteOrder['type']): SessionKey {
-  return keyBeside(key, type === 'interrupt' ? 'control/interrupt' : 'control');
+/** The key of a type of order: one level below its session, as those of subagents are, so that it is erased with it. */
+function placeOf({ parts }: SessionKey, type: RemoteOrder['type']): SessionKey {
+  const { agentId = '', sessionId } = parts;
+  return SessionKey.of({ ...parts, agentId: `${agentId}/${type}`, sessionId: `${sessionId}/${type}` });
 }

@@ -49,11 +49,6 @@ describe('build', () => {
     expect(issues.some((issue) => issue.includes('wrong'))).toBe(true);
   });
 
-  it('refuses a name that would hide its sessions', () => {
-    const builder = HarnessAgent.builder().model(new ScriptedModel([])).name('a//x-history');
-    expect(() => builder.build()).toThrow('//x-');
-  });
-
   it('refuses two tools, or two capabilities, of one name', () => {
     const capability: Capability = { name: 'c', tools: [tool] };
     expect(issuesOf(() => base().tools(tool).use(capability).build())).toEqual([

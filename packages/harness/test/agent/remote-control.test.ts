@@ -31,15 +31,12 @@ function processOf(directory: string, model: Model, session?: SessionStore): Har
   );
 }
 
-/** The agents of all sessions that are stored. */
-async function sessionsIn(directory: string): Promise<readonly (string | undefined)[]> {
+/** The agents of all sessions that are stored, and the orders. */
+async function storedIn(directory: string): Promise<readonly (string | undefined)[]> {
   const found: (string | undefined)[] = [];
-  for await (const { key } of new JsonSession({ directory: `${directory}/sessions` }).list(
-    {},
-    { all: true },
-  )) {
-    found.push(key.parts.agentId);
-  }
+  const sessions = new JsonSession({ directory: `${directory}/sessions` });
+  for (const records of [sessions, sessions.collection('orders')])
+    for await (const { key } of records.list()) found.push(key.parts.agentId);
   return found;
 }
 
@@ -61,7 +58,7 @@ it('interrupts a call that runs in another process', async () => {
   expect(await other.interruptAnywhere(context)).toBe(true);
   expect((await call).stopReason).toBe('interrupted');
   expect(await other.interruptAnywhere(context)).toBe(false);
-  expect(await sessionsIn(directory)).toEqual(['agent']);
+  expect(await storedIn(directory)).toEqual(['agent']);
 });
 
 it('steers a call that runs in another process, and tells when it is in the conversation', async () => {
@@ -90,7 +87,7 @@ it('steers a call that runs in another process, and tells when it is in the conv
   await started;
   expect(await other.steer(context, 'In French, please')).toBe(true);
   expect((await call).text).toBe('Bonjour');
-  expect(await sessionsIn(directory)).toEqual(['agent']);
+  expect(await storedIn(directory)).toEqual(['agent']);
 });
 
 it('carries out the orders of several processes, each once, and keeps none', async () => {
@@ -120,7 +117,7 @@ it('carries out the orders of several processes, each once, and keeps none', asy
   expect(await Promise.all(given)).toEqual(orders.map(() => true));
   const told = (await call).messages.map(textOf).filter((text) => text.startsWith('order'));
   expect(told.toSorted()).toEqual(orders);
-  expect(await sessionsIn(directory)).toEqual(['agent']);
+  expect(await storedIn(directory)).toEqual(['agent']);
 });
 
 it('tells of a message that came into the conversation beside an interrupt', async () => {
@@ -151,24 +148,24 @@ it('tells of a message that came into the conversation beside an interrupt', asy
   expect(await steered).toBe(true);
   await stop();
   await lease?.release();
-  expect(await sessionsIn(directory)).toEqual([]);
+  expect(await storedIn(directory)).toEqual([]);
 });
 
 it('leaves nothing of an order whose call ended before it', async () => {
   const directory = scratch();
-  const inner = new JsonSession({ directory: `${directory}/sessions` });
+  const sessions = new JsonSession({ directory: `${directory}/sessions` });
   const key = processOf(directory, new ScriptedModel([])).keyOf(context);
-  const lease = await inner.lease(key, { ttlMs: 60_000 });
+  const lease = await sessions.lease(key, { ttlMs: 60_000 });
   // The call ends once the order is there.
-  const store = wrapStore(inner, {
+  const store = wrapStore(sessions, (inner) => ({
     commit: async (...parameters) => {
       const version = await inner.commit(...parameters);
       await lease?.release();
       return version;
     },
-  });
+  }));
   expect(await processOf(directory, new ScriptedModel([]), store).interruptAnywhere(context)).toBe(false);
-  expect(await sessionsIn(directory)).toEqual([]);
+  expect(await storedIn(directory)).toEqual([]);
 });
 
 it('takes back its own order alone: a slow sender leaves that of the next one', async () => {
@@ -191,13 +188,13 @@ it('takes back its own order alone: a slow sender leaves that of the next one', 
   const deleting = new Promise<void>((resolve) => {
     begin = resolve;
   });
-  const slow = wrapStore(sessions, {
+  const slow = wrapStore(sessions, (inner) => ({
     delete: async (place) => {
       begin();
       await held;
-      return sessions.delete(place);
+      return inner.delete(place);
     },
-  });
+  }));
   let stop = await watch();
   const first = new RemoteControl(slow, 10).send(key, { type: 'interrupt' });
   await deleting;
@@ -205,24 +202,24 @@ it('takes back its own order alone: a slow sender leaves that of the next one', 
   // The next call finds what is left, and the next sender comes.
   stop = await watch();
   let looks = 0;
-  const looking = wrapStore(sessions, {
+  const looking = wrapStore(sessions, (inner) => ({
     load: (...parameters) => {
       if (++looks === 3) goOn();
-      return sessions.load(...parameters);
+      return inner.load(...parameters);
     },
     commit: async (...parameters) => {
-      const version = await sessions.commit(...parameters);
+      const version = await inner.commit(...parameters);
       goOn();
       await first;
       return version;
     },
-  });
+  }));
   expect(await new RemoteControl(looking, 10).send(key, { type: 'interrupt' })).toBe(true);
   expect(await first).toBe(true);
   expect(done).toEqual({ interrupt: 2, steer: 0 });
   await stop();
   await lease?.release();
-  expect(await sessionsIn(directory)).toEqual([]);
+  expect(await storedIn(directory)).toEqual([]);
 });
 
 it('a look at a session that nobody runs is in nobody’s way', async () => {
@@ -270,24 +267,24 @@ it('does not let an order for a call that ended reach the next one', async () =>
   const given = new Promise<void>((resolve) => {
     give = resolve;
   });
-  const store = wrapStore(sessions, {
+  const store = wrapStore(sessions, (inner) => ({
     commit: async (...parameters) => {
-      await sessions.commit(...parameters);
+      await inner.commit(...parameters);
       give();
       return new Promise<never>(() => {});
     },
-  });
+  }));
   void processOf(directory, new ScriptedModel([]), store).steer(context, 'Not for you');
   await given;
-  expect(await sessionsIn(directory)).toEqual(['agent//x-control']);
+  expect(await storedIn(directory)).toEqual(['agent/steer']);
   await dying?.release();
   let looks = 0;
-  const counting = wrapStore(sessions, {
+  const counting = wrapStore(sessions, (inner) => ({
     load: (...parameters) => {
       looks++;
-      return sessions.load(...parameters);
+      return inner.load(...parameters);
     },
-  });
+  }));
   const model: Model = {
     id: 'patient',
     async generate() {
@@ -299,7 +296,7 @@ it('does not let an order for a call that ended reach the next one', async () =>
   };
   const reply = await processOf(directory, model, counting).call('Go', context);
   expect(reply.messages.map(textOf)).toEqual(['Go', 'Done']);
-  expect(await sessionsIn(directory)).toEqual(['agent']);
+  expect(await storedIn(directory)).toEqual(['agent']);
 });
 
 it('tells a sender whose call ended before its order that it was not carried out, though the next call runs', async () => {
@@ -317,9 +314,9 @@ it('tells a sender whose call ended before its order that it was not carried out
     await told;
     return { text: 'Done' };
   };
-  const store = wrapStore(sessions, {
+  const store = wrapStore(sessions, (inner) => ({
     commit: async (...parameters) => {
-      const version = await sessions.commit(...parameters);
+      const version = await inner.commit(...parameters);
       // The call ends, and another begins before the sender looks again.
       await ended?.release();
       const asked = new Promise<void>((begin) => {
@@ -336,7 +333,7 @@ it('tells a sender whose call ended before its order that it was not carried out
       await asked;
       return version;
     },
-  });
+  }));
   expect(await processOf(directory, new ScriptedModel([]), store).interruptAnywhere(context)).toBe(false);
   finish();
   expect(await next).toMatchObject({ stopReason: 'completed', text: 'Done' });
@@ -345,12 +342,12 @@ it('tells a sender whose call ended before its order that it was not carried out
 it('takes orders of others though the sender of an order died before it heard that it was carried out', async () => {
   const directory = scratch();
   const sessions = new JsonSession({ directory: `${directory}/sessions` });
-  const dying = wrapStore(sessions, {
+  const dying = wrapStore(sessions, (inner) => ({
     commit: async (...parameters) => {
-      await sessions.commit(...parameters);
+      await inner.commit(...parameters);
       return new Promise<never>(() => {});
     },
-  });
+  }));
   let begun = () => {};
   const started = new Promise<void>((resolve) => {
     begun = resolve;
@@ -373,11 +370,11 @@ it('takes orders of others though the sender of an order died before it heard th
   const call = processOf(directory, model).call('Go', context, { maxIterations: 1_000_000 });
   await started;
   void processOf(directory, new ScriptedModel([]), dying).steer(context, 'one');
-  while ((await sessionsIn(directory)).length === 0);
+  while ((await storedIn(directory)).length === 0);
   expect(await processOf(directory, new ScriptedModel([])).steer(context, 'two')).toBe(true);
   const said = (await call).messages.filter(({ role }) => role === 'user').map(textOf);
   expect(said).toEqual(['Go', 'one', 'two']);
-  expect(await sessionsIn(directory)).toEqual(['agent']);
+  expect(await storedIn(directory)).toEqual(['agent']);
 });
 
 it('interrupts a call in whose tool a message waits for the next step', async () => {
@@ -395,7 +392,7 @@ it('interrupts a call in whose tool a message waits for the next step', async ()
   const call = processOf(directory, model).call('Go', context);
   await started;
   const steered = processOf(directory, new ScriptedModel([])).steer(context, 'Later');
-  while ((await sessionsIn(directory)).length === 0);
+  while ((await storedIn(directory)).length === 0);
   expect(await processOf(directory, new ScriptedModel([])).interruptAnywhere(context)).toBe(true);
   expect((await call).stopReason).toBe('interrupted');
   expect(await steered).toBe(false);

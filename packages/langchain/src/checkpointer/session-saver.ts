@@ -14,6 +14,7 @@ import {
   WRITES_IDX_MAP,
 } from '@langchain/langgraph-checkpoint';
 import {
+  collectionOf,
   having,
   InvalidInputError,
   ItemLog,
@@ -54,6 +55,7 @@ const optionsSchema = z.strictObject({
 export type SessionSaverOptions = Readonly<z.input<typeof optionsSchema>>;
 
 const FRAMEWORK = 'langgraph';
+const COLLECTION = 'threads';
 /** Records that are read first for one checkpoint, four times as many where it needs what stands before them. */
 const FIRST_READ = 128;
 /** Records between a checkpoint and its parent, as a rule. */
@@ -69,7 +71,8 @@ const MAX_THREADS = 256;
 type Thread = { readonly key: SessionKey; readonly log: ItemLog } & ReturnType<typeof stateOf>;
 
 /**
- * A LangGraph checkpointer over any session store. A thread and namespace is one session of append-only records: a
+ * A LangGraph checkpointer over any session store that has collections. A thread and namespace is one record of the collection
+ * `threads`, to which entries are appended: a
  * checkpoint writes what is new with it, and each message of a list is kept once, however many checkpoints hold it.
  *
  * @example
@@ -80,15 +83,20 @@ type Thread = { readonly key: SessionKey; readonly log: ItemLog } & ReturnType<t
  */
 export class SessionSaver extends BaseCheckpointSaver {
   readonly #options: z.output<typeof optionsSchema>;
+  readonly #store: SessionStore;
   /** The agent id without the sign that parts it from a namespace. */
   readonly #agent: string;
   /** By key; least recently used first. */
   readonly #threads = new Map<string, Thread>();
 
-  /** @throws {InvalidInputError} naming an option that is missing, unknown or wrong. */
+  /**
+   * @throws {InvalidInputError} naming an option that is missing, unknown or wrong.
+   * @throws {CapabilityError} for a store without collections.
+   */
   constructor(options: SessionSaverOptions) {
     super(options.serde);
     this.#options = parseWith(optionsSchema, options, 'SessionSaverOptions');
+    this.#store = collectionOf(this.#options.store, COLLECTION);
     this.#agent = this.#options.agentId.replace(/[%:]/g, encodeURIComponent);
   }
 
@@ -236,14 +244,14 @@ export class SessionSaver extends BaseCheckpointSaver {
     for await (const { key, namespace } of this.#sessions(threadId)) {
       if (!isMeant(namespace)) continue;
       this.#threads.delete(key.toString());
-      await this.#options.store.delete(key);
+      await this.#store.delete(key);
     }
   }
 
   #thread(config: RunnableConfig): Thread {
     const id = config.configurable?.thread_id as unknown;
     if (id === undefined || id === null || id === '') throw missing('thread_id');
-    const { tenantId, userId, store } = this.#options;
+    const { tenantId, userId } = this.#options;
     const namespace = namespaceOf(config);
     const key = SessionKey.of({
       tenantId,
@@ -254,7 +262,7 @@ export class SessionSaver extends BaseCheckpointSaver {
     const name = key.toString();
     const thread = this.#threads.get(name) ?? {
       key,
-      log: new ItemLog(store, key, FRAMEWORK),
+      log: new ItemLog(this.#store, key, FRAMEWORK),
       ...stateOf(new ThreadIndex([])),
     };
     this.#threads.delete(name);
@@ -266,8 +274,8 @@ export class SessionSaver extends BaseCheckpointSaver {
 
   /** The sessions of this saver's tenant and user, of one thread or all. */
   async *#sessions(thread: string | undefined) {
-    const { store, tenantId, userId } = this.#options;
-    for await (const { key } of store.list({ tenantId, userId, sessionId: thread })) {
+    const { tenantId, userId } = this.#options;
+    for await (const { key } of this.#store.list({ tenantId, userId, sessionId: thread })) {
       const { parts } = key;
       // A scope without a user is everybody's.
       if (parts.tenantId !== tenantId || parts.userId !== userId || parts.agentId === undefined) continue;
@@ -283,7 +291,7 @@ export class SessionSaver extends BaseCheckpointSaver {
   }
 
   async #index(key: SessionKey): Promise<ThreadIndex> {
-    const log = this.#threads.get(key.toString())?.log ?? new ItemLog(this.#options.store, key, FRAMEWORK);
+    const log = this.#threads.get(key.toString())?.log ?? new ItemLog(this.#store, key, FRAMEWORK);
     const { messages } = await log.read();
     return indexOf(log, messages);
   }

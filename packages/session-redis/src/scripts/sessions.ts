@@ -40,3 +40,9 @@ if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
 for number = 2, #KEYS do redis.call('ZREM', KEYS[number], ARGV[1]) end
 return 1
 `);
+
+/** Notes the name of a collection. Keys: names. Values: name. */
+export const addNameScript = script(`return redis.call('SADD', KEYS[1], ARGV[1])`);
+
+/** Keys: names. */
+export const namesScript = script(`return redis.call('SMEMBERS', KEYS[1])`);

@@ -44,12 +44,12 @@ export function expiry(suite: StoreSuite): void {
       await eventually(async () => ((await store.load(key)) === undefined ? true : undefined));
       // A backend may have removed it by itself.
       const held: string[] = [];
-      for await (const info of store.list({}, { all: true })) held.push(info.key.toString());
+      for await (const info of store.list({}, { expired: true })) held.push(info.key.toString());
       expect(held).toContain(other.toString());
       const storage = { stat: async () => undefined, list: async function* () {} } as unknown as Workspace;
       const erased = await eraseUser({ session: store, storage }, { userId: 'u' });
       expect(erased).toEqual({ sessions: held.length, files: 0, busy: [] });
-      for await (const info of store.list({}, { all: true })) expect(info).toBeUndefined();
+      for await (const info of store.list({}, { expired: true })) expect(info).toBeUndefined();
     });
   });
 }

@@ -10,6 +10,7 @@ import type { Message } from '../../messages/message.js';
 import { removeTemporaries } from '../../workspace/durable-file.js';
 import { LocalWorkspace } from '../../workspace/local-workspace.js';
 import { type HeldLock, readText } from '../../workspace/workspace.js';
+import { asCollection } from '../collections.js';
 import { describeSession } from '../listing.js';
 import { checkKey, type SessionKey, type SessionScope } from '../session-key.js';
 import type {
@@ -36,6 +37,8 @@ import { grantLease, isLeased, type LeaseFile, newestFence, sweepLease } from '.
 import {
   asSessionStoreError,
   type CommitProgress,
+  collectionFolder,
+  collectionsIn,
   deleteLocked,
   ifFound,
   listBelowPrefixes,
@@ -182,6 +185,17 @@ export class JsonSession implements SessionStore {
   }
 
   async close(): Promise<void> {}
+
+  collection(name: string): SessionStore {
+    const directory = join(this.#workspace.root, collectionFolder(name));
+    return asCollection(
+      new JsonSession({ directory, lockTimeoutMs: this.#lockTimeoutMs, clock: this.#clock }),
+    );
+  }
+
+  collections(): AsyncGenerator<string, void, undefined> {
+    return collectionsIn(this.#workspace, (name) => this.collection(name));
+  }
 
   async isLeased(key: SessionKey): Promise<boolean> {
     return isLeased(this.#leaseFile(key, pathOf(key)));

@@ -4,9 +4,10 @@ import { SessionStoreError } from '../../errors/session-errors.js';
 import { WorkspaceError } from '../../errors/workspace-error.js';
 import { fileSegment } from '../../lib/encode-segment.js';
 import type { Workspace } from '../../workspace/workspace.js';
+import { collectionName, filledCollections } from '../collections.js';
 import { type ListedSession, listAll } from '../listing.js';
-import { type SessionKey, type SessionScope, storedKey } from '../session-key.js';
-import type { ListOptions, SessionInfo } from '../session-store.js';
+import { SessionKey, type SessionKeyParts, type SessionScope } from '../session-key.js';
+import type { ListOptions, SessionInfo, SessionStore } from '../session-store.js';
 import { checkFormat } from '../store-rules.js';
 
 /** A file of a session does not hold what it must. Reaches users as a `SessionStoreError`. */
@@ -42,7 +43,7 @@ export function parseStored<Stored extends { readonly key: unknown }>(
     const data: unknown = JSON.parse(text);
     checkFormat(path, Object(data).format, format, '@x/core', owner);
     const stored = parseWith(schema, data, name);
-    return { ...stored, key: storedKey(stored.key) };
+    return { ...stored, key: SessionKey.of(stored.key as SessionKeyParts) };
   };
   let stored: ReturnType<typeof read>;
   try {
@@ -179,6 +180,25 @@ export function sessionPrefix(key: SessionKey): string {
   return LEVELS.map(([folder, part]) => (path[part] === undefined ? '' : `${folder}/${path[part]}/`)).join(
     '',
   );
+}
+
+/** The folder of collections, in that of a store. */
+export const COLLECTIONS = 'collections';
+
+/** Where the records of a collection are, in the folder of a store. */
+export function collectionFolder(name: string): string {
+  return `${COLLECTIONS}/${collectionName(name)}`;
+}
+
+/** Names the collections in the folder of a store that hold something. */
+export function collectionsIn(
+  workspace: Workspace,
+  open: (name: string) => SessionStore,
+): AsyncGenerator<string, void, undefined> {
+  const names = async function* () {
+    for await (const { path } of workspace.list(COLLECTIONS)) yield path.slice(COLLECTIONS.length + 1);
+  };
+  return filledCollections(names(), open);
 }
 
 /**

@@ -5,6 +5,8 @@ import { CapabilityError } from '../../errors/call-errors.js';
 import { WorkspaceError } from '../../errors/workspace-error.js';
 import { type Clock, systemClock } from '../../lib/clock.js';
 import { type HeldLock, type Reach, readText, type Workspace } from '../../workspace/workspace.js';
+import { below } from '../../workspace/workspace-tree.js';
+import { asCollection } from '../collections.js';
 import { describeHead, parseDescription } from '../listing.js';
 import { checkKey, type SessionKey, type SessionScope } from '../session-key.js';
 import type {
@@ -31,6 +33,8 @@ import { formatManifest, type Manifest, parseManifest, readSegments, writeSegmen
 import {
   asSessionStoreError,
   type CommitProgress,
+  collectionFolder,
+  collectionsIn,
   deleteLocked,
   ifFound,
   listBelowPrefixes,
@@ -181,6 +185,16 @@ export class WorkspaceSession implements SessionStore {
   }
 
   async close(): Promise<void> {}
+
+  collection(name: string): SessionStore {
+    const folder = below(this.workspace, collectionFolder(name), {});
+    const options = { lockTimeoutMs: this.#lockTimeoutMs, clock: this.#clock };
+    return asCollection(new WorkspaceSession(folder, options));
+  }
+
+  collections(): AsyncGenerator<string, void, undefined> {
+    return collectionsIn(this.workspace, (name) => this.collection(name));
+  }
 
   async isLeased(key: SessionKey): Promise<boolean> {
     const path = `${directoryOf(key)}/${LEASE}`;

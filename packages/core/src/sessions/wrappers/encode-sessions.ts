@@ -51,77 +51,80 @@ export function encodeSessions(
     if (plain === 'accept') return value;
     throw new Error(PLAIN);
   };
-  const encode = async (key: SessionKey, message: Message): Promise<Message> => {
-    const data = await codec.encode(JSON.stringify(message), placeOf(key, message));
-    const { id, role, createdAt } = message;
-    return { id, role, createdAt, content: [{ type: 'opaque', provider: PROVIDER, data }] };
-  };
-  const decode = async (key: SessionKey, message: Message): Promise<unknown> => {
-    const { success, data } = encodedSchema.safeParse(message.content);
-    return success ? codec.decode(data[0].data, placeOf(key, message)) : accepted(message);
-  };
-  const decodeJson = async (text: unknown, place: string) =>
-    typeof text === 'string' ? (JSON.parse(await codec.decode(text, place)) as JsonObject) : undefined;
+  return wrapStore(store, (inner, collection) => {
+    const at = (key: SessionKey) => (collection === undefined ? `${key}` : `${collection}:${key}`);
+    const encode = async (key: SessionKey, message: Message): Promise<Message> => {
+      const data = await codec.encode(JSON.stringify(message), placeOf(at(key), message));
+      const { id, role, createdAt } = message;
+      return { id, role, createdAt, content: [{ type: 'opaque', provider: PROVIDER, data }] };
+    };
+    const decode = async (key: SessionKey, message: Message): Promise<unknown> => {
+      const { success, data } = encodedSchema.safeParse(message.content);
+      return success ? codec.decode(data[0].data, placeOf(at(key), message)) : accepted(message);
+    };
+    const decodeJson = async (text: unknown, place: string) =>
+      typeof text === 'string' ? (JSON.parse(await codec.decode(text, place)) as JsonObject) : undefined;
 
-  async function* list(...[scope, options = {}]: Parameters<SessionStore['list']>) {
-    const { metadata: wanted = {}, ...rest } = options;
-    const isFiltered = Object.keys(wanted).length > 0;
-    let left = options.limit ?? Number.POSITIVE_INFINITY;
-    let { after } = options;
-    const damages: unknown[] = [];
-    let asked: number | undefined;
-    let count: number;
-    do {
-      // What is filtered out or refused takes no place of the limit.
-      asked = isFiltered || options.limit === undefined ? undefined : left;
-      count = 0;
-      for await (const info of store.list(scope, { ...rest, after, limit: asked })) {
-        count += 1;
-        after = info.cursor;
-        let description: Pick<SessionInfo, 'title' | 'metadata'>;
-        try {
-          const place = `${info.key} description`;
-          description = await unlessDamaged(info.key, async () => {
-            const told = await decodeJson(info.metadata[PROVIDER], place);
-            return (told ?? accepted(info)) as typeof description;
-          });
-        } catch (error) {
-          damages.push(error);
-          continue;
+    async function* list(...[scope, options = {}]: Parameters<SessionStore['list']>) {
+      const { metadata: wanted = {}, ...rest } = options;
+      const isFiltered = Object.keys(wanted).length > 0;
+      let left = options.limit ?? Number.POSITIVE_INFINITY;
+      let { after } = options;
+      const damages: unknown[] = [];
+      let asked: number | undefined;
+      let count: number;
+      do {
+        // What is filtered out or refused takes no place of the limit.
+        asked = isFiltered || options.limit === undefined ? undefined : left;
+        count = 0;
+        for await (const info of inner.list(scope, { ...rest, after, limit: asked })) {
+          count += 1;
+          after = info.cursor;
+          let description: Pick<SessionInfo, 'title' | 'metadata'>;
+          try {
+            const place = `${at(info.key)} description`;
+            description = await unlessDamaged(info.key, async () => {
+              const told = await decodeJson(info.metadata[PROVIDER], place);
+              return (told ?? accepted(info)) as typeof description;
+            });
+          } catch (error) {
+            damages.push(error);
+            continue;
+          }
+          const { title, metadata = {} } = description;
+          if (Object.entries(wanted).some(([name, value]) => metadata[name] !== value)) continue;
+          if (left-- <= 0) return;
+          yield { ...info, title, metadata };
         }
-        const { title, metadata = {} } = description;
-        if (Object.entries(wanted).some(([name, value]) => metadata[name] !== value)) continue;
-        if (left-- <= 0) return;
-        yield { ...info, title, metadata };
-      }
-    } while (left > 0 && count === asked);
-    // As stores do: after all others.
-    if (left > 0 && damages.length > 0) throw damages[0];
-  }
+      } while (left > 0 && count === asked);
+      // As stores do: after all others.
+      if (left > 0 && damages.length > 0) throw damages[0];
+    }
 
-  return wrapStore(store, {
-    list,
-    async load(key, options): Promise<StoredSession | undefined> {
-      const stored = await store.load(key, options);
-      if (stored === undefined) return undefined;
-      return unlessDamaged(key, async () => {
-        const head = (await decodeJson(stored.head[PROVIDER], `${key} head`)) ?? accepted(stored.head);
-        const texts = await Promise.all(stored.messages.map((message) => decode(key, message)));
-        return { ...stored, head, messages: readMessages(texts, `session ${key}`) };
-      });
-    },
-    async commit(key, change) {
-      checkMessages(change.append, 'SessionChange', 'append');
-      const { title, metadata } = change.head;
-      const head = {
-        [PROVIDER]: await codec.encode(JSON.stringify(change.head), `${key} head`),
-        metadata: {
-          [PROVIDER]: await codec.encode(JSON.stringify({ title, metadata }), `${key} description`),
-        },
-      };
-      const append = await Promise.all(change.append.map((message) => encode(key, message)));
-      return store.commit(key, { ...change, head, append });
-    },
+    return {
+      list,
+      async load(key, options): Promise<StoredSession | undefined> {
+        const stored = await inner.load(key, options);
+        if (stored === undefined) return undefined;
+        return unlessDamaged(key, async () => {
+          const head = (await decodeJson(stored.head[PROVIDER], `${at(key)} head`)) ?? accepted(stored.head);
+          const texts = await Promise.all(stored.messages.map((message) => decode(key, message)));
+          return { ...stored, head, messages: readMessages(texts, `session ${key}`) };
+        });
+      },
+      async commit(key, change) {
+        checkMessages(change.append, 'SessionChange', 'append');
+        const { title, metadata } = change.head;
+        const head = {
+          [PROVIDER]: await codec.encode(JSON.stringify(change.head), `${at(key)} head`),
+          metadata: {
+            [PROVIDER]: await codec.encode(JSON.stringify({ title, metadata }), `${at(key)} description`),
+          },
+        };
+        const append = await Promise.all(change.append.map((message) => encode(key, message)));
+        return inner.commit(key, { ...change, head, append });
+      },
+    };
   });
 }
 
@@ -199,6 +202,6 @@ export function encryption(options: {
 }
 
 /** The place of a message: never that of the head or the description, whatever its id. */
-function placeOf(key: SessionKey, { id }: Message): string {
-  return /^(?:message )*(?:head|description)$/.test(id) ? `${key} message ${id}` : `${key} ${id}`;
+function placeOf(record: string, { id }: Message): string {
+  return /^(?:message )*(?:head|description)$/.test(id) ? `${record} message ${id}` : `${record} ${id}`;
 }

@@ -25,7 +25,7 @@ export function expireSessions(
   const { ttlSeconds, clock } = parseWith(optionsSchema, options, 'expireSessions options');
   const limit = () => clock.now() - ttlSeconds * 1000;
   const isExpired = ({ updatedAt }: { readonly updatedAt: string }) => Date.parse(updatedAt) < limit();
-  const wrapped = wrapStore(store, {
+  const wrapped = wrapStore(store, (store) => ({
     async load(key, load) {
       const stored = await store.load(key, load);
       return stored === undefined || isExpired(stored) ? undefined : stored;
@@ -44,7 +44,7 @@ export function expireSessions(
     async *list(scope, list) {
       for await (const info of store.list(scope, list)) {
         // Those that were committed to meanwhile come last.
-        if (list?.all || !isExpired(info)) yield info;
+        if (list?.expired || !isExpired(info)) yield info;
       }
     },
     async delete(key, options) {
@@ -52,6 +52,6 @@ export function expireSessions(
       const existed = await store.delete(key, options);
       return existed && stored !== undefined && !isExpired(stored);
     },
-  });
+  }));
   return { ...wrapped, sweep: () => deleteOlderThan(store, { olderThan: new Date(limit()) }) };
 }

@@ -8,6 +8,8 @@ import { wrapStore } from './wrap-store.js';
 export interface StoreOperation {
   readonly operation: 'load' | 'commit' | 'delete' | 'list' | 'lease' | 'isLeased';
   readonly key?: SessionKey | undefined;
+  /** The name of the collection; `undefined` for sessions. */
+  readonly collection: string | undefined;
   readonly durationMs: number;
   /** `ok`; `held` for a lease that another holder has; else the code of the error, as `session_conflict`. */
   readonly outcome: string;
@@ -25,54 +27,62 @@ export interface StoreOperation {
  * ```
  */
 export function observeStore(store: SessionStore, observe: (ended: StoreOperation) => void): SessionStore {
-  const begin = (operation: StoreOperation['operation'], key?: SessionKey) => {
-    const startedAt = performance.now();
-    return (outcome: string) =>
-      tell('observeStore', observe, { operation, key, durationMs: performance.now() - startedAt, outcome });
-  };
-  const watch = async <T>(
-    operation: StoreOperation['operation'],
-    key: SessionKey,
-    task: () => Promise<T>,
-    outcomeOf = (_: T) => 'ok',
-  ): Promise<T> => {
-    const end = begin(operation, key);
-    try {
-      const result = await task();
-      end(outcomeOf(result));
-      return result;
-    } catch (error) {
-      end(codeOf(error));
-      throw error;
-    }
-  };
-  const { lease, isLeased } = store;
-  return wrapStore(store, {
-    load: (key, options) => watch('load', key, () => store.load(key, options)),
-    commit: (key, change) => watch('commit', key, () => store.commit(key, change)),
-    delete: (key, options) => watch('delete', key, () => store.delete(key, options)),
-    async *list(scope, options) {
-      const end = begin('list');
-      let outcome = 'ok';
-      try {
-        yield* store.list(scope, options);
-      } catch (error) {
-        outcome = codeOf(error);
-        throw error;
-      } finally {
-        end(outcome);
-      }
-    },
-    ...(isLeased && { isLeased: (key) => watch('isLeased', key, () => isLeased.call(store, key)) }),
-    ...(lease && {
-      lease: (key, options) =>
-        watch(
-          'lease',
+  return wrapStore(store, (inner, collection) => {
+    const begin = (operation: StoreOperation['operation'], key?: SessionKey) => {
+      const startedAt = performance.now();
+      return (outcome: string) =>
+        tell('observeStore', observe, {
+          operation,
           key,
-          () => lease.call(store, key, options),
-          (granted) => (granted === undefined ? 'held' : 'ok'),
-        ),
-    }),
+          collection,
+          durationMs: performance.now() - startedAt,
+          outcome,
+        });
+    };
+    const watch = async <T>(
+      operation: StoreOperation['operation'],
+      key: SessionKey,
+      task: () => Promise<T>,
+      outcomeOf = (_: T) => 'ok',
+    ): Promise<T> => {
+      const end = begin(operation, key);
+      try {
+        const result = await task();
+        end(outcomeOf(result));
+        return result;
+      } catch (error) {
+        end(codeOf(error));
+        throw error;
+      }
+    };
+    const { lease, isLeased } = inner;
+    return {
+      load: (key, options) => watch('load', key, () => inner.load(key, options)),
+      commit: (key, change) => watch('commit', key, () => inner.commit(key, change)),
+      delete: (key, options) => watch('delete', key, () => inner.delete(key, options)),
+      async *list(scope, options) {
+        const end = begin('list');
+        let outcome = 'ok';
+        try {
+          yield* inner.list(scope, options);
+        } catch (error) {
+          outcome = codeOf(error);
+          throw error;
+        } finally {
+          end(outcome);
+        }
+      },
+      ...(isLeased && { isLeased: (key) => watch('isLeased', key, () => isLeased.call(inner, key)) }),
+      ...(lease && {
+        lease: (key, options) =>
+          watch(
+            'lease',
+            key,
+            () => lease.call(inner, key, options),
+            (granted) => (granted === undefined ? 'held' : 'ok'),
+          ),
+      }),
+    };
   });
 }
 

@@ -1,7 +1,37 @@
 import type { SessionStore } from '../session-store.js';
 
-/** Makes a store that is another one but for some functions. What the other one left out stays left out. */
-export function wrapStore(store: SessionStore, own: Partial<SessionStore>): SessionStore {
+/** Makes the functions of a wrapper around a store, or around one of its collections, which then has a name. */
+export type StoreWrapper = (inner: SessionStore, collection: string | undefined) => Partial<SessionStore>;
+
+/**
+ * Makes a store that is another one but for some functions. What the other one left out stays left out.
+ *
+ * @param own A function is called again for every collection that is opened, and wraps it likewise. Functions that are given as
+ * they are replace those of the sessions alone.
+ * @example
+ * ```ts
+ * const slow = wrapStore(store, (inner) => ({
+ *   load: async (key, options) => {
+ *     await sleep(100);
+ *     return inner.load(key, options);
+ *   },
+ * }));
+ * ```
+ */
+export function wrapStore(store: SessionStore, own: Partial<SessionStore> | StoreWrapper): SessionStore {
+  return typeof own === 'function' ? wrapped(store, own) : { ...bound(store), ...own };
+}
+
+function wrapped(store: SessionStore, own: StoreWrapper, name?: string): SessionStore {
+  const { collection, ...rest } = bound(store);
+  return {
+    ...rest,
+    ...(collection && { collection: (name) => wrapped(collection(name), own, name) }),
+    ...own(store, name),
+  };
+}
+
+function bound(store: SessionStore): SessionStore {
   return {
     reach: store.reach,
     load: store.load.bind(store),
@@ -11,6 +41,7 @@ export function wrapStore(store: SessionStore, own: Partial<SessionStore>): Sess
     close: store.close.bind(store),
     ...(store.lease && { lease: store.lease.bind(store) }),
     ...(store.isLeased && { isLeased: store.isLeased.bind(store) }),
-    ...own,
+    ...(store.collection && { collection: store.collection.bind(store) }),
+    ...(store.collections && { collections: store.collections.bind(store) }),
   };
 }

@@ -132,7 +132,7 @@ test('a listing leaves out what has expired, and nothing that moved to the front
   };
   const store = expireSessions(Object.assign(inner, { list }), { ttlSeconds: 60, clock });
   expect((await all(store.list())).map((info) => info.key)).toEqual([young, key]);
-  expect(await all(store.list({}, { all: true }))).toEqual(listed);
+  expect(await all(store.list({}, { expired: true }))).toEqual(listed);
 });
 
 test('a copy keeps tokens, may be repeated, overwrites nothing, and moves what nobody is working on', async () => {

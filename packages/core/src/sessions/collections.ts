@@ -1,0 +1,76 @@
+import * as z from 'zod';
+import { parseWith } from '../config/parse.js';
+import { CapabilityError } from '../errors/call-errors.js';
+import { isUnreadable } from '../errors/session-errors.js';
+import type { SessionStore } from './session-store.js';
+import { wrapStore } from './wrappers/wrap-store.js';
+
+const NAME = /^[a-z][a-z0-9-]{0,31}$/;
+const nameSchema = z.strictObject({
+  name: z
+    .string()
+    .regex(NAME, 'must begin with a letter and hold up to 32 lower-case letters, digits and hyphens'),
+});
+
+/**
+ * Checks the name of a collection, as `collection` of every store does first.
+ *
+ * @throws {InvalidInputError} for a name that no collection has.
+ */
+export function collectionName(name: string): string {
+  return parseWith(nameSchema, { name }, 'collection').name;
+}
+
+/** Makes what `collection` of a store returns: it has no collections of its own, and its `close` closes nothing. */
+export function asCollection(records: SessionStore): SessionStore {
+  const { collection: _, collections: __, ...methods } = wrapStore(records, { close: async () => {} });
+  return methods;
+}
+
+/**
+ * Opens a collection of a store.
+ *
+ * @throws {CapabilityError} when the store has no collections.
+ */
+export function collectionOf(store: SessionStore, name: string): SessionStore {
+  const collection = store.collection?.(name);
+  if (collection !== undefined) return collection;
+  throw new CapabilityError(
+    'session.collection',
+    `The session store has no collections, and the collection "${name}" was asked for. Use InMemorySession, JsonSession, ` +
+      'WorkspaceSession, SqliteSession, RedisSession, MysqlSession or PostgresSession, or implement `collection` in your store.',
+  );
+}
+
+/** The sessions of a store, or one of its collections. */
+export interface RecordSet {
+  /** `undefined` for the sessions. */
+  readonly collection: string | undefined;
+  readonly records: SessionStore;
+}
+
+/** Answers all that a store holds: its sessions first, then each collection that holds something. */
+export async function recordSets(store: SessionStore): Promise<readonly RecordSet[]> {
+  const sets: RecordSet[] = [{ collection: undefined, records: store }];
+  for await (const name of store.collections?.() ?? [])
+    sets.push({ collection: name, records: collectionOf(store, name) });
+  return sets;
+}
+
+/** Tells which of these names are those of collections that hold something, also what this release cannot read. */
+export async function* filledCollections(
+  names: AsyncIterable<string> | Iterable<string>,
+  open: (name: string) => SessionStore,
+): AsyncGenerator<string, void, undefined> {
+  for await (const name of names) if (NAME.test(name) && (await isFilled(open(name)))) yield name;
+}
+
+async function isFilled(records: SessionStore): Promise<boolean> {
+  try {
+    for await (const _ of records.list({}, { limit: 1, expired: true })) return true;
+    return false;
+  } catch (error) {
+    if (isUnreadable(error)) return true;
+    throw error;
+  }
+}

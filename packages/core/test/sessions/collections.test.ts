@@ -1,0 +1,150 @@
+import { expect, test } from 'vitest';
+import {
+  agentFiles,
+  collectionOf,
+  copyStore,
+  deleteOlderThan,
+  encodeSessions,
+  encryption,
+  eraseSession,
+  eraseUser,
+  expireSessions,
+  exportUser,
+  InMemorySession,
+  observeStore,
+  type SessionInfo,
+  SessionKey,
+  type SessionStore,
+  StreamLog,
+  storageOf,
+  wrapStore,
+} from '../../src/index.js';
+import { LocalWorkspace, WorkspaceSession } from '../../src/node.js';
+import { commitAt } from '../commit-at.js';
+import { ManualClock } from '../manual-clock.js';
+import { numbered } from '../numbered.js';
+import { temporaryDirectory } from '../temporary-directory.js';
+
+const alice = SessionKey.of({ userId: 'alice', agentId: 'coder', sessionId: 's' });
+const bob = SessionKey.of({ userId: 'bob', agentId: 'coder', sessionId: 's' });
+const first = { expectedVersion: 0, head: { title: 'Secret' }, keep: 0, append: numbered(2) };
+
+/** A store whose sessions and chats both have records of both users. */
+async function filled<Store extends SessionStore>(store: Store): Promise<Store> {
+  for (const records of [store, collectionOf(store, 'chats')])
+    for (const key of [alice, bob]) await commitAt(records, key, first);
+  return store;
+}
+
+async function keysIn(records: SessionStore): Promise<readonly string[]> {
+  const infos: SessionInfo[] = [];
+  for await (const info of records.list()) infos.push(info);
+  return infos.map(({ key }) => `${key}`).sort();
+}
+
+const emptyStorage = async () => storageOf(new LocalWorkspace(await temporaryDirectory()));
+
+test('what is kept of a user in a collection is exported, and erased with the user alone', async () => {
+  const session = await filled(new InMemorySession());
+  const places = { session, storage: await emptyStorage() };
+  const exported: unknown[] = [];
+  for await (const record of exportUser(places, { userId: 'alice' })) exported.push(record);
+  expect(exported).toEqual([
+    { type: 'session', key: alice.parts, head: first.head, messages: first.append },
+    { type: 'session', collection: 'chats', key: alice.parts, head: first.head, messages: first.append },
+  ]);
+  const lease = await session.collection('chats').lease?.(alice, { ttlMs: 60_000 });
+  expect(await eraseUser(places, { userId: 'alice' })).toEqual({ sessions: 1, files: 0, busy: [alice] });
+  await lease?.release();
+  expect(await eraseUser(places, { userId: 'alice' })).toEqual({ sessions: 1, files: 0, busy: [] });
+  for (const records of [session, session.collection('chats')])
+    expect(await keysIn(records)).toEqual([`${bob}`]);
+});
+
+test('a session is erased with the records of its key, and with those of its subagents', async () => {
+  const session = await filled(new InMemorySession());
+  const child = SessionKey.of({ userId: 'alice', agentId: 'coder/steer', sessionId: 's/steer' });
+  await commitAt(session.collection('orders'), child, first);
+  const erased = await eraseSession({ session, storage: undefined }, alice);
+  expect(erased).toEqual({ sessions: 3, files: 0 });
+  expect(await keysIn(session.collection('orders'))).toEqual([]);
+  expect(await keysIn(session.collection('chats'))).toEqual([`${bob}`]);
+});
+
+test('a retention of any store deletes records by their age, the oldest of all first', async () => {
+  const store = await filled(new InMemorySession());
+  const olderThan = new Date(Date.now() + 60_000);
+  expect(await deleteOlderThan(store, { olderThan, limit: 3 })).toBe(3);
+  expect(await keysIn(store)).toEqual([]);
+  expect(await keysIn(store.collection('chats'))).toHaveLength(1);
+  expect(await deleteOlderThan(store, { olderThan: new Date(0) })).toBe(0);
+});
+
+test('a copy takes collections along, and refuses a target that has none', async () => {
+  const from = await filled(new InMemorySession());
+  const to = new InMemorySession();
+  expect(await copyStore(from, to)).toMatchObject({ copied: 4, unchanged: 0 });
+  expect(await copyStore(from, to)).toMatchObject({ copied: 0, unchanged: 4 });
+  const { token } = (await from.collection('chats').load(alice)) ?? {};
+  expect(await to.collection('chats').load(alice)).toMatchObject({ token, messages: first.append });
+  const { collection: _, collections: __, ...bare } = wrapStore(new InMemorySession(), {});
+  await expect(copyStore(from, bare)).rejects.toMatchObject({ code: 'capability_missing' });
+  expect(await copyStore(new InMemorySession(), bare)).toMatchObject({ copied: 0 });
+});
+
+test('who needs a collection refuses a store without any, and says which stores have them', () => {
+  const { collection: _, ...bare } = wrapStore(new InMemorySession(), {});
+  expect(() => new StreamLog(bare, alice)).toThrow(
+    expect.objectContaining({
+      code: 'capability_missing',
+      message: expect.stringMatching(/"streams".*PostgresSession/),
+    }),
+  );
+});
+
+test('a wrapper wraps the collections, too', async () => {
+  const seen: unknown[] = [];
+  const observed = observeStore(new InMemorySession(), ({ operation, collection }) =>
+    seen.push([operation, collection]),
+  );
+  await commitAt(collectionOf(observed, 'chats'), alice, first);
+  expect(seen).toContainEqual(['commit', 'chats']);
+
+  const clock = new ManualClock();
+  await clock.pass(Date.now() - clock.now() + 61_000);
+  const inner = await filled(new InMemorySession());
+  const mortal = expireSessions(inner, { ttlSeconds: 60, clock });
+  expect(await collectionOf(mortal, 'chats').load(alice)).toBeUndefined();
+  expect(await mortal.sweep()).toBe(4);
+  expect(await keysIn(inner.collection('chats'))).toEqual([]);
+});
+
+test('a record is encrypted for its collection: in another, or as a session, it is refused', async () => {
+  const inner = new InMemorySession();
+  const keys = { k1: crypto.getRandomValues(new Uint8Array(32)) };
+  const store = await filled(encodeSessions(inner, encryption({ keys, current: 'k1' })));
+  expect(JSON.stringify(await inner.collection('chats').load(alice))).not.toContain('Secret');
+  expect(await collectionOf(store, 'chats').load(alice)).toMatchObject({ head: first.head });
+  const { head = {}, messages = [] } = (await inner.collection('chats').load(alice)) ?? {};
+  const key = SessionKey.of({ ...alice.parts });
+  for (const records of [inner.collection('notes'), inner]) {
+    await records.delete(key);
+    await commitAt(records, key, { expectedVersion: 0, head, keep: 0, append: messages });
+  }
+  for (const records of [collectionOf(store, 'notes'), store])
+    await expect(records.load(key)).rejects.toMatchObject({ code: 'session_corrupt' });
+});
+
+test('files of a collection are among the files of no agent, and outlive a session of any name', async () => {
+  const workspace = new LocalWorkspace(await temporaryDirectory());
+  const storage = storageOf(workspace);
+  const session = await filled(new WorkspaceSession(storage));
+  const files = agentFiles(alice, { workspace, storage, isolation: 'user' });
+  const path = 'collections/chats/users/alice/agents/coder/context/s/head.json';
+  expect(await storage.stat(path)).toBeDefined();
+  for (const each of [path, path.toUpperCase()])
+    await expect(files.read(each), each).rejects.toMatchObject({ code: 'not_found' });
+  // A session that has the name of a folder.
+  await eraseSession({ session, storage }, SessionKey.of({ ...alice.parts, sessionId: 'context' }));
+  expect(await keysIn(session.collection('chats'))).toEqual([`${alice}`, `${bob}`].sort());
+});
