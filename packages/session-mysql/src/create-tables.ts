@@ -33,10 +33,10 @@ const schemaOf = (table: string): readonly string[] => [
     updated_at DATETIME(3) NOT NULL,
     UNIQUE KEY by_key (key_hash),
     KEY by_time (updated_at),
-    KEY by_user_and_time (collection, user_hash, updated_at),
-    KEY by_tenant_and_time (collection, tenant_hash, updated_at),
+    KEY by_user_and_time (user_hash, collection, updated_at),
+    KEY by_tenant_and_time (tenant_hash, collection, updated_at),
     KEY by_agent (agent_hash),
-    KEY by_session (session_hash)
+    KEY by_session (collection, session_hash)
   ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
   `CREATE TABLE IF NOT EXISTS \`${table}_messages\` (
     session_id BIGINT UNSIGNED NOT NULL,

@@ -18,9 +18,14 @@ describe('list', () => {
     );
     const { list } = statementsFor(table);
     for (const [conditions, values] of [
-      [['user_hash = ?'], [hash]],
+      [['user_hash = ?', "collection = ''"], [hash]],
       [
-        ['user_hash = ?', 'updated_at <= ?', '(updated_at < ? OR id < CAST(? AS UNSIGNED))'],
+        [
+          'user_hash = ?',
+          "collection = ''",
+          'updated_at <= ?',
+          '(updated_at < ? OR id < CAST(? AS UNSIGNED))',
+        ],
         [hash, '2999-01-01', '2999-01-01', '150'],
       ],
     ] as const) {

@@ -32,9 +32,9 @@ const schemaOf = (table: string) => `
       expires_at TIMESTAMPTZ(3)
     );
     CREATE INDEX ON ${table} (updated_at, id);
-    CREATE INDEX ON ${table} (collection, user_hash, updated_at, id);
-    CREATE INDEX ON ${table} (collection, tenant_hash, updated_at, id) WHERE tenant_hash IS NOT NULL;
-    CREATE INDEX ON ${table} (session_hash);
+    CREATE INDEX ON ${table} (user_hash, collection, updated_at, id);
+    CREATE INDEX ON ${table} (tenant_hash, collection, updated_at, id) WHERE tenant_hash IS NOT NULL;
+    CREATE INDEX ON ${table} (collection, session_hash);
     CREATE TABLE ${table}_messages (
       session_id BIGINT NOT NULL,
       seq INTEGER NOT NULL,

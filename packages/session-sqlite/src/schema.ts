@@ -27,9 +27,9 @@ const SCHEMA = `CREATE TABLE sessions (
     expires_at INTEGER
   );
   CREATE INDEX by_time ON sessions (updated_at);
-  CREATE INDEX by_user ON sessions (collection, user, updated_at);
-  CREATE INDEX by_tenant ON sessions (collection, tenant, updated_at) WHERE tenant <> '';
-  CREATE INDEX by_session ON sessions (session);
+  CREATE INDEX by_user ON sessions (user, collection, updated_at);
+  CREATE INDEX by_tenant ON sessions (tenant, collection, updated_at) WHERE tenant <> '';
+  CREATE INDEX by_session ON sessions (collection, session);
   CREATE INDEX by_expiry ON sessions (expires_at) WHERE expires_at IS NOT NULL;
   CREATE TABLE messages (
     session_id INTEGER NOT NULL,

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { InMemorySession, InvalidInputError, type SessionChange } from '@x/core';
+import { InMemorySession, InvalidInputError, type SessionChange, wrapStore } from '@x/core';
 import { JsonSession } from '@x/core/node';
 import { convertToModelMessages, type UIMessage } from 'ai';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -38,12 +38,12 @@ it('keeps a chat for the next request, in another process', async () => {
 
 it('writes what changed: an answer that was added or regenerated, and nothing before it', async () => {
   const changes: Pick<SessionChange, 'keep' | 'append'>[] = [];
-  const store = new InMemorySession();
-  const commit = store.commit.bind(store);
-  store.commit = (key, change) => {
-    changes.push({ keep: change.keep, append: change.append });
-    return commit(key, change);
-  };
+  const store = wrapStore(new InMemorySession(), (inner) => ({
+    commit: (key, change) => {
+      changes.push({ keep: change.keep, append: change.append });
+      return inner.commit(key, change);
+    },
+  }));
   const chats = new UIMessageStore<UIMessage>({ store });
   await chats.save('c', chat(50));
   await chats.save('c', chat(51));

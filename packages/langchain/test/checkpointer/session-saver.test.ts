@@ -15,7 +15,14 @@ import {
   StateGraph,
 } from '@langchain/langgraph';
 import { emptyCheckpoint, uuid6 } from '@langchain/langgraph-checkpoint';
-import { InMemorySession, InvalidInputError, operationId, SessionKey, type SessionStore } from '@x/core';
+import {
+  InMemorySession,
+  InvalidInputError,
+  operationId,
+  SessionKey,
+  type SessionStore,
+  wrapStore,
+} from '@x/core';
 import { JsonSession } from '@x/core/node';
 import { SessionSaver } from '@x/langchain';
 import { createAgent, fakeModel } from 'langchain';
@@ -128,21 +135,17 @@ describe.each([
 function countingStore(store: SessionStore) {
   const written: number[] = [];
   const read: number[] = [];
-  const counting: SessionStore = {
-    reach: store.reach,
+  const counting = wrapStore(store, (inner) => ({
     load: async (key, options) => {
-      const loaded = await store.load(key, options);
+      const loaded = await inner.load(key, options);
       read.push(loaded?.messages.length ?? 0);
       return loaded;
     },
     commit: (key, change) => {
       written.push(JSON.stringify(change.append).length);
-      return store.commit(key, change);
+      return inner.commit(key, change);
     },
-    delete: (key) => store.delete(key),
-    list: (scope) => store.list(scope),
-    close: () => store.close(),
-  };
+  }));
   return { store: counting, written, read };
 }
 
@@ -193,7 +196,8 @@ it('reads for the newest checkpoint what that needs, however many there are, in 
     await graph.invoke({ notes: [`turn ${turn} ${'word '.repeat(40)}`] }, thread('t'));
   }
   const all =
-    (await store.load(SessionKey.of({ agentId: 'langgraph', sessionId: 't' })))?.messages.length ?? 0;
+    (await store.collection('threads').load(SessionKey.of({ agentId: 'langgraph', sessionId: 't' })))
+      ?.messages.length ?? 0;
   expect(all).toBeGreaterThan(200);
   // Once the thread is known each turn reads the records since the last whole checkpoint.
   expect(Math.max(...counted.read.slice(2))).toBeLessThan(100);
@@ -227,7 +231,9 @@ it('keeps as many checkpoints as it is asked to, each of them whole', async () =
   expect(history.length).toBeLessThan(12);
   expect(textsOf(history[0]?.values)).toHaveLength(40);
   expect(textsOf(history.at(-1)?.values).length).toBeGreaterThan(30);
-  const stored = await store.load(SessionKey.of({ agentId: 'langgraph', sessionId: 't' }));
+  const stored = await store
+    .collection('threads')
+    .load(SessionKey.of({ agentId: 'langgraph', sessionId: 't' }));
   expect(stored?.messages.length).toBeLessThan(40);
 });
 
@@ -391,10 +397,11 @@ it('never gives a checkpoint without a value that is lost', async () => {
   const store = new InMemorySession();
   await profiled(new SessionSaver({ store })).invoke({ profile: 'Alice' }, thread('t'));
   const key = SessionKey.of({ agentId: 'langgraph', sessionId: 't' });
-  const stored = await store.load(key);
-  await store.delete(key);
+  const threads = store.collection('threads');
+  const stored = await threads.load(key);
+  await threads.delete(key);
   const append = stored?.messages.slice(-1) ?? [];
-  await store.commit(key, {
+  await threads.commit(key, {
     operation: operationId(),
     expected: undefined,
     head: stored?.head ?? {},
@@ -417,7 +424,7 @@ it('keeps of subgraphs what ran beside the checkpoints that it keeps', async () 
     .compile({ checkpointer: saver });
   const sessions = async () => {
     const found = [];
-    for await (const { key } of store.list()) found.push(key.parts.agentId);
+    for await (const { key } of store.collection('threads').list()) found.push(key.parts.agentId);
     return found;
   };
   for (let turn = 0; turn < 6; turn++) {
@@ -450,6 +457,8 @@ it('keeps threads of any name apart, whatever their namespaces', async () => {
   }
   await expect(put('', '')).rejects.toBeInstanceOf(InvalidInputError);
   expect(() => new SessionSaver({ store: {} } as never)).toThrow('must be a SessionStore');
+  const { collection: _, ...store } = wrapStore(new InMemorySession(), {});
+  expect(() => new SessionSaver({ store })).toThrow(/no collections.*"threads"/);
 });
 
 it('keeps the threads of agents apart of which one is named like a namespace of the other', async () => {
