@@ -26,7 +26,7 @@ function bundle(source: string): string {
     // Compiled code, and what is not installed.
     external: ['better-sqlite3', 'pg-native', '*.node'],
     banner: {
-      js: `import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);`,
+      js: `import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);`,
     },
   });
   // In its package, so that what is not bundled is found. Another test may do the same now.

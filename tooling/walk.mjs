@@ -117,15 +117,18 @@ async function installPage({ packages, fences, commands }, directory, registry) 
   return install(wanted, directory);
 }
 
-/** Without the scripts of packages: compiling SQLite for every page would take most of the time. */
+/** Without the scripts of packages: compiling SQLite for every page would take most of the time. Version 13 is compiled already. */
 async function install(packages, directory) {
   const options = ['--prefer-offline', '--strict-peer-deps', '--ignore-scripts'];
   const outcome = await run('npm', ['install', ...options, ...packages], { cwd: directory });
   const compiled = 'build/Release/better_sqlite3.node';
-  const target = join(directory, 'node_modules/better-sqlite3', compiled);
-  if (outcome.code === 0 && existsSync(join(directory, 'node_modules/better-sqlite3'))) {
-    await mkdir(dirname(target), { recursive: true });
-    await copyFile(join(root, 'packages/memory/node_modules/better-sqlite3', compiled), target);
+  const driver = join(directory, 'node_modules/better-sqlite3');
+  if (outcome.code === 0 && existsSync(driver) && !existsSync(join(driver, 'prebuilds'))) {
+    await mkdir(dirname(join(driver, compiled)), { recursive: true });
+    await copyFile(
+      join(root, 'packages/memory/node_modules/better-sqlite3', compiled),
+      join(driver, compiled),
+    );
   }
   return outcome;
 }

@@ -86,6 +86,19 @@ export { isObject, type JsonObject, type JsonValue, jsonText, parsedJson } from 
 export { jsonObjectSchema, jsonValueSchema } from './lib/json-schemas.js';
 export { KeyedMutex } from './lib/keyed-mutex.js';
 export { runTimed } from './lib/run-timed.js';
+// For the packages that use SQLite.
+export {
+  isSqliteMissing,
+  type LoadModule,
+  loadSqlite,
+  type OpenSqlite,
+  SqliteDatabase,
+  SqliteMissingError,
+  SqliteStatement,
+  type SqliteValue,
+  type SqliteValues,
+  sqliteCode,
+} from './lib/sqlite.js';
 export { tell } from './lib/tell.js';
 export { errorText, escapeTags, headOf, nearNames, tailOf } from './lib/text.js';
 export { warn } from './lib/warn.js';

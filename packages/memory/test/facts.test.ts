@@ -3,8 +3,8 @@ import { appendFile, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SessionKey, userMessage } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
-import Sqlite from 'better-sqlite3';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { openBeside } from '../../../tooling/sqlite.js';
 import { MemoryIndex, MemoryService, type MemoryServiceOptions } from '../src/index.js';
 import { ManualClock } from './support/manual-clock.js';
 import { between, merger, modelOf, withoutMarks } from './support/models.js';
@@ -804,9 +804,9 @@ describe('save, correct and forget', () => {
       await Promise.all([path, `${path}-wal`].map((file) => readFile(file).catch(() => Buffer.alloc(0)))),
     );
     expect(bytes.toString('latin1')).not.toMatch(/zeppelin|quetzal/i);
-    const database = new Sqlite(path, { readonly: true });
+    const database = openBeside(path, { readOnly: true });
     onTestFinished(() => void database.close());
-    expect(database.prepare('SELECT count(*) FROM files').pluck().get()).toBe(2);
+    expect(database.prepare('SELECT count(*) FROM files').cell()).toBe(2);
   });
 });
 

@@ -1,9 +1,9 @@
 import { statSync } from 'node:fs';
 import { readFile, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import Sqlite from 'better-sqlite3';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { openBeside } from '../../../tooling/sqlite.js';
 import { MemoryIndex, MemoryIndexError } from '../src/index.js';
 import { temporaryDirectory, testWorkspace } from './support/test-context.js';
 
@@ -156,22 +156,34 @@ describe('indexFromString', () => {
     );
   });
 
+  it('reads a line with a NUL to its end, and knows it again', async () => {
+    const path = join(await temporaryDirectory(), 'index.db');
+    const index = await openIndex(path);
+    await index.indexFromString('a.md', 'before\0after');
+    const ids = openBeside(path, { readOnly: true });
+    onTestFinished(() => ids.close());
+    const before = ids.prepare('SELECT id FROM lines').column();
+    await index.indexFromString('a.md', 'before\0after\nmore');
+    expect(ids.prepare('SELECT id FROM lines').column()).toEqual(expect.arrayContaining(before));
+    expect(await index.search('after')).toMatchObject([{ lineNumber: 1, content: 'before after' }]);
+  });
+
   it('writes only what changed', async () => {
     const path = join(await temporaryDirectory(), 'index.db');
     const index = await openIndex(path);
     const lines = Array.from({ length: 500 }, (_, number) => `line number ${number}`);
     await index.indexFromString('a.md', lines.join('\n'));
-    const other = new Sqlite(path, { readonly: true });
+    const other = openBeside(path, { readOnly: true });
     onTestFinished(() => {
       other.close();
     });
-    const ids = other.prepare<[], number>('SELECT id FROM lines ORDER BY number').pluck();
-    const before = ids.all();
+    const ids = other.prepare('SELECT id FROM lines ORDER BY number');
+    const before = ids.column<number>();
     await index.indexFromString(
       'a.md',
       ['first', ...lines.slice(0, 250), 'changed', ...lines.slice(251)].join('\n'),
     );
-    const after = ids.all();
+    const after = ids.column<number>();
     const added = after.filter((id) => !before.includes(id));
     expect(added).toHaveLength(2);
     expect(after).toHaveLength(501);
@@ -271,8 +283,8 @@ describe('open', () => {
     const index = await MemoryIndex.open(path);
     await index.indexFromString('a.md', 'cat');
     index.close();
-    const database = new Sqlite(path);
-    database.pragma('user_version = 99');
+    const database = openBeside(path);
+    database.exec('PRAGMA user_version = 99');
     database.close();
     expect(await found(await openIndex(path), 'cat')).toEqual([]);
   });
@@ -285,7 +297,7 @@ describe('open', () => {
     expect(await readFile(text, 'utf8')).toBe('my notes, which are no database at all');
 
     const foreign = join(directory, 'app.db');
-    const database = new Sqlite(foreign);
+    const database = openBeside(foreign);
     database.exec('CREATE TABLE lines (a)');
     database.close();
     await expect(MemoryIndex.open(foreign)).rejects.toThrow('is no memory index');
@@ -293,11 +305,11 @@ describe('open', () => {
     // What somebody else put into an index would run with every line that is written.
     const brought = join(directory, 'brought.db');
     await (await MemoryIndex.open(brought)).close();
-    const index = new Sqlite(brought);
+    const index = openBeside(brought);
     index.exec('CREATE TRIGGER t AFTER INSERT ON lines BEGIN DELETE FROM lines; END');
     index.close();
     await expect(MemoryIndex.open(brought)).rejects.toThrow('has triggers or views');
-    expect(new Sqlite(foreign).prepare('SELECT COUNT(*) FROM lines').pluck().get()).toBe(0);
+    expect(openBeside(foreign).prepare('SELECT COUNT(*) FROM lines').cell()).toBe(0);
   });
 });
 

@@ -10,12 +10,22 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
+import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type SessionKey, SessionStoreError, XError } from '@x/core';
-import Sqlite, { type Database } from 'better-sqlite3';
+import {
+  errorText,
+  isSqliteMissing,
+  loadSqlite,
+  type SessionKey,
+  SessionStoreError,
+  type SqliteDatabase,
+  sqliteCode,
+  XError,
+} from '@x/core';
 import { prepare } from './schema.js';
 
+const load = createRequire(import.meta.url);
 /** How long one attempt blocks this process; then others are let in before the next. */
 const BUSY_MS = 20;
 const PAUSE_MS = 10;
@@ -32,7 +42,11 @@ const WRITTEN_ANEW_BYTES = 64 * 1024 ** 2;
  *
  * @throws {SessionStoreError} when it cannot be opened, is not a database, or has another format.
  */
-export function openDatabase(file: string, synchronous: 'full' | 'normal', lockTimeoutMs: number): Database {
+export function openDatabase(
+  file: string,
+  synchronous: 'full' | 'normal',
+  lockTimeoutMs: number,
+): SqliteDatabase {
   try {
     return open(file, synchronous, lockTimeoutMs);
   } catch (error) {
@@ -40,24 +54,26 @@ export function openDatabase(file: string, synchronous: 'full' | 'normal', lockT
   }
 }
 
-function open(file: string, synchronous: 'full' | 'normal', lockTimeoutMs: number): Database {
+function open(file: string, synchronous: 'full' | 'normal', lockTimeoutMs: number): SqliteDatabase {
+  // Before a file is made that nothing would fill.
+  const openSqlite = loadSqlite(load);
   if (file !== ':memory:') {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     // The files that SQLite makes beside it have its mode.
     closeSync(openSync(file, 'a', 0o600));
   }
-  const database = new Sqlite(file, { timeout: lockTimeoutMs });
+  const database = openSqlite(file, { busyTimeoutMs: lockTimeoutMs });
   try {
     // First: a file of another format is left as it is.
     prepare(database);
-    database.pragma('journal_mode = WAL');
-    database.pragma(`synchronous = ${synchronous}`);
-    database.pragma(`wal_autocheckpoint = ${LOG_PAGES}`);
+    database.exec('PRAGMA journal_mode = WAL');
+    database.exec(`PRAGMA synchronous = ${synchronous}`);
+    database.exec(`PRAGMA wal_autocheckpoint = ${LOG_PAGES}`);
     // What is deleted must not stay readable in free pages.
-    database.pragma('secure_delete = ON');
+    database.exec('PRAGMA secure_delete = ON');
     if (file !== ':memory:') reserve(file, RESERVE_BYTES);
     // From here on somebody else's transaction is waited for without standing still.
-    database.pragma(`busy_timeout = ${BUSY_MS}`);
+    database.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
     return database;
   } catch (error) {
     database.close();
@@ -103,31 +119,31 @@ function reserveOf(file: string): string {
 }
 
 /** Runs a deletion; where the disk is full, once more in the room that is kept for it, which is taken again at once. */
-async function withReserve<T>(database: Database, task: () => Promise<T>): Promise<T> {
+async function withReserve<T>(database: SqliteDatabase, task: () => Promise<T>): Promise<T> {
   try {
     return await task();
   } catch (error) {
-    const { code } = (error as { cause?: { code?: string } }).cause ?? {};
-    if (!/^SQLITE_(FULL|IOERR)/.test(String(code))) throw error;
+    const code = sqliteCode((error as Error).cause);
+    if (code !== 'SQLITE_FULL' && code !== 'SQLITE_IOERR') throw error;
   }
-  const path = reserveOf(database.name);
+  const path = reserveOf(database.file);
   if (ownSize(path)) rmSync(path, { force: true });
   // To overwrite what is deleted takes as much room again.
-  database.pragma('secure_delete = FAST');
+  database.exec('PRAGMA secure_delete = FAST');
   try {
     return await task();
   } finally {
-    database.pragma('secure_delete = ON');
+    database.exec('PRAGMA secure_delete = ON');
     emptyLog(database);
     // The other half is for the log of what sessions go on with.
-    reserve(database.name, RESERVE_BYTES / 2);
+    reserve(database.file, RESERVE_BYTES / 2);
   }
 }
 
 /** Empties the log of writes, which holds pages from before a deletion. */
-export function emptyLog(database: Database): void {
+export function emptyLog(database: SqliteDatabase): void {
   try {
-    database.pragma('wal_checkpoint(TRUNCATE)');
+    database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   } catch {
     // A reader needs them still. A later deletion empties it, or the close.
   }
@@ -138,7 +154,7 @@ export type TransactionMode = 'deferred' | 'immediate' | 'deletion';
 
 /** Runs a task in a transaction; again, with others let in between, while another process has the file. */
 export async function inTransaction<T>(
-  database: Database,
+  database: SqliteDatabase,
   lockTimeoutMs: number,
   key: SessionKey | undefined,
   mode: TransactionMode,
@@ -150,9 +166,9 @@ export async function inTransaction<T>(
   const deadline = performance.now() + lockTimeoutMs;
   for (;;) {
     try {
-      return database.transaction(task)[mode]();
+      return database.transaction(mode, task);
     } catch (error) {
-      if (!isBusy(error) || performance.now() >= deadline) throw toStoreError(database.name, key, error);
+      if (!isBusy(error) || performance.now() >= deadline) throw toStoreError(database.file, key, error);
     }
     await sleep(PAUSE_MS * (0.5 + Math.random()));
   }
@@ -162,12 +178,12 @@ export async function inTransaction<T>(
  * Writes a file anew unless it is large. Deleted rows are overwritten, but not the copies that stayed behind where SQLite once
  * moved rows to another page.
  */
-export function writeAnew(database: Database): void {
+export function writeAnew(database: SqliteDatabase): void {
   try {
-    const [pages, size] = ['page_count', 'page_size'].map((name) => database.pragma(name, { simple: true }));
+    const [pages, size] = ['page_count', 'page_size'].map((name) => database.pragma(name));
     if (Number(pages) * Number(size) > WRITTEN_ANEW_BYTES) return;
     database.exec('VACUUM');
-    database.pragma('wal_checkpoint(TRUNCATE)');
+    database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   } catch {
     // Another process has the file: the next deletion will do.
   }
@@ -175,25 +191,20 @@ export function writeAnew(database: Database): void {
 
 /** Whether another process has the file. */
 function isBusy(error: unknown): boolean {
-  return /^SQLITE_(BUSY|LOCKED)/.test(String((error as { code?: string }).code));
+  const code = sqliteCode(error);
+  return code === 'SQLITE_BUSY' || code === 'SQLITE_LOCKED';
 }
 
 /** A transaction of SQLite happens or does not, and says which. */
 function toStoreError(file: string, key: SessionKey | undefined, error: unknown): unknown {
-  if (XError.isInstance(error)) return error;
-  const { code = '', message: whole } = error as { code?: string; message: string };
-  // The driver names thirteen places where its binary could be.
-  const [message = whole] = whole.split(/\.? Tried:|\n/);
-  const lacksBinary = /bindings file|better_sqlite3\.node/.test(whole);
-  const isDamaged = /^SQLITE_(CORRUPT|NOTADB)/.test(code);
-  const remedy = lacksBinary
-    ? ' The driver has no binary for this machine and Node: npm rebuild better-sqlite3.'
-    : code === 'SQLITE_FULL'
-      ? ' Delete sessions; where that fails, too, free 2 MB of the disk first.'
-      : '';
+  if (XError.isInstance(error) && !isSqliteMissing(error)) return error;
+  const code = sqliteCode(error);
+  const isDamaged = code === 'SQLITE_CORRUPT' || code === 'SQLITE_NOTADB';
+  const remedy =
+    code === 'SQLITE_FULL' ? ' Delete sessions; where that fails, too, free 2 MB of the disk first.' : '';
   return new SessionStoreError(
     isDamaged ? 'session_corrupt' : 'session_unavailable',
-    `The database of sessions ${file} ${isDamaged ? 'is damaged; restore it from a backup' : 'could not be read or written'}: ${message}. Nothing was written.${remedy}`,
+    `The database of sessions ${file} ${isDamaged ? 'is damaged; restore it from a backup' : 'could not be read or written'}: ${errorText(error)}. Nothing was written.${remedy}`,
     { ...(key && { sessionKey: key.toString() }), cause: error, outcome: 'none' },
   );
 }

@@ -1,5 +1,4 @@
-import { checkFormat } from '@x/core';
-import type { Database } from 'better-sqlite3';
+import { checkFormat, type SqliteDatabase } from '@x/core';
 
 /** The format of a file, which it holds as `PRAGMA user_version`; 0 in an empty file. */
 const FORMAT = 1;
@@ -50,16 +49,18 @@ const SCHEMA = `CREATE TABLE sessions (
  *
  * @throws {SessionStoreError} `session_older` or `session_newer` for a file of another format.
  */
-export function prepare(database: Database): void {
-  if (isEmpty(database)) database.transaction(() => isEmpty(database) && database.exec(SCHEMA)).immediate();
-  checkFormat(`The file ${database.name}`, formatOf(database), FORMAT, '@x/session-sqlite');
+export function prepare(database: SqliteDatabase): void {
+  if (isEmpty(database)) {
+    database.transaction('immediate', () => isEmpty(database) && database.exec(SCHEMA));
+  }
+  checkFormat(`The file ${database.file}`, formatOf(database), FORMAT, '@x/session-sqlite');
 }
 
-function isEmpty(database: Database): boolean {
+function isEmpty(database: SqliteDatabase): boolean {
   const tables = database.prepare('SELECT name FROM sqlite_master LIMIT 1').all();
   return tables.length === 0 && formatOf(database) === 0;
 }
 
-function formatOf(database: Database): number {
-  return Number(database.pragma('user_version', { simple: true }));
+function formatOf(database: SqliteDatabase): number {
+  return Number(database.pragma('user_version'));
 }

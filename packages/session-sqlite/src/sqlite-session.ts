@@ -32,11 +32,11 @@ import {
   type SessionLease,
   type SessionScope,
   type SessionStore,
+  type SqliteDatabase,
   type StoredSession,
   systemClock,
   tokenOf,
 } from '@x/core';
-import type { Database } from 'better-sqlite3';
 import * as z from 'zod';
 import { emptyLog, inTransaction, openDatabase, type TransactionMode, writeAnew } from './database.js';
 
@@ -60,7 +60,7 @@ const optionsSchema = z.strictObject({
 export type SqliteSessionOptions = Readonly<z.input<typeof optionsSchema>>;
 
 interface Collection {
-  readonly database: Database;
+  readonly database: SqliteDatabase;
   readonly name: string;
 }
 
@@ -99,7 +99,7 @@ const PARTS = [
  */
 export class SqliteSession implements SessionStore {
   readonly reach = 'host';
-  readonly #database: Database;
+  readonly #database: SqliteDatabase;
   /** The name of a collection; empty for sessions. */
   readonly #collection: string;
   #hasDeleted = false;
@@ -134,8 +134,7 @@ export class SqliteSession implements SessionStore {
       if (row === undefined) return undefined;
       const messages = this.#database
         .prepare('SELECT message FROM messages WHERE session_id = ? AND seq >= ? ORDER BY seq')
-        .pluck()
-        .all(row.id, row.message_count - last) as string[];
+        .column<string>(row.id, row.message_count - last);
       return decodeSession(key, 'SQLite', {
         token: tokenOf(committed(row)),
         version: row.version,
@@ -211,8 +210,7 @@ export class SqliteSession implements SessionStore {
                (SELECT 1 FROM leases WHERE leases.key = sessions.key AND leases.expires_at > ?)
              ORDER BY updated_at LIMIT ?`,
           )
-          .pluck()
-          .all(olderThan.getTime(), now, now, page) as number[];
+          .column<number>(olderThan.getTime(), now, now, page);
         for (const id of ids) this.#remove(id);
         return ids.length;
       });
@@ -229,7 +227,7 @@ export class SqliteSession implements SessionStore {
 
   /** Closes the file. One of up to 64 MB from which sessions were deleted is written anew first, without a trace of them. */
   async close(): Promise<void> {
-    if (this.#hasDeleted && this.#database.open) writeAnew(this.#database);
+    if (this.#hasDeleted && this.#database.isOpen) writeAnew(this.#database);
     this.#database.close();
   }
 
@@ -243,7 +241,7 @@ export class SqliteSession implements SessionStore {
     for (let last: unknown = ''; ; ) {
       const name = last;
       last = await this.#transaction(undefined, 'deferred', () =>
-        this.#database.prepare(next).pluck().get(name),
+        this.#database.prepare(next).cell<number>(name),
       );
       if (last === undefined) return;
       yield String(last);
@@ -268,7 +266,7 @@ export class SqliteSession implements SessionStore {
       const last = this.#lease(key);
       if (last !== undefined && last.expires_at > now) return undefined;
       // Larger than that of any earlier lease, also where its record went with the session.
-      const largest = this.#database.prepare('SELECT MAX(fence) FROM leases').pluck().get();
+      const largest = this.#database.prepare('SELECT MAX(fence) FROM leases').cell();
       const next = Math.max(Math.ceil(now * 1000), Number(largest) + 1);
       this.#database
         .prepare('INSERT OR REPLACE INTO leases (key, fence, holder, expires_at) VALUES (?, ?, ?, ?)')
@@ -324,10 +322,8 @@ export class SqliteSession implements SessionStore {
       SELECT id, substr(key, instr(key, ':') + 1) AS key, version, message_count AS messages, bytes, description, created_at AS createdAt,
         updated_at AS updatedAt FROM sessions
       WHERE ${conditions.join(' AND ')} ORDER BY updated_at DESC, id DESC LIMIT ${count}`;
-    const rows = await this.#transaction(
-      undefined,
-      'deferred',
-      () => this.#database.prepare(statement).all(values) as ListedRow[],
+    const rows = await this.#transaction(undefined, 'deferred', () =>
+      this.#database.prepare(statement).all<ListedRow>(...values),
     );
     return rows.map(listedSession);
   }
@@ -343,29 +339,23 @@ export class SqliteSession implements SessionStore {
     if (row === undefined || keep === 0) return 0;
     if (keep === row.message_count) return row.bytes;
     const statement = 'SELECT SUM(OCTET_LENGTH(message)) FROM messages WHERE session_id = ? AND seq < ?';
-    return Number(this.#database.prepare(statement).pluck().get(row.id, keep));
+    return Number(this.#database.prepare(statement).cell(row.id, keep));
   }
 
   /** The session, unless it has expired. */
   #row(key: SessionKey): SessionRow | undefined {
-    const row = this.#database.prepare('SELECT * FROM sessions WHERE key = ?').get(this.#idOf(key)) as
-      | (SessionRow & { readonly expires_at: number | null })
-      | undefined;
+    const row = this.#database
+      .prepare('SELECT * FROM sessions WHERE key = ?')
+      .get<SessionRow & { readonly expires_at: number | null }>(this.#idOf(key));
     return row?.expires_at != null && row.expires_at <= this.#clock.now() ? undefined : row;
   }
 
   #lease(key: SessionKey): LeaseRow | undefined {
-    return this.#database.prepare('SELECT * FROM leases WHERE key = ?').get(this.#idOf(key)) as
-      | LeaseRow
-      | undefined;
+    return this.#database.prepare('SELECT * FROM leases WHERE key = ?').get<LeaseRow>(this.#idOf(key));
   }
 
   /** Writes the row of a session, and answers its id. */
-  #put(
-    key: SessionKey,
-    row: SessionRow | undefined,
-    values: Record<string, string | number | null>,
-  ): number | bigint {
+  #put(key: SessionKey, row: SessionRow | undefined, values: Record<string, string | number | null>): number {
     const names = Object.keys(values);
     if (row !== undefined) {
       const assignments = names.map((name) => `${name} = @${name}`).join(', ');
@@ -396,7 +386,7 @@ export class SqliteSession implements SessionStore {
 
   /** Removes a session, also one that has expired. */
   #removeKey(key: SessionKey): boolean {
-    const id = this.#database.prepare('SELECT id FROM sessions WHERE key = ?').pluck().get(this.#idOf(key));
+    const id = this.#database.prepare('SELECT id FROM sessions WHERE key = ?').cell(this.#idOf(key));
     if (id !== undefined) this.#remove(Number(id));
     return id !== undefined;
   }

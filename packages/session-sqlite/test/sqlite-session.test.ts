@@ -5,8 +5,8 @@ import { operationId, SessionKey, userMessage } from '@x/core';
 import { checkPausedHolder, checkTurns, commitAt, runWriters } from '@x/test-support';
 import { writerOf } from '@x/test-support/servers';
 import { sessionStoreSuite } from '@x/testkit/suites';
-import Sqlite from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openBeside } from '../../../tooling/sqlite.js';
 import { SqliteSession } from '../src/index.js';
 
 const program = new URL('children/write-turns.ts', import.meta.url);
@@ -26,8 +26,8 @@ sessionStoreSuite({
   create: () => new SqliteSession({ file: fresh() }),
   reopen: () => new SqliteSession({ file: last() }),
   setFormat: async (_, format) => {
-    const database = new Sqlite(last());
-    database.pragma(`user_version = ${format}`);
+    const database = openBeside(last());
+    database.exec(`PRAGMA user_version = ${format}`);
     database.close();
   },
 });
@@ -42,13 +42,13 @@ sessionStoreSuite({
   expiry: {
     ttlMs: HOUR * 1000,
     remainingMs: async (of) => {
-      const database = new Sqlite(last());
-      const at = database.prepare('SELECT expires_at FROM sessions WHERE key = ?').pluck().get(`${of}`);
+      const database = openBeside(last());
+      const at = database.prepare('SELECT expires_at FROM sessions WHERE key = ?').cell(`${of}`);
       database.close();
       return Number(at) - Date.now();
     },
     expireIn: async (of, ms) => {
-      const database = new Sqlite(last());
+      const database = openBeside(last());
       database.prepare('UPDATE sessions SET expires_at = ? WHERE key = ?').run(Date.now() + ms, `${of}`);
       database.close();
     },
@@ -75,7 +75,7 @@ describe('SqliteSession', () => {
   it('waits for another process without standing still, and says when that takes too long', async () => {
     const file = fresh();
     const store = new SqliteSession({ file, lockTimeoutMs: 100 });
-    const other = new Sqlite(file);
+    const other = openBeside(file);
     other.exec('BEGIN IMMEDIATE');
     const change = { operation: operationId(), expected: undefined, head: {}, keep: 0, append: [] };
     await expect(store.commit(key, change)).rejects.toMatchObject({
@@ -134,7 +134,7 @@ describe('SqliteSession', () => {
 
   it('leaves a database of another program as it is, and tells what is no database', async () => {
     const foreign = join(directory, 'foreign.db');
-    const database = new Sqlite(foreign);
+    const database = openBeside(foreign);
     database.exec('CREATE TABLE notes (text TEXT)');
     database.close();
     const before = readFileSync(foreign);

@@ -1,5 +1,4 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -12,6 +11,7 @@ import {
 } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openBeside } from '../../../../tooling/sqlite.js';
 import { HarnessBackend } from '../../src/backend/harness-backend.js';
 import { createAgent, type DemoAgent } from '../../src/create-agent.js';
 import type { FilePart } from '../../src/server/backend.js';
@@ -20,7 +20,6 @@ import { openFiles } from '../../src/storage.js';
 import { startServer } from '../server/running-server.js';
 import { info, onAnyMachine } from './info.js';
 
-const require = createRequire(new URL('../../../../packages/session-sqlite/package.json', import.meta.url));
 let data: string;
 let demos: DemoAgent[];
 beforeEach(() => {
@@ -111,11 +110,10 @@ it('lists and serves the other sessions beside a damaged one', async () => {
 });
 
 it('says that a session is damaged, also one that is open, in place of taking what is said there', async () => {
-  const { default: Sqlite } = await import(require.resolve('better-sqlite3'));
   const backend = open(new ScriptedModel([{ text: 'Hello.' }]));
   await backend.send('s-1', 'Hi');
   await transcriptOnce(backend, answered(1));
-  const database = new Sqlite(join(data, 'workspace/.x/sessions.db'));
+  const database = openBeside(join(data, 'workspace/.x/sessions.db'));
   database.prepare("UPDATE sessions SET head = '{'").run();
   database.close();
   await expect(backend.send('s-1', 'More')).rejects.toMatchObject({ code: 'session_corrupt' });

@@ -1,9 +1,20 @@
 import { mkdir, open, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { errorText } from '@x/core';
-import type { Database, Statement } from 'better-sqlite3';
+import {
+  errorText,
+  isSqliteMissing,
+  loadSqlite,
+  type SqliteDatabase,
+  type SqliteStatement,
+  type SqliteValue,
+  type SqliteValues,
+  sqliteCode,
+} from '@x/core';
 import { MemoryIndexError } from '../errors.js';
+
+const load = createRequire(import.meta.url);
 
 /** The version of the tables below. An index of another version is made anew. */
 const SCHEMA_VERSION = 9;
@@ -60,7 +71,7 @@ const TABLES = ['line_terms', 'lines', 'files', 'scopes', 'settings'];
  * Opens or creates an index; one that is damaged is made anew. SQLite is loaded here and nowhere else.
  * @throws {MemoryIndexError} when the file is no index, or SQLite cannot be used.
  */
-export async function openIndexDatabase(path: string, { readOnly = false } = {}): Promise<Database> {
+export async function openIndexDatabase(path: string, { readOnly = false } = {}): Promise<SqliteDatabase> {
   return attempt(path, readOnly)
     .catch(async (error: unknown) => {
       if (readOnly || !isDamage(error) || !(await isOwn(path))) throw error;
@@ -72,16 +83,13 @@ export async function openIndexDatabase(path: string, { readOnly = false } = {})
     });
 }
 
-type Value = string | number | null;
-type Values = readonly Value[] | readonly [Readonly<Record<string, Value>>];
-
 /** A connection: statements, each prepared when it is first run, and transactions, one behind the other. */
 export class Connection {
-  readonly #database: Database;
+  readonly #database: SqliteDatabase;
   #idle: Promise<unknown> = Promise.resolve();
-  readonly #known = new Map<string, Statement<unknown[]>>();
+  readonly #known = new Map<string, SqliteStatement>();
 
-  constructor(database: Database) {
+  constructor(database: SqliteDatabase) {
     this.#database = database;
   }
 
@@ -94,7 +102,7 @@ export class Connection {
         await this.#exec('COMMIT');
         return value;
       } catch (error) {
-        if (this.#database.open && this.#database.inTransaction) this.#database.exec('ROLLBACK');
+        this.#database.rollback();
         throw error;
       }
     });
@@ -113,7 +121,7 @@ export class Connection {
   /** Writes the log of changes back to the file, and empties it. */
   async checkpoint(): Promise<void> {
     await this.transaction('BEGIN IMMEDIATE', () => {});
-    this.#database.pragma('wal_checkpoint(TRUNCATE)');
+    this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   }
 
   /** Closes the database, once no transaction is open. */
@@ -126,22 +134,21 @@ export class Connection {
     return patiently(() => this.#database.exec(sql));
   }
 
-  run(sql: string, ...values: Values): void {
+  run(sql: string, ...values: SqliteValues): void {
     this.#prepared(sql).run(...values);
   }
 
-  rows<Row>(sql: string, ...values: Values): Row[] {
-    return this.#prepared(sql).all(...values) as Row[];
+  rows<Row>(sql: string, ...values: SqliteValues): Row[] {
+    return this.#prepared(sql).all<Row>(...values);
   }
 
   /** Answers the first column of all rows. */
-  column<Cell>(sql: string, ...values: Values): Cell[] {
-    const statement = this.#prepared(sql).pluck();
-    return statement.all(...values) as Cell[];
+  column<Cell extends SqliteValue>(sql: string, ...values: SqliteValues): Cell[] {
+    return this.#prepared(sql).column<Cell>(...values);
   }
 
-  #prepared(sql: string): Statement<unknown[]> {
-    const statement = this.#known.get(sql) ?? this.#database.prepare<unknown[]>(sql);
+  #prepared(sql: string): SqliteStatement {
+    const statement = this.#known.get(sql) ?? this.#database.prepare(sql);
     this.#known.set(sql, statement);
     return statement;
   }
@@ -150,7 +157,7 @@ export class Connection {
 /** Whether an error says that the file's bytes are damaged. */
 export function isDamage(error: unknown): boolean {
   return (
-    /^SQLITE_(?:CORRUPT|NOTADB)/.test(codeOf(error)) || /^vtable constructor failed/.test(errorText(error))
+    /^SQLITE_(?:CORRUPT|NOTADB)$/.test(codeOf(error)) || /^vtable constructor failed/.test(errorText(error))
   );
 }
 
@@ -161,7 +168,7 @@ export function isUnwritable({ cause }: MemoryIndexError): boolean {
 }
 
 function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : '';
+  return sqliteCode(error) ?? (error instanceof Error && 'code' in error ? String(error.code) : '');
 }
 
 /** Tries again while another connection is writing, for ten seconds, without holding up this process. */
@@ -170,7 +177,7 @@ async function patiently<T>(task: () => T): Promise<T> {
     try {
       return task();
     } catch (error) {
-      if (!codeOf(error).startsWith('SQLITE_BUSY') || waited >= PATIENCE_MS) throw error;
+      if (codeOf(error) !== 'SQLITE_BUSY' || waited >= PATIENCE_MS) throw error;
       await setTimeout(RETRY_MS);
     }
   }
@@ -180,17 +187,18 @@ export async function deleteIndexFile(path: string): Promise<void> {
   for (const suffix of ['', '-wal', '-shm']) await rm(`${path}${suffix}`, { force: true });
 }
 
-async function attempt(path: string, readOnly: boolean): Promise<Database> {
-  const { default: Sqlite } = await import('better-sqlite3');
+async function attempt(path: string, readOnly: boolean): Promise<SqliteDatabase> {
+  // Before a file is made that nothing would fill.
+  const openSqlite = loadSqlite(load);
   const inMemory = path === ':memory:';
   if (!inMemory && !readOnly) {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
     // The files that SQLite makes beside it have its mode.
     await (await open(path, 'a', 0o600)).close();
   }
-  const database = new Sqlite(path, { readonly: readOnly, timeout: BUSY_TIMEOUT_MS });
+  const database = openSqlite(path, { readOnly, busyTimeoutMs: BUSY_TIMEOUT_MS });
   try {
-    database.pragma(`cache_size = ${-CACHE_KILOBYTES}`);
+    database.exec(`PRAGMA cache_size = ${-CACHE_KILOBYTES}`);
     const programs = database
       .prepare(`SELECT name FROM sqlite_master WHERE type IN ('trigger', 'view')`)
       .all();
@@ -199,13 +207,13 @@ async function attempt(path: string, readOnly: boolean): Promise<Database> {
       throw new MemoryIndexError(path, message);
     }
     if (!readOnly) {
-      await patiently(() => database.pragma('journal_mode = WAL'));
+      await patiently(() => database.exec('PRAGMA journal_mode = WAL'));
       // A crash of the machine may cost the last changes, which the next indexing makes again.
-      database.pragma('synchronous = NORMAL');
+      database.exec('PRAGMA synchronous = NORMAL');
       // What is deleted is overwritten, not only forgotten.
-      database.pragma('secure_delete = ON');
-      const make = database.transaction(prepare);
-      if (!isCurrent(database)) await patiently(() => make.immediate(database, path));
+      database.exec('PRAGMA secure_delete = ON');
+      const make = () => database.transaction('immediate', () => prepare(database, path));
+      if (!isCurrent(database)) await patiently(make);
     }
     // Fails when the full-text index cannot even be opened.
     database.prepare('SELECT rowid FROM line_terms LIMIT 1').get();
@@ -216,15 +224,15 @@ async function attempt(path: string, readOnly: boolean): Promise<Database> {
   }
 }
 
-function isMarked(database: Database): boolean {
-  return database.pragma('application_id', { simple: true }) === APPLICATION_ID;
+function isMarked(database: SqliteDatabase): boolean {
+  return database.pragma('application_id') === APPLICATION_ID;
 }
 
-function isCurrent(database: Database): boolean {
-  return isMarked(database) && database.pragma('user_version', { simple: true }) === SCHEMA_VERSION;
+function isCurrent(database: SqliteDatabase): boolean {
+  return isMarked(database) && database.pragma('user_version') === SCHEMA_VERSION;
 }
 
-function prepare(database: Database, path: string): void {
+function prepare(database: SqliteDatabase, path: string): void {
   if (isCurrent(database)) return;
   const tables = database.prepare(`SELECT name FROM sqlite_master WHERE type = 'table'`).all();
   if (!isMarked(database) && tables.length > 0) {
@@ -232,8 +240,8 @@ function prepare(database: Database, path: string): void {
   }
   for (const table of TABLES) database.exec(`DROP TABLE IF EXISTS ${table}`);
   database.exec(SCHEMA);
-  database.pragma(`application_id = ${APPLICATION_ID}`);
-  database.pragma(`user_version = ${SCHEMA_VERSION}`);
+  database.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
+  database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
 }
 
 /** Whether the header, or the tables behind it, still say that the file is an index: others' files are never deleted. */
@@ -249,11 +257,14 @@ async function isOwn(path: string): Promise<boolean> {
 
 function unusable(path: string, error: unknown): MemoryIndexError {
   if (MemoryIndexError.isInstance(error)) return error;
-  const [reason = ''] = errorText(error).split(/\.? Tried:|\n/);
-  const remedy = codeOf(error).startsWith('SQLITE_BUSY')
-    ? 'Another process has it locked: try again when that is done.'
-    : /bindings file|better_sqlite3\.node/.test(errorText(error))
-      ? 'The driver has no binary for this machine and Node: npm rebuild better-sqlite3.'
-      : 'Use another path, or delete the file: it is made anew from the files it indexes.';
-  return new MemoryIndexError(path, `The memory index ${path} cannot be opened: ${reason}. ${remedy}`, error);
+  const remedy = isSqliteMissing(error)
+    ? ''
+    : codeOf(error) === 'SQLITE_BUSY'
+      ? ' Another process has it locked: try again when that is done.'
+      : ' Use another path, or delete the file: it is made anew from the files it indexes.';
+  return new MemoryIndexError(
+    path,
+    `The memory index ${path} cannot be opened: ${errorText(error)}.${remedy}`,
+    error,
+  );
 }

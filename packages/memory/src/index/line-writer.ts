@@ -133,7 +133,8 @@ export class LineWriter {
     for (const [index, line] of lines.entries()) {
       const number = index + 1;
       // Where a note's line comes from is no part of what it says.
-      for (const content of piecesOf(withoutMark(line))) {
+      // SQLite in Node 22 reads a text to its first NUL only.
+      for (const content of piecesOf(withoutMark(line).replaceAll('\0', ' '))) {
         const known = stored.get(content)?.shift();
         const isMoved = known !== undefined && known.number !== number;
         if (isMoved) this.#sql.run('UPDATE lines SET number = ? WHERE id = ?', number, known.id);

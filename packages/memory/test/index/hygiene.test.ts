@@ -4,9 +4,9 @@ import { appendFileSync, rmSync } from 'node:fs';
 import { chmod, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import type { Workspace } from '@x/core';
-import Sqlite from 'better-sqlite3';
+import { SqliteDatabase, SqliteStatement, type Workspace } from '@x/core';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { openBeside } from '../../../../tooling/sqlite.js';
 import { MemoryIndex, MemoryService, memory } from '../../src/index.js';
 import { runTool, temporaryDirectory, testWorkspace, toolContext } from '../support/test-context.js';
 
@@ -40,9 +40,9 @@ async function smallDisk() {
     return { path, fill, free: () => rmSync(filler) };
   }
   const full = () => {
-    throw new Sqlite.SqliteError('database or disk is full', 'SQLITE_FULL');
+    throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
   };
-  const fill = () => void vi.spyOn(Sqlite.prototype, 'exec').mockImplementation(full);
+  const fill = () => void vi.spyOn(SqliteDatabase.prototype, 'exec').mockImplementation(full);
   return { path, fill, free: () => void vi.restoreAllMocks() };
 }
 
@@ -129,7 +129,7 @@ describe('while another connection writes', () => {
     await workspace.write(`${prefix}MEMORY.md`, '- likes tea\n');
     await runTool(capability, 'memory_search', { query: 'tea' }, context);
 
-    const other = new Sqlite(path);
+    const other = openBeside(path);
     onTestFinished(() => void other.close());
     other.exec('BEGIN IMMEDIATE');
     await workspace.append(`${prefix}MEMORY.md`, '- likes cats\n');
@@ -176,7 +176,7 @@ describe('while another connection writes', () => {
   it('reads all of an answer as of one moment, whenever the lines change meanwhile', async () => {
     const path = join(await temporaryDirectory(), 'index.db');
     const index = await openIndex(path);
-    const other = new Sqlite(path);
+    const other = openBeside(path);
     onTestFinished(() => void other.close());
     // The best, which are short, stand far apart, and are not read at once.
     const lines = Array.from(
@@ -298,7 +298,7 @@ describe('others get their turn', () => {
   it('while many lines are read, moved and forgotten; what was done is committed in parts', async () => {
     const path = join(await temporaryDirectory(), 'index.db');
     const index = await openIndex(path);
-    const commits = vi.spyOn(Sqlite.prototype, 'exec');
+    const commits = vi.spyOn(SqliteDatabase.prototype, 'exec');
     onTestFinished(() => commits.mockRestore());
     const commitsOf = () => commits.mock.calls.splice(0).filter(([sql]) => sql === 'COMMIT').length;
     const lines = Array.from({ length: 10_000 }, (_, number) => `line ${number} ${'of many '.repeat(25)}`);
@@ -307,7 +307,7 @@ describe('others get their turn', () => {
       expect(await turnsDuring(() => index.indexFromString('memory/a.md', text))).toBeGreaterThan(400);
       expect(commitsOf()).toBeGreaterThan(2);
     }
-    const all = vi.spyOn(Object.getPrototypeOf(new Sqlite(':memory:').prepare('SELECT 1')), 'all');
+    const all = vi.spyOn(SqliteStatement.prototype, 'all');
     onTestFinished(() => all.mockRestore());
     await index.indexFromString('memory/a.md', lines.join('\n'));
     await index.indexFromString('memory/a.md', ['new', ...lines].join('\n'));
@@ -321,9 +321,9 @@ it('two that index one large file at the same time index each line once', async 
   const both = [await openIndex(path), await openIndex(path)];
   const text = Array.from({ length: 12_000 }, (_, at) => `line ${at} ${'of many '.repeat(25)}`).join('\n');
   await Promise.all(both.map((index) => index.indexFromString('memory/a.md', text)));
-  const database = new Sqlite(path);
+  const database = openBeside(path);
   onTestFinished(() => void database.close());
-  const count = (sql: string) => database.prepare(sql).pluck().get();
+  const count = (sql: string) => database.prepare(sql).cell();
   expect(count('SELECT count(*) FROM lines')).toBe(12_000);
   expect(count('SELECT sum(lines) FROM scopes')).toBe(12_000);
   expect(count('SELECT count(DISTINCT number) FROM lines')).toBe(12_000);

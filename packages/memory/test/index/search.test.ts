@@ -1,8 +1,9 @@
 import { open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import Sqlite from 'better-sqlite3';
+import { SqliteStatement } from '@x/core';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { openBeside } from '../../../../tooling/sqlite.js';
 import { dayOf } from '../../src/index/dates.js';
 import { LineScan } from '../../src/index/line-scan.js';
 import { parseQuery } from '../../src/index/search-query.js';
@@ -207,7 +208,7 @@ describe('the file', () => {
     const writer = await openIndex(path);
     await writer.indexFromString('a.md', 'cat');
     const reader = await openIndex(path);
-    const database = new Sqlite(path);
+    const database = openBeside(path);
     onTestFinished(() => void database.close());
     database.exec('BEGIN IMMEDIATE');
     // Somebody is in the middle of writing: readers see what was before, at once.
@@ -253,7 +254,7 @@ describe('the file', () => {
 });
 
 it('reads as many lines of a large index as of a smaller one, for words that all lines have', async () => {
-  const all = vi.spyOn(Object.getPrototypeOf(new Sqlite(':memory:').prepare('SELECT 1')), 'all');
+  const all = vi.spyOn(SqliteStatement.prototype, 'all');
   onTestFinished(() => all.mockRestore());
   const index = await openIndex();
   const line = (_: unknown, number: number) => `The deployment of service ${number} was on schedule`;
