@@ -7,8 +7,10 @@ import { openWorkspace, workspaceToName } from './identity-options.js';
 import {
   addressHint,
   checkedAddress,
+  hasSessions,
   type OpenSettings,
   type OpenStore,
+  openSessions,
   ownSessionsFile,
   type StoreName,
   sessionsFile,
@@ -58,7 +60,8 @@ export async function openStore(
   const name = chosen(values);
   if (name === undefined) {
     const file = ownSessionsFile(values.workspace);
-    if (options.createTables || existsSync(file)) return storeKind('sqlite').open(file, options);
+    const { warn = (message) => void process.stderr.write(`${message}\n`) } = options;
+    if (options.createTables || hasSessions(file)) return openSessions(file, warn);
     // Looking must not create one.
     openWorkspace(values);
     return { store: new InMemorySession(), close: async () => {} };

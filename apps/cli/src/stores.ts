@@ -5,12 +5,14 @@ import { basename, dirname, join, resolve } from 'node:path';
 import {
   errorText,
   fileSegment,
+  isSqliteMissing,
   type SessionStore,
   SessionStoreError,
   STORAGE,
   type Workspace,
 } from '@x/core';
 import { JsonSession } from '@x/core/node';
+import { SqliteSession } from '@x/session-sqlite';
 
 /** A store, and how to let go of what was opened for it. */
 export interface OpenStore {
@@ -29,6 +31,8 @@ export interface OpenSettings {
    * nothing. Default false.
    */
   readonly createTables?: boolean | undefined;
+  /** Receives what the user has to know. Default: writes a line to stderr. */
+  readonly warn?: ((message: string) => void) | undefined;
 }
 
 /** A kind of store that apps offer. */
@@ -73,7 +77,6 @@ export const stores = {
       if (!createTables && !existsSync(file)) {
         throw new SessionStoreError('session_unavailable', `There is no file ${file}.`);
       }
-      const { SqliteSession } = await import('@x/session-sqlite');
       const store = new SqliteSession({ file });
       return { store, close: () => store.close() };
     },
@@ -192,6 +195,37 @@ function realPathOf(path: string, links = 0): string {
   const isLink = links < 40 && lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink();
   const place = join(realPathOf(dirname(path)), basename(path));
   return isLink ? realPathOf(resolve(dirname(place), readlinkSync(path)), links + 1) : place;
+}
+
+/** Names the folder that holds sessions as JSON documents while SQLite cannot be loaded. */
+function jsonBeside(file: string): string {
+  return join(dirname(file), 'sessions-json');
+}
+
+/** Tests whether sessions were stored at a place by {@link openSessions}. */
+export function hasSessions(file: string): boolean {
+  return existsSync(file) || existsSync(jsonBeside(file));
+}
+
+/**
+ * Opens sessions in a file of SQLite. If SQLite cannot be loaded, sessions are JSON documents in a folder beside the file, and
+ * stay there until they are copied.
+ *
+ * @param warn Receives one line that says so.
+ */
+export function openSessions(file: string, warn: (message: string) => void): OpenStore {
+  const directory = jsonBeside(file);
+  if (existsSync(file) || !existsSync(directory)) {
+    try {
+      const store = new SqliteSession({ file });
+      return { store, close: () => store.close() };
+    } catch (error) {
+      if (!isSqliteMissing(error)) throw error;
+      const unread = existsSync(file) ? `, and those in ${file} are not shown` : '';
+      warn(`${errorText((error as Error).cause)}. Until then sessions are stored in ${directory}${unread}.`);
+    }
+  }
+  return { store: new JsonSession({ directory }), close: nothing };
 }
 
 /** Names the file of SQLite within a workspace that holds its sessions, which need not exist yet. */

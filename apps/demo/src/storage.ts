@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import type { SessionStore, Workspace } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
-import { SqliteSession } from '@x/session-sqlite';
-import { sessionsFile, stores } from '../../cli/src/stores.js';
+import { openSessions, sessionsFile, stores } from '../../cli/src/stores.js';
 
 /** The storage of sessions, logs and reports. */
 export interface Storage {
@@ -22,10 +21,10 @@ export async function openRedis(address: string): Promise<Storage> {
   return { name: 'Redis', workspace, store, close };
 }
 
-/** Opens the files in a directory, with the sessions in SQLite. */
+/** Opens the files in a directory, with the sessions in SQLite if it can be loaded: see {@link openSessions}. */
 export function openFiles(data: string): Storage {
   const workspace = new LocalWorkspace(join(data, 'workspace'));
   workspace.check();
-  const store = new SqliteSession({ file: sessionsFile(workspace.root) });
-  return { name: `files in ${data}`, workspace, store, close: () => store.close() };
+  const sessions = openSessions(sessionsFile(workspace.root), console.error);
+  return { name: `files in ${data}`, workspace, ...sessions };
 }

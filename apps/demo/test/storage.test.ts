@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openSession, SessionKey, type SessionStore, storageOf, userMessage } from '@x/core';
 import { WorkspaceSession } from '@x/core/node';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { openFiles } from '../src/storage.js';
 
 let data: string;
@@ -18,6 +18,23 @@ const say = async (store: SessionStore) => {
   session.state.contextMutable().push(userMessage('Hello'));
   return session.commit();
 };
+
+it('keeps sessions in files where SQLite cannot be loaded, says so in one line, and goes on there', async () => {
+  const warn = vi.spyOn(console, 'error').mockImplementation(() => {});
+  vi.stubEnv('X_SQLITE', 'neither');
+  const first = openFiles(data);
+  expect(await say(first.store)).toBe(1);
+  await first.close();
+  const folder = join(data, 'workspace/.x/sessions-json');
+  const line = /^SQLite cannot be loaded: .* Use Node 22\.16 .* Until then sessions are stored in (.*)\.$/;
+  expect(warn.mock.calls.map(([text]) => line.exec(text)?.[1])).toEqual([folder]);
+  vi.unstubAllEnvs();
+  const next = openFiles(data);
+  expect(await say(next.store)).toBe(2);
+  await next.close();
+  expect(warn).toHaveBeenCalledTimes(1);
+  warn.mockRestore();
+});
 
 it('keeps sessions in SQLite', async () => {
   for (const version of [1, 2]) {

@@ -108,7 +108,7 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
   const closers: (() => Promise<void>)[] = [];
   let opened: SessionStore | undefined;
   const openSessions = async (values: StoreValues): Promise<SessionStore> => {
-    const { store, close } = await openStore(values, { readOnly: false, createTables: true });
+    const { store, close } = await openStore(values, { readOnly: false, createTables: true, warn });
     closers.push(close);
     opened = store;
     return store;

@@ -88,6 +88,7 @@ export const run = command({
       model: values.model,
       allowAll,
       once: prompt !== undefined,
+      warn: (message) => void errors.write(`${message}\n`),
     });
     await keepOutOfGit(agent);
     const stop = shutdownOnSignals(agent, onTerminal ? { signals: ['SIGTERM'] } : {});

@@ -287,6 +287,29 @@ describe('x run in a pipe', () => {
     expect(endpoint?.requests[2]?.map(({ content }) => content)).toContain('Which port?');
   });
 
+  it('keeps sessions in files where SQLite cannot be loaded, says so once in one line, and goes on there', async () => {
+    const here = join(directory, 'without-sqlite');
+    mkdirSync(here);
+    const answers = [{ text: 'Hello.' }, { text: 'Again.' }, { text: 'Later.' }];
+    const ask = (...args: string[]) =>
+      run(answers, [...args, '--prompt', 'Hi'], '', 'model: compatible:fake\n', here);
+    vi.stubEnv('X_SQLITE', 'neither');
+    const first = await ask();
+    expect(first).toMatchObject({ status: 0, stdout: 'Hello.\n' });
+    const line = /^SQLite cannot be loaded: .* Until then sessions are stored in .*sessions-json\.$/gm;
+    expect(first.stderr.match(line)).toHaveLength(1);
+    for (const [driver, answer] of [
+      ['neither', 'Again.\n'],
+      [undefined, 'Later.\n'],
+    ] as const) {
+      vi.stubEnv('X_SQLITE', driver);
+      const next = await ask('-c');
+      expect(next).toMatchObject({ status: 0, stdout: answer });
+      expect(next.stderr).not.toContain('SQLite');
+    }
+    expect(endpoint?.requests.at(-1)?.filter(({ role }) => role === 'user')).toHaveLength(3);
+  });
+
   it('goes on with no session that the folder brings: its permissions would count', async () => {
     const here = join(directory, 'cloned');
     const store = new SqliteSession({ file: join(here, '.x/sessions.db') });
