@@ -71,6 +71,7 @@ describe.each(stores)('a user on %s', (_, open) => {
     const { store: session, close } = await openStore(values, { readOnly: false, createTables: true });
     const said = (text: string) => [
       { toolCalls: [{ id: 'w', name: 'write_file', input: { path: 'note.txt', content: text } }] },
+      { toolCalls: [{ id: 'm', name: 'memory_save', input: { content: `The code is ${text}` } }] },
       { toolCalls: [{ id: 's', name: 'memory_search', input: { query: text } }] },
       { toolCalls: [{ id: 'h', name: 'session_search', input: { query: text } }] },
       { text: `Noted ${text}.` },

@@ -13,7 +13,7 @@ import { MemoryRefusedError } from './errors.js';
 
 /** After so long a model is taken for stuck: nobody should wait for it when the agent closes. */
 const TIMEOUT_MS = 120_000;
-/** After so many answers in a row that were refused, the work is done by rule: it always gets on. */
+/** After this many refused answers in a row, the model is not asked about the same material again, so that the memory never gets stuck. */
 export const MOST_REFUSALS = 3;
 
 /** How a flush or a consolidation asks its model. */

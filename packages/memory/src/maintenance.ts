@@ -171,8 +171,8 @@ export class Maintenance {
     for await (const { place, size, modifiedAt } of sessionLogs(workspace, prefix)) {
       const isIdle = Math.abs(clock.now() - Date.parse(modifiedAt)) >= IDLE_MS;
       if (!isIdle || (await isFlushed(workspace, place, size))) continue;
-      await flushSession(this.#settings, place, { signal });
-      flushed++;
+      const { status } = await flushSession(this.#settings, place, { signal });
+      if (status === 'flushed') flushed++;
     }
     return flushed;
   }

@@ -111,10 +111,10 @@ export class MemoryService {
   async save(
     place: MemoryPlace,
     text: string,
-    { author = 'model', source }: { readonly author?: 'model' | 'rule'; readonly source?: FactSource } = {},
+    { source }: { readonly source?: FactSource } = {},
   ): Promise<FactOutcome> {
     const options = this.#core(place);
-    const fact = this.#factOf(options, text, author, source);
+    const fact = this.#factOf(options, text, source);
     return withCore(options, async ({ text: core }, change) => {
       if (factKeys(core).has(factKey(fact.text))) return { status: 'known', facts: [fact.text] };
       // First the note: whatever becomes of the rest, it is found there.
@@ -139,7 +139,7 @@ export class MemoryService {
     { by = 'model', source }: { readonly by?: 'person' | 'model'; readonly source?: FactSource } = {},
   ): Promise<FactOutcome> {
     const options = this.#core(place);
-    const newer = this.#factOf(options, text, 'model', source);
+    const newer = this.#factOf(options, text, source);
     return withCore(options, async ({ text: core, state }, change) => {
       const found = pick(bulletsOf(core), old);
       const [bullet] = found;
@@ -367,17 +367,13 @@ export class MemoryService {
   }
 
   /** @throws {InvalidInputError} for a text that says nothing. */
-  #factOf(
-    { today: saidOn }: CoreOptions,
-    said: string,
-    author: 'model' | 'rule',
-    source: FactSource | undefined,
-  ): StoredFact {
+  #factOf({ today: saidOn }: CoreOptions, said: string, source: FactSource | undefined): StoredFact {
     const text = plainLine(this.#redact(said));
     const key = factKey(text);
     if (key === '') throw new InvalidInputError('fact', [{ path: 'text', message: 'must say something' }]);
     const from = [`${saidOn}.md ${keyHash(key)}`];
-    return { id: keyHash(`${saidOn} ${key}`), text, author, saidOn, source: source && { ...source }, from };
+    const id = keyHash(`${saidOn} ${key}`);
+    return { id, text, author: 'model', saidOn, source: source && { ...source }, from };
   }
 
   /** Adds a fact to the day's note, unless an attempt that failed has, and answers the note's name. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
-/** Who worded a fact: a person by hand, a model, or a rule that took a person's words. */
-export type FactAuthor = 'person' | 'model' | 'rule';
+/** Who worded a fact. */
+export type FactAuthor = 'person' | 'model';
 
 /** Where a fact was said. */
 export interface FactSource {
@@ -23,7 +23,7 @@ export interface MemoryFact {
 /** A line of a daily note. */
 export type NoteLine = Omit<MemoryFact, 'id'>;
 
-const MARK = /^<!-- (model|rule) (\d{4}-\d\d-\d\d) (\S+) (\S+) -->$/;
+const MARK = /^<!-- model (\d{4}-\d\d-\d\d) (\S+) (\S+) -->$/;
 const NONE = '-';
 /** What a bullet begins with. */
 export const SIGN = /^\s*[-*+•]\s+/u;
@@ -32,11 +32,9 @@ const BULLET = /^[-*+•]\s+(\S.*)$/u;
 const RULE = /^([-*])(?: *\1){2,}$/;
 const HEADING = /^#{1,6}\s/;
 /** What continues no line before it; the comment of a note may be wrapped as the rest of the line. */
-const BEGINS = /^[\s>]*(?:[-*+•]\s|\d+[.)]\s|#{1,6}\s|`{3}|~{3}|\||<!--(?! (?:model|rule)\b))/u;
+const BEGINS = /^[\s>]*(?:[-*+•]\s|\d+[.)]\s|#{1,6}\s|`{3}|~{3}|\||<!--(?! model\b))/u;
 const NAME_CHARACTER = /[a-z0-9]/i;
 const FENCE = /^\s*(`{3,}|~{3,})/;
-/** How notes that were taken without a model begin. */
-const LABEL = /^(?:preference|decision|fact) \(as stated\): /i;
 
 /** Writes a bullet with a comment behind it: who worded it, when it was said, in which session and message. */
 export function renderNoteLine({ text, author, saidOn, source }: NoteLine): string {
@@ -44,18 +42,18 @@ export function renderNoteLine({ text, author, saidOn, source }: NoteLine): stri
   const parts = [source?.sessionId, source?.messageId].map((part) =>
     part ? encodeURIComponent(part) : NONE,
   );
-  return `- ${text} <!-- ${author} ${saidOn} ${parts.join(' ')} -->`;
+  return `- ${text} <!-- model ${saidOn} ${parts.join(' ')} -->`;
 }
 
 /** Reads a line of a note; one without a comment was written by a person. */
 export function parseNoteLine(line: string): NoteLine {
   const { said, mark } = parted(line);
-  const [, author, saidOn, session = NONE, message = NONE] = mark ?? [];
+  const [, saidOn, session = NONE, message = NONE] = mark ?? [];
   const text = said.replace(SIGN, '').trim();
-  if (author === undefined) return { text, author: 'person' };
+  if (saidOn === undefined) return { text, author: 'person' };
   const messageId = message === NONE ? undefined : decoded(message);
   const source = session === NONE ? undefined : { sessionId: decoded(session), messageId };
-  return { text, author: author as FactAuthor, saidOn, source };
+  return { text, author: 'model', saidOn, source };
 }
 
 /** Cuts the comment off a line. */
@@ -120,7 +118,6 @@ export function bulletText(line: string): string | undefined {
  */
 export function factKey(text: string): string {
   return withoutMark(text)
-    .replace(LABEL, '')
     .normalize('NFKC')
     .replaceAll(/`[^`]*`|[^`]+/g, (part) => (part.startsWith('`') ? part : part.toLowerCase()))
     .replaceAll(/[*_`]+/g, (signs, at: number, whole: string) =>
@@ -205,7 +202,7 @@ function endOf(line: string, second: string | undefined): ((line: string) => boo
   if (fence !== undefined) {
     return (other) => other.trim().startsWith(fence) && FENCE.exec(other)?.[1] === other.trim();
   }
-  if (/^\s*<!--(?! (?:model|rule)\b|.*-->)/.test(line)) return (other) => other.includes('-->');
+  if (/^\s*<!--(?! model\b|.*-->)/.test(line)) return (other) => other.includes('-->');
   return line.trim() === '---' && /^\w[\w-]*:/.test(second ?? '')
     ? (other) => other.trim() === '---'
     : undefined;

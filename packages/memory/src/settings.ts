@@ -97,7 +97,7 @@ export const memoryServiceSchema = z.strictObject({
   ...memoryShape,
   /** Of a `MemoryService` the workspace of an agent; of its parts the tree that holds memory and logs, `storageOf(workspace)`. */
   workspace: workspaceSchema,
-  /** Reads conversations and merges notes; `null`: both are done by rule. */
+  /** Reads conversations and merges notes. `null`: conversations are not read, and notes are copied into MEMORY.md as they are. */
   model: z.nullable(modelSchema).default(null),
   /** Told of flushes, merges and failures that no call is there to be told of. */
   onEvent: z.optional(callable<(event: AgentEventBody) => void>()),

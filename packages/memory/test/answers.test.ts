@@ -3,6 +3,7 @@ import { SessionKey, userMessage } from '@x/core';
 import { expect, it, onTestFinished } from 'vitest';
 import { MemoryService, memory } from '../src/index.js';
 import { ManualClock } from './support/manual-clock.js';
+import { scribe } from './support/models.js';
 import { callScope, logSession, runTool, testWorkspace, toolContext } from './support/test-context.js';
 
 const alice = { userId: 'alice', agentId: 'coder' };
@@ -31,7 +32,7 @@ it.each([
 ])('of what was said earlier, a later session answers %s: %s', async (_, query, answers, limit) => {
   const workspace = await testWorkspace();
   const clock = new ManualClock(Date.parse('2026-01-01T12:00:00Z'));
-  const service = new MemoryService({ workspace, clock, maintenance: false });
+  const service = new MemoryService({ workspace, clock, model: scribe(), maintenance: false });
   const capability = memory({ model: null, maintenance: false });
   onTestFinished(async () => {
     await service.close();

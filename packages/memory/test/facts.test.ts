@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openBeside } from '../../../tooling/sqlite.js';
 import { MemoryIndex, MemoryService, type MemoryServiceOptions } from '../src/index.js';
 import { ManualClock } from './support/manual-clock.js';
-import { between, merger, modelOf, withoutMarks } from './support/models.js';
+import { between, merger, modelOf, scribe, withoutMarks } from './support/models.js';
 import { consolidatorOf, flusherOf } from './support/parts.js';
 import { SIZE } from './support/size.js';
 import {
@@ -83,7 +83,7 @@ describe('what a person wrote', () => {
     expect(await textOf(workspace)).toBe(HANDWRITTEN);
   });
 
-  it('below ## Noted stays as well, whatever it is, through merges by rule', async () => {
+  it('below ## Noted stays as well, whatever it is, through merges without a model', async () => {
     const workspace = await testWorkspace();
     const text = '# Me\n\n## Noted\n\nA paragraph.\n\n1. numbered\n\n| a | b |\n| - | - |\n\n- by hand\n';
     const behind = '\n## Behind\n\nAnother paragraph.\n';
@@ -214,70 +214,21 @@ describe('a merge', () => {
     expect(await textOf(workspace)).toBe('## Noted\n\n- owns a dog\n- likes tea\n');
   });
 
-  it('retires the older of two facts that contradict each other, with a model and by rule, and keeps it readable', async () => {
+  it('retires a fact that another replaces, and keeps it readable', async () => {
     const workspace = await testWorkspace();
     const model = modelOf((prompt) => {
       const fact = /^(f\d+): .*tabs/m.exec(between(prompt, 'memory'))?.[1];
       return fact === undefined ? 'ADD n1: I prefer tabs' : `REPLACE ${fact} BY n1: I prefer spaces now`;
     });
-    for (const [userId, by] of [
-      ['a', model],
-      ['b', null],
-    ] as const) {
-      const consolidator = consolidatorOf({ workspace, model: by });
-      const at = (path: string) => `users/${userId}/${path}`;
-      await workspace.write(at('memory/2026-01-01.md'), '- I prefer tabs\n');
-      await consolidator.consolidate({ userId });
-      await workspace.write(at('memory/2026-02-01.md'), '- I prefer spaces now\n');
-      await consolidator.consolidate({ userId });
-      expect(await textOf(workspace, at('MEMORY.md'))).toBe('## Noted\n\n- I prefer spaces now\n');
-      expect(await textOf(workspace, at('memory/retired.md'))).toMatch(
-        /^- I prefer tabs \(2026-01-01 to \d{4}-\d\d-\d\d; now: I prefer spaces now\)\n$/,
-      );
-    }
-  });
-
-  it('by rule retires what is used no longer', async () => {
-    const workspace = await testWorkspace();
-    const consolidator = consolidatorOf({ workspace, model: null });
-    const [said, core] = ['users/a/memory/2026-01-01.md', 'users/a/MEMORY.md'];
-    await workspace.write(said, '- We use Docker\n- We use Biome\n');
-    await consolidator.consolidate({ userId: 'a' });
-    await workspace.append(said, '- We no longer use Docker\n');
-    await consolidator.consolidate({ userId: 'a' });
-    expect(await textOf(workspace, core)).toBe('## Noted\n\n- We no longer use Docker\n- We use Biome\n');
-  });
-
-  it.each([
-    ['I prefer tabs.', 'Actually, I prefer spaces now.'],
-    ['My name is Lena.', 'No, my name is Anna, not Lena.'],
-    ['Ich wohne in Berlin.', 'Ich wohne jetzt in Hamburg.'],
-    ['Vivo en Madrid.', 'Vivo en Lima ahora.'],
-    ['Vivo en Lima.', 'Ahora vivo en Quito.'],
-    ['Mi nombre es Ana.', 'Mi nombre es Eva.'],
-    ['Nenn mich Max.', 'Nenn mich Moritz.'],
-    ['Llámame Max.', 'Llámame Mauricio.'],
-    ['我住在北京。', '我现在住在上海。'],
-    ['我叫李雷。', '我叫韩梅。'],
-  ])('by rule takes "%s", and "%s" in its place', async (older, newer) => {
-    const workspace = await testWorkspace();
-    const service = serviceIn(workspace);
-    for (const [at, said] of [older, newer].entries()) {
-      const key = { ...scope, sessionId: `s${at}` };
-      await logSession(workspace, key, [userMessage(said)]);
-      await service.flush(SessionKey.of(key));
-      await service.consolidate(scope, { now: true });
-    }
-    const facts = (await service.facts(scope)).map(({ text }) => text);
-    expect(facts).toEqual([`Preference (as stated): ${newer}`]);
-  });
-
-  it('by rule keeps the newer of two lines of one note that contradict each other', async () => {
-    const workspace = await testWorkspace();
-    const said = ['I prefer tabs over spaces', 'My port is 1', 'I prefer spaces over tabs', 'My port is 2'];
-    await workspace.write(note('2026-01-01'), said.map((text) => `- ${text}\n`).join(''));
-    await consolidatorOf({ workspace, model: null }).consolidate(scope);
-    expect(await textOf(workspace)).toBe('## Noted\n\n- I prefer spaces over tabs\n- My port is 2\n');
+    const consolidator = consolidatorOf({ workspace, model });
+    await workspace.write(note('2026-01-01'), '- I prefer tabs\n');
+    await consolidator.consolidate(scope);
+    await workspace.write(note('2026-02-01'), '- I prefer spaces now\n');
+    await consolidator.consolidate(scope);
+    expect(await textOf(workspace)).toBe('## Noted\n\n- I prefer spaces now\n');
+    expect(await textOf(workspace, `${prefix}memory/retired.md`)).toMatch(
+      /^- I prefer tabs \(2026-01-01 to \d{4}-\d\d-\d\d; now: I prefer spaces now\)\n$/,
+    );
   });
 
   it('maintains a scope that has a MEMORY.md alone', async () => {
@@ -408,16 +359,17 @@ describe('save, correct and forget', () => {
     await workspace.write(core, '- by hand\n');
     const message = userMessage('Remember that the port is 5433');
     await logSession(workspace, { ...scope, sessionId: 'a/b 1' }, [userMessage('hello'), message]);
-    const service = serviceIn(workspace);
+    const service = serviceIn(workspace, { model: scribe() });
     await service.flush(SessionKey.of({ ...scope, sessionId: 'a/b 1' }));
     await service.consolidate(scope, { now: true });
     const source = { sessionId: 'a/b 1', messageId: message.id };
     expect(await service.facts(scope)).toEqual([
       { id: expect.any(String), text: 'by hand', author: 'person' },
-      expect.objectContaining({ author: 'rule', saidOn: message.createdAt.slice(0, 10), source }),
+      expect.objectContaining({ text: 'hello', author: 'model' }),
+      expect.objectContaining({ author: 'model', saidOn: message.createdAt.slice(0, 10), source }),
     ]);
-    const [, fact] = await service.facts(scope);
-    expect(fact?.text).toBe('Fact (as stated): Remember that the port is 5433');
+    const facts = await service.facts(scope);
+    expect(facts.at(-1)?.text).toBe('Remember that the port is 5433');
   });
 
   it('are told, found and read where nothing can be written', async () => {
@@ -433,7 +385,7 @@ describe('save, correct and forget', () => {
     await expect(reader.save(scope, 'Likes rum')).rejects.toMatchObject({ code: 'read_only' });
   });
 
-  it('tells so too of a fact that was restored away and taken over from its note by rule', async () => {
+  it('tells so too of a fact that was restored away and copied from its note', async () => {
     const service = serviceIn(await testWorkspace());
     await service.save(scope, 'The port is 5433');
     await service.save(scope, 'The host is alpha');
@@ -498,7 +450,7 @@ describe('save, correct and forget', () => {
 
   it('calls it ambiguous what the words name elsewhere too, and forgets it by its whole text', async () => {
     const workspace = await testWorkspace();
-    const service = serviceIn(workspace);
+    const service = serviceIn(workspace, { model: scribe() });
     const said = 'Remember that my passport number is X1234567.';
     await logSession(workspace, { ...scope, sessionId: 's' }, [userMessage(said)]);
     await service.flush(SessionKey.of({ ...scope, sessionId: 's' }));
@@ -703,7 +655,7 @@ describe('save, correct and forget', () => {
 
   it('keeps forgotten what a session said that is flushed after a restore', async () => {
     const workspace = await testWorkspace();
-    const service = serviceIn(workspace);
+    const service = serviceIn(workspace, { model: scribe() });
     const key = { ...scope, sessionId: 's' };
     await service.save(scope, 'Likes tea');
     await service.save(scope, 'Likes rum');
@@ -728,7 +680,7 @@ describe('save, correct and forget', () => {
     // The note is the first file that a flush appends to.
     const append = workspace.append.bind(workspace);
     workspace.append = () => Promise.reject(new Error('died'));
-    const service = serviceIn(workspace);
+    const service = serviceIn(workspace, { model: scribe() });
     await expect(service.flush(SessionKey.of(key))).rejects.toThrow('died');
     workspace.append = append;
     if (isSaved) await service.save(scope, said);
@@ -743,7 +695,7 @@ describe('save, correct and forget', () => {
   it('hears again what a person says after it was forgotten or replaced, also on the same day', async () => {
     const workspace = await testWorkspace();
     const clock = new ManualClock(Date.parse('2026-01-02T08:00:00Z'));
-    const service = serviceIn(workspace, { clock });
+    const service = serviceIn(workspace, { clock, model: scribe() });
     let sessions = 0;
     const say = async (text: string) => {
       await clock.pass(60_000);
@@ -772,7 +724,8 @@ describe('save, correct and forget', () => {
 
   it('hears nothing again for a time that has not come yet', async () => {
     const workspace = await testWorkspace();
-    const service = serviceIn(workspace, { clock: new ManualClock(Date.parse('2026-01-02T08:00:00Z')) });
+    const clock = new ManualClock(Date.parse('2026-01-02T08:00:00Z'));
+    const service = serviceIn(workspace, { clock, model: scribe() });
     const key = { ...scope, sessionId: 's' };
     const said = 'Remember that my seat is 12A.';
     await logSession(workspace, key, [userMessage(said, { createdAt: '2030-01-01T00:00:00.000Z' })]);
@@ -817,13 +770,25 @@ describe('nothing is missed', () => {
     const workspace = await testWorkspace();
     await logSession(workspace, parts, [userMessage('My name is Alice Example.')]);
     const clock = new ManualClock(Date.now());
-    const service = serviceIn(workspace, { clock });
+    const service = serviceIn(workspace, { clock, model: scribe() });
     expect((await service.maintain()).flushed).toBe(0);
     await clock.pass(DAY_MS);
     expect((await service.maintain()).flushed).toBe(1);
     await clock.pass(181 * DAY_MS);
     expect((await service.maintain()).pruned).toBe(1);
     expect(await everythingIn(workspace)).toContain('My name is Alice Example.');
+  });
+
+  it('without a model a session is neither noted nor deleted, and a model that comes later reads all of it', async () => {
+    const workspace = await testWorkspace();
+    await logSession(workspace, parts, [userMessage('My name is Alice Example.')]);
+    const clock = new ManualClock(Date.now());
+    await clock.pass(181 * DAY_MS);
+    const key = SessionKey.of(parts);
+    expect(await serviceIn(workspace).flush(key)).toMatchObject({ status: 'no_model', messages: 0 });
+    expect(await serviceIn(workspace, { clock }).maintain()).toMatchObject({ flushed: 0, pruned: 0 });
+    const { bullets } = await serviceIn(workspace, { model: scribe() }).flush(key);
+    expect(bullets).toEqual(['My name is Alice Example.']);
   });
 
   it('no log is deleted whose messages no model could be asked about', async () => {
@@ -849,8 +814,9 @@ describe('nothing is missed', () => {
   it('a clock that was once ahead silences nothing', async () => {
     const workspace = await testWorkspace();
     const clock = new ManualClock(Date.parse('2030-01-01T00:00:00Z'));
-    const flusher = flusherOf({ workspace, clock, flush: 'throttled' });
-    const scheduler = new MemoryService({ workspace, clock });
+    const model = scribe();
+    const flusher = flusherOf({ workspace, clock, model, flush: 'throttled' });
+    const scheduler = new MemoryService({ workspace, clock, model });
     onTestFinished(() => scheduler.close());
     const remember = async (fact: string) => {
       await logSession(workspace, parts, [userMessage(`Remember that ${fact}`)]);

@@ -2,6 +2,7 @@
 import { SessionKey, userMessage } from '@x/core';
 import { describe, expect, it } from 'vitest';
 import { MemoryIndex, MemoryService, memory, workspaceContext } from '../src/index.js';
+import { scribe } from './support/models.js';
 import { callScope, logSession, testWorkspace } from './support/test-context.js';
 
 const alice = { userId: 'alice', sessionId: 's' };
@@ -24,12 +25,12 @@ describe.each(['<a', ' ', '.'])('%j again and again', (part) => {
     await service.close();
   });
 
-  it('is said to an agent without a model, and noted', async () => {
+  it('is said to an agent, and what follows is noted', async () => {
     const workspace = await testWorkspace();
-    await logSession(workspace, alice, [userMessage(`${text}\nMy name is Ada.`)]);
-    const service = new MemoryService({ workspace });
+    await logSession(workspace, alice, [userMessage(text), userMessage('My name is Ada.')]);
+    const service = new MemoryService({ workspace, model: scribe() });
     const { bullets } = await service.flush(SessionKey.of(alice));
-    expect(bullets).toEqual(['Preference (as stated): My name is Ada.']);
+    expect(bullets).toEqual(['My name is Ada.']);
     await service.close();
   });
 

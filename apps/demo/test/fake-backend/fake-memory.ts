@@ -10,9 +10,9 @@ export class FakeMemory implements MemoryShelf {
     ],
     [
       'memory/2026-11-20.md',
-      '- Tests that sleep are not wanted (as stated)\n- The store of choice is Redis (as stated)\n',
+      '- Tests that sleep are not wanted\n- The store of choice is Redis\n',
     ],
-    ['memory/2026-11-19.md', '- The window of the guide is 16 000 tokens (as stated)\n'],
+    ['memory/2026-11-19.md', '- The window of the guide is 16 000 tokens\n'],
   ]);
 
   async overview(): Promise<MemoryOverview> {

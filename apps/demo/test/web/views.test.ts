@@ -161,7 +161,7 @@ describe('the memory', () => {
   });
 
   it.each([
-    [true, 'Nothing is remembered: without a model only what you plainly ask for is kept.'],
+    [true, 'Nothing is remembered: the embedded guide takes no notes.'],
     [false, 'Nothing is remembered yet: notes are taken at the end of a call and before a compaction.'],
   ])('says why it is empty, without a model: %s', async (embedded, reason) => {
     v.backend.model = { id: 'a model', embedded };

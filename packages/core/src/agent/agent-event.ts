@@ -186,7 +186,6 @@ export type AgentEventBody =
       readonly bullets: number;
       /** The note, as a path in the workspace; left out when nothing was written. */
       readonly path?: string | undefined;
-      readonly extraction: 'model' | 'mechanical';
       readonly durationMs: number;
     }
   /** Notes were merged into MEMORY.md. */
@@ -197,7 +196,7 @@ export type AgentEventBody =
       readonly charsAfter: number;
       readonly durationMs: number;
     }
-  /** Nothing was changed; it is tried again later. */
+  /** Work on the memory failed. It is tried again later, unless `error` says that something was skipped. */
   | {
       readonly type: 'memory.failed';
       readonly operation: 'flush' | 'consolidation' | 'maintenance';

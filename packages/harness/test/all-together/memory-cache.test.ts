@@ -59,12 +59,13 @@ it('twelve saved facts leave one system prompt, stand behind the conversation, a
 });
 
 it('without a flush after a turn, what a compaction removes is remembered', async () => {
+  const keeper = new ScriptedModel([{ text: '- The port of the host is 4711 [#1]' }, { text: 'NO_REPLY' }]);
   const agent = HarnessAgent.builder()
     .model(new ScriptedModel(Array.from({ length: 12 }, () => ({ text: 'Well. '.repeat(500) }))))
     .workspace(await scratch())
     .use(
       compaction({ model: null }),
-      memory({ model: null, flush: 'never', consolidate: false, maintenance: false }),
+      memory({ model: keeper, flush: 'never', consolidate: false, maintenance: false }),
     )
     .build();
   const notes = async () => {

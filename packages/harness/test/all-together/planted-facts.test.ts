@@ -68,6 +68,21 @@ const model: Model = {
   },
 };
 
+/** Notes what it is asked to remember, word for word, and merges notes word for word. */
+const keeper: Model = {
+  id: 'keeper',
+  async generate({ messages }): Promise<ModelResponse> {
+    const prompt = messages.map((message) => textOf(message)).join('\n');
+    const said = prompt.matchAll(/^\[\w{8} #(\d+) \S+ user\] .*(Remember that .*)$/gm);
+    const notes = prompt.matchAll(/^(n\d+) \([^)]*\): (.*)$/gm);
+    const lines = prompt.includes('<transcript>')
+      ? [...said].map(([, number, text]) => `- ${text} [#${number}]`)
+      : [...notes].map(([, note, text]) => `ADD ${note}: ${text}`);
+    const none = prompt.includes('<transcript>') ? 'NO_REPLY' : 'NO_CHANGE';
+    return { content: [{ type: 'text', text: lines.join('\n') || none }], finishReason: 'stop' };
+  },
+};
+
 it(`finds every one of ${FACTS} facts again through the tools after ${TURNS} turns and ${COMPACTIONS} compactions`, {
   timeout: 300_000,
 }, async () => {
@@ -81,8 +96,8 @@ it(`finds every one of ${FACTS} facts again through the tools after ${TURNS} tur
     .session(new InMemorySession())
     .use(
       compaction({ model: null, trigger: { messages: 90 }, keep: { messages: 10 } }),
-      // No model: what is worth remembering is found by pattern. Flushed before compactions, and when there was a pause.
-      memory({ model: null, flush: 'throttled', flushGapMs: 3_600_000, consolidationGapMs: 0 }),
+      // Flushed before compactions, and when there was a pause.
+      memory({ model: keeper, flush: 'throttled', flushGapMs: 3_600_000, consolidationGapMs: 0 }),
       sessionHistory(),
     )
     .onEvent((event) => {

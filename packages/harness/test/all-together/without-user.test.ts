@@ -25,14 +25,15 @@ async function secondVisitor(
     call('memory_get', { path: 'MEMORY.md' }),
     { text: 'Done.' },
   ]);
-  for (const [sessionId, text] of [
-    ['first', `Remember: the gate opens with ${CANARY}`],
-    ['second', 'What opens the gate?'],
+  for (const [sessionId, text, noted] of [
+    ['first', `Remember: the gate opens with ${CANARY}`, `- The gate opens with ${CANARY}`],
+    ['second', 'What opens the gate?', 'NO_REPLY'],
   ] as const) {
+    const keeper = new ScriptedModel([{ text: noted }, { text: `ADD n1: The gate opens with ${CANARY}` }]);
     const agent = HarnessAgent.builder()
       .model(model)
       .workspace(workspace)
-      .use(memory({ model: null, maintenance: false, withoutUser }), sessionHistory({ withoutUser }))
+      .use(memory({ model: keeper, maintenance: false, withoutUser }), sessionHistory({ withoutUser }))
       .build();
     await agent.call(text, RuntimeContext.of({ userId, sessionId }));
     await agent.close();

@@ -368,7 +368,6 @@ describe('telemetry', () => {
             type: 'memory.flushed',
             messages: 2,
             bullets: 3,
-            extraction: 'model',
             durationMs: 50,
           });
           scope.emit({ type: 'memory.failed', operation: 'consolidation', error: SECRET });

@@ -4,14 +4,7 @@ import { CORE_FILE } from '../memory-files.js';
 import { factKey, keyHash } from '../notes.js';
 import type { MemoryServiceSettings } from '../settings.js';
 import { type Core, coreOptions, hashesOf, type Retired, replaceCore, withCore } from './core-file.js';
-import {
-  CONSOLIDATION_INSTRUCTIONS,
-  consolidationPrompt,
-  type Edit,
-  factOf,
-  parseEdits,
-  ruleEdits,
-} from './edits.js';
+import { CONSOLIDATION_INSTRUCTIONS, consolidationPrompt, type Edit, factOf, parseEdits } from './edits.js';
 import { newestVersion, readVersion, type StoredFact, writeState } from './memory-state.js';
 import { type FreshNotes, freshNotes } from './new-notes.js';
 
@@ -56,12 +49,11 @@ export async function consolidateNotes(
     charsAfter = seen.text.length;
     const fresh = await freshNotes(workspace, prefix, seen, maxTokens);
     if (fresh.read === 0 && fresh.withdrawn.length === 0) break;
-    const byRule = model === null || seen.state.refusals >= MOST_REFUSALS;
-    let edits: readonly Edit[] = [];
-    if (byRule) edits = ruleEdits(seen.state.facts, fresh.lines);
-    else if (fresh.lines.length > 0)
+    // Without a model that can be used, the notes are copied as they are.
+    let edits: readonly Edit[] = fresh.lines.map((line) => ({ notes: [line], text: line.text }));
+    if (model !== null && seen.state.refusals < MOST_REFUSALS && fresh.lines.length > 0)
       edits = await askForEdits(settings, prefix, seen, fresh, { ...options, model });
-    const after = await commitEdits(settings, prefix, seen, fresh, edits, byRule ? 'rule' : 'model');
+    const after = await commitEdits(settings, prefix, seen, fresh, edits);
     if (after === undefined) return { status: 'conflict', lines };
     lines += fresh.read;
     charsAfter = after.text.length;
@@ -136,7 +128,6 @@ function commitEdits(
   seen: Core,
   fresh: FreshNotes,
   edits: readonly Edit[],
-  author: 'model' | 'rule',
 ): Promise<Core | undefined> {
   return withCore(coreOptions(settings, prefix), async (core, change) => {
     const { state } = core;
@@ -149,7 +140,7 @@ function commitEdits(
     const retire = new Map<string, Retired>();
     for (const key of fresh.withdrawn) retire.set(key, { key, why: 'the note was changed' });
     for (const edit of edits) {
-      const by = edit.text === undefined ? undefined : factOf(edit, author);
+      const by = edit.text === undefined ? undefined : factOf(edit);
       const key = edit.fact && factKey(edit.fact.text);
       if (key !== undefined) retire.set(key, { key, by, why: edit.notes.map(({ text }) => text).join('; ') });
       else if (by !== undefined) add.push(by);

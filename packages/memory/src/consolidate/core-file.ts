@@ -21,8 +21,6 @@ import { hashIn } from './new-notes.js';
 export const RETIRED_FILE = 'memory/retired.md';
 /** So often a person may save the file at the very moment at which it is replaced. */
 const MAX_ROUNDS = 10;
-/** How a preference and a decision begin that were taken without a model. */
-const STATED = /^(?:Preference|Decision) \(as stated\): /;
 
 /** MEMORY.md of a scope, empty where there is no file, and what is known of it. */
 export type Core = { readonly text: string; readonly state: MemoryState };
@@ -220,18 +218,16 @@ async function readCore(workspace: Workspace, prefix: string): Promise<string> {
   return (await readIfFound(workspace, `${prefix}${CORE_FILE}`)) ?? '';
 }
 
-/** Facts to take out of a text that is too long: old ones first, what was plainly stated last. What a person wrote stays. */
+/** Returns the facts to remove from a text that is too long, oldest first. Lines that a person wrote stay. */
 function withoutRoom(text: string, facts: readonly StoredFact[], maxTokens: number): StoredFact[] {
-  const plain = facts.filter((fact) => !STATED.test(fact.text));
-  const order = [...plain, ...facts.filter((fact) => !plain.includes(fact))];
-  let [least, most] = [0, order.length];
+  let [least, most] = [0, facts.length];
   for (let middle = 0; least < most; middle = Math.floor((least + most) / 2)) {
-    const drop = order.slice(0, middle).map((fact) => factKey(fact.text));
+    const drop = facts.slice(0, middle).map((fact) => factKey(fact.text));
     const left = changeCore(text, { replace: [], add: [], drop });
     if (estimateCounter.count(left) <= maxTokens) most = middle;
     else least = middle + 1;
   }
-  return order.slice(0, most);
+  return facts.slice(0, most);
 }
 
 function retiredLine({ text, saidOn = '' }: Partial<StoredFact>, today: string, why: string): string {

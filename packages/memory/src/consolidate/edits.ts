@@ -1,6 +1,5 @@
 import { type Checked, quote } from '../ask-model.js';
 import { contentTermsOf } from '../index/search-query.js';
-import { LEAD } from '../mechanical/extract-statements.js';
 import { bulletsOf, factKey, keyHash, plainLine } from '../notes.js';
 import type { Core } from './core-file.js';
 import type { StoredFact } from './memory-state.js';
@@ -92,7 +91,7 @@ export function parseEdits(
 }
 
 /** The fact that an edit makes. */
-export function factOf({ notes, text = '' }: Edit, author: StoredFact['author']): StoredFact {
+export function factOf({ notes, text = '' }: Edit): StoredFact {
   const [first] = notes;
   const saidOn = notes
     .map((note) => note.saidOn ?? note.day)
@@ -101,87 +100,10 @@ export function factOf({ notes, text = '' }: Edit, author: StoredFact['author'])
   return {
     id: keyHash(`${saidOn} ${factKey(text)}`),
     text,
-    // Who only takes a line over has not worded it.
-    author: first?.text === text && first.author !== 'person' ? first.author : author,
+    // A model that copies a line did not word it.
+    author: first?.text === text ? first.author : 'model',
     saidOn,
     ...(first?.source === undefined ? {} : { source: { ...first.source } }),
     from: notes.map(({ from }) => from),
   };
-}
-
-/** Says that something else held before. */
-const CHANGE =
-  /\b(?:now|no longer|not any ?more|from now on|instead|switched|changed|moved|these days)\b|\b(?:jetzt|nun|ab sofort|nicht mehr|umgezogen)\b|\b(?:maintenant|désormais|ahora|agora|adesso|ormai)\b|теперь|больше не|现在|改用|今は|これから|이제/iu;
-/** `my time zone is …`: of two such lines about one thing, the newer holds. */
-const ATTRIBUTE =
-  /^(?:remember (?:that )?)?((?:my|our) [\p{L}\p{N}_ '-]{1,60}? (?:is|are)|call me|i live in|i work (?:at|for)|mein(?:e|er)? [\p{L}-]{1,40} ist|ich (?:wohne in|heiße)|nenne? mich|je m'appelle|appelle-moi|j'habite|me llamo|llámame|vivo en|mi (?:nombre|número|dirección|teléfono) es|mi chiamo|chiamami|moro em|меня зовут|я живу в|我叫|我住在|我的[\p{L}]{1,6}?(?:是|叫))/iu;
-/** `I prefer …`: one may prefer many things, so that it takes a word of change as well. */
-const STANCE =
-  /^((?:i|we) (?:\w+ )?(?:prefer|use|like|want|work with)|ich (?:bevorzuge|nutze|mag)|je préfère|prefiero|我喜欢|我用)/iu;
-
-/** What somebody uses, and what they use no more. */
-const USED = /^(?:i|we) (?:\w+ )?use (.+)$/u;
-const NOT_USED =
-  /^(?:and |also |but |so )?(?:i|we) (?:currently )?(?:(?:no longer|do not|don't) use|stopped using) (.+?)(?: any ?more)?$/u;
-
-/** What was said by a fact, or by the edit of that index. */
-type Said = { readonly key: string; readonly fact?: StoredFact; readonly edit?: number };
-
-/** Edits without a model: each line of a note is a fact, and replaces an older one that it contradicts in so many words. */
-export function ruleEdits(facts: readonly StoredFact[], notes: readonly FreshLine[]): readonly Edit[] {
-  const edits: Edit[] = [];
-  const said = new Map<string, Said[]>();
-  const note = (one: Said) => {
-    for (const subject of subjectsOf(one.key)) said.set(subject, [...(said.get(subject) ?? []), one]);
-  };
-  for (const fact of facts) note({ key: factKey(fact.text), fact });
-  for (const line of notes) {
-    const key = factKey(line.text);
-    const others = (subject: string) => (said.get(subject) ?? []).filter((one) => one.key !== key);
-    // Of several it is not plain which one is meant.
-    const [old] =
-      contradictedBy(key)
-        .map(others)
-        .find(({ length }) => length === 1) ?? [];
-    const edit = old?.edit ?? edits.length;
-    edits[edit] = { notes: [line], fact: old?.fact ?? edits[edit]?.fact, text: line.text };
-    if (old)
-      for (const [subject, all] of said)
-        said.set(
-          subject,
-          all.filter((one) => one !== old),
-        );
-    note({ key, edit });
-  }
-  return edits;
-}
-
-/** Answers what a pattern finds a text to begin with, but for a word as `actually,` and those of a change: `ich wohne jetzt in …`. */
-function beginningOf(key: string, pattern: RegExp): string | undefined {
-  const bare = key
-    .replaceAll(new RegExp(CHANGE, 'giu'), '')
-    .replaceAll(/\s+/g, ' ')
-    .replace(/^[ ,，、]+/, '');
-  return (pattern.exec(bare) ?? pattern.exec(bare.replace(LEAD, '')))?.[1];
-}
-
-/** Names what a text speaks of: a comparison, an attribute, a stance, something that is used. */
-function subjectsOf(key: string): string[] {
-  const words = [...contentTermsOf(key)].sort();
-  const used = USED.exec(key)?.[1];
-  const found = [beginningOf(key, ATTRIBUTE), beginningOf(key, STANCE), used && `use of ${used}`];
-  return [
-    ...found.filter((subject) => subject !== undefined),
-    ...(words.length > 2 ? [`words ${words.join(' ')}`] : []),
-  ];
-}
-
-/** Names what a text contradicts older ones about: `tabs over spaces`, and `spaces over tabs`. */
-function contradictedBy(key: string): string[] {
-  const isComparison = / (?:over|rather than|to|als|que|より) /u.test(key);
-  const dropped = NOT_USED.exec(key)?.[1];
-  const stance = beginningOf(key, ATTRIBUTE) ?? (CHANGE.test(key) ? beginningOf(key, STANCE) : undefined);
-  const subject = dropped === undefined ? stance : `use of ${dropped}`;
-  const words = isComparison ? [`words ${[...contentTermsOf(key)].sort().join(' ')}`] : [];
-  return subject === undefined ? words : [...words, subject];
 }

@@ -15,7 +15,7 @@ const DAY_MS = 86_400_000;
 const factSchema = z.object({
   id: z.string(),
   text: z.string(),
-  author: z.enum(['model', 'rule']),
+  author: z.enum(['person', 'model']),
   /** The day that it was said. */
   saidOn: z.string().optional(),
   source: z.object({ sessionId: z.string(), messageId: z.string().optional() }).optional(),

@@ -7,7 +7,7 @@ import { bulletText, plainLine } from '../notes.js';
 const NO_REPLY = 'NO_REPLY';
 
 /** Bullets of one answer, and UTF-16 units of one bullet. */
-export const MAX_BULLETS = 20;
+const MAX_BULLETS = 20;
 const MAX_BULLET_CHARS = 500;
 
 /** UTF-16 units of each text that is shown so that it is not repeated; of a small window, what takes about a sixth of it. */
@@ -62,7 +62,7 @@ export function renderMessage(message: Message, place = ''): string {
 }
 
 /** What is worth remembering of some messages. */
-export interface Statement {
+interface Statement {
   readonly text: string;
   /** The index of the message that says it; `undefined` when it is not known. */
   readonly message?: number | undefined;

@@ -4,12 +4,11 @@ import { coreOptions, hearAgain } from '../consolidate/core-file.js';
 import { readState } from '../consolidate/memory-state.js';
 import { exclusively, memoryLock } from '../exclusively.js';
 import { dayIn } from '../index/dates.js';
-import { extractStatements } from '../mechanical/extract-statements.js';
 import { CORE_FILE, dailyFile, readIfFound, writeJson } from '../memory-files.js';
 import type { SessionPlace } from '../memory-scope.js';
 import { factKey, factKeys, keyHash, parseNoteLine, plainLine, renderNoteLine } from '../notes.js';
 import { type MemoryServiceSettings, redactorFor } from '../settings.js';
-import { FLUSH_INSTRUCTIONS, flushPrompt, MAX_BULLETS, parseBullets } from './flush-prompt.js';
+import { FLUSH_INSTRUCTIONS, flushPrompt, parseBullets } from './flush-prompt.js';
 import {
   type Batch,
   entryId,
@@ -32,8 +31,8 @@ export interface FlushOptions extends AskOptions {
 
 /** What came of a flush. */
 export interface FlushOutcome {
-  /** `throttled` and `never`: by configuration nothing was done. */
-  readonly status: 'flushed' | 'throttled' | 'never';
+  /** `throttled` and `never`: skipped by configuration. `no_model`: skipped, because nothing can read the conversation. */
+  readonly status: 'flushed' | 'throttled' | 'never' | 'no_model';
   /** Messages that were read. */
   readonly messages: number;
   /** What was written, without signs. */
@@ -60,6 +59,8 @@ export async function flushSession(
   const { reason = 'manual', model = settings.model } = options;
   const nothing = { messages: 0, bullets: [], paths: [] };
   if (flush === 'never' && reason === 'turn') return { status: 'never', ...nothing };
+  // Nothing is marked as read: a model that is configured later reads the whole session.
+  if (model === null) return { status: 'no_model', ...nothing };
 
   let state = await readFlushState(workspace, place.flushState);
   if (state.pending !== undefined) state = await settle(workspace, place, async (current) => current);
@@ -96,7 +97,6 @@ export async function flushSession(
       messages: batch.messages.length,
       bullets: entry.bullets.length,
       ...(entry.bullets.length > 0 ? { path: note } : {}),
-      extraction: entry.extraction,
       durationMs: performance.now() - startedAt,
     });
   }
@@ -110,29 +110,30 @@ async function entryOf(
   place: SessionPlace,
   note: string,
   state: FlushState,
-  { model, signal, emit }: FlushOptions & { readonly model: Model | null },
+  { model, signal, emit }: FlushOptions & { readonly model: Model },
 ): Promise<FlushEntry> {
   const { workspace, clock, timeZone } = settings;
   const redact = redactorFor(settings.redact);
   const id = entryId(place.log, messages);
-  const byModel = model !== null && state.refusals < MOST_REFUSALS;
-  const extraction = byModel ? 'model' : 'mechanical';
   const noted = (await readIfFound(workspace, note)) ?? '';
-  if (messages.length === 0 || holdsEntry(noted, id)) return { id, bullets: [], extraction };
+  if (messages.length === 0 || holdsEntry(noted, id)) return { id, bullets: [] };
+  if (state.refusals >= MOST_REFUSALS) {
+    const error = `The model's answers about ${messages.length} messages of session ${place.session} were refused ${MOST_REFUSALS} times, so these messages were skipped. They are still in the session's log.`;
+    emit?.({ type: 'memory.failed', operation: 'flush', error });
+    return { id, bullets: [] };
+  }
   const memory = (await readIfFound(workspace, `${place.prefix}${CORE_FILE}`)) ?? '';
   const known = { memory, note: noted, day: dayIn(clock.now(), timeZone) };
   const question = {
     operation: 'flush',
     system: FLUSH_INSTRUCTIONS,
-    prompt: flushPrompt(messages, known, redact, model?.contextWindow),
+    prompt: flushPrompt(messages, known, redact, model.contextWindow),
     maxOutputTokens: ANSWER_TOKENS,
     signal,
     emit,
     countRefusal: () => advance(workspace, place, state, { refusals: state.refusals + 1 }),
   } as const;
-  const found = byModel
-    ? await askModel(model, question, parseBullets)
-    : extractStatements(messages, MAX_BULLETS);
+  const found = await askModel(model, question, parseBullets);
   const inFront = factKeys(memory);
   const inNote = factKeys(noted);
   const { gone } = await readState(workspace, place.prefix);
@@ -154,11 +155,10 @@ async function entryOf(
     inFront.add(key);
     if (isAgain) again.add(hash);
     const source = { sessionId: place.session, messageId: by?.id };
-    const author = extraction === 'model' ? 'model' : 'rule';
-    bullets.push(renderNoteLine({ text, author, saidOn, source }).slice('- '.length));
+    bullets.push(renderNoteLine({ text, author: 'model', saidOn, source }).slice('- '.length));
   }
   await hearAgain(coreOptions(settings, place.prefix), again);
-  return { id, bullets, extraction };
+  return { id, bullets };
 }
 
 /** Changes where a session stands, unless it was erased, or somebody else has flushed these messages since `seen`. */

@@ -16,7 +16,6 @@ const offsetSchema = z.object({
 const entrySchema = z.object({
   id: z.string().regex(/^[0-9a-f]+$/),
   bullets: z.array(z.string()),
-  extraction: z.enum(['model', 'mechanical']),
 });
 
 const stateSchema = z.object({
@@ -114,17 +113,17 @@ export function entryId(log: string, messages: readonly Message[]): string {
 
 /** Whether a note holds an entry completely. */
 export function holdsEntry(note: string, id: string): boolean {
-  return ['', ' mechanical'].some((by) => note.includes(`<!-- flush ${id}${by} -->\n`));
+  return note.includes(`<!-- flush ${id} -->\n`);
 }
 
 /** What must be added to a note so that it holds an entry. The mark stands last: who sees it knows that all bullets are there. */
-export function missingFrom(note: string, { id, bullets, extraction }: FlushEntry): string {
+export function missingFrom(note: string, { id, bullets }: FlushEntry): string {
   if (holdsEntry(note, id)) return '';
   const lines = note.split('\n');
   const torn = lines.pop() ?? '';
   const present = new Set(lines);
   const missing = bullets.map((bullet) => `- ${bullet}`).filter((line) => !present.has(line));
-  const mark = `<!-- flush ${id}${extraction === 'mechanical' ? ' mechanical' : ''} -->`;
+  const mark = `<!-- flush ${id} -->`;
   const text = `${[...missing, mark].join('\n')}\n`;
   if (torn === '') return text;
   // A character may have been cut in the middle of its bytes.

@@ -165,7 +165,7 @@ describe('an answer', () => {
     expect(await textOf(workspace)).toBe(MANY);
   });
 
-  it('that is refused again and again gives way to a merge by rule', async () => {
+  it('that is refused again and again is not asked for any more: the notes are copied', async () => {
     const workspace = await testWorkspace();
     await workspace.write(note('2026-01-01'), '- fact-1\n');
     const model = modelOf(() => '');
@@ -304,20 +304,16 @@ it('two processes that consolidate at once merge every note exactly once', async
 });
 
 describe('without a model', () => {
-  it('keeps to the size: the newest and most important survive, and what people wrote', async () => {
+  it('keeps to the size: the newest survive, and what people wrote', async () => {
     const workspace = await testWorkspace();
     await workspace.write(core, '# Written by hand\nDo not touch this.\n');
-    const lines = Array.from(
-      { length: 400 },
-      (_, index) => `- Fact (as stated): the port of host ${index} is ${index}\n`,
-    );
-    await workspace.write(note('2026-01-01'), `- Preference (as stated): I prefer tabs\n${lines.join('')}`);
+    const lines = Array.from({ length: 400 }, (_, index) => `- the port of host ${index} is ${index}\n`);
+    await workspace.write(note('2026-01-01'), lines.join(''));
     const consolidator = consolidatorOf({ workspace, maxMemoryTokens: 500 });
     await consolidator.consolidate(scope);
     const text = await textOf(workspace);
     expect(estimateCounter.count(text)).toBeLessThanOrEqual(500);
     expect(text.startsWith('# Written by hand\nDo not touch this.\n')).toBe(true);
-    expect(text).toContain('I prefer tabs');
     expect(text).toContain('host 399');
     expect(text).not.toContain('host 0 ');
     await workspace.append(note('2026-01-01'), '- the port of HOST 399 is 399.\n');

@@ -139,7 +139,7 @@ describe('what a flush reads', () => {
           };
         },
       });
-      const flusher = flusherOf({ workspace: counting, clock });
+      const flusher = flusherOf({ workspace: counting, clock, model: factTaker() });
       const said = Array.from({ length }, () => userMessage('so it goes, and so it went'));
       await logSession(workspace, parts, said);
       await flusher.flush(key);
@@ -205,12 +205,20 @@ describe('an answer', () => {
     expect(bulletsIn(await read(workspace))).toEqual(['- Likes tea', '- Likes cats']);
   });
 
-  it('that is refused again and again gives way to what can be found by pattern', async () => {
-    const { workspace, model, flush } = await flushWith(() => 'No.', 'I prefer tea over coffee.');
+  it('that is refused again and again is not asked for any more: the messages are skipped, and said so', async () => {
+    const { workspace, model, flusher, flush } = await flushWith(() => 'No.');
     for (let attempt = 0; attempt < 3; attempt++) await expect(flush()).rejects.toThrow(MemoryRefusedError);
-    expect((await flush()).bullets).toEqual(['Preference (as stated): I prefer tea over coffee.']);
+    const events: AgentEventBody[] = [];
+    const emit = (event: AgentEventBody) => void events.push(event);
+    expect(await flusher.flush(key, { emit })).toMatchObject({ messages: 1, bullets: [] });
     expect(model.prompts).toHaveLength(6);
-    expect(await read(workspace)).toMatch(/<!-- flush [0-9a-f]{16} mechanical -->\n$/);
+    expect(events).toMatchObject([
+      { type: 'memory.failed', operation: 'flush', error: expect.stringContaining('were skipped') },
+      { type: 'memory.flushed', bullets: 0 },
+    ]);
+    await logSession(workspace, parts, [userMessage('fact-2')]);
+    const after = flusherOf({ workspace, model: factTaker(), clock });
+    expect((await after.flush(key)).bullets).toEqual(['In call 1: fact-2']);
   });
 
   it('that fails for a while is asked for as often as it takes', async () => {
@@ -313,7 +321,6 @@ it('tells what it did, and what it cost', async () => {
       messages: 1,
       bullets: 1,
       path: note,
-      extraction: 'model',
       durationMs: expect.any(Number),
     },
   ]);
@@ -352,7 +359,7 @@ it('refuses a malformed configuration, and a damaged state rather than reading e
   expect(() => flusherOf({ workspace, flush: 'sometimes' as never })).toThrow('flush');
   expect(() => flusherOf({ workspace, extra: 1 } as never)).toThrow('extra: unknown key');
   await workspace.write(`${prefix}memory/.flush/s-1.json`, '{"version":');
-  await expect(flusherOf({ workspace }).flush(key)).rejects.toThrow('Delete the file');
+  await expect(flusherOf({ workspace, model: factTaker() }).flush(key)).rejects.toThrow('Delete the file');
 });
 
 it('ends at once when it is stopped, though the model does not heed the signal, and nothing is lost', async () => {

@@ -5,7 +5,7 @@ export function promptOf(request: ModelRequest): string {
   return request.messages.map((message) => textOf(message)).join('\n');
 }
 
-/** A model that answers by rule, and remembers what it was asked. */
+/** A model whose answers are computed, and that remembers what it was asked. */
 export function modelOf(
   answer: (prompt: string, call: number) => string | Partial<Awaited<ReturnType<Model['generate']>>>,
 ): Model & { readonly prompts: readonly string[] } {
@@ -37,6 +37,25 @@ export function factTaker(): ReturnType<typeof modelOf> {
   });
 }
 
+/** What is said but for its last word: two facts that differ in that word alone are about the same thing. */
+const subjectOf = (text: string) => text.slice(0, text.lastIndexOf(' '));
+
+/** Notes what users say, word for word, and merges notes word for word: one replaces a fact about the same thing. */
+export function scribe(): ReturnType<typeof modelOf> {
+  return modelOf((prompt) => {
+    const said = between(prompt, 'transcript').matchAll(/^\[\w{8} #(\d+) \S+ user\] (.{1,400})$/gm);
+    if (prompt.includes('<transcript>'))
+      return [...said].map(([, number, text]) => `- ${text} [#${number}]`).join('\n') || 'NO_REPLY';
+    const facts = [...between(prompt, 'memory').matchAll(/^(f\d+): (.*)$/gm)];
+    const notes = [...between(prompt, 'notes').matchAll(/^(n\d+) \([^)]*\): (.*)$/gm)];
+    const edits = notes.map(([, note, text = '']) => {
+      const [, older] = facts.find(([, , fact = '']) => subjectOf(fact) === subjectOf(text)) ?? [];
+      return older === undefined ? `ADD ${note}: ${text}` : `REPLACE ${older} BY ${note}: ${text}`;
+    });
+    return edits.join('\n') || 'NO_CHANGE';
+  });
+}
+
 let merged = 0;
 
 /** Merges notes by adding every one that names a fact, never twice in the same words. */
@@ -50,5 +69,5 @@ export function merger(): ReturnType<typeof modelOf> {
 
 /** A note without the comments behind its lines. */
 export function withoutMarks(note: string): string {
-  return note.replaceAll(/ <!-- (?:model|rule) .*? -->/g, '');
+  return note.replaceAll(/ <!-- model .*? -->/g, '');
 }

@@ -85,7 +85,7 @@ function Files() {
       {all.files.length === 0 && (
         <p class="quiet small">
           {info.value?.model.embedded
-            ? 'Nothing is remembered: without a model only what you plainly ask for is kept. Say “remember that …”.'
+            ? 'Nothing is remembered: the embedded guide takes no notes. A model does.'
             : 'Nothing is remembered yet: notes are taken at the end of a call and before a compaction.'}
         </p>
       )}
