@@ -12,6 +12,28 @@ export class MemoryIndexError extends XError {
   }
 }
 
+/**
+ * A file of the memory was written by another release: an older one (`memory_older`) or a newer one (`memory_newer`). Nothing
+ * was read or changed.
+ */
+export class MemoryFormatError extends XError {
+  static override readonly brand = 'MemoryFormatError';
+  /** The file, as a path in the storage. */
+  readonly path: string;
+
+  constructor(path: string, found: number, known: number) {
+    const remedy =
+      found > known
+        ? 'Update @x/memory to read it.'
+        : 'Use the release that wrote it, or delete the file: what it says is then unknown, and the Markdown files stay.';
+    super(
+      found > known ? 'memory_newer' : 'memory_older',
+      `${path} has format ${found}, but this release reads and writes format ${known}. ${remedy}`,
+    );
+    this.path = path;
+  }
+}
+
 /** A model's answer about the memory cannot be used. Nothing was changed; the same is tried again later. */
 export class MemoryRefusedError extends XError {
   static override readonly brand = 'MemoryRefusedError';

@@ -1,8 +1,8 @@
 export type { AskOptions } from './ask-model.js';
 export type { ConsolidationOutcome } from './consolidate/consolidate-notes.js';
-export type { MemoryVersion } from './consolidate/memory-state.js';
-export { MemoryIndexError, MemoryRefusedError } from './errors.js';
-export type { FactOutcome } from './find-facts.js';
+export { MemoryFormatError, MemoryIndexError, MemoryRefusedError } from './errors.js';
+export type { FactOutcome } from './facts/find-facts.js';
+export type { MemoryVersion } from './facts/versions.js';
 export type { FlushOptions, FlushOutcome } from './flush/flush-session.js';
 export { type SessionHistoryConfig, sessionHistory } from './history/session-history.js';
 export type { MaintenanceReport } from './maintenance.js';

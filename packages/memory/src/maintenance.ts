@@ -1,12 +1,11 @@
 import { errorText, type Workspace, WorkspaceError } from '@x/core';
 import * as z from 'zod';
 import { consolidateNotes } from './consolidate/consolidate-notes.js';
-import { readState } from './consolidate/memory-state.js';
 import { dailyNotes, isMerged } from './consolidate/new-notes.js';
 import { exclusively } from './exclusively.js';
+import { readProgress, readState } from './facts/memory-state.js';
 import { flushSession } from './flush/flush-session.js';
-import { isFlushed } from './flush/flush-state.js';
-import { memoryPrefixes, readIfFound, readJson, writeJson } from './memory-files.js';
+import { ifWhole, memoryPrefixes, readIfFound, readJson, writeJson } from './memory-files.js';
 import type { MemoryIndex } from './memory-index.js';
 import { isCommon, type SessionPlace } from './memory-scope.js';
 import { sessionLogs } from './session-logs.js';
@@ -108,9 +107,8 @@ export class Maintenance {
   async #untilDue(): Promise<number> {
     const { clock, workspace } = this.#settings;
     const now = clock.now();
-    // Whatever a file that cannot be read says, a pass too many does no harm.
-    const state = await readJson(workspace, PATH, stateSchema.nullable().catch(null), '');
-    const last = state ? Date.parse(state.completedAt) : undefined;
+    const state = await ifWhole(readJson(workspace, PATH, stateSchema, 'It is written anew.'));
+    const last = state && Date.parse(state.completedAt);
     // The first pass of all is due an interval after the first start.
     if (last === undefined) await notePass(workspace, now);
     const due = (last ?? now) + this.#passes.intervalMs;
@@ -176,6 +174,11 @@ export class Maintenance {
     }
     return flushed;
   }
+}
+
+/** Tests whether all that a log of a size holds has been flushed. */
+async function isFlushed(workspace: Workspace, place: SessionPlace, size: number): Promise<boolean> {
+  return ((await readProgress(workspace, place.flushState)).offset?.end ?? 0) >= size;
 }
 
 const PATH = 'memory/.maintenance_state';

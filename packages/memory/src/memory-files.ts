@@ -7,11 +7,11 @@ import {
   WorkspaceError,
 } from '@x/core';
 import type * as z from 'zod';
+import { MemoryFormatError } from './errors.js';
 
 /** The memory that is rewritten whole and always in front of the agent. */
 export const CORE_FILE = 'MEMORY.md';
 const FOLDER = 'memory';
-const NEWLINE = 10;
 
 /** Whether a path, relative to an agent's prefix, is that of a memory file: `MEMORY.md`, or Markdown below `memory/`. */
 export function isMemoryPath(path: string): boolean {
@@ -44,9 +44,13 @@ export function readIfFound(workspace: Pick<Workspace, 'read'>, path: string): P
   });
 }
 
+/** The format of every JSON file of a memory. A change of what is stored raises it. */
+const FORMAT = 1;
+
 /**
- * A state that an earlier process left, if any.
- * @throws {InvalidInputError} for a file that is no such state, with `remedy`.
+ * Reads a JSON file that an earlier process wrote; `undefined` if there is none.
+ * @throws {InvalidInputError} with `remedy` when the file is damaged.
+ * @throws {MemoryFormatError} when another release wrote it.
  */
 export async function readJson<Schema extends z.ZodType>(
   workspace: Workspace,
@@ -56,16 +60,18 @@ export async function readJson<Schema extends z.ZodType>(
 ): Promise<z.output<Schema> | undefined> {
   const text = await readIfFound(workspace, path);
   if (text === undefined) return undefined;
-  let value: unknown;
+  let value: { readonly format?: unknown } | null = null;
   try {
     value = JSON.parse(text);
   } catch {
     // Refused below, with the path of the file.
   }
-  return parseWith(schema, value, path, remedy);
+  const format = value?.format;
+  if (typeof format === 'number' && format !== FORMAT) throw new MemoryFormatError(path, format, FORMAT);
+  return parseWith(schema, format === FORMAT ? value : null, path, remedy);
 }
 
-/** Passes over a broken state, with a warning: answers `undefined` for it. */
+/** Replaces a damaged file by `undefined`, with a warning. */
 export function ifWhole<T>(reading: Promise<T>): Promise<T | undefined> {
   return reading.catch((error: unknown) => {
     if (!InvalidInputError.isInstance(error)) throw error;
@@ -74,15 +80,28 @@ export function ifWhole<T>(reading: Promise<T>): Promise<T | undefined> {
   });
 }
 
-export async function writeJson(workspace: Workspace, path: string, value: unknown): Promise<void> {
-  await workspace.write(path, `${JSON.stringify(value)}\n`);
+export async function writeJson(workspace: Workspace, path: string, value: object): Promise<void> {
+  await workspace.write(path, `${JSON.stringify({ ...value, format: FORMAT })}\n`);
 }
 
-/** Adds to the end of a file, on a line of its own. */
-export async function appendLine(workspace: Workspace, path: string, line: string): Promise<void> {
-  const size = (await workspace.stat(path))?.size ?? 0;
-  const [last] = size === 0 ? [NEWLINE] : await workspace.read(path, { offset: size - 1 });
-  await workspace.append(path, `${last === NEWLINE ? '' : '\n'}${line}\n`);
+/** Marks a line that a crash cut off. */
+export const CUT_MARK = '<!-- cut off -->';
+
+/** Appends the lines that a file does not have yet. It can be repeated, also after a crash that left a part of a line. */
+export async function appendLines(
+  workspace: Workspace,
+  path: string,
+  lines: readonly string[],
+): Promise<void> {
+  const known = ((await readIfFound(workspace, path)) ?? '').split('\n');
+  const torn = known.pop() ?? '';
+  const missing = lines.filter((line) => !known.includes(line)).map((line) => `${line}\n`);
+  if (missing.length === 0) return;
+  // The crash may have cut a character in the middle of its bytes.
+  const whole = torn.replace(/\uFFFD+$/, '');
+  const isCut = missing.some((line) => line.startsWith(whole));
+  const end = torn === '' ? '' : isCut ? ` ${CUT_MARK}\n` : '\n';
+  await workspace.append(path, `${end}${missing.join('')}`);
 }
 
 /** A file that changed so short a time ago may change once more without another time. */

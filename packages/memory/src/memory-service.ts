@@ -11,20 +11,23 @@ import {
   type WorkspaceEntry,
 } from '@x/core';
 import type { AskOptions } from './ask-model.js';
-import { type ConsolidationOutcome, consolidateNotes, restoreCore } from './consolidate/consolidate-notes.js';
-import { type CoreOptions, coreOptions, hashesOf, peekCore, withCore } from './consolidate/core-file.js';
-import {
-  listVersions,
-  type MemoryVersion,
-  readState,
-  type StoredFact,
-  writeState,
-} from './consolidate/memory-state.js';
+import { type ConsolidationOutcome, consolidateNotes } from './consolidate/consolidate-notes.js';
 import { exclusively, memoryLock } from './exclusively.js';
-import { type FactOutcome, forgetLines, notedBullets, outcomeOf, pick } from './find-facts.js';
+import {
+  type CoreOptions,
+  compared,
+  coreOptions,
+  hashesOf,
+  peekCore,
+  replaceCore,
+  withCore,
+} from './facts/core-file.js';
+import { type FactOutcome, forgetLines, notedBullets, outcomeOf, pick } from './facts/find-facts.js';
+import { readState, type StoredFact, writeState } from './facts/memory-state.js';
+import { listVersions, type MemoryVersion, readVersion } from './facts/versions.js';
 import { type FlushOptions, type FlushOutcome, flushSession } from './flush/flush-session.js';
 import { Maintenance, type MaintenanceReport } from './maintenance.js';
-import { appendLine, CORE_FILE, dailyFile, isMemoryPath, memoryFiles, readIfFound } from './memory-files.js';
+import { CORE_FILE, dailyFile, isMemoryPath, memoryFiles, readIfFound } from './memory-files.js';
 import { type FreshHits, MemoryIndex, type MemorySearchOptions } from './memory-index.js';
 import {
   isCommon,
@@ -117,9 +120,8 @@ export class MemoryService {
     const fact = this.#factOf(options, text, source);
     return withCore(options, async ({ text: core }, change) => {
       if (factKeys(core).has(factKey(fact.text))) return { status: 'known', facts: [fact.text] };
-      // First the note: whatever becomes of the rest, it is found there.
-      const note = await this.#note(options, fact);
-      const { state } = await change({ add: [fact] });
+      const note = dailyFile(options.today);
+      const { state } = await change({ add: [fact], lines: { [note]: [renderNoteLine(fact)] } });
       const isInFront = state.facts.some(({ id }) => id === fact.id);
       return { status: 'done', facts: [fact.text], paths: [...(isInFront ? [CORE_FILE] : []), note] };
     });
@@ -146,8 +148,8 @@ export class MemoryService {
       if (bullet === undefined || found.length > 1) return outcomeOf(found);
       const isTheirs = !state.facts.some((fact) => factKey(fact.text) === bullet.key);
       if (isTheirs && by !== 'person') return { status: 'refused', facts: [bullet.text] };
-      await this.#note(options, newer);
-      await change({ retire: [{ key: bullet.key, by: newer }] });
+      const lines = { [dailyFile(options.today)]: [renderNoteLine(newer)] };
+      await change({ retire: [{ key: bullet.key, by: newer }], lines });
       return { status: 'done', facts: [bullet.text] };
     });
   }
@@ -297,13 +299,27 @@ export class MemoryService {
   }
 
   /**
-   * Puts an earlier MEMORY.md back, by default the one before the last change; what it replaces becomes a version itself.
-   * Notes that it did not hold are merged anew the next time, also those that were archived since, so nothing is lost by it.
+   * Puts an earlier MEMORY.md back, by default the one before the last change, as if you had edited the file. What it
+   * replaces becomes a version itself. Facts that were added since stay in their notes, and do not come back by themselves.
    *
    * @throws {InvalidInputError} when there is no such version.
    */
   async restore(place: MemoryPlace, versionId?: string): Promise<void> {
-    return restoreCore(this.#settings, this.prefixOf(place), versionId);
+    const options = this.#core(place);
+    const { prefix, since } = options;
+    await withCore(options, async ({ state }) => {
+      const id = versionId ?? (await listVersions(this.storage, prefix))[0]?.id;
+      const version = id === undefined ? undefined : await readVersion(this.storage, prefix, id);
+      if (version === undefined) {
+        const message =
+          id === undefined
+            ? `${prefix}${CORE_FILE} has no earlier version`
+            : `there is no version ${JSON.stringify(id)} of ${prefix}${CORE_FILE}; versions() lists those that exist`;
+        throw new InvalidInputError('versionId', [{ path: '', message }]);
+      }
+      const text = await replaceCore(options, () => version);
+      await writeState(this.storage, prefix, compared(text, state, since).state);
+    });
   }
 
   /**
@@ -374,15 +390,5 @@ export class MemoryService {
     const from = [`${saidOn}.md ${keyHash(key)}`];
     const id = keyHash(`${saidOn} ${key}`);
     return { id, text, author: 'model', saidOn, source: source && { ...source }, from };
-  }
-
-  /** Adds a fact to the day's note, unless an attempt that failed has, and answers the note's name. */
-  async #note({ prefix, today }: CoreOptions, fact: StoredFact): Promise<string> {
-    const note = dailyFile(today);
-    const path = `${prefix}${note}`;
-    const line = renderNoteLine(fact);
-    const isThere = (await readIfFound(this.storage, path))?.includes(`${line}\n`);
-    if (!isThere) await appendLine(this.storage, path, line);
-    return note;
   }
 }

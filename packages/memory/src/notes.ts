@@ -139,6 +139,11 @@ export function keyHash(key: string): string {
   return hashOf(key).slice(0, 16);
 }
 
+/** The hash of a line's key, of what says where the line is from: a note's name and that hash. */
+export function hashIn(from: string): string {
+  return from.split(' ')[1] ?? from;
+}
+
 /** Answers what a text says, as Markdown has it: a line that begins nothing of its own continues the one before. */
 export function statementsOf(text: string): (Statement & { readonly isCode: boolean })[] {
   const statements: { whole: string; start: number; end: number; isCode: boolean }[] = [];

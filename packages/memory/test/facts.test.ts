@@ -185,28 +185,10 @@ describe('a merge', () => {
     expect((await service.consolidate(scope))?.status).toBe('consolidated');
   });
 
-  it('restores what was archived meanwhile', async () => {
-    const workspace = await testWorkspace();
-    const clock = new ManualClock(Date.parse('2026-01-02T00:00:00Z'));
-    const consolidator = consolidatorOf({ workspace, model: null, clock });
-    const scheduler = new MemoryService({ workspace, clock });
-    onTestFinished(() => scheduler.close());
-    await workspace.write(note('2026-01-01'), '- fact-1\n');
-    await consolidator.consolidate(scope);
-    await workspace.write(note('2026-01-02'), '- fact-2\n');
-    await consolidator.consolidate(scope);
-    await clock.pass(100 * DAY_MS);
-    expect((await scheduler.maintain()).archived).toBe(2);
-    await consolidator.restore(scope);
-    expect(await textOf(workspace)).not.toContain('fact-2');
-    expect((await consolidator.consolidate(scope)).status).toBe('consolidated');
-    expect((await textOf(workspace)).match(/fact-\d/g)).toEqual(['fact-1', 'fact-2']);
-  });
-
-  it('brings nothing back that a person deleted, and takes over what they changed in a note', async () => {
+  it('brings nothing back that a person deleted, and takes over what they added to a note', async () => {
     const workspace = await testWorkspace();
     const consolidator = consolidatorOf({ workspace, model: null });
-    await workspace.write(note('2026-01-01'), '- lives at 1 Main Street\n- liek tea\n- owns a dog\n');
+    await workspace.write(note('2026-01-01'), '- lives at 1 Main Street\n- owns a dog\n');
     await consolidator.consolidate(scope);
     await workspace.write(core, (await textOf(workspace)).replace('- lives at 1 Main Street\n', ''));
     await workspace.write(note('2026-01-01'), '- lives at 1 Main Street\n- likes tea\n- owns a dog\n');
@@ -385,16 +367,22 @@ describe('save, correct and forget', () => {
     await expect(reader.save(scope, 'Likes rum')).rejects.toMatchObject({ code: 'read_only' });
   });
 
-  it('tells so too of a fact that was restored away and copied from its note', async () => {
+  it('keeps whose a fact is that a version brings back, and lets one that it lacks go', async () => {
     const service = serviceIn(await testWorkspace());
-    await service.save(scope, 'The port is 5433');
-    await service.save(scope, 'The host is alpha');
-    await service.restore(scope);
+    for (const text of ['The port is 5433', 'The host is alpha']) await service.save(scope, text);
+    await service.correct(scope, 'port', 'The port is 6433');
+    const [newest, first] = await service.versions(scope);
+    await service.restore(scope, newest?.id);
     await service.consolidate(scope, { now: true });
     expect(await service.facts(scope)).toMatchObject([
       { text: 'The port is 5433', author: 'model' },
       { text: 'The host is alpha', author: 'model' },
     ]);
+    await service.restore(scope, first?.id);
+    await service.consolidate(scope, { now: true });
+    expect((await service.facts(scope)).map(({ text }) => text)).toEqual(['The port is 5433']);
+    await service.restore(scope);
+    expect((await service.facts(scope)).map(({ author }) => author)).toEqual(['model', 'model']);
   });
 
   it('corrects a fact, and refuses a model what a person wrote', async () => {
@@ -623,11 +611,6 @@ describe('save, correct and forget', () => {
     const service = serviceIn(workspace);
     for (const text of ['The port is 5433', 'Likes tea', 'Owns a dog', 'Likes gin'])
       await service.save(scope, text);
-    const [newest, older, oldest] = (await service.versions(scope)).map(
-      ({ id }) => `${prefix}memory/.versions/${id}`,
-    );
-    await workspace.write(`${newest}.json`, broken);
-    await workspace.delete(`${oldest}.md`);
     await workspace.write(`${prefix}memory/.flush/s.json`, broken);
     await workspace.write(`${prefix}memory/.consolidation_state`, broken);
     expect((await service.save(scope, 'Likes beer')).status).toBe('done');
@@ -636,12 +619,35 @@ describe('save, correct and forget', () => {
     );
     expect((await service.forget(scope, 'port')).status).toBe('done');
     expect(await everythingIn(workspace)).not.toContain('5433');
-    expect(await workspace.stat(`${older}.md`)).toBeUndefined();
-    for (const name of ['.consolidation_state', '.versions', '.flush'])
-      expect(warned.join('\n')).toContain(`${prefix}memory/${name}`);
-    await workspace.write(`${prefix}memory/.versions/2099-01-01T00-00-00.000Z~0.md`, '- Owns a cat\n');
-    await workspace.write(`${prefix}memory/.versions/2099-01-01T00-00-00.000Z~0.json`, broken);
-    await expect(service.restore(scope)).rejects.toThrow('no earlier version that is whole');
+    expect(warned.join('\n')).toContain(`${prefix}memory/.consolidation_state`);
+  });
+
+  it.each([
+    [2, 'memory_newer', 'Update @x/memory'],
+    [0, 'memory_older', 'Use the release that wrote it'],
+  ])('refuses a state of format %i as %s, and leaves it as it is', async (format, code, remedy) => {
+    const workspace = await testWorkspace();
+    const service = serviceIn(workspace, { model: scribe() });
+    const key = { ...scope, sessionId: 's' };
+    await service.save(scope, 'Likes tea');
+    await logSession(workspace, key, [userMessage('I like rum.')]);
+    const refusal = { code, message: expect.stringContaining(remedy) };
+    for (const [file, use] of [
+      ['.flush/s.json', () => service.flush(SessionKey.of(key))],
+      ['.consolidation_state', () => service.flush(SessionKey.of(key))],
+      ['.consolidation_state', () => service.save(scope, 'Likes gin')],
+      ['.consolidation_state', () => service.facts(scope)],
+      ['.consolidation_state', () => service.forget(scope, 'tea')],
+    ] as const) {
+      const path = `${prefix}memory/${file}`;
+      const before = await workspace.read(path).catch(() => undefined);
+      const text = JSON.stringify({ format, facts: 'of another release' });
+      await workspace.write(path, text);
+      await expect(use(), file).rejects.toMatchObject(refusal);
+      expect(await textOf(workspace, path)).toBe(text);
+      await (before === undefined ? workspace.delete(path) : workspace.write(path, before));
+    }
+    expect(await textOf(workspace)).toBe('## Noted\n\n- Likes tea\n');
   });
 
   it('leaves what was forgotten in the reasons of no retired fact', async () => {
@@ -839,7 +845,7 @@ describe('nothing is missed', () => {
     expect(model.prompts[0]).toContain('It is 2026-03-05.');
     const text = await textOf(workspace, note('2026-03-05'));
     expect(text).toContain(`- Likes tea <!-- model 2026-03-05 s ${message.id} -->\n`);
-    expect(withoutMarks(text)).toMatch(/^- Likes tea\n<!-- flush/);
+    expect(withoutMarks(text)).toBe('- Likes tea\n');
     expect(() => flusherOf({ workspace, timeZone: 'Mars' })).toThrow('timeZone');
   });
 });

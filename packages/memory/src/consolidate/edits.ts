@@ -1,8 +1,8 @@
 import { type Checked, quote } from '../ask-model.js';
+import type { Core } from '../facts/core-file.js';
+import type { StoredFact } from '../facts/memory-state.js';
 import { contentTermsOf } from '../index/search-query.js';
 import { bulletsOf, factKey, keyHash, plainLine } from '../notes.js';
-import type { Core } from './core-file.js';
-import type { StoredFact } from './memory-state.js';
 import type { FreshLine } from './new-notes.js';
 
 /** What a model answers when the notes say nothing that the memory does not. */

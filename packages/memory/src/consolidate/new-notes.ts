@@ -1,8 +1,7 @@
 import { estimateCounter, type Workspace } from '@x/core';
-import { CUT_MARK } from '../flush/flush-state.js';
-import { readIfFound } from '../memory-files.js';
-import { bulletsOf, factKey, factKeys, keyHash, type NoteLine, parseNoteLine } from '../notes.js';
-import type { Core } from './core-file.js';
+import type { Core } from '../facts/core-file.js';
+import { CUT_MARK, readIfFound } from '../memory-files.js';
+import { bulletsOf, factKey, factKeys, hashIn, keyHash, type NoteLine, parseNoteLine } from '../notes.js';
 
 /** Characters of a day. */
 const DAY = '2026-01-31'.length;
@@ -19,12 +18,10 @@ export interface FreshLine extends NoteLine {
 /** Notes to merge. */
 export interface FreshNotes {
   readonly lines: readonly FreshLine[];
-  /** How many were read, also those that say nothing new. */
+  /** How many lines were read, also those that say nothing new. */
   readonly read: number;
   /** By their {@link FreshLine.from}, all lines that have been considered once these are merged. */
   readonly seen: readonly string[];
-  /** Keys of facts whose line a person took out of its note, or changed. */
-  readonly withdrawn: readonly string[];
   /** Whether there is more than could be taken at once. */
   readonly more: boolean;
 }
@@ -39,7 +36,7 @@ export async function dailyNotes(workspace: Workspace, folder: string): Promise<
   return names.sort();
 }
 
-/** The bullets of a note, but for one that a crash cut or that is still being written. */
+/** The bullets of a note, except one that a crash cut off or that is still being written. */
 function linesOf(name: string, note: string): readonly FreshLine[] {
   const day = name.slice(0, -'.md'.length);
   const whole = note.slice(0, note.lastIndexOf('\n') + 1);
@@ -54,8 +51,8 @@ function linesOf(name: string, note: string): readonly FreshLine[] {
 }
 
 /**
- * What the daily notes say beyond what was considered, the oldest first, up to about `maxTokens`. Lines are known by their
- * content, so that what was added late, or changed, is found. What was retired or forgotten since is not said again.
+ * Returns what the daily notes say beyond what was considered, oldest first, up to about `maxTokens`. Lines are known by
+ * their content, so lines that were added late or changed are found. Facts that were retired or forgotten since are skipped.
  */
 export async function freshNotes(
   workspace: Workspace,
@@ -64,29 +61,19 @@ export async function freshNotes(
   maxTokens: number,
 ): Promise<FreshNotes> {
   const folder = `${prefix}memory/`;
-  const daily = await dailyNotes(workspace, folder);
-  // What was restored to a time before a note was archived has to be read from there.
-  const archived = state.rereads ? await dailyNotes(workspace, `${folder}archive/`) : [];
-  const paths = [...archived.map((name) => `archive/${name}`), ...daily];
   const known = factKeys(text);
   const sources = new Set(state.facts.flatMap(({ from }) => from.map(hashIn)));
   const considered = new Set(state.seen);
   const lines: FreshLine[] = [];
   const seen = new Set<string>();
-  const present = new Set<string>();
   let rest = maxTokens;
   let read = 0;
   let more = false;
-  for (const path of paths) {
-    const note = (await readIfFound(workspace, `${folder}${path}`)) ?? '';
-    for (const line of linesOf(path.replace('archive/', ''), note)) {
+  for (const name of await dailyNotes(workspace, folder)) {
+    for (const line of linesOf(name, (await readIfFound(workspace, `${folder}${name}`)) ?? '')) {
       const { from, text: words, saidOn = line.day } = line;
-      present.add(from);
+      if (considered.has(from)) seen.add(from);
       if (seen.has(from)) continue;
-      if (considered.has(from)) {
-        seen.add(from);
-        continue;
-      }
       rest -= estimateCounter.count(words);
       more ||= rest < 0 && read > 0;
       if (more) continue;
@@ -100,34 +87,10 @@ export async function freshNotes(
       lines.push(line);
     }
   }
-  const withdrawn: string[] = [];
-  for (const { text: fact, from } of state.facts) {
-    const isLeft = from.some((line) => present.has(line) || !daily.includes(noteIn(line)));
-    if (from.length > 0 && !isLeft && !(await areArchived(workspace, folder, from)))
-      withdrawn.push(factKey(fact));
-  }
-  return { lines, read, seen: [...seen], withdrawn, more };
+  return { lines, read, seen: [...seen], more };
 }
 
-/** Tests whether one of some lines is in the archive: a note may go on after a part of it went there. */
-async function areArchived(workspace: Workspace, folder: string, from: readonly string[]): Promise<boolean> {
-  for (const name of new Set(from.map(noteIn))) {
-    const note = (await readIfFound(workspace, `${folder}archive/${name}`)) ?? '';
-    if (linesOf(name, note).some((line) => from.includes(line.from))) return true;
-  }
-  return false;
-}
-
-/** Tests whether all that a note says has been considered. */
+/** Tests whether everything that a note says has been considered. */
 export function isMerged(name: string, note: string, seen: ReadonlySet<string>): boolean {
   return note.endsWith('\n') && linesOf(name, note).every(({ from }) => seen.has(from));
-}
-
-function noteIn(from: string): string {
-  return from.split(' ')[0] ?? from;
-}
-
-/** The hash of a line's key, of what says where the line is from. */
-export function hashIn(from: string): string {
-  return from.split(' ')[1] ?? from;
 }

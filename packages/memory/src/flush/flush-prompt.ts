@@ -62,7 +62,7 @@ export function renderMessage(message: Message, place = ''): string {
 }
 
 /** What is worth remembering of some messages. */
-interface Statement {
+export interface Statement {
   readonly text: string;
   /** The index of the message that says it; `undefined` when it is not known. */
   readonly message?: number | undefined;

@@ -1,24 +1,14 @@
 import type { Message, Model, Workspace } from '@x/core';
 import { type AskOptions, askModel, MOST_REFUSALS, tokensFor } from '../ask-model.js';
-import { coreOptions, hearAgain } from '../consolidate/core-file.js';
-import { readState } from '../consolidate/memory-state.js';
-import { exclusively, memoryLock } from '../exclusively.js';
+import { type Core, coreOptions, withCore } from '../facts/core-file.js';
+import { type FlushProgress, readProgress } from '../facts/memory-state.js';
 import { dayIn } from '../index/dates.js';
-import { CORE_FILE, dailyFile, readIfFound, writeJson } from '../memory-files.js';
+import { CORE_FILE, dailyFile, readIfFound } from '../memory-files.js';
 import type { SessionPlace } from '../memory-scope.js';
-import { factKey, factKeys, keyHash, parseNoteLine, plainLine, renderNoteLine } from '../notes.js';
+import { factKey, factKeys, keyHash, type NoteLine, plainLine, renderNoteLine } from '../notes.js';
 import { type MemoryServiceSettings, redactorFor } from '../settings.js';
-import { FLUSH_INSTRUCTIONS, flushPrompt, parseBullets } from './flush-prompt.js';
-import {
-  type Batch,
-  entryId,
-  type FlushEntry,
-  type FlushState,
-  holdsEntry,
-  missingFrom,
-  nextBatch,
-  readFlushState,
-} from './flush-state.js';
+import { FLUSH_INSTRUCTIONS, flushPrompt, parseBullets, type Statement } from './flush-prompt.js';
+import { type Batch, nextBatch } from './log-batches.js';
 
 /** Tokens that an answer may take. */
 const ANSWER_TOKENS = 4_000;
@@ -42,13 +32,11 @@ export interface FlushOutcome {
 }
 
 /**
- * Writes what is worth remembering of a conversation to the note of the day, `memory/YYYY-MM-DD.md`, which is only ever
- * added to. It reads the session's log from where it last stopped, so that a flush costs what was said since, and nothing
- * is lost to a compaction.
+ * Appends what is worth remembering of a session to the note of the day, `memory/YYYY-MM-DD.md`. It reads the session's log
+ * from where it last stopped, so that a flush costs what was said since, and a compaction takes nothing away from it.
  *
- * Every step can be repeated: what is to be written is first noted in the session's own file (`memory/.flush/`), and a
- * mark in the note tells what is there. A crash at any point loses no bullet and doubles none. Several processes may
- * flush one session, and write to one note.
+ * The lines of the note and the progress of the session are one change of the memory: a crash at any point loses no line and
+ * doubles none. Several processes may flush one session, and write to one note.
  */
 export async function flushSession(
   settings: MemoryServiceSettings,
@@ -62,150 +50,140 @@ export async function flushSession(
   // Nothing is marked as read: a model that is configured later reads the whole session.
   if (model === null) return { status: 'no_model', ...nothing };
 
-  let state = await readFlushState(workspace, place.flushState);
-  if (state.pending !== undefined) state = await settle(workspace, place, async (current) => current);
-  if (flush === 'throttled' && reason === 'turn' && state.flushedAt !== undefined) {
-    const age = clock.now() - Date.parse(state.flushedAt);
-    // A clock that was once ahead must not silence the memory until then.
+  let progress = await readProgress(workspace, place.flushState);
+  if (flush === 'throttled' && reason === 'turn' && progress.flushedAt !== undefined) {
+    const age = clock.now() - Date.parse(progress.flushedAt);
+    // A clock that was once ahead must not stop flushes until then.
     if (age >= 0 && age < flushGapMs) return { status: 'throttled', ...nothing };
   }
   const bullets: string[] = [];
   const paths = new Set<string>();
   let messages = 0;
-  let more = true;
-  while (more) {
+  for (let more = true; more; ) {
     options.signal?.throwIfAborted();
-    const batch = await nextBatch(workspace, place.log, state.offset, tokensFor(model, maxBatchTokens));
+    const batch = await nextBatch(workspace, place.log, progress.offset, tokensFor(model, maxBatchTokens));
     if (batch === undefined) break;
     const startedAt = performance.now();
-    const note = `${place.prefix}${dailyFile(dayIn(clock.now(), timeZone))}`;
-    const entry = await entryOf(settings, batch, place, note, state, { ...options, model });
-    const { offset } = batch;
-    const next = entry.bullets.length === 0 ? { offset } : { pending: { note, entry, offset } };
-    const flushedAt = new Date(clock.now()).toISOString();
-    const committed = await advance(workspace, place, state, { flushedAt, refusals: 0, ...next });
-    state = committed.state;
-    // Somebody else may have flushed the batch meanwhile: go on behind it.
-    more = batch.more || !committed.own;
-    if (!committed.own) continue;
+    const note = dailyFile(dayIn(clock.now(), timeZone));
+    const said = await statementsOf(settings, batch, place, note, progress, { ...options, model });
+    const committed = await commitBatch(settings, place, batch, note, progress, said);
+    progress = committed.progress;
+    // If another process flushed the batch meanwhile, go on behind it.
+    more = batch.more || !committed.isOwn;
+    if (!committed.isOwn) continue;
     messages += batch.messages.length;
-    bullets.push(...entry.bullets.map((line) => parseNoteLine(line).text));
-    if (entry.bullets.length > 0) paths.add(note);
+    bullets.push(...committed.texts);
+    const path = committed.texts.length > 0 ? `${place.prefix}${note}` : undefined;
+    if (path !== undefined) paths.add(path);
     if (batch.messages.length === 0) continue;
     options.emit?.({
       type: 'memory.flushed',
       messages: batch.messages.length,
-      bullets: entry.bullets.length,
-      ...(entry.bullets.length > 0 ? { path: note } : {}),
+      bullets: committed.texts.length,
+      ...(path === undefined ? {} : { path }),
       durationMs: performance.now() - startedAt,
     });
   }
   return { status: 'flushed', messages, bullets, paths: [...paths] };
 }
 
-/** Makes what is to be written of a batch. */
-async function entryOf(
+/** Asks the model what is worth remembering of a batch. */
+async function statementsOf(
   settings: MemoryServiceSettings,
   { messages }: Batch,
   place: SessionPlace,
-  note: string,
-  state: FlushState,
+  noteFile: string,
+  progress: FlushProgress,
   { model, signal, emit }: FlushOptions & { readonly model: Model },
-): Promise<FlushEntry> {
+): Promise<readonly Statement[]> {
   const { workspace, clock, timeZone } = settings;
-  const redact = redactorFor(settings.redact);
-  const id = entryId(place.log, messages);
-  const noted = (await readIfFound(workspace, note)) ?? '';
-  if (messages.length === 0 || holdsEntry(noted, id)) return { id, bullets: [] };
-  if (state.refusals >= MOST_REFUSALS) {
+  if (messages.length === 0) return [];
+  if (progress.refusals >= MOST_REFUSALS) {
     const error = `The model's answers about ${messages.length} messages of session ${place.session} were refused ${MOST_REFUSALS} times, so these messages were skipped. They are still in the session's log.`;
     emit?.({ type: 'memory.failed', operation: 'flush', error });
-    return { id, bullets: [] };
+    return [];
   }
-  const memory = (await readIfFound(workspace, `${place.prefix}${CORE_FILE}`)) ?? '';
-  const known = { memory, note: noted, day: dayIn(clock.now(), timeZone) };
+  const [memory = '', note = ''] = [
+    await readIfFound(workspace, `${place.prefix}${CORE_FILE}`),
+    await readIfFound(workspace, `${place.prefix}${noteFile}`),
+  ];
+  const known = { memory, note, day: dayIn(clock.now(), timeZone) };
   const question = {
     operation: 'flush',
     system: FLUSH_INSTRUCTIONS,
-    prompt: flushPrompt(messages, known, redact, model.contextWindow),
+    prompt: flushPrompt(messages, known, redactorFor(settings.redact), model.contextWindow),
     maxOutputTokens: ANSWER_TOKENS,
     signal,
     emit,
-    countRefusal: () => advance(workspace, place, state, { refusals: state.refusals + 1 }),
+    countRefusal: () =>
+      withCore(coreOptions(settings, place.prefix), async (_, change) => {
+        const { progress: current, isOwn } = await currentProgress(workspace, place, progress);
+        const refused = { ...current, refusals: current.refusals + 1 };
+        if (isOwn) await change({ flushed: { path: place.flushState, progress: refused } });
+      }),
   } as const;
-  const found = await askModel(model, question, parseBullets);
-  const inFront = factKeys(memory);
-  const inNote = factKeys(noted);
-  const { gone } = await readState(workspace, place.prefix);
+  return askModel(model, question, parseBullets);
+}
+
+/** Writes the new facts of a batch to a note, unless the session was erased or another process flushed the batch. */
+function commitBatch(
+  settings: MemoryServiceSettings,
+  place: SessionPlace,
+  { messages, offset }: Batch,
+  note: string,
+  seen: FlushProgress,
+  said: readonly Statement[],
+) {
+  const { workspace, clock } = settings;
+  return withCore(coreOptions(settings, place.prefix), async (core, change) => {
+    const { progress: current, isOwn } = await currentProgress(workspace, place, seen);
+    if (!isOwn) return { progress: current, isOwn, texts: [] };
+    const noted = factKeys((await readIfFound(workspace, `${place.prefix}${note}`)) ?? '');
+    const { lines, again } = newLines(settings, place, core, noted, messages, said);
+    const progress = { offset, flushedAt: new Date(clock.now()).toISOString(), refusals: 0 };
+    const flushed = { path: place.flushState, progress };
+    await change({ lines: { [note]: lines.map(renderNoteLine) }, again, flushed });
+    return { progress, isOwn, texts: lines.map(({ text }) => text) };
+  });
+}
+
+/** The lines to note of some statements, and the hashes of facts that were gone and that a person repeated since. */
+function newLines(
+  { redact, clock, timeZone }: MemoryServiceSettings,
+  place: SessionPlace,
+  { text: memory, state: { gone } }: Core,
+  noted: ReadonlySet<string>,
+  messages: readonly Message[],
+  said: readonly Statement[],
+) {
+  const known = factKeys(memory);
   const again = new Set<string>();
-  const bullets: string[] = [];
-  for (const { text: said, message } of found) {
-    const text = plainLine(redact(said));
+  const lines: NoteLine[] = [];
+  for (const { text: words, message } of said) {
+    const text = plainLine(redactorFor(redact)(words));
     const key = factKey(text);
     const hash = keyHash(key);
-    const by: Message | undefined = messages[message ?? -1];
+    const by = messages[message ?? -1];
     const saidAt = Date.parse((by ?? messages.at(-1))?.createdAt ?? '') || clock.now();
     const saidOn = dayIn(saidAt, timeZone);
     const [goneOn = '', goneAt = ''] = gone[hash]?.split(' ') ?? [];
-    // On the same day only what a person said: an assistant that says what it has forgotten does not bring it back.
+    // On the same day only a person brings a fact back, not an assistant that says what it has forgotten.
     const isLater = saidOn > goneOn || (by?.role === 'user' && saidAt > Date.parse(goneAt));
-    // A time that has not come yet tells of no order.
+    // A time in the future says nothing about the order.
     const isAgain = hash in gone && saidAt <= clock.now() && isLater;
-    if (key === '' || inFront.has(key) || (!isAgain && (inNote.has(key) || hash in gone))) continue;
-    inFront.add(key);
+    if (key === '' || known.has(key) || (!isAgain && (noted.has(key) || hash in gone))) continue;
+    known.add(key);
     if (isAgain) again.add(hash);
     const source = { sessionId: place.session, messageId: by?.id };
-    bullets.push(renderNoteLine({ text, author: 'model', saidOn, source }).slice('- '.length));
+    lines.push({ text, author: 'model', saidOn, source });
   }
-  await hearAgain(coreOptions(settings, place.prefix), again);
-  return { id, bullets };
+  return { lines, again };
 }
 
-/** Changes where a session stands, unless it was erased, or somebody else has flushed these messages since `seen`. */
-function advance(workspace: Workspace, place: SessionPlace, seen: FlushState, change: Partial<FlushState>) {
-  return settle(workspace, place, async (current, check) => {
-    const own = (await workspace.stat(place.log)) !== undefined && isAt(current, seen);
-    if (!own) return { state: current, own };
-    const state = { ...current, ...change };
-    await check();
-    await writeJson(workspace, place.flushState, state);
-    return { state: await finish(workspace, place, state, check), own };
-  });
-}
-
-/** Completes what an earlier process left undone, and runs a task alone with where the session stands. */
-function settle<T>(
-  workspace: Workspace,
-  place: SessionPlace,
-  task: (state: FlushState, check: () => Promise<void>) => Promise<T>,
-): Promise<T> {
-  return exclusively(workspace, memoryLock(place.prefix), async (check) => {
-    const state = await readFlushState(workspace, place.flushState);
-    return task(await finish(workspace, place, state, check), check);
-  });
-}
-
-async function finish(
-  workspace: Workspace,
-  place: SessionPlace,
-  state: FlushState,
-  check: () => Promise<void>,
-): Promise<FlushState> {
-  if (state.pending === undefined) return state;
-  const { note, entry, offset } = state.pending;
-  // What was forgotten since is not written.
-  const { gone } = await readState(workspace, place.prefix);
-  const bullets = entry.bullets.filter((bullet) => !(keyHash(factKey(bullet)) in gone));
-  const missing = missingFrom((await readIfFound(workspace, note)) ?? '', { ...entry, bullets });
-  await check();
-  if (missing !== '') await workspace.append(note, missing);
-  const { pending: _, ...rest } = state;
-  const finished = { ...rest, offset };
-  await writeJson(workspace, place.flushState, finished);
-  return finished;
-}
-
-/** Whether both stand behind the same message. */
-function isAt({ offset: left }: FlushState, { offset: right }: FlushState): boolean {
-  return left?.end === right?.end && left?.messageId === right?.messageId;
+/** The progress of a session, and whether it is still where it was, and the session was not erased. */
+async function currentProgress(workspace: Workspace, place: SessionPlace, seen: FlushProgress) {
+  const progress = await readProgress(workspace, place.flushState);
+  const { offset } = progress;
+  const isSame = offset?.end === seen.offset?.end && offset?.messageId === seen.offset?.messageId;
+  return { progress, isOwn: isSame && (await workspace.stat(place.log)) !== undefined };
 }

@@ -17,7 +17,7 @@ import { MemoryIndexError } from '../errors.js';
 const load = createRequire(import.meta.url);
 
 /** The version of the tables below. An index of another version is made anew. */
-const SCHEMA_VERSION = 9;
+const SCHEMA_VERSION = 1;
 /** "Xmem": tells an index from any other database, in its header. */
 const APPLICATION_ID = 0x586d656d;
 const APPLICATION_ID_OFFSET = 68;

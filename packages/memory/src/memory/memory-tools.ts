@@ -1,6 +1,6 @@
 import { defineTool, type Tool, type ToolContext } from '@x/core';
 import * as z from 'zod';
-import type { FactOutcome } from '../find-facts.js';
+import type { FactOutcome } from '../facts/find-facts.js';
 import { isMemoryPath } from '../memory-files.js';
 import { memoryPrefix } from '../memory-scope.js';
 import type { MemoryService } from '../memory-service.js';

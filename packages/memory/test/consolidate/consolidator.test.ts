@@ -4,14 +4,12 @@ import { estimateCounter } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { mergeText } from '../../src/consolidate/core-text.js';
+import { mergeText } from '../../src/facts/core-text.js';
 import { MemoryRefusedError } from '../../src/index.js';
-import { ManualClock } from '../support/manual-clock.js';
 import { between, merger, modelOf } from '../support/models.js';
 import { consolidatorOf } from '../support/parts.js';
 import { type TestWorkspace, testWorkspace } from '../support/test-context.js';
 
-const DAY_MS = 86_400_000;
 const scope = { userId: 'alice', agentId: 'coder' };
 const prefix = 'users/alice/agents/coder/';
 const core = `${prefix}MEMORY.md`;
@@ -33,7 +31,7 @@ describe('the watermark', () => {
     await workspace.write(note('2026-01-05'), '- fact-5\n');
     expect(await consolidator.consolidate(scope)).toEqual({ status: 'consolidated', lines: 2 });
     // A process that was suspended writes to a day that is long past.
-    await workspace.append(note('2026-01-01'), '- fact-2\n<!-- flush 0123456789abcdef -->\n');
+    await workspace.append(note('2026-01-01'), '- fact-2\n<!-- a comment -->\n');
     expect(await consolidator.consolidate(scope)).toEqual({ status: 'consolidated', lines: 1 });
     expect(between(model.prompts[1] ?? '', 'notes')).toBe('n1 (2026-01-01): fact-2');
     expect(await consolidator.consolidate(scope)).toEqual({ status: 'nothing', lines: 0 });
@@ -233,7 +231,7 @@ describe('somebody who edits MEMORY.md meanwhile', () => {
 });
 
 describe('versions', () => {
-  it('can be had back, with the notes that they do not hold merged anew', async () => {
+  it('can be had back, and as many are kept as are asked for', async () => {
     const workspace = await testWorkspace();
     const consolidator = consolidatorOf({ workspace, model: merger(), keepVersions: 3 });
     for (let day = 1; day <= 6; day++) {
@@ -242,43 +240,12 @@ describe('versions', () => {
     }
     expect(await consolidator.versions(scope)).toHaveLength(3);
     await consolidator.restore(scope);
-    expect(await textOf(workspace)).not.toContain('fact-6');
     await consolidator.consolidate(scope);
+    expect((await textOf(workspace)).match(/fact-\d/g)).toHaveLength(5);
+    await consolidator.restore(scope);
     expect((await textOf(workspace)).match(/fact-\d/g)).toHaveLength(6);
     await expect(consolidator.restore(scope, '../../MEMORY')).rejects.toThrow('there is no version');
     await expect(consolidator.restore({ userId: 'nobody' })).rejects.toThrow('has no earlier version');
-  });
-});
-
-describe('old versions', () => {
-  it('stay one a day for a month, and for half a year where they alone have words of a person', async () => {
-    const workspace = await testWorkspace();
-    const clock = new ManualClock(Date.parse('2026-01-01T00:00:00Z'));
-    const consolidator = consolidatorOf({ workspace, model: null, clock, keepVersions: 1 });
-    let merged = 0;
-    const merge = async (days: number) => {
-      await clock.pass(days * DAY_MS);
-      await workspace.append(note('2026-01-01'), `- fact-${merged++}\n`);
-      await consolidator.consolidate(scope);
-    };
-    const kept = async () => {
-      const versions = await consolidator.versions(scope);
-      const texts = versions.map(({ id }) => textOf(workspace, `${prefix}memory/.versions/${id}.md`));
-      return {
-        days: versions.map(({ replacedAt }) => replacedAt.slice(0, 10)),
-        all: (await Promise.all(texts)).join(),
-      };
-    };
-    await workspace.write(core, '- by hand: old\n');
-    await merge(0);
-    await workspace.write(core, (await textOf(workspace)).replace('old', 'new'));
-    for (const days of [0.1, 0.1, 0.1, 1, 0.1]) await merge(days);
-    expect((await kept()).days).toEqual(['2026-01-02', '2026-01-01', '2026-01-01']);
-    for (const days of [100, 0.1]) await merge(days);
-    expect((await kept()).days).toEqual(['2026-04-12', '2026-01-01']);
-    expect((await kept()).all).toContain('by hand: old');
-    await merge(100);
-    expect((await kept()).all).not.toContain('by hand: old');
   });
 });
 

@@ -71,7 +71,7 @@ describe('a crash while consolidating', () => {
       const oldest = (await consolidator.versions(scope)).at(-1);
       await consolidator.restore(scope, oldest?.id);
       expect(await factsIn(workspace), JSON.stringify(crash)).toEqual(['fact-0']);
-      await consolidator.consolidate(scope);
+      await consolidator.restore(scope);
       expect(await factsIn(workspace)).toEqual(FACTS);
     }
   });

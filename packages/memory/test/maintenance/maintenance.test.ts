@@ -51,7 +51,7 @@ describe('a pass', () => {
       );
       const log = `${place}sessions/old.log.jsonl`;
       await utimes(join(workspace.root, log), new Date(now - 181 * DAY), new Date(now - 181 * DAY));
-      await workspace.write(`${place}memory/.flush/old.json`, '{"version":1}');
+      await workspace.write(`${place}memory/.flush/old.json`, '{"format":1}');
     }
     await logSession(workspace, { ...alice, sessionId: 'new' }, [userMessage('today')]);
     await utimes(

@@ -1,9 +1,8 @@
 import { parseWith, type SessionKey } from '@x/core';
 import type { AskOptions } from '../../src/ask-model.js';
-import { consolidateNotes, restoreCore } from '../../src/consolidate/consolidate-notes.js';
-import { listVersions } from '../../src/consolidate/memory-state.js';
+import { consolidateNotes } from '../../src/consolidate/consolidate-notes.js';
 import { type FlushOptions, flushSession } from '../../src/flush/flush-session.js';
-import type { MemoryServiceOptions } from '../../src/index.js';
+import { MemoryService, type MemoryServiceOptions } from '../../src/index.js';
 import { type MemoryPlace, placeOfSession, scopePrefix } from '../../src/memory-scope.js';
 import { memoryServiceSchema } from '../../src/settings.js';
 
@@ -21,7 +20,7 @@ export function consolidatorOf(options: MemoryServiceOptions) {
   return {
     consolidate: (place: MemoryPlace, how?: AskOptions) =>
       consolidateNotes(settings, scopePrefix(place), how),
-    restore: (place: MemoryPlace, id?: string) => restoreCore(settings, scopePrefix(place), id),
-    versions: (place: MemoryPlace) => listVersions(settings.workspace, scopePrefix(place)),
+    restore: (place: MemoryPlace, id?: string) => new MemoryService(options).restore(scopePrefix(place), id),
+    versions: (place: MemoryPlace) => new MemoryService(options).versions(scopePrefix(place)),
   };
 }

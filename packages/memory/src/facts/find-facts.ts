@@ -1,9 +1,8 @@
 import type { Workspace } from '@x/core';
-import { type CoreOptions, RETIRED_FILE } from './consolidate/core-file.js';
-import { deleteVersion, listVersions, readVersion } from './consolidate/memory-state.js';
-import { readFlushState } from './flush/flush-state.js';
-import { CORE_FILE, ifWhole, memoryFiles, readIfFound, writeJson } from './memory-files.js';
-import { type Bullet, bulletsOf, factKey, keyHash, parseNoteLine, withoutSaid } from './notes.js';
+import { CORE_FILE, memoryFiles, readIfFound } from '../memory-files.js';
+import { type Bullet, bulletsOf, factKey, keyHash, parseNoteLine, withoutSaid } from '../notes.js';
+import { type CoreOptions, RETIRED_FILE } from './core-file.js';
+import { dropVersions } from './versions.js';
 
 /** What came of changing a fact. */
 export interface FactOutcome {
@@ -50,7 +49,7 @@ export function outcomeOf(found: readonly Bullet[]): FactOutcome {
   return { status: found.length === 0 ? 'missing' : 'ambiguous', facts: found.map(({ text }) => text) };
 }
 
-/** The bullets of notes, archive, retired facts and what is about to be noted, each with whether a person wrote the line. */
+/** The bullets of notes, archive and retired facts, each with whether a person wrote the line. */
 export async function notedBullets(workspace: Workspace, prefix: string) {
   const found: (Bullet & { readonly isByPerson: boolean })[] = [];
   const add = (whole: string, isNote: boolean) => {
@@ -64,23 +63,10 @@ export async function notedBullets(workspace: Workspace, prefix: string) {
     if (path === `${prefix}${CORE_FILE}`) continue;
     add((await readIfFound(workspace, path)) ?? '', path !== `${prefix}${RETIRED_FILE}`);
   }
-  for await (const { entry } of pendingStates(workspace, prefix)) {
-    add(entry.bullets.map((bullet) => `- ${bullet}`).join('\n'), true);
-  }
   return found;
 }
 
-/** Where flushes stand whose process died, and what they are about to write to notes. */
-async function* pendingStates(workspace: Workspace, prefix: string) {
-  for await (const { path } of workspace.list(`${prefix}memory/.flush`)) {
-    const state = await ifWhole(readFlushState(workspace, path));
-    // What a broken one holds cannot be told.
-    if (state === undefined) await workspace.delete(path);
-    else if (state.pending !== undefined) yield { path, state, entry: state.pending.entry };
-  }
-}
-
-/** Takes facts, by the hashes of their keys, out of every file of a scope, and out of what is about to be noted. */
+/** Removes facts, by the hashes of their keys, from every file of a scope. */
 export async function forgetLines(
   { workspace, prefix }: CoreOptions,
   hashes: Readonly<Record<string, unknown>>,
@@ -101,19 +87,6 @@ export async function forgetLines(
     const left = isRetired ? rest.split('\n').map(withoutReason).join('\n') : rest;
     if (left !== text) await workspace.write(path, left);
   }
-  for await (const { path, state, entry } of pendingStates(workspace, prefix)) {
-    entry.bullets = entry.bullets.filter((bullet) => !isGoneText(bullet));
-    await writeJson(workspace, path, state);
-  }
-  const versions = [
-    ...(await listVersions(workspace, prefix)),
-    ...(await listVersions(workspace, prefix, 'json')),
-  ];
-  for (const id of new Set(versions.map((version) => version.id))) {
-    const version = await readVersion(workspace, prefix, id);
-    const isWithout = version && withoutSaid(version.text, isGone) === version.text;
-    if (!isWithout || version.facts.some(({ text }) => isGoneText(text)))
-      await deleteVersion(workspace, prefix, id);
-  }
+  await dropVersions(workspace, prefix, (text) => withoutSaid(text, isGone) !== text);
   await workspace.delete(`${prefix}memory/.sections`);
 }

@@ -2,45 +2,52 @@ import { isDeepStrictEqual } from 'node:util';
 import { estimateCounter, type Workspace } from '@x/core';
 import { exclusively, memoryLock } from '../exclusively.js';
 import { dayIn } from '../index/dates.js';
-import { appendLine, CORE_FILE, readIfFound } from '../memory-files.js';
-import { bulletsOf, factKey, factKeys, keyHash } from '../notes.js';
+import { appendLines, CORE_FILE, readIfFound, writeJson } from '../memory-files.js';
+import { bulletsOf, factKey, factKeys, hashIn, keyHash } from '../notes.js';
 import type { MemoryServiceSettings } from '../settings.js';
 import { addedLines, changeCore, mergeText } from './core-text.js';
 import {
-  dropOldVersions,
-  type KnownFacts,
+  type FlushProgress,
   type MemoryState,
+  type PendingChange,
   readState,
   type StoredFact,
-  writeCore,
   writeState,
 } from './memory-state.js';
-import { hashIn } from './new-notes.js';
+import { dropOldVersions, replaceFile } from './versions.js';
 
-/** What was in MEMORY.md and is no longer true, with its days: readable and searchable, not in front of the agent. */
+/** Facts that are no longer true, with their days. They can be read and searched, but are not shown to the agent. */
 export const RETIRED_FILE = 'memory/retired.md';
-/** So often a person may save the file at the very moment at which it is replaced. */
+/** How often a replacement of MEMORY.md is repeated because a person saved the file at the same moment. */
 const MAX_ROUNDS = 10;
+/** Facts that are remembered after they left MEMORY.md. */
+const MAX_LOST = 200;
 
-/** MEMORY.md of a scope, empty where there is no file, and what is known of it. */
+/** MEMORY.md of a scope, empty if there is no file, and what is known of it. */
 export type Core = { readonly text: string; readonly state: MemoryState };
 
-/** A bullet that holds no more, by its key, and what replaces it or why it goes. */
+/** A bullet that is no longer true, by its key, with the fact that replaces it or the reason. */
 export interface Retired {
   readonly key: string;
   readonly by?: StoredFact | undefined;
   readonly why?: string;
 }
 
-/** A change of facts. */
-interface FactChange {
+/** A change of the memory. All of it is written, or, after a crash, finished by the next process. */
+interface MemoryChange {
   readonly add?: readonly StoredFact[];
   readonly retire?: readonly Retired[];
-  /** What of the notes has been considered once this is written. */
-  readonly notes?: { readonly seen: readonly string[]; readonly more: boolean };
+  /** Lines to append, by path below the prefix. */
+  readonly lines?: Readonly<Record<string, readonly string[]>>;
+  /** Hashes of facts that were retired or forgotten, and may be added again because a person repeated them. */
+  readonly again?: ReadonlySet<string>;
+  /** How far a session has been flushed, and the path of the file that says so. */
+  readonly flushed?: { readonly path: string; readonly progress: FlushProgress };
+  /** All lines of notes that have been considered. */
+  readonly seen?: readonly string[];
 }
 
-/** What a change of the MEMORY.md at a place needs, with the day, and the moment since which a fact is gone that goes now. */
+/** What a change of a memory needs to know. `since` is the day and the time at which facts go that go now. */
 export function coreOptions(
   { workspace, maxMemoryTokens, keepVersions, clock, timeZone }: MemoryServiceSettings,
   prefix: string,
@@ -53,15 +60,14 @@ export function coreOptions(
 export type CoreOptions = ReturnType<typeof coreOptions>;
 
 /**
- * Runs a task that may change the MEMORY.md of a scope, alone. What a process that died was about to write is written
- * first, and what a person did to the file is taken note of: a fact that is not there any more was retired by them.
+ * Runs a task that may change the memory of a scope, while no other task of the scope runs. First it finishes the change of
+ * a process that died, and compares MEMORY.md with what is known: a fact that is missing was removed by a person.
  */
 export async function withCore<T>(
   options: CoreOptions,
-  task: (core: Core, change: (change: FactChange) => Promise<Core>) => Promise<T>,
+  task: (core: Core, change: (change: MemoryChange) => Promise<Core>) => Promise<T>,
 ): Promise<T> {
-  const { workspace, prefix } = options;
-  return exclusively(workspace, memoryLock(prefix), async (check) => {
+  return exclusively(options.workspace, memoryLock(options.prefix), async (check) => {
     const core = await settle(options, check);
     return task(core, (change) => commit(options, core, change, check));
   });
@@ -73,21 +79,21 @@ async function settle(options: CoreOptions, check: () => Promise<void>): Promise
   if (pending !== undefined) return finish(options, state, pending, check);
   const ahead = Object.keys(state.gone).filter((hash) => (state.gone[hash] ?? '') > since);
   if (ahead.length > 0) {
-    // By a clock that was ahead. What is said from now on is heard.
+    // Written by a clock that was ahead. From now on such facts may be said again.
     for (const hash of ahead) state.gone[hash] = since;
     await writeState(workspace, prefix, state);
   }
   return compared(await readCore(workspace, prefix), state, since);
 }
 
-/** Takes note of what a person did to the file. */
-function compared(text: string, state: MemoryState, since: string): Core {
+/** Adds to what is known what a person did to the file. */
+export function compared(text: string, state: MemoryState, since: string): Core {
   const present = factKeys(text);
   const isThere = (fact: StoredFact) => present.has(factKey(fact.text));
   const away = state.facts.filter((fact) => !isThere(fact));
   const back = state.lost.filter(isThere);
   const facts = [...state.facts.filter(isThere), ...back];
-  const lost = [...state.lost.filter((fact) => !isThere(fact)), ...away];
+  const lost = [...state.lost.filter((fact) => !isThere(fact)), ...away].slice(-MAX_LOST);
   const gone = { ...state.gone, ...hashesOf(away, since) };
   for (const hash of Object.keys(hashesOf(back, ''))) delete gone[hash];
   return { text, state: { ...state, facts, lost, gone } };
@@ -99,118 +105,110 @@ export async function peekCore({ workspace, prefix, since }: CoreOptions): Promi
   for (let round = 0; ; round++) {
     const text = await readCore(workspace, prefix);
     const later = await readState(workspace, prefix);
-    // Else somebody has changed one of the two in between.
+    // If the state changed meanwhile, the text may belong to another one: read both again.
     if (round === MAX_ROUNDS || isDeepStrictEqual(known, later)) {
       const { pending, ...state } = later;
       if (pending === undefined) return compared(text, state, since);
-      return compared(changeCore(text, pending.change), { ...state, ...pending.after }, since);
+      return compared(changeCore(text, pending.edits), { ...state, ...pending.after }, since);
     }
     known = later;
   }
 }
 
-/** Hears facts again, by the hashes of their keys, that were retired or forgotten before somebody said them once more. */
-export async function hearAgain(options: CoreOptions, hashes: ReadonlySet<string>): Promise<void> {
-  if (hashes.size === 0) return;
-  await withCore(options, async ({ state }) => {
-    const gone = Object.fromEntries(Object.entries(state.gone).filter(([hash]) => !hashes.has(hash)));
-    const seen = state.seen.filter((from) => !hashes.has(hashIn(from)));
-    await writeState(options.workspace, options.prefix, { ...state, gone, seen });
-  });
-}
-
 async function commit(
   options: CoreOptions,
   { text, state }: Core,
-  { add = [], retire = [], notes }: FactChange,
+  change: MemoryChange,
   check: () => Promise<void>,
 ): Promise<Core> {
-  const { workspace, prefix, today, now } = options;
+  const { workspace, prefix, today, now, since } = options;
+  const { add = [], retire = [], lines = {}, again = new Set<string>(), flushed, seen } = change;
   const bullets = bulletsOf(text);
   const known = new Map(state.facts.map((fact) => [factKey(fact.text), fact]));
   const retired = retire.flatMap((one) => {
     const old = known.get(one.key) ?? bullets.find(({ key }) => key === one.key);
     return old === undefined ? [] : [{ ...one, old }];
   });
-  const change = {
+  const edits = {
     replace: retired.map(({ key, by }) => ({ key, text: by?.text })),
     add: add.map((fact) => fact.text),
     drop: [] as string[],
   };
   const left = state.facts.filter((fact) => !retired.some(({ old }) => old === fact));
-  // A bullet that is there already stays whose it is, whoever says the same; so does one that a person has corrected.
+  // A bullet that exists keeps its author, whoever repeats it. So does one that a person corrected.
   const present = new Set(bullets.map(({ key }) => key));
   for (const { key } of retired) present.delete(key);
   const newer = [...retired.flatMap(({ key, by }) => (known.has(key) && by) || []), ...add];
   const facts = [...left, ...newer.filter((fact) => !present.has(factKey(fact.text)))];
-  const dropped = withoutRoom(changeCore(text, change), facts, options.maxMemoryTokens);
-  change.drop = dropped.map((fact) => factKey(fact.text));
+  const dropped = withoutRoom(changeCore(text, edits), facts, options.maxMemoryTokens);
+  edits.drop = dropped.map((fact) => factKey(fact.text));
   const kept = facts.filter((fact) => !dropped.includes(fact));
-  const goneNow = [...retired.map(({ old }) => old), ...dropped];
-  const gone = { ...state.gone, ...hashesOf(goneNow, options.since) };
-  for (const fact of kept) delete gone[keyHash(factKey(fact.text))];
-  const lines = [
+  const keptKeys = new Set(kept.map((fact) => factKey(fact.text)));
+  const away = [...state.facts.filter((fact) => !left.includes(fact)), ...dropped];
+  const lost = [...state.lost, ...away].filter((fact) => !keptKeys.has(factKey(fact.text))).slice(-MAX_LOST);
+  const gone = { ...state.gone, ...hashesOf([...retired.map(({ old }) => old), ...dropped], since) };
+  for (const hash of [...again, ...[...keptKeys].map(keyHash)]) delete gone[hash];
+  const after = {
+    ...state,
+    ...(seen === undefined ? {} : { consolidatedAt: new Date(now).toISOString(), refusals: 0 }),
+    facts: kept,
+    lost,
+    gone,
+    seen: (seen ?? state.seen).filter((from) => !again.has(hashIn(from))),
+  };
+  const reasons = [
     ...retired.map(({ old, by, why = '' }) => retiredLine(old, today, by ? `now: ${by.text}` : why)),
     ...dropped.map((fact) => retiredLine(fact, today, 'no room')),
   ];
-  const { pending: _, version: __, ...rest } = state;
-  const again = new Set(kept.map((fact) => factKey(fact.text)));
-  const lost = state.lost.filter((fact) => !again.has(factKey(fact.text)));
-  const after = { ...rest, facts: kept, lost, gone };
-  if (notes !== undefined) {
-    const [consolidatedAt, rereads] = [new Date(now).toISOString(), state.rereads && notes.more];
-    Object.assign(after, { seen: notes.seen, rereads, consolidatedAt, refusals: 0 });
-  }
-  if (newer.length > 0 || lines.length > 0) {
-    const pending = { change, retired: lines, after };
+  const appended = { ...lines, ...(reasons.length > 0 ? { [RETIRED_FILE]: reasons } : {}) };
+  const pending: PendingChange = { lines: {}, edits, ...(flushed && { flushed }), after };
+  for (const [path, some] of Object.entries(appended)) if (some.length > 0) pending.lines[path] = [...some];
+  if (newer.length > 0 || Object.keys(pending.lines).length > 0) {
     await writeState(workspace, prefix, { ...state, pending });
     return finish(options, state, pending, check);
   }
-  const settled = { ...state, ...after };
-  await writeState(workspace, prefix, settled);
-  return { text, state: settled };
+  await check();
+  if (flushed !== undefined) await writeJson(workspace, flushed.path, flushed.progress);
+  if (!isDeepStrictEqual(after, state)) await writeState(workspace, prefix, after);
+  return { text, state: after };
 }
 
-/** Writes what is pending. Every step may have been done before. */
+/** Writes a pending change. Each step may have been done before. */
 async function finish(
   options: CoreOptions,
   state: MemoryState,
-  { change, retired, after }: NonNullable<MemoryState['pending']>,
+  { lines, edits, flushed, after }: PendingChange,
   check: () => Promise<void>,
 ): Promise<Core> {
-  const { workspace, prefix } = options;
-  const known = (await readIfFound(workspace, `${prefix}${RETIRED_FILE}`)) ?? '';
-  for (const line of retired) {
-    if (!known.includes(`${line}\n`)) await appendLine(workspace, `${prefix}${RETIRED_FILE}`, line);
-  }
+  const { workspace, prefix, keepVersions } = options;
   await check();
-  const text = await replaceCore(options, state, (before) => changeCore(before, change));
+  for (const [path, added] of Object.entries(lines)) await appendLines(workspace, `${prefix}${path}`, added);
+  await check();
+  const text = await replaceCore(options, (before) => changeCore(before, edits));
+  if (flushed !== undefined) await writeJson(workspace, flushed.path, flushed.progress);
   const settled = { ...state, ...after };
   await writeState(workspace, prefix, settled);
-  await dropOldVersions(options);
+  await dropOldVersions(workspace, prefix, keepVersions);
   return { text, state: settled };
 }
 
-/** Replaces MEMORY.md. Who saves it meanwhile needs no lock: what they saved is found in the version, and merged. */
+/** Replaces MEMORY.md. A person who saves it meanwhile needs no lock: what they saved is found in the version, and merged. */
 export async function replaceCore(
-  options: CoreOptions,
-  known: KnownFacts,
+  { workspace, prefix, now }: CoreOptions,
   edit: (before: string) => string,
 ): Promise<string> {
-  const { workspace, prefix, now } = options;
   let before = await readCore(workspace, prefix);
   let after = edit(before);
   for (let round = 0; round < MAX_ROUNDS && after !== before; round++) {
-    const at = new Date(now + round).toISOString();
-    const late = await writeCore(options, known, before, after, at);
+    const late = await replaceFile(workspace, prefix, before, after, new Date(now + round).toISOString());
     if (late === before) return after;
     const current = await readCore(workspace, prefix);
     after = mergeText(before, late, current);
     before = current;
   }
   if (after === before) return after;
-  // A person who never pauses is not raced any longer: appending replaces nothing that they have open.
-  await appendLine(workspace, `${prefix}${CORE_FILE}`, addedLines(before, after).join('\n'));
+  // The person saves all the time. Appending replaces nothing that they have open.
+  await workspace.append(`${prefix}${CORE_FILE}`, `\n${addedLines(before, after).join('\n')}\n`);
   return readCore(workspace, prefix);
 }
 
@@ -234,7 +232,7 @@ function retiredLine({ text, saidOn = '' }: Partial<StoredFact>, today: string, 
   return `- ${text} (${`${saidOn} to ${today}`.trim()}; ${why})`;
 }
 
-/** The hashes under which facts, and the lines of notes that they come from, are known as gone. */
+/** The hashes of facts and of the lines of notes that they come from, each with the time since which they are gone. */
 export function hashesOf(
   facts: readonly (Pick<StoredFact, 'text'> & Partial<StoredFact>)[],
   since: string,

@@ -1,11 +1,11 @@
 import { bulletsOf, factKey, fencedLines, SIGN, withoutBullets } from '../notes.js';
-import type { CoreChange } from './memory-state.js';
+import type { CoreEdits } from './memory-state.js';
 
 /** Where facts go that were added. Everything that people wrote in the file is left as it is. */
 const HEADING = '## Noted';
 
 /** Makes changes to the text of MEMORY.md, line by line. A bullet that is there already is not added again. */
-export function changeCore(text: string, { replace, add, drop }: CoreChange): string {
+export function changeCore(text: string, { replace, add, drop }: CoreEdits): string {
   // A file whose lines all end as on Windows stays one.
   if (text.includes('\r\n') && !/(?<!\r)\n/.test(text))
     return changeCore(text.replaceAll('\r\n', '\n'), { replace, add, drop }).replaceAll('\n', '\r\n');
