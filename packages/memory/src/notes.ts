@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 /** Who worded a fact. */
-export type FactAuthor = 'person' | 'model';
+type FactAuthor = 'person' | 'model';
 
 /** Where a fact was said. */
 export interface FactSource {

@@ -27,7 +27,7 @@ export const workspaceContextConfigSchema = z.strictObject({
 });
 
 /** Options of `workspaceContext`. */
-export type WorkspaceContextConfig = z.input<typeof workspaceContextConfigSchema>;
+type WorkspaceContextConfig = z.input<typeof workspaceContextConfigSchema>;
 type WorkspaceContextSettings = z.output<typeof workspaceContextConfigSchema>;
 
 const NAME = 'workspace_context';

@@ -6,7 +6,7 @@ import { scopedTools, scopedToolsShape, toolScopeSchema } from '../scoped-tools.
 const optionsSchema = z.strictObject({ ...scopedToolsShape, scope: toolScopeSchema });
 
 /** Options of `memoryTools`. */
-export type MemoryToolsOptions = z.input<typeof optionsSchema>;
+type MemoryToolsOptions = z.input<typeof optionsSchema>;
 
 /**
  * A memory, and any other tools of `@x/core`, as tools of the AI SDK. All work for one tenant, user, agent and session:

@@ -16,7 +16,7 @@ export const historyConfigSchema = z.strictObject({
 });
 
 /** Options of `sessionHistory`. */
-export type SessionHistoryConfig = z.input<typeof historyConfigSchema>;
+type SessionHistoryConfig = z.input<typeof historyConfigSchema>;
 
 /** Messages looked at for the one that a session began with. */
 const OPENING = 10;

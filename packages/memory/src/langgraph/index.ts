@@ -29,7 +29,7 @@ const optionsSchema = z.strictObject({
 });
 
 /** Options of a `WorkspaceStore`. */
-export type WorkspaceStoreOptions = z.input<typeof optionsSchema>;
+type WorkspaceStoreOptions = z.input<typeof optionsSchema>;
 
 const itemSchema = z.object({
   namespace: z.array(z.string()),

@@ -178,7 +178,7 @@ function offerMemory(server: Server, memory: MemoryService, place: MemoryScope):
 }
 
 /** For whom a request is served; `undefined` refuses it. */
-export type HttpScope = (request: IncomingMessage) => ToolScope | undefined | Promise<ToolScope | undefined>;
+type HttpScope = (request: IncomingMessage) => ToolScope | undefined | Promise<ToolScope | undefined>;
 
 const httpOptionsSchema = z.strictObject({
   ...mcpShape,

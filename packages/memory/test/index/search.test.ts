@@ -7,7 +7,8 @@ import { openBeside } from '../../../../tooling/sqlite.js';
 import { dayOf } from '../../src/index/dates.js';
 import { LineScan } from '../../src/index/line-scan.js';
 import { parseQuery } from '../../src/index/search-query.js';
-import { MemoryIndex, MemoryIndexError, type MemorySearchOptions } from '../../src/index.js';
+import { MemoryIndex, MemoryIndexError } from '../../src/index.js';
+import type { MemorySearchOptions } from '../../src/memory-index.js';
 import { temporaryDirectory, testWorkspace } from '../support/test-context.js';
 
 async function openIndex(path = ':memory:'): Promise<MemoryIndex> {

@@ -3,7 +3,8 @@ import { dirname } from 'node:path';
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { expect, inject, it, onTestFinished } from 'vitest';
-import { type MaintenanceReport, MemoryService } from '../../src/index.js';
+import { MemoryService } from '../../src/index.js';
+import type { MaintenanceReport } from '../../src/maintenance.js';
 import { merger } from '../support/models.js';
 import { storageIn, testWorkspace } from '../support/test-context.js';
 
