@@ -1,15 +1,14 @@
-import type { Workspace } from '@x/core';
+import { KeyedMutex, type Workspace } from '@x/core';
 
 const LOCK_TIMEOUT_MS = 30_000;
 
-/** By name, what the next task of this process waits for. */
-type Turns = Map<string, Promise<unknown>>;
-const turnsOf = new WeakMap<Workspace, Turns>();
+/** The locks within this process, for workspaces that have none. */
+const mutexes = new WeakMap<Workspace, KeyedMutex>();
 
 /**
- * Runs `task` alone among all that use the workspace; where that has no lock, among those of this process. `check` throws when
- * the lock was lost: call it right before a write that would do harm then.
- * @throws {WorkspaceError} `locked` when it could not be had.
+ * Runs a task while it holds a lock of the workspace. If the workspace has no locks, the lock excludes this process's tasks
+ * only. `check` throws if the lock was lost: call it right before a write that would do harm then.
+ * @throws {WorkspaceError} `locked` when another holder keeps the lock for longer than `timeoutMs`.
  */
 export async function exclusively<T>(
   workspace: Workspace,
@@ -20,29 +19,17 @@ export async function exclusively<T>(
   if (workspace.lock !== undefined) {
     return workspace.lock(name, (lock) => task(() => lock.check()), { timeoutMs });
   }
-  const turns = turnsOf.get(workspace) ?? new Map();
-  turnsOf.set(workspace, turns);
-  return inTurn(turns, name, () => task(async () => {}));
+  const mutex = mutexes.get(workspace) ?? new KeyedMutex();
+  mutexes.set(workspace, mutex);
+  return mutex.run(name, () => task(async () => {}));
 }
 
-/** Runs a task behind those that were asked for before under a name, whatever became of them. */
-async function inTurn<T>(turns: Turns, name: string, task: () => Promise<T>): Promise<T> {
-  const result = (turns.get(name) ?? Promise.resolve()).then(task);
-  const tail = result
-    .catch(() => {})
-    .then(() => {
-      if (turns.get(name) === tail) turns.delete(name);
-    });
-  turns.set(name, tail);
-  return result;
-}
-
-/** Work by name, of which one runs and one waits: what is asked for meanwhile is done by the one that waits. */
+/** Tasks by name, of which one runs and one waits. The one that waits also serves all requests that come until it begins. */
 export class Rounds<Reason, T> {
-  readonly #turns: Turns = new Map();
+  readonly #mutex = new KeyedMutex();
   readonly #waiting = new Map<string, { readonly reasons: Set<Reason>; readonly done: Promise<T> }>();
 
-  /** Runs `task` with all reasons for which it was asked until it began. However often that is, it soon begins. */
+  /** Runs `task` with the reasons of all requests that came before it began. */
   run(name: string, reason: Reason, task: (reasons: ReadonlySet<Reason>) => Promise<T>): Promise<T> {
     const waiting = this.#waiting.get(name);
     if (waiting !== undefined) {
@@ -50,7 +37,7 @@ export class Rounds<Reason, T> {
       return waiting.done;
     }
     const reasons = new Set([reason]);
-    const done = inTurn(this.#turns, name, () => {
+    const done = this.#mutex.run(name, () => {
       this.#waiting.delete(name);
       return task(reasons);
     });
@@ -59,7 +46,7 @@ export class Rounds<Reason, T> {
   }
 }
 
-/** The lock under which MEMORY.md and the notes of a prefix change: one for all agents of an owner, who may be erased. */
+/** The lock for changes of the memory at a prefix. All agents of a user share it, so that erasing the user excludes them all. */
 export function memoryLock(prefix: string): string {
   return `memory ${prefix.replace(/agents\/[^/]+\/$/, '')}`;
 }

@@ -1,5 +1,7 @@
 import {
   InvalidInputError,
+  isObject,
+  parsedJson,
   parseWith,
   readText,
   type Workspace,
@@ -60,13 +62,8 @@ export async function readJson<Schema extends z.ZodType>(
 ): Promise<z.output<Schema> | undefined> {
   const text = await readIfFound(workspace, path);
   if (text === undefined) return undefined;
-  let value: { readonly format?: unknown } | null = null;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    // Refused below, with the path of the file.
-  }
-  const format = value?.format;
+  const value = parsedJson(text);
+  const format = isObject(value) ? value.format : undefined;
   if (typeof format === 'number' && format !== FORMAT) throw new MemoryFormatError(path, format, FORMAT);
   return parseWith(schema, format === FORMAT ? value : null, path, remedy);
 }

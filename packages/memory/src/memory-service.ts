@@ -308,13 +308,11 @@ export class MemoryService {
     const options = this.#core(place);
     const { prefix, since } = options;
     await withCore(options, async ({ state }) => {
-      const id = versionId ?? (await listVersions(this.storage, prefix))[0]?.id;
-      const version = id === undefined ? undefined : await readVersion(this.storage, prefix, id);
+      const version = await readVersion(this.storage, prefix, versionId);
       if (version === undefined) {
-        const message =
-          id === undefined
-            ? `${prefix}${CORE_FILE} has no earlier version`
-            : `there is no version ${JSON.stringify(id)} of ${prefix}${CORE_FILE}; versions() lists those that exist`;
+        const named =
+          versionId === undefined ? 'an earlier version' : `a version ${JSON.stringify(versionId)}`;
+        const message = `${prefix}${CORE_FILE} does not have ${named}; versions() lists those that exist`;
         throw new InvalidInputError('versionId', [{ path: '', message }]);
       }
       const text = await replaceCore(options, () => version);

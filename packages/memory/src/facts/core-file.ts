@@ -14,7 +14,7 @@ import {
   type StoredFact,
   writeState,
 } from './memory-state.js';
-import { dropOldVersions, replaceFile } from './versions.js';
+import { dropVersions, replaceFile } from './versions.js';
 
 /** Facts that are no longer true, with their days. They can be read and searched, but are not shown to the agent. */
 export const RETIRED_FILE = 'memory/retired.md';
@@ -101,18 +101,11 @@ export function compared(text: string, state: MemoryState, since: string): Core 
 
 /** Reads the MEMORY.md of a scope as it is once what is pending is written. Takes no lock, and writes nothing. */
 export async function peekCore({ workspace, prefix, since }: CoreOptions): Promise<Core> {
-  let known = await readState(workspace, prefix);
-  for (let round = 0; ; round++) {
-    const text = await readCore(workspace, prefix);
-    const later = await readState(workspace, prefix);
-    // If the state changed meanwhile, the text may belong to another one: read both again.
-    if (round === MAX_ROUNDS || isDeepStrictEqual(known, later)) {
-      const { pending, ...state } = later;
-      if (pending === undefined) return compared(text, state, since);
-      return compared(changeCore(text, pending.edits), { ...state, ...pending.after }, since);
-    }
-    known = later;
-  }
+  // The text first: the state knows every fact of an older text, also those that are lost since.
+  const text = await readCore(workspace, prefix);
+  const { pending, ...state } = await readState(workspace, prefix);
+  if (pending === undefined) return compared(text, state, since);
+  return compared(changeCore(text, pending.edits), { ...state, ...pending.after }, since);
 }
 
 async function commit(
@@ -188,7 +181,8 @@ async function finish(
   if (flushed !== undefined) await writeJson(workspace, flushed.path, flushed.progress);
   const settled = { ...state, ...after };
   await writeState(workspace, prefix, settled);
-  await dropOldVersions(workspace, prefix, keepVersions);
+  const isEdit = Object.values(edits).some(({ length }) => length > 0);
+  if (isEdit) await dropVersions(workspace, prefix, { keep: keepVersions });
   return { text, state: settled };
 }
 
@@ -208,7 +202,8 @@ export async function replaceCore(
   }
   if (after === before) return after;
   // The person saves all the time. Appending replaces nothing that they have open.
-  await workspace.append(`${prefix}${CORE_FILE}`, `\n${addedLines(before, after).join('\n')}\n`);
+  const added = addedLines(before, after).map(({ line }) => `${line}\n`);
+  await workspace.append(`${prefix}${CORE_FILE}`, `\n${added.join('')}`);
   return readCore(workspace, prefix);
 }
 

@@ -47,43 +47,31 @@ function withAdded(lines: readonly string[], added: readonly string[]): string {
   return [...lines.slice(0, end), ...gap, ...added, ...(rest.length === 0 ? [''] : rest)].join('\n');
 }
 
-/** Takes over what somebody changed between two texts: a line that was added stands behind the one that it stood behind. */
+/** Applies what a person changed between two texts to a third one. A new line goes behind the line that it followed. */
 export function mergeText(before: string, theirs: string, ours: string): string {
   const theirLines = theirs.split('\n');
-  const known = counts(before);
-  const wanted = counts(theirs);
-  const present = counts(ours);
   const lines = ours.split('\n');
-  for (const [at, line] of theirLines.entries()) {
-    const left = known.get(line) ?? 0;
-    known.set(line, left - 1);
-    // They may have saved the same text once more, and it is in both.
-    const isThere = line.trim() !== '' && (present.get(line) ?? 0) >= (wanted.get(line) ?? 0);
-    if (left > 0 || isThere) continue;
-    const anchor = theirLines.slice(0, at).findLast((other) => other.trim() !== '' && lines.includes(other));
-    const place = anchor === undefined ? 0 : lines.lastIndexOf(anchor) + 1;
-    lines.splice(place, 0, line);
-  }
-  for (const [line, left] of known) {
-    if (left <= 0 || line.trim() === '') continue;
-    const place = lines.indexOf(line);
+  for (const { line } of addedLines(theirs, before)) {
+    const place = line.trim() === '' ? -1 : lines.indexOf(line);
     if (place >= 0) lines.splice(place, 1);
+  }
+  // They may have saved the same text once more, so that both have it.
+  const lacking = new Set(addedLines(ours, theirs).map(({ at }) => at));
+  for (const { line, at } of addedLines(before, theirs)) {
+    if (!lacking.has(at)) continue;
+    const anchor = theirLines.slice(0, at).findLast((other) => other.trim() !== '' && lines.includes(other));
+    lines.splice(anchor === undefined ? 0 : lines.lastIndexOf(anchor) + 1, 0, line);
   }
   return lines.join('\n');
 }
 
-/** The lines of a text that an earlier one has not, or not as often. */
-export function addedLines(before: string, after: string): string[] {
-  const known = counts(before);
-  return after.split('\n').filter((line) => {
+/** The lines of a text that an earlier one lacks, or has less often, with their places. */
+export function addedLines(before: string, after: string): { readonly line: string; readonly at: number }[] {
+  const known = new Map<string, number>();
+  for (const line of before.split('\n')) known.set(line, (known.get(line) ?? 0) + 1);
+  return after.split('\n').flatMap((line, at) => {
     const left = known.get(line) ?? 0;
     known.set(line, left - 1);
-    return left <= 0;
+    return left > 0 ? [] : [{ line, at }];
   });
-}
-
-function counts(text: string): Map<string, number> {
-  const found = new Map<string, number>();
-  for (const line of text.split('\n')) found.set(line, (found.get(line) ?? 0) + 1);
-  return found;
 }

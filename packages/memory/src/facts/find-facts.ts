@@ -87,6 +87,6 @@ export async function forgetLines(
     const left = isRetired ? rest.split('\n').map(withoutReason).join('\n') : rest;
     if (left !== text) await workspace.write(path, left);
   }
-  await dropVersions(workspace, prefix, (text) => withoutSaid(text, isGone) !== text);
+  await dropVersions(workspace, prefix, { isGone: (text) => withoutSaid(text, isGone) !== text });
   await workspace.delete(`${prefix}memory/.sections`);
 }

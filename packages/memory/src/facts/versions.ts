@@ -52,31 +52,24 @@ export async function listVersions(workspace: Workspace, prefix: string): Promis
   return versions.sort((left, right) => (left.id < right.id ? 1 : -1));
 }
 
-/** Reads a version. An unknown id gives `undefined`: it is compared with the versions that exist before it is part of a path. */
+/** Reads a version; the newest without an id. An id is compared with those that exist before it is part of a path. */
 export async function readVersion(
   workspace: Workspace,
   prefix: string,
-  id: string,
+  wanted: string | undefined,
 ): Promise<string | undefined> {
-  const isKnown = (await listVersions(workspace, prefix)).some((version) => version.id === id);
-  return isKnown ? readIfFound(workspace, versionPath(prefix, id)) : undefined;
+  const found = (await listVersions(workspace, prefix)).find(({ id }) => id === (wanted ?? id));
+  return found && readIfFound(workspace, versionPath(prefix, found.id));
 }
 
-/** Deletes all versions but the newest `keep`. */
-export async function dropOldVersions(workspace: Workspace, prefix: string, keep: number): Promise<void> {
-  for (const { id } of (await listVersions(workspace, prefix)).slice(keep))
-    await workspace.delete(versionPath(prefix, id));
-}
-
-/** Deletes the versions whose text passes a test. */
+/** Deletes versions: all but the newest `keep`, and those whose text passes a test. */
 export async function dropVersions(
   workspace: Workspace,
   prefix: string,
-  isGone: (text: string) => boolean,
+  { keep = Infinity, isGone = () => false }: { keep?: number; isGone?: (text: string) => boolean },
 ): Promise<void> {
-  for (const { id } of await listVersions(workspace, prefix)) {
+  for (const [index, { id }] of (await listVersions(workspace, prefix)).entries()) {
     const path = versionPath(prefix, id);
-    const text = await readIfFound(workspace, path);
-    if (text === undefined || isGone(text)) await workspace.delete(path);
+    if (index >= keep || isGone((await readIfFound(workspace, path)) ?? '')) await workspace.delete(path);
   }
 }

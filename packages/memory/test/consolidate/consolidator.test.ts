@@ -244,8 +244,10 @@ describe('versions', () => {
     expect((await textOf(workspace)).match(/fact-\d/g)).toHaveLength(5);
     await consolidator.restore(scope);
     expect((await textOf(workspace)).match(/fact-\d/g)).toHaveLength(6);
-    await expect(consolidator.restore(scope, '../../MEMORY')).rejects.toThrow('there is no version');
-    await expect(consolidator.restore({ userId: 'nobody' })).rejects.toThrow('has no earlier version');
+    await expect(consolidator.restore(scope, '../../MEMORY')).rejects.toThrow('does not have a version');
+    await expect(consolidator.restore({ userId: 'nobody' })).rejects.toThrow(
+      'does not have an earlier version',
+    );
   });
 });
 
