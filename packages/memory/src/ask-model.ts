@@ -11,7 +11,7 @@ import {
 } from '@x/core';
 import { MemoryRefusedError } from './errors.js';
 
-/** After so long a model is taken for stuck: nobody should wait for it when the agent closes. */
+/** Timeout of one model call: a closing agent waits for it. */
 const TIMEOUT_MS = 120_000;
 /** After this many refused answers in a row, the model is not asked about the same material again, so that the memory never gets stuck. */
 export const MOST_REFUSALS = 3;
@@ -27,16 +27,17 @@ export interface AskOptions {
 interface Question extends Omit<AskOptions, 'model'>, Readonly<Record<'system' | 'prompt', string>> {
   readonly operation: 'flush' | 'consolidation';
   readonly maxOutputTokens: number;
-  /** Notes an answer that cannot be used: what may pass by itself is tried again as often as it takes. */
+  /** Counts an answer that cannot be used. Errors that can be retried are not counted. */
   readonly countRefusal: () => Promise<unknown>;
 }
 
-/** What a check makes of an answer: its value, or why it cannot be used. */
+/** The result of checking an answer: its value, or why it cannot be used. */
 export type Checked<Value> = { readonly value: Value } | { readonly refused: string };
 
 /**
- * Asks a model, and once more with the reason when `check` or an answer that was cut off, stopped or calls tools has it refused.
- * @throws {MemoryRefusedError} when both answers are refused; what the model throws.
+ * Asks a model. If the answer is cut off, calls a tool or fails `check`, asks once more and says why.
+ * @throws {MemoryRefusedError} when both answers are refused.
+ * @throws what the model throws.
  */
 export async function askModel<Value>(
   model: Model,
@@ -73,16 +74,16 @@ async function ask<Value>(
   if (finishReason === 'length') return { refused: 'it was cut off' };
   if (finishReason !== 'stop') return { refused: `it ended with "${finishReason}"` };
   const text = textOf(answer).trim();
-  // A code fence is taken off when it is all there is.
+  // Removes a code fence around the whole answer.
   return check(/^```[a-z]*\n([\s\S]*)\n```$/.exec(text)?.[1]?.trim() ?? text);
 }
 
-/** Quotes a text that is to be read as data: nothing in it can end the quotation. */
+/** Quotes a text as data. Nothing in the text can end the quotation. */
 export function quote(tag: string, text: string): string {
   return `<${tag}>\n${escapeTags(text, tag)}\n</${tag}>`;
 }
 
-/** Tokens of material that a model with that window reads at once: a third of it at most. */
+/** Limits the tokens of material in one request to a third of the model's window. */
 export function tokensFor(model: Model | null, most: number): number {
   return Math.min(most, Math.ceil((model?.contextWindow ?? Infinity) / 3));
 }

@@ -1,6 +1,6 @@
 import { XError } from '@x/core';
 
-/** The index could not be opened or used. It holds nothing that the indexed files do not hold. */
+/** The index could not be opened or used. Nothing is lost: the index is made from the files. */
 export class MemoryIndexError extends XError {
   static override readonly brand = 'MemoryIndexError';
   /** The index's file, as it was given. */
@@ -34,7 +34,7 @@ export class MemoryFormatError extends XError {
   }
 }
 
-/** A model's answer about the memory cannot be used. Nothing was changed; the same is tried again later. */
+/** A model's answers for the memory could not be used. Nothing was changed, and the same work is tried again later. */
 export class MemoryRefusedError extends XError {
   static override readonly brand = 'MemoryRefusedError';
   readonly operation: 'flush' | 'consolidation';
@@ -44,8 +44,8 @@ export class MemoryRefusedError extends XError {
   constructor(operation: 'flush' | 'consolidation', reason: string) {
     super(
       'memory_refused',
-      `The model's answer to a memory ${operation} was refused twice: ${reason}. Nothing was changed and it is tried ` +
-        'again later; use another model for the memory if this goes on.',
+      `Two answers of the model to a memory ${operation} were refused: ${reason}. Nothing was changed, and it is tried ` +
+        'again later. If this happens often, use another model for the memory.',
     );
     this.operation = operation;
     this.reason = reason;

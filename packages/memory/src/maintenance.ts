@@ -12,7 +12,7 @@ import { sessionLogs } from './session-logs.js';
 import { type MemoryServiceSettings, passDefaults } from './settings.js';
 
 const NOTHING = {
-  /** Places in the workspace that were looked after. */
+  /** Places in the workspace that may have a memory. */
   scopes: 0,
   /** Sessions that were flushed, notes that were archived, scopes whose notes were merged, session logs that were deleted. */
   flushed: 0,
@@ -25,23 +25,23 @@ const NOTHING = {
 export interface MaintenanceReport extends Readonly<typeof NOTHING> {
   /** `busy`: another process is at it. */
   readonly status: 'done' | 'busy';
-  /** What could not be done, in words; everything else was. */
+  /** One text for each thing that failed. Everything else was done. */
   readonly failures: readonly string[];
 }
 
 const LOCK = 'memory maintenance';
-/** How long a lock that is held may take to come free: as good as not at all. */
+/** How long to wait for the lock: if another process holds it, this pass is not needed. */
 const PATIENCE_MS = 50;
 /** How long to wait while another process works, and after a pass that could not even begin. */
 const BUSY_MS = 60_000;
 const FAILURE_MS = 3_600_000;
-/** A session in which something was said so lately is flushed by its own agent. */
+/** Sessions that changed more recently are left to their own agent. */
 const IDLE_MS = 600_000;
 const DAY_MS = 86_400_000;
 
 /**
- * Looks after the memories of a workspace: flushes sessions whose process died, archives, merges, deletes old logs, and indexes.
- * However many processes have one, one works at a time, and the interval counts for all of them together.
+ * Maintains the memories of a workspace: flushes sessions whose process died, archives and merges notes, deletes old logs,
+ * and updates the index. Of any number of processes, one works at a time, and the interval counts for all of them together.
  */
 export class Maintenance {
   readonly #settings: MemoryServiceSettings;
@@ -56,7 +56,7 @@ export class Maintenance {
     this.#index = index;
   }
 
-  /** Begins to run a pass every `intervalMs`. The timer does not keep the process alive. Starting twice does nothing. */
+  /** Runs a pass every `intervalMs`. The timer does not keep the process alive. Starting twice does nothing. */
   start(): void {
     this.#timer ??= this.#keepRunning().catch((error: unknown) => {
       if (this.#closing.signal.aborted) return;
@@ -64,13 +64,13 @@ export class Maintenance {
     });
   }
 
-  /** Stops the timer; a pass ends behind the scope that it is at. */
+  /** Stops the timer. A running pass ends after its current scope. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#timer;
   }
 
-  /** Makes one pass, unless another process is at it. What fails is reported and does not keep the rest from being done. */
+  /** Runs one pass, unless another process runs one. A failure is reported, and the pass goes on. */
   async run(onlyIfDue = false): Promise<MaintenanceReport> {
     const busy = { ...NOTHING, status: 'busy', failures: [] } as const;
     let isBegun = false;
@@ -98,7 +98,7 @@ export class Maintenance {
       if (failures.length > 0)
         onEvent?.({ type: 'memory.failed', operation: 'maintenance', error: failures.join('; ') });
       if (status !== 'busy') continue;
-      // Somebody else is at it: look again soon. Or nothing works here: look again, but not all the time.
+      // If another process runs a pass, look again soon. If the pass failed, wait longer.
       const pause = failures.length > 0 ? FAILURE_MS : BUSY_MS;
       await clock.sleep(Math.min(this.#passes.intervalMs, pause), { signal, background: true });
     }
@@ -109,7 +109,7 @@ export class Maintenance {
     const now = clock.now();
     const state = await ifWhole(readJson(workspace, PATH, stateSchema, 'It is written anew.'));
     const last = state && Date.parse(state.completedAt);
-    // The first pass of all is due an interval after the first start.
+    // The very first pass is due one interval after the first start.
     if (last === undefined) await notePass(workspace, now);
     const due = (last ?? now) + this.#passes.intervalMs;
     return last !== undefined && last > now ? 0 : Math.max(0, due - now);
@@ -162,7 +162,7 @@ export class Maintenance {
     return { status: 'done', ...count, failures };
   }
 
-  /** Flushes sessions that hold what was not flushed: their process died, or the model could not be reached. */
+  /** Flushes sessions that were left unflushed because their process died or the model could not be reached. */
   async #flush(prefix: string, signal: AbortSignal): Promise<number> {
     const { workspace, clock } = this.#settings;
     let flushed = 0;
@@ -176,7 +176,7 @@ export class Maintenance {
   }
 }
 
-/** Tests whether all that a log of a size holds has been flushed. */
+/** Tests whether a log of that size has been flushed to its end. */
 async function isFlushed(workspace: Workspace, place: SessionPlace, size: number): Promise<boolean> {
   return ((await readProgress(workspace, place.flushState)).offset?.end ?? 0) >= size;
 }
@@ -188,7 +188,7 @@ async function notePass(workspace: Workspace, now: number): Promise<void> {
   await writeJson(workspace, PATH, { completedAt: new Date(now).toISOString() });
 }
 
-/** Moves daily notes of before a time to `memory/archive/`, and counts them; one with something that was not merged yet stays. */
+/** Moves daily notes from before a time to `memory/archive/` and counts them. Notes that are not merged completely stay. */
 async function archiveNotes(workspace: Workspace, prefix: string, before: number): Promise<number> {
   const { seen, pending } = await readState(workspace, prefix);
   if (pending !== undefined) return 0;
@@ -200,21 +200,21 @@ async function archiveNotes(workspace: Workspace, prefix: string, before: number
     const text = (await readIfFound(workspace, path)) ?? '';
     if (!isMerged(name, text, isSeen)) continue;
     await keep(workspace, `${prefix}memory/archive/${name}`, text);
-    // Somebody may have added to it meanwhile: then it stays, and is archived with the rest the next time.
+    // If the note was added to meanwhile, it stays, and the rest is archived the next time.
     if ((await workspace.stat(path))?.size !== Buffer.byteLength(text)) continue;
     if (await workspace.delete(path)) moved++;
   }
   return moved;
 }
 
-/** Writes a note to the archive; behind what an earlier note of that day has left there, unless it is there already. */
+/** Writes a note to the archive, behind an earlier note of that day, unless it is there already. */
 async function keep(workspace: Workspace, path: string, text: string): Promise<void> {
   const archived = await readIfFound(workspace, path);
   if (archived === undefined || text.startsWith(archived)) await workspace.write(path, text);
   else if (!archived.endsWith(text)) await workspace.write(path, `${archived}${text}`);
 }
 
-/** Deletes the logs of sessions in which nothing was said since a time, and what was noted of their flushes; counts them. */
+/** Deletes the logs of sessions that did not change since a time, with the progress of their flushes, and counts them. */
 async function pruneSessions(
   workspace: Workspace,
   prefix: string,

@@ -11,15 +11,15 @@ import {
 import type * as z from 'zod';
 import { MemoryFormatError } from './errors.js';
 
-/** The memory that is rewritten whole and always in front of the agent. */
+/** The memory that is always shown to the agent. */
 export const CORE_FILE = 'MEMORY.md';
 const FOLDER = 'memory';
 
-/** Whether a path, relative to an agent's prefix, is that of a memory file: `MEMORY.md`, or Markdown below `memory/`. */
+/** Tests whether a path below an agent's prefix is a memory file: `MEMORY.md`, or Markdown below `memory/`. */
 export function isMemoryPath(path: string): boolean {
   if (path === CORE_FILE) return true;
   const [first, ...rest] = path.split('/');
-  // What begins with a dot is not for reading: states, versions, sections.
+  // Names that begin with a dot are internal: states, versions, sections.
   const isPlain = (segment: string) => segment !== '' && !segment.startsWith('.');
   return first === FOLDER && rest.every(isPlain) && /[^/]\.md$/.test(path) && !/[\\\0]/.test(path);
 }
@@ -29,7 +29,7 @@ export function dailyFile(day: string): string {
   return `${FOLDER}/${day}.md`;
 }
 
-/** All memory files below a prefix: MEMORY.md, then the others in order of their paths. */
+/** Lists all memory files below a prefix: MEMORY.md, then the others in order of their paths. */
 export async function* memoryFiles(workspace: Workspace, prefix: string): AsyncIterable<WorkspaceEntry> {
   const core = await workspace.stat(`${prefix}${CORE_FILE}`);
   if (core?.type === 'file') yield core;
@@ -38,7 +38,7 @@ export async function* memoryFiles(workspace: Workspace, prefix: string): AsyncI
   }
 }
 
-/** A file's text; `undefined` when there is none that may be read. */
+/** Reads a file; `undefined` if it does not exist or may not be read. */
 export function readIfFound(workspace: Pick<Workspace, 'read'>, path: string): Promise<string | undefined> {
   return readText(workspace, path).catch((error: unknown) => {
     if (WorkspaceError.isInstance(error) && ['not_found', 'refused'].includes(error.code)) return undefined;
@@ -68,7 +68,7 @@ export async function readJson<Schema extends z.ZodType>(
   return parseWith(schema, format === FORMAT ? value : null, path, remedy);
 }
 
-/** Replaces a damaged file by `undefined`, with a warning. */
+/** Returns `undefined` for a damaged file, with a warning. */
 export function ifWhole<T>(reading: Promise<T>): Promise<T | undefined> {
   return reading.catch((error: unknown) => {
     if (!InvalidInputError.isInstance(error)) throw error;
@@ -101,10 +101,10 @@ export async function appendLines(
   await workspace.append(path, `${end}${missing.join('')}`);
 }
 
-/** A file that changed so short a time ago may change once more without another time. */
+/** A file that changed this recently may change again with the same timestamp. */
 const UNSURE_MS = 20;
 
-/** What tells that a file has not changed since, without reading it; `null` when it may be changing now. */
+/** Returns a mark that stays the same as long as the file does not change; `null` if it may be changing right now. */
 export function markOf({ size, modifiedAt }: WorkspaceEntry): string | null {
   const age = Date.now() - Date.parse(modifiedAt);
   return Math.abs(age) < UNSURE_MS ? null : `${size} ${modifiedAt}`;
@@ -113,7 +113,7 @@ export function markOf({ size, modifiedAt }: WorkspaceEntry): string | null {
 const OWN = [CORE_FILE, FOLDER, 'sessions'];
 const LEVELS = ['tenants', 'users', 'agents'] as const;
 
-/** All places in a workspace where a tenant, user or agent may have a memory or sessions. Each is empty or ends with `/`. */
+/** Lists all places in a workspace where a tenant, user or agent may have a memory or sessions. Each is empty or ends with `/`. */
 export async function* memoryPrefixes(
   workspace: Workspace,
   prefix = '',

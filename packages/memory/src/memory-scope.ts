@@ -27,13 +27,13 @@ export function scopePrefix(place: MemoryPlace): string {
   return sessionPrefix(SessionKey.of({ tenantId, userId, agentId, sessionId: 'any' }));
 }
 
-/** Whether calls without a user share what is remembered, or each session has its own conversation alone. */
+/** Whether calls without a user share one memory, or see their own session only. */
 export type WithoutUser = 'private' | 'shared';
 
 const OF_A_USER = /^(?:tenants\/[^/]+\/)?users\//;
 const OWN_AGENT = /^(?:agents\/[^/]+\/)?$/;
 
-/** Tests whether sessions at a prefix have anything in common: those of a user do, others only if they share. */
+/** Tests whether the sessions at a prefix have a common memory. Those of a user do; others only if `withoutUser` is `shared`. */
 export function isCommon(prefix: string, withoutUser: WithoutUser): boolean {
   return withoutUser === 'shared' || OF_A_USER.test(prefix);
 }
@@ -48,10 +48,10 @@ export interface SessionPlace {
 }
 
 export const LOG_SUFFIX = '.log.jsonl';
-/** What is too long for a file name ends with this and a hash, and cannot be decoded. */
+/** An id that is too long for a file name is shortened to a beginning, these characters and a hash. It cannot be decoded. */
 const CUT = '%_';
 
-/** Answers the place of a session; of a log, whose name without its ending is that `segment`. */
+/** Returns the files of a session by `segment`, the name of its log without the ending. */
 export function placeOfLog(prefix: string, segment: string): SessionPlace {
   return {
     prefix,
@@ -66,10 +66,10 @@ export function placeOfSession(session: SessionKey): SessionPlace {
   return { ...placeOfLog(sessionPrefix(session), fileSegment(sessionId)), session: sessionId };
 }
 
-/** What tells whose a call is. */
+/** The part of a call that says whose it is. */
 type OwnCall = Pick<ToolContext, 'log' | 'state'>;
 
-/** Where lies what belongs to whom a call is for, told by its own log: no word of a model can lead out of it. */
+/** Returns the memory directory of the call's user. It is derived from the log's path, never from model output. */
 function ownPrefix({ log, state }: OwnCall): string | undefined {
   const name = `sessions/${fileSegment(state.sessionId)}${LOG_SUFFIX}`;
   const prefix = log.location.endsWith(name) ? log.location.slice(0, -name.length) : undefined;
@@ -77,8 +77,8 @@ function ownPrefix({ log, state }: OwnCall): string | undefined {
 }
 
 /**
- * The prefix of another agent of the call's own tenant and user; its own without `agentId`. `undefined` when its log does not lie
- * where theirs do, so that there is no telling whose lies beside it, and for a call without a user, unless those share.
+ * Returns the prefix of another agent of the call's tenant and user, or its own prefix without `agentId`. Returns `undefined` if
+ * the call's log is not below its user's directory, and for a call without a user unless `withoutUser` is `shared`.
  */
 export function prefixOfAgent(
   call: OwnCall & Pick<ToolContext, 'runtime'>,
@@ -95,14 +95,14 @@ export function prefixOfAgent(
 }
 
 /**
- * Where the memory of a call lies: beside its session logs.
- * @throws {CapabilityError} when the log is no file of a workspace: then nothing says whose memory it would be.
+ * Returns the memory directory of a call, which also holds its session logs.
+ * @throws {CapabilityError} when the log is not a file of a workspace, so that the user's directory is unknown.
  */
 export function memoryPrefix(call: OwnCall): string {
   const found = ownPrefix(call);
   if (found !== undefined) return found;
   throw new CapabilityError(
     'memory',
-    `Memory needs session logs in a workspace, but this one is at ${call.log.location}.`,
+    `Memory needs session logs in a workspace, but the log of this session is at ${call.log.location}. Give the agent a workspace.`,
   );
 }

@@ -58,12 +58,12 @@ import {
   redactorFor,
 } from './settings.js';
 
-/** Places of which it is remembered when they were last consolidated. */
+/** How many places this process remembers the last consolidation of. */
 const MOST_ATTEMPTS = 1_000;
 
 /**
- * The memory of a workspace as a service: what an agent, a command line and an MCP server do with it. Facts are saved,
- * corrected, forgotten, searched and read; sessions are flushed, notes merged, and all of it is maintained.
+ * The memory of a workspace as a service, for agents, command lines and MCP servers. It saves, corrects, forgets, searches and
+ * reads facts, flushes sessions, merges notes, and maintains all of it.
  *
  * @example
  * const service = new MemoryService({ workspace, index: './memory_index.db' });
@@ -73,14 +73,14 @@ const MOST_ATTEMPTS = 1_000;
 export class MemoryService {
   /** The workspace as it was given. */
   readonly workspace: Workspace;
-  /** Where memory and logs lie: `storageOf(workspace)`, as of an agent with that workspace. */
+  /** The tree of memory and logs: `storageOf(workspace)`, as for an agent with that workspace. */
   readonly storage: Workspace;
   readonly withoutUser: WithoutUser;
   readonly #settings: MemoryServiceSettings;
   readonly #redact: Redact;
   readonly #maintenance: Maintenance;
   readonly #index: MemoryIndex;
-  /** By prefix, when a consolidation was last asked for and begun. */
+  /** By prefix, when this process last began a consolidation. */
   readonly #attempts = new Map<string, number>();
   readonly #running = new Set<Promise<unknown>>();
   #isClosed = false;
@@ -107,9 +107,9 @@ export class MemoryService {
   }
 
   /**
-   * Remembers a fact, in the day's note and, where there is room, in MEMORY.md. Saving what is known does nothing.
+   * Saves a fact in the day's note and, if there is room, in MEMORY.md. Saving a known fact does nothing.
    *
-   * @throws {InvalidInputError} for a text that says nothing.
+   * @throws {InvalidInputError} for an empty text.
    */
   async save(
     place: MemoryPlace,
@@ -128,11 +128,11 @@ export class MemoryService {
   }
 
   /**
-   * Puts another fact in the place of one, which stays readable in `memory/retired.md`.
+   * Replaces a fact. The old one can still be read in `memory/retired.md`.
    *
    * @param old the fact, or words that only it has.
-   * @param by who asks: what a person wrote, only a person changes.
-   * @throws {InvalidInputError} for a text that says nothing.
+   * @param by who asks: only a person may change what a person wrote.
+   * @throws {InvalidInputError} for an empty text.
    */
   async correct(
     place: MemoryPlace,
@@ -155,11 +155,11 @@ export class MemoryService {
   }
 
   /**
-   * Forgets a fact everywhere: in MEMORY.md, the notes, the archive, what was retired, the versions and the index. It comes
-   * back when a person says it again only. What was said stands in the session's log still; `erase` deletes that too.
+   * Deletes a fact from MEMORY.md, the notes, the archive, the retired facts, the versions and the index. It comes back only
+   * if a person says it again. The session's log keeps what was said; `erase` deletes logs, too.
    *
    * @param query the fact, or words that only it has.
-   * @param by who asks: what a person wrote, only a person forgets.
+   * @param by who asks: only a person may forget what a person wrote.
    */
   async forget(
     place: MemoryPlace,
@@ -175,7 +175,7 @@ export class MemoryService {
       const lost = bulletsOf(state.lost.map(({ text }) => `- ${text}`).join('\n'));
       const inCore = factKeys(core);
       const matching = pick([...bulletsOf(core), ...noted, ...lost], query);
-      // The lines that a fact comes from are forgotten with it.
+      // The lines of notes that a fact comes from are forgotten with it, so they do not count as other facts.
       const isAmong = ({ text }: StoredFact) => matching.some(({ key }) => key === factKey(text));
       const isSource = (key: string) =>
         known.some((one) => isAmong(one) && factKey(one.text) !== key && keyHash(key) in hashesOf([one], ''));
@@ -184,7 +184,7 @@ export class MemoryService {
       if (bullet === undefined || found.length > 1) return outcomeOf(found);
       const { key, text } = bullet;
       const fact = state.facts.find((one) => factKey(one.text) === key);
-      // Below another bullet, in a paragraph or in code a person has put it.
+      // If the text is also below another bullet, in a paragraph or in code, a person put it there.
       const rest = withoutBullets(core, (one) => one.key === key);
       const put = statementsOf(rest)
         .find(({ whole }) => factKey(saidIn(whole)) === key)
@@ -195,7 +195,7 @@ export class MemoryService {
       const said = known.filter((one) => factKey(one.text) === key);
       const hashes = { [keyHash(key)]: options.since, ...hashesOf(said, options.since) };
       const gone = { ...state.gone, ...hashes };
-      // Known before anything is deleted: a flush that is under way writes it no more.
+      // Recorded before anything is deleted, so that nothing brings the fact back after a crash.
       await writeState(storage, prefix, { ...state, gone });
       await forgetLines(options, hashes);
       const isLeft = (one: StoredFact) => !said.includes(one);
@@ -210,7 +210,7 @@ export class MemoryService {
     return outcome;
   }
 
-  /** The bullets of MEMORY.md, with who wrote them, when they were said, and where. */
+  /** Returns the bullets of MEMORY.md, with who worded them, when they were said, and where. */
   async facts(place: MemoryPlace): Promise<readonly MemoryFact[]> {
     const { text, state } = await peekCore(this.#core(place));
     const known = new Map(state.facts.map((fact) => [factKey(fact.text), fact]));
@@ -220,7 +220,7 @@ export class MemoryService {
     });
   }
 
-  /** The best lines of MEMORY.md and the notes. */
+  /** Finds the best lines of MEMORY.md and the notes. */
   async search(
     place: MemoryPlace,
     query: string,
@@ -229,13 +229,13 @@ export class MemoryService {
     return this.#index.searchFresh(this.storage, { prefix: this.prefixOf(place) }, query, options);
   }
 
-  /** The text of MEMORY.md, or of another of its files; empty where there is none. */
+  /** Reads MEMORY.md, or another file of the memory; empty if there is none. */
   async read(place: MemoryPlace, path = CORE_FILE): Promise<string> {
     const text = isMemoryPath(path) ? readIfFound(this.storage, `${this.prefixOf(place)}${path}`) : undefined;
     return (await text) ?? '';
   }
 
-  /** MEMORY.md, the notes and what else can be read and searched, with paths below the place. */
+  /** Lists MEMORY.md, the notes and all else that can be read and searched, with paths below the place. */
   async files(place: MemoryPlace): Promise<readonly WorkspaceEntry[]> {
     const prefix = this.prefixOf(place);
     const files: WorkspaceEntry[] = [];
@@ -245,10 +245,10 @@ export class MemoryService {
   }
 
   /**
-   * Writes what is worth remembering of a session, as its log has it, to the day's note, `memory/YYYY-MM-DD.md`: what was said
-   * since the last time, so that a flush costs what is new. Any number of processes may flush one session.
+   * Reads what was said in a session since the last flush, and writes what is worth remembering to the day's note,
+   * `memory/YYYY-MM-DD.md`. Any number of processes may flush one session. Without a model it does nothing.
    *
-   * @throws {MemoryRefusedError} when the model's answers cannot be used: the next flush reads the same again.
+   * @throws {MemoryRefusedError} when the model's answers cannot be used. The next flush reads the same messages again.
    * @throws what the model and the workspace throw.
    */
   async flush(session: SessionKey | SessionPlace, options: FlushOptions = {}): Promise<FlushOutcome> {
@@ -260,9 +260,9 @@ export class MemoryService {
   }
 
   /**
-   * Merges new notes into MEMORY.md, unless that was done or tried a short while ago; then `undefined`. With `now` always.
+   * Merges new notes into MEMORY.md. Returns `undefined` if that was done or tried a short while ago, unless `now` is set.
    *
-   * @throws {MemoryRefusedError} when the model's answers cannot be used; nothing was changed then.
+   * @throws {MemoryRefusedError} when the model's answers cannot be used. Nothing was changed.
    * @throws what the model and the workspace throw.
    */
   async consolidate(
@@ -275,7 +275,7 @@ export class MemoryService {
     const { clock, consolidate, consolidationGapMs } = this.#settings;
     const time = clock.now();
     const { consolidatedAt = 0 } = await readState(this.storage, prefix);
-    // A clock that was once ahead must not silence the memory until then.
+    // A clock that was once ahead must not stop merges until then.
     const age = time - Math.max(this.#attempts.get(prefix) ?? 0, Number(new Date(consolidatedAt)));
     if (!consolidate || this.#isClosed || (age >= 0 && age < consolidationGapMs)) return undefined;
     if (this.#attempts.size >= MOST_ATTEMPTS) this.#attempts.clear();
@@ -285,7 +285,7 @@ export class MemoryService {
     return outcome;
   }
 
-  /** Does the same in the background, for callers without an agent: failures go to `onEvent`. */
+  /** Merges new notes in the background, for callers without an agent. Failures go to `onEvent`. */
   requestConsolidation(place: MemoryPlace): void {
     const emit = (event: AgentEventBody) => this.#emit?.(event);
     void this.consolidate(place, { emit }).catch((error: unknown) =>
@@ -321,27 +321,29 @@ export class MemoryService {
   }
 
   /**
-   * Makes one pass of the maintenance over all memories of the workspace, now. What fails is reported and does not keep the
-   * rest from being done. What a job scheduler for a fleet calls.
+   * Runs one pass of the maintenance over all memories of the workspace, now. A failure is reported, and the pass goes on. Call
+   * it from your job scheduler.
    *
-   * @throws {WorkspaceError} `locked` when the lock of the workspace was lost meanwhile.
+   * @throws {WorkspaceError} `locked` when the lock of the workspace was lost during the pass.
    */
   maintain(): Promise<MaintenanceReport> {
     return this.#track(this.#maintenance.run());
   }
 
   /**
-   * Deletes all that a workspace and the index hold of a tenant or user: memory, notes, versions, logs, and the files of
+   * Deletes everything of a tenant or user from the workspace and the index: memory, notes, versions, logs, and the files of
    * their agents. It cannot be undone.
    *
-   * @returns How many files of the workspace and of the index are gone.
-   * @throws {InvalidInputError} for a scope without user and tenant: that would be everybody.
+   * @returns How many files of the workspace and of the index were deleted.
+   * @throws {InvalidInputError} for a scope without user and tenant, which would mean everybody.
    */
   async erase(scope: MemoryScope): Promise<{ readonly files: number; readonly indexed: number }> {
     const { storage } = this;
     const prefix = scopePrefix(scope);
     if (scope.userId === undefined && scope.tenantId === undefined)
-      throw new InvalidInputError('scope', [{ path: 'userId', message: 'must name whose memory to erase' }]);
+      throw new InvalidInputError('scope', [
+        { path: 'userId', message: 'must be given, or tenantId: an empty scope would erase everybody' },
+      ]);
     let files = 0;
     await exclusively(storage, memoryLock(prefix), async () => {
       for await (const { type } of storage.list(prefix, { recursive: true })) if (type === 'file') files++;
@@ -350,7 +352,7 @@ export class MemoryService {
     return { files, indexed: await this.#index.forget(prefix) };
   }
 
-  /** Waits for what is under way, and closes the index that it has opened. */
+  /** Waits for running work, and closes the index if this service opened it. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#maintenance.close();
@@ -359,18 +361,18 @@ export class MemoryService {
   }
 
   /**
-   * @internal Answers where a memory lies.
-   * @throws {InvalidInputError} for one without a user, unless those share.
+   * @internal Returns the directory of a memory.
+   * @throws {InvalidInputError} for a scope without a user, unless `withoutUser` is `shared`.
    */
   prefixOf(place: MemoryPlace): string {
     const prefix = scopePrefix(place);
     if (isCommon(prefix, this.withoutUser)) return prefix;
     const message =
-      "must be given: without a user nothing is remembered. withoutUser: 'shared' keeps one memory for all";
+      "must be given, because calls without a user have no memory. Set withoutUser: 'shared' to keep one memory for all of them";
     throw new InvalidInputError('scope', [{ path: 'userId', message }]);
   }
 
-  /** Has `close` wait for it. */
+  /** Makes `close` wait for the work. */
   #track<T>(work: Promise<T>): Promise<T> {
     this.#running.add(work);
     return work.finally(() => this.#running.delete(work));
@@ -380,11 +382,11 @@ export class MemoryService {
     return coreOptions(this.#settings, this.prefixOf(place));
   }
 
-  /** @throws {InvalidInputError} for a text that says nothing. */
+  /** @throws {InvalidInputError} for an empty text. */
   #factOf({ today: saidOn }: CoreOptions, said: string, source: FactSource | undefined): StoredFact {
     const text = plainLine(this.#redact(said));
     const key = factKey(text);
-    if (key === '') throw new InvalidInputError('fact', [{ path: 'text', message: 'must say something' }]);
+    if (key === '') throw new InvalidInputError('fact', [{ path: 'text', message: 'must not be empty' }]);
     const from = [`${saidOn}.md ${keyHash(key)}`];
     const id = keyHash(`${saidOn} ${key}`);
     return { id, text, author: 'model', saidOn, source: source && { ...source }, from };

@@ -6,7 +6,7 @@ type FactAuthor = 'person' | 'model';
 /** Where a fact was said. */
 export interface FactSource {
   readonly sessionId: string;
-  /** Left out when the whole session is meant. */
+  /** Left out if the fact comes from the session as a whole. */
   readonly messageId?: string | undefined;
 }
 
@@ -15,7 +15,7 @@ export interface MemoryFact {
   readonly id: string;
   readonly text: string;
   readonly author: FactAuthor;
-  /** The day that it was said, `2026-01-31`; not known of what people write by hand. */
+  /** The day on which it was said, `2026-01-31`; unknown for what people write by hand. */
   readonly saidOn?: string | undefined;
   readonly source?: FactSource | undefined;
 }
@@ -31,12 +31,12 @@ const LINE_SIGN = /^[\s>]*(?:(?:[-*+•]|\d+[.)])\s+)?(?:\[[ xX]\]\s+)?/u;
 const BULLET = /^[-*+•]\s+(\S.*)$/u;
 const RULE = /^([-*])(?: *\1){2,}$/;
 const HEADING = /^#{1,6}\s/;
-/** What continues no line before it; the comment of a note may be wrapped as the rest of the line. */
+/** The beginning of a line that does not continue the line before. The comment of a note may be wrapped like other text. */
 const BEGINS = /^[\s>]*(?:[-*+•]\s|\d+[.)]\s|#{1,6}\s|`{3}|~{3}|\||<!--(?! model\b))/u;
 const NAME_CHARACTER = /[a-z0-9]/i;
 const FENCE = /^\s*(`{3,}|~{3,})/;
 
-/** Writes a bullet with a comment behind it: who worded it, when it was said, in which session and message. */
+/** Renders a bullet. A comment behind it says who worded it, when it was said, and in which session and message. */
 export function renderNoteLine({ text, author, saidOn, source }: NoteLine): string {
   if (author === 'person' || saidOn === undefined) return `- ${text}`;
   const parts = [source?.sessionId, source?.messageId].map((part) =>
@@ -45,7 +45,7 @@ export function renderNoteLine({ text, author, saidOn, source }: NoteLine): stri
   return `- ${text} <!-- model ${saidOn} ${parts.join(' ')} -->`;
 }
 
-/** Reads a line of a note; one without a comment was written by a person. */
+/** Parses a line of a note. A line without a comment was written by a person. */
 export function parseNoteLine(line: string): NoteLine {
   const { said, mark } = parted(line);
   const [, saidOn, session = NONE, message = NONE] = mark ?? [];
@@ -61,7 +61,7 @@ export function withoutMark(line: string): string {
   return parted(line).said;
 }
 
-// No pattern that looks for its beginning: a line may have a million spaces.
+// Searched from the end: a pattern that looks for its beginning would be slow on a line with a million spaces.
 function parted(line: string) {
   const whole = line.trimEnd();
   const start = whole.endsWith('-->') ? whole.lastIndexOf('<!-- ') : -1;
@@ -77,7 +77,7 @@ function decoded(part: string): string {
   }
 }
 
-/** Makes one line without control characters, in which nothing looks like one of the marks in a note. */
+/** Makes one line without control characters, and without text that could be taken for a mark of a note. */
 export function plainLine(text: string): string {
   return text
     .replaceAll(/\s+/g, ' ')
@@ -86,11 +86,11 @@ export function plainLine(text: string): string {
     .trim();
 }
 
-/** What a Markdown text says in one piece, on however many lines an editor wraps it: an item, a paragraph; in code a line. */
+/** An item or a paragraph of a Markdown text, on however many lines an editor wraps it; in code, a line. */
 export interface Statement {
   /** With its sign and comment, on one line. */
   readonly whole: string;
-  /** Its first line, and the one behind its last, from 0. */
+  /** Its first line, and the line after its last one, counted from 0. */
   readonly start: number;
   readonly end: number;
 }
@@ -101,20 +101,20 @@ export interface Bullet extends Statement {
   readonly key: string;
 }
 
-/** What a line says without the signs of lists, tasks and quotations before it. */
+/** Removes the signs of lists, tasks and quotations from the beginning of a line. */
 export function saidIn(line: string): string {
   return line.replace(LINE_SIGN, '');
 }
 
-/** Answers the text of a bullet, and `undefined` for any other line. */
+/** Returns the text of a bullet, and `undefined` for any other line. */
 export function bulletText(line: string): string | undefined {
   const whole = withoutMark(line).trim();
   return RULE.test(whole) ? undefined : BULLET.exec(whole)?.[1];
 }
 
 /**
- * What texts have in common that say the same but for case, spaces, emphasis and the full stop. In backticks stands a name, whose
- * case counts; what stands within a name or a number is no emphasis: `user_id`, `5*3`.
+ * Returns the same key for texts that differ only in case, spaces, emphasis and the full stop. In backticks case counts, and
+ * signs within a name or a number are not emphasis: `user_id`, `5*3`.
  */
 export function factKey(text: string): string {
   return withoutMark(text)
@@ -134,17 +134,17 @@ export function hashOf(text: string): string {
   return createHash('sha256').update(text).digest('base64url');
 }
 
-/** Names a fact's key by a hash, from which the fact cannot be had back. */
+/** Hashes a fact's key. The fact cannot be recovered from the hash. */
 export function keyHash(key: string): string {
   return hashOf(key).slice(0, 16);
 }
 
-/** The hash of a line's key, of what says where the line is from: a note's name and that hash. */
+/** Returns the hash in a reference to a line, which consists of a note's name and the hash of the line's key. */
 export function hashIn(from: string): string {
   return from.split(' ')[1] ?? from;
 }
 
-/** Answers what a text says, as Markdown has it: a line that begins nothing of its own continues the one before. */
+/** Returns the statements of a text. As in Markdown, a line that does not begin something new continues the one before. */
 export function statementsOf(text: string): (Statement & { readonly isCode: boolean })[] {
   const statements: { whole: string; start: number; end: number; isCode: boolean }[] = [];
   const lines = text.split('\n');
@@ -158,17 +158,17 @@ export function statementsOf(text: string): (Statement & { readonly isCode: bool
       last.whole += ` ${said}`;
       last.end = start + 1;
     } else if (line.trim() !== '') statements.push({ whole: line.trimEnd(), start, end: start + 1, isCode });
-    // Behind its comment a line of a note is over, whatever somebody adds.
+    // A line of a note ends with its comment, whatever a person adds behind it.
     const isMarked = said.endsWith('-->') && parted(statements.at(-1)?.whole ?? '').mark !== null;
     isOpen = said !== '' && !isCode && !isMarked && !HEADING.test(said) && !RULE.test(said);
   }
   return statements;
 }
 
-/** Answers the bullets of a text, each with what is indented below it. In fenced code there are none. */
+/** Returns the bullets of a text, each with what is indented below it. Fenced code has no bullets. */
 export function bulletsOf(text: string): Bullet[] {
   const bullets: (Statement & { text: string; end: number })[] = [];
-  /** How far the bullet is indented that the next statements may belong to. */
+  /** The indent of the bullet that the next statements may belong to. */
   let open: number | undefined;
   for (const { whole, start, end, isCode } of statementsOf(text)) {
     const indent = whole.search(/\S/);
@@ -185,7 +185,7 @@ export function bulletsOf(text: string): Bullet[] {
   return bullets.map((bullet) => ({ ...bullet, key: factKey(bullet.text) }));
 }
 
-/** The numbers of the lines of fenced code, comments and what stands as YAML at the top; what nothing closes begins none. */
+/** Returns the numbers of the lines of fenced code, comments and YAML at the top. A fence that is never closed does not count. */
 export function fencedLines(lines: readonly string[]): ReadonlySet<number> {
   const fenced = new Set<number>();
   let open: { readonly isEnd: (line: string) => boolean; readonly at: number } | undefined;
@@ -201,7 +201,7 @@ export function fencedLines(lines: readonly string[]): ReadonlySet<number> {
   return fenced;
 }
 
-/** What ends what a line begins; `second` is the line behind the first of a file. */
+/** Returns a test for the line that closes a fence, comment or YAML which `line` opens. `second` is the second line of the file. */
 function endOf(line: string, second: string | undefined): ((line: string) => boolean) | undefined {
   const fence = FENCE.exec(line)?.[1];
   if (fence !== undefined) {
@@ -213,12 +213,12 @@ function endOf(line: string, second: string | undefined): ((line: string) => boo
     : undefined;
 }
 
-/** Takes out of a text the bullets that a test is true of, with the lines that continue them. */
+/** Removes the bullets that pass a test, with the lines that continue them. */
 export function withoutBullets(text: string, isGone: (bullet: Bullet) => boolean): string {
   return withoutLines(text, bulletsOf(text).filter(isGone));
 }
 
-/** Takes out of a text all bullets, statements and lines of which a test is true, without their signs and comments. */
+/** Removes all bullets, statements and lines that pass a test. The test sees them without signs and comments. */
 export function withoutSaid(text: string, isGone: (said: string) => boolean): string {
   const bullets = bulletsOf(text).filter((bullet) => isGone(bullet.text));
   const lines = text.split('\n').map((whole, start) => ({ whole, start, end: start + 1 }));
@@ -232,7 +232,7 @@ function withoutLines(text: string, parts: readonly Statement[]): string {
   return lines.filter((line) => line !== undefined).join('\n');
 }
 
-/** Answers the keys of all bullets in a text. */
+/** Returns the keys of all bullets in a text. */
 export function factKeys(text: string): Set<string> {
   return new Set(bulletsOf(text).map(({ key }) => key));
 }

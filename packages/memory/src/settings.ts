@@ -28,7 +28,7 @@ const indexSchema = z.union([z.string().min(1), having<MemoryIndex>('indexFromSt
 const secretPattern = z.strictObject({ kind: z.string(), pattern: z.instanceof(RegExp) });
 const redact = z.union([z.boolean(), z.strictObject({ patterns: z.array(secretPattern) })]).default(true);
 
-/** Makes the function that a setting asks for. */
+/** Returns the redaction function for a setting. */
 export function redactorFor(setting: z.output<typeof redact>): Redact {
   if (setting === false) return (text) => text;
   return secretRedactor(setting === true ? [] : setting.patterns);
@@ -58,8 +58,8 @@ export const passDefaults = z.strictObject(passShape).parse({});
 /** Settings of every memory. */
 const memoryShape = {
   /**
-   * `private`: sessions without a user remember nothing of each other, and nothing is kept of them but their logs. `shared`:
-   * all of an agent remember in common, as a program for one person wants it.
+   * `private`: sessions without a user have no memory, only their logs. `shared`: all sessions of an agent without a user have
+   * one memory, for a program of one person.
    */
   withoutUser,
   /**
@@ -68,11 +68,10 @@ const memoryShape = {
    */
   index: indexSchema.default(':memory:'),
   /**
-   * After every call, never, or at most once in `flushGapMs` per session. A flush before a compaction is never throttled
-   * and never left out.
+   * After every call, never, or at most once in `flushGapMs` per session. Before a compaction the session is always flushed.
    */
   flush: z.enum(['always', 'never', 'throttled']).default('always'),
-  /** Milliseconds between two flushes of a session, where they are throttled. */
+  /** Milliseconds between two throttled flushes of a session. */
   flushGapMs: whole(0, 5 * MINUTE_MS),
   /** Estimated tokens of messages that are read at once; more are read in several batches. A third of the model's window at most. */
   maxBatchTokens: whole(1, 12_000),
@@ -82,7 +81,7 @@ const memoryShape = {
   redact,
   /** Merge notes into MEMORY.md after a flush, at most once in `consolidationGapMs` for each user and agent. */
   consolidate: z.boolean().default(true),
-  /** Milliseconds between two consolidations of one scope that are asked for beside the passes. */
+  /** Milliseconds between two consolidations of one user and agent, except those of the passes. */
   consolidationGapMs: whole(0, 30 * MINUTE_MS),
   /** Estimated tokens of MEMORY.md, 4 000 being about 16 000 characters. Facts are not added beyond it. */
   maxMemoryTokens: whole(100, 4_000),
@@ -99,7 +98,7 @@ export const memoryServiceSchema = z.strictObject({
   workspace: workspaceSchema,
   /** Reads conversations and merges notes. `null`: conversations are not read, and notes are copied into MEMORY.md as they are. */
   model: z.nullable(modelSchema).default(null),
-  /** Told of flushes, merges and failures that no call is there to be told of. */
+  /** Called for flushes, merges and failures outside of an agent's call. */
   onEvent: z.optional(callable<(event: AgentEventBody) => void>()),
   clock: z._default(having<Clock>('now', 'a clock'), systemClock),
 });
@@ -108,7 +107,7 @@ export const memoryConfigSchema = z.strictObject({
   ...memoryShape,
   /** Default: the agent's own; `null`: none. */
   model: z.nullable(modelSchema).optional(),
-  /** Estimated tokens of MEMORY.md in the system prompt; what is in the middle is left out of more. 0: none of it. */
+  /** Estimated tokens of MEMORY.md in the system prompt. Of a longer file the middle is left out. 0: none of it. */
   maxPromptTokens: whole(0, 4_000),
   /** Bring the tools that search, read and save. `false`: memory is kept and shown, and the model cannot ask for more. */
   tools: z.boolean().default(true),

@@ -407,7 +407,7 @@ describe('save, correct and forget', () => {
     const service = serviceIn(await testWorkspace());
     const ada = { userId: 'ada' };
     await service.save(ada, 'Staging runs on port 5433');
-    await expect(service.correct(ada, 'staging', ' ')).rejects.toThrow('must say something');
+    await expect(service.correct(ada, 'staging', ' ')).rejects.toThrow('must not be empty');
     expect(await service.read(ada)).toContain('5433');
   });
 
@@ -755,7 +755,7 @@ describe('save, correct and forget', () => {
     await service.search(scope, 'zeppelin');
     await service.search({ userId: 'alice' }, 'quetzal');
     await service.search({ userId: 'bob' }, 'stays');
-    await expect(service.erase({ agentId: 'coder' })).rejects.toThrow('must name whose memory');
+    await expect(service.erase({ agentId: 'coder' })).rejects.toThrow('would erase everybody');
     expect((await service.erase({ userId: 'alice' })).files).toBeGreaterThan(3);
     expect(await everythingIn(workspace)).not.toMatch(/alice|zeppelin|quetzal/i);
     expect((await service.search({ userId: 'bob' }, 'stays')).hits).not.toEqual([]);

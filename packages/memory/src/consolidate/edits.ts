@@ -5,21 +5,21 @@ import { contentTermsOf } from '../index/search-query.js';
 import { bulletsOf, factKey, keyHash, plainLine } from '../notes.js';
 import type { FreshLine } from './new-notes.js';
 
-/** What a model answers when the notes say nothing that the memory does not. */
+/** The answer of a model when the notes say nothing new. */
 const NO_CHANGE = 'NO_CHANGE';
 /** UTF-16 units of a fact. */
 const MAX_FACT = 500;
 const EDIT =
   /^(?:[-*]\s+)?(ADD|REPLACE|RETIRE)\s+(?:f(\d+)\s+BY\s+)?(n\d+(?:\s*,\s*n\d+)*)\s*(?::\s*(.*))?$/u;
 
-/** One change of facts: a new text, in the place of a fact or beside it, or none. Notes that speak of it are its reason. */
+/** One change: adds a text, replaces a fact by a text, or retires a fact. The notes are its reason. */
 export interface Edit {
   readonly notes: readonly FreshLine[];
   readonly fact?: StoredFact | undefined;
   readonly text?: string | undefined;
 }
 
-/** What a model is told to do with notes and memory. */
+/** The system prompt for merging notes. */
 export const CONSOLIDATION_INSTRUCTIONS = `You keep the long-term memory of an assistant: one Markdown file that it reads before every answer. You merge new notes into it by edits. Answer with one edit a line and nothing else:
 
 ADD n1: text — a new fact, from note n1 (or from several: n1,n3)
@@ -50,7 +50,7 @@ export function consolidationPrompt({ text, state }: Core, notes: readonly Fresh
   ].join('\n\n');
 }
 
-/** The edits of an answer, or why it cannot be used. */
+/** Parses the edits of an answer, or says why it cannot be used. */
 export function parseEdits(
   answer: string,
   facts: readonly StoredFact[],
@@ -72,7 +72,7 @@ export function parseEdits(
     const isAbout = (other: string) => [...contentTermsOf(other)].some((term) => spoken.has(term));
     const quoted = JSON.stringify(line.slice(0, 80));
     const wrongs: readonly (readonly [isWrong: boolean, refused: string])[] = [
-      [found === null, `${quoted} is no edit`],
+      [found === null, `${quoted} is not an edit`],
       [(kind === 'ADD') !== (factNumber === undefined), `${quoted} names no fact, or one too many`],
       [kind !== 'ADD' && fact === undefined, `there is no fact f${factNumber}`],
       [fact !== undefined && edited.has(fact.id), `f${factNumber} is edited twice`],
@@ -90,7 +90,7 @@ export function parseEdits(
   return { value: edits };
 }
 
-/** The fact that an edit makes. */
+/** Makes the fact of an edit that has a text. */
 export function factOf({ notes, text = '' }: Edit): StoredFact {
   const [first] = notes;
   const saidOn = notes

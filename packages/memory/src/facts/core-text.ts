@@ -1,12 +1,12 @@
 import { bulletsOf, factKey, fencedLines, SIGN, withoutBullets } from '../notes.js';
 import type { CoreEdits } from './memory-state.js';
 
-/** Where facts go that were added. Everything that people wrote in the file is left as it is. */
+/** The section for added facts. Everything that people wrote in the file stays as it is. */
 const HEADING = '## Noted';
 
-/** Makes changes to the text of MEMORY.md, line by line. A bullet that is there already is not added again. */
+/** Applies edits to the text of MEMORY.md, line by line. A bullet that exists is not added again. */
 export function changeCore(text: string, { replace, add, drop }: CoreEdits): string {
-  // A file whose lines all end as on Windows stays one.
+  // If all lines end with CRLF, they still do so afterwards.
   if (text.includes('\r\n') && !/(?<!\r)\n/.test(text))
     return changeCore(text.replaceAll('\r\n', '\n'), { replace, add, drop }).replaceAll('\n', '\r\n');
   const lines: (string | undefined)[] = text.split('\n');
@@ -31,7 +31,7 @@ export function changeCore(text: string, { replace, add, drop }: CoreEdits): str
   return withoutBullets(changed, ({ key }) => drop.includes(key));
 }
 
-/** Puts bullets at the end of the section for them, which is made where there is none. */
+/** Appends bullets to the section for added facts, and adds the section if it is missing. */
 function withAdded(lines: readonly string[], added: readonly string[]): string {
   const code = fencedLines(lines);
   const heading = lines.findIndex((line, number) => line.trim() === HEADING && !code.has(number));

@@ -7,8 +7,8 @@ import { dropVersions } from './versions.js';
 /** What came of changing a fact. */
 export interface FactOutcome {
   /**
-   * `known`: it was remembered already. `missing`: there is no such fact. `ambiguous`: several match, name one by its whole
-   * text. `refused`: a person wrote it, and only a person may change it.
+   * `known`: the fact was saved before. `missing`: there is no such fact. `ambiguous`: several facts match, so name one by its
+   * whole text. `refused`: a person wrote the fact, and only a person may change it.
    */
   readonly status: 'done' | 'known' | 'missing' | 'ambiguous' | 'refused';
   /** The facts that match. */
@@ -17,12 +17,12 @@ export interface FactOutcome {
   readonly paths?: readonly string[] | undefined;
 }
 
-/** The days of a retired fact, and the reason. */
+/** What follows a retired fact: its days, and the reason. */
 const RETIRED = / \(((?:\d{4}-\d\d-\d\d )?to \d{4}-\d\d-\d\d); (.*)\)$/;
 /** Scripts that have no space between words. */
 const UNSPACED = '\\p{sc=Han}\\p{sc=Hira}\\p{sc=Kana}\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmr}\\p{sc=Mymr}';
 
-/** Makes a test for texts that have all words of a query, as whole words and in any order. */
+/** Returns a test for texts that have all words of a query, as whole words and in any order. */
 function hasWordsOf(query: string): (text: string) => boolean {
   const letter = `(?![${UNSPACED}])[\\p{L}\\p{M}\\p{N}_]`;
   const said = query.split(' ').map((word) => word.replace(/^["'(«„“]+|["')»”,.;:?!]+$/gu, ''));
@@ -34,7 +34,7 @@ function hasWordsOf(query: string): (text: string) => boolean {
   return (text) => words.length > 0 && words.every((word) => word.test(text));
 }
 
-/** The bullets that say what is meant: the one with exactly that text, or all that have the words. */
+/** Returns the bullet with exactly that text, or all bullets that have its words. */
 export function pick(bullets: readonly Bullet[], query: string): readonly Bullet[] {
   const key = factKey(query);
   if (key === '') return [];
@@ -44,12 +44,12 @@ export function pick(bullets: readonly Bullet[], query: string): readonly Bullet
   return [...new Map(found.map((bullet) => [bullet.key, bullet])).values()];
 }
 
-/** What it comes to when not exactly one fact was found. */
+/** The outcome if not exactly one fact was found. */
 export function outcomeOf(found: readonly Bullet[]): FactOutcome {
   return { status: found.length === 0 ? 'missing' : 'ambiguous', facts: found.map(({ text }) => text) };
 }
 
-/** The bullets of notes, archive and retired facts, each with whether a person wrote the line. */
+/** Returns the bullets of notes, archive and retired facts, each with whether a person wrote the line. */
 export async function notedBullets(workspace: Workspace, prefix: string) {
   const found: (Bullet & { readonly isByPerson: boolean })[] = [];
   const add = (whole: string, isNote: boolean) => {
@@ -72,7 +72,7 @@ export async function forgetLines(
   hashes: Readonly<Record<string, unknown>>,
 ): Promise<void> {
   const isGoneText = (text: string) => keyHash(factKey(text)) in hashes;
-  // What was retired has its days and the reason behind it.
+  // A retired fact is followed by its days and the reason.
   const isGone = (text: string) => isGoneText(text) || isGoneText(text.replace(RETIRED, ''));
   const withoutReason = (line: string) =>
     line.replace(RETIRED, (whole, days: string, why: string) =>

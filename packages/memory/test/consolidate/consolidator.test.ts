@@ -141,7 +141,7 @@ describe('an answer', () => {
     ['REPLACE f1 BY n1: fact-1', 'there is no fact f1'],
     ['RETIRE f1 BY n1', 'there is no fact f1'],
     ['ADD n1: I cannot help with that request.', 'does not say what its notes say'],
-    ['- by hand: fact-0\n- fact-1', 'is no edit'],
+    ['- by hand: fact-0\n- fact-1', 'is not an edit'],
   ])('that is %s is refused: %s', async (answer, reason) => {
     const workspace = await testWorkspace();
     await workspace.write(core, '# Memory\n- by hand: fact-0\n');
