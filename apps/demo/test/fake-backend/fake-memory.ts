@@ -8,10 +8,7 @@ export class FakeMemory implements MemoryShelf {
       'MEMORY.md',
       '# Memory\n\n## Preferences\n\n- The user prefers spaces, two of them.\n- Answers should name files and lines.\n\n## Decisions\n\n- Sessions live on Redis; files stay local.\n- A summary must keep the names of files that were changed.\n',
     ],
-    [
-      'memory/2026-11-20.md',
-      '- Tests that sleep are not wanted\n- The store of choice is Redis\n',
-    ],
+    ['memory/2026-11-20.md', '- Tests that sleep are not wanted\n- The store of choice is Redis\n'],
     ['memory/2026-11-19.md', '- The window of the guide is 16 000 tokens\n'],
   ]);
 
