@@ -72,7 +72,7 @@ const DUE_AT = 0.85;
 export function createAgent(options: CreateAgentOptions): DemoAgent {
   const { model, embedded, data, repo, onEvent, unattended = false } = options;
   const { storage = openFiles(data) } = options;
-  // The guide can write neither summaries nor notes: its record is the summary, and its memory is what it saves.
+  // The guide can write neither summaries nor notes: the record is the summary, and nothing is remembered.
   const { background = embedded ? null : undefined } = options;
   const { store } = storage;
   const workspace = mountWorkspace(storage.workspace, {
