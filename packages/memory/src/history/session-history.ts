@@ -43,6 +43,7 @@ const page = {
  * @throws {InvalidInputError} for a malformed configuration.
  */
 export function sessionHistory(config: SessionHistoryConfig = {}): Capability {
+  // Long because it declares four tools, which share the settings.
   const settings = parseWith(historyConfigSchema, config, 'sessionHistory configuration');
   const { withoutUser: sharing, maxOutputChars } = settings;
   // An absent field is read as `undefined`, which the type allows.

@@ -21,6 +21,7 @@ export function memoryTools(
   { maxOutputChars }: Pick<MemorySettings, 'maxOutputChars'>,
   serviceOf: (context: ToolContext) => MemoryService,
 ): readonly Tool[] {
+  // Long because it declares five tools, which share the service.
   const sourceOf = ({ state }: ToolContext) => ({ source: { sessionId: state.sessionId } });
   return [
     defineTool({

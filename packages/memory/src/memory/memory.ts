@@ -43,6 +43,7 @@ const NO_USER =
  * HarnessAgent.builder().use(memory({ index: './memory_index.db' }));
  */
 export function memory(config: MemoryConfig = {}): Capability {
+  // Long because the hooks of the capability share what they know of the calls under way.
   const settings = parseWith(memoryConfigSchema, config, 'memory configuration');
   const { maxPromptTokens: _, tools: isWithTools, maxOutputChars, ...shared } = settings;
   const services = new Map<Workspace, MemoryService>();
