@@ -52,10 +52,16 @@ export function checkShapes(root: string): readonly Problem[] {
       ...manifestProblems(member, { license: 'MIT', type: 'module', engines }),
       ...(member.manifest.private === true ? [] : publicProblems(member)),
     ]),
-    // Test code: never published, so it needs neither a build nor a README.
+    // Test code: never published, so it needs neither a build nor a README. Without a version, pnpm cannot pack who develops with it.
     ...members(root, 'tooling').flatMap((member) => [
       ...missing(root, member, ['vitest.config.ts']),
-      ...manifestProblems(member, { private: true, license: 'MIT', type: 'module', engines }),
+      ...manifestProblems(member, {
+        private: true,
+        version: '0.0.0',
+        license: 'MIT',
+        type: 'module',
+        engines,
+      }),
     ]),
     ...foldersWithoutManifest(root),
   ];

@@ -16,10 +16,13 @@ export async function errorOf<Expected>(
   type: ErrorClass<Expected>,
   operation: Promise<unknown>,
 ): Promise<Expected> {
-  const error = await operation.then(
-    (value) => new Error(`it returned ${JSON.stringify(value)}`),
-    (reason: unknown) => reason,
+  const { error, outcome } = await operation.then(
+    (value) => ({ error: undefined, outcome: `returned ${JSON.stringify(value)}` }),
+    (error: unknown) => ({
+      error,
+      outcome: `failed with ${error instanceof Error ? error.name : typeof error}: ${errorText(error)}`,
+    }),
   );
   if (type.isInstance(error)) return error as Expected;
-  throw new Error(`The operation must fail with a ${type.name}, but: ${errorText(error)}`, { cause: error });
+  throw new Error(`The operation must fail with ${type.name}, but it ${outcome}`, { cause: error });
 }

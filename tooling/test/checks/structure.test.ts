@@ -110,6 +110,7 @@ test('what only tests use must be private', () => {
   expect(checkShapes(root).map(({ file, message }) => `${file} ${message}`)).toEqual([
     'tooling/test-support has no vitest.config.ts',
     'tooling/test-support/package.json "private" must be true',
+    'tooling/test-support/package.json "version" must be "0.0.0"',
   ]);
 });
 
