@@ -2,7 +2,6 @@ import {
   ContextOverflowError,
   countRequest,
   estimateCounter,
-  InvalidInputError,
   type Model,
   ModelError,
   type ModelRequest,
@@ -20,7 +19,7 @@ import { streamDeltas } from './stream-deltas.js';
 export interface ScriptedModelOptions {
   /** Name of the model in events and errors. Default `scripted`. */
   readonly id?: string | undefined;
-  /** Size of the context window, in tokens. Default 128 000. Required with `enforceWindow`. */
+  /** Size of the context window, in tokens. Default 128 000. */
   readonly contextWindow?: number | undefined;
   /** Declares that the model follows the `responseFormat` of a request. Default false. */
   readonly structuredOutput?: boolean | undefined;
@@ -56,14 +55,8 @@ export class ScriptedModel implements Model {
   #idsMade = 0;
   #unexpected: UnexpectedModelCallError | undefined;
 
-  /** @throws {InvalidInputError} if `enforceWindow` is set without `contextWindow`. */
   constructor(script: readonly ScriptEntry[], options: ScriptedModelOptions = {}) {
     const { id = 'scripted', contextWindow = 128_000, enforceWindow } = options;
-    if (enforceWindow !== undefined && options.contextWindow === undefined) {
-      throw new InvalidInputError('ScriptedModel options', [
-        { path: 'contextWindow', message: 'must be set if enforceWindow is set' },
-      ]);
-    }
     this.id = id;
     this.contextWindow = contextWindow;
     this.structuredOutput = options.structuredOutput ?? false;

@@ -3,7 +3,6 @@ import {
   ContextOverflowError,
   countRequest,
   estimateCounter,
-  InvalidInputError,
   ModelError,
   type ModelRequest,
   type ModelStreamPart,
@@ -208,10 +207,12 @@ describe('window', () => {
     model.assertComplete();
   });
 
-  it('cannot be enforced without being known', () => {
-    expect(() => new ScriptedModel([], { enforceWindow: { counter: estimateCounter } })).toThrow(
-      InvalidInputError,
-    );
+  it('is 128 000 tokens unless it is set', async () => {
+    const model = new ScriptedModel([], { enforceWindow: { counter: estimateCounter } });
+    await expect(model.generate(request('x'.repeat(1_000_000)))).rejects.toMatchObject({
+      code: 'context_overflow',
+      contextWindow: 128_000,
+    });
   });
 });
 
