@@ -1,2 +1,2 @@
-// @x/testkit stands on this package: a dependency on it would be a cycle, its source is not.
+// A dependency on @x/testkit would be a cycle, because the testkit depends on this package. An import of its source is not.
 export { commitAt } from '../../testkit/src/commit-at.js';

@@ -1,4 +1,4 @@
-import type { Model, WriteOptions } from '@x/core';
+import type { Model } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
 import { modelSuite, workspaceSuite } from '../../src/suites.js';
 import { temporaryDirectories } from '../store-suite/temporary-directories.js';
@@ -24,7 +24,7 @@ modelSuite({
 
 /** Writes with `ifAbsent` even if the file exists. */
 class IgnoresIfAbsent extends LocalWorkspace {
-  override write(path: string, data: string | Uint8Array, _?: WriteOptions): Promise<void> {
+  override write(path: string, data: string | Uint8Array): Promise<void> {
     return super.write(path, data);
   }
 }
