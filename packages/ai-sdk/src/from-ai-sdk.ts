@@ -111,41 +111,29 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
   if (compact !== undefined && !compact.supports(model)) {
     throw new CapabilityError('compaction', `${compact.name} does not fit models of ${model.provider}.`);
   }
-  const id = givenId ?? `${model.provider}:${model.modelId}`;
-  const described = { id, provider: model.provider, contextWindow };
   const { specificationVersion, provider } = model;
+  const id = givenId ?? `${provider}:${model.modelId}`;
+  const described = { id, provider, contextWindow };
   const target: PromptTarget = {
     specificationVersion,
     provider,
     ...(compact === undefined ? {} : { compactedPart: compact.partOf }),
     providerTools: new Map(providerTools.map(({ name, id }) => [String(name), String(id)])),
   };
+  const warn = (warnings: readonly unknown[] = []) => {
+    for (const warning of warnings) tell('onWarning', onWarning, warning);
+  };
 
   async function toCall(request: ModelRequest): Promise<CallOptions> {
-    const { tools, maxOutputTokens, temperature, responseFormat, stopSequences, signal } = request;
+    request.signal?.throwIfAborted();
     const messages = compact?.view(request.messages, provider) ?? request.messages;
-    const sourceOf = await resolveFiles(messages, model, resolveFile, signal);
-    const functions = tools.map(({ annotations: _, ...tool }) => ({ type: 'function', ...tool }));
-    return {
-      ...callSettings,
-      prompt: toPrompt({ ...request, messages }, target, sourceOf),
-      ...(functions.length + providerTools.length === 0 ? {} : { tools: [...functions, ...providerTools] }),
-      ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
-      ...(temperature === undefined ? {} : { temperature }),
-      ...(stopSequences === undefined ? {} : { stopSequences }),
-      ...toolChoiceOf(request),
-      ...providerOptionsOf(request, callSettings.providerOptions, target),
-      ...(responseFormat === undefined ? {} : { responseFormat }),
-      ...(signal === undefined ? {} : { abortSignal: signal }),
-    };
+    const sourceOf = await resolveFiles(messages, model, resolveFile, request.signal);
+    const prompt = toPrompt({ ...request, messages }, target, sourceOf);
+    return { ...callSettings, prompt, ...callOptionsOf(request, callSettings, target, providerTools) };
   }
 
   function failed(error: unknown, request: ModelRequest): unknown {
     return toModelError(error, { modelId: id, contextWindow, signal: request.signal });
-  }
-
-  function warn(warnings: readonly unknown[] | undefined): void {
-    for (const warning of warnings ?? []) tell('onWarning', onWarning, warning);
   }
 
   return {
@@ -155,7 +143,6 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
 
     async generate(request) {
       try {
-        request.signal?.throwIfAborted();
         const result = await unlessAborted(model.doGenerate(await toCall(request)), request.signal);
         warn(result.warnings);
         return toResponse(result, described);
@@ -166,51 +153,76 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
 
     async *stream(request): AsyncGenerator<ModelStreamPart> {
       try {
-        request.signal?.throwIfAborted();
-        const answer = await unlessAborted(model.doStream(await toCall(request)), request.signal);
-        const reader = answer.stream.getReader();
-        const assembler = new ContentAssembler();
-        let metadata: ResponseMetadata = {};
-        try {
-          const page = webPage(id, answer.response?.headers);
-          if (page !== undefined) throw page;
-          for (;;) {
-            const { done, value: part } = await unlessAborted(reader.read(), request.signal);
-            if (done || part === undefined) throw cutOff(id);
-            if (part.type === 'error') throw part.error;
-            if (part.type === 'stream-start') warn(part.warnings);
-            if (part.type === 'response-metadata') metadata = { ...metadata, ...definedOf(part) };
-            const delta = assembler.add(part);
-            if (delta !== undefined) yield delta;
-            if (part.type !== 'finish') continue;
-            yield {
-              type: 'response',
-              response: toResponse({ ...part, content: assembler.content, response: metadata }, described),
-            };
-            return;
-          }
-        } finally {
-          // Frees the connection where the reader leaves early. What it answers is of no interest any more.
-          reader.cancel().catch(() => {});
-        }
+        yield* streamed(model, await toCall(request), described, warn);
       } catch (error) {
         throw failed(error, request);
       }
     },
 
-    ...(compact === undefined
-      ? {}
-      : {
-          async compact(request: NativeCompactionRequest): Promise<NativeCompaction> {
-            try {
-              request.signal?.throwIfAborted();
-              const call = await toCall(request);
-              return await unlessAborted(compact.compact(model, call, request), request.signal);
-            } catch (error) {
-              throw failed(error, request);
-            }
-          },
-        }),
+    ...(compact && {
+      async compact(request: NativeCompactionRequest): Promise<NativeCompaction> {
+        try {
+          return await unlessAborted(compact.compact(model, await toCall(request), request), request.signal);
+        } catch (error) {
+          throw failed(error, request);
+        }
+      },
+    }),
+  };
+}
+
+/** Streams an answer: its deltas, then the whole. */
+async function* streamed(
+  model: AiSdkLanguageModel,
+  call: CallOptions,
+  described: Parameters<typeof toResponse>[1],
+  warn: (warnings: readonly unknown[]) => void,
+): AsyncGenerator<ModelStreamPart> {
+  const { abortSignal } = call;
+  const answer = await unlessAborted(model.doStream(call), abortSignal);
+  const reader = answer.stream.getReader();
+  const assembler = new ContentAssembler();
+  let response: ResponseMetadata = {};
+  try {
+    const page = webPage(described.id, answer.response?.headers);
+    if (page !== undefined) throw page;
+    for (;;) {
+      const { done, value: part } = await unlessAborted(reader.read(), abortSignal);
+      if (done || part === undefined) throw cutOff(described.id);
+      if (part.type === 'error') throw part.error;
+      if (part.type === 'stream-start') warn(part.warnings);
+      if (part.type === 'response-metadata') response = { ...response, ...definedOf(part) };
+      const delta = assembler.add(part);
+      if (delta !== undefined) yield delta;
+      if (part.type !== 'finish') continue;
+      const { content } = assembler;
+      yield { type: 'response', response: toResponse({ ...part, content, response }, described) };
+      return;
+    }
+  } finally {
+    // Frees the connection where the reader leaves early. What it answers is of no interest any more.
+    reader.cancel().catch(() => {});
+  }
+}
+
+/** What a request says beside its messages, in the words of the SDK. */
+function callOptionsOf(
+  request: ModelRequest,
+  settings: Pick<FromAiSdkOptions, 'providerOptions'>,
+  target: PromptTarget,
+  providerTools: readonly JsonObject[],
+): Omit<CallOptions, 'prompt'> {
+  const { maxOutputTokens, temperature, responseFormat, stopSequences, signal } = request;
+  const functions = request.tools.map(({ annotations: _, ...tool }) => ({ type: 'function', ...tool }));
+  return {
+    ...(functions.length + providerTools.length === 0 ? {} : { tools: [...functions, ...providerTools] }),
+    ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(stopSequences === undefined ? {} : { stopSequences }),
+    ...toolChoiceOf(request),
+    ...providerOptionsOf(request, settings.providerOptions, target),
+    ...(responseFormat === undefined ? {} : { responseFormat }),
+    ...(signal === undefined ? {} : { abortSignal: signal }),
   };
 }
 

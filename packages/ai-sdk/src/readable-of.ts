@@ -1,7 +1,7 @@
 /** A stream of what a generator yields, read no sooner than its reader does; a reader who leaves ends the generator. */
 export function readableOf<Chunk>(
   chunks: AsyncGenerator<Chunk, void>,
-  cancel: () => unknown = () => {},
+  cancel: (reason: unknown) => unknown = () => {},
 ): ReadableStream<Chunk> {
   return new ReadableStream<Chunk>(
     {
@@ -10,8 +10,8 @@ export function readableOf<Chunk>(
         if (done) controller.close();
         else controller.enqueue(value);
       },
-      async cancel() {
-        const left = cancel();
+      async cancel(reason) {
+        const left = cancel(reason);
         // Not awaited: it waits for the read that is under way.
         chunks.return().catch(() => {});
         await left;

@@ -17,6 +17,7 @@ import {
   type StreamLike,
   type StreamPart,
 } from '../language-model.js';
+import { readableOf } from '../readable-of.js';
 import { rawFinishReason } from '../response/to-response.js';
 import { type AgentCompactionOptions, agentCompactionSchema } from './agent-options.js';
 import { Reductions } from './reductions.js';
@@ -50,78 +51,78 @@ export function withOverflowRecovery<Model extends AiSdkLanguageModel>(
     'withOverflowRecovery options',
   );
   const reductions = new Reductions(compactor, remember);
-
-  /** The second request; `undefined` where the compactor cannot help, or fails: what the provider said is told then. */
-  async function reduced(call: CallOptions): Promise<CallOptions | undefined> {
-    try {
-      const { messages, outcome } = await reductions.reduce(call.prompt as readonly SdkMessage[], {
-        reason: 'request_too_large',
-        tools: definitionsOf(call.tools),
-        ...(contextWindow === undefined ? {} : { contextWindow }),
-        ...(call.abortSignal === undefined ? {} : { signal: call.abortSignal }),
-      });
-      tell('onCompaction', onCompaction, outcome);
-      return outcome.status === 'applied' ? { ...call, prompt: messages } : undefined;
-    } catch (error) {
-      call.abortSignal?.throwIfAborted();
-      warn(`A prompt that does not fit the window could not be reduced: ${errorText(error)}`);
-      return undefined;
-    }
-  }
-
-  const recalled = (call: CallOptions): CallOptions => ({
-    ...call,
-    prompt: reductions.recall(call.prompt as readonly SdkMessage[]),
-  });
-
-  async function doGenerate(call: CallOptions): Promise<GenerateResult> {
-    let failure: () => GenerateResult;
-    try {
-      const result = await model.doGenerate(recalled(call));
-      if (!isFull(result)) return result;
-      failure = () => result;
-    } catch (error) {
-      if (!isContextOverflow(error)) throw error;
-      failure = () => {
-        throw error;
-      };
-    }
-    const second = await reduced(call);
-    return second === undefined ? failure() : model.doGenerate(second);
-  }
-
-  async function doStream(call: CallOptions) {
-    try {
-      const first = await model.doStream(recalled(call));
-      if (first?.stream === undefined) return first;
-      const again = async (left: AbortSignal): Promise<StreamLike<StreamPart> | undefined> => {
-        const abortSignal = AbortSignal.any([left, ...(call.abortSignal ? [call.abortSignal] : [])]);
-        const second = await reduced({ ...call, abortSignal });
-        left.throwIfAborted();
-        if (second === undefined) return undefined;
-        try {
-          return (await model.doStream(second)).stream;
-        } catch (error) {
-          // What became of the second request is what the reader is told.
-          return failed(error);
-        }
-      };
-      return { ...first, stream: spliceStream(first.stream, roleOf, again) };
-    } catch (error) {
-      const second = isContextOverflow(error) ? await reduced(call) : undefined;
-      if (second === undefined) throw error;
-      return model.doStream(second);
-    }
-  }
-
+  const prompts: Prompts = {
+    first: (call) => ({ ...call, prompt: reductions.recall(call.prompt as readonly SdkMessage[]) }),
+    async second(call) {
+      try {
+        const { messages, outcome } = await reductions.reduce(call.prompt as readonly SdkMessage[], {
+          reason: 'request_too_large',
+          tools: definitionsOf(call.tools),
+          ...(contextWindow === undefined ? {} : { contextWindow }),
+          ...(call.abortSignal === undefined ? {} : { signal: call.abortSignal }),
+        });
+        tell('onCompaction', onCompaction, outcome);
+        return outcome.status === 'applied' ? { ...call, prompt: messages } : undefined;
+      } catch (error) {
+        call.abortSignal?.throwIfAborted();
+        warn(`A prompt that does not fit the window could not be reduced: ${errorText(error)}`);
+        return undefined;
+      }
+    },
+  };
   return new Proxy(model, {
     get(target, property) {
-      if (property === 'doGenerate') return doGenerate;
-      if (property === 'doStream') return doStream;
+      if (property === 'doGenerate') return (call: CallOptions) => generate(model, prompts, call);
+      if (property === 'doStream') return (call: CallOptions) => stream(model, prompts, call);
       const value: unknown = Reflect.get(target, property, target);
       return typeof value === 'function' && property !== 'constructor' ? value.bind(target) : value;
     },
   });
+}
+
+interface Prompts {
+  /** The request, reduced where its beginning was reduced before. */
+  first(call: CallOptions): CallOptions;
+  /** The request after an overflow. `undefined` where the compactor cannot help, or fails: what the provider said counts then. */
+  second(call: CallOptions): Promise<CallOptions | undefined>;
+}
+
+async function generate(
+  model: AiSdkLanguageModel,
+  prompts: Prompts,
+  call: CallOptions,
+): Promise<GenerateResult> {
+  let failure: () => GenerateResult;
+  try {
+    const result = await model.doGenerate(prompts.first(call));
+    if (!isFull(result)) return result;
+    failure = () => result;
+  } catch (error) {
+    if (!isContextOverflow(error)) throw error;
+    failure = () => {
+      throw error;
+    };
+  }
+  const second = await prompts.second(call);
+  return second === undefined ? failure() : model.doGenerate(second);
+}
+
+async function stream(model: AiSdkLanguageModel, prompts: Prompts, call: CallOptions) {
+  try {
+    const first = await model.doStream(prompts.first(call));
+    if (first?.stream === undefined) return first;
+    const again = async (left: AbortSignal): Promise<StreamLike<StreamPart> | undefined> => {
+      const abortSignal = AbortSignal.any([left, ...(call.abortSignal ? [call.abortSignal] : [])]);
+      const second = await prompts.second({ ...call, abortSignal });
+      left.throwIfAborted();
+      return second && (await model.doStream(second)).stream;
+    };
+    return { ...first, stream: recovering(first.stream, again) };
+  } catch (error) {
+    const second = isContextOverflow(error) ? await prompts.second(call) : undefined;
+    if (second === undefined) throw error;
+    return model.doStream(second);
+  }
 }
 
 /** The tools of a call as far as they can be counted: those that the application runs. */
@@ -139,85 +140,86 @@ function isFull(answer: { readonly finishReason?: FinishReasonLike } | undefined
   return answer?.finishReason !== undefined && rawFinishReason(answer.finishReason) === WINDOW_FULL;
 }
 
-/** A stream of one failure. */
-function failed(error: unknown): ReadableStream<StreamPart> {
-  return new ReadableStream({
-    start(controller) {
-      controller.enqueue({ type: 'error', error } as StreamPart);
-      controller.close();
-    },
-  });
-}
-
-function roleOf(part: StreamPart): Role {
+/** Whether a part may come before an overflow, opens what content comes behind, is an overflow, or is content. */
+function roleOf(part: StreamPart): 'preamble' | 'opening' | 'overflow' | 'content' {
   if (PREAMBLE.includes(part.type)) return 'preamble';
   if (OPENING.includes(part.type)) return 'opening';
   const isFailed = part.type === 'error' && isContextOverflow(part.error);
   return isFailed || (part.type === 'finish' && isFull(part)) ? 'overflow' : 'content';
 }
 
-/** Whether a part may come before an overflow, opens what content comes behind, is an overflow, or is content. */
-type Role = 'preamble' | 'opening' | 'overflow' | 'content';
-
 /**
  * Passes a stream through, reading no sooner than its reader does. When an overflow comes before the first content, as a
  * part or as the failure of the stream itself, `again` is asked for another stream, whose parts follow without a second
- * preamble; when it gives none, or fails, the overflow itself is passed on. A reader who leaves meanwhile aborts its signal.
+ * preamble. When it gives none, the overflow itself is passed on; when it fails, its error is a part. A reader who leaves
+ * meanwhile aborts the signal.
  */
-function spliceStream(
+function recovering(
   source: StreamLike<StreamPart>,
-  roleOf: (part: StreamPart) => Role,
   again: (signal: AbortSignal) => Promise<StreamLike<StreamPart> | undefined>,
 ): ReadableStream<StreamPart> {
   let reader = source.getReader();
   const left = new AbortController();
-  const opened: StreamPart[] = [];
-  let state: 'first' | 'second preamble' | 'through' = 'first';
-  return new ReadableStream<StreamPart>(
-    {
-      async pull(controller) {
-        for (;;) {
-          const { done, value, failure } = await reader.read().then(
-            (read) => ({ ...read, failure: undefined }),
-            (error: unknown) => ({
-              done: false,
-              value: { type: 'error', error } as StreamPart,
-              failure: { error },
-            }),
-          );
-          if (done || value === undefined) return controller.close();
-          const role = state === 'through' ? 'content' : roleOf(value);
-          if (role === 'preamble' && state === 'second preamble') continue;
-          if (role === 'overflow' && state === 'first') {
-            const next = await again(left.signal).catch(() => undefined);
-            if (left.signal.aborted) {
-              next
-                ?.getReader()
-                .cancel()
-                .catch(() => {});
-              return;
-            }
-            if (next !== undefined) {
-              reader.cancel().catch(() => {});
-              reader = next.getReader();
-              state = 'second preamble';
-              for (const part of opened) controller.enqueue(closing(part));
-              continue;
-            }
-          }
-          if (failure !== undefined) throw failure.error;
-          if (role === 'opening') opened.push(value);
-          else if (role !== 'preamble') state = 'through';
-          return controller.enqueue(value);
+
+  async function* rest(): AsyncGenerator<StreamPart, void> {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done || value === undefined) return;
+      yield value;
+    }
+  }
+
+  async function* parts(): AsyncGenerator<StreamPart, void> {
+    const opened: StreamPart[] = [];
+    let overflow: { readonly part?: StreamPart; readonly error?: unknown } | undefined;
+    try {
+      for await (const part of rest()) {
+        const role = roleOf(part);
+        if (role === 'overflow') {
+          overflow = { part };
+          break;
         }
-      },
-      cancel(reason) {
-        left.abort(reason);
-        return reader.cancel(reason);
-      },
-    },
-    { highWaterMark: 0 },
-  );
+        if (role === 'opening') opened.push(part);
+        yield part;
+        if (role === 'content') return yield* rest();
+      }
+    } catch (error) {
+      if (!isContextOverflow(error)) throw error;
+      overflow = { error };
+    }
+    if (overflow === undefined) return;
+    let next: StreamLike<StreamPart> | undefined;
+    try {
+      next = await again(left.signal);
+    } catch (error) {
+      // What became of the second request is what the reader is told.
+      yield { type: 'error', error };
+      return;
+    }
+    if (left.signal.aborted)
+      return void next
+        ?.getReader()
+        .cancel()
+        .catch(() => {});
+    if (next === undefined) {
+      if (overflow.part === undefined) throw overflow.error;
+      yield overflow.part;
+      return yield* rest();
+    }
+    reader.cancel().catch(() => {});
+    reader = next.getReader();
+    yield* opened.map(closing);
+    let isPreamble = true;
+    for await (const part of rest()) {
+      isPreamble &&= roleOf(part) === 'preamble';
+      if (!isPreamble) yield part;
+    }
+  }
+
+  return readableOf(parts(), (reason) => {
+    left.abort(reason);
+    return reader.cancel(reason);
+  });
 }
 
 /** Ends what a part opened, without the metadata that names it to a provider: the answer that it was part of is gone. */

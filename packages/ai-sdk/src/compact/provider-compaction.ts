@@ -91,23 +91,7 @@ export function compactionBy(
       const items = itemsIn(block);
       return items && { type: 'text', text: `${marker}${JSON.stringify(items)}` };
     },
-    view(messages, provider) {
-      const at = messages.findLastIndex((message) => {
-        const block = message.content[nativeIndex(message)];
-        return block?.type === 'opaque' && block.provider === provider && itemsIn(block) !== undefined;
-      });
-      const summary = messages[at];
-      if (summary === undefined) return messages;
-      const before = messages.slice(0, at);
-      const behind = messages.slice(at + 1);
-      const request = before.findLast(isRequest);
-      return [
-        ...before.filter(({ role }) => role === 'system'),
-        { ...summary, content: summary.content.slice(nativeIndex(summary)) },
-        ...(request === undefined || protocol.keepsRequests || behind.some(isRequest) ? [] : [request]),
-        ...behind,
-      ];
-    },
+    view: (messages, provider) => viewOf(messages, provider, protocol.keepsRequests),
 
     async compact(model, call, request) {
       const id = randomUUID();
@@ -159,6 +143,24 @@ export function compactionBy(
       return Response.json(protocol.emptied(answer, sent));
     },
   };
+}
+
+function viewOf(messages: readonly Message[], provider: string, keepsRequests: boolean): readonly Message[] {
+  const at = messages.findLastIndex((message) => {
+    const block = message.content[nativeIndex(message)];
+    return block?.type === 'opaque' && block.provider === provider && itemsIn(block) !== undefined;
+  });
+  const summary = messages[at];
+  if (summary === undefined) return messages;
+  const before = messages.slice(0, at);
+  const behind = messages.slice(at + 1);
+  const request = before.findLast(isRequest);
+  return [
+    ...before.filter(({ role }) => role === 'system'),
+    { ...summary, content: summary.content.slice(nativeIndex(summary)) },
+    ...(request === undefined || keepsRequests || behind.some(isRequest) ? [] : [request]),
+    ...behind,
+  ];
 }
 
 /** The items in a block of {@link ProviderCompaction.compact}. */
