@@ -5,7 +5,7 @@ import { pairingViolations } from './pairing-violations.js';
 import { type Prices, relativePrices } from './prices.js';
 import type { LongRangeReference } from './references.js';
 import { sharedPrefix } from './shared-prefix.js';
-import type { ReplaySetting, Strategy } from './strategy.js';
+import type { Reduced, ReplaySetting, Strategy } from './strategy.js';
 
 /** What became of one reference. */
 export interface ReferenceResult extends LongRangeReference {
@@ -72,14 +72,34 @@ export async function replayConversation(
   setting: ReplaySetting,
   prices: Prices = relativePrices,
 ): Promise<ReplayResult> {
-  const { counter, overhead, window } = setting;
   const reduce = strategy(setting);
   const turn = takeTurns(setting.signal);
-  const fates = new Map<string, MessageFate>();
-  const results: ReferenceResult[] = [];
-  const calls: ReplayedCall[] = [];
+  const replay = new Replay(setting, prices);
   const waiting = references.toSorted((left, right) => left.callIndex - right.callIndex);
-  const total = {
+  const results: ReferenceResult[] = [];
+  for (const [index, message] of recorded.entries()) {
+    if (message.role === 'assistant') {
+      await turn();
+      const startedAt = performance.now();
+      const reduced = await reduce(replay.context);
+      replay.total.milliseconds += performance.now() - startedAt;
+      if (reduced) replay.reduce(reduced, index);
+      replay.call(message, index, reduced !== undefined);
+      while (waiting[0] !== undefined && waiting[0].callIndex <= index) {
+        const reference = waiting.shift() as LongRangeReference;
+        const isNamed = holdsWhole(system, reference.token);
+        results.push(replay.judge(reference, recorded[reference.lastIndex], isNamed));
+      }
+    }
+    replay.add(message);
+  }
+  return { references: results, calls: replay.calls, cost: replay.cost, ...replay.total };
+}
+
+/** A conversation as a live agent would send it, as far as it was replayed. */
+class Replay {
+  readonly calls: ReplayedCall[] = [];
+  readonly total = {
     reductions: 0,
     largestRequest: 0,
     overflows: 0,
@@ -89,74 +109,79 @@ export async function replayConversation(
     summarizerTokens: 0,
     milliseconds: 0,
   };
-  let context: Message[] = [];
-  let contextTokens = 0;
+  readonly #setting: ReplaySetting;
+  readonly #prices: Prices;
+  readonly #fates = new Map<string, MessageFate>();
+  #context: Message[] = [];
+  #tokens = 0;
   /** The previous request: the first messages of the context, and their tokens. */
-  let sent = { length: 0, tokens: 0 };
-  let lastReduction = -1;
+  #sent = { length: 0, tokens: 0 };
+  #lastReduction = -1;
 
-  for (const [index, message] of recorded.entries()) {
-    if (message.role === 'assistant') {
-      await turn();
-      const startedAt = performance.now();
-      const reduced = await reduce(context);
-      total.milliseconds += performance.now() - startedAt;
-      if (reduced) {
-        const { messages, manifest, summarizerTokens = 0 } = reduced;
-        for (const { messageId, fate } of manifest) fates.set(messageId, fate);
-        total.reductions++;
-        total.summarizerTokens += summarizerTokens;
-        const accounted = new Set<Message | string>([
-          ...messages,
-          ...manifest.map((entry) => entry.messageId),
-        ]);
-        total.unaccounted += context.filter(
-          (before) => !accounted.has(before) && !accounted.has(before.id),
-        ).length;
-        total.pairingViolations += pairingViolations(messages);
-        const summaries = messages.filter((candidate) => candidate.kind === 'summary');
-        total.largestSummary = Math.max(total.largestSummary, countMessages(counter, summaries));
-        const shared = sharedPrefix(context.slice(0, sent.length), messages);
-        sent = { length: shared, tokens: countMessages(counter, messages.slice(0, shared)) };
-        context = [...messages];
-        contextTokens = countMessages(counter, messages);
-        lastReduction = index;
-      }
-      const cached = (calls.length === 0 ? 0 : overhead) + sent.tokens;
-      const request = overhead + contextTokens;
-      const output = countMessage(counter, message);
-      calls.push({
-        index,
-        request,
-        cached,
-        output,
-        reduced: reduced !== undefined,
-        cost:
-          (prices.cachedInput * cached + prices.cacheWrite * (request - cached) + prices.output * output) /
-          1_000_000,
-      });
-      total.largestRequest = Math.max(total.largestRequest, request);
-      if (request > window) total.overflows++;
-      sent = { length: context.length, tokens: contextTokens };
-      while (waiting[0] !== undefined && waiting[0].callIndex <= index) {
-        const reference = waiting.shift() as LongRangeReference;
-        const mentioned = recorded[reference.lastIndex];
-        results.push({
-          ...reference,
-          retained:
-            holdsWhole(system, reference.token) ||
-            holdsWhole(setting.system, reference.token) ||
-            holdsToken(context, reference.token),
-          crossing: lastReduction > reference.lastIndex,
-          fate: mentioned && fates.get(mentioned.id),
-        });
-      }
-    }
-    context.push(message);
-    contextTokens += countMessage(counter, message);
+  constructor(setting: ReplaySetting, prices: Prices) {
+    this.#setting = setting;
+    this.#prices = prices;
   }
-  const read = (prices.input * total.summarizerTokens) / 1_000_000;
-  return { references: results, calls, cost: calls.reduce((sum, { cost }) => sum + cost, read), ...total };
+
+  get context(): readonly Message[] {
+    return this.#context;
+  }
+
+  /** Of all calls together, and of what summarizers read, as uncached input. */
+  get cost(): number {
+    const read = (this.#prices.input * this.total.summarizerTokens) / 1_000_000;
+    return this.calls.reduce((sum, { cost }) => sum + cost, read);
+  }
+
+  add(message: Message): void {
+    this.#context.push(message);
+    this.#tokens += countMessage(this.#setting.counter, message);
+  }
+
+  reduce({ messages, manifest, summarizerTokens = 0 }: Reduced, index: number): void {
+    const { total } = this;
+    const { counter } = this.#setting;
+    for (const { messageId, fate } of manifest) this.#fates.set(messageId, fate);
+    const accounted = new Set<Message | string>([...messages, ...manifest.map(({ messageId }) => messageId)]);
+    const isLost = (before: Message) => !accounted.has(before) && !accounted.has(before.id);
+    total.reductions++;
+    total.summarizerTokens += summarizerTokens;
+    total.unaccounted += this.#context.filter(isLost).length;
+    total.pairingViolations += pairingViolations(messages);
+    const summaries = messages.filter(({ kind }) => kind === 'summary');
+    total.largestSummary = Math.max(total.largestSummary, countMessages(counter, summaries));
+    const shared = sharedPrefix(this.#context.slice(0, this.#sent.length), messages);
+    this.#sent = { length: shared, tokens: countMessages(counter, messages.slice(0, shared)) };
+    this.#context = [...messages];
+    this.#tokens = countMessages(counter, messages);
+    this.#lastReduction = index;
+  }
+
+  /** Sends the context, which the model answers with this message. */
+  call(message: Message, index: number, reduced: boolean): void {
+    const { counter, overhead, window } = this.#setting;
+    const { cachedInput, cacheWrite, output: outputPrice } = this.#prices;
+    const cached = (this.calls.length === 0 ? 0 : overhead) + this.#sent.tokens;
+    const request = overhead + this.#tokens;
+    const output = countMessage(counter, message);
+    const cost = (cachedInput * cached + cacheWrite * (request - cached) + outputPrice * output) / 1_000_000;
+    this.calls.push({ index, request, cached, output, reduced, cost });
+    this.total.largestRequest = Math.max(this.total.largestRequest, request);
+    if (request > window) this.total.overflows++;
+    this.#sent = { length: this.#context.length, tokens: this.#tokens };
+  }
+
+  /** @param isNamed The system prompt of the recording names the token. */
+  judge(reference: LongRangeReference, mentioned: Message | undefined, isNamed: boolean): ReferenceResult {
+    const { token, lastIndex } = reference;
+    const isSent = () => holdsWhole(this.#setting.system, token) || holdsToken(this.#context, token);
+    return {
+      ...reference,
+      retained: isNamed || isSent(),
+      crossing: this.#lastReduction > lastIndex,
+      fate: mentioned && this.#fates.get(mentioned.id),
+    };
+  }
 }
 
 /** Longer than this, in milliseconds, a replay does not keep the thread. */

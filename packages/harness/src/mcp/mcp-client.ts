@@ -234,55 +234,24 @@ async function connected(
   return clientOf(client, running);
 }
 
+type Request = <T extends z.ZodType>(
+  method: string,
+  params: Record<string, unknown> | undefined,
+  schema: T,
+  options?: McpRequestOptions,
+) => Promise<z.output<T>>;
+
 /** The SDK's client as ours: what the server has beside tools is read by tools. Requests are `running` until they are answered. */
 function clientOf(client: Client, running: Set<Promise<unknown>>): OpenedClient {
   const has = client.getServerCapabilities() ?? {};
   const own = new Set<string>();
-  const run = <Answer>(work: Promise<Answer>): Promise<Answer> => {
-    running.add(work);
-    return work.finally(() => running.delete(work));
+  const request: Request = (method, params, schema, options = {}) => {
+    const asked = { method, ...(params === undefined ? {} : { params }) };
+    const answer = client.request(asked, schema, { timeout: NO_TIMEOUT, ...options });
+    running.add(answer);
+    return answer.finally(() => running.delete(answer));
   };
-  const request = <T extends z.ZodType>(
-    method: string,
-    params: Record<string, unknown> | undefined,
-    schema: T,
-    options: McpRequestOptions = {},
-  ) =>
-    run(
-      client.request({ method, ...(params === undefined ? {} : { params }) }, schema, {
-        timeout: NO_TIMEOUT,
-        ...options,
-      }),
-    );
-  /** One of a server's lists, which it may have or not. */
-  const list = (method: string, params: Record<string, unknown>, options?: McpRequestOptions) =>
-    request(method, params, z.looseObject({}), options).catch((error: unknown) => {
-      if ((error as { readonly code?: unknown }).code === ErrorCode.MethodNotFound) return {};
-      throw error;
-    });
-  const read: Record<
-    string,
-    (input: Record<string, unknown>, options?: McpRequestOptions) => Promise<McpResult>
-  > = {
-    async 'resources/read'({ uri, cursor }, options) {
-      if (uri !== undefined) {
-        const { contents } = await request('resources/read', { uri }, resourcesSchema, options);
-        return { content: contents.map((resource) => ({ type: 'resource', resource })) };
-      }
-      const page = cursor === undefined ? {} : { cursor };
-      const resources = await list('resources/list', page, options);
-      const templates = cursor === undefined ? await list('resources/templates/list', {}, options) : {};
-      // A cursor is one of the resources: that of the templates would be refused.
-      return { structuredContent: { ...templates, nextCursor: undefined, ...resources } };
-    },
-    async 'prompts/get'({ name, arguments: values, cursor }, options) {
-      const [method, params] =
-        name === undefined
-          ? ['prompts/list', cursor === undefined ? {} : { cursor }]
-          : ['prompts/get', { name, arguments: values }];
-      return { structuredContent: await request(method, params, z.looseObject({}), options) };
-    },
-  };
+  const read = readersBy(request);
   return {
     async listTools(params, options) {
       if (params === undefined) own.clear();
@@ -305,6 +274,39 @@ function clientOf(client: Client, running: Set<Promise<unknown>>): OpenedClient 
       await client.close();
     },
     close: () => client.close(),
+  };
+}
+
+/** The work of the tools in {@link READERS}, by their names. */
+function readersBy(
+  request: Request,
+): Record<string, (input: Record<string, unknown>, options?: McpRequestOptions) => Promise<McpResult>> {
+  const anything = z.looseObject({});
+  /** One of a server's lists, which it may have or not. */
+  const list = (method: string, params: Record<string, unknown>, options?: McpRequestOptions) =>
+    request(method, params, anything, options).catch((error: unknown) => {
+      if ((error as { readonly code?: unknown }).code === ErrorCode.MethodNotFound) return {};
+      throw error;
+    });
+  return {
+    async 'resources/read'({ uri, cursor }, options) {
+      if (uri !== undefined) {
+        const { contents } = await request('resources/read', { uri }, resourcesSchema, options);
+        return { content: contents.map((resource) => ({ type: 'resource', resource })) };
+      }
+      const page = cursor === undefined ? {} : { cursor };
+      const resources = await list('resources/list', page, options);
+      const templates = cursor === undefined ? await list('resources/templates/list', {}, options) : {};
+      // A cursor is one of the resources: that of the templates would be refused.
+      return { structuredContent: { ...templates, nextCursor: undefined, ...resources } };
+    },
+    async 'prompts/get'({ name, arguments: values, cursor }, options) {
+      const [method, params] =
+        name === undefined
+          ? ['prompts/list', cursor === undefined ? {} : { cursor }]
+          : ['prompts/get', { name, arguments: values }];
+      return { structuredContent: await request(method, params, anything, options) };
+    },
   };
 }
 

@@ -120,24 +120,29 @@ export async function mcp(config: McpConfig, options: McpOptions = {}): Promise<
       }
       await next();
     },
-    async authorize({ name }, scope) {
-      const fingerprint = scope.tool?.fingerprint;
-      const known = fingerprint && (await pinned(name, scope));
-      if (known === undefined || known === fingerprint) return undefined;
-      return { type: 'ask', reason: `The server changed ${name} since it was last used.` };
-    },
-    async aroundTool(call, scope, next) {
-      const { tool, storage } = scope;
-      // It was approved as it is now, by a human or by a rule: also where the server has changed its list since.
-      const fingerprint = tool?.fingerprint;
-      if (fingerprint !== undefined && (await pinned(call.name, scope)) !== fingerprint) {
-        await storage.write(pinOf(call.name, scope), fingerprint);
-      }
-      return next(call);
-    },
+    ...pins,
     close,
   };
 }
+
+/** Asks about a tool that its server changed since it was last used, and remembers the one that was approved. */
+const pins: Pick<Capability, 'authorize' | 'aroundTool'> = {
+  async authorize({ name }, scope) {
+    const fingerprint = scope.tool?.fingerprint;
+    const known = fingerprint && (await pinned(name, scope));
+    if (known === undefined || known === fingerprint) return undefined;
+    return { type: 'ask', reason: `The server changed ${name} since it was last used.` };
+  },
+  async aroundTool(call, scope, next) {
+    const { tool, storage } = scope;
+    // It was approved as it is now, by a human or by a rule: also where the server has changed its list since.
+    const fingerprint = tool?.fingerprint;
+    if (fingerprint !== undefined && (await pinned(call.name, scope)) !== fingerprint) {
+      await storage.write(pinOf(call.name, scope), fingerprint);
+    }
+    return next(call);
+  },
+};
 
 /** The fingerprint of a tool when this agent, or a subagent of it, last used it for the user. */
 async function pinned(name: string, scope: ToolScope): Promise<string | undefined> {

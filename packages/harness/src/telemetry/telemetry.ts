@@ -7,7 +7,17 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
-import { type Capability, parseWith, textOf } from '@x/core';
+import {
+  type Capability,
+  type ModelRequest,
+  type ModelResponse,
+  parseWith,
+  type ReasonScope,
+  type ToolResultBlock,
+  type ToolScope,
+  type ToolUseBlock,
+  textOf,
+} from '@x/core';
 import * as z from 'zod';
 import { CallTraces } from './call-traces.js';
 import {
@@ -77,60 +87,76 @@ export function telemetry(config: TelemetryConfig = {}): Capability {
     name: 'telemetry',
     observe: (event, scope) => observe(event, traces, scope),
     aroundCall: (scope, next) => context.with(traces.of(scope).context, next),
-    aroundModel(request, scope, next) {
-      const call = traces.of(scope);
-      const measured = modelAttributes('chat', scope.model, provider);
-      const work = {
-        name: `chat ${measured['gen_ai.request.model']}`,
-        kind: SpanKind.CLIENT,
-        attributes: requestAttributes(request, call.compacted),
-        duration: instruments.inferenceDuration,
-        measured,
-      };
-      return traces.within(scope, work, async (span) => {
-        call.chat = { span, startedAt: performance.now() };
-        if (captureContent && span.isRecording()) span.setAttributes(requestContent(request));
-        try {
-          const response = await next(request);
-          const { model, usage } = response;
-          if (model !== undefined) measured['gen_ai.response.model'] = model;
-          span.setAttributes(responseAttributes(response));
-          if (captureContent) span.setAttributes(responseContent(response));
-          if (usage !== undefined) recordUsage(instruments, usage, { ...measured });
-          return response;
-        } catch (error) {
-          span.setAttribute('gen_ai.response.finish_reasons', ['error']);
-          throw error;
-        } finally {
-          call.chat = undefined;
-        }
-      });
-    },
-    aroundTool(call, scope, next) {
-      const measured = { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': call.name };
-      const attributes = {
-        'gen_ai.tool.type': 'function',
-        'gen_ai.tool.call.id': call.id,
-        ...(captureContent ? { 'gen_ai.tool.call.arguments': JSON.stringify(call.input) } : {}),
-      };
-      const work = {
-        name: `execute_tool ${call.name}`,
-        attributes,
-        duration: instruments.toolDuration,
-        measured,
-      };
-      return traces.within(scope, work, async (span) => {
-        const result = await next(call);
-        if (captureContent) span.setAttribute('gen_ai.tool.call.result', textOf([result]));
-        if (result.isError) {
-          const failure = { 'error.type': 'tool_error' };
-          Object.assign(measured, failure);
-          span.setAttributes(failure).setStatus({ code: SpanStatusCode.ERROR });
-        }
-        return result;
-      });
-    },
+    aroundModel: (request, scope, next) => traceModel(traces, request, scope, () => next(request)),
+    aroundTool: (call, scope, next) => traceTool(traces, call, scope, () => next(call)),
   };
+}
+
+function traceModel(
+  traces: CallTraces,
+  request: ModelRequest,
+  scope: ReasonScope,
+  next: () => Promise<ModelResponse>,
+): Promise<ModelResponse> {
+  const { instruments, captureContent } = traces;
+  const call = traces.of(scope);
+  const measured = modelAttributes('chat', scope.model, traces.provider);
+  const work = {
+    name: `chat ${measured['gen_ai.request.model']}`,
+    kind: SpanKind.CLIENT,
+    attributes: requestAttributes(request, call.compacted),
+    duration: instruments.inferenceDuration,
+    measured,
+  };
+  return traces.within(scope, work, async (span) => {
+    call.chat = { span, startedAt: performance.now() };
+    if (captureContent && span.isRecording()) span.setAttributes(requestContent(request));
+    try {
+      const response = await next();
+      const { model, usage } = response;
+      if (model !== undefined) measured['gen_ai.response.model'] = model;
+      span.setAttributes(responseAttributes(response));
+      if (captureContent) span.setAttributes(responseContent(response));
+      if (usage !== undefined) recordUsage(instruments, usage, { ...measured });
+      return response;
+    } catch (error) {
+      span.setAttribute('gen_ai.response.finish_reasons', ['error']);
+      throw error;
+    } finally {
+      call.chat = undefined;
+    }
+  });
+}
+
+function traceTool(
+  traces: CallTraces,
+  call: ToolUseBlock,
+  scope: ToolScope,
+  next: () => Promise<ToolResultBlock>,
+): Promise<ToolResultBlock> {
+  const { instruments, captureContent } = traces;
+  const measured = { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': call.name };
+  const attributes = {
+    'gen_ai.tool.type': 'function',
+    'gen_ai.tool.call.id': call.id,
+    ...(captureContent ? { 'gen_ai.tool.call.arguments': JSON.stringify(call.input) } : {}),
+  };
+  const work = {
+    name: `execute_tool ${call.name}`,
+    attributes,
+    duration: instruments.toolDuration,
+    measured,
+  };
+  return traces.within(scope, work, async (span) => {
+    const result = await next();
+    if (captureContent) span.setAttribute('gen_ai.tool.call.result', textOf([result]));
+    if (result.isError) {
+      const failure = { 'error.type': 'tool_error' };
+      Object.assign(measured, failure);
+      span.setAttributes(failure).setStatus({ code: SpanStatusCode.ERROR });
+    }
+    return result;
+  });
 }
 
 /**
