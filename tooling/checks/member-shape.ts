@@ -64,6 +64,7 @@ export function checkShapes(root: string): readonly Problem[] {
       }),
     ]),
     ...foldersWithoutManifest(root),
+    ...manifestsWithoutVersion(root),
   ];
 }
 
@@ -135,4 +136,17 @@ function foldersWithoutManifest(root: string): readonly Problem[] {
     .flatMap((group) => readdirSync(join(root, group)).map((name) => `${group}/${name}`))
     .filter((folder) => !existsSync(join(root, folder, 'package.json')))
     .map((folder) => ({ file: folder, message: 'has no package.json' }));
+}
+
+/** All `@x` packages have one version, so `changeset version` reads it in every manifest, and ends with a TypeError where it finds none. */
+function manifestsWithoutVersion(root: string): readonly Problem[] {
+  const others = ['docs', 'examples', 'tooling/test-support']
+    .filter((folder) => existsSync(join(root, folder, 'package.json')))
+    .map((folder) => ({ folder, manifest: readManifest(join(root, folder)) }));
+  return [...members(root, 'packages'), ...members(root, 'apps'), ...others]
+    .filter(({ manifest }) => typeof manifest.version !== 'string')
+    .map(({ folder }) => ({
+      file: `${folder}/package.json`,
+      message: 'must have a "version": "0.0.0" if the package is private',
+    }));
 }

@@ -7,6 +7,7 @@ import { temporaryRepository } from './temporary-repository.js';
 
 const manifest = {
   name: '@x/core',
+  version: '0.0.0',
   description: 'Messages and the interfaces of packages.',
   keywords: ['agent', 'llm', 'messages'],
   license: 'MIT',
@@ -43,6 +44,7 @@ test('a package like the others passes', () => {
 
 test.each([
   ['another build', { scripts: { ...manifest.scripts, build: 'tsc' } }, 'scripts'],
+  ['no version', { version: undefined }, 'version'],
   ['another Node', { engines: { node: '>=18' } }, 'engines'],
   ['no description', { description: undefined }, 'description'],
   ['a description too long for a list', { description: 'agents '.repeat(20) }, 'description'],
