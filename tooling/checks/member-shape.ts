@@ -140,7 +140,7 @@ function foldersWithoutManifest(root: string): readonly Problem[] {
 
 /** All `@x` packages have one version, so `changeset version` reads it in every manifest, and ends with a TypeError where it finds none. */
 function manifestsWithoutVersion(root: string): readonly Problem[] {
-  const others = ['docs', 'examples', 'tooling/test-support']
+  const others = ['docs', 'examples']
     .filter((folder) => existsSync(join(root, folder, 'package.json')))
     .map((folder) => ({ folder, manifest: readManifest(join(root, folder)) }));
   return [...members(root, 'packages'), ...members(root, 'apps'), ...others]
