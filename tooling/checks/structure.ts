@@ -5,6 +5,7 @@ import { checkBudget } from './code-lines.js';
 import { checkForbiddenText } from './forbidden-text.js';
 import { checkLongFunctions } from './long-functions.js';
 import { checkShapes } from './member-shape.js';
+import { checkMentions } from './mentions.js';
 import { report } from './problem.js';
 import { repository, trackedFiles } from './workspace.js';
 
@@ -16,4 +17,5 @@ report([
   ...checkBudget(repository, files, budget),
   ...checkLongFunctions(repository, files),
   ...checkForbiddenText(repository, files),
+  ...checkMentions(repository),
 ]);

@@ -1,0 +1,110 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import type { Problem } from './problem.js';
+import { filesBelow, readManifest } from './workspace.js';
+
+/** The pages that lead people through the repository. */
+const pages = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'AGENTS.md',
+  'SECURITY.md',
+  'CODE_OF_CONDUCT.md',
+  '.github/pull_request_template.md',
+];
+
+/** The first word of paths that exist only after an installation or a build. */
+const made = ['node_modules', 'dist', 'archives'];
+const placeholder = /[<*{$…]/;
+
+/** Finds paths, links and npm scripts that these pages or a workflow of GitHub name, and that the repository does not have. */
+export function checkMentions(root: string): readonly Problem[] {
+  const scripts = Object.keys((readManifest(root).scripts ?? {}) as object);
+  const workflows = filesBelow(root, '.github/workflows');
+  return [
+    ...pages.filter((page) => existsSync(join(root, page))).flatMap((page) => codeOf(root, page)),
+    ...workflows.flatMap((file) => commandsOf(root, file)),
+  ].flatMap(({ file, line, code }) =>
+    [...missingPaths(root, code), ...missingScripts(scripts, code)].map((message) => ({
+      file,
+      ...(line === undefined ? {} : { line }),
+      message,
+    })),
+  );
+}
+
+/** A piece of text that is typed or opened as it is. */
+interface Mention {
+  readonly file: string;
+  readonly line?: number;
+  readonly code: string;
+}
+
+/** The text in backticks, the lines of fences for a shell and of indented code, and the targets of links. */
+function codeOf(root: string, file: string): readonly Mention[] {
+  const mentions: Mention[] = [];
+  let fence: string | undefined;
+  for (const [index, text] of readFileSync(join(root, file), 'utf8').split('\n').entries()) {
+    const add = (code: string) => mentions.push({ file, line: index + 1, code });
+    const [, marker] = /^```(\S*)/.exec(text) ?? [];
+    if (marker !== undefined) fence = fence === undefined ? marker : undefined;
+    else if (fence === 'sh' || (fence === undefined && text.startsWith('    ')))
+      add(text.replace(/ # .*$/, ''));
+    else if (fence === undefined) {
+      for (const [, code = ''] of text.matchAll(/`([^`]+)`/g)) add(code);
+      // A link to another repository's page, or out of this one, has a scheme or begins with "../..".
+      for (const [, target = ''] of text.matchAll(/\]\(((?!\w+:|\.\.\/\.\.|#)[^)#\s]+)/g)) add(`./${target}`);
+    }
+  }
+  return mentions;
+}
+
+/** What the steps of a workflow run, also where a matrix names the commands. */
+function commandsOf(root: string, file: string): readonly Mention[] {
+  const commands: Mention[] = [];
+  const visit = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return;
+    for (const [key, each] of Object.entries(value)) {
+      if (typeof each !== 'string') visit(each);
+      else if (['run', 'publish', 'version'].includes(key)) commands.push({ file, code: each });
+      else if (key === 'node-version-file') commands.push({ file, code: `./${each}` });
+    }
+  };
+  visit(parse(readFileSync(join(root, file), 'utf8')));
+  return commands;
+}
+
+/** The paths of a piece of code that do not exist. After `cd FOLDER` they are looked for there. */
+function missingPaths(root: string, code: string): readonly string[] {
+  const messages: string[] = [];
+  let folder = '';
+  let previous = '';
+  for (const word of code.split(/[\s,;]+/)) {
+    const path = pathIn(word);
+    if (path !== undefined && !existsSync(join(root, folder, path))) {
+      messages.push(`names ${join(folder, path)}, which does not exist`);
+    }
+    if (previous === 'cd' && path !== undefined) folder = path;
+    previous = word;
+  }
+  return messages;
+}
+
+/** The path that a word is, up to a placeholder; `undefined` if it is none of the repository's. */
+function pathIn(word: string): string | undefined {
+  if (!/^(?:\.\/)?[\w.-][\w.<>*{}$…-]*(?:\/[\w.<>*{}$…-]*)+$/.test(word) && !word.startsWith('./'))
+    return undefined;
+  const segments = word.split('/').filter((segment) => segment !== '.');
+  if (made.includes(segments[0] ?? '')) return undefined;
+  const end = segments.findIndex((segment) => placeholder.test(segment));
+  const path = segments.slice(0, end === -1 ? undefined : end).join('/');
+  return path === '' ? undefined : path;
+}
+
+function missingScripts(scripts: readonly string[], code: string): readonly string[] {
+  return [...code.matchAll(/\bnpm (?:run (?:--silent )?([\w:-]+)|(test|start)\b)/g)]
+    .map(([, run, short]) => run ?? short ?? '')
+    .filter((script) => !scripts.includes(script))
+    .map((script) => `runs the script "${script}", which package.json does not have`);
+}
