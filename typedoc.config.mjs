@@ -18,6 +18,8 @@ export default {
     sourceLinkTemplate: `${url || 'https://example.com/x'}/blob/main/{path}#L{line}`,
     validation,
   },
+  // Comments that are inherited from LangGraph link to types that only its own reference has.
+  externalSymbolLinkMappings: { '@langchain/langgraph-checkpoint': { '*': '#' } },
   out: 'docs/public/api',
   treatWarningsAsErrors: true,
   validation,
