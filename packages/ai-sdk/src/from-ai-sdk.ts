@@ -101,16 +101,7 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
     providerTools = [],
     ...callSettings
   } = settings;
-  if (!VERSIONS.includes(model.specificationVersion)) {
-    throw new CapabilityError(
-      `AI SDK specification ${model.specificationVersion}`,
-      `${model.provider} ${model.modelId} implements version ${model.specificationVersion} of the AI SDK's ` +
-        `specification; @x/ai-sdk knows ${VERSIONS.join(', ')}. Install a matching version of either package.`,
-    );
-  }
-  if (compact !== undefined && !compact.supports(model)) {
-    throw new CapabilityError('compaction', `${compact.name} does not fit models of ${model.provider}.`);
-  }
+  refuseMisfit(model, compact);
   const { specificationVersion, provider } = model;
   const id = givenId ?? `${provider}:${model.modelId}`;
   const described = { id, provider, contextWindow };
@@ -169,6 +160,20 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
       },
     }),
   };
+}
+
+/** @throws {CapabilityError} for a model of another version, or one that does not have the compaction. */
+function refuseMisfit(model: AiSdkLanguageModel, compact: ProviderCompaction | undefined): void {
+  if (!VERSIONS.includes(model.specificationVersion)) {
+    throw new CapabilityError(
+      `AI SDK specification ${model.specificationVersion}`,
+      `${model.provider} ${model.modelId} implements version ${model.specificationVersion} of the AI SDK's ` +
+        `specification; @x/ai-sdk knows ${VERSIONS.join(', ')}. Install a matching version of either package.`,
+    );
+  }
+  if (compact !== undefined && !compact.supports(model)) {
+    throw new CapabilityError('compaction', `${compact.name} does not fit models of ${model.provider}.`);
+  }
 }
 
 /** Streams an answer: its deltas, then the whole. */

@@ -45,10 +45,9 @@ export function acpAgent(
 
   async function sessionIn(
     sessionId: string,
-    directory: string,
-    servers: readonly McpServer[],
+    { cwd: directory, mcpServers }: { readonly cwd: string; readonly mcpServers: readonly McpServer[] },
   ): Promise<Session> {
-    const agent = await open(directory, servers);
+    const agent = await open(directory, mcpServers);
     const context = RuntimeContext.of({ sessionId, userId });
     const turns = sessions.get(sessionId)?.turns ?? new Set();
     return { agent, directory, context, plan: '[]', turns };
@@ -72,11 +71,11 @@ export function acpAgent(
     }))
     .onRequest(methods.agent.session.new, async ({ params }) => {
       const sessionId = randomUUID();
-      sessions.set(sessionId, await sessionIn(sessionId, params.cwd, params.mcpServers));
+      sessions.set(sessionId, await sessionIn(sessionId, params));
       return { sessionId };
     })
     .onRequest(methods.agent.session.load, async ({ params, client }) => {
-      const session = await sessionIn(params.sessionId, params.cwd, params.mcpServers);
+      const session = await sessionIn(params.sessionId, params);
       const state = await session.agent.state(session.context);
       if (state === undefined) throw RequestError.sessionNotFound(params.sessionId);
       sessions.set(params.sessionId, session);
@@ -94,14 +93,10 @@ export function acpAgent(
       const message = userMessage(blocksOf(params.prompt, session.directory));
       const cancel = new AbortController();
       const { signal } = cancel;
+      const stream = session.agent.stream(message, session.context, { signal });
       session.turns.add(cancel);
       try {
-        return await turn(
-          client,
-          session,
-          session.agent.stream(message, session.context, { signal }),
-          signal,
-        );
+        return await turn(client, session, stream, signal);
       } finally {
         session.turns.delete(cancel);
       }

@@ -99,12 +99,8 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
     environment = process.env,
     warn = (message: string) => void process.stderr.write(`${message}\n`),
   } = options;
-  const content = await readConfig(file);
   const directory = dirname(resolve(file));
-  const own = isObject(content.mcp_servers as JsonValue) ? Object.entries(content.mcp_servers as object) : [];
-  const all = withServers(startedIn(directory, own), startedIn(project, servers));
-  const place = content.workspace === undefined ? { workspace: project, isolation: 'shared' } : {};
-  const config = { ...place, ...content, ...(own.length + servers.length > 0 && { mcp_servers: all }) };
+  const config = inProject(await readConfig(file), directory, project, servers);
   const closers: (() => Promise<void>)[] = [];
   let opened: SessionStore | undefined;
   const openSessions = async (values: StoreValues): Promise<SessionStore> => {
@@ -140,18 +136,8 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
   if (!made.has('permissions') && ACTING.some((name) => made.has(name))) {
     builder.use(permissions({ mode: allowAll ? 'bypass' : 'default' }));
   }
-  if (!made.has('compaction') && !made.has('infinity_context')) {
-    for (const key of forCompaction(parsed)) {
-      warn(`${file}: ${key} does nothing: the agent has no compaction; add "compaction" to capabilities`);
-    }
-  }
   const agent = builder.build();
-  // In a tree of its own a session sees none of these files.
-  if (made.has('subagents') && !OF_ITS_OWN.includes(parsed.settings.isolation)) {
-    const read = subagentFileProblems(agent.workspace, beside.named?.get('subagents'));
-    const problems = await read.catch((error: unknown) => [errorText(error)]);
-    for (const problem of problems) warn(`subagents: ${oneLine(problem)}`);
-  }
+  for (const problem of await problemsOf(file, agent, parsed, made)) warn(problem);
   return {
     agent,
     store: opened ?? new WorkspaceSession(agent.storage),
@@ -160,6 +146,38 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
       for (const close of closers) await close();
     },
   };
+}
+
+/** Adds the workspace and the MCP servers of the project in which an agent works to what its file says. */
+function inProject(
+  content: Config,
+  directory: string,
+  project: string,
+  servers: NonNullable<OpenAgentOptions['servers']>,
+): Config {
+  const own = isObject(content.mcp_servers as JsonValue) ? Object.entries(content.mcp_servers as object) : [];
+  const all = withServers(startedIn(directory, own), startedIn(project, servers));
+  const place = content.workspace === undefined ? { workspace: project, isolation: 'shared' } : {};
+  return { ...place, ...content, ...(own.length + servers.length > 0 && { mcp_servers: all }) };
+}
+
+/** Finds what an agent's file, and those of its subagents, say without effect. */
+async function problemsOf(
+  file: string,
+  agent: HarnessAgent,
+  parsed: AgentConfig,
+  made: ReadonlySet<string>,
+): Promise<readonly string[]> {
+  const reduces = made.has('compaction') || made.has('infinity_context');
+  const idle = (reduces ? [] : forCompaction(parsed)).map(
+    (key) => `${file}: ${key} does nothing: the agent has no compaction; add "compaction" to capabilities`,
+  );
+  // In a tree of its own a session sees none of these files.
+  if (!made.has('subagents') || OF_ITS_OWN.includes(parsed.settings.isolation)) return idle;
+  const { config } = parsed.capabilities.findLast(({ ref }) => ref === 'subagents') ?? {};
+  const read = subagentFileProblems(agent.workspace, config);
+  const problems = await read.catch((error: unknown) => [errorText(error)]);
+  return [...idle, ...problems.map((problem) => `subagents: ${oneLine(problem)}`)];
 }
 
 /** Names what a file says that only a compaction reads. */

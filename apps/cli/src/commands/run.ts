@@ -55,25 +55,9 @@ export const run = command({
     'x run agent.yaml -s s-001 --approve all',
   ],
   async run({ values, positionals: [file = DEFAULT_AGENT_FILE], output, errors }) {
-    const decided = values.approve.length + values.deny.length > 0;
-    const goesOn = (values.resume ?? false) || decided;
+    const goesOn = (values.resume ?? false) || values.approve.length + values.deny.length > 0;
     const latest = values.continue ?? false;
-    if (latest && values.session !== undefined) {
-      throw new ArgumentError(
-        '--continue takes the latest session, --session one by name: give one of them.',
-      );
-    }
-    if (values.session === '') throw new ArgumentError('--session names no session: it is empty.');
-    if (goesOn && !latest && values.session === undefined) {
-      throw new UsageError('Name the session to go on with: --session ID, or --continue for the latest.');
-    }
-    if (!existsSync(file)) {
-      const isFile = /\.\w+$/.test(file);
-      const remedy = isFile
-        ? `x init writes a first ${DEFAULT_AGENT_FILE}.`
-        : `To ask it: ${shellCommand(['run'], { prompt: file })}`;
-      throw new ArgumentError(`There is no file ${file}. ${remedy}`);
-    }
+    refuseContradictions(file, values, goesOn);
     const onTerminal = process.stdin.isTTY === true && values.prompt === undefined && !goesOn;
     const prompt = goesOn
       ? ''
@@ -133,6 +117,26 @@ export const run = command({
     }
   },
 });
+
+/** @throws {ArgumentError} for options that contradict each other, and a file that does not exist. */
+function refuseContradictions(
+  file: string,
+  { session, continue: latest = false }: { readonly session?: string; readonly continue?: boolean },
+  goesOn: boolean,
+): void {
+  if (latest && session !== undefined) {
+    throw new ArgumentError('--continue takes the latest session, --session one by name: give one of them.');
+  }
+  if (session === '') throw new ArgumentError('--session names no session: it is empty.');
+  if (goesOn && !latest && session === undefined) {
+    throw new UsageError('Name the session to go on with: --session ID, or --continue for the latest.');
+  }
+  if (existsSync(file)) return;
+  const remedy = /\.\w+$/.test(file)
+    ? `x init writes a first ${DEFAULT_AGENT_FILE}.`
+    : `To ask it: ${shellCommand(['run'], { prompt: file })}`;
+  throw new ArgumentError(`There is no file ${file}. ${remedy}`);
+}
 
 /** Milliseconds in which something must come beside a prompt: from another command, and from a program, which has written already. */
 const PATIENCE = { pipe: 3_000, socket: 200 };

@@ -13,6 +13,49 @@ interface Outputs {
   readonly whole?: boolean;
 }
 
+type Format = Parameters<Style>[0];
+type NoteOf<Event> = (event: Event) => readonly [Format, string] | undefined;
+
+/** The line that is printed for an event, by its type. */
+const NOTES: {
+  readonly [Type in AgentEvent['type']]?: NoteOf<Extract<AgentEvent, { readonly type: Type }>>;
+} = {
+  'draft.discarded': ({ text }) =>
+    text === '' ? undefined : ['yellow', 'The text above is void; the model begins again.'],
+  'tool.call': ({ call }) => ['cyan', `● ${call.name} ${firstArgument(call.input)}`],
+  'tool.progress': ({ output }) => [
+    'dim',
+    `  ${headOf(textOf(output).replaceAll(/\s+/g, ' '), MAX_ARGUMENT)}`,
+  ],
+  'tool.result': ({ result, durationMs }) => {
+    const text = textOf([result]);
+    const end = result.isError
+      ? `failed: ${headOf(text, MAX_ARGUMENT)}`
+      : `${people(text.length)} characters`;
+    return [result.isError ? 'red' : 'dim', `  ${end} · ${Math.round(durationMs)} ms`];
+  },
+  'tool.evicted': ({ chars, path }) => ['dim', `  ${people(chars)} characters are in ${path}`],
+  'model.retrying': ({ error, delayMs }) => [
+    'yellow',
+    `The model failed (${error}); trying again in ${delayMs} ms.`,
+  ],
+  'model.fallback': ({ from, to, error }) => ['yellow', `${from} failed (${error}); ${to} goes on.`],
+  'context.compacting': ({ messagesBefore }) => ['dim', `── Compacting ${messagesBefore} messages …`],
+  'context.compacted': (event) => [
+    'magenta',
+    event.status === 'applied'
+      ? `── Context compacted · ${event.strategyUsed || 'repaired'} · ${event.messagesBefore} → ${event.messagesAfter} messages · ${people(event.tokensBefore)} → ${people(event.tokensAfter)} tokens ──`
+      : `── Context not compacted · ${event.status}: ${event.detail} ──`,
+  ],
+  'task.changed': ({ taskId, subagent, status }) => ['dim', `task ${taskId} (${subagent}): ${status}`],
+  'budget.exceeded': ({ scope, used, limit, unit }) => [
+    'yellow',
+    `The ${scope} has used ${people(used)} of ${people(limit)} ${unit}.`,
+  ],
+  'memory.failed': ({ error }) => ['yellow', `Memory: ${error}`],
+  warning: ({ message }) => ['yellow', message],
+};
+
 /** Prints the events of calls as they come. */
 export class EventPrinter {
   readonly #outputs: Outputs;
@@ -27,6 +70,9 @@ export class EventPrinter {
   }
 
   print(event: AgentEvent): void {
+    const note = NOTES[event.type] as NoteOf<AgentEvent> | undefined;
+    const [format, text] = note?.(event) ?? [];
+    if (format !== undefined && text !== undefined) this.#note(format, text);
     switch (event.type) {
       case 'text.delta':
         if (!this.#outputs.whole) this.#say(printable(event.text));
@@ -38,54 +84,8 @@ export class EventPrinter {
         this.#answer = textOf(event.message);
         this.#endLine();
         break;
-      case 'draft.discarded':
-        if (event.text !== '') this.#note('yellow', 'The text above is void; the model begins again.');
-        break;
-      case 'tool.progress':
-        this.#note('dim', `  ${headOf(textOf(event.output).replaceAll(/\s+/g, ' '), MAX_ARGUMENT)}`);
-        break;
-      case 'model.retrying':
-        this.#note('yellow', `The model failed (${event.error}); trying again in ${event.delayMs} ms.`);
-        break;
-      case 'model.fallback':
-        this.#note('yellow', `${event.from} failed (${event.error}); ${event.to} goes on.`);
-        break;
-      case 'tool.call':
-        this.#note('cyan', `● ${event.call.name} ${firstArgument(event.call.input)}`);
-        break;
-      case 'tool.result':
-        this.#note(
-          event.result.isError ? 'red' : 'dim',
-          `  ${event.result.isError ? `failed: ${headOf(textOf([event.result]), MAX_ARGUMENT)}` : `${people(textOf([event.result]).length)} characters`} · ${Math.round(event.durationMs)} ms`,
-        );
-        break;
-      case 'tool.evicted':
-        this.#note('dim', `  ${people(event.chars)} characters are in ${event.path}`);
-        break;
-      case 'context.compacting':
-        this.#note('dim', `── Compacting ${event.messagesBefore} messages …`);
-        break;
       case 'context.compacted':
-        this.#note(
-          'magenta',
-          event.status === 'applied'
-            ? `── Context compacted · ${event.strategyUsed || 'repaired'} · ${event.messagesBefore} → ${event.messagesAfter} messages · ${people(event.tokensBefore)} → ${people(event.tokensAfter)} tokens ──`
-            : `── Context not compacted · ${event.status}: ${event.detail} ──`,
-        );
         for (const line of stepLines(event.steps)) this.#note('dim', line);
-        break;
-      case 'task.changed':
-        this.#note('dim', `task ${event.taskId} (${event.subagent}): ${event.status}`);
-        break;
-      case 'budget.exceeded':
-        this.#note(
-          'yellow',
-          `The ${event.scope} has used ${people(event.used)} of ${people(event.limit)} ${event.unit}.`,
-        );
-        break;
-      case 'memory.failed':
-      case 'warning':
-        this.#note('yellow', event.type === 'warning' ? event.message : `Memory: ${event.error}`);
         break;
       case 'call.completed':
         if (this.#outputs.whole) this.#say(printable(this.#answer));
@@ -123,7 +123,7 @@ export class EventPrinter {
     this.#inLine = false;
   }
 
-  #note(format: Parameters<Style>[0], text: string): void {
+  #note(format: Format, text: string): void {
     this.#endLine();
     this.#outputs.progress.write(`${this.#outputs.style(format, printable(text))}\n`);
   }

@@ -88,17 +88,7 @@ export const replay = command({
     const searches = positionals.length === 0;
     const most = values.most === undefined ? undefined : positive('most', values.most);
     const logs = searches ? await searched(errors, most) : (await namedLogs(positionals)).slice(0, most);
-    const recordings: RecordedConversation[] = [];
-    /** Reasons for which logs are not in the report. */
-    const skipped: string[] = [];
-    for (const { path } of logs) {
-      try {
-        recordings.push(await readLog(path, values.format));
-      } catch (error) {
-        if (!(error instanceof UsageError)) throw error;
-        skipped.push(error.message);
-      }
-    }
+    const { recordings, skipped } = await readLogs(logs, values.format);
     if (recordings.length === 0) throw new UsageError(nothingRead(skipped, positionals));
 
     const priced = pricesFor(recordings, prices);
@@ -187,6 +177,21 @@ async function searched(
 /** Names a file for a report in a folder that nobody else reads: it quotes what the logs hold. */
 async function ownPage(): Promise<string> {
   return join(await mkdtemp(join(tmpdir(), 'x-replay-')), 'report.html');
+}
+
+/** Reads logs, and gives the reasons for which some cannot be read. */
+async function readLogs(logs: readonly LogFile[], format: string | undefined) {
+  const recordings: RecordedConversation[] = [];
+  const skipped: string[] = [];
+  for (const { path } of logs) {
+    try {
+      recordings.push(await readLog(path, format));
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error;
+      skipped.push(error.message);
+    }
+  }
+  return { recordings, skipped };
 }
 
 async function readLog(path: string, format: string | undefined): Promise<RecordedConversation> {
