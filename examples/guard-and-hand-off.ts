@@ -3,14 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  type Capability,
-  defineTool,
-  InMemorySession,
-  RuntimeContext,
-  StopCallError,
-  textOf,
-} from '@x/core';
+import { type Capability, defineTool, InMemorySession, RuntimeContext, StopCallError, textOf } from '@x/core';
 import { type CallControl, HarnessAgent } from '@x/harness';
 import { ScriptedModel } from '@x/testkit';
 import * as z from 'zod';

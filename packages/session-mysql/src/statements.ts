@@ -29,6 +29,7 @@ export const REMEMBER = (operation: string) =>
  * a connection can change it.
  */
 export function statementsFor(table: string) {
+  // Long because it is a list of statements.
   const sessions = `\`${table}\``;
   const messages = `\`${table}_messages\``;
   const leases = `\`${table}_leases\``;

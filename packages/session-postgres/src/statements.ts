@@ -12,6 +12,7 @@ const remember = (operation: string) =>
 
 /** Every statement that runs on the tables, but for their creation. Times are the server's. */
 export function statementsFor(table: string) {
+  // Long because it is a list of statements.
   const messages = `${table}_messages`;
   const leases = `${table}_leases`;
   return {

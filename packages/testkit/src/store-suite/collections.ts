@@ -15,6 +15,7 @@ interface Collections {
 
 /** Collections are sets of records beside the sessions. */
 export function collections(suite: StoreSuite): void {
+  // Long because it is a list of tests.
   const test = (
     name: string,
     run: (
@@ -39,6 +40,7 @@ export function collections(suite: StoreSuite): void {
     });
 
   describe('collections', () => {
+    // Long because it is a list of tests.
     test('records of one key in the sessions and in collections never meet', async (store, { open }) => {
       const sets = [store, open('chats'), open('chats-2'), open('c')];
       for (const [n, set] of sets.entries()) {

@@ -6,8 +6,8 @@ import { base64, fromBase64 } from '../../lib/base64.js';
 import type { JsonObject } from '../../lib/json.js';
 import { checkMessages, readMessages } from '../../messages/check-messages.js';
 import type { Message } from '../../messages/message.js';
-import type { SessionKey } from '../session-key.js';
-import type { SessionInfo, SessionStore, StoredSession } from '../session-store.js';
+import type { SessionKey, SessionScope } from '../session-key.js';
+import type { ListOptions, SessionInfo, SessionStore, StoredSession } from '../session-store.js';
 import { wrapStore } from './wrap-store.js';
 
 /** Turns texts into what a store may see, and back. */
@@ -65,44 +65,13 @@ export function encodeSessions(
     const decodeJson = async (text: unknown, place: string) =>
       typeof text === 'string' ? (JSON.parse(await codec.decode(text, place)) as JsonObject) : undefined;
 
-    async function* list(...[scope, options = {}]: Parameters<SessionStore['list']>) {
-      const { metadata: wanted = {}, ...rest } = options;
-      const isFiltered = Object.keys(wanted).length > 0;
-      let left = options.limit ?? Number.POSITIVE_INFINITY;
-      let { after } = options;
-      const damages: unknown[] = [];
-      let asked: number | undefined;
-      let count: number;
-      do {
-        // What is filtered out or refused takes no place of the limit.
-        asked = isFiltered || options.limit === undefined ? undefined : left;
-        count = 0;
-        for await (const info of inner.list(scope, { ...rest, after, limit: asked })) {
-          count += 1;
-          after = info.cursor;
-          let description: Pick<SessionInfo, 'title' | 'metadata'>;
-          try {
-            const place = `${at(info.key)} description`;
-            description = await unlessDamaged(info.key, async () => {
-              const told = await decodeJson(info.metadata[PROVIDER], place);
-              return (told ?? accepted(info)) as typeof description;
-            });
-          } catch (error) {
-            damages.push(error);
-            continue;
-          }
-          const { title, metadata = {} } = description;
-          if (Object.entries(wanted).some(([name, value]) => metadata[name] !== value)) continue;
-          if (left-- <= 0) return;
-          yield { ...info, title, metadata };
-        }
-      } while (left > 0 && count === asked);
-      // As stores do: after all others.
-      if (left > 0 && damages.length > 0) throw damages[0];
-    }
-
+    const describe = (info: SessionInfo) =>
+      unlessDamaged(info.key, async () => {
+        const told = await decodeJson(info.metadata[PROVIDER], `${at(info.key)} description`);
+        return (told ?? accepted(info)) as Description;
+      });
     return {
-      list,
+      list: (scope, options) => listDecoded(inner, describe, scope, options),
       async load(key, options): Promise<StoredSession | undefined> {
         const stored = await inner.load(key, options);
         if (stored === undefined) return undefined;
@@ -126,6 +95,46 @@ export function encodeSessions(
       },
     };
   });
+}
+
+type Description = Pick<SessionInfo, 'title' | 'metadata'>;
+
+/** Lists sessions with their descriptions decoded, and filters by these: the store cannot read what it filters by. */
+async function* listDecoded(
+  store: SessionStore,
+  describe: (info: SessionInfo) => Promise<Description>,
+  scope: SessionScope | undefined,
+  options: ListOptions = {},
+): AsyncGenerator<SessionInfo, void, undefined> {
+  const { metadata: wanted = {}, ...rest } = options;
+  const isFiltered = Object.keys(wanted).length > 0;
+  let left = options.limit ?? Number.POSITIVE_INFINITY;
+  let { after } = options;
+  const damages: unknown[] = [];
+  let asked: number | undefined;
+  let count: number;
+  do {
+    // What is filtered out or refused takes no place of the limit.
+    asked = isFiltered || options.limit === undefined ? undefined : left;
+    count = 0;
+    for await (const info of store.list(scope, { ...rest, after, limit: asked })) {
+      count += 1;
+      after = info.cursor;
+      let description: Description;
+      try {
+        description = await describe(info);
+      } catch (error) {
+        damages.push(error);
+        continue;
+      }
+      const { title, metadata = {} } = description;
+      if (Object.entries(wanted).some(([name, value]) => metadata[name] !== value)) continue;
+      if (left-- <= 0) return;
+      yield { ...info, title, metadata };
+    }
+  } while (left > 0 && count === asked);
+  // As stores do: after all others.
+  if (left > 0 && damages.length > 0) throw damages[0];
 }
 
 async function unlessDamaged<T>(key: SessionKey, read: () => Promise<T>): Promise<T> {
