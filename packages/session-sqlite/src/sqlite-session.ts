@@ -238,13 +238,13 @@ export class SqliteSession implements SessionStore {
 
   async *collections(): AsyncGenerator<string, void, undefined> {
     const next = 'SELECT collection FROM sessions WHERE collection > ? ORDER BY collection LIMIT 1';
-    for (let last: unknown = ''; ; ) {
-      const name = last;
-      last = await this.#transaction(undefined, 'deferred', () =>
-        this.#database.prepare(next).cell<number>(name),
+    for (let last = ''; ; ) {
+      const found = await this.#transaction(undefined, 'deferred', () =>
+        this.#database.prepare(next).cell<string>(last),
       );
-      if (last === undefined) return;
-      yield String(last);
+      if (found === undefined) return;
+      last = found;
+      yield last;
     }
   }
 
