@@ -1,7 +1,6 @@
 export type {
   AgentEvent,
   AgentEventBody,
-  ContextUsage,
   DraftReference,
   PendingCall,
   StopReason,
@@ -258,7 +257,7 @@ export { encodeSessions, encryption, type SessionCodec } from './sessions/wrappe
 export { expireSessions } from './sessions/wrappers/expire-sessions.js';
 export { observeStore, type StoreOperation } from './sessions/wrappers/observe-store.js';
 export { type StoreWrapper, wrapStore } from './sessions/wrappers/wrap-store.js';
-export { ContextMeter, type MeasuredRequest } from './tokens/context-meter.js';
+export { ContextMeter, type ContextUsage, type MeasuredRequest } from './tokens/context-meter.js';
 export type { TokenCounter } from './tokens/count-tokens.js';
 export {
   countBlock,

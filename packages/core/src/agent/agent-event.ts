@@ -2,6 +2,7 @@ import type { ModelErrorKind } from '../errors/model-error.js';
 import type { ToolOutputBlock, ToolResultBlock, ToolUseBlock } from '../messages/content-block.js';
 import type { Message } from '../messages/message.js';
 import type { FinishReason, Usage } from '../model/model.js';
+import type { ContextUsage } from '../tokens/context-meter.js';
 import type { PermissionRule } from './agent-state.js';
 import type { CompactionReason, CompactionStatus, CompactionStep, ManifestEntry } from './compactor.js';
 
@@ -23,18 +24,6 @@ export type StopReason =
   | 'interrupted'
   | 'budget_exceeded'
   | 'shutdown';
-
-/** Tokens of a request by where they come from. */
-export interface ContextUsage {
-  readonly system: number;
-  readonly tools: number;
-  readonly summary: number;
-  readonly conversation: number;
-  readonly toolResults: number;
-  readonly reminders: number;
-  readonly total: number;
-  readonly contextWindow?: number | undefined;
-}
 
 /** A tool call that waits for a human's decision. */
 export interface PendingCall extends ToolUseBlock {

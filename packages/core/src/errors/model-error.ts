@@ -1,4 +1,4 @@
-import type { ContextUsage } from '../agent/agent-event.js';
+import type { ContextUsage } from '../tokens/context-meter.js';
 import { XError } from './x-error.js';
 
 /**

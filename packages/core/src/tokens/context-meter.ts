@@ -1,7 +1,18 @@
-import type { ContextUsage } from '../agent/agent-event.js';
 import { commonPrefix, type Message } from '../messages/message.js';
 import type { ToolDefinition } from '../model/model.js';
 import { countMessage, countMessages, countSystem, countTool, type TokenCounter } from './count-tokens.js';
+
+/** Tokens of a request by where they come from. */
+export interface ContextUsage {
+  readonly system: number;
+  readonly tools: number;
+  readonly summary: number;
+  readonly conversation: number;
+  readonly toolResults: number;
+  readonly reminders: number;
+  readonly total: number;
+  readonly contextWindow?: number | undefined;
+}
 
 const EMPTY = { summary: 0, conversation: 0, toolResults: 0 };
 
