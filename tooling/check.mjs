@@ -4,7 +4,6 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { root, runTool, seconds } from './workspace.mjs';
 
-const typescript = ['--import', 'tsx'];
 const colors = process.stdout.isTTY ? 'force' : 'off';
 
 // The next type check looks only at what changed.
@@ -19,18 +18,16 @@ const pages = readdirSync(join(root, 'apps'))
   .map((app) => `apps/${app}/web`)
   .filter((page) => existsSync(join(root, page, 'tsconfig.json')));
 
+const script = (name, what, file, ...more) => ({
+  name,
+  what,
+  command: ['node', '--conditions=@x/source', '--import', 'tsx', `tooling/${file}`, ...more],
+});
+
 /** The cheapest first; two run at a time. */
 const steps = [
-  {
-    name: 'structure',
-    what: 'manifests, long functions, code lines',
-    command: ['node', ...typescript, 'tooling/checks/structure.ts'],
-  },
-  {
-    name: 'dependencies',
-    what: 'who may depend on whom',
-    command: ['node', ...typescript, 'tooling/checks/dependencies.ts'],
-  },
+  script('structure', 'manifests, long functions, code lines', 'checks/structure.ts'),
+  script('dependencies', 'who may depend on whom', 'checks/dependencies.ts'),
   {
     name: 'style',
     what: 'format, lint, imports',
@@ -43,21 +40,9 @@ const steps = [
     command: ['tsc', '--noEmit', '-p', page, ...incremental(page)],
   })),
   { name: 'unused', what: 'files, exports, dependencies', command: ['knip'] },
-  {
-    name: 'examples',
-    what: 'code in the documentation',
-    command: ['node', ...typescript, 'tooling/checks/examples.ts'],
-  },
-  {
-    name: 'bundle',
-    what: 'what runs without Node, and its size',
-    command: ['node', ...typescript, 'tooling/checks/bundle.ts'],
-  },
-  {
-    name: 'reference',
-    what: 'keys of configuration files',
-    command: ['node', '--conditions=@x/source', ...typescript, 'tooling/reference.ts', '--check'],
-  },
+  script('examples', 'code in the documentation', 'checks/examples.ts'),
+  script('bundle', 'what runs without Node, and its size', 'checks/bundle.ts'),
+  script('reference', 'keys of configuration files', 'reference.ts', '--check'),
   {
     name: 'packages',
     what: 'build, publint',
