@@ -17,7 +17,16 @@ const sources: Readonly<Record<string, readonly string[]>> = {
     'packages/harness/src/agent/limits.ts',
     'packages/harness/src/config',
   ],
-  compaction: ['packages/compaction/src/config'],
+  // Where two keys have one name, the first file that explains it counts.
+  compaction: [
+    'packages/compaction/src/config/groups.ts',
+    'packages/compaction/src/run/budget.ts',
+    'packages/compaction/src/conversation/redaction.ts',
+    'packages/compaction/src/config',
+    'packages/compaction/src/summary/options.ts',
+    'packages/compaction/src/reducers',
+    'packages/compaction/src/capability/capability-config.ts',
+  ],
   tool_result_eviction: ['packages/compaction/src/eviction'],
   memory: ['packages/memory/src/settings.ts'],
   hooks: ['packages/harness/src/capabilities/hooks.ts'],
@@ -31,7 +40,8 @@ const sources: Readonly<Record<string, readonly string[]>> = {
   shell: ['packages/harness/src/capabilities/shell.ts'],
   skills: ['packages/harness/src/capabilities/skills/skills.ts'],
   subagents: [
-    'packages/harness/src/capabilities/subagents',
+    'packages/harness/src/capabilities/subagents/team.ts',
+    'packages/harness/src/capabilities/subagents/members.ts',
     'packages/harness/src/agent/agent-parts.ts',
     'packages/harness/src/agent/limits.ts',
     'packages/harness/src/config',
