@@ -34,7 +34,7 @@ export { type PermissionsConfig, permissions } from './capabilities/permissions/
 export { type PlanModeConfig, planMode } from './capabilities/plan-mode.js';
 export { type ShellConfig, shell } from './capabilities/shell.js';
 export { type SkillsConfig, skills } from './capabilities/skills/skills.js';
-export type { SubagentDefinition } from './capabilities/subagents/members.js';
+export type { SubagentDefinition, SubagentsConfig } from './capabilities/subagents/members.js';
 export {
   type ExecuteTask,
   type SubagentTask,
@@ -44,7 +44,7 @@ export {
   type TaskRunner,
   type TaskStatus,
 } from './capabilities/subagents/tasks.js';
-export { type SubagentsConfig, subagents } from './capabilities/subagents/team.js';
+export { subagents } from './capabilities/subagents/team.js';
 export { todoList } from './capabilities/todo-list.js';
 export { type ToolGroup, toolGroups } from './capabilities/tool-groups.js';
 export { workspaceTools } from './capabilities/workspace-tools/workspace-tools.js';

@@ -11,8 +11,13 @@ import {
 } from '@x/core';
 import * as z from 'zod';
 import { CapabilityRegistry } from '../agent/capability-registry.js';
-import { GENERAL_PURPOSE, type SubagentDefinition } from '../capabilities/subagents/members.js';
-import { type SubagentsConfig, subagents, subagentsConfigSchema } from '../capabilities/subagents/team.js';
+import {
+  GENERAL_PURPOSE,
+  type SubagentDefinition,
+  type SubagentsConfig,
+  subagentsConfigSchema,
+} from '../capabilities/subagents/members.js';
+import { subagents } from '../capabilities/subagents/team.js';
 import { HarnessConfigError } from '../errors/harness-config-error.js';
 import { type ModelReference, memberJsonSchema, parseMember } from './agent-file.js';
 import { attempt, issuesOf } from './agent-from-config.js';

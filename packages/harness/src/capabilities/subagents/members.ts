@@ -2,6 +2,7 @@ import {
   AgentState,
   type CallScope,
   type Capability,
+  type Clock,
   type Model,
   RuntimeContext,
   type Tool,
@@ -19,7 +20,7 @@ import { loadSubagents, subagentFileSchema } from '../../config/subagent-files.j
 import { HarnessConfigError } from '../../errors/harness-config-error.js';
 import { allOf, authorize } from '../../loop/clearance.js';
 import { keptBy, NARROWING, narrowing } from '../permissions/permissions.js';
-import { NAME } from './tasks.js';
+import { NAME, type TaskRunner } from './tasks.js';
 
 /** Recognizes a part of an agent by one of its members. */
 function withMember<T>(member: keyof T, type: string, message: string) {
@@ -55,6 +56,36 @@ export type Subagent = Readonly<z.output<typeof definitionSchema>> & {
   readonly source?: string;
 };
 
+/** The configuration of `subagents()`. */
+export const subagentsConfigSchema = z.strictObject({
+  /** A folder of the workspace with one Markdown file a subagent; empty: none is read. */
+  folder: z.string().default('subagents'),
+  /** Adds a subagent for any task, named `general-purpose`. */
+  generalPurpose: z.boolean().default(true),
+  /** Levels of subagents below the agent; 1: subagents have none of their own. */
+  maxDepth: z.int().min(1).max(5).default(2),
+  /** Tasks of one session that may run at a time. */
+  maxRunning: z.int().min(1).default(8),
+  /** Milliseconds that a tool waits for a subagent, unless the model says otherwise, before it goes on in the background. */
+  timeoutMs: z.int().min(0).default(120_000),
+  /** Milliseconds that a task waits for a process to take it from the queue; then it counts as failed. */
+  pendingMs: z.int().min(1).default(300_000),
+  /** Milliseconds between looks at a task that another process runs. */
+  pollMs: z.int().min(1).default(500),
+  /** Tasks that a session remembers; the oldest whose end the model knows are forgotten first. */
+  maxRecords: z.int().min(1).default(100),
+  /** The queue that carries tasks to other processes. Default: subagents run in this process. */
+  runner: z.custom<TaskRunner>().optional(),
+  /** Models that definitions name. */
+  models: z.record(z.string(), z.custom<Model>()).default({}),
+  /** Settings of every subagent, such as `limits`, which are else those of the agent. */
+  settings: z.custom<Partial<AgentSettings>>().default({}),
+  clock: z.custom<Clock>().optional(),
+});
+
+export type SubagentsConfig = z.input<typeof subagentsConfigSchema>;
+export type SubagentsSettings = z.output<typeof subagentsConfigSchema>;
+
 /** Capabilities that no subagent gets: what a parent remembers is its own. */
 const WITHHELD = ['memory', 'session_history'];
 /** Tools of the parent that no subagent gets: leaving plan mode is between the parent and its user. */
@@ -72,19 +103,11 @@ export const GENERAL_PURPOSE: Subagent = {
   ...{ deny: [], hidden: false, without: [], capabilities: [] },
 };
 
-/** The part of the configuration of `subagents()` that subagents are made with. */
-interface MembersSettings {
-  readonly folder: string;
-  readonly generalPurpose: boolean;
-  readonly models: Readonly<Record<string, Model>>;
-  readonly settings: Partial<AgentSettings>;
-}
-
 /** What the subagents of one agent are made of. */
 export interface MembersOptions {
   readonly parent: ComposedAgent;
   readonly declared: readonly Subagent[];
-  readonly settings: MembersSettings;
+  readonly settings: SubagentsSettings;
   /** Levels below the agent itself. Those at 1, its own, install and close the capabilities in definitions. */
   readonly depth: number;
   /** Makes the subagents of a subagent, where it may have some. */

@@ -192,12 +192,6 @@ interface LiveTask {
   readonly done: Promise<TaskEnd>;
 }
 
-interface TasksSettings {
-  /** Milliseconds between looks at a task that another process runs. */
-  readonly pollMs: number;
-  readonly clock?: Clock | undefined;
-}
-
 /**
  * The tasks below an agent, whichever subagent gave them: a task's children are those of its session. What became of a task is
  * in the subagent's session, so any process with the same store can tell.
@@ -206,15 +200,18 @@ export class Tasks {
   readonly store: SessionStore;
   /** Those that run in this process, by the key of the subagent's session. */
   readonly live = new Map<string, LiveTask>();
-  readonly #settings: TasksSettings;
+  readonly #pollMs: number;
+  readonly #clock: Clock;
   /** When an order in a queue was first found without a process that works on it, by call. */
   readonly #leftAt = new Map<string, number>();
   /** Gives and stops the tasks of a session one after the other here. */
   readonly turns = new KeyedMutex();
 
-  constructor(store: SessionStore, settings: TasksSettings) {
+  /** @param pollMs Milliseconds between looks at a task that another process runs. */
+  constructor(store: SessionStore, pollMs: number, clock: Clock = systemClock) {
     this.store = store;
-    this.#settings = settings;
+    this.#pollMs = pollMs;
+    this.#clock = clock;
   }
 
   /** Finds out what became of tasks of a session. */
@@ -228,15 +225,14 @@ export class Tasks {
     tasks: readonly GivenTask[],
     { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal },
   ): Promise<readonly SubagentTask[]> {
-    const { clock = systemClock, pollMs } = this.#settings;
-    const deadline = clock.now() + timeoutMs;
+    const deadline = this.#clock.now() + timeoutMs;
     for (;;) {
       const found = await this.look(owner, tasks);
-      const left = deadline - clock.now();
+      const left = deadline - this.#clock.now();
       if (left <= 0 || !found.some(isOpen)) return found;
       const live = found.flatMap((task) => this.#liveOf(owner, task)?.done ?? []);
       // Woken by the first that ends here.
-      await Promise.race([clock.sleep(Math.min(pollMs, left), { signal }), ...live]);
+      await Promise.race([this.#clock.sleep(Math.min(this.#pollMs, left), { signal }), ...live]);
     }
   }
 
@@ -251,7 +247,7 @@ export class Tasks {
     await live?.done;
     const [task] = await this.look(owner, live ? [] : [given]);
     const isLeft = task !== undefined && !isEnded(task);
-    const control = new RemoteControl(this.store, this.#settings.pollMs);
+    const control = new RemoteControl(this.store, this.#pollMs);
     const isElsewhere = task?.status === 'running' && (await control.send(key, { type: 'interrupt' }));
     // No process has begun it, so none has to stop it.
     if (isLeft && !isElsewhere) {
@@ -276,7 +272,7 @@ export class Tasks {
     const foundAt = this.#leftAt.get(callId);
     this.#leftAt.delete(callId);
     if (left === undefined) return task;
-    const now = (this.#settings.clock ?? systemClock).now();
+    const now = this.#clock.now();
     // The last save may be older than the death of the process: the queue has its time to pass the order on.
     const leftAt =
       begins === 'pending' && left.hasBegun ? Math.max(foundAt ?? now, left.seenAt) : left.seenAt;

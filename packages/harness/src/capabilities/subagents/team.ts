@@ -6,12 +6,10 @@ import {
   agentFiles,
   type CallScope,
   type Capability,
-  type Clock,
   defineTool,
   errorText,
   headOf,
   type Message,
-  type Model,
   type ModelResponse,
   parseWith,
   RuntimeContext,
@@ -23,7 +21,7 @@ import {
   userMessage,
 } from '@x/core';
 import * as z from 'zod';
-import { type AgentSettings, type ComposedAgent, FilesOwner } from '../../agent/agent-parts.js';
+import { type ComposedAgent, FilesOwner } from '../../agent/agent-parts.js';
 import type { Reply } from '../../agent/call-options.js';
 import { HarnessConfigError } from '../../errors/harness-config-error.js';
 import { HarnessError } from '../../errors/harness-error.js';
@@ -36,6 +34,9 @@ import {
   Parent,
   type Subagent,
   type SubagentDefinition,
+  type SubagentsConfig,
+  type SubagentsSettings,
+  subagentsConfigSchema,
 } from './members.js';
 import {
   endingIn,
@@ -50,7 +51,6 @@ import {
   type TaskEnd,
   type TaskEnding,
   type TaskOrder,
-  type TaskRunner,
   Tasks,
   taskKey,
   taskReport,
@@ -66,35 +66,6 @@ const TASK_CHARS = 300;
 const HANDOVER_MS = 10_000;
 /** The most milliseconds that the model may have a tool wait. */
 const MOST_MS = 600_000;
-
-export const subagentsConfigSchema = z.strictObject({
-  /** A folder of the workspace with one Markdown file a subagent; empty: none is read. */
-  folder: z.string().default('subagents'),
-  /** Adds a subagent for any task, named `general-purpose`. */
-  generalPurpose: z.boolean().default(true),
-  /** Levels of subagents below the agent; 1: subagents have none of their own. */
-  maxDepth: z.int().min(1).max(5).default(2),
-  /** Tasks of one session that may run at a time. */
-  maxRunning: z.int().min(1).default(8),
-  /** Milliseconds that a tool waits for a subagent, unless the model says otherwise, before it goes on in the background. */
-  timeoutMs: z.int().min(0).default(120_000),
-  /** Milliseconds that a task waits for a process to take it from the queue; then it counts as failed. */
-  pendingMs: z.int().min(1).default(300_000),
-  /** Milliseconds between looks at a task that another process runs. */
-  pollMs: z.int().min(1).default(500),
-  /** Tasks that a session remembers; the oldest whose end the model knows are forgotten first. */
-  maxRecords: z.int().min(1).default(100),
-  /** The queue that carries tasks to other processes. Default: subagents run in this process. */
-  runner: z.custom<TaskRunner>().optional(),
-  /** Models that definitions name. */
-  models: z.record(z.string(), z.custom<Model>()).default({}),
-  /** Settings of every subagent, such as `limits`, which are else those of the agent. */
-  settings: z.custom<Partial<AgentSettings>>().default({}),
-  clock: z.custom<Clock>().optional(),
-});
-
-export type SubagentsConfig = z.input<typeof subagentsConfigSchema>;
-type SubagentsSettings = z.output<typeof subagentsConfigSchema>;
 
 const SUBJECT = 'subagents configuration';
 
@@ -137,8 +108,7 @@ interface TeamCall {
   isRunning: boolean;
 }
 
-interface TeamOptions extends Pick<MembersOptions, 'declared' | 'depth'> {
-  readonly settings: SubagentsSettings;
+interface TeamOptions extends Omit<MembersOptions, 'parent' | 'nest'> {
   /** The tasks of the tree that it is part of; none for the team of the agent itself, whose tree begins here. */
   readonly tasks?: Tasks | undefined;
 }
@@ -171,7 +141,7 @@ class Team implements Capability {
       throw new HarnessConfigError([{ path: 'capabilities', message }]);
     }
     const { declared, settings, depth } = this.#options;
-    const { tasks = new Tasks(agent.session, settings) } = this.#options;
+    const { tasks = new Tasks(agent.session, settings.pollMs, settings.clock) } = this.#options;
     // A subagent's own subagents run in its process.
     const below = { declared, settings: { ...settings, runner: undefined }, depth: depth + 1, tasks };
     const nest = depth < settings.maxDepth ? () => new Team(below) : undefined;
