@@ -81,14 +81,7 @@ async function isLinked(client: Redis): Promise<void> {
 }
 
 async function seesAll(client: Redis): Promise<void> {
-  const fields = (await client.call('SENTINEL', 'MASTER', MASTER)) as string[] | Record<string, string>;
-  const state = Array.isArray(fields) ? pairs(fields) : fields;
-  if (state['num-slaves'] === '1' && state['num-other-sentinels'] === `${SENTINELS - 1}`) return;
-  throw new Error('the Sentinels have not found each other yet');
-}
-
-function pairs(flat: readonly string[]): Record<string, string> {
-  return Object.fromEntries(
-    flat.flatMap((name, index) => (index % 2 ? [] : [[name, flat[index + 1] ?? '']])),
-  );
+  const fields = [await client.call('SENTINEL', 'MASTER', MASTER)].flat().join(' ');
+  const isWhole = /\bnum-slaves 1\b/.test(fields) && fields.includes(`num-other-sentinels ${SENTINELS - 1} `);
+  if (!isWhole) throw new Error('the Sentinels have not found each other yet');
 }
