@@ -109,6 +109,7 @@ class Step {
   }
 
   *add(event: AgentEvent): Generator<UIChunk> {
+    // Long because it says for each type of event which chunks a page gets.
     switch (event.type) {
       case 'model.started':
         yield* this.end();

@@ -44,6 +44,7 @@ interface Calls {
  * itself are paired the same way, except that their results may come in any later answer.
  */
 export function pairingOf(messages: readonly Message[]): Pairing {
+  // Long because it is one pass over the conversation, which runs at every step.
   let waiting = new Map<string, Calls>();
   /** The last message that belongs to each message, by index. */
   const reach = Int32Array.from(messages.keys());

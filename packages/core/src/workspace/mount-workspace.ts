@@ -18,6 +18,7 @@ const REACHES: readonly Reach[] = ['process', 'host', 'cluster'];
  * @throws {WorkspaceError} `invalid_path` when a mount is not a single directory name.
  */
 export function mountWorkspace(base: Workspace, mounts: Readonly<Record<string, Workspace>>): Workspace {
+  // Long because it maps each operation of a workspace to the mount that a path belongs to.
   const mounted = new Map(Object.entries(mounts).map(([name, workspace]) => [singleName(name), workspace]));
   const reaches = [base, ...mounted.values()].map(({ reach }) => REACHES.indexOf(reach));
 
