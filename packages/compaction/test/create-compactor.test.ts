@@ -101,7 +101,9 @@ describe('createCompactor', () => {
 
   it('says of options what was probably meant', () => {
     const refused = (options: object) => expect(() => createCompactor(options));
-    refused({ trigger: 0.5 }).toThrow('trigger: says of what: { share: 0.5 } of the window');
+    refused({ trigger: 0.5 }).toThrow(
+      'trigger: must not be a bare number: write { share: 0.5 } for a share of the window',
+    );
     refused({ trigger: { shar: 0.5 } }).toThrow('trigger.shar: unknown key; did you mean share?');
     refused({ stages: ['sumarize'] }).toThrow('did you mean summarize?');
     refused({ model: { id: 'm', stream: () => {} } }).toThrow(

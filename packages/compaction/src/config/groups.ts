@@ -11,14 +11,17 @@ import { keepSchema, summarizeOptionsSchema, summaryShape } from '../summary/opt
 export const sharedShape = {
   /** The window of the model that reads the conversation, in tokens. */
   contextWindow: z.optional(z.int().check(z.minimum(1))),
-  /** Replace secrets in summaries by `[redacted:kind]`: common ones (`true`), `patterns` besides, or none (`false`). */
+  /** Replace secrets in summaries by `[redacted:kind]`: common ones (`true`), your own as well (`patterns`), or none (`false`). */
   redact: z._default(redactSchema, true),
 };
 
 /** The groups of settings. */
 export const groupedShape = {
   ...sharedShape,
-  /** When a reduction is due. What is named alone decides, of several triggers the nearest; 0 switches one off. */
+  /**
+   * When a reduction is due. Setting a trigger turns off the default one. If you set several, the first one reached fires; 0
+   * turns one off.
+   */
   trigger: z.prefault(triggerSchema, {}),
   /**
    * What a reduction aims for: the share of the trigger point that it leaves, or tokens. Default 0.5, more where what is

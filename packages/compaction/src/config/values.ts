@@ -9,7 +9,7 @@ export const shareSchema = z.number().check(
   z.maximum(1, {
     error: ({ input }) => {
       const hint = typeof input === 'number' && input <= 100 ? `: write ${input / 100} for ${input} %` : '';
-      return `is a share between 0 and 1${hint}`;
+      return `must be a share between 0 and 1${hint}`;
     },
   }),
 );

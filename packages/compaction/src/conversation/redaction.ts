@@ -17,7 +17,7 @@ const pattern = z.union([
       try {
         return new RegExp(source, 'g');
       } catch (error) {
-        const message = `is no regular expression: ${(error as Error).message}`;
+        const message = `is not a valid regular expression: ${(error as Error).message}`;
         issues.push({ code: 'custom', message, input: source });
         return z.NEVER;
       }

@@ -23,7 +23,7 @@ const optionsSchema = z
   .check(
     z.refine(({ maxArgLength, truncationText }) => truncationText.length < maxArgLength, {
       path: ['maxArgLength'],
-      error: 'must be longer than truncationText; to keep arguments whole leave the stage out',
+      error: 'must be longer than truncationText; leave the stage out to keep arguments whole',
     }),
   );
 

@@ -21,7 +21,7 @@ export const triggerSchema = z.pipe(
     {
       error: ({ code, input }) =>
         code === 'invalid_type' && typeof input === 'number'
-          ? `says of what: { share: ${input < 1 ? input : TRIGGER_SHARE} } of the window, { tokens } or { messages }`
+          ? `must not be a bare number: write { share: ${input < 1 ? input : TRIGGER_SHARE} } for a share of the window, else { tokens } or { messages }`
           : undefined,
     },
   ),
@@ -37,7 +37,7 @@ export const targetSchema = z.union([
     .number()
     .check(
       z.gt(0),
-      z.lt(1, 'is a share of the trigger point, below 1; tokens are written { tokens: 60000 }'),
+      z.lt(1, 'must be a share of the trigger point, below 1; for tokens write { tokens: 60000 }'),
     ),
   z.strictObject({ tokens: z.int().check(z.minimum(1)) }),
 ]);

@@ -6,7 +6,7 @@ import { savingSchema } from '../reducers/alter-messages.js';
 /** The share of the trigger point that stays verbatim where nothing else is named. */
 const KEEP_SHARE = 0.15;
 
-/** What stays verbatim. Of several sizes the one that keeps least decides. */
+/** What stays verbatim. If you set several sizes, the smallest wins. */
 export const keepSchema = z.pipe(
   z.strictObject({
     /** The newest messages, up to this share of the tokens at which a reduction is due. Default 0.15, unless a size is named. */
@@ -66,7 +66,7 @@ export const summarizeOptionsSchema = z.strictObject({
   retryTooLong: z._default(z.boolean(), false),
   keep: z.prefault(keepSchema, {}),
   saving: z.prefault(savingSchema, {}),
-  /** Replace secrets by `[redacted:kind]`: common ones (`true`), `patterns` besides, or none (`false`). */
+  /** Replace secrets by `[redacted:kind]`: common ones (`true`), your own as well (`patterns`), or none (`false`). */
   redact: z._default(redactSchema, true),
 });
 

@@ -50,8 +50,8 @@ describe('a trigger', () => {
 
 describe('a configuration', () => {
   it.each<[object, string]>([
-    [{ trigger: { share: 85 } }, 'trigger.share: is a share between 0 and 1: write 0.85 for 85 %'],
-    [{ keep: { share: 30 } }, 'keep.share: is a share between 0 and 1: write 0.3 for 30 %'],
+    [{ trigger: { share: 85 } }, 'trigger.share: must be a share between 0 and 1: write 0.85 for 85 %'],
+    [{ keep: { share: 30 } }, 'keep.share: must be a share between 0 and 1: write 0.3 for 30 %'],
     [{ trigger: { tokens: -1 } }, 'trigger.tokens'],
     [
       { trigger: { messages: 30 }, keep: { messages: 30 } },
