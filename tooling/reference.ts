@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
 import { agentFileSchema } from '../apps/cli/src/agent/capabilities.js';
+import { toSnakeCase } from '../packages/core/src/index.js';
 import { filesBelow, repository } from './checks/workspace.js';
 
 type Schema = { readonly [keyword: string]: unknown };
@@ -17,14 +18,12 @@ const sources: Readonly<Record<string, readonly string[]>> = {
     'packages/harness/src/agent/limits.ts',
     'packages/harness/src/config',
   ],
-  // Where two keys have one name, the first file that explains it counts.
+  // If two files explain a key of the same name, the first one counts.
   compaction: [
     'packages/compaction/src/config/groups.ts',
-    'packages/compaction/src/run/budget.ts',
-    'packages/compaction/src/conversation/redaction.ts',
     'packages/compaction/src/config',
-    'packages/compaction/src/summary/options.ts',
-    'packages/compaction/src/reducers',
+    'packages/compaction/src/conversation/redaction.ts',
+    'packages/compaction/src/reducers/preview-args.ts',
     'packages/compaction/src/capability/capability-config.ts',
   ],
   tool_result_eviction: ['packages/compaction/src/eviction'],
@@ -52,22 +51,19 @@ const sources: Readonly<Record<string, readonly string[]>> = {
   mcp: ['packages/harness/src/mcp'],
 };
 
-/** Keys of one name that mean another thing in another place, by their paths. */
+/** Where the keys of a group are explained, where the files of its capability explain other keys of the same names. */
+const groups: Readonly<Record<string, string>> = {
+  trigger: 'packages/compaction/src/run/budget.ts',
+  target: 'packages/compaction/src/run/budget.ts',
+  keep: 'packages/compaction/src/summary/options.ts',
+  summary: 'packages/compaction/src/summary/options.ts',
+  saving: 'packages/compaction/src/reducers/alter-messages.ts',
+  truncate_args: 'packages/compaction/src/reducers/truncate-args.ts',
+};
+
+/** What only files can say. */
 const meanings: Readonly<Record<string, string>> = {
-  'keep.share':
-    'The newest messages, up to this share of the tokens at which a reduction is due. Default 0.15, unless a size is named.',
-  'keep.tokens': 'The newest messages, up to this many tokens.',
-  'keep.messages': 'The newest messages, up to this many.',
   'summary.prompt': 'The instructions to the model, or the name of a prompt (one word).',
-  'summary.max_tokens':
-    'The longest narrative to ask for, in tokens; about a quarter of the trigger point at most, in small windows up to 0.4.',
-  'saving.share': 'The share of the conversation that a reduction must save.',
-  'saving.tokens': 'The tokens that a reduction must save.',
-  'truncate_args.trigger_messages':
-    'When not 0: runs from this many messages on, also when no reduction is due.',
-  'truncate_args.trigger_tokens': 'When not 0: runs from this many tokens on, also when no reduction is due.',
-  'truncate_args.keep_messages': 'The newest messages, whose arguments stay whole.',
-  'truncate_args.keep_tokens': 'When not 0: the newest tokens, in place of `keep_messages`.',
 };
 
 function render(): string {
@@ -126,7 +122,12 @@ function rowsOf(schema: Schema, prefix: string, explained: ReadonlyMap<string, s
             : [];
       return entries.flatMap(([key, value]) => {
         const path = prefix === '' ? key : `${prefix}.${key}`;
-        const inner = rowsOf(itemsOf(value), itemsOf(value) === value ? path : `${path}[]`, explained);
+        const group = groups[path];
+        const inner = rowsOf(
+          itemsOf(value),
+          itemsOf(value) === value ? path : `${path}[]`,
+          group === undefined ? explained : comments([group]),
+        );
         const row: Row = {
           key: path,
           type: typeOf(value),
@@ -165,10 +166,14 @@ function typeOf(schema: Schema): string {
 }
 
 function table(rows: readonly Row[]): string {
+  const keys = new Set(rows.map(({ key }) => key.replace(/^.*\./, '')));
+  /** Comments name keys as code writes them. */
+  const asInFiles = (comment: string) =>
+    comment.replaceAll(/(?<=`)\w+(?=`)/g, (name) => (keys.has(toSnakeCase(name)) ? toSnakeCase(name) : name));
   const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('{{', '{ {');
   const lines = rows.map(
     ({ key, type, standard, meaning }) =>
-      `| \`${key}\` | ${cell(type)} | ${standard === '–' ? standard : `\`${cell(standard)}\``} | ${cell(meaning)} |`,
+      `| \`${key}\` | ${cell(type)} | ${standard === '–' ? standard : `\`${cell(standard)}\``} | ${cell(asInFiles(meaning))} |`,
   );
   return ['| Key | Type | Default | Meaning |', '| --- | --- | --- | --- |', ...lines].join('\n');
 }
@@ -185,7 +190,7 @@ function comments(places: readonly string[]): ReadonlyMap<string, string> {
         ts.isShorthandPropertyAssignment(node) ||
         ts.isPropertySignature(node)
       ) {
-        const key = node.name.getText().replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+        const key = toSnakeCase(node.name.getText());
         const comment = ts
           .getJSDocCommentsAndTags(node)
           .map((tag) => ts.getTextOfJSDocComment(tag.comment) ?? '')

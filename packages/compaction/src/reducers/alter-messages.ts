@@ -101,9 +101,9 @@ export function alterArguments(
 export const savingSchema = z.union([
   z.literal(false),
   z.strictObject({
-    /** The share of the conversation. */
+    /** The share of the conversation that a reduction must save. */
     share: z._default(shareSchema, 0.05),
-    /** Tokens. */
+    /** The tokens that a reduction must save. */
     tokens: z._default(countSchema, 16),
   }),
 ]);
