@@ -41,7 +41,6 @@ export function acpAgent(
   info: { readonly name: string; readonly version: string },
   userId?: string,
 ): AgentApp {
-  // Long because it registers a handler for each request of the protocol, and all share the sessions.
   const sessions = new Map<string, Session>();
 
   async function sessionIn(

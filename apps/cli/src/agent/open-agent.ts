@@ -90,7 +90,6 @@ export async function openAgent(file: string, options: OpenAgentOptions = {}): P
 }
 
 async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent> {
-  // Long because each step from a file to an agent needs what the steps before it found.
   const {
     model,
     project = process.cwd(),

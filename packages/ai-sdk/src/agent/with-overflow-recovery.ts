@@ -44,7 +44,6 @@ export function withOverflowRecovery<Model extends AiSdkLanguageModel>(
   compactor: Compactor,
   options: Omit<AgentCompactionOptions, 'system' | 'tools'> = {},
 ): Model {
-  // Long because generating and streaming share the reductions and the way to the second request.
   refuseNoModel(model, 'withOverflowRecovery');
   const { onCompaction, contextWindow, remember } = parseWith(
     agentCompactionSchema.omit({ system: true, tools: true }),

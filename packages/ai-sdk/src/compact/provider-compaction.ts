@@ -78,7 +78,6 @@ export function compactionBy(
   protocol: CompactionProtocol,
   fetch: typeof globalThis.fetch | undefined,
 ): ProviderCompaction {
-  // Long because the view, the request and the `fetch` of a compaction share the marker and what is pending.
   const send: typeof globalThis.fetch = (input, init) => (fetch ?? globalThis.fetch)(input, init);
   // Nobody who writes in a conversation knows it, so no text of theirs can be taken for items.
   const marker = `${randomUUID()}:`;

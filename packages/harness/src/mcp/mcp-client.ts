@@ -243,7 +243,6 @@ type Request = <T extends z.ZodType>(
 
 /** The SDK's client as ours: what the server has beside tools is read by tools. Requests are `running` until they are answered. */
 function clientOf(client: Client, running: Set<Promise<unknown>>): OpenedClient {
-  // Long because it maps each method of our client to a request, and all share the list of running requests.
   const has = client.getServerCapabilities() ?? {};
   const own = new Set<string>();
   const request: Request = (method, params, schema, options = {}) => {

@@ -60,7 +60,6 @@ interface Server {
  * @throws {McpServerError} when a required server cannot be reached.
  */
 export async function mcp(config: McpConfig, options: McpOptions = {}): Promise<Capability> {
-  // Long because the hooks of the capability share the servers and their tools, which change while they run.
   const { environment = process.env, clock, requestMeta } = options;
   const { settings, redact } = parseMcpConfig(config, environment);
   const warnings: string[] = [];

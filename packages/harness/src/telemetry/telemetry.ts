@@ -71,7 +71,6 @@ const SCOPE = '@x/harness';
  * @throws {InvalidInputError} naming every unknown key.
  */
 export function telemetry(config: TelemetryConfig = {}): Capability {
-  // Long because it holds a hook for each span, and all share the instruments and the open traces.
   const { tracer, meter, captureContent, provider } = parseWith(
     telemetryConfigSchema,
     config,

@@ -15,7 +15,6 @@ interface Collections {
 
 /** Collections are sets of records beside the sessions. */
 export function collections(suite: StoreSuite): void {
-  // Long because it is a list of tests.
   const test = (
     name: string,
     run: (

@@ -74,7 +74,6 @@ export const replay = command({
     'x replay --write compaction.yaml    # the settings that are best for these logs',
   ],
   async run({ values, positionals, output, errors }) {
-    // Long because it is the command from its options to its report, in the order in which a user sees it.
     const chosen = {
       ...choose(values.strategy),
       ...(values.config === undefined ? {} : { config: await fromConfiguration(values.config) }),

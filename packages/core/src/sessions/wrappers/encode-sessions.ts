@@ -46,7 +46,6 @@ export function encodeSessions(
   codec: SessionCodec,
   options: { readonly plain?: 'refuse' | 'accept' | undefined } = {},
 ): SessionStore {
-  // Long because each method of the store is wrapped with the same codec.
   const { plain } = parseWith(optionsSchema, options, 'encodeSessions options');
   const accepted = <T>(value: T): T => {
     if (plain === 'accept') return value;
