@@ -1,4 +1,5 @@
 // LangGraph's own validation of checkpointers, over the store that `X_STORE` names.
+import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -62,7 +62,7 @@ export type AgentSettings = z.input<typeof settingsSchema>;
 export type ParsedSettings = z.output<typeof settingsSchema>;
 
 /** Makes each key optional, and takes its default away: what is left out stays as it is elsewhere. */
-export function withoutDefaults(shape: Readonly<Record<string, z.ZodType>>): Record<string, z.ZodType> {
+function withoutDefaults(shape: Readonly<Record<string, z.ZodType>>): Record<string, z.ZodType> {
   const bare = (schema: z.ZodType) =>
     schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault
       ? (schema.unwrap() as z.ZodType)
