@@ -34,10 +34,10 @@ const searchOptionsSchema = z.strictObject({
   snippetChars: z.int().min(0).default(0),
 });
 
-/** What a search looks into, and what it answers. */
+/** Options of a search. */
 export type MemorySearchOptions = z.input<typeof searchOptionsSchema>;
 
-/** Milliseconds that a search waits for files that changed to be indexed. */
+/** How many milliseconds a search waits until changed files are indexed. */
 const UPDATE_MS = 2_000;
 
 /** A line that matches. */
@@ -47,26 +47,26 @@ export interface MemoryHit {
   /** From 1. */
   readonly lineNumber: number;
   readonly content: string;
-  /** The smaller, the better, among lines found alike. Lines with all keywords come before those with some. */
+  /** Smaller is better. Lines with all keywords come before lines with some of them, whatever their ranks. */
   readonly rank: number;
   /** The day of a daily note, `2026-01-31`. */
   readonly date?: string;
-  /** With `snippetChars`: so much of the content around the first match, on one line. */
+  /** With `snippetChars`: that many characters around the first match, on one line. */
   readonly snippet?: string;
 }
 
-/** Hits, and why newer lines may be missing among them; `undefined` when the index is up to date. */
+/** Hits, and the reason why newer lines may be missing; `undefined` if the index is up to date. */
 export interface FreshHits {
   readonly hits: readonly MemoryHit[];
   readonly stale: string | undefined;
 }
 
-/** An index that is open; where the file cannot be, one in memory and why. */
+/** An open index. If the file cannot be used, it is an index in memory, with the reason. */
 type Opened = Awaited<ReturnType<typeof openParts>> & { readonly unwritable?: MemoryIndexError };
 
 /**
- * A full-text index over lines of text files, in SQLite (FTS5). It can be deleted at any
- * time: everything in it comes from the files. Several processes may use one index; a search never waits for a writer.
+ * A full-text index over lines of text files, in SQLite (FTS5). You can delete it at any time, because everything in it comes
+ * from the files. Several processes may use one index; a search never waits for a writer.
  *
  * @example
  * const index = await MemoryIndex.open('./memory_index.db');
@@ -76,7 +76,7 @@ type Opened = Awaited<ReturnType<typeof openParts>> & { readonly unwritable?: Me
 export class MemoryIndex {
   readonly #path: string;
   readonly #updates = new Rounds<'search', string | undefined>();
-  /** An index that is opened when it is needed may be opened again after it was closed. */
+  /** A lazy index is opened when it is first used, and again after it was closed. */
   readonly #isLazy: boolean;
   #opened: Promise<Opened> | undefined;
   #isClosed = false;
@@ -91,7 +91,7 @@ export class MemoryIndex {
   /**
    * Opens the index at `path`, or creates it; `:memory:` for one that ends with the process.
    *
-   * @throws {MemoryIndexError} when the file is no index, or SQLite cannot be used.
+   * @throws {MemoryIndexError} when the file is not an index, or SQLite cannot be used.
    */
   static async open(path: string): Promise<MemoryIndex> {
     const index = new MemoryIndex(path, false);
@@ -99,31 +99,31 @@ export class MemoryIndex {
     return index;
   }
 
-  /** Answers an open index as it is; one at a path is opened when it is first needed. @internal */
+  /** Returns an open index as it is, and a lazy one for a path. @internal */
   static at(index: string | MemoryIndex): MemoryIndex {
     return typeof index === 'string' ? new MemoryIndex(index, true) : index;
   }
 
-  /** Tests whether it is open, or being opened. @internal */
+  /** Tests whether the index is open, or being opened. @internal */
   get isOpen(): boolean {
     return this.#opened !== undefined;
   }
 
-  /** Tests whether there may be something to look after: in a file, or in memory by now. @internal */
+  /** Tests whether there may be anything in the index: it has a file, or was opened in memory. @internal */
   get isKept(): boolean {
     return this.isOpen || this.#path !== ':memory:';
   }
 
-  /** Replaces all that is indexed of a file. Costs what changed: lines that were there before are not touched. */
+  /** Replaces all indexed lines of a file. Lines that did not change are not written again. */
   async indexFromString(path: string, text: string): Promise<void> {
     await this.#write(({ writer }) => writer.replaceText(path, text));
   }
 
   /**
-   * Indexes `MEMORY.md` and every Markdown file below `memory/`, and forgets those that are gone. Files of the same size
-   * and time as before are not read.
+   * Indexes `MEMORY.md` and every Markdown file below `memory/`, and removes deleted files from the index. Files with the same
+   * size and time as before are not read.
    *
-   * @param prefix where these files lie in the workspace; empty, or ends with `/`.
+   * @param prefix the directory of these files in the workspace; empty, or ends with `/`.
    */
   async indexAllFromWorkspace(
     workspace: Workspace,
@@ -146,8 +146,8 @@ export class MemoryIndex {
   }
 
   /**
-   * Brings memory files up to date, as far as that is possible in two seconds: what takes longer goes on in the background. Never
-   * throws: answers why the index may not be up to date.
+   * Updates the index for at most two seconds; what takes longer goes on in the background. It never throws: it returns the
+   * reason why the index may not be up to date, or `undefined`.
    */
   async update(
     workspace: Workspace,
@@ -156,15 +156,14 @@ export class MemoryIndex {
     const update = this.#updates.run(prefix, 'search', () =>
       this.indexAllFromWorkspace(workspace, { prefix }).then(() => undefined, errorText),
     );
-    // It never fails: what is caught is that the time is over.
+    // The update never rejects. Only the timeout is caught here.
     return unlessAborted(update, AbortSignal.timeout(UPDATE_MS)).catch(() => 'it is still being built');
   }
 
   /**
-   * Looks after the index as a whole: brings everything that it holds of a workspace up to date, forgets what is gone, and
-   * clears the file of deleted text.
+   * Updates everything that the index holds of a workspace, removes deleted files, and clears deleted text from its file.
    *
-   * @param prefixes places that may have memory beside those that are indexed already.
+   * @param prefixes more places that may have a memory, besides those that are indexed already.
    */
   async maintain(workspace: Workspace, prefixes: readonly string[] = []): Promise<void> {
     if (!this.isKept) return;
@@ -175,7 +174,7 @@ export class MemoryIndex {
     await this.purge();
   }
 
-  /** Forgets every file whose path begins with `prefix`, and clears the index's file of what they said; tells how many. */
+  /** Removes every file whose path begins with `prefix`, and clears their text from the index's file. Returns their number. */
   async forget(prefix: string): Promise<number> {
     if (!this.isKept) return 0;
     await this.#writable();
@@ -187,18 +186,18 @@ export class MemoryIndex {
     });
   }
 
-  /** Clears the index's file of deleted text. */
+  /** Clears deleted text from the index's file. */
   async purge(): Promise<void> {
     await this.#write(({ writer }) => writer.purge());
   }
 
   /**
-   * Finds the best lines. Any text is a query; nothing in it is an operator. A sentence finds lines that have some of its
-   * words, a date what was said that day. Of more than 256 different words the first count.
-   * Of a line longer than 2 000 characters, the part that matches best is answered.
+   * Finds the best lines. Any text is a query; there are no operators. A sentence finds lines that have some of its words, a
+   * date finds what was said on that day. Only the first 256 different words count. Of a line longer than 2 000 characters, the
+   * part that matches best is returned.
    *
-   * @throws {InvalidInputError} for unknown or bad options.
-   * @throws {MemoryIndexError} when the index is closed, or turned out to be damaged: it has been made anew, index the files again.
+   * @throws {InvalidInputError} for unknown or invalid options.
+   * @throws {MemoryIndexError} when the index is closed, or was damaged. A damaged index is made anew: index the files again.
    */
   async search(query: string, options: MemorySearchOptions = {}): Promise<readonly MemoryHit[]> {
     const { limit, offset, snippetChars, ...filter } = parseWith(
@@ -209,7 +208,7 @@ export class MemoryIndex {
     const parsed = parseQuery(query);
     const opened = await this.#live();
     try {
-      // All that a search reads is of one state.
+      // A transaction, so that the search reads one state of the index.
       const found = await opened.reader.transaction('BEGIN', () =>
         opened.lines.search(parsed, filter, offset, offset + limit),
       );
@@ -224,12 +223,12 @@ export class MemoryIndex {
     } catch (error) {
       if (!isDamage(error)) throw error;
       await this.#remake(opened);
-      const message = `The memory index ${this.#path} was damaged and has been made anew, empty: index the files again.`;
+      const message = `The memory index ${this.#path} was damaged and has been made anew. It is empty now: index the files again.`;
       throw new MemoryIndexError(this.#path, message, error);
     }
   }
 
-  /** Brings a place up to date as far as possible now, and searches; once more when the index was damaged and made anew. @internal */
+  /** Updates a place and searches it. If the index was damaged and made anew, does both once more. @internal */
   async searchFresh(
     workspace: Workspace,
     place: { readonly prefix: string },
@@ -249,42 +248,42 @@ export class MemoryIndex {
 
   /** Closes the file. Closing twice does nothing. */
   close(): void {
-    // What is searched at the moment is searched to its end.
+    // Running searches end before the file is closed.
     void this.#opened?.then(closeParts, () => {});
     if (this.#isLazy) this.#opened = undefined;
     else this.#isClosed = true;
   }
 
-  /** @throws {MemoryIndexError} when it is closed. */
+  /** @throws {MemoryIndexError} when the index is closed. */
   async #live(): Promise<Opened> {
     this.#opened ??= this.#openParts();
     const opening = this.#opened;
     const opened = await opening.catch((error: unknown) => {
-      // A failure must not stay: the next use tries again.
+      // The next use tries again.
       if (this.#opened === opening) this.#opened = undefined;
       throw error;
     });
     if (!this.#isClosed) return opened;
-    throw new MemoryIndexError(this.#path, `The memory index ${this.#path} is closed: open it again.`);
+    throw new MemoryIndexError(this.#path, `The memory index ${this.#path} is closed. Open it again.`);
   }
 
-  /** @throws {MemoryIndexError} also when the file cannot be written. */
+  /** @throws {MemoryIndexError} when the index is closed, or its file cannot be written. */
   async #writable(): Promise<Opened> {
     const opened = await this.#live();
     if (opened.unwritable) throw opened.unwritable;
     return opened;
   }
 
-  /** Of an agent's index whose file cannot be written, one in memory: what there is to search is in the files. */
+  /** If the file of a lazy index cannot be written, opens an index in memory instead. */
   #openParts(): Promise<Opened> {
     return openParts(this.#path).catch(async (error: unknown) => {
       if (!this.#isLazy || !MemoryIndexError.isInstance(error) || !isUnwritable(error)) throw error;
-      process.emitWarning(`It is made in memory by each process until then: ${error.message}`);
+      process.emitWarning(`Each process keeps an index in memory until this is fixed: ${error.message}`);
       return { ...(await openParts(':memory:')), unwritable: error };
     });
   }
 
-  /** Writes, and once more into a new index if this one turns out to be damaged. */
+  /** Writes to the index. If it is damaged, makes it anew and writes once more. */
   async #write<T>(task: (opened: Opened) => Promise<T>): Promise<T> {
     const opened = await this.#live();
     return task(opened).catch(async (error: unknown) => {
@@ -294,7 +293,7 @@ export class MemoryIndex {
     });
   }
 
-  /** Puts a new index in the place of a damaged one, unless another process has done so. */
+  /** Replaces a damaged index by a new one, unless another process did so. */
   async #remake(damaged: Opened): Promise<void> {
     if ((await this.#opened) !== damaged) return;
     await closeParts(damaged);
@@ -306,11 +305,11 @@ export class MemoryIndex {
 
 async function openParts(path: string) {
   const connection = new Connection(await openIndexDatabase(path));
-  // A connection of its own sees nothing of a change that is not complete.
+  // A second connection does not see incomplete changes.
   const reader =
     path === ':memory:' ? connection : new Connection(await openIndexDatabase(path, { readOnly: true }));
   const writer = new LineWriter(connection, path);
-  // The inode tells a file from another one that took its place.
+  // The inode changes when another file takes its place.
   return { connection, writer, reader, inode: await inodeOf(path), lines: new LineSearch(reader) };
 }
 

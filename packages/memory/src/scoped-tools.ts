@@ -19,10 +19,10 @@ import { memoryTools } from './memory/memory-tools.js';
 import type { MemoryService } from './memory-service.js';
 import { memoryScopeSchema, workspaceSchema } from './settings.js';
 
-/** Characters that one answer of a memory's tool may have. */
+/** Characters of one answer of a memory's tool. */
 const MAX_OUTPUT_CHARS = 20_000;
 
-/** Whose memory and sessions tools work on, where no agent of ours calls them. A model never says it. */
+/** Whose memory and sessions tools work on when another program calls them. A model cannot choose it. */
 export const toolScopeSchema = memoryScopeSchema.extend({
   /** The session that `query_history` searches. Default `default`. */
   sessionId: z.string().min(1).default('default'),
@@ -43,7 +43,7 @@ type ScopedToolsSettings = z.output<z.ZodObject<typeof scopedToolsShape>>;
 /** Tools that all run for one tenant, user, agent and session. */
 export interface ScopedTools {
   readonly tools: ReadonlyMap<string, Tool>;
-  /** The files that a tool's answer may name: those of the user, and what is kept of the user's sessions. */
+  /** The files that a tool's answer may refer to: those of the user and of the user's sessions. */
   readonly files: Workspace;
   /** @throws what the tool throws. */
   run(tool: Tool, input: JsonObject, signal: AbortSignal): Promise<readonly ToolOutputBlock[]>;

@@ -13,7 +13,7 @@ import { readIfFound } from './memory-files.js';
 import { fitTokens } from './message-text.js';
 
 const isInside = (path: string) => !path.split(/[\\/]/).includes('..') && !path.includes('\0');
-const path = z.string().min(1).refine(isInside, 'must lie in the workspace');
+const path = z.string().min(1).refine(isInside, 'must be inside the workspace');
 
 export const workspaceContextConfigSchema = z.strictObject({
   /** Estimated tokens of all sections together. What does not fit is left out, with a note that says how to read it. */
@@ -34,13 +34,13 @@ const NAME = 'workspace_context';
 const INDEX_FILE = 'KNOWLEDGE.md';
 /** Estimated tokens of the tags around a section. */
 const FRAME_TOKENS = 30;
-/** Bytes of a file that are read for each token of the budget: more than any text of words needs. */
+/** Bytes of a file that are read for each token of the budget, which is enough for any text. */
 const BYTES_PER_TOKEN = 32;
 
 /**
  * Puts files of the workspace into the system prompt: instructions (`AGENTS.md`), files of your choice, and the
  * `knowledge` folder. The sections change when a file changes and at no other time, so that a provider's cache of the
- * prompt survives. What may not be read, such as a link that leads out of the workspace, is left out with a warning.
+ * prompt stays valid. A file that may not be read, such as a link out of the workspace, is left out with a warning.
  * `memory()` shows MEMORY.md.
  *
  * @throws {InvalidInputError} for a malformed configuration.
@@ -48,7 +48,7 @@ const BYTES_PER_TOKEN = 32;
 export function workspaceContext(config: WorkspaceContextConfig = {}): Capability {
   const settings = parseWith(workspaceContextConfigSchema, config, 'workspaceContext configuration');
   const warned = new WeakMap<CallScope, Set<string>>();
-  /** Once in a call: the files are read again in each of its steps. */
+  /** Warns once per call, because the files are read again in each step. */
   const warn = (scope: CallScope, message: string) => {
     const known = warned.get(scope) ?? new Set();
     warned.set(scope, known);
@@ -70,7 +70,7 @@ export function workspaceContext(config: WorkspaceContextConfig = {}): Capabilit
   };
 }
 
-// A file must not be able to end its own quotation, or to begin another one.
+// A file must not be able to end its quotation, or to begin another one.
 function section({ tag, path, text, note }: ContextPart, maxTokens: number): string {
   const fitted = fitTokens(text, Math.max(0, maxTokens), note, 'beginning');
   const quoted = escapeTags(fitted, 'instructions', 'file', 'knowledge', 'memory');
@@ -79,15 +79,15 @@ function section({ tag, path, text, note }: ContextPart, maxTokens: number): str
 
 /** A section, before it is made to fit. */
 interface ContextPart {
-  /** What the tag around it says it is. */
+  /** The name of the tag around the section. */
   readonly tag: 'instructions' | 'file' | 'knowledge';
   readonly path: string;
   readonly text: string;
-  /** How to see what was left out. */
+  /** Says how to read what was left out. */
   readonly note: string;
 }
 
-/** What there is to show, always in the same order: it does not depend on when files were made or changed. */
+/** Returns the parts to show, always in the same order. */
 async function contextParts(
   { workspace }: CallScope,
   { instructions, files, knowledge, maxTokens }: WorkspaceContextSettings,
@@ -105,7 +105,7 @@ async function contextParts(
       ...(knowledge === false ? [] : [knowledgePart(workspace, knowledge, maxBytes)]),
     ].map((part) =>
       part.catch((error: unknown) => {
-        // A store that fails for now would make another prompt of the next step: the call ends instead.
+        // If the store fails temporarily, the call ends: leaving the file out would change the prompt.
         if (!WorkspaceError.isInstance(error) || error.code === 'workspace_io') throw error;
         warn(`Left out of the system prompt: ${error.message}`);
         return undefined;
@@ -136,7 +136,7 @@ async function knowledgePart(workspace: Workspace, folder: string, maxBytes: num
   return { tag: 'knowledge', path: folder, text: [text, list].filter(Boolean).join('\n\n'), note };
 }
 
-/** Divides a budget fairly (max-min): nobody gets more than it needs, what one leaves goes to the others in equal shares. */
+/** Divides a budget by max-min fairness: no part gets more than it needs, and the rest is divided equally. */
 export function shareTokens(needs: readonly number[], budget: number): readonly number[] {
   const shares = needs.map(() => 0);
   const order = [...needs.keys()].sort((left, right) => (needs[left] ?? 0) - (needs[right] ?? 0));

@@ -9,8 +9,8 @@ const optionsSchema = z.strictObject({ ...scopedToolsShape, scope: toolScopeSche
 type MemoryToolsOptions = z.input<typeof optionsSchema>;
 
 /**
- * A memory, and any other tools of `@x/core`, as tools of the AI SDK. All work for one tenant, user, agent and session:
- * nothing that a model says can change for whom. A tool that destroys (`memory_forget`) asks for approval.
+ * Converts a memory, and any other tools of `@x/core`, to tools of the AI SDK. All of them work for one tenant, user, agent and
+ * session, which a model cannot change. A destructive tool (`memory_forget`) needs approval.
  *
  * @example
  * ```ts

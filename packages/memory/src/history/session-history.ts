@@ -6,7 +6,7 @@ import { withoutUser } from '../settings.js';
 import { numbered, renderNewest, searchMessages, wholeMessage } from './messages.js';
 
 export const historyConfigSchema = z.strictObject({
-  /** Characters that one answer of a tool may have. What does not fit is announced and can be asked for. */
+  /** Characters of one answer of a tool. A longer answer says how to get the rest. */
   maxOutputChars: z.int().min(1_000).default(20_000),
   /** Characters of one message in an answer. */
   maxMessageChars: z.int().min(100).default(1_000),
@@ -18,7 +18,7 @@ export const historyConfigSchema = z.strictObject({
 /** Options of `sessionHistory`. */
 type SessionHistoryConfig = z.input<typeof historyConfigSchema>;
 
-/** Messages looked at for the one that a session began with. */
+/** How many messages are searched for the first one of the user. */
 const OPENING = 10;
 
 const id = z.string().min(1).optional();
@@ -35,10 +35,9 @@ const page = {
 };
 
 /**
- * Tools with which an agent reads the lossless logs of its sessions: what a compaction removed from this one, and what
- * was said in earlier ones. They see the sessions of the call's own tenant and user, and no others: of the own agent, and,
- * unless `otherAgents` is false, of another that is asked for by its `agentId`. A session without a user sees itself alone,
- * unless `withoutUser` is `shared`.
+ * Tools that read the lossless logs of sessions: what a compaction removed from the current one, and what was said in earlier
+ * ones. They see the sessions of the call's tenant and user only. Sessions of the user's other agents are read by `agentId`,
+ * unless `otherAgents` is false. A session without a user sees itself only, unless `withoutUser` is `shared`.
  *
  * @throws {InvalidInputError} for a malformed configuration.
  */
@@ -48,7 +47,7 @@ export function sessionHistory(config: SessionHistoryConfig = {}): Capability {
   const { withoutUser: sharing, maxOutputChars } = settings;
   // An absent field is read as `undefined`, which the type allows.
   const agent = settings.otherAgents ? agentField : ({} as typeof agentField);
-  /** The sessions of an agent; in words, that it has none. */
+  /** Returns the sessions of an agent, or a text that says that there are none. */
   const sessionsOf = async (context: ToolContext, agentId?: string): Promise<LoggedSession[] | string> => {
     const sessions = await listSessions(context, sharing, agentId);
     if (sessions.length > 0) return sessions;
@@ -122,7 +121,7 @@ export function sessionHistory(config: SessionHistoryConfig = {}): Capability {
           last.push(entry);
           if (last.length > lastN) last.shift();
         }
-        if (last.length === 0) return 'There are no such messages.';
+        if (last.length === 0) return 'No messages match.';
         const { text, left } = renderNewest(last, settings);
         const first = last[left]?.number ?? 1;
         const more = first > 1 ? `Earlier messages: session_history with before ${first}.\n\n` : '';
@@ -169,7 +168,7 @@ export function sessionHistory(config: SessionHistoryConfig = {}): Capability {
   return { name: 'session_history', tools };
 }
 
-/** The id of the request that is being answered. */
+/** Returns the id of the user's message that is being answered. */
 function askedIn({ state }: ToolContext): string | undefined {
   return state.context.findLast(({ role, kind }) => role === 'user' && kind === undefined)?.id;
 }

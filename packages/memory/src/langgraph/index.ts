@@ -22,7 +22,7 @@ import { memoryScopeSchema, workspaceSchema } from '../settings.js';
 
 const optionsSchema = z.strictObject({
   workspace: workspaceSchema,
-  /** Whose items they are: no other tenant's, user's or agent's can be read. Default: nobody's. */
+  /** The tenant, user and agent of the items. Items of others cannot be read. Default: none of them. */
   scope: memoryScopeSchema.default({}),
   /** Paths of the fields whose texts a query searches, as `title` or `chapters[*].text`. Default: all texts. */
   fields: z.array(z.string().min(1)).optional(),
@@ -37,18 +37,18 @@ const itemSchema = z.object({
   value: z.record(z.string(), z.unknown()),
   createdAt: z.iso.datetime(),
   updatedAt: z.iso.datetime(),
-  /** What is searched of it. */
+  /** The texts that a query searches. */
   texts: z.array(z.string()),
 });
 type StoredItem = z.output<typeof itemSchema>;
 type Found = { readonly path: string; readonly score?: number };
 
-const REMEDY = 'Delete the file: it is no item of the store.';
+const REMEDY = 'Delete the file: it is not an item of the store.';
 
 /**
- * A LangGraph store in files of a workspace: `graph.compile({ store })`. An item is one file; a query reads those of its
- * namespace and ranks them as this package ranks notes, in any language and without an embedding. What it holds goes when a `MemoryService`
- * erases the user of its scope.
+ * A LangGraph store in files of a workspace: `graph.compile({ store })`. Each item is a file. A query reads the items of its
+ * namespace and ranks them like notes, in any language and without embeddings. `MemoryService.erase` of the store's scope
+ * deletes the items.
  *
  * @example
  * ```ts
@@ -71,7 +71,7 @@ export class WorkspaceStore extends BaseStore {
     this.#fields = fields;
   }
 
-  /** Runs operations as of one moment: what they read is what was there before any of them wrote. */
+  /** Runs operations. They read what was stored before any of them wrote. */
   async batch<Operations extends Operation[]>(operations: Operations): Promise<OperationResults<Operations>> {
     const writes = new Map<string, PutOperation>();
     const results = await Promise.all(
@@ -123,7 +123,7 @@ export class WorkspaceStore extends BaseStore {
     for (const path of paths.sort()) yield { path };
   }
 
-  /** The items whose texts fit a query, the best first. */
+  /** Yields the items that match a query, best first. */
   async *#ranked(folder: string, query: string): AsyncIterable<Found> {
     const scan = new LineScan<string>(parseQuery(query));
     for await (const { path } of this.#listed(folder)) {
@@ -169,7 +169,7 @@ export class WorkspaceStore extends BaseStore {
   }
 }
 
-/** A namespace as a folder: empty, or ends with `/`. Two namespaces never share one. */
+/** Returns the folder of a namespace: empty, or ends with `/`. Two namespaces never share a folder. */
 function segments(namespace: readonly string[]): string {
   return namespace.map((label) => `${encodeSegment(label)}/`).join('');
 }
@@ -204,7 +204,7 @@ const OPERATORS: Readonly<Record<string, (own: unknown, other: unknown) => boole
   $nin: (own, others) => !Array.isArray(others) || !others.some((other) => isDeepStrictEqual(own, other)),
 };
 
-/** Whether a field has a wanted value, or passes all of some operators. */
+/** Tests whether a field has a value, or passes all of some operators. */
 function matches(own: unknown, wanted: unknown): boolean {
   const conditions = typeof wanted === 'object' && wanted !== null ? Object.entries(wanted) : [];
   const isOperators = conditions.length > 0 && conditions.every(([name]) => name in OPERATORS);

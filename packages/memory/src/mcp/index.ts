@@ -31,19 +31,19 @@ import { isCommon, type MemoryScope, scopePrefix } from '../memory-scope.js';
 import type { MemoryService } from '../memory-service.js';
 import { scopedTools, scopedToolsShape, type ToolScope, toolScopeSchema } from '../scoped-tools.js';
 
-/** What a client is told of a memory. */
+/** The instructions that clients get for a memory. */
 const INSTRUCTIONS =
   'A long-term memory. Read the resource memory://MEMORY.md at the beginning of a conversation: it holds what is known of ' +
   'the user. Search the rest with memory_search. Save what matters in later conversations with memory_save, and change it ' +
   'with memory_correct and memory_forget.';
 const SCHEME = 'memory://';
-/** Files that are listed at most, the newest; others can be read all the same. */
+/** How many files are listed, the newest ones. Others can still be read. */
 const MAX_LISTED = 200;
 const PROMPT = { name: 'memory', description: 'What is remembered of the user' } as const;
 
 const mcpShape = {
   ...scopedToolsShape,
-  /** How the server calls itself. */
+  /** The server's name. */
   name: z.string().min(1).default('x-memory'),
   version: z.string().min(1).default('0.0.0'),
 } as const;
@@ -54,10 +54,10 @@ const optionsSchema = z.strictObject({ ...mcpShape, scope: toolScopeSchema.prefa
 type McpServerOptions = z.input<typeof optionsSchema>;
 
 /**
- * An MCP server whose tools are tools of `@x/core`, all run for one tenant, user, agent and session: nothing that a client
- * sends can change for whom. A memory is offered with its tools, instructions, MEMORY.md and the notes as resources, and a
- * prompt. The tools of `sessionHistory()` read sessions of the user's other agents too, unless it has `otherAgents: false`.
- * Connect it to a transport of the official SDK.
+ * Makes an MCP server for tools of `@x/core`. All tools run for one tenant, user, agent and session, which a client cannot
+ * change. Of a memory, clients get the tools, instructions, MEMORY.md and the notes as resources, and a prompt. The tools of
+ * `sessionHistory()` also read sessions of the user's other agents, unless it has `otherAgents: false`. Connect the server to a
+ * transport of the official SDK.
  *
  * @throws {InvalidInputError} for malformed options, or two tools of one name.
  */
@@ -80,7 +80,7 @@ export function mcpServer(options: McpServerOptions): Server {
       const blocks = await scoped.run(tool, (params.arguments ?? {}) as JsonObject, signal);
       return { content: await Promise.all(blocks.map((block) => toMcpContent(block, scoped.files))) };
     } catch (error) {
-      // What a tool throws is for the model to read, as in an agent.
+      // The model reads the errors of tools, as in an agent.
       return { content: [{ type: 'text', text: errorText(error) }], isError: true };
     }
   });
@@ -89,7 +89,7 @@ export function mcpServer(options: McpServerOptions): Server {
 
 /** A server that is being served. */
 interface StdioServer {
-  /** Resolves when the client has gone. */
+  /** Resolves when the client has disconnected. */
   readonly closed: Promise<void>;
   close(): Promise<void>;
 }
@@ -120,7 +120,7 @@ function describe({ definition, readOnly, destructive }: Tool): McpTool {
   };
 }
 
-/** A block of a tool's output as MCP has it. Images are embedded, other files too; what lies elsewhere is linked. */
+/** Converts a block of a tool's output for MCP. Files of the workspace are embedded, URLs are linked. */
 async function toMcpContent(block: ToolOutputBlock, workspace: Workspace): Promise<McpContent> {
   if (block.type === 'text') return { type: 'text', text: block.text };
   const { mediaType, source } = block;
@@ -150,7 +150,7 @@ function nameOf({ filename, mediaType }: FileBlock): string {
 
 /** Offers MEMORY.md and the notes of a scope as resources, and MEMORY.md as a prompt. */
 function offerMemory(server: Server, memory: MemoryService, place: MemoryScope): void {
-  // Refuses a scope that remembers nothing before a client asks.
+  // Throws for a scope without a memory before a client asks.
   const scope = memory.prefixOf(place);
   server.setRequestHandler(ListResourcesRequestSchema, async () => {
     const names = (await memory.files(scope)).map(({ path }) => path).filter((path) => path !== CORE_FILE);
@@ -177,21 +177,21 @@ function offerMemory(server: Server, memory: MemoryService, place: MemoryScope):
   });
 }
 
-/** For whom a request is served; `undefined` refuses it. */
+/** Returns the user of a request; `undefined` refuses the request. */
 type HttpScope = (request: IncomingMessage) => ToolScope | undefined | Promise<ToolScope | undefined>;
 
 const httpOptionsSchema = z.strictObject({
   ...mcpShape,
-  /** Finds out who is asking, from a header or a certificate: the only thing that decides whose memory it is. */
+  /** Identifies the user, from a header or a certificate. Nothing else decides whose memory is used. */
   scopeOf: callable<HttpScope>(),
   /**
-   * Host names (with port) that requests may be addressed to, against web pages that reach a local server by a name of
-   * their own. Default: for connections of this machine its own names (`localhost`, `127.0.0.1`, `[::1]`), else any.
+   * Allowed `Host` headers (with port), against DNS rebinding. Default: for connections of this machine `localhost`,
+   * `127.0.0.1` and `[::1]`, otherwise any.
    */
   allowedHosts: z.array(z.string().min(1)).optional(),
-  /** Origins of web pages that may send requests, as `https://app.example`. Default: none but those of this machine. */
+  /** Origins of web pages that may send requests, such as `https://app.example`. Default: those of this machine only. */
   allowedOrigins: z.array(z.string().min(1)).default([]),
-  /** The `WWW-Authenticate` header of a refusal, which tells OAuth clients where to begin. */
+  /** The `WWW-Authenticate` header of a refusal, for OAuth clients. */
   challenge: z.string().min(1).default('Bearer'),
 });
 
@@ -202,7 +202,7 @@ type McpHttpHandler = (request: IncomingMessage, response: ServerResponse) => Pr
 
 /**
  * Serves tools over streamable HTTP: a listener for `http.createServer`, or for a route of a framework that has not read
- * the body. Every request stands alone, so any number of replicas may answer.
+ * the body. The server keeps no sessions, so any number of replicas may answer.
  *
  * @throws {InvalidInputError} for malformed options.
  */
@@ -218,16 +218,16 @@ export function mcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
       const isLocal = /^(?:::1$|(?:::ffff:)?127\.)/.test(request.socket.localAddress ?? '');
       const refuseFor = refuse.bind(undefined, response);
       const isKnownHost = allowedHosts?.includes(host) ?? (!isLocal || isLocalName(`http://${host}`));
-      if (!isKnownHost) return refuseFor(403, `This server does not answer for ${JSON.stringify(host)}.`);
+      if (!isKnownHost) return refuseFor(403, `The host ${JSON.stringify(host)} is not allowed.`);
       const isKnownOrigin =
         origin === undefined || allowedOrigins.includes(origin) || (isLocal && isLocalName(origin));
-      if (!isKnownOrigin) return refuseFor(403, `This server does not answer ${JSON.stringify(origin)}.`);
+      if (!isKnownOrigin) return refuseFor(403, `The origin ${JSON.stringify(origin)} is not allowed.`);
       const scope = await scopeOf(request);
       const challenged = { 'www-authenticate': challenge };
-      // Where those without a user remember nothing, they are nobody.
+      // A request without a user is refused if such requests have no memory.
       const sharing = shared.memory?.withoutUser ?? 'shared';
       if (scope === undefined || !isCommon(scopePrefix(scope), sharing))
-        return refuseFor(401, 'This request says not who is asking.', challenged);
+        return refuseFor(401, 'This request does not identify a user.', challenged);
       if (request.method !== 'POST') return refuseFor(405, 'Send requests with POST.', { allow: 'POST' });
       const server = mcpServer({ ...shared, scope });
       const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
@@ -235,7 +235,7 @@ export function mcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
       await server.connect(transport as Parameters<typeof server.connect>[0]);
       await transport.handleRequest(request, response);
     } catch {
-      // What went wrong may say more of this server than a client should know.
+      // The error may contain internal details.
       if (!response.headersSent) refuse(response, 500, 'The request could not be answered.');
     }
   };

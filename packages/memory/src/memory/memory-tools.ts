@@ -10,13 +10,13 @@ import type { MemorySettings } from '../settings.js';
 
 const MAX_LINE = 500;
 const fact = z.string().trim().min(1).max(4_000);
-/** Checked when it is used: as JSON Schema, the pattern of a date is half a page. */
+/** Checked by the tool itself, because the JSON Schema pattern of a date is half a page. */
 const day = z
   .string()
   .max(10)
   .refine((text) => z.iso.date().safeParse(text).success, 'must be a date, as 2026-01-31');
 
-/** The tools of the memory of a call's storage. What saving and correcting change can be undone: they need no permission. */
+/** Makes the tools of a memory. Saving and correcting can be undone, so they need no permission. */
 export function memoryTools(
   { maxOutputChars }: Pick<MemorySettings, 'maxOutputChars'>,
   serviceOf: (context: ToolContext) => MemoryService,
@@ -63,9 +63,10 @@ export function memoryTools(
         endLine: z.int().min(1).optional().describe('Default: as far as an answer may reach'),
       }),
       async execute({ path, startLine, endLine = Number.POSITIVE_INFINITY }, context: ToolContext) {
-        if (!isMemoryPath(path)) return `${path} is no memory file: MEMORY.md, or Markdown below memory/.`;
+        if (!isMemoryPath(path))
+          return `${path} is not a memory file. Read MEMORY.md, or a Markdown file below memory/.`;
         const text = await serviceOf(context).read(memoryPrefix(context), path);
-        if (text === '') return `There is nothing in ${path}.`;
+        if (text === '') return `${path} is empty or does not exist.`;
         const all = text.split(/\r\n|\n|\r/);
         if (all.at(-1) === '') all.pop();
         const wanted = all.slice(startLine - 1, endLine);
@@ -86,7 +87,7 @@ export function memoryTools(
       async execute({ content }, context: ToolContext) {
         const service = serviceOf(context);
         const { status, paths = [] } = await service.save(memoryPrefix(context), content, sourceOf(context));
-        return status === 'known' ? 'This is remembered already.' : `Saved in ${paths.join(' and ')}.`;
+        return status === 'known' ? 'This was saved before.' : `Saved in ${paths.join(' and ')}.`;
       },
     }),
     defineTool({
@@ -122,12 +123,12 @@ function answerOf({ status, facts }: FactOutcome, done: string): string {
     case 'done':
       return `${done}:${listed.join('')}`;
     case 'known':
-      return 'This is remembered already.';
+      return 'This was saved before.';
     case 'missing':
-      return 'There is no such fact. memory_search finds what there is.';
+      return 'No fact matches. Use memory_search to find it.';
     case 'ambiguous':
-      return `Several facts match; name one by its whole text:${listed.join('')}`;
+      return `Several facts match. Name one by its whole text:${listed.join('')}`;
     case 'refused':
-      return `A person wrote this, and only a person changes it, in MEMORY.md or the note:${listed.join('')}`;
+      return `A person wrote this. Only a person may change it, in MEMORY.md or the note:${listed.join('')}`;
   }
 }

@@ -26,16 +26,16 @@ import { memoryTools } from './memory-tools.js';
 
 type FlushReason = 'turn' | 'compaction';
 
-/** Warns whoever runs the agent: nothing else tells of it. */
+/** Warns the operator, who gets no other sign of it. */
 const NO_USER =
-  "memory() keeps nothing of a call without a user: name one in its context, or set withoutUser: 'shared' for a program of one person.";
+  "memory() ignores calls without a user. Pass a userId in the call's context, or set withoutUser: 'shared' for a program of one person.";
 
 /**
- * Long-term memory in files of the workspace: `MEMORY.md` stands in the system prompt, as it was when the session began or
- * was last compacted; what changed since stands behind the conversation. Daily notes below `memory/` can be searched and
- * read. After each call, and before a compaction, what is worth remembering of the conversation is added to the day's
- * note, and notes are merged into MEMORY.md: in the background, which `agent.close()` waits for. Each tenant, user and agent
- * has its own memory, and sees no other. Sessions without a user have none, unless `withoutUser` is `shared`.
+ * Long-term memory in files of the workspace. The system prompt shows `MEMORY.md` as it was when the session began or was
+ * last compacted; later changes are shown behind the conversation. Daily notes below `memory/` can be searched and read. After
+ * each call, and before a compaction, a model adds what is worth remembering to the day's note, and merges notes into
+ * MEMORY.md. That happens in the background; `agent.close()` waits for it. Each tenant, user and agent has its own memory.
+ * Sessions without a user have none, unless `withoutUser` is `shared`.
  *
  * @throws {InvalidInputError} for a malformed configuration.
  *
@@ -43,7 +43,7 @@ const NO_USER =
  * HarnessAgent.builder().use(memory({ index: './memory_index.db' }));
  */
 export function memory(config: MemoryConfig = {}): Capability {
-  // Long because the hooks of the capability share what they know of the calls under way.
+  // Long because the hooks of the capability share the state of running calls.
   const settings = parseWith(memoryConfigSchema, config, 'memory configuration');
   const { maxPromptTokens: _, tools: isWithTools, maxOutputChars, ...shared } = settings;
   const services = new Map<Workspace, MemoryService>();
@@ -57,7 +57,7 @@ export function memory(config: MemoryConfig = {}): Capability {
   /** Flushes the session of a call in the background. */
   const flush = (scope: CallScope, reason: FlushReason) => {
     const service = serviceOf(scope.storage);
-    // Not before there was a call: an agent that is built and not used leaves no trace.
+    // Started by the first call, so that an agent which is never called writes nothing.
     service.start(scope.emit);
     if (settings.flush === 'never' && !settings.consolidate && reason === 'turn') return;
     const { emit, model, state, log } = scope;
@@ -67,7 +67,7 @@ export function memory(config: MemoryConfig = {}): Capability {
       const options = { model: settings.model === undefined ? model : settings.model, signal, emit };
       const { sessionId: session } = state;
       const place = { ...placeOfLog(memoryPrefix(scope), fileSegment(session)), session };
-      // What a compaction asks for is never throttled.
+      // A flush for a compaction is never throttled.
       await service.flush(place, { ...options, reason: reasons.has('compaction') ? 'compaction' : 'turn' });
       if (reasons.has('turn')) await service.consolidate(place.prefix, options).catch(fail('consolidation'));
     };
@@ -75,7 +75,7 @@ export function memory(config: MemoryConfig = {}): Capability {
       flushes.run(log.location, reason, (reasons) => work(reasons, signal).catch(fail('flush'))),
     );
   };
-  /** Sections as they stand in the system prompt of the step under way, and sessions that were compacted in it. */
+  /** The section in the system prompt of the current step, and the sessions that were compacted in this step. */
   const shown = new WeakMap<object, string | undefined>();
   const compacted = new WeakSet<object>();
   const tools = isWithTools ? memoryTools({ maxOutputChars }, ({ storage }) => serviceOf(storage)) : [];
@@ -118,11 +118,11 @@ export function memory(config: MemoryConfig = {}): Capability {
     observe(event, scope) {
       if (!remembers(scope)) return;
       if (event.type === 'context.compacted' && event.status === 'applied') {
-        // The conversation is a new one for the provider's cache anyhow: now the section may change.
+        // The compaction invalidates the provider's cache anyway, so the section may change now.
         renewSection(scope);
         compacted.add(scope.state);
       }
-      // By now all that was said is in the session's log.
+      // The session's log is complete at this point.
       if (event.type === 'call.completed' || event.type === 'call.failed') flush(scope, 'turn');
     },
     beforeReduction(_, scope) {
@@ -138,7 +138,7 @@ export function memory(config: MemoryConfig = {}): Capability {
   };
 }
 
-/** The capabilities of this package by the names that files use, to be registered in a `CapabilityRegistry`. */
+/** The capabilities of this package by their names in configuration files, for a `CapabilityRegistry`. */
 export const memoryCapabilities: Readonly<Record<string, FileCapability>> = {
   memory: fileCapability('memory', memoryConfigSchema, memory),
   session_history: fileCapability('session_history', historyConfigSchema, sessionHistory),
@@ -147,10 +147,10 @@ export const memoryCapabilities: Readonly<Record<string, FileCapability>> = {
 
 const EXTENSION = 'memory';
 const NONE = 'none';
-/** Estimated tokens of what changed since the section was taken. */
+/** Estimated tokens of the changes that are shown behind the conversation. */
 const MAX_CHANGES = 1_000;
 
-/** The section of the system prompt: MEMORY.md as it was when the session began or was last compacted, so that caches hold. */
+/** Renders MEMORY.md as it was when the session began or was last compacted, so that the provider's cache stays valid. */
 async function memorySection(scope: CallScope, { maxPromptTokens, tools }: MemorySettings) {
   if (maxPromptTokens === 0) return undefined;
   const text = (await takenText(scope)).trim();
@@ -162,7 +162,7 @@ async function memorySection(scope: CallScope, { maxPromptTokens, tools }: Memor
   );
 }
 
-/** What changed in MEMORY.md since the section was taken, for the end of the view. */
+/** Renders what changed in MEMORY.md since the section was taken. */
 async function memoryChanges(
   scope: CallScope,
   { maxPromptTokens }: MemorySettings,
@@ -180,18 +180,18 @@ async function memoryChanges(
   return [userMessage(message, { id: 'memory-changes', kind: 'synthetic' })];
 }
 
-/** Has the section be taken anew. */
+/** Makes the next step take the section anew. */
 function renewSection({ state }: Pick<CallScope, 'state'>): void {
   delete state.extensions[EXTENSION];
 }
 
-/** MEMORY.md as it was taken for this session; taken now where it was not, or where it was forgotten since. */
+/** Returns MEMORY.md as it was taken for this session. Takes it now if it was not taken yet, or if a fact was forgotten since. */
 async function takenText(scope: CallScope): Promise<string> {
   const { state, storage: workspace } = scope;
   const taken = state.extensions[EXTENSION]?.section;
   if (taken === NONE) return '';
   const folder = `${memoryPrefix(scope)}memory/.sections/`;
-  // What a stored state says becomes part of a path.
+  // A value from stored state becomes part of a path, so it is checked.
   if (typeof taken === 'string' && /^[\w-]+$/.test(taken)) {
     const text = await readIfFound(workspace, `${folder}${taken}.md`);
     if (text !== undefined) return text;

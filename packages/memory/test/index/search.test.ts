@@ -223,7 +223,7 @@ describe('the file', () => {
     const index = await openIndex();
     index.close();
     await expect(index.search('cat')).rejects.toThrow(MemoryIndexError);
-    await expect(index.indexFromString('a.md', 'cat')).rejects.toThrow('is closed: open it again');
+    await expect(index.indexFromString('a.md', 'cat')).rejects.toThrow('is closed. Open it again');
   });
 
   it.each([

@@ -226,7 +226,7 @@ describe('over HTTP', () => {
       });
     }
     const { text } = await call(alice, 'memory_get', { path: '../../../bob/agents/coder/MEMORY.md' });
-    expect(text).toContain('is no memory file');
+    expect(text).toContain('is not a memory file');
   });
 
   it('refuses who is unknown, other methods and other hosts', async () => {
@@ -243,7 +243,7 @@ describe('over HTTP', () => {
     const headers = { authorization: 'Bearer token-of-alice' };
     expect((await fetch(url, { headers })).status).toBe(405);
     const { bearer } = await listen(workspace, () => ['memory.example']);
-    await expect(connect(bearer('alice'))).rejects.toThrow('does not answer');
+    await expect(connect(bearer('alice'))).rejects.toThrow('is not allowed');
   });
 });
 
