@@ -103,15 +103,10 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
     ...callSettings
   } = settings;
   refuseMisfit(model, compact);
-  const { specificationVersion, provider } = model;
+  const { provider } = model;
   const id = givenId ?? `${provider}:${model.modelId}`;
   const described = { id, provider, contextWindow };
-  const target: PromptTarget = {
-    specificationVersion,
-    provider,
-    ...(compact === undefined ? {} : { compactedPart: compact.partOf }),
-    providerTools: new Map(providerTools.map(({ name, id }) => [String(name), String(id)])),
-  };
+  const target = targetOf(model, compact, providerTools);
   const warn = (warnings: readonly unknown[] = []) => {
     for (const warning of warnings) tell('onWarning', onWarning, warning);
   };
@@ -175,6 +170,19 @@ function refuseMisfit(model: AiSdkLanguageModel, compact: ProviderCompaction | u
   if (compact !== undefined && !compact.supports(model)) {
     throw new CapabilityError('compaction', `${compact.name} does not fit models of ${model.provider}.`);
   }
+}
+
+function targetOf(
+  { specificationVersion, provider }: AiSdkLanguageModel,
+  compact: ProviderCompaction | undefined,
+  providerTools: readonly JsonObject[],
+): PromptTarget {
+  return {
+    specificationVersion,
+    provider,
+    ...(compact === undefined ? {} : { compactedPart: compact.partOf }),
+    providerTools: new Map(providerTools.map(({ name, id }) => [String(name), String(id)])),
+  };
 }
 
 /** Streams an answer: its deltas, then the whole. */

@@ -6,9 +6,7 @@ export { pairingViolations } from './pairing-violations.js';
 export { type Prices, parsePrices, relativePrices } from './prices.js';
 export {
   findLongRangeReferences,
-  findLongRangeValues,
   type LongRangeReference,
-  type ReferenceKind,
   type ReferenceOptions,
 } from './references.js';
 export {

@@ -8,14 +8,14 @@ import { sharedPrefix } from './shared-prefix.js';
 import type { Reduced, ReplaySetting, Strategy } from './strategy.js';
 
 /** What became of one reference. */
-export interface ReferenceResult extends LongRangeReference {
+export type ReferenceResult<Reference extends LongRangeReference = LongRangeReference> = Reference & {
   /** Its token stands as a whole in the request whose answer uses it. */
   readonly retained: boolean;
   /** A reduction came between the last mention and the call. */
   readonly crossing: boolean;
   /** What became of the message that mentioned the token last; nothing when it is as it was. */
   readonly fate?: MessageFate | undefined;
-}
+};
 
 /** One model call of a replay. Sizes in tokens. */
 export interface ReplayedCall {
@@ -31,8 +31,8 @@ export interface ReplayedCall {
 }
 
 /** What replaying one conversation through one strategy came to. All sizes in tokens. */
-export interface ReplayResult {
-  readonly references: readonly ReferenceResult[];
+export interface ReplayResult<Reference extends LongRangeReference = LongRangeReference> {
+  readonly references: readonly ReferenceResult<Reference>[];
   readonly calls: readonly ReplayedCall[];
   /** Of all calls together, by the prices given, and of what summarizers read, as uncached input. */
   readonly cost: number;
@@ -52,9 +52,9 @@ export interface ReplayResult {
 }
 
 /** A conversation and what is asked of it. */
-export interface ReplayInput {
+export interface ReplayInput<Reference extends LongRangeReference = LongRangeReference> {
   readonly messages: readonly Message[];
-  readonly references: readonly LongRangeReference[];
+  readonly references: readonly Reference[];
   /** The recorded system prompt, where `ReplaySetting.system` stands in for it: what it names is never lost. */
   readonly system?: string;
 }
@@ -66,17 +66,17 @@ export interface ReplayInput {
  *
  * @throws the reason of `setting.signal` once that is aborted.
  */
-export async function replayConversation(
-  { messages: recorded, references, system = '' }: ReplayInput,
+export async function replayConversation<Reference extends LongRangeReference>(
+  { messages: recorded, references, system = '' }: ReplayInput<Reference>,
   strategy: Strategy,
   setting: ReplaySetting,
   prices: Prices = relativePrices,
-): Promise<ReplayResult> {
+): Promise<ReplayResult<Reference>> {
   const reduce = strategy(setting);
   const turn = takeTurns(setting.signal);
   const replay = new Replay(setting, prices);
   const waiting = references.toSorted((left, right) => left.callIndex - right.callIndex);
-  const results: ReferenceResult[] = [];
+  const results: ReferenceResult<Reference>[] = [];
   for (const [index, message] of recorded.entries()) {
     if (message.role === 'assistant') {
       await turn();
@@ -86,7 +86,7 @@ export async function replayConversation(
       if (reduced) replay.reduce(reduced, index);
       replay.call(message, index, reduced !== undefined);
       while (waiting[0] !== undefined && waiting[0].callIndex <= index) {
-        const reference = waiting.shift() as LongRangeReference;
+        const reference = waiting.shift() as Reference;
         const isNamed = holdsWhole(system, reference.token);
         results.push(replay.judge(reference, recorded[reference.lastIndex], isNamed));
       }
@@ -172,7 +172,11 @@ class Replay {
   }
 
   /** @param isNamed The system prompt of the recording names the token. */
-  judge(reference: LongRangeReference, mentioned: Message | undefined, isNamed: boolean): ReferenceResult {
+  judge<Reference extends LongRangeReference>(
+    reference: Reference,
+    mentioned: Message | undefined,
+    isNamed: boolean,
+  ): ReferenceResult<Reference> {
     const { token, lastIndex } = reference;
     const isSent = () => holdsWhole(this.#setting.system, token) || holdsToken(this.#context, token);
     return {

@@ -1,4 +1,4 @@
-import type { LongRangeReference } from '@x/replay';
+import type { Probe } from './long-range-values.js';
 import type { ReplayedConversation } from './run-replay.js';
 
 /** What one strategy came to over a group of conversations. */
@@ -29,7 +29,7 @@ export interface Figures {
 export function figuresOf(
   conversations: readonly ReplayedConversation[],
   strategy: string,
-  counts: (probe: LongRangeReference) => boolean = () => true,
+  counts: (probe: Probe) => boolean = () => true,
 ): Figures {
   const results = conversations.flatMap(({ byStrategy }) => byStrategy[strategy] ?? []);
   const probes = results.flatMap((result) => result.references).filter(counts);

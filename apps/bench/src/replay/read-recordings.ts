@@ -11,8 +11,8 @@ import {
   toolResultMessage,
   userMessage,
 } from '@x/core';
-import type { LongRangeReference } from '@x/replay';
 import * as z from 'zod';
+import type { Probe } from './long-range-values.js';
 import { stableId } from './stable-id.js';
 
 const messageSchema = z.object({
@@ -38,7 +38,7 @@ export interface Recording {
   /** What the agent was told; the replay sends it with every request, ahead of the messages. */
   readonly system: string;
   readonly messages: readonly Message[];
-  readonly probes: readonly LongRangeReference[];
+  readonly probes: readonly Probe[];
 }
 
 export type RecordedMessage = z.output<typeof messageSchema>;

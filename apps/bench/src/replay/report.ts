@@ -1,10 +1,11 @@
 import type { ReplaySetting } from '@x/replay';
-import { type LongRangeReference, relativePrices, textTable } from '@x/replay';
+import { relativePrices, textTable } from '@x/replay';
 import { type Figures, figuresOf } from './figures.js';
+import type { Probe } from './long-range-values.js';
 import { OVERHEAD, type ReplayedConversation, TRIGGER_SHARE } from './run-replay.js';
 
 /** What probes are told apart by. */
-const KINDS: Readonly<Record<string, (probe: LongRangeReference) => boolean>> = {
+const KINDS: Readonly<Record<string, (probe: Probe) => boolean>> = {
   'names in inputs, by form': ({ kind }) => kind === 'mention',
   'values: names': ({ kind }) => kind === 'name',
   'values: numbers': ({ kind }) => kind === 'number',
@@ -80,7 +81,7 @@ function tableOf(
   const row = (
     label: string,
     group: readonly ReplayedConversation[],
-    counts?: (probe: LongRangeReference) => boolean,
+    counts?: (probe: Probe) => boolean,
   ): readonly string[] => {
     const probes = group.flatMap(({ recording }) => recording.probes);
     return [

@@ -1,6 +1,7 @@
 import type { TokenCounter } from '@x/core';
 import type { ReplaySetting, Strategy } from '@x/replay';
-import { findLongRangeValues, type ReplayResult, replayConversation, sendEverything } from '@x/replay';
+import { type ReplayResult, replayConversation, sendEverything } from '@x/replay';
+import { findLongRangeValues, type Probe } from './long-range-values.js';
 import type { Recording } from './read-recordings.js';
 
 /** Tokens that system prompt and tool schemas take in every request, whatever the recording holds of them. */
@@ -17,8 +18,8 @@ export interface ReplayedConversation {
   /** Some request without any reduction reaches the trigger. */
   readonly reachesTrigger: boolean;
   /** Nothing reduced: what costs are measured against. */
-  readonly full: ReplayResult;
-  readonly byStrategy: Readonly<Record<string, ReplayResult>>;
+  readonly full: ReplayResult<Probe>;
+  readonly byStrategy: Readonly<Record<string, ReplayResult<Probe>>>;
 }
 
 /** What every conversation of a run is replayed with. */
@@ -45,7 +46,7 @@ export async function runReplay(
     const recording = { ...given, probes };
     const input = { messages, references: probes, system };
     const full = await replayConversation(input, sendEverything, setting);
-    const byStrategy: Record<string, ReplayResult> = {};
+    const byStrategy: Record<string, ReplayResult<Probe>> = {};
     for (const [name, strategy] of Object.entries(strategies)) {
       byStrategy[name] = await replayConversation(input, strategy, setting);
     }

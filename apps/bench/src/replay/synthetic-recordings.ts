@@ -46,7 +46,7 @@ export function syntheticRecordings({
         source: 'synthetic',
         system: '',
         messages,
-        probes: findLongRangeReferences(messages, counter),
+        probes: findLongRangeReferences(messages, counter).map((found) => ({ ...found, kind: 'mention' })),
       };
     }),
   );

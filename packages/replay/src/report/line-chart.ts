@@ -3,20 +3,10 @@ import { type Html, html } from './html.js';
 
 /** One line of a chart. */
 export interface Series {
-  readonly name: string;
   /** By x from 0. */
   readonly values: readonly number[];
   /** Positions that get a mark. */
   readonly marks: readonly number[];
-}
-
-export interface ChartOptions {
-  readonly title: string;
-  /** What x and y are. */
-  readonly x: string;
-  readonly y: string;
-  /** A horizontal line, with its name. */
-  readonly limit: { readonly name: string; readonly value: number };
 }
 
 const WIDTH = 880;
@@ -27,10 +17,10 @@ const MAX_POINTS = 400;
 /** More marks on a line hide it. */
 const MAX_MARKS = 60;
 
-/** A line chart as one SVG element, colored by the classes `series-0`, `series-1`, …. */
-export function lineChart(series: readonly Series[], { title, x, y, limit }: ChartOptions): Html {
+/** A chart of the tokens of each request, with the window as a limit, as one SVG element. Lines have the classes `series-0`, `series-1`, …. */
+export function lineChart(series: readonly Series[], window: number): Html {
   const longest = Math.max(2, ...series.map(({ values }) => values.length));
-  const highest = roundUp(Math.max(1, limit.value, ...series.flatMap(({ values }) => values)));
+  const highest = roundUp(Math.max(1, window, ...series.flatMap(({ values }) => values)));
   const [right, bottom] = [WIDTH - MARGIN.right, HEIGHT - MARGIN.bottom];
   const left = (position: number) => MARGIN.left + ((right - MARGIN.left) * position) / (longest - 1);
   const top = (value: number) => bottom - ((bottom - MARGIN.top) * value) / highest;
@@ -43,10 +33,10 @@ export function lineChart(series: readonly Series[], { title, x, y, limit }: Cha
     `M${thinned(values)
       .map(([at, value]) => `${left(at).toFixed(1)} ${top(value).toFixed(1)}`)
       .join('L')}`;
-  return html`<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${title}">
+  return html`<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="Tokens of each request by strategy">
 ${ticks.flatMap((tick) => [across('grid', tick), text(MARGIN.left - 8, top(tick) + 4, formatNumber(tick))])}
-${text(right, HEIGHT - 10, x)}${text(MARGIN.left, 12, y, 'start')}
-${across('limit', limit.value)}${text(right, top(limit.value) - 4, limit.name)}
+${text(right, HEIGHT - 10, 'model calls')}${text(MARGIN.left, 12, 'tokens of the request', 'start')}
+${across('limit', window)}${text(right, top(window) - 4, 'window')}
 ${series.flatMap(({ values, marks }, index) => [
   html`<path class="series-${index}" d="${path(values)}"/>`,
   ...(marks.length > MAX_MARKS ? [] : marks).map(

@@ -33,10 +33,7 @@ export function replayHtml(comparisons: readonly Comparison[], options: HtmlOpti
 <h1>${title}</h1>
 <p>${comparisons.length} ${comparisons.length === 1 ? 'conversation' : 'conversations'}, a window of ${formatNumber(window)} tokens, counted by ${counter}. Kept: of the names that a later tool call took from at least 2 000 tokens back, the share that still stood in the request whose answer used them. Cost: input and output of all requests, with the provider's prompt cache for whatever a request shares with the one before; of all: compared with sending everything. Largest: the largest request, in tokens. Over: requests above the window.</p>
 ${table(total, currency)}
-${comparisons.flatMap((comparison, index) => {
-  const conversation = conversations[index];
-  return conversation ? [section(comparison, conversation, index, currency)] : [];
-})}
+${conversations.map((conversation, index) => section(comparisons[index] as Comparison, conversation, index, currency))}
 </main>
 </body>
 </html>
@@ -66,17 +63,11 @@ ${fact(facts.join(' · '))}
 ${odd.length === 0 ? undefined : fact(`Not read: ${odd.join(', ')}.`)}
 <figure>
 <div class="scroll">${lineChart(
-    series.map(([name, { calls }]) => ({
-      name,
+    series.map(([, { calls }]) => ({
       values: calls.map(({ request }) => request),
       marks: calls.flatMap(({ reduced }, at) => (reduced ? [at] : [])),
     })),
-    {
-      title: 'Tokens of each request by strategy',
-      x: 'model calls',
-      y: 'tokens of the request',
-      limit: { name: 'window', value: setting.window },
-    },
+    setting.window,
   )}</div>
 <figcaption>${series.map(([name], at) => html`<span class="key"><i class="series-${at}"></i>${name}</span>`)}<span class="key">dots: reductions</span></figcaption>
 </figure>

@@ -6,10 +6,7 @@ import { figuresOf } from './figures.js';
 export type ReplayReport = ReturnType<typeof replayReport>;
 
 /** What the provider billed in a recording. */
-export interface RecordedBill extends Omit<RecordedUsage, 'index'> {
-  readonly calls: number;
-  readonly compactions: number;
-}
+export type RecordedBill = NonNullable<ReturnType<typeof recordedBill>>;
 
 /** Returns comparisons as data. */
 export function replayReport(comparisons: readonly Comparison[]) {
@@ -42,7 +39,7 @@ export function replayReport(comparisons: readonly Comparison[]) {
   };
 }
 
-function recordedBill({ conversation: { usage, compactions } }: Comparison): RecordedBill | undefined {
+function recordedBill({ conversation: { usage, compactions } }: Comparison) {
   if (usage.length === 0) return undefined;
   const sum = (field: keyof RecordedUsage) => usage.reduce((total, each) => total + each[field], 0);
   return {

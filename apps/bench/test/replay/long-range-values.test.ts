@@ -1,6 +1,6 @@
 import { assistantMessage, estimateCounter, type JsonValue, type Message, userMessage } from '@x/core';
 import { describe, expect, it } from 'vitest';
-import { findLongRangeValues, holdsWhole } from '../src/index.js';
+import { findLongRangeValues } from '../../src/replay/long-range-values.js';
 
 const filler = userMessage('nothing to see here '.repeat(1_000));
 
@@ -8,22 +8,6 @@ function talk(said: string, input: JsonValue): readonly Message[] {
   const call = { type: 'tool_use', id: 'c', name: 'go', input } as const;
   return [userMessage(said), filler, assistantMessage([call])];
 }
-
-describe('holdsWhole', () => {
-  it.each([
-    ['getUserById', 'getUser', false],
-    ['call getUser()', 'getUser', true],
-    ['12.50 EUR', '12', false],
-    ['1,200', '200', false],
-    ['at 12.', '12', true],
-    ['去上海的航班', '上海', true],
-    ['{"q":"say \\"hi\\" twice"}', 'say "hi" twice', true],
-    ['état', 'tat', false],
-    ['a-b_c', 'b', false],
-  ])('%s, %s: %s', (text, token, held) => {
-    expect(holdsWhole(text, token)).toBe(held);
-  });
-});
 
 describe('findLongRangeValues', () => {
   it('finds every value that comes from far back, whatever it looks like', () => {
