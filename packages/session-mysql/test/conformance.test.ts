@@ -2,6 +2,7 @@ import type { SeverableProxy } from '@x/test-support';
 import { sessionStoreSuite } from '@x/testkit/suites';
 import { MysqlSession } from '../src/index.js';
 import { proxiedPool } from './support/proxied-pool.js';
+import { storedInMysql } from './support/stored.js';
 import { testPool, testStore } from './support/test-store.js';
 
 let table: string;
@@ -24,6 +25,7 @@ sessionStoreSuite({
       void sever[when]('');
     },
   },
+  stored: storedInMysql(),
   setFormat: async (_, format) => {
     await testPool().query(`UPDATE ${table}_format SET format = ${format}`);
   },

@@ -7,6 +7,7 @@ import { sessionStoreSuite } from '@x/testkit/suites';
 import { Pool } from 'pg';
 import { afterAll, describe, expect, inject, it } from 'vitest';
 import { PostgresSession } from '../src/index.js';
+import { storedInPostgres } from './stored.js';
 
 const pools: Pool[] = [];
 afterAll(async () => {
@@ -24,12 +25,13 @@ function shared(): Pool {
   direct ??= poolOf();
   return direct;
 }
+const nextTable = () => `t_${randomBytes(6).toString('hex')}`;
 let table: string;
 async function fresh(
   options: { readonly ttlSeconds?: number } = {},
   pool = shared(),
 ): Promise<PostgresSession> {
-  table = `t_${randomBytes(6).toString('hex')}`;
+  table = nextTable();
   const store = new PostgresSession({ pool, table, ...options });
   await new PostgresSession({ pool: shared(), table }).createTables();
   return store;
@@ -40,6 +42,7 @@ sessionStoreSuite({
   name: 'PostgresSession',
   create: () => fresh(),
   reopen: () => new PostgresSession({ pool: poolOf(), table }),
+  stored: storedInPostgres(shared, nextTable),
   setFormat: async (_, format) => {
     await shared().query(`UPDATE ${table}_format SET format = ${format}`);
   },

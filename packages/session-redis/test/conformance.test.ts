@@ -4,6 +4,7 @@ import { sessionStoreSuite } from '@x/testkit/suites';
 import { RedisSession } from '../src/index.js';
 import { keysOf } from '../src/redis-keys.js';
 import { proxiedClient } from './support/proxied-client.js';
+import { storedInRedis } from './support/stored.js';
 import { testClient } from './support/test-store.js';
 
 const ttlSeconds = 3_600;
@@ -36,6 +37,7 @@ sessionStoreSuite({
       await transaction.exec();
     },
   },
+  stored: storedInRedis(),
   setFormat: async (key, format) => {
     await testClient().hset(keysOf(keyPrefix, key).session, 'format', format);
   },

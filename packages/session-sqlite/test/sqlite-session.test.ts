@@ -8,6 +8,7 @@ import { sessionStoreSuite } from '@x/testkit/suites';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openBeside } from '../../../tooling/sqlite.js';
 import { SqliteSession } from '../src/index.js';
+import { storedIn } from './stored.js';
 
 const program = new URL('children/write-turns.ts', import.meta.url);
 
@@ -25,6 +26,7 @@ sessionStoreSuite({
   name: 'SqliteSession',
   create: () => new SqliteSession({ file: fresh() }),
   reopen: () => new SqliteSession({ file: last() }),
+  stored: storedIn(fresh, last),
   setFormat: async (_, format) => {
     const database = openBeside(last());
     database.exec(`PRAGMA user_version = ${format}`);

@@ -10,6 +10,7 @@ import { keys } from './store-suite/keys.js';
 import { leases } from './store-suite/leases.js';
 import { listAndDelete } from './store-suite/list-and-delete.js';
 import { type SessionStoreSuiteOptions, StoreSuite } from './store-suite/store-suite.js';
+import { stored } from './store-suite/stored.js';
 
 const ASPECTS = [
   roundTrip,
@@ -25,6 +26,7 @@ const ASPECTS = [
   leases,
   expiry,
   formats,
+  stored,
   faults,
 ];
 

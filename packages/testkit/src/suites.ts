@@ -14,7 +14,9 @@ export type {
   StoreSuiteCrashes,
   StoreSuiteExpiry,
   StoreSuiteFaults,
+  StoreSuiteStored,
 } from './store-suite/store-suite.js';
+export { expectStored, packFiles, unpackFiles } from './stored-files.js';
 export type { SuiteOptOut } from './suite-tests.js';
 export type { WorkspaceSuiteOptions } from './workspace-suite/workspace-suite.js';
 export { workspaceSuite } from './workspace-suite.js';

@@ -30,6 +30,24 @@ export interface StoreSuiteCrashes {
   commit(point: string, key: SessionKey, change: SessionChange): Promise<void>;
 }
 
+/** For stores whose data outlives a release: fixtures of what each format stores, and how they are made and used. */
+export interface StoreSuiteStored {
+  /** The formats that the store reads. It writes the largest. */
+  readonly formats: readonly number[];
+  /** Names the fixture of a format, a text file: `fixtures/stored/1/sessions.sql`. */
+  fixture(format: number): string;
+  /** Opens a store whose sessions never expire on a new, empty area. Default: `create` of the suite. */
+  readonly create?: (() => SessionStore | Promise<SessionStore>) | undefined;
+  /** Opens another store on that area, whose sessions expire after a second. */
+  readonly expiring?: (() => SessionStore | Promise<SessionStore>) | undefined;
+  /** Reads all that this area holds, as text. The same sessions are the same text but for times, UUIDs and `random`. */
+  dump(): string | Promise<string>;
+  /** Matches what is random in a dump, but for UUIDs; a global expression. */
+  readonly random?: RegExp | undefined;
+  /** Puts a dump into a new, empty area, and opens a store on it. */
+  restore(dump: string): SessionStore | Promise<SessionStore>;
+}
+
 export interface SessionStoreSuiteOptions extends SuiteTestsOptions {
   /** Printed in the title of the suite. */
   readonly name: string;
@@ -49,6 +67,7 @@ export interface SessionStoreSuiteOptions extends SuiteTestsOptions {
    * whose data outlives no release.
    */
   readonly setFormat?: ((key: SessionKey, format: number) => Promise<void>) | undefined;
+  readonly stored?: StoreSuiteStored | undefined;
   /**
    * Size of the largest message, in bytes, at most 64 MiB; default 4 MiB, or as many as the environment variable
    * LARGE_PAYLOAD_MIB says.

@@ -1,0 +1,126 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { eraseUser, exportUser, operationId, SessionKey, type SessionStore } from '@x/core';
+import { LocalWorkspace } from '@x/core/node';
+import { describe, expect } from 'vitest';
+import { expectStored } from '../stored-files.js';
+import { numbered } from './sample-messages.js';
+import { listed, type StoreSuite } from './store-suite.js';
+import {
+  ALICE,
+  COLLECTION,
+  EXPIRED,
+  RECORDS,
+  SESSIONS,
+  STRANGER,
+  statesOf,
+  writeSample,
+} from './stored-sample.js';
+
+const keysOf = (sessions: typeof SESSIONS) => sessions.map(({ key }) => `${key}`).sort();
+/** What a user has, of all that the store can hold. */
+const ownOf = (store: SessionStore, user: typeof ALICE | typeof STRANGER) =>
+  [...SESSIONS, ...(store.collection === undefined ? [] : RECORDS)].filter(({ key }) => key.isWithin(user));
+/** Sessions, and the records of a collection where the store has collections. */
+const setsOf = (store: SessionStore) => [
+  { target: store, sessions: SESSIONS },
+  ...(store.collection === undefined ? [] : [{ target: store.collection(COLLECTION), sessions: RECORDS }]),
+];
+
+async function isLoadedAndListed(store: SessionStore): Promise<void> {
+  for (const { target, sessions } of setsOf(store)) {
+    for (const { key, last: _, ...state } of statesOf(sessions)) {
+      expect(await target.load(key), `${key}`).toMatchObject(state);
+    }
+    expect(await listed(target)).toEqual(keysOf(sessions));
+    for (const scope of [STRANGER, ALICE, { agentId: 'coder' }, { sessionId: 's-1' }]) {
+      const within = sessions.filter(({ key }) => key.isWithin(scope));
+      expect(await listed(target, scope), JSON.stringify(scope)).toEqual(keysOf(within));
+    }
+  }
+  expect(await store.load(EXPIRED)).toBeUndefined();
+}
+
+/** @param expired How many sessions of Alice have expired. */
+async function isErasedByUser(store: SessionStore, expired: number): Promise<void> {
+  const directory = await mkdtemp(join(tmpdir(), 'x-stored-'));
+  try {
+    const places = { session: store, storage: new LocalWorkspace(directory) };
+    for (const user of [STRANGER, ALICE]) {
+      const own = ownOf(store, user);
+      const exported: string[] = [];
+      for await (const record of exportUser(places, user)) {
+        if (record.type === 'session') exported.push(`${SessionKey.of(record.key)}`);
+      }
+      expect(exported.sort()).toEqual(keysOf(own));
+      const sessions = own.length + (user === ALICE ? expired : 0);
+      expect(await eraseUser(places, user)).toMatchObject({ sessions, busy: [] });
+    }
+    const rest = SESSIONS.filter(({ key }) => !key.isWithin(STRANGER) && !key.isWithin(ALICE));
+    expect(await listed(store, {}, { expired: true })).toEqual(keysOf(rest));
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+}
+
+async function goesOn(store: SessionStore): Promise<void> {
+  for (const { target, sessions } of setsOf(store)) {
+    for (const { key, version, token, messages, last } of statesOf(sessions)) {
+      expect(await target.commit(key, last)).toBe(version);
+      const lease = await target.lease?.(key, { ttlMs: 60_000 });
+      const append = numbered(1, 'later');
+      const change = { expected: token, head: { went: 'on' }, keep: messages.length, append };
+      const commit = { ...change, operation: operationId(), fence: lease?.fence };
+      expect(await target.commit(key, commit)).toBe(version + 1);
+      await lease?.release();
+      expect((await target.load(key))?.messages).toEqual([...messages, ...append]);
+    }
+    expect(await listed(target)).toEqual(keysOf(sessions));
+  }
+}
+
+async function isDeleted(store: SessionStore): Promise<void> {
+  for (const { key } of SESSIONS) expect(await store.delete(key), `${key}`).toBe(true);
+  expect(await store.delete(EXPIRED)).toBe(false);
+  expect(await listed(store, {}, { expired: true })).toEqual([]);
+}
+
+/** What released versions stored can be used, and what this version stores is what its format says. */
+export function stored(suite: StoreSuite): void {
+  const { stored: options, create } = suite.options;
+  if (options === undefined) return;
+  const { formats, fixture, dump, random, restore, expiring } = options;
+  describe('stored data', () => {
+    const current = Math.max(...formats);
+    suite.register(`what is stored is the fixture of format ${current}`, async () => {
+      const store = await (options.create ?? create)();
+      const other = await expiring?.();
+      try {
+        await writeSample(store, other);
+        expectStored(fixture(current), await dump(), random);
+      } finally {
+        await other?.close();
+        await store.close();
+      }
+    });
+    const uses: Readonly<Record<string, (store: SessionStore) => Promise<void>>> = {
+      'is loaded and listed': isLoadedAndListed,
+      'is exported and erased by user': (store) => isErasedByUser(store, expiring === undefined ? 0 : 1),
+      'goes on, and knows its last commit': goesOn,
+      'is deleted': isDeleted,
+    };
+    for (const format of formats) {
+      for (const [name, use] of Object.entries(uses)) {
+        suite.register(`the fixture of format ${format} ${name}`, async () => {
+          const store = await restore(await readFile(fixture(format), 'utf8'));
+          try {
+            await use(store);
+          } finally {
+            await store.close();
+          }
+        });
+      }
+    }
+  });
+}

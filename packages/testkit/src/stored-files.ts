@@ -1,0 +1,53 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative, sep } from 'node:path';
+import { expect } from 'vitest';
+
+/** Reads the files below a folder into one text, which {@link unpackFiles} writes into a folder again. */
+export function packFiles(folder: string): string {
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
+  const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  const nameOf = (path: string) => relative(folder, path).split(sep).join('/');
+  const files = paths.sort().map((path) => [nameOf(path), readFileSync(path, 'utf8')]);
+  return `${JSON.stringify(Object.fromEntries(files), undefined, 1)}\n`;
+}
+
+/** Writes the files of {@link packFiles} below a folder. */
+export function unpackFiles(folder: string, text: string): void {
+  for (const [name, content] of Object.entries(JSON.parse(text) as Record<string, string>)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), content);
+  }
+}
+
+/**
+ * Compares what this version stores with the fixture of its format. Times, UUIDs, white space and the order of lines may differ.
+ * If the environment variable `X_FIXTURES` is `write`, the fixture is written first.
+ *
+ * @param file The fixture, such as `fixtures/stored/1/sessions.sql`.
+ * @param random Matches what else is random.
+ */
+export function expectStored(file: string, text: string, random?: RegExp): void {
+  if (process.env.X_FIXTURES === 'write') {
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+  }
+  const hint = `What is stored differs from ${file}. Give what is stored the next format number, and run: npm run fixtures`;
+  expect(masked(text, random), hint).toEqual(masked(readFileSync(file, 'utf8'), random));
+}
+
+const MASKS: readonly (readonly [RegExp, string])[] = [
+  [/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?/g, '<time>'],
+  // Milliseconds since 1970, and fences, which are larger.
+  [/\b\d{13,19}\b/g, '<number>'],
+  [/\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, '<uuid>'],
+  [/[ \t]+/g, ' '],
+];
+
+function masked(text: string, random: RegExp = /$^/g): readonly string[] {
+  const masks = [...MASKS, [random, '<random>'] as const];
+  return masks
+    .reduce((all, [what, by]) => all.replaceAll(what, by), text)
+    .split('\n')
+    .map((line) => line.trim().replace(/,$/, ''))
+    .sort();
+}
