@@ -79,13 +79,11 @@ export class Maintenance {
       // Another process may have made a pass just now.
       return onlyIfDue && (await this.#untilDue()) > 0 ? busy : this.#pass(check);
     };
-    try {
-      return await exclusively(this.#settings.workspace, LOCK, begin, PATIENCE_MS);
-    } catch (error) {
-      const isBusy = !isBegun && WorkspaceError.isInstance(error) && error.code === 'locked';
-      if (!isBusy && !onlyIfDue) throw error;
-      return isBusy ? busy : { ...busy, failures: [errorText(error)] };
-    }
+    return exclusively(this.#settings.workspace, LOCK, begin, PATIENCE_MS).catch((error: unknown) => {
+      if (!isBegun && WorkspaceError.isInstance(error) && error.code === 'locked') return busy;
+      if (!onlyIfDue) throw error;
+      return { ...busy, failures: [errorText(error)] };
+    });
   }
 
   async #keepRunning(): Promise<void> {

@@ -1,4 +1,3 @@
-import type { Model } from '@x/core';
 import { type AskOptions, askModel, MOST_REFUSALS, tokensFor } from '../ask-model.js';
 import { type Core, coreOptions, type Retired, withCore } from '../facts/core-file.js';
 import { type StoredFact, writeState } from '../facts/memory-state.js';
@@ -33,20 +32,34 @@ export async function consolidateNotes(
   prefix: string,
   options: AskOptions = {},
 ): Promise<ConsolidationOutcome> {
+  const { workspace } = settings;
   const { model = settings.model } = options;
   const maxTokens = tokensFor(model, MAX_NOTES_TOKENS);
   const startedAt = performance.now();
   let [lines, charsBefore, charsAfter] = [0, 0, 0];
   for (let round = 0; ; round++) {
-    const seen = await withCore(coreOptions(settings, prefix), async (core) => core);
+    const scope = coreOptions(settings, prefix);
+    const seen = await withCore(scope, async (core) => core);
     if (round === 0) charsBefore = seen.text.length;
     charsAfter = seen.text.length;
-    const fresh = await freshNotes(settings.workspace, prefix, seen, maxTokens);
+    const fresh = await freshNotes(workspace, prefix, seen, maxTokens);
     if (fresh.read === 0) break;
     // Without a model that can be used, the notes are copied as they are.
     let edits: readonly Edit[] = fresh.lines.map((line) => ({ notes: [line], text: line.text }));
-    if (model !== null && seen.state.refusals < MOST_REFUSALS && fresh.lines.length > 0)
-      edits = await askForEdits(settings, prefix, seen, fresh, { ...options, model });
+    if (model !== null && seen.state.refusals < MOST_REFUSALS && fresh.lines.length > 0) {
+      const question = {
+        ...options,
+        operation: 'consolidation',
+        system: CONSOLIDATION_INSTRUCTIONS,
+        prompt: consolidationPrompt(seen, fresh.lines),
+        maxOutputTokens: ANSWER_TOKENS,
+        countRefusal: () =>
+          withCore(scope, ({ state }) =>
+            writeState(workspace, prefix, { ...state, refusals: state.refusals + 1 }),
+          ),
+      } as const;
+      edits = await askModel(model, question, (answer) => parseEdits(answer, seen.state.facts, fresh.lines));
+    }
     const after = await commitEdits(settings, prefix, seen, fresh, edits);
     if (after === undefined) return { status: 'conflict', lines };
     lines += fresh.read;
@@ -62,29 +75,6 @@ export async function consolidateNotes(
     durationMs: performance.now() - startedAt,
   });
   return { status: 'consolidated', lines };
-}
-
-async function askForEdits(
-  settings: MemoryServiceSettings,
-  prefix: string,
-  core: Core,
-  { lines }: FreshNotes,
-  { model, signal, emit }: AskOptions & { readonly model: Model },
-): Promise<readonly Edit[]> {
-  const options = coreOptions(settings, prefix);
-  const question = {
-    operation: 'consolidation',
-    system: CONSOLIDATION_INSTRUCTIONS,
-    prompt: consolidationPrompt(core, lines),
-    maxOutputTokens: ANSWER_TOKENS,
-    signal,
-    emit,
-    countRefusal: () =>
-      withCore(options, ({ state }) =>
-        writeState(options.workspace, prefix, { ...state, refusals: state.refusals + 1 }),
-      ),
-  } as const;
-  return askModel(model, question, (answer) => parseEdits(answer, core.state.facts, lines));
 }
 
 /** Applies edits to the file as it is now. Returns `undefined` if another process merged or erased notes since. */

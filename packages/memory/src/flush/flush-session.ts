@@ -94,13 +94,13 @@ async function statementsOf(
   place: SessionPlace,
   noteFile: string,
   progress: FlushProgress,
-  { model, signal, emit }: FlushOptions & { readonly model: Model },
+  { model, ...options }: FlushOptions & { readonly model: Model },
 ): Promise<readonly Statement[]> {
   const { workspace, clock, timeZone } = settings;
   if (messages.length === 0) return [];
   if (progress.refusals >= MOST_REFUSALS) {
     const error = `The model's answers about ${messages.length} messages of session ${place.session} were refused ${MOST_REFUSALS} times, so these messages were skipped. They are still in the session's log.`;
-    emit?.({ type: 'memory.failed', operation: 'flush', error });
+    options.emit?.({ type: 'memory.failed', operation: 'flush', error });
     return [];
   }
   const [memory = '', note = ''] = [
@@ -109,12 +109,11 @@ async function statementsOf(
   ];
   const known = { memory, note, day: dayIn(clock.now(), timeZone) };
   const question = {
+    ...options,
     operation: 'flush',
     system: FLUSH_INSTRUCTIONS,
     prompt: flushPrompt(messages, known, redactorFor(settings.redact), model.contextWindow),
     maxOutputTokens: ANSWER_TOKENS,
-    signal,
-    emit,
     countRefusal: () =>
       withCore(coreOptions(settings, place.prefix), async (_, change) => {
         const { progress: current, isOwn } = await currentProgress(workspace, place, progress);
