@@ -224,12 +224,25 @@ export {
   takeTurn,
   unlessBusy,
 } from './sessions/session-turn.js';
+// For the stores on SQL of this repository alone.
+export { namedValues, type SqlValues } from './sessions/sql/named-values.js';
+export { listRows, SQL_PARTS, type SqlListing } from './sessions/sql/sql-listing.js';
+export {
+  type LoadedRows,
+  type RunSql,
+  SQL_FORMAT,
+  type SqlDialect,
+  type SqlRow,
+  SqlSession,
+  type SqlWrite,
+} from './sessions/sql/sql-session.js';
 export {
   type Committed,
   checkChange,
   checkCommit,
   checkFormat,
   conflict,
+  heldLease,
   isAnother,
   keepRefused,
   lastOf,

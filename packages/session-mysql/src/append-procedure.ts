@@ -1,6 +1,7 @@
+import type { SqlWrite } from '@x/core';
 import type { Pool, PoolConnection, RowDataPacket } from 'mysql2/promise';
-import { MAX_BYTES, MAX_ROWS, sizeOf, type Write } from './apply-change.js';
 import { execute } from './execute.js';
+import { MAX_BYTES, MAX_ROWS, sizeOf } from './packets.js';
 import { fromToken, REMEMBER } from './statements.js';
 
 /** Servers without procedures say so in different ways: a syntax error, an unknown one, not supported. */
@@ -37,10 +38,16 @@ export class AppendProcedure {
 
   /**
    * Makes the change if it only adds to the expected version, and answers the new one. `undefined` when nothing was done:
-   * then it is for {@link applyChange} to find out what else there is to do, or what is wrong.
+   * then the frame finds out what else there is to do, or what is wrong.
    */
-  async append({ hash, change, head, description, rows, operation }: Write): Promise<number | undefined> {
-    const { expected, keep, fence } = change;
+  async append({
+    id,
+    change,
+    head,
+    description,
+    messages: rows,
+  }: SqlWrite<Buffer>): Promise<number | undefined> {
+    const { expected, keep, fence, operation } = change;
     // More goes in several inserts, where a few round trips are nothing.
     const bytes = sizeOf([head, description, ...rows]);
     if (
@@ -52,7 +59,16 @@ export class AppendProcedure {
     )
       return undefined;
     const lengths = rows.map(({ length }) => String(length).padStart(WIDTH, '0')).join('');
-    const values = [hash, fromToken(expected), keep, fence ?? null, operation, head, description, lengths];
+    const values = [
+      id as Buffer,
+      fromToken(expected),
+      keep,
+      fence ?? null,
+      fromToken(operation),
+      head,
+      description,
+      lengths,
+    ];
     try {
       const [[outcome] = []] = await execute<OutcomeRow[][]>(this.#pool, this.#call, [
         ...values,

@@ -1,10 +1,7 @@
-import { checkFormat, SessionStoreError } from '@x/core';
+import { checkFormat, SessionStoreError, SQL_FORMAT } from '@x/core';
 import type { Pool, PoolConnection, RowDataPacket } from 'mysql2/promise';
 import { createAppendProcedure } from './append-procedure.js';
 import { checkPool, execute } from './execute.js';
-
-/** The format of the tables, which `<table>_format` holds. */
-const FORMAT = 1;
 
 /**
  * DDL commits by itself, so every statement must be harmless when it runs again after a crash; the format comes last.
@@ -52,7 +49,7 @@ const schemaOf = (table: string): readonly string[] => [
     expires_at DATETIME(3) NOT NULL,
     KEY by_time (expires_at)
   ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
-  `REPLACE INTO \`${table}_format\` (id, format) VALUES (1, ${FORMAT})`,
+  `REPLACE INTO \`${table}_format\` (id, format) VALUES (1, ${SQL_FORMAT})`,
 ];
 
 /** How long one call waits for another one to end. */
@@ -62,15 +59,15 @@ const LOCK_SECONDS = 60;
  * Creates the tables unless they are there. Processes that do so at the same time wait: the lock belongs to the connection
  * and ends with it.
  *
- * @throws {SessionStoreError} `session_older` or `session_newer` for tables of another format.
+ * @param format The statement that reads the format of the tables.
  */
-export async function createTables(pool: Pool, table: string): Promise<void> {
+export async function createTables(pool: Pool, table: string, format: string): Promise<void> {
   await checkPool(pool);
   const connection = await pool.getConnection();
   try {
     const name = await lock(connection, table);
     try {
-      await create(connection, table);
+      await create(connection, table, format);
       await createAppendProcedure(connection, table);
     } finally {
       await connection.query('DO RELEASE_LOCK(?)', [name]);
@@ -82,26 +79,15 @@ export async function createTables(pool: Pool, table: string): Promise<void> {
   }
 }
 
-async function create(connection: PoolConnection, table: string): Promise<void> {
+async function create(connection: PoolConnection, table: string, format: string): Promise<void> {
   await connection.query(
     `CREATE TABLE IF NOT EXISTS \`${table}_format\`
      (id TINYINT NOT NULL PRIMARY KEY, format INT UNSIGNED NOT NULL) ENGINE = InnoDB`,
   );
-  if (await checkTables(connection, table)) return;
+  const [found] = await execute<RowDataPacket[]>(connection, format, []);
+  // Before the procedure is made.
+  if (found) return checkFormat(`The table ${table}`, Number(found.format), SQL_FORMAT, '@x/session-mysql');
   for (const statement of schemaOf(table)) await connection.query(statement);
-}
-
-/**
- * Tells whether all tables are there.
- *
- * @throws {SessionStoreError} `session_older` or `session_newer` for tables of another format.
- */
-export async function checkTables(runner: Pool | PoolConnection, table: string): Promise<boolean> {
-  const sql = `SELECT format FROM \`${table}_format\``;
-  const [row] = await execute<RowDataPacket[]>(runner, sql, []);
-  const format = row && Number(row.format);
-  checkFormat(`The table ${table}`, format, FORMAT, '@x/session-mysql');
-  return format !== undefined;
 }
 
 async function lock(connection: PoolConnection, table: string): Promise<string> {

@@ -1,5 +1,5 @@
-import { InvalidInputError } from '@x/core';
-import type { Pool, PoolConnection, QueryResult, RowDataPacket } from 'mysql2/promise';
+import { InvalidInputError, namedValues, type RunSql } from '@x/core';
+import type { Pool, PoolConnection, QueryResult, ResultSetHeader, RowDataPacket } from 'mysql2/promise';
 import { isReadOnly } from './store-error.js';
 
 const SHAPE = { nestTables: false, namedPlaceholders: false, typeCast: true } as const;
@@ -24,6 +24,18 @@ export async function execute<Result extends QueryResult>(
   return result;
 }
 
+const bind = namedValues();
+
+/** Runs statements with named values, each on a connection of its own where it is given a pool. */
+export function runOn(runner: Pool | PoolConnection): RunSql {
+  return async (statement, named) => {
+    const { text, values } = bind(statement, named);
+    const result = await execute<RowDataPacket[] | ResultSetHeader>(runner, text, values as Values);
+    if (Array.isArray(result)) return { rows: result, changed: 0 };
+    return { rows: [{ insertId: result.insertId }], changed: result.affectedRows };
+  };
+}
+
 /** Does something on a connection of its own, which others use afterwards if it is good for that. */
 async function withConnection<T>(pool: Pool, task: (connection: PoolConnection) => Promise<T>): Promise<T> {
   await checkPool(pool);
@@ -42,11 +54,11 @@ async function withConnection<T>(pool: Pool, task: (connection: PoolConnection) 
 }
 
 /** Does `task` in a transaction of its own. Whatever it throws, nothing of it remains. */
-export function inTransaction<T>(pool: Pool, task: (connection: PoolConnection) => Promise<T>): Promise<T> {
+export function inTransaction<T>(pool: Pool, task: (run: RunSql) => Promise<T>): Promise<T> {
   return withConnection(pool, async (connection) => {
     try {
       await connection.beginTransaction();
-      const result = await task(connection);
+      const result = await task(runOn(connection));
       await connection.commit();
       return result;
     } catch (error) {

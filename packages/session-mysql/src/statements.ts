@@ -1,6 +1,3 @@
-import { createHash } from 'node:crypto';
-import { checkKey, encodeSegment, type SessionKey, type SessionScope } from '@x/core';
-
 const iso = (column: string) => `DATE_FORMAT(${column}, '%Y-%m-%dT%H:%i:%s.%fZ')`;
 
 /**
@@ -8,15 +5,7 @@ const iso = (column: string) => `DATE_FORMAT(${column}, '%Y-%m-%dT%H:%i:%s.%fZ')
  * go on from, and yet the next fence is larger.
  */
 const FIRST_FENCE = `TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))`;
-const IN_MILLISECONDS = 'UTC_TIMESTAMP(3) + INTERVAL CAST(? AS SIGNED) * 1000 MICROSECOND';
-
-/** Columns by which sessions are listed. Each holds a hash of its part of the key, or NULL. */
-export const SCOPE_COLUMNS: readonly (readonly [part: keyof SessionScope, column: string])[] = [
-  ['tenantId', 'tenant_hash'],
-  ['userId', 'user_hash'],
-  ['agentId', 'agent_hash'],
-  ['sessionId', 'session_hash'],
-];
+const LEASE_END = 'UTC_TIMESTAMP(3) + INTERVAL CAST(:ttlMs AS SIGNED) * 1000 MICROSECOND';
 
 /** Bytes by which an operation before the last is known. */
 export const EARLIER_BYTES = 6;
@@ -34,6 +23,7 @@ export function statementsFor(table: string) {
   const messages = `\`${table}_messages\``;
   const leases = `\`${table}_leases\``;
   return {
+    format: `SELECT format FROM \`${table}_format\``,
     /** Few columns, as all of them are sent for every message. */
     load: `
       SELECT -1, CAST(head AS BINARY), CONCAT_WS(' ', version, message_count, ${iso('updated_at')}, HEX(operation)) FROM ${sessions} WHERE key_hash = ?
@@ -41,76 +31,64 @@ export function statementsFor(table: string) {
       SELECT m.seq, CAST(m.message AS BINARY), NULL
       FROM ${sessions} AS s JOIN ${messages} AS m ON m.session_id = s.id
       WHERE s.key_hash = ? AND m.seq >= CAST(s.message_count AS SIGNED) - CAST(? AS SIGNED)`,
-    exists: `SELECT 1 FROM ${sessions} WHERE key_hash = ?`,
+    exists: `SELECT 1 FROM ${sessions} WHERE key_hash = :id`,
     lock: `
-      SELECT id, version, message_count AS count, bytes, operation, earlier FROM ${sessions} WHERE key_hash = ? FOR UPDATE`,
+      SELECT id, version, message_count AS count, bytes, operation, earlier FROM ${sessions} WHERE key_hash = :id FOR UPDATE`,
     insert: `
-      INSERT INTO ${sessions} (message_count, bytes, head, description, operation, key_hash, collection, session_key, tenant_hash,
-        user_hash, agent_hash, session_hash, version, created_at, updated_at)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3))`,
+      INSERT INTO ${sessions} (key_hash, collection, session_key, tenant_hash, user_hash, agent_hash, session_hash, version,
+        message_count, bytes, head, description, operation, created_at, updated_at)
+      VALUES (:id, :collection, :key, :tenant, :user, :agent, :session, 1,
+        :count, :bytes, :head, :description, :operation, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3))`,
     replace: `
-      UPDATE ${sessions} SET version = version + 1, message_count = ?, bytes = ?, head = ?, description = ?, ${REMEMBER('?')},
-        updated_at = UTC_TIMESTAMP(3)
-      WHERE id = ?`,
-    bytesOf: `SELECT SUM(OCTET_LENGTH(message)) AS bytes FROM ${messages} WHERE session_id = ? AND seq < ?`,
-    cut: `DELETE FROM ${messages} WHERE session_id = ? AND seq >= ?`,
-    add: (rows: number) =>
-      `INSERT INTO ${messages} (session_id, seq, message) VALUES ${Array(rows).fill('(?, ?, ?)').join(', ')}`,
+      UPDATE ${sessions} SET version = version + 1, message_count = :count, bytes = :bytes, head = :head,
+        description = :description, ${REMEMBER(':operation')}, updated_at = UTC_TIMESTAMP(3)
+      WHERE id = :row`,
+    bytesOf: `SELECT SUM(OCTET_LENGTH(message)) AS bytes FROM ${messages} WHERE session_id = :row AND seq < :keep`,
+    cut: `DELETE FROM ${messages} WHERE session_id = :row AND seq >= :keep`,
+    add: (count: number) => {
+      const rows = Array.from({ length: count }, (_, index) => `(:row, :seq${index}, :message${index})`);
+      return `INSERT INTO ${messages} (session_id, seq, message) VALUES ${rows.join(', ')}`;
+    },
     delete: `
       DELETE s, m FROM ${sessions} AS s LEFT JOIN ${messages} AS m ON m.session_id = s.id
-      WHERE s.key_hash = ? AND s.operation = COALESCE(?, s.operation)`,
-    list: (conditions: readonly string[], limit: number) => `
+      WHERE s.key_hash = :id AND s.operation = COALESCE(:operation, s.operation)`,
+    list: `
       SELECT id, session_key AS \`key\`, version, message_count AS messages, bytes, description,
         ${iso('created_at')} AS createdAt, ${iso('updated_at')} AS updatedAt
-      FROM ${sessions} WHERE ${conditions.join(' AND ')} ORDER BY updated_at DESC, id DESC LIMIT ${limit}`,
-    nextCollection: `SELECT collection FROM ${sessions} WHERE collection > ? ORDER BY collection LIMIT 1`,
+      FROM ${sessions}`,
+    nextCollection: `SELECT collection FROM ${sessions} WHERE collection > :after ORDER BY collection LIMIT 1`,
     /** Takes a lease that nobody has, or that this holder has already: then the reply to an earlier attempt was lost. */
     lease: `
       INSERT INTO ${leases} (key_hash, fence, holder, renewals, expires_at)
-      VALUES (?, ${FIRST_FENCE}, ?, 0, ${IN_MILLISECONDS})
+      VALUES (:id, ${FIRST_FENCE}, :holder, 0, ${LEASE_END})
       ON DUPLICATE KEY UPDATE
         fence = IF(expires_at <= UTC_TIMESTAMP(3), GREATEST(fence + 1, ${FIRST_FENCE}), fence),
         holder = IF(expires_at <= UTC_TIMESTAMP(3), VALUES(holder), holder),
         expires_at = IF(expires_at <= UTC_TIMESTAMP(3), VALUES(expires_at), expires_at)`,
-    fenceOf: `SELECT fence FROM ${leases} WHERE key_hash = ? AND holder = ?`,
-    isLeased: `SELECT 1 FROM ${leases} WHERE key_hash = ? AND expires_at > UTC_TIMESTAMP(3)`,
-    lockFence: `SELECT fence FROM ${leases} WHERE key_hash = ? LOCK IN SHARE MODE`,
+    fenceOf: `SELECT fence FROM ${leases} WHERE key_hash = :id AND holder = :holder`,
+    isLeased: `SELECT 1 FROM ${leases} WHERE key_hash = :id AND expires_at > UTC_TIMESTAMP(3)`,
+    lockFence: `SELECT fence FROM ${leases} WHERE key_hash = :id LOCK IN SHARE MODE`,
     /** The counter makes every renewal a change, also within one millisecond: unchanged rows may count as none. */
     renew: `
-      UPDATE ${leases} SET renewals = renewals + 1, expires_at = ${IN_MILLISECONDS}
-      WHERE key_hash = ? AND holder = ?`,
-    release: `UPDATE ${leases} SET holder = NULL, expires_at = UTC_TIMESTAMP(3) WHERE key_hash = ? AND holder = ?`,
-    forgetLease: `DELETE FROM ${leases} WHERE key_hash = ?`,
-    forgetLeases: `DELETE FROM ${leases} WHERE expires_at < ? AND expires_at <= UTC_TIMESTAMP(3) LIMIT 1000`,
+      UPDATE ${leases} SET renewals = renewals + 1, expires_at = ${LEASE_END}
+      WHERE key_hash = :id AND holder = :holder`,
+    release: `UPDATE ${leases} SET holder = NULL, expires_at = UTC_TIMESTAMP(3) WHERE key_hash = :id AND holder = :holder`,
+    forgetLease: `DELETE FROM ${leases} WHERE key_hash = :id`,
+    forgetLeases: `DELETE FROM ${leases} WHERE expires_at < :time AND expires_at <= UTC_TIMESTAMP(3) LIMIT 1000`,
     /** A session whose turn is running is not old. */
     old: (limit: number) => `
       SELECT id, message_count AS count FROM ${sessions} AS s
-      WHERE updated_at < ? AND NOT EXISTS
+      WHERE updated_at < :time AND NOT EXISTS
         (SELECT 1 FROM ${leases} AS l WHERE l.key_hash = s.key_hash AND l.expires_at > UTC_TIMESTAMP(3))
       ORDER BY updated_at LIMIT ${limit}`,
     /** Locks the leases too, and the gaps where there are none: whoever takes one meanwhile waits, and finds no session. */
-    lockOld: (sessionCount: number) =>
+    lockOld: (count: number) =>
       `SELECT s.id AS id FROM ${sessions} AS s LEFT JOIN ${leases} AS l ON l.key_hash = s.key_hash
-       WHERE s.id IN (${places(sessionCount)}) AND s.updated_at < ?
+       WHERE s.id IN (${ids(count)}) AND s.updated_at < :time
          AND (l.expires_at IS NULL OR l.expires_at <= UTC_TIMESTAMP(3)) FOR UPDATE`,
-    deleteMessages: (sessionCount: number) =>
-      `DELETE FROM ${messages} WHERE session_id IN (${places(sessionCount)})`,
-    deleteSessions: (sessionCount: number) => `DELETE FROM ${sessions} WHERE id IN (${places(sessionCount)})`,
+    deleteMessages: (count: number) => `DELETE FROM ${messages} WHERE session_id IN (${ids(count)})`,
+    deleteSessions: (count: number) => `DELETE FROM ${sessions} WHERE id IN (${ids(count)})`,
   };
-}
-
-/** What a record of a collection is found by; sessions are in the collection with the empty name. */
-export function hashKey(collection: string, key: SessionKey): Buffer {
-  const prefix = collection === '' ? '' : `${collection}:`;
-  return createHash('sha256')
-    .update(`${prefix}${checkKey(key)}`)
-    .digest();
-}
-
-/** What sessions are listed by; `null` for a part that is absent. Encoded first: UTF-8 has no lone surrogates. */
-export function hashPart(part: string | undefined): Buffer | null {
-  if (part === undefined) return null;
-  return createHash('sha256').update(encodeSegment(part)).digest().subarray(0, 16);
 }
 
 /** The token of a row's operation. */
@@ -123,8 +101,8 @@ export function fromToken(token: string): Buffer {
   return Buffer.from(token, 'base64url');
 }
 
-function places(count: number): string {
-  return Array(count).fill('?').join(', ');
+function ids(count: number): string {
+  return Array.from({ length: count }, (_, index) => `:id${index}`).join(', ');
 }
 
 export type Statements = ReturnType<typeof statementsFor>;

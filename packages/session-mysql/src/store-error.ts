@@ -1,4 +1,4 @@
-import { databaseAttempts } from '@x/core';
+import type { DriverFailure } from '@x/core';
 
 /** What a driver's errors say of themselves. */
 interface DriverError extends Error {
@@ -21,15 +21,15 @@ const REFUSED = new Set([
   1792, 1836, 3024,
 ]);
 
-/** Does something with the database, again when it failed for a passing reason, so `task` must bear repetition. */
-export const attempt = databaseAttempts((error: DriverError) => {
+/** Says what an error of the driver means. */
+export function judge(error: DriverError): DriverFailure {
   const { errno = 0, fatal = false } = error;
   return {
     isTransient: fatal || TRANSIENT.has(errno) || isReadOnly(error),
     isRefused: REFUSED.has(errno) && !fatal,
     isMissing: MISSING.has(errno),
   };
-});
+}
 
 /** Whether the server may not be written to: a failover made it a replica. */
 export function isReadOnly(error: unknown): boolean {

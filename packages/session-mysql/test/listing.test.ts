@@ -29,7 +29,10 @@ describe('list', () => {
         [hash, '2999-01-01', '2999-01-01', '150'],
       ],
     ] as const) {
-      const [[plan]] = await pool.execute<RowDataPacket[]>(`EXPLAIN ${list(conditions, 50)}`, [...values]);
+      const [[plan]] = await pool.execute<RowDataPacket[]>(
+        `EXPLAIN ${list} WHERE ${conditions.join(' AND ')} ORDER BY updated_at DESC, id DESC LIMIT 50`,
+        [...values],
+      );
       expect(plan).toMatchObject({ key: 'by_user_and_time', Extra: expect.not.stringContaining('filesort') });
     }
   });

@@ -1,4 +1,4 @@
-import { databaseAttempts, XError } from '@x/core';
+import { type DriverFailure, namedValues, type RunSql, XError } from '@x/core';
 import type { Pool, PoolClient } from 'pg';
 
 /** What the driver's errors say of themselves. */
@@ -11,12 +11,25 @@ interface DriverError extends Error {
 const TRANSIENT = /^(40001|40P01|55P03|57P0[123]|25006|08\w{3}|ECONNRESET|EPIPE)$/;
 const MISSING = /^(42P01|42703)$/;
 
-/** Does something with the database, again when it failed for a passing reason, so `task` must bear repetition. */
-export const attempt = databaseAttempts(({ code = '', message }: DriverError) => ({
-  isTransient: TRANSIENT.test(code) || /^Connection terminated/.test(message),
-  isRefused: /^[0-9A-Z]{5}$/.test(code) && !/^(08|57P|EPIPE)/.test(code),
-  isMissing: MISSING.test(code),
-}));
+/** Says what an error of the driver means. */
+export function judge({ code = '', message }: DriverError): DriverFailure {
+  return {
+    isTransient: TRANSIENT.test(code) || /^Connection terminated/.test(message),
+    isRefused: /^[0-9A-Z]{5}$/.test(code) && !/^(08|57P|EPIPE)/.test(code),
+    isMissing: MISSING.test(code),
+  };
+}
+
+const bind = namedValues((position) => `$${position}`);
+
+/** Runs statements with named values on a connection. */
+export function runOn(connection: PoolClient): RunSql {
+  return async (statement, named) => {
+    const { text, values } = bind(statement, named);
+    const { rows, rowCount } = await connection.query(text, [...values]);
+    return { rows, changed: rowCount ?? 0 };
+  };
+}
 
 const watched = new WeakSet<Pool>();
 /** What ends a connection fails the statement that runs on it, too. */
@@ -52,11 +65,11 @@ export async function withConnection<T>(
 }
 
 /** Does a task in a transaction of its own. Whatever it throws, nothing of it remains. */
-export function inTransaction<T>(pool: Pool, task: (connection: PoolClient) => Promise<T>): Promise<T> {
+export function inTransaction<T>(pool: Pool, task: (run: RunSql) => Promise<T>): Promise<T> {
   return withConnection(pool, async (connection) => {
     await connection.query('BEGIN ISOLATION LEVEL READ COMMITTED');
     try {
-      const result = await task(connection);
+      const result = await task(runOn(connection));
       await connection.query('COMMIT');
       return result;
     } catch (error) {

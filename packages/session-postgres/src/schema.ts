@@ -1,16 +1,9 @@
-import { checkFormat } from '@x/core';
-import type { Pool } from 'pg';
-import { inTransaction } from './connection.js';
-
-/** The format of the tables, which `<table>_format` holds. */
-const FORMAT = 1;
-
 /**
  * Ids of any length are found by their hash: an entry of an index has 2 704 bytes at most. Heads and messages are JSON as
  * text, since a column of JSON would change them. What every commit changes stands last: PostgreSQL logs a row from there,
  * and an entry of each index, so there is none that nothing is found by.
  */
-const schemaOf = (table: string) => `
+export const schemaOf = (table: string, format: number) => `
     CREATE TABLE ${table} (
       id BIGINT GENERATED ALWAYS AS IDENTITY,
       key_hash BYTEA PRIMARY KEY,
@@ -47,28 +40,4 @@ const schemaOf = (table: string) => `
       holder TEXT,
       expires_at TIMESTAMPTZ NOT NULL
     );
-    INSERT INTO ${table}_format VALUES (${FORMAT});`;
-
-/**
- * Creates the tables unless they are there. Processes that do so at the same time wait for the lock of the transaction.
- *
- * @throws {SessionStoreError} `session_older` or `session_newer` for tables of another format.
- */
-export async function createTables(pool: Pool, table: string): Promise<void> {
-  await inTransaction(pool, async (connection) => {
-    await connection.query('SELECT pg_advisory_xact_lock(hashtext($1))', [`x:${table}`]);
-    await connection.query(`CREATE TABLE IF NOT EXISTS ${table}_format (format INTEGER NOT NULL)`);
-    const { rows } = await connection.query(`SELECT format FROM ${table}_format`);
-    if (rows[0] === undefined) await connection.query(schemaOf(table));
-    else check(table, rows);
-  });
-}
-
-/** @throws {SessionStoreError} see {@link createTables}. */
-export async function checkTables(pool: Pool, table: string): Promise<void> {
-  check(table, (await pool.query(`SELECT format FROM ${table}_format`)).rows);
-}
-
-function check(table: string, [row]: readonly { readonly format: number }[]): void {
-  checkFormat(`The table ${table}`, row?.format, FORMAT, '@x/session-postgres');
-}
+    INSERT INTO ${table}_format VALUES (${format});`;

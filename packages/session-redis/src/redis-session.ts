@@ -9,6 +9,7 @@ import {
   decodeSession,
   describeHead,
   filledCollections,
+  heldLease,
   keepRefused,
   type ListedRow,
   type ListedSession,
@@ -175,20 +176,11 @@ export class RedisSession implements SessionStore {
     const holder = operationId();
     const fence = await run(grantScript, [lease, last, session, lifetime], holder, ttlMs, this.#lifetime);
     if (fence == null) return undefined;
-    let isReleased = false;
-    return {
-      fence: Number(fence),
-      ttlMs,
-      renew: async () => {
-        const values = [holder, ttlMs, fence, this.#lifetime];
-        const renewed = isReleased ? 0 : await run(renewScript, [lease, last], ...values);
-        if (Number(renewed) !== 1) throw leaseLost(key);
-      },
-      release: async () => {
-        isReleased = true;
-        await run(releaseScript, [lease], holder);
-      },
-    };
+    const values = [holder, ttlMs, fence, this.#lifetime];
+    return heldLease(key, Number(fence), ttlMs, {
+      renew: async () => Number(await run(renewScript, [lease, last], ...values)) === 1,
+      release: () => run(releaseScript, [lease], holder),
+    });
   }
 
   /** Does nothing: the client is the caller's. */

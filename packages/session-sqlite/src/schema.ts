@@ -4,8 +4,8 @@ import { checkFormat, type SqliteDatabase } from '@x/core';
 const FORMAT = 1;
 
 /**
- * Keys are ASCII text, with the collection and a colon in front of those of its records, and so are the parts by which sessions are listed. Times are milliseconds since 1970. Messages have row
- * ids: in a table without, SQLite puts what exceeds a quarter of a page on pages of its own, and 1.5 KB take 4.5.
+ * Keys are ASCII text, with the collection and a colon in front of those of its records, and so are the parts by which
+ * sessions are listed. Times are milliseconds since 1970. Messages have row ids: in a table without, SQLite puts what exceeds a quarter of a page on pages of its own, and 1.5 KB take 4.5.
  */
 const SCHEMA = `CREATE TABLE sessions (
     id INTEGER PRIMARY KEY,

@@ -10,22 +10,16 @@ import {
   type DeleteOptions,
   decodeSession,
   describeHead,
-  encodeSegment,
+  heldLease,
   isAnother,
-  type ListedRow,
-  type ListedSession,
   type ListOptions,
-  type ListPosition,
   type LoadOptions,
   lastWanted,
-  leaseLost,
   leaseTime,
-  listedSession,
-  listPages,
+  listRows,
   parseWith,
   remember,
   retentionOf,
-  rowOf,
   type SessionChange,
   type SessionInfo,
   type SessionKey,
@@ -33,6 +27,8 @@ import {
   type SessionScope,
   type SessionStore,
   type SqliteDatabase,
+  type SqliteValue,
+  type SqlListing,
   type StoredSession,
   systemClock,
   tokenOf,
@@ -59,9 +55,14 @@ const optionsSchema = z.strictObject({
 /** Options of a `SqliteSession`. */
 export type SqliteSessionOptions = Readonly<z.input<typeof optionsSchema>>;
 
-interface Collection {
+/** A database that is open, and how it is used: what the sessions and the collections of a store share. */
+interface OpenFile {
   readonly database: SqliteDatabase;
-  readonly name: string;
+  readonly lifetime: number;
+  readonly lockTimeoutMs: number;
+  readonly clock: Clock;
+  /** Rows were deleted, of which copies may be left in the file. */
+  hasDeleted: boolean;
 }
 
 interface SessionRow {
@@ -81,50 +82,26 @@ interface LeaseRow {
 
 /** Sessions that one transaction of a retention deletes. */
 const PAGE = 200;
-const PARTS = [
-  ['tenantId', 'tenant'],
-  ['userId', 'user'],
-  ['agentId', 'agent'],
-  ['sessionId', 'session'],
-] as const;
+/** A record is found by its key, with its collection and a colon in front where it has one. */
+const LISTED = `
+  SELECT id, substr(key, instr(key, ':') + 1) AS key, version, message_count AS messages, bytes, description,
+    created_at AS createdAt, updated_at AS updatedAt
+  FROM sessions`;
 
-/**
- * Stores sessions in one file of SQLite: for programs on one machine, in any number of processes. A commit is a
- * transaction that writes what it adds.
- *
- * @example
- * ```ts
- * const store = new SqliteSession({ file: './data/sessions.db' });
- * ```
- */
-export class SqliteSession implements SessionStore {
+/** The sessions of a file, or one of its collections. */
+class SqliteRecords implements SessionStore {
   readonly reach = 'host';
+  readonly #file: OpenFile;
   readonly #database: SqliteDatabase;
+  readonly #clock: Clock;
   /** The name of a collection; empty for sessions. */
   readonly #collection: string;
-  #hasDeleted = false;
-  readonly #lifetime: number;
-  readonly #lockTimeoutMs: number;
-  readonly #clock: Clock;
-  readonly #options: SqliteSessionOptions;
 
-  /**
-   * @param within is for the collections of this store.
-   * @throws {InvalidInputError} for unknown or impossible options.
-   * @throws {SessionStoreError} when the file cannot be opened, is not a database, or has another format.
-   */
-  constructor(options: SqliteSessionOptions, within?: Collection) {
-    const { file, synchronous, ttlSeconds, lockTimeoutMs, clock } = parseWith(
-      optionsSchema,
-      options,
-      'SqliteSession options',
-    );
-    this.#lifetime = ttlSeconds * 1000;
-    this.#lockTimeoutMs = lockTimeoutMs;
-    this.#clock = clock;
-    this.#database = within?.database ?? openDatabase(file, synchronous, lockTimeoutMs);
-    this.#collection = within?.name ?? '';
-    this.#options = options;
+  constructor(file: OpenFile, collection = '') {
+    this.#file = file;
+    this.#database = file.database;
+    this.#clock = file.clock;
+    this.#collection = collection;
   }
 
   async load(key: SessionKey, options?: LoadOptions): Promise<StoredSession | undefined> {
@@ -165,7 +142,7 @@ export class SqliteSession implements SessionStore {
         head,
         description: describeHead(change.head),
         updated_at: Math.round(now),
-        expires_at: this.#lifetime > 0 ? Math.round(now + this.#lifetime) : null,
+        expires_at: this.#file.lifetime > 0 ? Math.round(now + this.#file.lifetime) : null,
       });
       if (change.keep < (stored?.messages ?? 0)) {
         this.#database.prepare('DELETE FROM messages WHERE session_id = ? AND seq >= ?').run(id, change.keep);
@@ -222,18 +199,29 @@ export class SqliteSession implements SessionStore {
 
   /** The sessions within a scope, newest first; those that are committed to meanwhile once more at the end. */
   list(scope: SessionScope = {}, options?: ListOptions): AsyncGenerator<SessionInfo, void, undefined> {
-    return listPages(options, (behind, count) => this.#page(scope, options?.expired, behind, count));
+    const listing: SqlListing = {
+      select: LISTED,
+      suffix: '',
+      part: (encoded) => encoded,
+      lives: `(expires_at IS NULL OR expires_at > ${this.#clock.now()})`,
+      behind: '(updated_at, id) < (:time, CAST(:id AS INTEGER))',
+      time: (milliseconds) => milliseconds,
+    };
+    return listRows(listing, this.#collection, scope, options, (statement, values) =>
+      this.#transaction(undefined, 'deferred', () =>
+        this.#database.prepare(statement).all(values as Readonly<Record<string, SqliteValue>>),
+      ),
+    );
   }
 
   /** Closes the file. One of up to 64 MB from which sessions were deleted is written anew first, without a trace of them. */
   async close(): Promise<void> {
-    if (this.#hasDeleted && this.#database.isOpen) writeAnew(this.#database);
+    if (this.#file.hasDeleted && this.#database.isOpen) writeAnew(this.#database);
     this.#database.close();
   }
 
   collection(name: string): SessionStore {
-    const within = { database: this.#database, name: collectionName(name) };
-    return asCollection(new SqliteSession(this.#options, within));
+    return asCollection(new SqliteRecords(this.#file, collectionName(name)));
   }
 
   async *collections(): AsyncGenerator<string, void, undefined> {
@@ -285,47 +273,10 @@ export class SqliteSession implements SessionStore {
             .prepare('UPDATE leases SET expires_at = ? WHERE key = ? AND holder = ?')
             .run(expiresAt(), this.#idOf(key), holder).changes,
       );
-    let isReleased = false;
-    return {
-      fence,
-      ttlMs,
-      renew: async () => {
-        const renewed = isReleased ? 0 : await change(() => Math.ceil(this.#clock.now() + ttlMs));
-        if (renewed === 0) throw leaseLost(key);
-      },
-      release: async () => {
-        isReleased = true;
-        await change(() => 0);
-      },
-    };
-  }
-
-  async #page(
-    scope: SessionScope,
-    expired: boolean | undefined,
-    behind: ListPosition | undefined,
-    count: number,
-  ): Promise<readonly ListedSession[]> {
-    const conditions = ['collection = ?', '(expires_at IS NULL OR expires_at > ?)'];
-    const values: (string | number)[] = [this.#collection, expired ? 0 : this.#clock.now()];
-    for (const [part, column] of PARTS) {
-      const wanted = scope[part];
-      if (wanted === undefined) continue;
-      conditions.push(`${column} = ?`);
-      values.push(encodeSegment(wanted));
-    }
-    if (behind !== undefined) {
-      conditions.push('(updated_at, id) < (?, ?)');
-      values.push(behind.time, Number(rowOf(behind)));
-    }
-    const statement = `
-      SELECT id, substr(key, instr(key, ':') + 1) AS key, version, message_count AS messages, bytes, description, created_at AS createdAt,
-        updated_at AS updatedAt FROM sessions
-      WHERE ${conditions.join(' AND ')} ORDER BY updated_at DESC, id DESC LIMIT ${count}`;
-    const rows = await this.#transaction(undefined, 'deferred', () =>
-      this.#database.prepare(statement).all<ListedRow>(...values),
-    );
-    return rows.map(listedSession);
+    return heldLease(key, fence, ttlMs, {
+      renew: async () => (await change(() => Math.ceil(this.#clock.now() + ttlMs))) > 0,
+      release: () => change(() => 0),
+    });
   }
 
   /** What a record is found by. */
@@ -392,16 +343,41 @@ export class SqliteSession implements SessionStore {
   }
 
   #remove(id: number): void {
-    this.#hasDeleted = true;
+    this.#file.hasDeleted = true;
     this.#database.prepare('DELETE FROM messages WHERE session_id = ?').run(id);
     this.#database.prepare('DELETE FROM sessions WHERE id = ?').run(id);
   }
 
   #transaction<T>(key: SessionKey | undefined, mode: TransactionMode, task: () => T): Promise<T> {
-    return inTransaction(this.#database, this.#lockTimeoutMs, key, mode, task);
+    return inTransaction(this.#database, this.#file.lockTimeoutMs, key, mode, task);
   }
 }
 
 function committed(row: SessionRow): Committed {
   return { version: row.version, messages: row.message_count, operations: row.operations.split(' ') };
+}
+
+/**
+ * Stores sessions in one file of SQLite: for programs on one machine, in any number of processes. A commit is a
+ * transaction that writes what it adds.
+ *
+ * @example
+ * ```ts
+ * const store = new SqliteSession({ file: './data/sessions.db' });
+ * ```
+ */
+export class SqliteSession extends SqliteRecords {
+  /**
+   * @throws {InvalidInputError} for unknown or impossible options.
+   * @throws {SessionStoreError} when the file cannot be opened, is not a database, or has another format.
+   */
+  constructor(options: SqliteSessionOptions) {
+    const { file, synchronous, ttlSeconds, lockTimeoutMs, clock } = parseWith(
+      optionsSchema,
+      options,
+      'SqliteSession options',
+    );
+    const database = openDatabase(file, synchronous, lockTimeoutMs);
+    super({ database, lifetime: ttlSeconds * 1000, lockTimeoutMs, clock, hasDeleted: false });
+  }
 }

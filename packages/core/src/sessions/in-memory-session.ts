@@ -18,10 +18,10 @@ import type {
 import {
   checkChange,
   checkCommit,
+  heldLease,
   isAnother,
   lastOf,
   lastWanted,
-  leaseLost,
   leaseTime,
   remember,
   tokenOf,
@@ -144,17 +144,14 @@ export class InMemorySession implements SessionStore {
     const begin = () => this.#leases.set(id, { fence, expiresAt: this.#clock.now() + ttlMs });
     const isOurs = () => this.#leases.get(id)?.fence === fence;
     begin();
-    return {
-      fence,
-      ttlMs,
+    return heldLease(key, fence, ttlMs, {
       renew: async () => {
-        if (!isOurs()) throw leaseLost(key);
+        if (!isOurs()) return false;
         begin();
+        return true;
       },
-      release: async () => {
-        if (isOurs()) this.#leases.delete(id);
-      },
-    };
+      release: async () => isOurs() && this.#leases.delete(id),
+    });
   }
 }
 

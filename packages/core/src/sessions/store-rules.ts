@@ -9,7 +9,7 @@ import { jsonObjectSchema } from '../lib/json-schemas.js';
 import { errorText } from '../lib/text.js';
 import { checkMessages } from '../messages/check-messages.js';
 import type { SessionKey } from './session-key.js';
-import type { LoadOptions, SessionChange } from './session-store.js';
+import type { LoadOptions, SessionChange, SessionLease } from './session-store.js';
 
 /** How many of its latest commits a store remembers of a session. */
 const REMEMBERED = 8;
@@ -216,6 +216,31 @@ export function leaseLost(
       'session again and repeat the call.',
     { sessionKey: key.toString() },
   );
+}
+
+/**
+ * Makes the lease that a store has granted.
+ *
+ * @param renew Extends it, and answers whether its holder still had it.
+ */
+export function heldLease(
+  key: SessionKey,
+  fence: number,
+  ttlMs: number,
+  { renew, release }: { renew(): Promise<boolean>; release(): Promise<unknown> },
+): SessionLease {
+  let isReleased = false;
+  return {
+    fence,
+    ttlMs,
+    renew: async () => {
+      if (isReleased || !(await renew())) throw leaseLost(key);
+    },
+    release: async () => {
+      isReleased = true;
+      await release();
+    },
+  };
 }
 
 /**

@@ -1,0 +1,60 @@
+import { encodeSegment } from '../../lib/encode-segment.js';
+import { type ListedRow, listedSession, listPages, rowOf } from '../listing.js';
+import type { SessionScope } from '../session-key.js';
+import type { ListOptions, SessionInfo } from '../session-store.js';
+import type { SqlValues } from './named-values.js';
+
+/** The parts of a key by which sessions are listed, and the names of their values in statements. */
+export const SQL_PARTS = [
+  ['tenantId', 'tenant'],
+  ['userId', 'user'],
+  ['agentId', 'agent'],
+  ['sessionId', 'session'],
+] as const;
+
+/** How a database lists sessions. */
+export interface SqlListing {
+  /** Selects the columns of a `ListedRow`, up to the conditions. */
+  readonly select: string;
+  /** What follows the names of {@link SQL_PARTS} in the names of columns. */
+  readonly suffix: string;
+  /** What such a column holds. */
+  part(encoded: string): unknown;
+  /** The condition that a session has not expired, at the time `:now`. */
+  readonly lives: string;
+  /** The condition that a session comes behind that of the time `:time` and the id `:id`. */
+  readonly behind: string;
+  /** A time as the database compares it. */
+  time(milliseconds: number): unknown;
+}
+
+/**
+ * Lists the sessions of a database within a scope, newest first; those that are committed to meanwhile once more at the end.
+ *
+ * @param collection Empty for sessions.
+ * @param read Runs a statement with named values.
+ * @throws {InvalidInputError} for unknown or impossible options.
+ */
+export function listRows(
+  listing: SqlListing,
+  collection: string,
+  scope: SessionScope,
+  options: ListOptions | undefined,
+  read: (statement: string, values: SqlValues) => Promise<readonly unknown[]>,
+): AsyncGenerator<SessionInfo, void, undefined> {
+  const conditions = ['collection = :collection', ...(options?.expired ? [] : [listing.lives])];
+  const values: Record<string, unknown> = { collection };
+  for (const [part, name] of SQL_PARTS) {
+    const wanted = scope[part];
+    if (wanted === undefined) continue;
+    conditions.push(`${name}${listing.suffix} = :${name}`);
+    values[name] = listing.part(encodeSegment(wanted));
+  }
+  return listPages(options, async (behind, count) => {
+    const where = (behind ? [...conditions, listing.behind] : conditions).join(' AND ');
+    const statement = `${listing.select} WHERE ${where} ORDER BY updated_at DESC, id DESC LIMIT ${count}`;
+    const place = behind && { time: listing.time(behind.time), id: rowOf(behind) };
+    const rows = (await read(statement, { ...values, ...place })) as readonly ListedRow[];
+    return rows.map(listedSession);
+  });
+}

@@ -1,0 +1,364 @@
+import { encodeSegment } from '../../lib/encode-segment.js';
+import { asCollection, collectionName } from '../collections.js';
+import { type DriverFailure, databaseAttempts } from '../database-attempts.js';
+import { decodeSession } from '../decode-session.js';
+import { describeHead } from '../listing.js';
+import { checkKey, type SessionKey, type SessionScope } from '../session-key.js';
+import type {
+  DeleteOptions,
+  ListOptions,
+  LoadOptions,
+  SessionChange,
+  SessionInfo,
+  SessionLease,
+  SessionStore,
+  StoredSession,
+} from '../session-store.js';
+import {
+  checkChange,
+  checkCommit,
+  checkFormat,
+  heldLease,
+  lastWanted,
+  leaseTime,
+  operationId,
+  retentionOf,
+} from '../store-rules.js';
+import type { SqlValues } from './named-values.js';
+import { listRows, SQL_PARTS, type SqlListing } from './sql-listing.js';
+
+export type SqlRow = Readonly<Record<string, unknown>>;
+
+/** What a statement answers. */
+export interface SqlResult {
+  readonly rows: readonly SqlRow[];
+  /** Number of rows that were changed. */
+  readonly changed: number;
+}
+
+/** Runs a statement with named values on a connection. */
+export type RunSql = (statement: string, values: SqlValues) => Promise<SqlResult>;
+
+/** A session as a database server answers it. */
+export interface LoadedRows {
+  readonly token: string;
+  readonly version: number;
+  /** How many messages the session has, not all of which may have been asked for. */
+  readonly count: number;
+  readonly head: string;
+  readonly updatedAt: Date;
+  readonly messages: readonly { readonly seq: number; readonly text: string }[];
+}
+
+/** A change as it is written. */
+export interface SqlWrite<Text> {
+  /** What the record is found by. */
+  readonly id: Uint8Array;
+  readonly key: SessionKey;
+  readonly change: SessionChange;
+  readonly head: Text;
+  readonly description: Text;
+  readonly messages: readonly Text[];
+  /** Size of the messages. */
+  readonly bytes: number;
+}
+
+/** The statements that a dialect words. Those of a session find it by `:id`, those of its messages by `:row`. */
+export interface SqlStatements {
+  /** The format of the tables, as `format`. */
+  readonly format: string;
+  /** The fence of the newest lease, so that no other is granted before the transaction ends. */
+  readonly lockFence: string;
+  /** Locks a session: `id`, which is its `:row`, `version`, `count`, `bytes`, its operations, and `expired`. */
+  readonly lock: string;
+  /** Writes the head of a session that is there, with all values of a write. */
+  readonly replace: string;
+  /** The size of the messages before `:keep`, as `bytes`. */
+  readonly bytesOf: string;
+  /** Deletes the messages from `:keep` on. */
+  readonly cut: string;
+  /** The first collection behind `:after`, as `collection`. */
+  readonly nextCollection: string;
+  /** Takes a lease that is free, or that `:holder` has already, for `:ttlMs`. */
+  readonly lease: string;
+  /** The fence of a lease, if `:holder` has it, where `lease` does not answer it. */
+  readonly fenceOf?: string;
+  readonly isLeased: string;
+  readonly renew: string;
+  readonly release: string;
+}
+
+/** What one kind of database server does in its own way. `Text` is what its driver sends a text as. */
+export interface SqlDialect<Text> {
+  /** For errors: `PostgreSQL`. */
+  readonly database: string;
+  /** The package that reads the tables. */
+  readonly owner: string;
+  readonly table: string;
+  readonly statements: SqlStatements;
+  readonly listing: SqlListing;
+  /** Milliseconds after its last commit at which a session is gone; 0: never. */
+  readonly lifetime: number;
+  judge(error: Error): DriverFailure;
+  /** Hashes a key, of which an index could not hold all. */
+  hash(text: string): Uint8Array;
+  /** A token as the database holds it. */
+  token(token: string): unknown;
+  textOf(json: string): Text;
+  sizeOf(text: Text): number;
+  /** Runs a statement on a connection of the pool. */
+  readonly run: RunSql;
+  /** Does a task in a transaction, of which nothing remains if it throws. */
+  transaction<T>(task: (run: RunSql) => Promise<T>): Promise<T>;
+  /** Creates the tables unless they are there; processes that do so at the same time wait for each other. */
+  createTables(): Promise<void>;
+  /** Reads a session and the last so many of its messages as of one moment. */
+  load(id: Uint8Array, last: number): Promise<LoadedRows | undefined>;
+  /** Makes the common change, which only adds, in one round trip; `undefined` when nothing was done. */
+  append(write: SqlWrite<Text>): Promise<number | undefined>;
+  /** Tests, without a lock, that there is no such session, where an insert that meets one would lock it. */
+  isAbsent?(id: Uint8Array): Promise<boolean>;
+  /** Inserts a new session and answers its row; `undefined` when it exists. */
+  insert(run: RunSql, values: SqlValues): Promise<unknown>;
+  /** Adds messages behind the first `keep`. */
+  add(run: RunSql, row: unknown, keep: number, messages: readonly Text[]): Promise<void>;
+  /** The operations of a locked row, as `remember` of the store rules makes them. */
+  operationsOf(row: SqlRow): readonly string[];
+  /** Deletes a session, with its lease, and tells whether there was one that had not expired. */
+  delete(id: Uint8Array, token: string | undefined): Promise<boolean>;
+  /** Deletes an expired session in a transaction, and keeps its lease. Where nothing expires, it is never called. */
+  forget?(run: RunSql, id: Uint8Array): Promise<void>;
+  /**
+   * Deletes a bounded number of sessions, the oldest first, and answers how many; `undefined` when none is old. Sessions that are
+   * leased stay, also where the lease is taken meanwhile.
+   */
+  deleteOld(olderThan: Date, limit: number): Promise<number | undefined>;
+}
+
+/** The format of the tables that every dialect makes. */
+export const SQL_FORMAT = 1;
+
+/** A session store on a database server. What differs from server to server is a dialect. */
+export class SqlSession<Text> implements SessionStore {
+  readonly reach = 'cluster';
+  readonly #dialect: SqlDialect<Text>;
+  readonly #collection: string;
+  readonly #retry: ReturnType<typeof databaseAttempts>;
+  /** Settles when the format of the tables is known. */
+  #checked: Promise<void> | undefined;
+
+  /** @param collection The name of a collection; empty for sessions. */
+  constructor(dialect: SqlDialect<Text>, collection = '') {
+    this.#dialect = dialect;
+    this.#collection = collection;
+    this.#retry = databaseAttempts((error) => dialect.judge(error));
+  }
+
+  /**
+   * Creates the tables unless they exist. Call it at every start if you like, from many processes at the same time.
+   *
+   * @throws {SessionStoreError} `session_older` or `session_newer` when the tables have another format; `session_unavailable`
+   * when they cannot be created.
+   */
+  createTables(): Promise<void> {
+    return this.#retry(undefined, async () => {
+      await this.#dialect.createTables();
+      await this.#checkFormat();
+    });
+  }
+
+  async load(key: SessionKey, options?: LoadOptions): Promise<StoredSession | undefined> {
+    const last = lastWanted(options) ?? Number.MAX_SAFE_INTEGER;
+    const loaded = await this.#attempt(key, () => this.#dialect.load(this.#idOf(key), last));
+    if (loaded === undefined) return undefined;
+    const { count, messages, ...session } = loaded;
+    const first = Math.max(0, count - last);
+    // A gap in the numbers is a message that is missing.
+    const isWhole = messages.every(({ seq }, index) => seq === first + index);
+    return decodeSession(key, this.#dialect.database, {
+      ...session,
+      count: isWhole ? count - first : -1,
+      messages: messages.map(({ text }) => text),
+    });
+  }
+
+  async commit(key: SessionKey, change: SessionChange): Promise<number> {
+    checkChange(change);
+    const dialect = this.#dialect;
+    const messages = change.append.map((message) => dialect.textOf(JSON.stringify(message)));
+    const write: SqlWrite<Text> = {
+      id: this.#idOf(key),
+      key,
+      change,
+      head: dialect.textOf(JSON.stringify(change.head)),
+      description: dialect.textOf(describeHead(change.head)),
+      messages,
+      bytes: messages.reduce((sum, text) => sum + dialect.sizeOf(text), 0),
+    };
+    return this.#attempt(key, async () => {
+      const version = await dialect.append(write);
+      if (version !== undefined) return version;
+      // Asked outside of the transaction: many that lock a row for reading and want to write it are deadlocked.
+      const isNew = change.expected === undefined && (await dialect.isAbsent?.(write.id)) !== false;
+      return dialect.transaction((run) => this.#apply(run, write, isNew));
+    });
+  }
+
+  async delete(key: SessionKey, { token }: DeleteOptions = {}): Promise<boolean> {
+    return this.#attempt(key, () => this.#dialect.delete(this.#idOf(key), token));
+  }
+
+  /**
+   * Deletes the sessions whose last commit is older than `olderThan` by the server's clock, or that have expired, the oldest
+   * first, in transactions of bounded size, and answers how many. A session that is committed to meanwhile or that is leased
+   * stays. Records of collections count as sessions.
+   *
+   * @param options.limit sessions to delete at most; default all.
+   * @throws {InvalidInputError} for unknown or impossible options.
+   */
+  async deleteOlderThan(options: {
+    readonly olderThan: Date;
+    readonly limit?: number | undefined;
+  }): Promise<number> {
+    const { olderThan, limit } = retentionOf(options);
+    for (let deleted = 0; ; ) {
+      const left = limit - deleted;
+      const count = await this.#attempt(undefined, () => this.#dialect.deleteOld(olderThan, left));
+      if (count === undefined) return deleted;
+      deleted += count;
+    }
+  }
+
+  /** The sessions within a scope, newest first; those that are committed to meanwhile once more at the end. */
+  list(scope: SessionScope = {}, options?: ListOptions): AsyncGenerator<SessionInfo, void, undefined> {
+    const read = async (statement: string, values: SqlValues) =>
+      (await this.#run(undefined, statement, values)).rows;
+    return listRows(this.#dialect.listing, this.#collection, scope, options, read);
+  }
+
+  /** Does nothing: the pool is the caller's. */
+  async close(): Promise<void> {}
+
+  collection(name: string): SessionStore {
+    return asCollection(new SqlSession(this.#dialect, collectionName(name)));
+  }
+
+  async *collections(): AsyncGenerator<string, void, undefined> {
+    for (let after = ''; ; yield after) {
+      const { rows } = await this.#run(undefined, this.#dialect.statements.nextCollection, { after });
+      if (rows[0] === undefined) return;
+      after = String(rows[0].collection);
+    }
+  }
+
+  async isLeased(key: SessionKey): Promise<boolean> {
+    const { rows } = await this.#run(key, this.#dialect.statements.isLeased, { id: this.#idOf(key) });
+    return rows.length > 0;
+  }
+
+  /**
+   * The right to run the session's turns, or `undefined` while another holder has it. Its time runs by the server's clock.
+   *
+   * @throws {InvalidInputError} when `ttlMs` is not a positive whole number that a timer can wait for.
+   * @see Kleppmann, "How to do distributed locking" (2016), for the fence.
+   */
+  async lease(key: SessionKey, options: { readonly ttlMs: number }): Promise<SessionLease | undefined> {
+    const ttlMs = leaseTime(options);
+    const { lease, fenceOf, renew, release } = this.#dialect.statements;
+    // Names this grant, so that an attempt that follows a lost reply knows its own.
+    const values = { id: this.#idOf(key), holder: this.#dialect.token(operationId()), ttlMs };
+    const granted = await this.#run(key, lease, values);
+    const [row] = fenceOf === undefined ? granted.rows : (await this.#run(key, fenceOf, values)).rows;
+    if (row === undefined) return undefined;
+    return heldLease(key, Number(row.fence), ttlMs, {
+      renew: async () => (await this.#run(key, renew, values)).changed > 0,
+      release: () => this.#run(key, release, values),
+    });
+  }
+
+  /** A commit of any kind, with the row locked. */
+  async #apply(run: RunSql, write: SqlWrite<Text>, isNew: boolean): Promise<number> {
+    const { id, key, change, head, description, messages, bytes } = write;
+    const { keep, fence } = change;
+    const dialect = this.#dialect;
+    const { lockFence, lock, replace, bytesOf, cut } = dialect.statements;
+    const [lease] = fence === undefined ? [] : (await run(lockFence, { id })).rows;
+    const newest = lease && Number(lease.fence);
+    const values = {
+      ...{ id, head, description, bytes, count: keep + messages.length, lifetime: dialect.lifetime },
+      operation: dialect.token(change.operation),
+    };
+    const insert = () => dialect.insert(run, { ...values, ...this.#columnsOf(key) });
+    // A row that is not there is inserted unlooked for: to look with a lock would lock its neighbors, too.
+    let row = isNew && keep === 0 && fence === newest ? await insert() : undefined;
+    let version = 1;
+    if (row === undefined) {
+      const [found] = (await run(lock, { id })).rows;
+      // Its lease stays, under which this is written.
+      if (found?.expired) await dialect.forget?.(run, id);
+      const stored =
+        found === undefined || found.expired
+          ? undefined
+          : {
+              version: Number(found.version),
+              messages: Number(found.count),
+              operations: dialect.operationsOf(found),
+            };
+      const applied = checkCommit(key, change, stored, newest);
+      if (applied !== undefined) return applied;
+      if (found === undefined || stored === undefined) {
+        row = await insert();
+        // Another writer was faster; now there is a row to lock.
+        if (row === undefined) return this.#apply(run, write, false);
+      } else {
+        row = found.id;
+        version = stored.version + 1;
+        const isCut = keep < stored.messages;
+        const kept = isCut ? (await run(bytesOf, { row, keep })).rows[0]?.bytes : found.bytes;
+        await run(replace, { ...values, row, bytes: Number(kept ?? 0) + bytes });
+        if (isCut) await run(cut, { row, keep });
+      }
+    }
+    if (messages.length > 0) await dialect.add(run, row, keep, messages);
+    return version;
+  }
+
+  /** What sessions are listed by. */
+  #columnsOf(key: SessionKey): SqlValues {
+    const { listing } = this.#dialect;
+    const columns: Record<string, unknown> = { collection: this.#collection, key: `${key}` };
+    for (const [part, name] of SQL_PARTS) {
+      const value = key.parts[part];
+      columns[name] = value === undefined ? null : listing.part(encodeSegment(value));
+    }
+    return columns;
+  }
+
+  /** What a record is found by. */
+  #idOf(key: SessionKey): Uint8Array {
+    const prefix = this.#collection === '' ? '' : `${this.#collection}:`;
+    return this.#dialect.hash(`${prefix}${checkKey(key)}`);
+  }
+
+  #run(key: SessionKey | undefined, statement: string, values: SqlValues): Promise<SqlResult> {
+    return this.#attempt(key, () => this.#dialect.run(statement, values));
+  }
+
+  /** Does something with tables whose format was looked at once, again when it failed for a passing reason. */
+  #attempt<T>(key: SessionKey | undefined, task: () => Promise<T>): Promise<T> {
+    return this.#retry(key, async () => {
+      this.#checked ??= this.#checkFormat();
+      await this.#checked.catch((error: unknown) => {
+        this.#checked = undefined;
+        throw error;
+      });
+      return task();
+    });
+  }
+
+  async #checkFormat(): Promise<void> {
+    const { statements, table, owner } = this.#dialect;
+    const [row] = (await this.#dialect.run(statements.format, {})).rows;
+    checkFormat(`The table ${table}`, row && Number(row.format), SQL_FORMAT, owner);
+  }
+}

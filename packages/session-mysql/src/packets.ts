@@ -1,0 +1,54 @@
+import { SessionStoreError, type SqlWrite } from '@x/core';
+import type { Pool, RowDataPacket } from 'mysql2/promise';
+import { execute } from './execute.js';
+
+/** Rows that one packet takes. */
+export const MAX_ROWS = 64;
+/** What goes with the values in a packet. */
+const OVERHEAD = 64 << 10;
+/** Bytes of values that one packet takes: no server is set up for less than 1 MB. A single row that is larger goes alone. */
+export const MAX_BYTES = (1 << 20) - OVERHEAD;
+
+export function sizeOf(rows: readonly Buffer[]): number {
+  return rows.reduce((sum, { length }) => sum + length, 0);
+}
+
+/**
+ * Cuts rows into inserts of bounded size. The numbers of rows are few, powers of two: a prepared statement stays in the server
+ * for each of them.
+ */
+export function* chunkRows(rows: readonly Buffer[]): Iterable<readonly Buffer[]> {
+  for (let start = 0; start < rows.length; ) {
+    let chunk = rows.slice(start, start + MAX_ROWS);
+    chunk = chunk.slice(0, 2 ** Math.floor(Math.log2(chunk.length)));
+    while (chunk.length > 1 && sizeOf(chunk) > MAX_BYTES) chunk = chunk.slice(0, chunk.length / 2);
+    yield chunk;
+    start += chunk.length;
+  }
+}
+
+/**
+ * Refuses what the server would refuse by closing the connection, without a word of the reason in most cases.
+ *
+ * @throws {SessionStoreError} `session_unavailable` with the remedy.
+ */
+export async function checkPacketLimit(
+  pool: Pool,
+  { key, head, description, messages }: SqlWrite<Buffer>,
+): Promise<void> {
+  const largest = messages.reduce(
+    (most, { length }) => Math.max(most, length),
+    head.length + description.length,
+  );
+  if (largest <= MAX_BYTES) return;
+  const sql = 'SELECT @@max_allowed_packet AS bytes';
+  const [row] = await execute<RowDataPacket[]>(pool, sql, []);
+  if (largest + OVERHEAD <= Number(row?.bytes)) return;
+  throw new SessionStoreError(
+    'session_unavailable',
+    `Session ${key} has a message or head of ${largest} bytes, more than the server's max_allowed_packet of ${row?.bytes} ` +
+      `allows; nothing was written. Set max_allowed_packet to ${2 * largest} bytes or more, or keep large tool results ` +
+      'out of the context.',
+    { sessionKey: key.toString(), outcome: 'none' },
+  );
+}
