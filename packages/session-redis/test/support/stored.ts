@@ -5,7 +5,10 @@ import type { Redis } from 'ioredis';
 import { RedisSession } from '../../src/index.js';
 import { testClient } from './test-store.js';
 
-/** What a Redis has stored, as commands in JSON, one a line, without the prefix of the keys. */
+/** In a fixture, in place of the prefix of the keys. */
+const PREFIX = '<prefix>';
+
+/** What a Redis has stored, as commands in JSON, one a line. */
 export function storedInRedis(): StoreSuiteStored {
   let keyPrefix: string;
   const fresh = () => {
@@ -36,7 +39,7 @@ const READ = {
 
 export async function dumpRedis(client: Redis, keyPrefix: string): Promise<string> {
   const lines: string[] = [];
-  for (const key of (await client.keys(`${keyPrefix}*`)).sort()) {
+  for (const key of (await client.keys(`*${keyPrefix}*`)).sort()) {
     const type = (await client.type(key)) as keyof typeof READ;
     const [write, read, ...range] = READ[type];
     const found = [await client.call(read, key, ...range)].flat(2).map(String);
@@ -49,17 +52,17 @@ export async function dumpRedis(client: Redis, keyPrefix: string): Promise<strin
       // Scores are times, which may be the same or not.
       zset: pairs.flatMap(([member, score]) => [score, member]),
     }[type];
-    lines.push(JSON.stringify([write, key.slice(keyPrefix.length), ...sorted]));
+    lines.push(JSON.stringify([write, key, ...sorted]));
     const expiry = await client.pexpiretime(key);
-    if (expiry > 0) lines.push(JSON.stringify(['PEXPIREAT', key.slice(keyPrefix.length), `${expiry}`]));
+    if (expiry > 0) lines.push(JSON.stringify(['PEXPIREAT', key, `${expiry}`]));
   }
-  return `${lines.join('\n')}\n`;
+  return `${lines.join('\n').replaceAll(keyPrefix, PREFIX)}\n`;
 }
 
 export async function restoreRedis(client: Redis, keyPrefix: string, dump: string): Promise<void> {
-  for (const line of dump.trimEnd().split('\n')) {
-    const [command = '', key = '', ...values] = JSON.parse(line) as string[];
-    await client.call(command, `${keyPrefix}${key}`, ...values);
+  for (const line of dump.trimEnd().replaceAll(PREFIX, keyPrefix).split('\n')) {
+    const [command = '', ...values] = JSON.parse(line) as string[];
+    await client.call(command, ...values);
   }
 }
 
