@@ -3,11 +3,11 @@ import { tiktokenCounter } from '@x/compaction/tiktoken';
 import { type AgentEvent, InvalidInputError, XError } from '@x/core';
 import { modelPrices } from '../../cli/src/known-models.js';
 import { version } from '../../cli/src/version.js';
-import { HarnessBackend } from './backend/harness-backend.js';
+import { Backend } from './backend/backend.js';
 import { chooseModel } from './choose-model.js';
 import { createAgent } from './create-agent.js';
 import { once } from './once.js';
-import type { BackendInfo } from './server/backend.js';
+import type { BackendInfo } from './page.js';
 import { createServer } from './server/server.js';
 import { type DemoSettings, readSettings, USAGE } from './settings.js';
 import { openFiles, openRedis } from './storage.js';
@@ -43,7 +43,7 @@ async function main(): Promise<number> {
 async function open(settings: DemoSettings, paceMs: number, unattended = false) {
   const choice = await chooseModel(process.env, { ...settings, paceMs });
   const { id, contextWindow = 0 } = choice.model;
-  let backend: HarnessBackend | undefined;
+  let backend: Backend | undefined;
   const onEvent = (event: AgentEvent) => backend?.onEvent(event);
   const { data, repo, redis } = settings;
   const storage = redis === undefined ? openFiles(data) : await openRedis(redis);
@@ -58,7 +58,7 @@ async function open(settings: DemoSettings, paceMs: number, unattended = false) 
     triggerTokens,
     storage: storage.name,
   };
-  const opened = new HarnessBackend({
+  const opened = new Backend({
     demo,
     counter: tiktokenCounter(),
     info: { ...info, plans: !embedded, starters: STARTERS },
@@ -97,7 +97,7 @@ async function serve(settings: DemoSettings): Promise<number> {
     const message = `port ${port} is taken; choose another with --port, or end what listens there`;
     throw new InvalidInputError('settings', [{ path: 'port', message }], { cause: error });
   });
-  const resumed = await backend.resumeInterrupted();
+  const resumed = await backend.takeOver();
   if (resumed > 0) console.log(`Resumed ${resumed} unfinished ${resumed === 1 ? 'call' : 'calls'}.`);
   // Only where other servers may share it.
   const unwatch = storage.store.reach === 'cluster' ? backend.watch() : () => {};

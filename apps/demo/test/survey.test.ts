@@ -20,13 +20,14 @@ import {
 import { LocalWorkspace, WorkspaceSessionLog } from '@x/core/node';
 import type { HarnessAgent } from '@x/harness';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
-import { HarnessBackend } from '../src/backend/harness-backend.js';
+import { Backend } from '../src/backend/backend.js';
 import { AGENT, createAgent } from '../src/create-agent.js';
 import { GuideModel } from '../src/guide/guide-model.js';
-import { firstLine, textOf as wordsOf } from '../src/server/message-text.js';
+import { firstLine, textOf as wordsOf } from '../src/page.js';
 import { createServer } from '../src/server/server.js';
 import { info } from './backend/info.js';
 import { copyOfRepository, figuresOf, root } from './repository.js';
+import { transcriptOf } from './transcript.js';
 import { launch, textIn } from './web/browse.js';
 
 const PROMPT = 'survey this repository';
@@ -81,7 +82,7 @@ describe('the survey through a window of 16 000 tokens', () => {
   const events: AgentEvent[] = [];
   let surveyed: string;
   let agent: HarnessAgent;
-  let backend: HarnessBackend;
+  let backend: Backend;
 
   beforeAll(async () => {
     surveyed = mkdtempSync(join(tmpdir(), 'x-demo-surveyed-'));
@@ -104,7 +105,7 @@ describe('the survey through a window of 16 000 tokens', () => {
     ({ agent } = demo);
     const { triggerTokens } = demo;
     const about = { model: { id: guide.id, embedded: true }, contextWindow: WINDOW, triggerTokens };
-    backend = new HarnessBackend({ demo, counter, info: { ...info, ...about } });
+    backend = new Backend({ demo, counter, info: { ...info, ...about } });
     for await (const event of agent.stream(PROMPT, context)) events.push(event);
   }, TIMEOUT);
   afterAll(async () => {
@@ -145,7 +146,7 @@ describe('the survey through a window of 16 000 tokens', () => {
   });
 
   it('is rebuilt request by request from log and journal, as the model was sent it', async () => {
-    const { transcript } = await backend.transcript('s');
+    const transcript = await transcriptOf(backend, 's');
     expect(transcript.timeline.at(-1)?.step).toBe(requests.length);
     for (const step of [1, 2, Math.floor(requests.length / 2), requests.length - 1, requests.length]) {
       const sent = requests[step - 1]?.messages.filter(({ kind }) => kind !== 'synthetic') ?? [];
@@ -269,7 +270,7 @@ describe('npm start -- --once', () => {
     const model = new GuideModel({ contextWindow: WINDOW, counter });
     const demo = createAgent({ model, embedded: true, data, repo });
     agents.push(demo.agent);
-    const { transcript } = await new HarnessBackend({ demo, counter, info }).transcript(session ?? '');
+    const transcript = await transcriptOf(new Backend({ demo, counter, info }), session ?? '');
     expect(transcript.totals.modelCalls).toBeGreaterThan(40);
     expect(transcript.context?.total).toBeLessThanOrEqual(WINDOW);
     expect(transcript.entries.filter(({ type }) => type === 'compaction').length).toBeGreaterThan(3);

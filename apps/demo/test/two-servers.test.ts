@@ -7,8 +7,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Message, toolResultsOf, toolUsesOf } from '@x/core';
 import { afterEach, beforeEach, expect, inject, it } from 'vitest';
-import type { BackendInfo } from '../src/server/backend.js';
-import type { SessionSnapshot } from '../src/server/session-feed.js';
+import type { BackendInfo } from '../src/page.js';
+import { emptyTranscript, fold, type Transcript } from '../web/src/state/transcript.js';
+import { readEvents } from './server/event-reader.js';
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 const repository = fileURLToPath(new URL('../../../packages/session-redis', import.meta.url));
@@ -45,12 +46,13 @@ async function serve(
   throw new Error(`The server ended: ${output}`);
 }
 
-const transcriptOf = async (
-  url: string,
-  session: string,
-): Promise<SessionSnapshot['transcript'] | undefined> => {
-  const answer = await fetch(`${url}/api/sessions/${session}`);
-  return answer.ok ? ((await answer.json()) as SessionSnapshot).transcript : undefined;
+const transcriptOf = async (url: string, session: string): Promise<Transcript | undefined> => {
+  const answer = await fetch(`${url}/api/sessions/${session}/events`);
+  if (!answer.ok) return undefined;
+  const reader = readEvents(answer);
+  const items = await reader.until('state');
+  await reader.close();
+  return items.reduce(fold, emptyTranscript(session));
 };
 
 async function until<Value>(look: () => Promise<Value | undefined>): Promise<Value> {
@@ -61,7 +63,7 @@ async function until<Value>(look: () => Promise<Value | undefined>): Promise<Val
   }
 }
 
-const messagesOf = ({ entries }: SessionSnapshot['transcript']): readonly Message[] =>
+const messagesOf = ({ entries }: Transcript): readonly Message[] =>
   entries.flatMap((entry) => (entry.type === 'message' ? [entry.message] : []));
 
 it('goes on in another server on the same Redis when one is killed in the middle of an answer', {

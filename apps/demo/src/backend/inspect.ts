@@ -1,22 +1,36 @@
 import { isDeepStrictEqual } from 'node:util';
-import {
-  type ContextUsage,
-  countMessage,
-  headOf,
-  type ManifestEntry,
-  type Message,
-  type TokenCounter,
-} from '@x/core';
-import type { RequestMessage, RequestView } from '../server/backend.js';
-import { textOf } from '../server/message-text.js';
+import { type ContextUsage, countMessage, type Message, type TokenCounter } from '@x/core';
+import { type PageEvent, type RequestMessage, type RequestView, textOf } from '../page.js';
 
-const MAX_STUB_CHARS = 1_000;
-
-/** The conversation in a request, and in the one before. */
-export interface RequestPair {
+/** The conversation in a request, and in the request before. */
+interface RequestPair {
   readonly messages: readonly Message[];
   readonly before: readonly Message[];
   readonly usage: ContextUsage | undefined;
+}
+
+/** Rebuilds the request of a step, counted from 1, from the events of a session. `undefined` when there was no such step. */
+export function requestOf(events: readonly PageEvent[], step: number): RequestPair | undefined {
+  const known = new Map<string, Message>();
+  let view = new Map<string, Message>();
+  let before: readonly Message[] = [];
+  let count = 0;
+  for (const event of events) {
+    if (event.type === 'model.started') {
+      count++;
+      if (count === step) return { messages: [...view.values()], before, usage: event.context };
+      if (count === step - 1) before = [...view.values()];
+    } else if ('view' in event && event.view) {
+      const messages = event.view.flatMap((part) =>
+        typeof part === 'string' ? (known.get(part) ?? []) : [part],
+      );
+      view = new Map(messages.map((message) => [message.id, message]));
+    } else if ('message' in event && typeof event.message === 'object') {
+      known.set(event.message.id, event.message);
+      if (!view.has(event.message.id)) view.set(event.message.id, event.message);
+    }
+  }
+  return undefined;
 }
 
 /** Shows a request message by message, with what changed since the request before. */
@@ -25,7 +39,7 @@ export function requestView({ messages, before, usage }: RequestPair, counter: T
   const earlier = new Map(before.map((message) => [message.id, message]));
   const shown = (message: Message, change?: RequestMessage['change']): RequestMessage => ({
     id: message.id,
-    source: sourceOf(message),
+    source: message.kind === 'summary' ? 'summary' : message.role === 'tool' ? 'toolResults' : 'conversation',
     tokens: countMessage(counter, message),
     text: textOf(message),
     change,
@@ -37,35 +51,4 @@ export function requestView({ messages, before, usage }: RequestPair, counter: T
     return shown(message, isDeepStrictEqual(old.content, message.content) ? undefined : 'altered');
   });
   return { messages: now, removed: [...earlier.values()].map((old) => shown(old)), system, tools, reminders };
-}
-
-function sourceOf(message: Message): RequestMessage['source'] {
-  if (message.kind === 'summary') return 'summary';
-  return message.role === 'tool' ? 'toolResults' : 'conversation';
-}
-
-/**
- * Measures the window after a compaction: counts the conversation anew, and takes all else from the measurement before.
- * `countMessage` remembers, so only what the compaction wrote is counted.
- */
-export function contextAfter(
-  before: ContextUsage,
-  context: readonly Message[],
-  counter: TokenCounter,
-): ContextUsage {
-  const sums = { summary: 0, conversation: 0, toolResults: 0 };
-  for (const message of context) sums[sourceOf(message)] += countMessage(counter, message);
-  const total =
-    before.system + before.tools + before.reminders + sums.summary + sums.conversation + sums.toolResults;
-  return { ...before, ...sums, total };
-}
-
-/** Collects, by message id, the texts that the model saw right after a compaction of messages that it altered in place. */
-export function stubsAfter(
-  manifest: readonly ManifestEntry[],
-  context: readonly Message[],
-): Readonly<Record<string, string>> {
-  const altered = new Set(manifest.map(({ messageId }) => messageId));
-  const standing = context.filter(({ id }) => altered.has(id));
-  return Object.fromEntries(standing.map((message) => [message.id, headOf(textOf(message), MAX_STUB_CHARS)]));
 }

@@ -5,7 +5,6 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status';
 type BackendErrorCode =
   | 'session_not_found'
   | 'session_busy'
-  | 'message_not_found'
   | 'nothing_to_undo'
   | 'not_pending'
   | 'not_found';
@@ -19,22 +18,11 @@ export class BackendError extends XError {
   }
 }
 
-/** The body of an answer with an error. */
-export interface ApiErrorBody {
-  readonly error: {
-    readonly code: string;
-    readonly message: string;
-    /** Paths in the request, for the fields of a form. */
-    readonly issues?: readonly Issue[];
-  };
-}
-
 const statuses: Readonly<Record<string, ContentfulStatusCode | undefined>> = {
   invalid_input: 400,
   invalid_path: 400,
   outside_workspace: 403,
   session_not_found: 404,
-  message_not_found: 404,
   not_found: 404,
   is_directory: 400,
   empty_conversation: 400,
@@ -45,26 +33,23 @@ const statuses: Readonly<Record<string, ContentfulStatusCode | undefined>> = {
   not_pending: 409,
 };
 
-/** Answers with an error. */
+/** Answers with an error; `issues` name paths in the request, for the fields of a form. */
 export function apiError(
   context: Context,
   status: ContentfulStatusCode,
   code: string,
   message: string,
-  issues?: readonly Issue[],
+  issues: readonly Issue[] = [],
 ): Response {
-  return context.json(
-    { error: { code, message, ...(issues ? { issues } : {}) } } satisfies ApiErrorBody,
-    status,
-  );
+  return context.json({ error: { code, message, issues } }, status);
 }
 
-/** Answers with an error of a backend. An error that is no `XError` is answered without its text, which may tell internals. */
+/** Answers with an error of a backend. Only the text of an `XError` is for the page: any other text may reveal internals. */
 export function thrownError(context: Context, error: unknown): Response {
   if (XError.isInstance(error)) {
-    const issues = InvalidInputError.isInstance(error) ? error.issues : undefined;
+    const issues = InvalidInputError.isInstance(error) ? error.issues : [];
     return apiError(context, statuses[error.code] ?? 500, error.code, error.message, issues);
   }
-  const message = 'The server failed at this. The conversation is kept; the server’s output says more.';
+  const message = 'The server failed. The conversation is kept. The output of the server says more.';
   return apiError(context, 500, 'internal', message);
 }

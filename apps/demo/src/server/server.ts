@@ -7,16 +7,15 @@ import { bodyLimit } from 'hono/body-limit';
 import { except } from 'hono/combine';
 import { compress } from 'hono/compress';
 import { etag } from 'hono/etag';
-import type { Backend } from './backend.js';
 import { apiError, thrownError } from './errors.js';
 import { bearer, isLoopback, sameOrigin } from './guard.js';
 import { replayRoutes, reportStyle } from './replay-routes.js';
-import { apiRoutes } from './routes.js';
+import { apiRoutes, type PageBackend } from './routes.js';
 
 const MAX_BODY_BYTES = 1_048_576;
 
 export interface ServerOptions {
-  readonly backend: Backend;
+  readonly backend: PageBackend;
   /** The folder of the built page. */
   readonly webRoot: string;
   /** The host to listen on. Default `127.0.0.1`; a host that other machines can reach needs a token. */

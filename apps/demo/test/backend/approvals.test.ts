@@ -4,10 +4,11 @@ import { join } from 'node:path';
 import { type AgentEvent, estimateCounter, type JsonObject, type Model, textOf } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { HarnessBackend } from '../../src/backend/harness-backend.js';
+import { Backend } from '../../src/backend/backend.js';
 import { createAgent, type DemoAgent } from '../../src/create-agent.js';
 import { GuideModel } from '../../src/guide/guide-model.js';
-import type { Transcript } from '../../src/server/transcript.js';
+import type { Transcript } from '../../web/src/state/transcript.js';
+import { transcriptOf } from '../transcript.js';
 import { info, onAnyMachine } from './info.js';
 
 let data: string;
@@ -22,22 +23,22 @@ afterEach(async () => {
   rmSync(data, { recursive: true, force: true, maxRetries: 20 });
 });
 
-function open(model: Model, { embedded = false, unattended = false, repo = data } = {}): HarnessBackend {
-  let backend: HarnessBackend | undefined;
+function open(model: Model, { embedded = false, unattended = false, repo = data } = {}): Backend {
+  let backend: Backend | undefined;
   const onEvent = (event: AgentEvent) => backend?.onEvent(event);
   const demo = createAgent({ model, embedded, background: null, data, repo, unattended, onEvent });
   demos.push(demo);
-  backend = new HarnessBackend({ demo, counter: estimateCounter, info });
+  backend = new Backend({ demo, counter: estimateCounter, info });
   return backend;
 }
 
 async function once(
-  backend: HarnessBackend,
+  backend: Backend,
   isSo: (transcript: Transcript) => boolean,
   id = 's-1',
 ): Promise<Transcript> {
   for (;;) {
-    const { transcript } = await backend.transcript(id);
+    const transcript = await transcriptOf(backend, id);
     if (isSo(transcript)) return transcript;
     await new Promise((resolve) => setImmediate(resolve));
   }
@@ -54,7 +55,7 @@ const scripted = (...script: ConstructorParameters<typeof ScriptedModel>[0]) =>
 const file = (path: string) => join(data, 'workspace', path);
 
 /** Asks the agent for something that takes approval, and answers the call that waits. */
-async function asked(backend: HarnessBackend): Promise<string> {
+async function asked(backend: Backend): Promise<string> {
   await backend.send('s-1', 'Write it down');
   const { pending } = await once(backend, waiting);
   expect(pending).toMatchObject([{ name: 'write_file', reason: 'write_file may change something.' }]);
@@ -69,7 +70,7 @@ describe('a call that takes approval', () => {
     await first.close();
 
     const second = open(scripted({ text: 'Written.' }));
-    expect((await second.transcript('s-1')).transcript.pending).toMatchObject([{ approvalId: id }]);
+    expect((await transcriptOf(second, 's-1')).pending).toMatchObject([{ approvalId: id }]);
     await second.decide('s-1', { [id]: { type: 'approve', always: true } });
     const { entries } = await once(second, ended);
     expect(readFileSync(file('plan.md'), 'utf8')).toBe('written');

@@ -1,5 +1,5 @@
-import type { BackendInfo } from '../../src/server/backend.js';
-import type { Entry } from '../../src/server/transcript.js';
+import type { BackendInfo } from '../../src/page.js';
+import type { Entry } from '../../web/src/state/transcript.js';
 
 /** What backends of these tests say of themselves. */
 export const info: BackendInfo = {

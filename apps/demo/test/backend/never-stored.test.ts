@@ -1,6 +1,6 @@
 import { assistantMessage, type Message, type ToolUseBlock, toolResultMessage, userMessage } from '@x/core';
 import { describe, expect, it } from 'vitest';
-import { neverStored } from '../../src/backend/never-stored.js';
+import { neverStored } from '../../src/backend/event-file.js';
 
 const call = (id: string): ToolUseBlock => ({ type: 'tool_use', id, name: 'read', input: {} });
 const lostOf = (logged: readonly Message[], context: readonly Message[]) =>

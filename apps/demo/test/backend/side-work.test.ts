@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { type AgentEvent, estimateCounter, type Model } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { HarnessBackend } from '../../src/backend/harness-backend.js';
+import { Backend } from '../../src/backend/backend.js';
 import { createAgent, type DemoAgent } from '../../src/create-agent.js';
-import type { Transcript } from '../../src/server/transcript.js';
+import type { Transcript } from '../../web/src/state/transcript.js';
+import { transcriptOf } from '../transcript.js';
 import { info } from './info.js';
 
 let data: string;
@@ -19,17 +20,17 @@ afterEach(async () => {
   rmSync(data, { recursive: true, force: true, maxRetries: 20 });
 });
 
-function open(model: Model): HarnessBackend {
-  let backend: HarnessBackend | undefined;
+function open(model: Model): Backend {
+  let backend: Backend | undefined;
   const onEvent = (event: AgentEvent) => backend?.onEvent(event);
   demo = createAgent({ model, embedded: false, background: null, data, repo: data, onEvent });
-  backend = new HarnessBackend({ demo, counter: estimateCounter, info });
+  backend = new Backend({ demo, counter: estimateCounter, info });
   return backend;
 }
 
-async function once(backend: HarnessBackend, isSo: (transcript: Transcript) => boolean): Promise<Transcript> {
+async function once(backend: Backend, isSo: (transcript: Transcript) => boolean): Promise<Transcript> {
   for (;;) {
-    const { transcript } = await backend.transcript('s-1');
+    const transcript = await transcriptOf(backend, 's-1');
     if (isSo(transcript)) return transcript;
     await new Promise((resolve) => setImmediate(resolve));
   }
@@ -50,13 +51,13 @@ describe('plan mode', () => {
     await backend.send('s-1', 'Write the report');
     const told = await once(
       backend,
-      ({ totals, call, work }) => totals.modelCalls === 4 && !call && !!work.plan.text,
+      ({ totals, call, plan }) => totals.modelCalls === 4 && !call && !!plan.text,
     );
-    expect(told.work.plan).toMatchObject({ active: true, text: expect.stringContaining('# First look') });
+    expect(told.plan).toMatchObject({ active: true, text: expect.stringContaining('# First look') });
     expect(existsSync(join(data, 'workspace/REPORT.md'))).toBe(false);
     await backend.close();
     await demo.agent.close();
-    expect((await open(new ScriptedModel([])).transcript('s-1')).transcript.work).toEqual(told.work);
+    expect((await transcriptOf(open(new ScriptedModel([])), 's-1')).plan).toEqual(told.plan);
   });
 });
 
@@ -83,8 +84,8 @@ describe('work that is given to subagents', () => {
     };
     const backend = open(model);
     await backend.send('s-1', 'How many stores?');
-    const { work } = await once(backend, (told) => told.work.tasks[0]?.status === 'completed');
-    expect(work.tasks).toMatchObject([
+    const { tasks } = await once(backend, (told) => told.tasks[0]?.status === 'completed');
+    expect(tasks).toMatchObject([
       { subagent: 'explorer', task: 'Count the stores', outcome: 'There are five stores.' },
     ]);
     await backend.close();

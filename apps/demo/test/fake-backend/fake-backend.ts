@@ -2,16 +2,18 @@ import { estimateCounter, type PermissionContext, WorkspaceError } from '@x/core
 import type { Decisions } from '@x/harness';
 import { requestView } from '../../src/backend/inspect.js';
 import type {
-  Backend,
   BackendInfo,
   ExpandedMessage,
   FilePart,
+  PageEvent,
   RequestView,
+  Sent,
+  SessionState,
   SessionSummary,
-} from '../../src/server/backend.js';
+} from '../../src/page.js';
 import { BackendError } from '../../src/server/errors.js';
-import { SessionFeed, type SessionSnapshot, type StampedEvent } from '../../src/server/session-feed.js';
-import type { PageEventBody } from '../../src/server/transcript.js';
+import type { PageBackend } from '../../src/server/routes.js';
+import { emptyTranscript, fold, type Transcript } from '../../web/src/state/transcript.js';
 import { FakeMemory } from './fake-memory.js';
 import { allSourcesOf } from './repository-text.js';
 import { chat, manualCompaction, outage, survey } from './scenarios.js';
@@ -20,11 +22,42 @@ import { type Beat, Stage } from './stage.js';
 const WINDOW = 24_000;
 const DAY = 86_400_000;
 
-interface FakeSession {
-  readonly feed: SessionFeed;
+/** One session: what happened, and who listens. */
+class FakeSession {
+  readonly events: PageEvent[] = [];
+  readonly listeners = new Set<(sent: Sent) => void>();
   readonly stage: Stage;
-  updatedAt: string;
   playing: AbortController | undefined;
+  updatedAt: string;
+  #state: Partial<SessionState> = {};
+
+  readonly id: string;
+
+  constructor(id: string, startsAt: Date) {
+    this.id = id;
+    this.stage = new Stage({ prefix: id, window: WINDOW, startsAt });
+    this.updatedAt = startsAt.toISOString();
+  }
+
+  get transcript(): Transcript {
+    const history = { type: 'history', events: this.events } as const;
+    return [history, { type: 'state', state: this.state } as const].reduce(fold, emptyTranscript(this.id));
+  }
+
+  get state(): SessionState {
+    const { pending, plan, tasks, todos } = this.events.reduce<Transcript>(fold, emptyTranscript(this.id));
+    return { running: this.playing !== undefined, todos, plan, tasks, pending, ...this.#state };
+  }
+
+  publish(beat: Exclude<Beat, { readonly type: 'gate' }>): void {
+    if (beat.type === 'state') this.#state = { ...this.#state, ...beat.state };
+    else {
+      const at = beat.at ?? new Date().toISOString();
+      this.events.push({ ...beat, callId: 'call', seq: this.events.length + 1, at } as PageEvent);
+    }
+    const sent = beat.type === 'state' ? ({ type: 'state', state: this.state } as const) : this.events.at(-1);
+    for (const listener of this.listeners) if (sent) listener(sent);
+  }
 }
 
 interface FakeOptions {
@@ -36,7 +69,7 @@ interface FakeOptions {
  * A backend without an agent: plays scripted sessions to the page. A test holds the play at a gate, looks, and releases
  * it; nothing depends on time.
  */
-export class FakeBackend implements Backend {
+export class FakeBackend implements PageBackend {
   readonly #sessions = new Map<string, FakeSession>();
   readonly #pauseMs: number;
   readonly #held = new Set<string>();
@@ -64,10 +97,8 @@ export class FakeBackend implements Backend {
   /** A session in which all this has happened already. */
   seed(sessionId: string, play: (stage: Stage) => Iterable<Beat>, daysAgo = 0): void {
     const session = this.#create(sessionId, new Date(Date.now() - daysAgo * DAY - 3_600_000));
-    for (const beat of play(session.stage)) if (beat.type !== 'gate') session.feed.publish(beat);
-    session.updatedAt = session.feed.transcript.entries.length
-      ? new Date(Date.now() - daysAgo * DAY - 60_000).toISOString()
-      : session.updatedAt;
+    for (const beat of play(session.stage)) if (beat.type !== 'gate') session.publish(beat);
+    session.updatedAt = new Date(Date.now() - daysAgo * DAY - 60_000).toISOString();
   }
 
   async info(): Promise<BackendInfo> {
@@ -102,18 +133,46 @@ export class FakeBackend implements Backend {
   }
 
   async sessions(): Promise<readonly SessionSummary[]> {
-    const summaries = [...this.#sessions].map(([id, { feed, updatedAt, playing }]) => ({
+    const summaries = [...this.#sessions].map(([id, { transcript, updatedAt, playing }]) => ({
       id,
-      title: feed.transcript.title,
+      title: transcript.title,
       updatedAt,
       running: playing !== undefined,
-      messageCount: feed.transcript.entries.filter((entry) => entry.type === 'message').length,
     }));
     return summaries.sort((left, right) => right.updatedAt.localeCompare(left.updatedAt));
   }
 
-  async transcript(sessionId: string): Promise<SessionSnapshot> {
-    return this.#find(sessionId).feed.snapshot;
+  /** What a page shows that reads the session now. */
+  transcript(sessionId: string): Transcript {
+    return this.#find(sessionId).transcript;
+  }
+
+  async state(sessionId: string): Promise<SessionState> {
+    return this.#find(sessionId).state;
+  }
+
+  async *events(sessionId: string, signal: AbortSignal): AsyncGenerator<Sent> {
+    const session = this.#find(sessionId);
+    const waiting: Sent[] = [
+      { type: 'history', events: [...session.events] },
+      { type: 'state', state: session.state },
+    ];
+    let wake = () => {};
+    const listener = (sent: Sent) => {
+      waiting.push(sent);
+      wake();
+    };
+    session.listeners.add(listener);
+    signal.addEventListener('abort', () => wake());
+    try {
+      while (!signal.aborted) {
+        const next = waiting.shift();
+        if (next) yield next;
+        else await new Promise<void>((resolve) => (wake = resolve));
+      }
+    } finally {
+      session.listeners.delete(listener);
+    }
   }
 
   async send(sessionId: string, text: string): Promise<void> {
@@ -132,17 +191,16 @@ export class FakeBackend implements Backend {
     this.#start(session, manualCompaction(session.stage, instructions));
   }
 
-  async undo(sessionId: string, compactionId: string): Promise<void> {
+  async undo(sessionId: string): Promise<void> {
     const session = this.#find(sessionId);
-    const beats = [...session.stage.undo(compactionId)];
-    if (beats.length === 0)
-      throw new BackendError('nothing_to_undo', 'Only the last compaction can be undone.');
-    for (const beat of beats) session.feed.publish(beat as PageEventBody);
+    const beats = [...session.stage.undo()];
+    if (beats.length === 0) throw new BackendError('nothing_to_undo', 'There is no compaction to undo.');
+    for (const beat of beats) if (beat.type !== 'gate') session.publish(beat);
   }
 
   async decide(sessionId: string, decisions: Decisions): Promise<void> {
     const session = this.#find(sessionId);
-    const waiting = new Set(session.feed.transcript.pending.map(({ id }) => id));
+    const waiting = new Set(session.transcript.pending.map(({ id }) => id));
     if (Object.keys(decisions).some((id) => !waiting.has(id))) {
       throw new BackendError('not_pending', 'This was decided already.');
     }
@@ -156,14 +214,12 @@ export class FakeBackend implements Backend {
   }
 
   async setPermissionMode(sessionId: string, permissionMode: PermissionContext['mode']): Promise<void> {
-    const { feed } = this.#find(sessionId);
-    feed.publish({ type: 'work.changed', work: { ...feed.transcript.work, permissionMode } });
+    this.#find(sessionId).publish({ type: 'state', state: permissionMode ? { permissionMode } : {} });
   }
 
   async setPlanMode(sessionId: string, active: boolean): Promise<void> {
-    const { feed } = this.#find(sessionId);
-    const { work } = feed.transcript;
-    feed.publish({ type: 'work.changed', work: { ...work, plan: { ...work.plan, active } } });
+    const session = this.#find(sessionId);
+    session.publish({ type: 'state', state: { plan: { ...session.transcript.plan, active } } });
   }
 
   async remove(sessionId: string): Promise<void> {
@@ -171,14 +227,10 @@ export class FakeBackend implements Backend {
     this.#sessions.delete(sessionId);
   }
 
-  subscribe(sessionId: string, afterEventId: string, listener: (event: StampedEvent) => void): () => void {
-    return this.#sessions.get(sessionId)?.feed.subscribe(afterEventId, listener) ?? (() => {});
-  }
-
   async expand(sessionId: string, messageId: string): Promise<ExpandedMessage> {
     const { stage } = this.#find(sessionId);
     const original = stage.log.find((message) => message.id === messageId);
-    if (!original) throw new BackendError('message_not_found', 'The log has no such message.');
+    if (!original) throw new BackendError('not_found', 'The log has no such message.');
     return { original, current: stage.context.find((message) => message.id === messageId) };
   }
 
@@ -207,12 +259,7 @@ export class FakeBackend implements Backend {
   }
 
   #create(sessionId: string, startsAt: Date): FakeSession {
-    const session: FakeSession = {
-      feed: new SessionFeed(sessionId),
-      stage: new Stage({ prefix: sessionId, window: WINDOW, startsAt }),
-      updatedAt: startsAt.toISOString(),
-      playing: undefined,
-    };
+    const session = new FakeSession(sessionId, startsAt);
     this.#sessions.set(sessionId, session);
     return session;
   }
@@ -237,10 +284,10 @@ export class FakeBackend implements Backend {
         continue;
       }
       if (signal.aborted) {
-        for (const last of session.stage.end('interrupted')) session.feed.publish(last as PageEventBody);
+        for (const last of session.stage.end('interrupted')) if (last.type !== 'gate') session.publish(last);
         return;
       }
-      session.feed.publish(beat);
+      session.publish(beat);
       if (this.#pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, this.#pauseMs));
     }
   }

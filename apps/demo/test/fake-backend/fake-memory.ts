@@ -1,8 +1,8 @@
-import type { MemoryLine, MemoryOverview, MemoryShelf } from '../../src/server/backend.js';
+import type { MemoryFile, MemoryLine } from '../../src/page.js';
 import { BackendError } from '../../src/server/errors.js';
 
 /** What is remembered, without files. */
-export class FakeMemory implements MemoryShelf {
+export class FakeMemory {
   readonly #files = new Map([
     [
       'MEMORY.md',
@@ -12,14 +12,13 @@ export class FakeMemory implements MemoryShelf {
     ['memory/2026-11-19.md', '- The window of the guide is 16 000 tokens\n'],
   ]);
 
-  async overview(): Promise<MemoryOverview> {
-    const files = [...this.#files].map(([path, text]) => ({
+  async files(): Promise<readonly MemoryFile[]> {
+    return [...this.#files].map(([path, text]) => ({
       path,
       kind: path === 'MEMORY.md' ? ('core' as const) : ('note' as const),
       size: text.length,
       modifiedAt: '2026-11-20T10:00:00.000Z',
     }));
-    return { files };
   }
 
   async read(path: string): Promise<string> {

@@ -91,10 +91,9 @@ export function* planning(stage: Stage, text: string): Generator<Beat> {
   yield* stage.begin(text);
   yield* stage.answer('The plan is ready; two explorers are looking around.');
   yield* stage.end();
-  const createdAt = new Date().toISOString();
   yield {
-    type: 'work.changed',
-    work: {
+    type: 'state',
+    state: {
       plan: { active: true, path: 'plans/s.md', text: '# Plan\n\n1. Read the stores\n2. Compare them' },
       tasks: [
         {
@@ -102,16 +101,14 @@ export function* planning(stage: Stage, text: string): Generator<Beat> {
           subagent: 'explorer',
           task: 'Find every store',
           status: 'completed',
-          createdAt,
           outcome: 'Five.',
         },
-        { taskId: 't-2', subagent: 'explorer', task: 'Find every lock', status: 'running', createdAt },
+        { taskId: 't-2', subagent: 'explorer', task: 'Find every lock', status: 'running' },
         {
           taskId: 't-3',
           subagent: 'explorer',
           task: 'Run the tests',
           status: 'failed',
-          createdAt,
           outcome: 'It may only read.',
         },
       ],

@@ -18,13 +18,18 @@ import {
   userMessage,
 } from '@x/core';
 import type { Decisions } from '@x/harness';
-import { contextAfter, stubsAfter } from '../../src/backend/inspect.js';
-import type { PageEventBody } from '../../src/server/transcript.js';
+import type { PageEvent, SessionState } from '../../src/page.js';
 
 /** What a scenario does next: an event, or a point where a test may hold the play. */
 export type Beat =
-  | (PageEventBody & { readonly at?: string })
+  | BeatOf<PageEvent>
+  | { readonly type: 'state'; readonly state: Partial<SessionState> }
   | { readonly type: 'gate'; readonly name: string };
+
+/** An event without the fields that the backend adds. */
+type BeatOf<Event> = Event extends PageEvent
+  ? Omit<Event, 'callId' | 'seq' | 'at'> & { readonly at?: string }
+  : never;
 
 export interface ToolPart {
   readonly name: string;
@@ -63,7 +68,7 @@ export class Stage {
   #prefix: string;
   #step = 0;
   #asked: { readonly call: PendingCall; readonly output: string }[] = [];
-  #beforeCompaction: { id: string; context: Message[] } | undefined;
+  #beforeCompaction: Message[] | undefined;
 
   constructor(options: { readonly prefix: string; readonly window: number; readonly startsAt: Date }) {
     this.#prefix = options.prefix;
@@ -73,14 +78,25 @@ export class Stage {
 
   /** The window as it is now. */
   usage(): ContextUsage {
-    const empty = { system: SYSTEM_TOKENS, tools: TOOL_TOKENS, reminders: REMINDER_TOKENS };
-    const zero = { summary: 0, conversation: 0, toolResults: 0, total: 0, contextWindow: this.#window };
-    return contextAfter({ ...empty, ...zero }, this.context, estimateCounter);
+    const frame = { system: SYSTEM_TOKENS, tools: TOOL_TOKENS, reminders: REMINDER_TOKENS };
+    const sums = { summary: 0, conversation: 0, toolResults: 0 };
+    for (const message of this.context) {
+      const source =
+        message.kind === 'summary' ? 'summary' : message.role === 'tool' ? 'toolResults' : 'conversation';
+      sums[source] += countMessage(estimateCounter, message);
+    }
+    const total = [...Object.values(frame), ...Object.values(sums)].reduce((sum, tokens) => sum + tokens, 0);
+    return { ...frame, ...sums, total, contextWindow: this.#window };
+  }
+
+  /** The conversation as the backend tells it: unchanged messages by their id. */
+  #view(): readonly (string | Message)[] {
+    return this.context.map((message) => (this.log.includes(message) ? message.id : message));
   }
 
   *begin(text: string): Generator<Beat> {
     this.#step = 0;
-    yield { type: 'call.started', callId: this.#id('call'), resumed: false, at: this.#tick(400) };
+    yield { type: 'call.started', resumed: false, at: this.#tick(400) };
     yield* this.#add(userMessage(text, this.#stamp('user')));
   }
 
@@ -121,7 +137,7 @@ export class Stage {
   *end(stopReason: 'completed' | 'interrupted' | 'permission_required' = 'completed'): Generator<Beat> {
     const usage = { inputTokens: 0, outputTokens: 0 };
     const whole = { text: '', steps: 1, pendingCalls: [], usage };
-    yield { type: 'call.completed', callId: 'call', stopReason, ...whole, at: this.#tick(3) };
+    yield { type: 'call.completed', stopReason, ...whole, at: this.#tick(3) };
   }
 
   /** A model call that asks for tools which a human must allow first. */
@@ -148,7 +164,7 @@ export class Stage {
 
   /** What a human decided, carried out; the call goes on once nothing waits any more. */
   *decide(decisions: Decisions): Generator<Beat> {
-    yield { type: 'call.started', callId: this.#id('call'), resumed: true, at: this.#tick(5) };
+    yield { type: 'call.started', resumed: true, at: this.#tick(5) };
     for (const { call, output } of this.#asked.filter(({ call }) => decisions[call.id])) {
       const decision = decisions[call.id];
       const outcome = { approve: 'approved', edit: 'edited', deny: 'denied' } as const;
@@ -186,11 +202,11 @@ export class Stage {
     yield* this.#startModel();
     yield { type: 'model.retrying', attempt: 1, delayMs: 1_000, error: message, at: this.#tick(900) };
     yield { type: 'gate', name: 'retrying' };
-    yield { type: 'call.failed', callId: 'call', error: { code, message }, at: this.#tick(1_200) };
+    yield { type: 'call.failed', error: { code, message }, at: this.#tick(1_200) };
   }
 
   *todos(todos: readonly Todo[]): Generator<Beat> {
-    yield { type: 'todos.changed', todos, at: this.#tick(1) };
+    yield { type: 'state', state: { todos } };
   }
 
   *compact(part: CompactionPart): Generator<Beat> {
@@ -214,7 +230,7 @@ export class Stage {
     }
     if (part.status !== 'applied') this.context = before.context;
     const at = this.#tick(2_500);
-    this.#beforeCompaction = { id: `compaction-${at}`, context: before.context };
+    if (part.status === 'applied') this.#beforeCompaction = before.context;
     const after = this.usage();
     yield {
       type: 'context.compacted',
@@ -229,18 +245,17 @@ export class Stage {
       durationMs: steps.reduce((sum, step) => sum + step.durationMs, 0),
       steps,
       manifest: part.status === 'applied' ? manifest : [],
-      summary: part.status === 'applied' ? part.summary : undefined,
-      stubs: part.status === 'applied' ? stubsAfter(manifest, this.context) : {},
+      view: this.#view(),
       context: after,
       at,
     };
   }
 
-  *undo(compactionId: string): Generator<Beat> {
-    if (this.#beforeCompaction?.id !== compactionId) return;
-    this.context = this.#beforeCompaction.context;
+  *undo(): Generator<Beat> {
+    if (this.#beforeCompaction === undefined) return;
+    this.context = this.#beforeCompaction;
     this.#beforeCompaction = undefined;
-    yield { type: 'context.restored', compactionId, context: this.usage(), at: this.#tick(20) };
+    yield { type: 'context.restored', view: this.#view(), context: this.usage(), at: this.#tick(20) };
   }
 
   *#startModel(): Generator<Beat> {

@@ -1,4 +1,4 @@
-import type { PageEvent } from '../../src/server/transcript.js';
+import type { Sent } from '../../src/page.js';
 
 interface ServerSentEvent {
   readonly event?: string;
@@ -11,7 +11,6 @@ export type EventReader = ReturnType<typeof readEvents>;
 export function readEvents(response: Response) {
   const reader = (response.body as ReadableStream<Uint8Array>).getReader();
   const decoder = new TextDecoder();
-  const ids: string[] = [];
   let buffer = '';
 
   async function next(): Promise<ServerSentEvent> {
@@ -29,20 +28,15 @@ export function readEvents(response: Response) {
   }
 
   return {
-    /** Ids so far. */
-    ids,
     next,
-    /** Page events up to one of that type. */
-    async until(type: PageEvent['type'] | 'reset'): Promise<PageEvent[]> {
-      const events: PageEvent[] = [];
-      while (events.at(-1)?.type !== type) {
+    /** Items up to one of that type. */
+    async until(type: Sent['type']): Promise<Sent[]> {
+      const items: Sent[] = [];
+      while (items.at(-1)?.type !== type) {
         const { event, data } = await next();
-        if (event !== undefined) continue;
-        const told = JSON.parse(data) as { readonly id: string; readonly event: PageEvent };
-        ids.push(told.id);
-        events.push(told.event);
+        if (event === undefined) items.push(JSON.parse(data) as Sent);
       }
-      return events;
+      return items;
     },
     /** Whether the stream ends. */
     async ended(): Promise<boolean> {

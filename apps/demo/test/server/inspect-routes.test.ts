@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { MemoryLine, MemoryOverview, RequestView } from '../../src/server/backend.js';
+import type { MemoryFile, MemoryLine, RequestView } from '../../src/page.js';
 import { longSession } from '../fake-backend/scenarios.js';
 import { startServer } from './running-server.js';
 
@@ -25,7 +25,7 @@ describe('the window', () => {
 
 describe('the memory', () => {
   it('is listed, read and searched', async () => {
-    const { files } = await read<MemoryOverview>(await server.ask('/api/memory'));
+    const files = await read<MemoryFile[]>(await server.ask('/api/memory'));
     expect(files[0]?.path).toBe('MEMORY.md');
     const hits = await read<MemoryLine[]>(await server.ask('/api/memory/search?query=redis'));
     expect(hits.length).toBe(2);

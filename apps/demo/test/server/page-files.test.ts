@@ -36,9 +36,9 @@ describe('the files of the page', () => {
 
   it('and answers of the API are compressed; events are not', async () => {
     server.backend.seed('s', (stage) => survey(stage, 'Survey it'));
-    const { headers } = await server.ask('/api/sessions/s');
+    const { headers } = await server.ask('/api/sessions/s/request');
     expect(headers.get('content-encoding')).toBe('gzip');
-    const events = await server.ask(`/api/events?after=${encodeURIComponent('{}')}`);
+    const events = await server.ask('/api/sessions/s/events');
     expect(events.headers.get('content-encoding')).toBeNull();
     await events.body?.cancel();
   });

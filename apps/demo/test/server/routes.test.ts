@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ExpandedMessage, FilePart } from '../../src/server/backend.js';
-import type { SessionSnapshot } from '../../src/server/session-feed.js';
+import type { ExpandedMessage, FilePart } from '../../src/page.js';
 import { chat, longSession, survey } from '../fake-backend/scenarios.js';
+import { transcriptOf } from '../transcript.js';
 import { startServer } from './running-server.js';
 
 let server: Awaited<ReturnType<typeof startServer>>;
@@ -30,14 +30,14 @@ describe('what the page reads', () => {
     server.backend.seed('new', (stage) => chat(stage, 'Of today'));
     const sessions = (await (await server.ask('/api/sessions')).json()) as { id: string }[];
     expect(sessions).toMatchObject([
-      { id: 'new', title: 'Of today', running: false, messageCount: 2 },
+      { id: 'new', title: 'Of today', running: false },
       { id: 'old', title: 'Of last week' },
     ]);
   });
 
   it('gives a transcript with all messages, fates and the window', async () => {
     server.backend.seed('long', longSession);
-    const { transcript } = (await (await server.ask('/api/sessions/long')).json()) as SessionSnapshot;
+    const transcript = await transcriptOf(server.backend, 'long');
     const compactions = transcript.entries.flatMap((entry) =>
       entry.type === 'compaction' ? [entry.compaction] : [],
     );
@@ -54,7 +54,7 @@ describe('what the page reads', () => {
 
   it('expands a message to the original and what the model sees', async () => {
     server.backend.seed('long', longSession);
-    const { transcript } = await server.backend.transcript('long');
+    const transcript = server.backend.transcript('long');
     const masked = Object.entries(transcript.fates).find(([, { fate }]) => fate === 'masked')?.[0] ?? '';
     const gone = Object.entries(transcript.fates).find(([, { fate }]) => fate === 'summarized')?.[0] ?? '';
     const answer = async (id: string) =>
@@ -79,22 +79,22 @@ describe('what the page reads', () => {
 });
 
 describe('what the page asks for', () => {
-  it('accepts a message to a session that does not exist yet, and only one at a time', async () => {
+  it('accepts a message to a session that does not exist yet, and answers why it refuses another', async () => {
     server.backend.hold('mid-stream');
-    expect((await server.post('/api/sessions/fresh/messages', { text: 'How?' })).status).toBe(202);
+    expect((await server.post('/api/sessions/fresh/messages', { text: 'How?' })).status).toBe(204);
     const second = await server.post('/api/sessions/fresh/messages', { text: 'And?' });
     expect(second.status).toBe(409);
     expect((await errorOf(second)).code).toBe('session_busy');
-    expect((await server.post('/api/sessions/fresh/stop', {})).status).toBe(202);
+    expect((await server.post('/api/sessions/fresh/stop', {})).status).toBe(204);
   });
 
   it('compacts with and without instructions', async () => {
     server.backend.seed('long', (stage) => survey(stage, 'Survey it'));
     expect((await server.post('/api/sessions/long/compactions', { instructions: 'Keep names' })).status).toBe(
-      202,
+      204,
     );
     await expect
-      .poll(async () => (await server.backend.transcript('long')).transcript.entries.at(-1))
+      .poll(async () => server.backend.transcript('long').entries.at(-1))
       .toMatchObject({
         type: 'compaction',
         compaction: { status: 'applied', detail: 'As asked: “Keep names”.' },
@@ -103,12 +103,10 @@ describe('what the page asks for', () => {
 
   it('takes the last compaction back, once', async () => {
     server.backend.seed('long', longSession);
-    const { transcript } = await server.backend.transcript('long');
-    const id = transcript.entries.findLast((entry) => entry.type === 'compaction')?.id ?? '';
-    const path = `/api/sessions/long/compactions/${encodeURIComponent(id)}`;
+    const path = '/api/sessions/long/compactions/last';
     expect((await server.ask(path, { method: 'DELETE' })).status).toBe(204);
     expect((await errorOf(await server.ask(path, { method: 'DELETE' }))).code).toBe('nothing_to_undo');
-    const after = (await server.backend.transcript('long')).transcript;
+    const after = server.backend.transcript('long');
     expect(Object.values(after.fates).map(({ fate }) => fate)).not.toContain('summarized');
   });
 
@@ -171,6 +169,7 @@ describe('what it refuses', () => {
     expect(await errorOf(response)).toEqual({
       code: 'internal',
       message: expect.not.stringContaining('secret'),
+      issues: [],
     });
     expect(told).toHaveLength(1);
     await failing.close();

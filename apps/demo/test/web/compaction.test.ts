@@ -159,7 +159,7 @@ describe('the context panel', () => {
   });
 
   it('says how full the window is, by source, and what was removed last', async () => {
-    const { transcript } = await v.backend.transcript('s');
+    const transcript = v.backend.transcript('s');
     const total = transcript.context?.total ?? 0;
     const share = Math.round((total / 24_000) * 100);
     await expect.poll(() => textIn(v.page.locator('.gauge-figure'))).toContain(`${share}\u202f% full`);
@@ -186,7 +186,7 @@ describe('the context panel', () => {
   });
 
   it('draws the bar to scale, with the tick at the trigger', async () => {
-    const { transcript } = await v.backend.transcript('s');
+    const transcript = v.backend.transcript('s');
     const shares = async () => {
       const bar = await v.page.locator('.gauge .gauge-parts').boundingBox();
       const tools = await v.page.locator('.gauge .source-tools').boundingBox();
@@ -258,7 +258,7 @@ describe('the context panel', () => {
       yield* stage.answer('Done.');
       yield* stage.end();
     });
-    const { timeline } = (await v.backend.transcript('p')).transcript;
+    const { timeline } = v.backend.transcript('p');
     const sent = Math.max(
       ...timeline.flatMap(({ compaction, context }) => (compaction ? [] : [context.total])),
     );

@@ -113,7 +113,7 @@ describe('the inspector', () => {
     const cells = section('What the model sees now').locator('.treemap-cell');
     await expect.poll(() => slider.first().getAttribute('aria-valuemax')).not.toBe(before);
     await expect.poll(() => cells.count()).toBeGreaterThan(5);
-    expect((await v.backend.transcript('s')).transcript.call).toBeDefined();
+    expect(v.backend.transcript('s').call).toBeDefined();
     v.backend.release('tools');
   });
 
@@ -161,8 +161,8 @@ describe('the memory', () => {
   });
 
   it.each([
-    [true, 'Nothing is remembered: the embedded guide takes no notes.'],
-    [false, 'Nothing is remembered yet: notes are taken at the end of a call and before a compaction.'],
+    [true, 'Memory is empty: the embedded guide writes no memories.'],
+    [false, 'Memory is empty. The agent takes notes at the end of a call and before a compaction.'],
   ])('says why it is empty, without a model: %s', async (embedded, reason) => {
     v.backend.model = { id: 'a model', embedded };
     await v.page.route('**/api/memory', (route) => route.fulfill({ json: { files: [] } }));

@@ -1,10 +1,9 @@
-import './styles/tokens.css';
 import './styles/base.css';
+import './styles/page.css';
 import { render } from 'preact';
 import { App } from './components/app.js';
-import { loadInfo } from './state/info.js';
-import { startRouting } from './state/route.js';
-import { refreshSessions } from './state/sessions.js';
+import { loadInfo, refreshSessions } from './state/session.js';
+import { startRouting } from './state/view.js';
 
 const root = document.getElementById('app');
 if (root) render(<App />, root);

@@ -11,7 +11,7 @@ export type Subscribe = (begin: (events: EventJournal<Reply>) => void) => () => 
  */
 export function followSession(
   running: EventJournal<Reply> | undefined,
-  after: number | undefined,
+  { after, signal }: { readonly after?: number | undefined; readonly signal?: AbortSignal | undefined },
   subscribe: Subscribe,
 ): AsyncGenerator<AgentEvent, undefined> {
   const calls = running === undefined ? [] : [running];
@@ -21,6 +21,14 @@ export function followSession(
     calls.push(events);
     wake();
   });
+  // A generator returns only when what it waits for has come: a reader who leaves waits for no call.
+  const leave = () => {
+    left.abort();
+    unsubscribe();
+    wake();
+  };
+  if (signal?.aborted) leave();
+  signal?.addEventListener('abort', leave, { once: true });
   async function* read(): AsyncGenerator<AgentEvent, undefined> {
     try {
       for (let call = calls.shift(); !left.signal.aborted; call = calls.shift()) {
@@ -29,18 +37,16 @@ export function followSession(
       }
       return undefined;
     } finally {
-      unsubscribe();
+      leave();
+      signal?.removeEventListener('abort', leave);
     }
   }
   const events = read();
-  const leave = events.return.bind(events);
-  // A generator returns only when what it waits for has come: a reader who leaves waits for no call.
+  const finish = events.return.bind(events);
   return Object.defineProperty(events, 'return', {
     value() {
-      left.abort();
-      unsubscribe();
-      wake();
-      return leave(undefined);
+      leave();
+      return finish(undefined);
     },
   });
 }

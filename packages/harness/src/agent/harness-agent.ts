@@ -255,7 +255,7 @@ export class HarnessAgent {
    * Answers `undefined` when no call runs: then {@link HarnessAgent.state} has all there is.
    *
    * With `live` it goes on with the events of every later call, and of commands such as {@link HarnessAgent.compact}, in this
-   * process, until the reader leaves: for a page that stays open. It misses nothing from the moment of this call on.
+   * process, until the reader leaves or `signal` fires: for a page that stays open. It misses nothing from the moment of this call on.
    *
    * @example
    * ```ts
@@ -270,7 +270,11 @@ export class HarnessAgent {
    */
   follow(
     context: RuntimeContext,
-    options: { readonly live: true; readonly after?: number | undefined },
+    options: {
+      readonly live: true;
+      readonly after?: number | undefined;
+      readonly signal?: AbortSignal | undefined;
+    },
   ): AsyncGenerator<AgentEvent, undefined>;
   follow(
     context: RuntimeContext,
@@ -278,10 +282,14 @@ export class HarnessAgent {
   ): AsyncGenerator<AgentEvent, Reply> | undefined;
   follow(
     context: RuntimeContext,
-    options: { readonly live?: true; readonly after?: number | undefined } = {},
+    options: {
+      readonly live?: true;
+      readonly after?: number | undefined;
+      readonly signal?: AbortSignal | undefined;
+    } = {},
   ): AsyncGenerator<AgentEvent, Reply | undefined> | undefined {
     const after = parseWith(cursorSchema, options.after, 'cursor of follow()');
-    if (options.live) return this.#turns.follow(context, after);
+    if (options.live) return this.#turns.follow(context, { after, signal: options.signal });
     return this.#turns.running(context)?.events.read(after);
   }
 

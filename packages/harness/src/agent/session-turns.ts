@@ -95,9 +95,12 @@ export class SessionTurns {
   }
 
   /** Follows the session's running call and every later one, until the reader leaves. */
-  follow(context: RuntimeContext, after: number | undefined): AsyncGenerator<AgentEvent, undefined> {
+  follow(
+    context: RuntimeContext,
+    options: Parameters<typeof followSession>[1],
+  ): AsyncGenerator<AgentEvent, undefined> {
     const id = this.keyOf(context).toString();
-    return followSession(this.#running.get(id)?.events, after, (begin) => {
+    return followSession(this.#running.get(id)?.events, options, (begin) => {
       const followers = this.#followers.get(id) ?? new Set();
       this.#followers.set(id, followers.add(begin));
       return () => {

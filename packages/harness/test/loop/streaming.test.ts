@@ -443,6 +443,10 @@ describe('a reader who comes back', () => {
     await following.return(undefined);
     await reading;
     expect(await agent.follow(context, { live: true }).return(undefined)).toMatchObject({ done: true });
+    const leaving = new AbortController();
+    const waiting = agent.follow(context, { live: true, signal: leaving.signal }).next();
+    leaving.abort();
+    expect(await waiting).toMatchObject({ done: true });
     await agent.close();
   });
 

@@ -1,45 +1,30 @@
-import './app.css';
 import { type Signal, signal } from '@preact/signals';
 import { X } from 'lucide-preact';
 import type { ComponentChildren, ComponentType } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { announcement } from '../state/announcer.js';
-import { type View, view } from '../state/route.js';
-import { drawerOpen, sheetOpen, showsPanel, showsSessions } from '../state/view.js';
-import { Button, IconButton } from './button.js';
+import { drawerOpen, sheetOpen, showsPanel, showsSessions, type View, view } from '../state/view.js';
 import { ContextPanel } from './context-panel.js';
 import { ConversationColumn } from './conversation.js';
 import { startKeyboard } from './keyboard.js';
+import { Button, IconButton, ViewFrame } from './parts.js';
 import { SessionsColumn } from './sessions-column.js';
 
-const InspectView = lazyView('Inspector', async () => (await import('./inspect-view.js')).InspectView);
-const MemoryView = lazyView('Memory', async () => (await import('./memory-view.js')).MemoryView);
-const FileView = lazyView('File', async () => (await import('./file-view.js')).FileView);
-const ReplayView = lazyView('Replay', async () => (await import('./replay-view.js')).ReplayView);
-
-/** Views beside which the context panel stands. */
-const besideConversation: ReadonlySet<View> = new Set(['conversation', 'inspect', 'file']);
-
-/** The page: sessions, the conversation, the context. What has no room beside the conversation lies over it. */
+/** The page: sessions, the conversation, the context. A part without room beside the conversation opens over it. */
 export function App() {
   // Before the page is drawn: who sees it may press a key.
   useLayoutEffect(startKeyboard, []);
+  const { value: shown } = view;
   return (
     <div class="app">
-      {showsSessions.value ? (
+      <Beside hasRoom={showsSessions.value} open={drawerOpen} side="left" label="Conversations">
         <SessionsColumn />
-      ) : (
-        <Overlay open={drawerOpen} side="left" label="Conversations">
-          <SessionsColumn />
-        </Overlay>
-      )}
-      <Middle />
-      {!besideConversation.has(view.value) ? null : showsPanel.value ? (
-        <ContextPanel />
-      ) : (
-        <Overlay open={sheetOpen} side="bottom" label="Context">
+      </Beside>
+      {shown === 'conversation' ? <ConversationColumn /> : <OtherView name={shown} />}
+      {shown !== 'memory' && shown !== 'replay' && (
+        <Beside hasRoom={showsPanel.value} open={sheetOpen} side="bottom" label="Context">
           <ContextPanel />
-        </Overlay>
+        </Beside>
       )}
       <p class="visually-hidden" aria-live="polite">
         {announcement.value}
@@ -48,69 +33,49 @@ export function App() {
   );
 }
 
-function Middle() {
-  switch (view.value) {
-    case 'conversation':
-      return <ConversationColumn />;
-    case 'inspect':
-      return <InspectView />;
-    case 'memory':
-      return <MemoryView />;
-    case 'replay':
-      return <ReplayView />;
-    case 'file':
-      return <FileView />;
+/** The other views, which are fetched when one of them is first shown. */
+const views = signal<Readonly<Record<Exclude<View, 'conversation'>, ComponentType>> | undefined>(undefined);
+const failed = signal(false);
+
+async function fetchViews(): Promise<void> {
+  failed.value = false;
+  try {
+    views.value = (await import('./views.js')).views;
+  } catch {
+    failed.value = true;
   }
 }
 
-/** A part of the page that is fetched when it is first shown. */
-function lazyView(title: string, load: () => Promise<ComponentType>): ComponentType {
-  const loaded = signal<{ readonly View: ComponentType } | undefined>(undefined);
-  const failed = signal(false);
-  const fetchIt = () => {
-    failed.value = false;
-    load().then(
-      (View) => {
-        loaded.value = { View };
-      },
-      () => {
-        failed.value = true;
-      },
-    );
-  };
-  return function LazyView() {
-    useEffect(() => {
-      if (!loaded.peek()) fetchIt();
-    }, []);
-    if (loaded.value) return <loaded.value.View />;
-    return (
-      <main class="column" aria-label={title} aria-busy={!failed.value}>
-        {failed.value && (
-          <div class="view-content" role="alert">
-            <p>This part of the page could not be fetched. Nothing is lost.</p>
-            <Button onClick={fetchIt}>Try again</Button>
-          </div>
-        )}
-      </main>
-    );
-  };
+function OtherView({ name }: { readonly name: Exclude<View, 'conversation'> }) {
+  useEffect(() => {
+    if (!views.peek()) void fetchViews();
+  }, []);
+  const Shown = views.value?.[name];
+  if (Shown) return <Shown />;
+  return (
+    <ViewFrame title="" lead="" failure={failed.value ? 'This part of the page could not be loaded.' : ''}>
+      {failed.value && <Button onClick={() => void fetchViews()}>Try again</Button>}
+    </ViewFrame>
+  );
 }
 
-interface OverlayProps {
+interface BesideProps {
+  readonly hasRoom: boolean;
   readonly open: Signal<boolean>;
   readonly side: 'left' | 'bottom';
   readonly label: string;
   readonly children: ComponentChildren;
 }
 
-/** A drawer or a sheet. The browser's own dialog: it keeps the focus inside, and Escape closes it. */
-function Overlay({ open, side, label, children }: OverlayProps) {
+/** A column beside the conversation or, without room, a dialog over it: it keeps the focus inside, and Escape closes it. */
+function Beside({ hasRoom, open, side, label, children }: BesideProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const shown = open.value;
   useEffect(() => {
     if (shown) dialog.current?.showModal();
     else dialog.current?.close();
   }, [shown]);
+  if (hasRoom) return children;
   const close = () => {
     open.value = false;
   };

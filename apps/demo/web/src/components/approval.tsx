@@ -1,124 +1,146 @@
 import { useSignal } from '@preact/signals';
-import type { JsonValue, PendingCall, PermissionRule } from '@x/core';
+import type { JsonValue, PendingCall } from '@x/core';
 import { Hand } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
-import { lineDiff } from '../lib/line-diff.js';
+import { isRecord, lineDiff } from '../lib/words.js';
 import { api } from '../state/api.js';
-import { busy, decide, pending, work } from '../state/session.js';
-import { Button } from './button.js';
-import { CodeBlock } from './code-block.js';
+import { busy, decide, pending, plan } from '../state/session.js';
 import { Markdown } from './markdown.js';
+import { Button, CodeBlock } from './parts.js';
 
-/** A tool call that waits for the user: what it is, why it is asked for, and the answers that there are. */
+/** A tool call that waits for the user: what it would do, and the possible decisions. */
 export function Approval({ call }: { readonly call: PendingCall }) {
+  const { name, approvalId, reason, suggestion } = call;
   const step = useSignal<'ask' | 'edit' | 'deny'>('ask');
-  const suggestion = call.suggestion && ruleInWords(call.suggestion);
   const back = () => {
     step.value = 'ask';
   };
+  const match = suggestion?.match === undefined ? '' : `(${suggestion.match})`;
   return (
-    <article class="block approval" data-turn tabIndex={-1} aria-label={`Approve ${call.name}?`}>
+    <article class="block approval" data-turn tabIndex={-1} aria-label={`Approve ${name}?`}>
       <h2 class="row">
         <Hand class="accent" size={16} aria-hidden="true" />
         <span>
-          Approve <code>{call.name}</code>?
+          Approve <code>{name}</code>?
         </span>
       </h2>
-      {call.reason && <p class="quiet small">{call.reason}</p>}
+      {reason && <p class="quiet small">{reason}</p>}
       {step.value !== 'edit' && <Asked call={call} />}
       {step.value === 'ask' && (
-        <div class="row wrap">
-          <Button
-            class="button-main"
-            disabled={busy.value}
-            onClick={() => void decide({ type: 'approve' }, call.approvalId)}
-          >
-            Allow
-          </Button>
+        <>
+          <div class="row wrap">
+            <Decide type="approve" approvals={[approvalId]}>
+              Allow
+            </Decide>
+            {suggestion && (
+              <Button
+                disabled={busy.value}
+                onClick={() => void decide({ type: 'approve', always: true }, approvalId)}
+              >
+                Always
+              </Button>
+            )}
+            <Button onClick={() => (step.value = 'edit')}>Edit input</Button>
+            <Button onClick={() => (step.value = 'deny')}>Deny</Button>
+          </div>
           {suggestion && (
-            <Button
-              disabled={busy.value}
-              title={`Keeps the rule ${suggestion} for this conversation`}
-              onClick={() => void decide({ type: 'approve', always: true }, call.approvalId)}
-            >
-              Always
-            </Button>
+            <p class="quiet small">
+              “Always” allows{' '}
+              <code>
+                {suggestion.tool}
+                {match}
+              </code>{' '}
+              for the rest of this conversation.
+            </p>
           )}
-          <Button onClick={() => (step.value = 'edit')}>Edit input</Button>
-          <Button onClick={() => (step.value = 'deny')}>Deny</Button>
-        </div>
+        </>
       )}
       {step.value === 'edit' && <EditForm call={call} onBack={back} />}
       {step.value === 'deny' && <DenyForm call={call} onBack={back} />}
-      {step.value === 'ask' && suggestion && (
-        <p class="quiet small">
-          Always keeps <code>{suggestion}</code> for this conversation.
-        </p>
-      )}
     </article>
   );
 }
 
-/** What is asked for, as itself: a command line, a change of a file, a plan; else the input. */
-function Asked({ call }: { readonly call: PendingCall }) {
-  const input = (isRecord(call.input) ? call.input : {}) as Readonly<Record<string, JsonValue | undefined>>;
-  if (call.name === 'plan_exit' && work.value.plan.text)
+/** Decides on all calls that wait. */
+export function ApproveAll() {
+  const waiting = pending.value.map(({ approvalId }) => approvalId);
+  if (waiting.length < 2) return null;
+  return (
+    <div class="block row wrap">
+      <Decide type="approve" approvals={waiting}>
+        Allow all {waiting.length}
+      </Decide>
+      <Decide type="deny" approvals={waiting}>
+        Deny all
+      </Decide>
+    </div>
+  );
+}
+
+interface DecideProps {
+  readonly type: 'approve' | 'deny';
+  readonly approvals: readonly string[];
+  readonly children: ComponentChildren;
+}
+
+function Decide({ type, approvals, children }: DecideProps) {
+  return (
+    <Button
+      class={type === 'approve' ? 'button-main' : ''}
+      disabled={busy.value}
+      onClick={() => void decide({ type }, ...approvals)}
+    >
+      {children}
+    </Button>
+  );
+}
+
+type Texts = Readonly<Record<string, string>>;
+
+/** Our own tools that are shown by what they do, with the fields that this shows. Another tool's `path` may mean anything. */
+const views: Readonly<
+  Record<string, readonly [fields: readonly string[], of: (input: Texts) => ComponentChildren]>
+> = {
+  execute: [['command'], ({ command = '' }) => <CodeBlock label="Command" text={command} />],
+  write_file: [
+    ['path', 'content'],
+    ({ path = '', content = '' }) => <Overwritten path={path} content={content} />,
+  ],
+  edit_file: [
+    ['path', 'oldText', 'newText'],
+    ({ path = '', oldText = '', newText = '' }) => <Diff path={path} before={oldText} after={newText} />,
+  ],
+};
+
+/** What a call would do: a command, a change of a file, a plan; else its input. */
+function Asked({ call: { name, input } }: { readonly call: PendingCall }) {
+  if (name === 'plan_exit' && plan.value.text) {
     return (
       <div class="plan-text">
-        <Markdown text={work.value.plan.text} />
+        <Markdown text={plan.value.text} />
       </div>
     );
-  const view = views[call.name];
-  if (view === undefined || view.shows.some((name) => typeof input[name] !== 'string')) {
-    return <CodeBlock label="Input" text={JSON.stringify(call.input, null, 2)} />;
   }
-  const rest = Object.entries(input).filter(([name]) => !view.shows.includes(name));
+  const [fields = [], view] = views[name] ?? [];
+  const json = (value: JsonValue) => JSON.stringify(value, null, 2);
+  if (!view || !isRecord(input) || fields.some((field) => typeof input[field] !== 'string'))
+    return <CodeBlock label="Input" text={json(input)} />;
+  const rest = Object.fromEntries(Object.entries(input).filter(([field]) => !fields.includes(field)));
   return (
     <>
-      {view.of(input as Readonly<Record<string, string>>)}
-      {rest.length > 0 && (
-        <CodeBlock label="Other input" text={JSON.stringify(Object.fromEntries(rest), null, 2)} />
-      )}
+      {view(input as Texts)}
+      {Object.keys(rest).length > 0 && <CodeBlock label="Other input" text={json(rest)} />}
     </>
   );
 }
 
-/** The tools of ours that are shown by what they do. Another tool's `command` or `path` may mean anything. */
-const views: Readonly<
-  Record<
-    string,
-    {
-      readonly shows: readonly string[];
-      readonly of: (input: Readonly<Record<string, string>>) => ComponentChildren;
-    }
-  >
-> = {
-  execute: {
-    shows: ['command'],
-    of: ({ command = '' }) => <CodeBlock label="Command" text={command} />,
-  },
-  write_file: {
-    shows: ['path', 'content'],
-    of: ({ path = '', content = '' }) => <Overwritten path={path} content={content} />,
-  },
-  edit_file: {
-    shows: ['path', 'oldText', 'newText'],
-    of: ({ path = '', oldText = '', newText = '' }) => <Diff path={path} before={oldText} after={newText} />,
-  },
-};
-
-function isRecord(value: JsonValue): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** What writing a file would change in what is there. */
+/** What writing a file would change. */
 function Overwritten({ path, content }: { readonly path: string; readonly content: string }) {
   const before = useSignal({ text: '', more: 0 });
   useEffect(() => {
     api.fileIfAny(path).then(
       (file) => {
-        // A file that is not there yet is all new.
         if (file) before.value = { text: file.text, more: file.size - (file.nextOffset ?? file.size) };
       },
       () => {},
@@ -128,7 +150,7 @@ function Overwritten({ path, content }: { readonly path: string; readonly conten
   return (
     <>
       <Diff path={path} before={text} after={content} />
-      {more > 0 && <p class="quiet small">{more} bytes more of this file are replaced as well.</p>}
+      {more > 0 && <p class="quiet small">It also replaces {more} more bytes of this file.</p>}
     </>
   );
 }
@@ -140,29 +162,7 @@ interface DiffProps {
 }
 
 function Diff({ path, before, after }: DiffProps) {
-  const lines = lineDiff(before, after);
-  const text = lines.map(([mark, line]) => `${mark} ${line}`).join('\n');
-  return <CodeBlock label={path} text={text} marks={lines.map(([mark]) => mark)} />;
-}
-
-/** Decides on all that wait at once. */
-export function ApproveAll() {
-  const waiting = pending.value.map(({ approvalId }) => approvalId);
-  if (waiting.length < 2) return null;
-  return (
-    <div class="block row wrap">
-      <Button
-        class="button-main"
-        disabled={busy.value}
-        onClick={() => void decide({ type: 'approve' }, ...waiting)}
-      >
-        Allow all {waiting.length}
-      </Button>
-      <Button disabled={busy.value} onClick={() => void decide({ type: 'deny' }, ...waiting)}>
-        Refuse all
-      </Button>
-    </div>
-  );
+  return <CodeBlock label={path} text={lineDiff(before, after).join('\n')} diff />;
 }
 
 interface FormProps {
@@ -171,20 +171,19 @@ interface FormProps {
 }
 
 function EditForm({ call, onBack }: FormProps) {
-  const field = useFocus<HTMLTextAreaElement>();
   const text = useSignal(JSON.stringify(call.input, null, 2));
   const failure = useSignal('');
-  const submit = (event: Event) => {
-    event.preventDefault();
-    const input = parsed(text.peek());
-    if (input === undefined) {
-      failure.value = 'This is no JSON: look for a missing quote, comma or bracket.';
-      field.current?.focus();
-    } else void decide({ type: 'edit', input }, call.approvalId);
+  const submit = () => {
+    try {
+      void decide({ type: 'edit', input: JSON.parse(text.peek()) as JsonValue }, call.approvalId);
+    } catch {
+      failure.value = 'This is not valid JSON. Look for a missing quote, comma or bracket.';
+    }
   };
+  const field = useFocus<HTMLTextAreaElement>();
   return (
-    <form class="stack small" onSubmit={submit}>
-      <label for={`${call.id}-input`}>Input that is run instead; the model is told</label>
+    <Form main="Allow with this input" onSubmit={submit} onBack={onBack}>
+      <label for={`${call.id}-input`}>Input to run instead. The model reads that you changed it.</label>
       <textarea
         id={`${call.id}-input`}
         ref={field}
@@ -193,74 +192,63 @@ function EditForm({ call, onBack }: FormProps) {
         rows={Math.min(14, text.value.split('\n').length + 1)}
         value={text.value}
         aria-invalid={failure.value !== ''}
-        aria-describedby={`${call.id}-failure`}
         onInput={(event) => {
           text.value = event.currentTarget.value;
           failure.value = '';
         }}
-        onKeyDown={(event) => event.key === 'Escape' && onBack()}
       />
-      <p id={`${call.id}-failure`} class="failure small" role="alert">
+      <p class="failure small" role="alert">
         {failure.value}
       </p>
-      <Buttons main="Allow with this input" onBack={onBack} />
-    </form>
+    </Form>
   );
 }
 
 function DenyForm({ call, onBack }: FormProps) {
   const field = useFocus<HTMLInputElement>();
-  const reason = useSignal('');
-  const submit = (event: Event) => {
-    event.preventDefault();
-    const said = reason.peek().trim();
-    void decide({ type: 'deny', ...(said ? { reason: said } : {}) }, call.approvalId);
+  const submit = () => {
+    const reason = field.current?.value.trim();
+    void decide({ type: 'deny', ...(reason ? { reason } : {}) }, call.approvalId);
   };
   return (
-    <form class="stack small" onSubmit={submit}>
-      <label for={`${call.id}-reason`}>Why not, for the model (may be empty)</label>
-      <input
-        id={`${call.id}-reason`}
-        ref={field}
-        class="field"
-        value={reason.value}
-        onInput={(event) => {
-          reason.value = event.currentTarget.value;
-        }}
-        onKeyDown={(event) => event.key === 'Escape' && onBack()}
-      />
-      <Buttons main="Deny" onBack={onBack} />
+    <Form main="Deny" onSubmit={submit} onBack={onBack}>
+      <label for={`${call.id}-reason`}>Reason, for the model (optional)</label>
+      <input id={`${call.id}-reason`} ref={field} class="field" />
+    </Form>
+  );
+}
+
+interface FormFrameProps {
+  readonly main: string;
+  readonly onSubmit: () => void;
+  readonly onBack: () => void;
+  readonly children: ComponentChildren;
+}
+
+function Form({ main, onSubmit, onBack, children }: FormFrameProps) {
+  return (
+    <form
+      class="stack small"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSubmit();
+      }}
+      onKeyDown={(event) => event.key === 'Escape' && onBack()}
+    >
+      {children}
+      <div class="row wrap">
+        <Button type="submit" class="button-main" disabled={busy.value}>
+          {main}
+        </Button>
+        <Button onClick={onBack}>Back</Button>
+      </div>
     </form>
   );
 }
 
-function Buttons({ main, onBack }: { readonly main: string; readonly onBack: () => void }) {
-  return (
-    <div class="row wrap">
-      <Button type="submit" class="button-main" disabled={busy.value}>
-        {main}
-      </Button>
-      <Button onClick={onBack}>Back</Button>
-    </div>
-  );
-}
-
-/** The field of a form that has just been asked for; it has the focus before the form is drawn. */
+/** Focuses the field of a form before the form is drawn. */
 function useFocus<Field extends HTMLElement>() {
   const field = useRef<Field>(null);
   useLayoutEffect(() => field.current?.focus(), []);
   return field;
-}
-
-function parsed(text: string): JsonValue | undefined {
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return undefined;
-  }
-}
-
-/** A rule as people write it: `write_file(notes/a.md)`. */
-function ruleInWords({ tool, match }: PermissionRule): string {
-  return match === undefined ? tool : `${tool}(${match})`;
 }

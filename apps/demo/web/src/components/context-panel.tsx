@@ -1,5 +1,4 @@
 import { useSignalEffect } from '@preact/signals';
-import './context-panel.css';
 import {
   Circle,
   CircleAlert,
@@ -10,30 +9,43 @@ import {
   Shrink,
   TriangleAlert,
 } from 'lucide-preact';
-import type { ComponentChildren } from 'preact';
-import type { BackgroundTask } from '../../../src/server/transcript.js';
-import { WindowChart } from '../charts/window-chart.js';
-import { compactionTitle, fatesInWords } from '../lib/compaction-words.js';
 import { costOf, exactCount, money, plural, share, shortCount, size } from '../lib/format.js';
-import { lastApplied, lastCompaction } from '../state/blocks.js';
-import { info, modelLine } from '../state/info.js';
-import { fileAddress, toggleInspector, view } from '../state/route.js';
-import { busy, context, phase, setPlanMode, timeline, todos, totals, work } from '../state/session.js';
-import { files, loadFiles } from '../state/sessions.js';
+import { beforeAndAfter, compactionTitle, fatesInWords } from '../lib/words.js';
+import { lastApplied, lastCompaction, standing } from '../state/blocks.js';
+import {
+  busy,
+  context,
+  files,
+  info,
+  loadFiles,
+  modelLine,
+  phase,
+  plan,
+  setPlanMode,
+  tasks,
+  timeline,
+  todos,
+  totals,
+} from '../state/session.js';
 import { showCompaction } from '../state/show-message.js';
-import { lookedAt, sheetOpen } from '../state/view.js';
-import { Button } from './button.js';
-import { Fold } from './fold.js';
+import type { Compaction } from '../state/transcript.js';
+import { fileAddress, lookedAt, sheetOpen, toggleInspector, view } from '../state/view.js';
 import { Gauge, Legend } from './gauge.js';
 import { Markdown } from './markdown.js';
+import { Button, Facts, Fold, Section } from './parts.js';
+import { WindowChart } from './window-chart.js';
 
 /** What the model sees now, what was removed last, and what it cost. */
 export function ContextPanel() {
+  // The agent may have written files while it worked.
   useSignalEffect(() => {
-    // Written while the agent worked.
     if (!busy.value) void loadFiles();
   });
   const done = todos.value.filter((todo) => todo.status === 'completed').length;
+  const inspect = (step: number) => {
+    lookedAt.value = step;
+    if (view.peek() !== 'inspect') toggleInspector();
+  };
   return (
     <aside class="column panel" aria-label="Context">
       <header class="column-header row">
@@ -43,55 +55,75 @@ export function ContextPanel() {
             class="panel-inspect"
             aria-pressed={view.value === 'inspect'}
             title="Inspector (i)"
-            onClick={() => {
-              sheetOpen.value = false;
-              toggleInspector();
-            }}
+            onClick={toggleInspector}
           >
             <ScanSearch size={16} aria-hidden="true" /> Inspect
           </Button>
         )}
       </header>
-      <div class="panel-content scrolls">
+      <div class="panel-content scrolls stack">
         <Gauge />
         {context.value && (
           <>
             <LastCompaction />
-            <PanelSection title="What fills the window">
+            <Section title="What fills the window">
               <Legend />
-            </PanelSection>
-            <PanelSection title="Tokens per step">
-              <WindowChart
-                width={328}
-                height={96}
-                onPick={(step) => {
-                  lookedAt.value = step;
-                  if (view.peek() !== 'inspect') toggleInspector();
-                }}
-              />
-            </PanelSection>
-            <PanelSection title="Cost and cache">
-              <CostFigures />
-            </PanelSection>
+            </Section>
+            <Section title="Tokens per step">
+              <WindowChart width={328} height={96} onPick={inspect} />
+            </Section>
+            <Section title="Cost and cache">
+              <Facts rows={costs()} />
+            </Section>
           </>
         )}
         {todos.value.length > 0 && (
-          <PanelSection title="Todos" figure={`${done} of ${todos.value.length}`}>
-            <TodoList />
-          </PanelSection>
+          <Section title="Todos" figure={`${done} of ${todos.value.length}`}>
+            <ul class="todos small">
+              {todos.value.map(({ content, status }, index) => (
+                <li key={index} class="row" data-status={status}>
+                  <StatusIcon status={status} />
+                  <span>{content}</span>
+                </li>
+              ))}
+            </ul>
+          </Section>
         )}
         {phase.value === 'ready' && info.value?.plans && (
-          <PanelSection title="Plan">
+          <Section title="Plan">
             <PlanView />
-          </PanelSection>
+          </Section>
         )}
-        {work.value.tasks.length > 0 && (
-          <PanelSection title="Background tasks" figure={plural(work.value.tasks.length, 'task')}>
-            <TaskList />
-          </PanelSection>
+        {tasks.value.length > 0 && (
+          <Section title="Background tasks" figure={plural(tasks.value.length, 'task')}>
+            <ul>
+              {tasks.value.toReversed().map(({ taskId, subagent, task, status, outcome }) => (
+                <li key={taskId} data-status={status}>
+                  <Fold
+                    id={`task-${taskId}`}
+                    line={
+                      <>
+                        <StatusIcon status={status} />
+                        <span class="clip">{task}</span>
+                        <span class="task-status quiet label">{statuses[status][1]}</span>
+                      </>
+                    }
+                  >
+                    {() => (
+                      <p class="small">
+                        {subagent}: {task}
+                        <br />
+                        <span class="quiet">{outcome}</span>
+                      </p>
+                    )}
+                  </Fold>
+                </li>
+              ))}
+            </ul>
+          </Section>
         )}
         {files.value.length > 0 && (
-          <PanelSection title="Files" figure={plural(files.value.length, 'file')}>
+          <Section title="Files" figure={plural(files.value.length, 'file')}>
             <ul>
               {files.value.map(({ path, size: bytes }) => (
                 <li key={path} class="row small">
@@ -102,97 +134,49 @@ export function ContextPanel() {
                 </li>
               ))}
             </ul>
-          </PanelSection>
+          </Section>
         )}
-        <PanelSection title="Set-up">
-          <SetupFacts />
-        </PanelSection>
+        <Section title="Set-up">
+          <Facts rows={setup()} />
+        </Section>
       </div>
     </aside>
   );
 }
 
-interface PanelSectionProps {
-  readonly title: string;
-  readonly figure?: string;
-  readonly children: ComponentChildren;
-}
-
-/** A titled part of the panel. */
-function PanelSection({ title, figure, children }: PanelSectionProps) {
-  return (
-    <section class="panel-section" aria-label={title}>
-      <h3 class="row heading">
-        {title}
-        {figure && <span class="quiet small">{figure}</span>}
-      </h3>
-      {children}
-    </section>
-  );
-}
-
 /** What the session has taken so far. */
-function CostFigures() {
+function costs() {
   const { usage, modelCalls } = totals.value;
-  const cached = usage.cachedInputTokens ?? 0;
-  const model = info.value?.model;
-  const unpriced = model?.embedded ? 'none: no LLM' : 'prices unknown';
-  return (
-    <Facts
-      rows={[
-        ['Model calls', exactCount(modelCalls)],
-        ['Tokens in', shortCount(usage.inputTokens), usage.inputTokens],
-        model?.embedded && cached === 0
-          ? ['of them from the cache', 'none: no LLM']
-          : ['of them from the cache', `${shortCount(cached)} · ${share(cached, usage.inputTokens)}`, cached],
-        ['Tokens out', shortCount(usage.outputTokens), usage.outputTokens],
-        ['Cost', model?.prices ? money(costOf(usage, model.prices)) : unpriced],
-      ]}
-    />
-  );
+  const { inputTokens: input, outputTokens: output, cachedInputTokens: cached = 0 } = usage;
+  const { embedded, prices } = info.value?.model ?? {};
+  const none = 'none: no LLM';
+  const fromCache = embedded && cached === 0 ? none : `${shortCount(cached)} · ${share(cached, input)}`;
+  return [
+    ['Model calls', exactCount(modelCalls)],
+    ['Tokens in', shortCount(input), input],
+    ['of them from the cache', fromCache, cached],
+    ['Tokens out', shortCount(output), output],
+    ['Cost', prices ? money(costOf(usage, prices)) : embedded ? none : 'prices unknown'],
+  ] as const;
 }
 
-interface FactsProps {
-  /** Name and figure, and the exact number of tokens behind it. */
-  readonly rows: readonly (readonly [name: string, figure: string, tokens?: number])[];
+/** Which model, how large its window, when it compacts. */
+function setup() {
+  const { contextWindow = 0, triggerTokens = 0, storage = '', version = '' } = info.value ?? {};
+  return [
+    ['Model', modelLine.value],
+    ['Window', `${shortCount(contextWindow)} tokens`, contextWindow],
+    ['Compacts at', triggerTokens > 0 ? `${shortCount(triggerTokens)} tokens` : 'never by itself'],
+    ['Storage', storage],
+    ['Version', version],
+  ] as const;
 }
 
-function Facts({ rows }: FactsProps) {
-  return (
-    <dl class="figures">
-      {rows.map(([name, figure, tokens]) => (
-        <div key={name} title={tokens === undefined ? undefined : `${exactCount(tokens)} tokens`}>
-          <dt>{name}</dt>
-          <dd>{figure}</dd>
-        </div>
-      ))}
-    </dl>
-  );
-}
-
-/** Which model, how large its window, when and how it compacts. */
-function SetupFacts() {
-  const backend = info.value;
-  if (!backend) return null;
-  const { contextWindow, triggerTokens, storage, version } = backend;
-  return (
-    <Facts
-      rows={[
-        ['Model', modelLine.value],
-        ['Window', `${shortCount(contextWindow)} tokens`, contextWindow],
-        ['Compacts at', triggerTokens > 0 ? `${shortCount(triggerTokens)} tokens` : 'never by itself'],
-        ['Storage', storage],
-        ['Version', version],
-      ]}
-    />
-  );
-}
-
-/** Whether the agent may only read for now, and what it plans. */
+/** Plan mode, and the plan. */
 function PlanView() {
-  const { active, path, text } = work.value.plan;
+  const { active, path, text } = plan.value;
   return (
-    <div class="small">
+    <>
       <Button
         role="switch"
         aria-checked={active}
@@ -210,110 +194,68 @@ function PlanView() {
           )}
         </Fold>
       )}
-    </div>
-  );
-}
-
-const taskFaces = {
-  pending: { icon: CircleDot, label: 'waits' },
-  waiting: { icon: CircleDot, label: 'waits for approval' },
-  running: { icon: CircleDot, label: 'running' },
-  completed: { icon: CircleCheck, label: 'done' },
-  failed: { icon: CircleAlert, label: 'failed' },
-  cancelled: { icon: CircleX, label: 'cancelled' },
-};
-
-/** What was given to subagents, the latest first. */
-function TaskList() {
-  return (
-    <ul class="tasks">
-      {work.value.tasks.toReversed().map((task) => (
-        <li key={task.taskId} data-status={task.status}>
-          <TaskItem task={task} />
-        </li>
-      ))}
-    </ul>
-  );
-}
-
-function TaskItem({ task }: { readonly task: BackgroundTask }) {
-  const { icon: Icon, label } = taskFaces[task.status];
-  const line = (
-    <>
-      <Icon size={16} aria-hidden="true" class="task-icon quiet" />
-      <span class="clip">{task.task}</span>
-      <span class="task-status quiet label">{label}</span>
     </>
   );
-  return (
-    <Fold id={`task-${task.taskId}`} line={line}>
-      {() => (
-        <div class="task-inside stack">
-          <p>
-            {task.subagent}: {task.task}
-          </p>
-          {task.outcome && <p class="quiet">{task.outcome}</p>}
-        </div>
-      )}
-    </Fold>
-  );
 }
 
-const todoFaces = {
-  pending: { icon: Circle, label: 'To do' },
-  in_progress: { icon: CircleDot, label: 'Doing' },
-  completed: { icon: CircleCheck, label: 'Done' },
-};
+const statuses = {
+  pending: [Circle, 'to do'],
+  waiting: [CircleDot, 'waits for approval'],
+  running: [CircleDot, 'running'],
+  in_progress: [CircleDot, 'doing'],
+  completed: [CircleCheck, 'done'],
+  failed: [CircleAlert, 'failed'],
+  cancelled: [CircleX, 'cancelled'],
+} as const;
 
-/** What the agent has set out to do. Compactions never touch it. */
-function TodoList() {
-  return (
-    <ul class="todos">
-      {todos.value.map((todo, index) => {
-        const { icon: Icon, label } = todoFaces[todo.status];
-        return (
-          <li key={index} data-status={todo.status}>
-            <Icon size={16} aria-label={label} />
-            <span>{todo.content}</span>
-          </li>
-        );
-      })}
-    </ul>
-  );
+function StatusIcon({ status }: { readonly status: keyof typeof statuses }) {
+  const [Icon, label] = statuses[status];
+  return <Icon class="status-icon" size={16} aria-label={label} />;
 }
 
-/** What was removed last, in one glance; leads to where it happened. */
+/** What was removed last. Leads to where it happened. */
 function LastCompaction() {
   const applied = lastApplied.value;
   const last = lastCompaction.value;
   if (!last)
     return <p class="quiet small">Nothing has been removed: the model sees the whole conversation.</p>;
-  const show = (id: string) => {
-    sheetOpen.value = false;
-    showCompaction(id);
-  };
   return (
     <div class="stack">
       {applied && (
-        <button type="button" class="last" onClick={() => show(applied.id)}>
-          <Shrink class="accent" size={16} aria-hidden="true" />
-          <span class="grow">
-            <strong>Removed last: {fatesInWords(applied.manifest)}</strong>
-            <span class="quiet">
-              {shortCount(applied.tokensBefore)} → {shortCount(applied.tokensAfter)} tokens
-            </span>
-          </span>
-        </button>
+        <CompactionLink compaction={applied} title={`Removed last: ${fatesInWords(applied.manifest)}`}>
+          {beforeAndAfter(applied)}
+        </CompactionLink>
       )}
       {last !== applied && (
-        <button type="button" class="last" onClick={() => show(last.id)}>
-          <TriangleAlert class="warn" size={16} aria-hidden="true" />
-          <span class="grow">
-            <strong>{compactionTitle(last).head}</strong>
-            <span class="quiet">{last.undone ? 'The model sees everything again.' : last.detail}</span>
-          </span>
-        </button>
+        <CompactionLink compaction={last} title={compactionTitle(last).head}>
+          {last.undone ? afterUndo(standing.value.length) : last.detail}
+        </CompactionLink>
       )}
     </div>
+  );
+}
+
+function afterUndo(others: number): string {
+  if (others === 0) return 'The model sees the whole conversation again.';
+  return others === 1 ? 'An earlier compaction still stands.' : `${others} earlier compactions still stand.`;
+}
+
+interface CompactionLinkProps {
+  readonly compaction: Compaction;
+  readonly title: string;
+  readonly children: string;
+}
+
+function CompactionLink({ compaction, title, children }: CompactionLinkProps) {
+  const isApplied = compaction === lastApplied.value;
+  const Icon = isApplied ? Shrink : TriangleAlert;
+  return (
+    <button type="button" class="last card row" onClick={() => showCompaction(compaction.id)}>
+      <Icon class={isApplied ? 'accent' : 'warn'} size={16} aria-hidden="true" />
+      <span class="grow">
+        <strong>{title}</strong>
+        <span class="quiet">{children}</span>
+      </span>
+    </button>
   );
 }

@@ -1,77 +1,89 @@
+import { signal } from '@preact/signals';
 import { exactCount, share, shortCount } from '../lib/format.js';
-import { emptyUsage, nameOf, parts, type SourceKey, tokensOf } from '../lib/sources.js';
-import { info } from '../state/info.js';
-import { context, windowSize } from '../state/session.js';
-import { hoveredSource } from '../state/view.js';
+import { emptyUsage, parts, type SourceKey, tokensOf } from '../lib/sources.js';
+import { context, info, windowSize } from '../state/session.js';
 
-/** How full the window is: a figure, the bar, and what lies under the pointer in words. */
-export function Gauge() {
+/** The source under the pointer or the focus: bar, legend and charts light it up together. */
+export const hoveredSource = signal<SourceKey | undefined>(undefined);
+
+export function isDim(key: SourceKey): boolean {
+  return hoveredSource.value !== undefined && hoveredSource.value !== key;
+}
+
+/** The attributes of an element that lights a source up. */
+function pointing(key: SourceKey) {
+  const show = () => {
+    hoveredSource.value = key;
+  };
+  const hide = () => {
+    hoveredSource.value = undefined;
+  };
+  return { onPointerEnter: show, onPointerLeave: hide, onFocus: show, onBlur: hide };
+}
+
+/** The parts of the window with their tokens, the free room last. */
+function filled() {
   const usage = context.value ?? emptyUsage;
+  return parts.map((part) => ({ ...part, tokens: tokensOf(usage, part.key, windowSize.value) }));
+}
+
+/** How full the window is: a figure, the bar, and in words what the pointer is on. */
+export function Gauge() {
+  const { total } = context.value ?? emptyUsage;
   const window = windowSize.value;
+  const trigger = info.value?.triggerTokens ?? 0;
+  const lit = filled().find(({ key }) => key === hoveredSource.value);
   return (
-    <div class="gauge stack">
-      <p class="gauge-figure">
-        <strong title={`${exactCount(usage.total)} tokens`}>{share(usage.total, window)} full</strong>
-        <span class="quiet small" title={`${exactCount(usage.total)} of ${exactCount(window)} tokens`}>
-          {shortCount(usage.total)} of {shortCount(window)} tokens
+    <div class="stack gauge">
+      <p class="gauge-figure row">
+        <strong class="grow" title={`${exactCount(total)} tokens`}>
+          {share(total, window)} full
+        </strong>
+        <span class="quiet small" title={`${exactCount(total)} of ${exactCount(window)} tokens`}>
+          {shortCount(total)} of {shortCount(window)} tokens
         </span>
       </p>
       <GaugeBar />
-      <Readout />
-    </div>
-  );
-}
-
-function Readout() {
-  const usage = context.value ?? emptyUsage;
-  const key = hoveredSource.value;
-  const window = windowSize.value;
-  const trigger = info.value?.triggerTokens ?? 0;
-  if (key) {
-    const tokens = tokensOf(usage, key, window);
-    return (
       <p class="gauge-readout quiet small">
-        <strong>{nameOf(key)}</strong> {exactCount(tokens)} tokens, {share(tokens, window)} of the window
+        {lit ? (
+          <>
+            <strong>{lit.name}</strong> {exactCount(lit.tokens)} tokens, {share(lit.tokens, window)} of the
+            window
+          </>
+        ) : trigger > 0 ? (
+          `Compacts at the tick, ${shortCount(trigger)} tokens`
+        ) : (
+          'Compacts only when asked to'
+        )}
       </p>
-    );
-  }
-  return (
-    <p class="gauge-readout quiet small">
-      {trigger > 0 ? `Compacts at the tick, ${shortCount(trigger)} tokens` : 'Compacts only when asked to'}
-    </p>
+    </div>
   );
 }
 
 /** The window as one bar, stacked by source, with a tick where a compaction begins. */
 export function GaugeBar({ thin = false }: { readonly thin?: boolean }) {
-  const usage = context.value ?? emptyUsage;
   const window = windowSize.value;
-  const whole = Math.max(window, usage.total, 1);
+  const whole = Math.max(window, context.value?.total ?? 0, 1);
   const trigger = info.value?.triggerTokens ?? 0;
   return (
-    <div class={thin ? 'gauge-bar gauge-bar-thin' : 'gauge-bar'}>
+    <div class={`gauge-bar${thin ? ' gauge-bar-thin' : ''}`}>
       <div class="gauge-parts">
-        {parts.map(({ key, name }) => {
-          const tokens = tokensOf(usage, key, window);
+        {filled().map(({ key, name, tokens }) => {
           const label = `${name}: ${exactCount(tokens)} tokens, ${share(tokens, window)}`;
+          const named = {
+            role: 'img' as const,
+            tabIndex: tokens > 0 ? 0 : -1,
+            'aria-label': label,
+            ...pointing(key),
+          };
           return (
             <div
               key={key}
               class={`gauge-part source-${key}`}
-              data-dim={hoveredSource.value !== undefined && hoveredSource.value !== key}
+              data-dim={isDim(key)}
               data-empty={tokens === 0}
               style={{ width: `${(tokens / whole) * 100}%` }}
-              {...(thin
-                ? {}
-                : {
-                    role: 'img',
-                    tabIndex: tokens > 0 ? 0 : -1,
-                    'aria-label': label,
-                    onPointerEnter: () => show(key),
-                    onPointerLeave: () => show(undefined),
-                    onFocus: () => show(key),
-                    onBlur: () => show(undefined),
-                  })}
+              {...(thin ? {} : named)}
             />
           );
         })}
@@ -81,36 +93,25 @@ export function GaugeBar({ thin = false }: { readonly thin?: boolean }) {
   );
 }
 
-function show(key: SourceKey | undefined): void {
-  hoveredSource.value = key;
-}
-
 /** The sources by name, with tokens and share. */
 export function Legend() {
-  const usage = context.value;
-  if (!usage) return null;
-  const window = windowSize.value;
   return (
     <dl class="figures legend">
-      {parts.map(({ key, name, description }) => {
-        const tokens = tokensOf(usage, key, window);
-        return (
-          <div
-            key={key}
-            title={`${description}: ${exactCount(tokens)} tokens`}
-            data-lit={hoveredSource.value === key}
-            onPointerEnter={() => show(key)}
-            onPointerLeave={() => show(undefined)}
-          >
-            <dt class="row">
-              <span class={`swatch source-${key}`} />
-              {name}
-            </dt>
-            <dd>{shortCount(tokens)}</dd>
-            <dd>{share(tokens, window)}</dd>
-          </div>
-        );
-      })}
+      {filled().map(({ key, name, description, tokens }) => (
+        <div
+          key={key}
+          title={`${description}: ${exactCount(tokens)} tokens`}
+          data-lit={hoveredSource.value === key}
+          {...pointing(key)}
+        >
+          <dt class="row">
+            <span class={`swatch source-${key}`} />
+            {name}
+          </dt>
+          <dd>{shortCount(tokens)}</dd>
+          <dd>{share(tokens, windowSize.value)}</dd>
+        </div>
+      ))}
     </dl>
   );
 }

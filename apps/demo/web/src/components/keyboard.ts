@@ -1,5 +1,4 @@
-import { goToNew, toggleInspector } from '../state/route.js';
-import { togglePanel } from '../state/view.js';
+import { goToNew, toggleInspector, togglePanel } from '../state/view.js';
 
 /** The keys that work wherever one does not type. */
 export const keys: readonly (readonly [string, string])[] = [
@@ -11,32 +10,29 @@ export const keys: readonly (readonly [string, string])[] = [
   ['n', 'new'],
 ];
 
-/** Listens for them. Returns a function that ends it. */
-export function startKeyboard(): () => void {
-  document.addEventListener('keydown', onKey);
-  return () => document.removeEventListener('keydown', onKey);
-}
-
-function onKey(event: KeyboardEvent): void {
-  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-  const action = actions[event.key];
-  if (action === undefined || document.querySelector('dialog[open]')) return;
-  event.preventDefault();
-  action();
-}
-
 const actions: Readonly<Record<string, (() => void) | undefined>> = {
   '/': () => document.querySelector<HTMLElement>('.composer textarea')?.focus(),
   j: () => moveTurn(1),
   k: () => moveTurn(-1),
   o: openTurn,
-  c: togglePanel,
+  c: () => togglePanel(),
   i: toggleInspector,
   n: goToNew,
 };
 
-function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && target.matches('input, textarea, [contenteditable]');
+/** Listens for the keys. Returns a function that ends it. */
+export function startKeyboard(): () => void {
+  const onKey = (event: KeyboardEvent) => {
+    const { target, key } = event;
+    const isTyping = target instanceof HTMLElement && target.matches('input, textarea');
+    const action = actions[key];
+    if (event.ctrlKey || event.metaKey || event.altKey || isTyping || action === undefined) return;
+    if (document.querySelector('dialog[open]')) return;
+    event.preventDefault();
+    action();
+  };
+  document.addEventListener('keydown', onKey);
+  return () => document.removeEventListener('keydown', onKey);
 }
 
 /** Focuses the turn after or before the focused one; without one, the last. */
@@ -48,11 +44,10 @@ function moveTurn(direction: 1 | -1): void {
   next?.scrollIntoView({ block: 'nearest' });
 }
 
-/** Opens all that is folded in the focused turn, or folds it again. */
+/** Opens everything that is folded in the focused turn, or folds it again. */
 function openTurn(): void {
   const turn = document.activeElement?.closest('[data-turn]');
   const all = [...(turn?.querySelectorAll<HTMLElement>('[data-fold]') ?? [])];
-  // What lies within another fold is opened by itself.
   const folds = all.filter((fold) => !fold.closest('.fold-inside'));
   const closed = folds.filter((fold) => fold.getAttribute('aria-expanded') === 'false');
   for (const fold of closed.length > 0 ? closed : folds) fold.click();

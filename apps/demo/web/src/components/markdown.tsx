@@ -1,7 +1,7 @@
 import { lexer, type Token, type Tokens } from 'marked';
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { CodeBlock } from './code-block.js';
+import { CodeBlock } from './parts.js';
 
 /**
  * Markdown as elements. `marked` only reads it; no HTML is ever made of it, so what a model or a tool wrote cannot become
@@ -24,15 +24,16 @@ function underTitle(tokens: readonly Token[]): readonly Token[] {
 const headings = ['h2', 'h3', 'h4'] as const;
 
 function block(token: Token, key: number): ComponentChildren {
+  const inside = inlines(token);
   switch (token.type) {
     case 'heading': {
       const Heading = headings[token.depth] ?? 'h4';
-      return <Heading key={key}>{inlines(token)}</Heading>;
+      return <Heading key={key}>{inside}</Heading>;
     }
     case 'paragraph':
-      return <p key={key}>{inlines(token)}</p>;
+      return <p key={key}>{inside}</p>;
     case 'text':
-      return <span key={key}>{inlines(token)}</span>;
+      return <span key={key}>{inside}</span>;
     case 'code':
       return <CodeBlock key={key} label={token.lang || 'Code'} text={token.text} />;
     case 'blockquote':
@@ -70,27 +71,21 @@ function List({ list }: { readonly list: Tokens.List }) {
 }
 
 function Table({ table }: { readonly table: Tokens.Table }) {
+  const row = (cells: readonly Tokens.TableCell[], Cell: 'th' | 'td') =>
+    cells.map(({ align, tokens }, index) => (
+      <Cell key={index} data-align={align ?? undefined}>
+        {tokens.map(inline)}
+      </Cell>
+    ));
   return (
     <div class="markdown-table">
       <table>
         <thead>
-          <tr>
-            {table.header.map((cell, index) => (
-              <th key={index} data-align={cell.align ?? undefined}>
-                {cell.tokens.map(inline)}
-              </th>
-            ))}
-          </tr>
+          <tr>{row(table.header, 'th')}</tr>
         </thead>
         <tbody>
-          {table.rows.map((row, line) => (
-            <tr key={line}>
-              {row.map((cell, index) => (
-                <td key={index} data-align={cell.align ?? undefined}>
-                  {cell.tokens.map(inline)}
-                </td>
-              ))}
-            </tr>
+          {table.rows.map((cells, line) => (
+            <tr key={line}>{row(cells, 'td')}</tr>
           ))}
         </tbody>
       </table>
@@ -104,30 +99,30 @@ function inlines(token: Token): ComponentChildren {
 }
 
 function inline(token: Token, key: number): ComponentChildren {
+  const inside = () => inlines(token);
   switch (token.type) {
     case 'strong':
-      return <strong key={key}>{inlines(token)}</strong>;
     case 'em':
-      return <em key={key}>{inlines(token)}</em>;
-    case 'del':
-      return <del key={key}>{inlines(token)}</del>;
+    case 'del': {
+      const Mark = token.type;
+      return <Mark key={key}>{inside()}</Mark>;
+    }
     case 'codespan':
       return <code key={key}>{token.text}</code>;
     case 'br':
       return <br key={key} />;
     case 'link':
-      return safeLink(token.href) ? (
+      if (!safeLink(token.href)) return <span key={key}>{inside()}</span>;
+      return (
         <a key={key} href={token.href} target="_blank" rel="noopener noreferrer">
-          {inlines(token)}
+          {inside()}
         </a>
-      ) : (
-        <span key={key}>{inlines(token)}</span>
       );
     case 'image':
-      // Not loaded: a picture's address can carry away what the model read.
+      // Not loaded: the address of a picture can carry away what the model read.
       return <span key={key}>{token.text || 'image'}</span>;
     case 'text':
-      return inlines(token);
+      return inside();
     case 'checkbox':
       return null;
     case 'escape':

@@ -1,51 +1,56 @@
 import { useComputed } from '@preact/signals';
 import type { ToolUseBlock } from '@x/core';
 import { Archive, CircleAlert, EyeOff, Hand, LoaderCircle } from 'lucide-preact';
-import { outputOf } from '../../../src/server/message-text.js';
-import type { Fate } from '../../../src/server/transcript.js';
+import { outputOf } from '../../../src/page.js';
 import { duration, exactCount, size } from '../lib/format.js';
-import { firstArgument, toolIcon } from '../lib/tool-face.js';
+import { firstArgument, toolIcon } from '../lib/words.js';
 import { answers } from '../state/blocks.js';
-import { fileAddress } from '../state/route.js';
 import { fates, pending, toolRuns } from '../state/session.js';
 import { showCompaction } from '../state/show-message.js';
-import { CodeBlock } from './code-block.js';
-import { Fold } from './fold.js';
+import type { Fate } from '../state/transcript.js';
+import { fileAddress } from '../state/view.js';
+import { CodeBlock, Fold } from './parts.js';
 
 interface ToolCallProps {
   readonly call: ToolUseBlock;
-  /** Whether the model no longer sees the message that made the call; its turn says so already. */
+  /** True when the model no longer sees the message that made the call; its turn says so. */
   readonly gone: boolean;
 }
 
-/** A tool call in one line; opened, what went in and what came out. */
+/** A tool call in one line. It opens to its input and output. */
 export function ToolCall({ call, gone }: ToolCallProps) {
   const run = useComputed(() => toolRuns.value[call.id]).value;
   const answer = useComputed(() => answers.value.get(call.id)).value;
   const fate = useComputed(() => fates.value[answer?.messageId ?? '']).value;
   const waits = useComputed(() => pending.value.some(({ id }) => id === call.id)).value;
+  const running = !answer && run?.status === 'running';
   const failed = answer?.result.isError ?? run?.status === 'failed';
   const output = answer ? outputOf(answer.result) : '';
-  const chars = run?.evicted?.chars ?? output.length;
-
+  const { evicted, progress, durationMs } = run ?? {};
+  const chars = evicted?.chars ?? output.length;
+  const Icon = running ? LoaderCircle : failed ? CircleAlert : toolIcon(call.name);
+  const label = running ? 'running' : failed ? 'failed' : undefined;
   const line = (
     <>
-      <ToolMark call={call} running={!answer && run?.status === 'running'} failed={failed} />
+      <Icon class={running ? 'spin' : 'quiet'} size={16} aria-label={label} aria-hidden={!label} />
       <span class="tool-name code">{call.name}</span>
       <span class="clip quiet code">{firstArgument(call.input)}</span>
-      {!answer && run?.progress && <span class="clip quiet code">{run.progress}</span>}
+      {running && progress && <span class="clip quiet code">{progress}</span>}
       {waits && (
         <span class="tag accent">
           <Hand size={12} aria-hidden="true" /> waits for you
         </span>
       )}
-      {run?.evicted && (
-        <span class="tag" title="Too large for the window: the model got head, tail and the path of the file">
+      {evicted && (
+        <span
+          class="tag"
+          title="Too large for the window: the model got its head, its tail and the path of the file"
+        >
           <Archive size={12} aria-hidden="true" /> evicted
         </span>
       )}
       {fate && !gone && (
-        <span class="tag tool-fate" title="The model no longer sees this output as it was">
+        <span class="tag wide-only" title="The model no longer sees this output as it was">
           {fate.fate}
         </span>
       )}
@@ -54,7 +59,7 @@ export function ToolCall({ call, gone }: ToolCallProps) {
           {size(chars)}
         </span>
       )}
-      {run?.durationMs !== undefined && <span class="figure tool-time">{duration(run.durationMs)}</span>}
+      {durationMs !== undefined && <span class="figure tool-time wide-only">{duration(durationMs)}</span>}
     </>
   );
   return (
@@ -65,9 +70,7 @@ export function ToolCall({ call, gone }: ToolCallProps) {
           {answer && (
             <CodeBlock label={failed ? 'Error' : 'Output'} text={output} figure={size(output.length)} />
           )}
-          {run?.evicted && (
-            <a href={fileAddress(run.evicted.path)}>Open the whole result, {size(run.evicted.chars)}</a>
-          )}
+          {evicted && <a href={fileAddress(evicted.path)}>Open the whole result, {size(evicted.chars)}</a>}
           {fate && <FateTag fate={fate} />}
         </div>
       )}
@@ -75,29 +78,17 @@ export function ToolCall({ call, gone }: ToolCallProps) {
   );
 }
 
-function ToolMark(props: {
-  readonly call: ToolUseBlock;
-  readonly running: boolean;
-  readonly failed: boolean;
-}) {
-  const { call, running, failed } = props;
-  if (running) return <LoaderCircle class="spin" size={16} aria-label="running" />;
-  if (failed) return <CircleAlert class="quiet" size={16} aria-label="failed" />;
-  const Icon = toolIcon(call.name);
-  return <Icon class="quiet" size={16} aria-hidden="true" />;
-}
-
-/** Says that the model no longer sees this as it was; leads to the compaction that did it. */
-export function FateTag({ fate }: { readonly fate: Fate }) {
+/** Marks what the model no longer sees as it was. Leads to the compaction that did it. */
+export function FateTag({ fate: { fate, compactionId } }: { readonly fate: Fate }) {
   return (
     <button
       type="button"
       class="tag fate-tag"
-      title={`The model no longer sees this as it was: ${fate.fate} by a compaction`}
-      onClick={() => showCompaction(fate.compactionId)}
+      title={`The model no longer sees this as it was: ${fate} by a compaction`}
+      onClick={() => showCompaction(compactionId)}
     >
       <EyeOff size={12} aria-hidden="true" />
-      {fate.fate}
+      {fate}
     </button>
   );
 }

@@ -1,18 +1,15 @@
-import './turns.css';
 import { useComputed } from '@preact/signals';
 import type { Message } from '@x/core';
 import { CircleAlert, Info, Lightbulb, TriangleAlert } from 'lucide-preact';
 import { Component } from 'preact';
-import { firstLine, textOf } from '../../../src/server/message-text.js';
-import type { Entry, Notice } from '../../../src/server/transcript.js';
+import { firstLine, textOf } from '../../../src/page.js';
 import { costOf, duration, exactCount, money, plural, share, shortCount } from '../lib/format.js';
 import { type Block, lastQuestion, liveTurnId, wholeReplies } from '../state/blocks.js';
-import { info } from '../state/info.js';
-import { call, compacting, draftText, entries, fates, replies } from '../state/session.js';
-import { Button } from './button.js';
+import { call, compacting, draftText, entries, fates, info, replies } from '../state/session.js';
+import type { Notice } from '../state/transcript.js';
 import { CompactionDivider } from './compaction.js';
-import { Fold } from './fold.js';
 import { Markdown } from './markdown.js';
+import { Button, Fold } from './parts.js';
 import { FateTag, ToolCall } from './tool-call.js';
 
 interface BlockViewProps {
@@ -26,49 +23,46 @@ export class BlockView extends Component<BlockViewProps> {
   }
 
   override render({ block }: BlockViewProps) {
-    switch (block.type) {
-      case 'user':
-        return <UserTurn message={block.message} />;
-      case 'agent':
-        return <AgentTurn messages={block.messages} />;
-      case 'compaction':
-        return <CompactionDivider compaction={block.compaction} />;
-      case 'notice':
-        return <NoticeView notice={block.notice} />;
-    }
+    if (block.type === 'user') return <UserTurn message={block.message} />;
+    if (block.type === 'agent') return <AgentTurn messages={block.messages} />;
+    if (block.type === 'notice') return <NoticeView id={block.id} notice={block.notice} />;
+    return <CompactionDivider compaction={block.compaction} />;
   }
 }
 
-/** What the user said. What a harness injected looks quieter. */
+/** What the user said, or what a harness injected. */
 function UserTurn({ message }: { readonly message: Message }) {
-  const fate = useComputed(() => fates.value[message.id]);
+  const fate = useComputed(() => fates.value[message.id]).value;
   const injected = message.kind === 'synthetic';
   return (
     <article
       class={`block user-turn${injected ? ' user-turn-injected small' : ''}`}
       data-turn
       data-messages={message.id}
-      data-gone={fate.value !== undefined}
+      data-gone={fate !== undefined}
       tabIndex={-1}
       aria-label={injected ? 'Injected' : 'You'}
     >
       <p class="grow">{textOf(message)}</p>
-      {fate.value && <FateTag fate={fate.value} />}
+      {fate && <FateTag fate={fate} />}
     </article>
   );
 }
 
-/** What the agent did and said between two things that the user said. */
+/** What the agent did and said between two messages of the user. */
 function AgentTurn({ messages }: { readonly messages: readonly Message[] }) {
   const ids = messages.map((message) => message.id);
   const live = useComputed(() => liveTurnId.value === ids[0]).value;
-  const last = useComputed(() => fates.value[ids.at(-1) ?? '']);
+  const fate = useComputed(() => fates.value[ids.at(-1) ?? '']).value;
+  const isEmpty = messages
+    .at(-1)
+    ?.content.every((block) => block.type === 'text' && block.text.trim() === '');
   return (
     <article
       class="block agent-turn stack"
       data-turn
       data-messages={ids.join(' ')}
-      data-gone={last.value !== undefined}
+      data-gone={fate !== undefined}
       tabIndex={-1}
       aria-label="Agent"
       aria-busy={live}
@@ -76,23 +70,17 @@ function AgentTurn({ messages }: { readonly messages: readonly Message[] }) {
       {messages.map((message) => (
         <AgentMessage key={message.id} message={message} />
       ))}
-      {!live && isEmpty(messages.at(-1)) && (
-        <p class="quiet small">The answer is empty: the model ended without a word.</p>
-      )}
+      {!live && isEmpty && <p class="quiet small">The answer is empty: the model ended without a word.</p>}
       {live ? (
         <Draft />
       ) : (
         <footer class="agent-foot row quiet label">
           <ReplyFigures turnId={ids[0] ?? ''} />
-          {last.value && <FateTag fate={last.value} />}
+          {fate && <FateTag fate={fate} />}
         </footer>
       )}
     </article>
   );
-}
-
-function isEmpty(message: Message | undefined): boolean {
-  return message?.content.every((block) => block.type === 'text' && block.text.trim() === '') ?? false;
 }
 
 function AgentMessage({ message }: { readonly message: Message }) {
@@ -110,34 +98,21 @@ function AgentMessage({ message }: { readonly message: Message }) {
   );
 }
 
-/** What the model is saying right now, in the very place where it will stand, and a line where its figures will. */
+/** What the model is writing, in the place where it will stand, and a line where its figures will be. */
 export function Draft() {
-  const text = useComputed(() => call.value?.text ?? '').value;
-  const thinking = useComputed(() => call.value?.thinking ?? '').value;
+  const { text = '', thinking = '', step = 0, retry } = call.value ?? {};
+  const words = compacting.value
+    ? `Compacting ${compacting.value.messagesBefore} messages …`
+    : retry
+      ? `Attempt ${retry.attempt} failed: ${retry.error} Trying again …`
+      : `${step === 0 ? 'Starting' : `Step ${step}`} …`;
   return (
     <>
       {thinking && <Thought id="draft-thought" text={thinking} />}
       {text && <Markdown text={text} />}
-      <footer class="agent-foot row quiet label">
-        <DraftStatus />
-      </footer>
+      <footer class="agent-foot row quiet label">{words}</footer>
     </>
   );
-}
-
-function DraftStatus() {
-  if (compacting.value) return <span>Compacting {compacting.value.messagesBefore} messages …</span>;
-  const running = call.value;
-  if (!running) return null;
-  const { retry, step } = running;
-  if (retry) {
-    return (
-      <span>
-        Attempt {retry.attempt} failed: {retry.error} Trying again …
-      </span>
-    );
-  }
-  return <span>{step === 0 ? 'Starting …' : `Step ${step} …`}</span>;
 }
 
 /** What the model thought, folded. */
@@ -155,8 +130,9 @@ function Thought({ id, text }: { readonly id: string; readonly text: string }) {
   );
 }
 
-/** What a whole reply took, under its last turn: calls, tokens in and out, the cached share, time, and cost where prices are known. */
+/** What a whole reply took, under its last turn. */
 function ReplyFigures({ turnId }: { readonly turnId: string }) {
+  // One text: nothing is drawn again while it stays the same.
   const words = useComputed(() => replyInWords(wholeReplies.value.get(turnId) ?? [])).value;
   const [text, exact] = words.split('\n');
   return text ? (
@@ -166,69 +142,70 @@ function ReplyFigures({ turnId }: { readonly turnId: string }) {
   ) : null;
 }
 
-/** Two lines, rounded and exact: one text, which draws nothing anew while it stays the same. Empty without a model call. */
+/** Two lines, rounded and exact; empty without a model call. */
 function replyInWords(messageIds: readonly string[]): string {
   const figures = messageIds.flatMap((id) => replies.value[id] ?? []);
   if (figures.length === 0) return '';
   const sum = (pick: (figure: (typeof figures)[number]) => number | undefined) =>
     figures.reduce((total, figure) => total + (pick(figure) ?? 0), 0);
-  const input = sum(({ usage }) => usage?.inputTokens);
-  const cached = sum(({ usage }) => usage?.cachedInputTokens);
-  const output = sum(({ usage }) => usage?.outputTokens);
+  const usage = {
+    inputTokens: sum((each) => each.usage?.inputTokens),
+    cachedInputTokens: sum((each) => each.usage?.cachedInputTokens),
+    cacheWriteTokens: sum((each) => each.usage?.cacheWriteTokens),
+    outputTokens: sum((each) => each.usage?.outputTokens),
+  };
+  const { inputTokens: input, cachedInputTokens: cached, outputTokens: output } = usage;
   const prices = info.value?.model.prices;
   const parts = [
     figures.length > 1 && plural(figures.length, 'model call'),
     `${shortCount(input)} in${cached > 0 ? ` (${share(cached, input)} cached)` : ''}`,
     `${shortCount(output)} out`,
     `${duration(sum(({ durationMs }) => durationMs))} of model time`,
-    prices && money(costOf({ inputTokens: input, outputTokens: output, cachedInputTokens: cached }, prices)),
-  ].filter(Boolean);
-  const exact = `${exactCount(input)} tokens in, ${exactCount(cached)} of them cached, ${exactCount(output)} out; the time is that of the model, without tools`;
-  return `${parts.join(' · ')}\n${exact}`;
+    prices && money(costOf(usage, prices)),
+  ];
+  const exact = `${exactCount(input)} tokens in, ${exactCount(cached)} of them cached, ${exactCount(output)} out. The time does not include tools.`;
+  return `${parts.filter(Boolean).join(' · ')}\n${exact}`;
 }
 
-const icons = { error: CircleAlert, warning: TriangleAlert, info: Info };
+const faces = {
+  error: [CircleAlert, 'failure'],
+  warning: [TriangleAlert, 'warn'],
+  info: [Info, ''],
+} as const;
 
-/** Something that happened beside the messages: an error says what happened, what is safe, and what to do. */
-function NoticeView({ notice }: { readonly notice: Notice }) {
-  const Icon = icons[notice.level];
-  const failed = notice.level === 'error';
-  const latest = useComputed(() => isNotice(entries.value.at(-1), notice)).value;
+/** A sentence between two messages. An error says what happened, what is safe, and what to do. */
+function NoticeView({
+  id,
+  notice: { level, code, message },
+}: {
+  readonly id: string;
+  readonly notice: Notice;
+}) {
+  const [Icon, color] = faces[level];
+  const isLast = useComputed(() => entries.value.at(-1)?.id === id).value;
+  if (level !== 'error') {
+    return (
+      <p class="block notice row small quiet">
+        <Icon size={16} aria-hidden="true" class={color} />
+        <span class="grow">{message}</span>
+      </p>
+    );
+  }
+  const editAgain = () => {
+    draftText.value = lastQuestion.value;
+    document.querySelector<HTMLElement>('.composer textarea')?.focus();
+  };
   return (
-    <div
-      class={`block notice small ${failed ? 'notice-error' : 'quiet'}`}
-      data-turn={failed ? '' : undefined}
-      tabIndex={failed ? -1 : undefined}
-      role={failed ? 'alert' : undefined}
-    >
-      <Icon
-        size={16}
-        aria-hidden="true"
-        class={{ error: 'failure', warning: 'warn', info: '' }[notice.level]}
-      />
-      <div class="notice-words stack grow">
-        {failed && <strong class="failure">The call failed</strong>}
-        <p>{notice.message}</p>
-        {failed && (
-          <p class="quiet">
-            Nothing is lost: the conversation up to here is stored. <code>{notice.code}</code>
-          </p>
-        )}
-        {failed && latest && lastQuestion.value && (
-          <Button
-            onClick={() => {
-              draftText.value = lastQuestion.value;
-              document.querySelector<HTMLElement>('.composer textarea')?.focus();
-            }}
-          >
-            Edit and send again
-          </Button>
-        )}
+    <div class="block notice notice-error row small" data-turn tabIndex={-1} role="alert">
+      <Icon size={16} aria-hidden="true" class={color} />
+      <div class="stack grow">
+        <strong class={color}>The call failed</strong>
+        <p>{message}</p>
+        <p class="quiet">
+          Nothing is lost: the conversation up to here is stored. <code>{code}</code>
+        </p>
+        {isLast && lastQuestion.value && <Button onClick={editAgain}>Edit and send again</Button>}
       </div>
     </div>
   );
-}
-
-function isNotice(entry: Entry | undefined, notice: Notice): boolean {
-  return entry?.type === 'notice' && entry.notice === notice;
 }

@@ -1,49 +1,45 @@
 import { signal } from '@preact/signals';
-import type { PageEvent } from '../../../src/server/transcript.js';
+import type { Sent } from '../../../src/page.js';
 
-/** What a screen reader is told. */
+/** What a screen reader says. */
 export const announcement = signal('');
 
 let unspoken = '';
 
-/** Puts what just happened into words, all of it at once: one announcement cuts off the one before. */
-export function announce(events: readonly PageEvent[]): void {
-  const words = events.flatMap(wordsFor).join(' ').trim();
-  if (words) announcement.value = words;
+/** Puts what just happened into one text: an announcement cuts off the one before. */
+export function announce(items: readonly Sent[]): void {
+  const words = items.map(wordsFor).filter(Boolean).join(' ').trim();
+  // Without the marks of Markdown, which would be read out.
+  if (words) announcement.value = words.replace(/[*_`#|>]+/g, '').replace(/^\s*-\s/gm, '');
 }
 
-/** Answers come sentence by sentence, since single words would be read over each other. */
-function wordsFor(event: PageEvent): readonly string[] {
-  switch (event.type) {
+/** Answers come sentence by sentence: single words would be read over each other. */
+function wordsFor(item: Sent): string {
+  switch (item.type) {
     case 'text.delta': {
-      const sentences = `${unspoken}${event.text}`.split(/(?<=[.!?:])\s+/);
+      const sentences = `${unspoken}${item.text}`.split(/(?<=[.!?:])\s+/);
       unspoken = sentences.pop() ?? '';
-      return sentences.map(plain);
+      return sentences.join(' ');
     }
     case 'draft.discarded':
       unspoken = '';
-      return [];
+      return '';
     case 'model.completed': {
       const rest = unspoken;
       unspoken = '';
-      return [plain(rest)];
+      return rest;
     }
     case 'tool.call':
-      return [`Runs ${event.call.name}.`];
+      return `Runs ${item.call.name}.`;
     case 'permission.required':
-      return [`Waits for your approval: ${event.calls.map(({ name }) => name).join(', ')}.`];
+      return `Waits for your approval: ${item.calls.map(({ name }) => name).join(', ')}.`;
     case 'context.compacted':
-      return [`Compaction ${event.status}: ${event.messagesBefore} to ${event.messagesAfter} messages.`];
+      return `Compaction ${item.status}: ${item.messagesBefore} to ${item.messagesAfter} messages.`;
     case 'call.completed':
-      return [event.stopReason === 'completed' ? 'Reply complete.' : 'Reply ended.'];
+      return item.stopReason === 'completed' ? 'Reply complete.' : 'Reply ended.';
     case 'call.failed':
-      return [`Failed: ${event.error.message}`];
+      return `Failed: ${item.error.message}`;
     default:
-      return [];
+      return '';
   }
-}
-
-/** Without the marks of Markdown, which would be read out. */
-function plain(text: string): string {
-  return text.replace(/[*_`#|>]+/g, '').replace(/^\s*-\s/gm, '');
 }

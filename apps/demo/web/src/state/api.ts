@@ -5,97 +5,89 @@ import type {
   ExpandedMessage,
   FileInfo,
   FilePart,
+  MemoryFile,
   MemoryLine,
-  MemoryOverview,
   RequestView,
+  SessionState,
   SessionSummary,
-} from '../../../src/server/backend.js';
-import type { SessionSnapshot } from '../../../src/server/session-feed.js';
+} from '../../../src/page.js';
 
-/** What the server answered instead of what was asked for, or that it did not answer (`offline`). */
+/** The server answered with an error, or did not answer (`offline`). */
 export class ApiError extends Error {
   readonly code: string;
-  /** What is wrong with which field of what was sent. */
+  /** The fields of the request that are wrong. */
   readonly issues: readonly Issue[];
 
-  constructor(
-    code: string,
-    message: string,
-    { issues = [], ...options }: ErrorOptions & { readonly issues?: readonly Issue[] | undefined } = {},
-  ) {
-    super(message, options);
-    this.name = 'ApiError';
+  constructor(code: string, message: string, issues: readonly Issue[] = []) {
+    super(message);
     this.code = code;
     this.issues = issues;
   }
 }
 
-const session = (id: string) => `/api/sessions/${encodeURIComponent(id)}`;
+export const sessionUrl = (id: string) => `/api/sessions/${encodeURIComponent(id)}`;
 
-/** Of an answer: long for a log of 32 MiB, short for somebody who waits. */
+/** Long enough for a log of 32 MiB. */
 const TIMEOUT_MS = 30_000;
 
 /** The server's API, one function a route. Each rejects with an {@link ApiError}. */
 export const api = {
   info: () => request<BackendInfo>('GET', '/api/info'),
   sessions: () => request<SessionSummary[]>('GET', '/api/sessions'),
-  transcript: (id: string) => request<SessionSnapshot>('GET', session(id)),
-  remove: (id: string) => request<void>('DELETE', session(id)),
-  send: (id: string, text: string) => request<void>('POST', `${session(id)}/messages`, { text }),
-  stop: (id: string) => request<void>('POST', `${session(id)}/stop`),
+  state: (id: string) => request<SessionState>('GET', sessionUrl(id)),
+  remove: (id: string) => request('DELETE', sessionUrl(id)),
+  send: (id: string, text: string) => request('POST', `${sessionUrl(id)}/messages`, { text }),
+  stop: (id: string) => request('POST', `${sessionUrl(id)}/stop`, {}),
   compact: (id: string, instructions: string | undefined) =>
-    request<void>('POST', `${session(id)}/compactions`, instructions ? { instructions } : {}),
-  undo: (id: string, compactionId: string) =>
-    request<void>('DELETE', `${session(id)}/compactions/${encodeURIComponent(compactionId)}`),
-  decide: (id: string, decisions: Decisions) =>
-    request<void>('POST', `${session(id)}/decisions`, { decisions }),
+    request('POST', `${sessionUrl(id)}/compactions`, { instructions }),
+  undo: (id: string) => request('DELETE', `${sessionUrl(id)}/compactions/last`),
+  decide: (id: string, decisions: Decisions) => request('POST', `${sessionUrl(id)}/decisions`, { decisions }),
   setPermissionMode: (id: string, mode: PermissionContext['mode']) =>
-    request<void>('PUT', `${session(id)}/permissions`, { mode }),
-  setPlanMode: (id: string, active: boolean) => request<void>('PUT', `${session(id)}/plan`, { active }),
-  request: (id: string, step?: number) =>
-    request<RequestView>('GET', `${session(id)}/request${step === undefined ? '' : `?step=${step}`}`),
-  files: () => request<readonly FileInfo[]>('GET', '/api/files'),
-  memory: () => request<MemoryOverview>('GET', '/api/memory'),
-  memoryFile: (path: string) =>
-    request<{ path: string; text: string }>('GET', `/api/memory/file?path=${encodeURIComponent(path)}`),
-  searchMemory: (query: string) =>
-    request<readonly MemoryLine[]>('GET', `/api/memory/search?query=${encodeURIComponent(query)}`),
-  replay: (log: Blob, settings: Readonly<Record<string, string>>) =>
-    request<string>('POST', `/api/replay?${new URLSearchParams(settings)}`, log),
+    request('PUT', `${sessionUrl(id)}/permissions`, { mode }),
+  setPlanMode: (id: string, active: boolean) => request('PUT', `${sessionUrl(id)}/plan`, { active }),
+  request: (id: string, step: number | undefined) =>
+    request<RequestView>('GET', `${sessionUrl(id)}/request${step === undefined ? '' : `?step=${step}`}`),
   expand: (id: string, messageId: string) =>
-    request<ExpandedMessage>('GET', `${session(id)}/messages/${encodeURIComponent(messageId)}`),
-  file: (path: string, offset: number) =>
-    request<FilePart>('GET', `/api/file?path=${encodeURIComponent(path)}&offset=${offset}`),
-  /** The beginning of a file, or nothing where there is none. */
+    request<ExpandedMessage>('GET', `${sessionUrl(id)}/messages/${encodeURIComponent(messageId)}`),
+  files: () => request<readonly FileInfo[]>('GET', '/api/files'),
+  file: (path: string, offset: number) => request<FilePart>('GET', `/api/file?${query({ path, offset })}`),
+  /** The beginning of a file; `undefined` where there is none. */
   fileIfAny: (path: string) =>
-    request<FilePart | undefined>('GET', `/api/file?path=${encodeURIComponent(path)}&optional=yes`),
+    request<FilePart | undefined>('GET', `/api/file?${query({ path, optional: 'yes' })}`),
+  memory: () => request<readonly MemoryFile[]>('GET', '/api/memory'),
+  memoryFile: (path: string) =>
+    request<{ path: string; text: string }>('GET', `/api/memory/file?${query({ path })}`),
+  searchMemory: (words: string) =>
+    request<readonly MemoryLine[]>('GET', `/api/memory/search?${query({ query: words })}`),
+  replay: (log: Blob, settings: Readonly<Record<string, string>>) =>
+    request<string>('POST', `/api/replay?${query(settings)}`, log),
 };
 
-async function request<Answer>(method: string, url: string, body?: unknown): Promise<Answer> {
-  let response: Response;
-  try {
-    response = await fetch(url, { method, ...encoded(body), signal: AbortSignal.timeout(TIMEOUT_MS) });
-  } catch (cause) {
-    throw new ApiError('offline', 'The server does not answer. The conversation is kept there.', { cause });
-  }
-  if (response.ok) {
-    if (response.status !== 200) return undefined as Answer;
-    const isPage = response.headers.get('content-type')?.startsWith('text/html');
-    return (await (isPage ? response.text() : response.json())) as Answer;
-  }
-  const answer = (await response.json().catch(() => undefined)) as
-    | { error?: { code?: string; message?: string; issues?: readonly Issue[] } }
-    | undefined;
-  throw new ApiError(
-    answer?.error?.code ?? `http_${response.status}`,
-    answer?.error?.message ?? `The server answered ${response.status}.`,
-    { issues: answer?.error?.issues },
+function query(parameters: Readonly<Record<string, string | number>>): string {
+  return String(
+    new URLSearchParams(Object.entries(parameters).map(([name, value]) => [name, String(value)])),
   );
 }
 
-/** JSON, or a file as it is. */
-function encoded(body: unknown): RequestInit {
-  if (body === undefined) return {};
-  if (body instanceof Blob) return { body, headers: { 'Content-Type': 'application/octet-stream' } };
-  return { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } };
+async function request<Answer = void>(method: string, url: string, body?: unknown): Promise<Answer> {
+  const isFile = body instanceof Blob;
+  const type = isFile ? 'application/octet-stream' : 'application/json';
+  const options: RequestInit = { method, signal: AbortSignal.timeout(TIMEOUT_MS) };
+  if (body !== undefined) {
+    options.body = isFile ? body : JSON.stringify(body);
+    options.headers = { 'Content-Type': type };
+  }
+  const response = await fetch(url, options).catch(() => {
+    throw new ApiError('offline', 'The server does not answer. It keeps the conversation.');
+  });
+  if (response.status === 204) return undefined as Answer;
+  if (response.ok) {
+    const isPage = response.headers.get('content-type')?.startsWith('text/html');
+    return (await (isPage ? response.text() : response.json())) as Answer;
+  }
+  const { error } = (await response.json().catch(() => ({}))) as {
+    readonly error?: { readonly code: string; readonly message: string; readonly issues: readonly Issue[] };
+  };
+  const message = error?.message ?? `The server answered ${response.status}.`;
+  throw new ApiError(error?.code ?? `http_${response.status}`, message, error?.issues);
 }

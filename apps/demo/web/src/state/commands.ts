@@ -1,17 +1,15 @@
 import type { PermissionContext } from '@x/core';
 import { lastApplied } from './blocks.js';
-import { info } from './info.js';
-import { addressOf, goToNew, toggleInspector } from './route.js';
-import { compact, problem, send, setPermissionMode, setPlanMode, undo, work } from './session.js';
-import { showPanel } from './view.js';
+import { compact, info, plan, problem, send, setPermissionMode, setPlanMode, undo } from './session.js';
+import { addressOf, goToNew, toggleInspector, togglePanel } from './view.js';
 
 export interface Command {
   readonly name: string;
   readonly description: string;
   /** What may follow it, if anything. */
   readonly takesText?: string;
-  /** Resolves to whether it was accepted. */
-  run(text: string): boolean | Promise<boolean>;
+  /** Whether it was accepted; `undefined` is a yes. */
+  run(text: string): undefined | boolean | Promise<boolean>;
 }
 
 const MODES: readonly NonNullable<PermissionContext['mode']>[] = [
@@ -32,8 +30,8 @@ const commands: readonly Command[] = [
   },
   {
     name: 'undo',
-    description: 'Take the last compaction back',
-    run: () => (lastApplied.value ? undo(lastApplied.value.id) : refuse('There is no compaction to undo.')),
+    description: 'Undo the last compaction',
+    run: () => (lastApplied.value ? undo() : refuse('There is no compaction to undo.')),
   },
   {
     name: 'plan',
@@ -41,35 +39,35 @@ const commands: readonly Command[] = [
     takesText: 'on|off',
     run: (text) =>
       info.value?.plans
-        ? setPlanMode(text === '' ? !work.value.plan.active : text === 'on')
-        : refuse('Plan mode is there where a language model answers.'),
+        ? setPlanMode(text === '' ? !plan.value.active : text === 'on')
+        : refuse('Only a language model can plan.'),
   },
-  { name: 'tasks', description: 'Show todos and what subagents do', run: () => done(showPanel) },
+  {
+    name: 'tasks',
+    description: 'Show todos and tasks of subagents',
+    run: () => void togglePanel(true),
+  },
   {
     name: 'permissions',
-    description: 'Set what the agent may do unasked in this conversation',
+    description: 'Set what the agent may do without asking in this conversation',
     takesText: 'mode',
     run(text) {
       const mode = MODES.find((each) => each === text);
-      return mode === undefined
-        ? refuse(`A mode stands behind /permissions: ${MODES.join(', ')}.`)
-        : setPermissionMode(mode);
+      return mode ? setPermissionMode(mode) : refuse(`/permissions takes a mode: ${MODES.join(', ')}.`);
     },
   },
-  { name: 'context', description: 'Show what the model sees now', run: () => done(toggleInspector) },
+  { name: 'context', description: 'Show what the model sees now', run: () => void toggleInspector() },
   {
     name: 'resume',
     description: 'Go on with another conversation',
     takesText: 'session',
-    run: (text) => done(() => (location.hash = addressOf(text))),
+    run(text) {
+      location.hash = addressOf(text);
+      return undefined;
+    },
   },
-  { name: 'new', description: 'Begin an empty conversation', run: () => done(goToNew) },
+  { name: 'new', description: 'Begin an empty conversation', run: () => void goToNew() },
 ];
-
-function done(action: () => unknown): true {
-  action();
-  return true;
-}
 
 function refuse(message: string): false {
   problem.value = { code: 'empty', message };
@@ -82,19 +80,18 @@ export function suggestedCommands(text: string): readonly Command[] {
   return typed === undefined ? [] : commands.filter(({ name }) => name.startsWith(typed));
 }
 
-/** The command that was written out, and what follows it. */
-export function commandOf(text: string): { readonly command: Command; readonly rest: string } | undefined {
-  const match = text.match(/^\/(\w+)(?:\s+([\s\S]*))?$/);
-  const command = commands.find(({ name }) => name === match?.[1]);
-  return command && { command, rest: match?.[2]?.trim() ?? '' };
+export function isCommand(text: string): boolean {
+  return commands.some(({ name }) => text === `/${name}`);
 }
 
-/** Carries out what was written: a command to the page, or something to tell the agent. Whether it was accepted. */
+/** Runs a command, or says the text to the agent. Resolves to whether it was accepted. */
 export async function say(text: string): Promise<boolean> {
-  const found = commandOf(text.trim());
-  if (found) return found.command.run(found.rest);
-  const unknown = /^\/(\w+)(?:\s|$)/.exec(text.trim())?.[1];
-  if (unknown === undefined) return send(text.trim());
-  const known = commands.map(({ name }) => `/${name}`).join(', ');
-  return refuse(`There is no command /${unknown}. There are ${known}.`);
+  const said = text.trim();
+  const [, name, rest = ''] = said.match(/^\/(\w+)(?:\s+([\s\S]*))?$/) ?? [];
+  if (name === undefined) return send(said);
+  const command = commands.find((each) => each.name === name);
+  if (command) return (await command.run(rest.trim())) ?? true;
+  return refuse(
+    `There is no command /${name}. There are ${commands.map((each) => `/${each.name}`).join(', ')}.`,
+  );
 }

@@ -1,83 +1,125 @@
 import { batch, computed, signal } from '@preact/signals';
 import type { PermissionContext } from '@x/core';
 import type { Decision } from '@x/harness';
-import { foldEvent } from '../../../src/server/fold-event.js';
-import type { SessionSnapshot } from '../../../src/server/session-feed.js';
-import { emptyTranscript, type PageEvent, type Transcript } from '../../../src/server/transcript.js';
+import type { BackendInfo, ErrorInfo, FileInfo, Sent, SessionSummary } from '../../../src/page.js';
 import { announce } from './announcer.js';
-import { ApiError, api } from './api.js';
-import { followSession } from './event-source.js';
-import { info } from './info.js';
-import { refreshSessions } from './sessions.js';
+import { ApiError, api, sessionUrl } from './api.js';
+import { emptyTranscript, fold, type Transcript } from './transcript.js';
 
-/** `new`: nothing has been said yet, and the server knows nothing of it. */
+/** `new`: nothing has been said yet, and the server does not know the session. */
 type Phase = 'new' | 'loading' | 'ready' | 'failed';
 
 export const phase = signal<Phase>('new');
-const transcript = signal<Transcript>(emptyTranscript(newSessionId()));
 export const connected = signal(true);
-/** Why something that was just asked for did not happen. */
-export const problem = signal<{ readonly code: string; readonly message: string } | undefined>(undefined);
+/** The reason why the last request failed. */
+export const problem = signal<ErrorInfo | undefined>(undefined);
+export const sending = signal(false);
+/** The text in the composer. */
+export const draftText = signal('');
+const transcript = signal<Transcript>(emptyTranscript(newSessionId()));
 
-export const entries = computed(() => transcript.value.entries);
-export const fates = computed(() => transcript.value.fates);
-export const toolRuns = computed(() => transcript.value.toolRuns);
-export const replies = computed(() => transcript.value.replies);
-export const call = computed(() => transcript.value.call);
-export const compacting = computed(() => transcript.value.compacting);
-export const context = computed(() => transcript.value.context);
-export const timeline = computed(() => transcript.value.timeline);
-export const todos = computed(() => transcript.value.todos);
-export const pending = computed(() => transcript.value.pending);
-export const work = computed(() => transcript.value.work);
-export const totals = computed(() => transcript.value.totals);
-export const title = computed(() => transcript.value.title);
-export const sessionId = computed(() => transcript.value.sessionId);
+function of<Key extends keyof Transcript>(key: Key) {
+  return computed(() => transcript.value[key]);
+}
+export const sessionId = of('sessionId');
+export const title = of('title');
+export const entries = of('entries');
+export const fates = of('fates');
+export const toolRuns = of('toolRuns');
+export const replies = of('replies');
+export const call = of('call');
+export const compacting = of('compacting');
+export const context = of('context');
+export const timeline = of('timeline');
+export const totals = of('totals');
+export const todos = of('todos');
+export const pending = of('pending');
+export const plan = of('plan');
+export const tasks = of('tasks');
+export const permissionMode = of('permissionMode');
 /** Whether the agent is at work, or about to be. */
 export const busy = computed(
   () => sending.value || call.value !== undefined || compacting.value !== undefined,
 );
-export const sending = signal(false);
 
-let unfollow = () => {};
-/** Counts what was opened, so that a late answer for another session is dropped. */
-let opened = 0;
+export const info = signal<BackendInfo | undefined>(undefined);
+/** The model that answers, in words. */
+export const modelLine = computed(() => {
+  const model = info.value?.model;
+  return model ? `${model.id}${model.embedded ? ': rules, no LLM' : ''}` : '';
+});
+/** Tokens: as the last request said, else as configured. */
+export const windowSize = computed(() => context.value?.contextWindow ?? info.value?.contextWindow ?? 0);
 
-/** An empty conversation. */
+/** Asks until the server answers. */
+export async function loadInfo(): Promise<void> {
+  for (let delay = 500; info.peek() === undefined; delay = Math.min(delay * 2, 10_000)) {
+    info.value = await api.info().catch(() => undefined);
+    if (info.peek() === undefined) await new Promise((resolve) => setTimeout(resolve, delay));
+  }
+}
+
+export const sessions = signal<readonly SessionSummary[]>([]);
+export const sessionsFailed = signal(false);
+
+export async function refreshSessions(): Promise<void> {
+  const found = await api.sessions().catch(() => undefined);
+  sessionsFailed.value = found === undefined;
+  if (found) sessions.value = found;
+}
+
+/** Deletes a session. Resolves to whether it is gone. */
+export async function removeSession(id: string): Promise<boolean> {
+  try {
+    await api.remove(id);
+    return true;
+  } catch (error) {
+    return error instanceof ApiError && error.code === 'session_not_found';
+  } finally {
+    await refreshSessions();
+  }
+}
+
+/** Files that the agent has written, the newest first. */
+export const files = signal<readonly FileInfo[]>([]);
+
+export async function loadFiles(): Promise<void> {
+  files.value = await api.files().catch(() => files.peek());
+}
+
+/** Shows an empty conversation. */
 export function startSession(): void {
   begin('new', newSessionId());
 }
 
 /** Shows a session that the server has, and follows it. */
-export async function openSession(id: string): Promise<void> {
+export function openSession(id: string): void {
   if (id === sessionId.peek() && phase.peek() !== 'failed') return;
   begin('loading', id);
-  await load(id);
+  follow();
 }
 
 /** Sends what the user says; the first message creates the session. */
-export async function send(text: string): Promise<boolean> {
+export function send(text: string): Promise<boolean> {
   const id = sessionId.peek();
   return attempt(async () => {
     await api.send(id, text);
-    // It exists now; what happened meanwhile is in its transcript.
-    if (phase.peek() === 'new' && id === sessionId.peek()) await load(id);
+    if (phase.peek() !== 'new' || id !== sessionId.peek()) return;
+    phase.value = 'loading';
+    follow();
   });
 }
 
 export async function compact(instructions: string | undefined): Promise<boolean> {
-  if (phase.peek() === 'new') {
-    problem.value = { code: 'empty', message: 'There is nothing to compact yet: say something first.' };
-    return false;
-  }
-  return attempt(() => api.compact(sessionId.peek(), instructions));
+  if (phase.peek() !== 'new') return attempt(() => api.compact(sessionId.peek(), instructions));
+  problem.value = { code: 'empty', message: 'There is nothing to compact yet. Say something first.' };
+  return false;
 }
 
 export const stop = () => attempt(() => api.stop(sessionId.peek()));
-export const undo = (compactionId: string) => attempt(() => api.undo(sessionId.peek(), compactionId));
+export const undo = () => attempt(() => api.undo(sessionId.peek()));
 export const decide = (decision: Decision, ...approvals: readonly string[]) =>
   attempt(() => api.decide(sessionId.peek(), Object.fromEntries(approvals.map((id) => [id, decision]))));
-
 export const setPermissionMode = (mode: PermissionContext['mode']) =>
   attempt(() => api.setPermissionMode(sessionId.peek(), mode));
 export const setPlanMode = (active: boolean) => attempt(() => api.setPlanMode(sessionId.peek(), active));
@@ -97,11 +139,14 @@ async function attempt(action: () => Promise<void>): Promise<boolean> {
   }
 }
 
-/** Leaves what was shown. At once: the address follows both, and must never see the one without the other. */
+function report(error: unknown): void {
+  if (!(error instanceof ApiError)) throw error;
+  problem.value = { code: error.code, message: error.message };
+}
+
+/** Leaves the session that was shown. In one step: the address follows both, and must never see one without the other. */
 function begin(next: Phase, id: string): void {
-  opened++;
   unfollow();
-  unfollow = () => {};
   batch(() => {
     phase.value = next;
     transcript.value = emptyTranscript(id);
@@ -110,53 +155,94 @@ function begin(next: Phase, id: string): void {
   });
 }
 
-/** Gets a session's transcript and follows it from there, unless another one was opened meanwhile. */
-async function load(id: string): Promise<void> {
-  const turn = opened;
-  try {
-    const snapshot = await api.transcript(id);
-    if (turn === opened) show(snapshot);
-  } catch (error) {
-    if (turn !== opened) return;
-    report(error);
-    phase.value = 'failed';
-  }
+/** The server sends an event every 15 s at least. A connection that was silent for longer is dead. */
+const SILENCE_MS = 40_000;
+const RETRY_MS = 1_000;
+
+let source: EventSource | undefined;
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+function unfollow(): void {
+  source?.close();
+  source = undefined;
+  clearTimeout(timer);
 }
 
-function show(snapshot: SessionSnapshot): void {
+/**
+ * Follows the session over lost connections and restarts of the server: each connection begins with the whole history. A hidden page
+ * follows nothing, since a browser opens six connections to a server at most.
+ */
+function follow(): void {
   unfollow();
-  batch(() => {
-    transcript.value = snapshot.transcript;
-    phase.value = 'ready';
-  });
-  follow(snapshot.transcript.sessionId, snapshot.lastEventId);
+  if (document.visibilityState === 'hidden') return;
+  const stream = new EventSource(`${sessionUrl(sessionId.peek())}/events`);
+  source = stream;
+  const deliver = batching(show);
+  const alive = () => {
+    connected.value = true;
+    if (problem.peek()?.code === 'offline') problem.value = undefined;
+    clearTimeout(timer);
+    timer = setTimeout(follow, SILENCE_MS);
+  };
+  stream.onmessage = ({ data }) => {
+    alive();
+    deliver(JSON.parse(data), () => stream === source);
+  };
+  stream.addEventListener('ping', alive);
+  stream.onerror = () => {
+    connected.value = false;
+    // The browser connects again by itself, unless the server refused.
+    if (stream.readyState === EventSource.CLOSED) void askWhy(stream);
+  };
 }
 
-function follow(id: string, after: string): void {
-  unfollow = followSession(id, after, {
-    onConnected: (now) => {
-      connected.value = now;
-      if (now && problem.peek()?.code === 'offline') problem.value = undefined;
-    },
-    onEvents: (events) => {
-      const told = events.filter((event) => event.type !== 'reset');
-      if (told.length < events.length) return void load(id);
-      transcript.value = told.reduce(foldEvent, transcript.peek());
-      announce(told);
-      if (told.some(changesList)) void refreshSessions();
-    },
+async function askWhy(refused: EventSource): Promise<void> {
+  try {
+    await api.state(sessionId.peek());
+  } catch (error) {
+    if (refused !== source) return;
+    if (!(error instanceof ApiError) || error.code !== 'offline') {
+      report(error);
+      phase.value = 'failed';
+      return unfollow();
+    }
+  }
+  if (refused !== source) return;
+  clearTimeout(timer);
+  timer = setTimeout(follow, RETRY_MS);
+}
+
+addEventListener('visibilitychange', () => {
+  if (document.visibilityState === 'hidden') unfollow();
+  else if (phase.peek() === 'loading' || phase.peek() === 'ready') follow();
+});
+
+function show(items: readonly Sent[]): void {
+  batch(() => {
+    transcript.value = items.reduce(fold, transcript.peek());
+    if (items.some(({ type }) => type === 'state')) phase.value = 'ready';
   });
+  announce(items);
+  if (items.some(changesList)) void refreshSessions();
 }
 
 /** Whether the list of sessions shows something else after this. */
-function changesList(event: PageEvent): boolean {
-  if (event.type === 'message.added') return event.message.role === 'user';
-  return ['call.completed', 'call.failed', 'context.compacted'].includes(event.type);
+function changesList(item: Sent): boolean {
+  if (item.type === 'message.added') return item.message.role === 'user';
+  return ['call.completed', 'call.failed', 'context.compacted'].includes(item.type);
 }
 
-function report(error: unknown): void {
-  if (!(error instanceof ApiError)) throw error;
-  problem.value = { code: error.code, message: error.message };
+/** Hands on what came, once a frame: text arrives faster than it can be drawn. */
+function batching(onItems: (items: readonly Sent[]) => void) {
+  let waiting: Sent[] = [];
+  return (item: Sent, isWanted: () => boolean) => {
+    waiting.push(item);
+    if (waiting.length > 1) return;
+    requestAnimationFrame(() => {
+      if (isWanted()) onItems(waiting);
+      waiting = [];
+    });
+  };
 }
 
 function newSessionId(): string {
@@ -167,9 +253,3 @@ function newSessionId(): string {
     .replaceAll('/', '_')
     .toLowerCase();
 }
-
-/** Tokens of the model's window, as the last call said, else as configured. */
-export const windowSize = computed(() => context.value?.contextWindow ?? info.value?.contextWindow ?? 0);
-
-/** What stands in the composer. */
-export const draftText = signal('');

@@ -1,52 +1,38 @@
 import { answers, drawWhole, lastApplied, messagesById } from './blocks.js';
-import { goToConversation } from './route.js';
-import { following, setOpen } from './view.js';
+import { following, goToConversation, setOpen, sheetOpen } from './view.js';
 
-/** Leads to where a message stands in the conversation: a tool's result in its call, a summary in its compaction. */
+/** Goes to a message in the conversation: to a tool's result in its call, to a summary in its compaction. */
 export function showMessage(messageId: string): void {
-  goToConversation();
   const toolUseId = [...answers.peek()].find(([, answer]) => answer.messageId === messageId)?.[0];
-  if (toolUseId !== undefined) setOpen(toolUseId, true);
-  const summarizes = toolUseId === undefined && !messagesById.peek().has(messageId);
-  if (summarizes && lastApplied.peek()) setOpen(lastApplied.peek()?.id ?? '', true);
-  const find = () => {
-    if (toolUseId !== undefined) return document.getElementById(`${toolUseId}-inside`)?.parentElement;
-    if (summarizes) return document.getElementById(lastApplied.peek()?.id ?? '');
-    return document.querySelector<HTMLElement>(`[data-messages~="${CSS.escape(messageId)}"]`);
-  };
-  whenThere(find, (place) => {
-    place.scrollIntoView({ block: 'center' });
-    const target = place.querySelector<HTMLElement>('.fold-line') ?? place;
-    target.focus({ preventScroll: true });
-  });
+  const compaction = messagesById.peek().has(messageId) ? undefined : lastApplied.peek()?.id;
+  if (compaction !== undefined) showCompaction(compaction);
+  else {
+    goToConversation();
+    if (toolUseId !== undefined) setOpen(toolUseId, true);
+    const place = toolUseId === undefined ? 'messages~' : 'fold';
+    goTo(`[data-${place}="${CSS.escape(toolUseId ?? messageId)}"]`, 'center');
+  }
 }
 
 /** Opens a compaction where it stands in the conversation. */
 export function showCompaction(id: string): void {
-  setOpen(id, true);
-  whenThere(
-    () => document.getElementById(id),
-    (divider) => {
-      divider.scrollIntoView({ block: 'start' });
-      divider.focus({ preventScroll: true });
-    },
-  );
+  sheetOpen.value = false;
+  goToConversation();
+  setOpen(`${id}-fold`, true);
+  goTo(`#${CSS.escape(id)}`, 'start');
 }
 
-/** Frames until the conversation is drawn after the address has changed; what is not there then stands further up. */
+/** After so many frames the place is not in what is drawn: it stands further up. */
 const UNTIL_DRAWN = 10;
 
-function whenThere(
-  find: () => HTMLElement | null | undefined,
-  then: (place: HTMLElement) => void,
-  frame = 0,
-): void {
+function goTo(selector: string, block: ScrollLogicalPosition, frame = 0): void {
   requestAnimationFrame(() => {
-    const place = find();
-    // What opens makes the conversation longer: it should not run off to its end.
+    const place = document.querySelector<HTMLElement>(selector);
+    // The opened part makes the conversation longer: it should not run off to its end.
     following.value = false;
-    if (place) then(place);
-    else if (frame < 60) whenThere(find, then, frame + 1);
+    place?.scrollIntoView({ block });
+    place?.focus({ preventScroll: true });
+    if (!place && frame < 60) goTo(selector, block, frame + 1);
     if (!place && frame === UNTIL_DRAWN) drawWhole();
   });
 }

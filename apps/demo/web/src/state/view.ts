@@ -1,73 +1,158 @@
-import { computed, signal } from '@preact/signals';
-import type { SourceKey } from '../lib/sources.js';
+import { computed, effect, signal } from '@preact/signals';
+import { openSession, phase, sessionId, startSession, title } from './session.js';
 
-const wide = matchMedia('(min-width: 1100px)');
-const roomy = matchMedia('(min-width: 760px)');
-
-/** Room for the list of sessions beside the conversation. */
-export const showsSessions = signal(wide.matches);
-/** Room for the context panel beside the conversation. */
-const hasRoomForPanel = signal(roomy.matches);
-/** Where there is room, whether the user wants the panel. */
-const wantsPanel = signal(true);
-
-wide.addEventListener('change', () => {
-  showsSessions.value = wide.matches;
-});
-roomy.addEventListener('change', () => {
-  hasRoomForPanel.value = roomy.matches;
-});
-
-export const showsPanel = computed(() => hasRoomForPanel.value && wantsPanel.value);
+/** What the page shows in its middle. */
+export type View = 'conversation' | 'inspect' | 'memory' | 'replay' | 'file';
+export const view = signal<View>('conversation');
+/** The file that the `file` view shows. */
+export const filePath = signal('');
 /** The request that the inspector shows, from 1; `undefined`: the next one, as it is now. */
 export const lookedAt = signal<number | undefined>(undefined);
-/** Whether the conversation stays at its end when something comes: one has not gone further up. */
-export const following = signal(true);
-/** The panel as a sheet over the conversation, where there is no room beside it. */
-export const sheetOpen = signal(false);
-/** The list of sessions as a drawer, where there is no room beside the conversation. */
-export const drawerOpen = signal(false);
 
-/** Shows the panel, or the sheet where there is no room beside the conversation. */
-export function showPanel(): void {
-  if (hasRoomForPanel.peek()) wantsPanel.value = true;
-  else sheetOpen.value = true;
+interface Place {
+  readonly view: View;
+  readonly session?: string;
+  readonly step?: number | undefined;
+  readonly path?: string;
 }
 
-export function togglePanel(): void {
-  if (hasRoomForPanel.peek()) wantsPanel.value = !wantsPanel.peek();
-  else sheetOpen.value = !sheetOpen.peek();
+/**
+ * Reads the address: `#/s/<id>`, `#/s/<id>/inspect`, `#/s/<id>/inspect/<request>`, `#/memory`, `#/replay`, `#/file/<path>`. Any other
+ * address is a new conversation.
+ */
+function addressed(): Place {
+  const [, kind = '', name = '', inspect, step] =
+    /^#\/(memory|replay|s|file)(?:\/([^/]+))?(\/inspect(?:\/([1-9]\d*))?)?$/.exec(location.hash) ?? [];
+  if (kind === 'memory' || kind === 'replay') return { view: kind };
+  if (kind === 'file') return { view: 'file', path: decoded(name) };
+  if (kind !== 's') return { view: 'conversation' };
+  const session = decoded(name);
+  if (inspect === undefined) return { view: 'conversation', session };
+  return { view: 'inspect', session, step: step === undefined ? undefined : Number(step) };
 }
 
-export type Theme = 'system' | 'light' | 'dark';
-
-const KEY = 'theme';
-const order: readonly Theme[] = ['system', 'light', 'dark'];
-const root = document.documentElement;
-
-/** The user's choice; `system` follows the machine. */
-export const theme = signal<Theme>(read());
-
-/** The next of the three. */
-export function switchTheme(): void {
-  const next = order[(order.indexOf(theme.peek()) + 1) % order.length] ?? 'system';
-  theme.value = next;
-  if (next === 'system') delete root.dataset.theme;
-  else root.dataset.theme = next;
+/** Decodes a part of an address. A part that was cut off in the middle of a character stays as it is. */
+function decoded(part: string): string {
   try {
-    localStorage.setItem(KEY, next);
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+/** Keeps the address and the view in step, so that a reload and the back button work. */
+export function startRouting(): void {
+  const follow = () => {
+    const place = addressed();
+    if (place.view === 'inspect') lookedAt.value = place.step;
+    else if (place.view === 'conversation' && place.session !== sessionId.peek()) lookedAt.value = undefined;
+    view.value = place.view;
+    if (place.path !== undefined) filePath.value = place.path;
+    // The session stays open behind the other views.
+    if (place.view !== 'conversation' && place.view !== 'inspect') return;
+    if (place.session === undefined) startSession();
+    else openSession(place.session);
+  };
+  addEventListener('hashchange', follow);
+  effect(() => {
+    document.title = `${title.value || 'Context'} · x`;
+  });
+  follow();
+  effect(() => {
+    // A session gets its address once it exists.
+    if (phase.value !== 'ready' || view.peek() !== 'conversation') return;
+    if (addressed().session !== sessionId.value) history.pushState(null, '', addressOf(sessionId.value));
+  });
+  effect(() => {
+    const step = lookedAt.value;
+    const { view: shown, session, step: before } = addressed();
+    // Replaced, not pushed: going back leaves the inspector, not one request after the other.
+    if (shown === 'inspect' && session !== undefined && before !== step)
+      history.replaceState(null, '', inspectAddress(session));
+  });
+}
+
+function inspectAddress(id: string): string {
+  const step = lookedAt.peek();
+  return `${addressOf(id)}/inspect${step === undefined ? '' : `/${step}`}`;
+}
+
+export function addressOf(id: string): string {
+  return `#/s/${encodeURIComponent(id)}`;
+}
+
+export function fileAddress(path: string): string {
+  return `#/file/${encodeURIComponent(path)}`;
+}
+
+/** Switches between the conversation and its inspector. */
+export function toggleInspector(): void {
+  if (phase.peek() === 'new') return;
+  const id = sessionId.peek();
+  sheetOpen.value = false;
+  location.hash = view.peek() === 'inspect' ? addressOf(id) : inspectAddress(id);
+}
+
+/** Goes back to the conversation that is open. */
+export function goToConversation(): void {
+  if (view.peek() === 'conversation') return;
+  if (phase.peek() === 'ready') location.hash = addressOf(sessionId.peek());
+  else goToNew();
+}
+
+/** Goes to an empty conversation. */
+export function goToNew(): void {
+  if (location.hash) history.pushState(null, '', location.pathname);
+  view.value = 'conversation';
+  lookedAt.value = undefined;
+  drawerOpen.value = false;
+  startSession();
+}
+
+/** A media query as a signal. */
+function media(query: string) {
+  const list = matchMedia(query);
+  const matches = signal(list.matches);
+  list.addEventListener('change', () => {
+    matches.value = list.matches;
+  });
+  return matches;
+}
+
+/** Room for the list of sessions beside the conversation. */
+export const showsSessions = media('(min-width: 1100px)');
+/** Room for the context panel beside the conversation. */
+const hasRoomForPanel = media('(min-width: 760px)');
+/** Where there is room: whether the user wants the panel. */
+const wantsPanel = signal(true);
+export const showsPanel = computed(() => hasRoomForPanel.value && wantsPanel.value);
+/** Where there is no room: the panel as a sheet, the list of sessions as a drawer. */
+export const sheetOpen = signal(false);
+export const drawerOpen = signal(false);
+/** Whether the conversation stays at its end while it grows. */
+export const following = signal(true);
+
+/** Shows or hides the panel or, where there is no room beside the conversation, the sheet. */
+export function togglePanel(shown?: boolean): void {
+  const part = hasRoomForPanel.peek() ? wantsPanel : sheetOpen;
+  part.value = shown ?? !part.peek();
+}
+
+const THEMES = ['system', 'light', 'dark'] as const;
+const root = document.documentElement;
+/** The user's choice; `system` follows the machine. `theme.js` has read it. */
+export const theme = signal(THEMES.find((name) => name === root.dataset.theme) ?? 'system');
+
+export function switchTheme(): void {
+  const next = THEMES[(THEMES.indexOf(theme.peek()) + 1) % THEMES.length] ?? 'system';
+  theme.value = next;
+  root.dataset.theme = next;
+  try {
+    localStorage.setItem('theme', next);
   } catch {
     // Storage may be forbidden; the choice then lasts as long as the page.
   }
 }
-
-function read(): Theme {
-  const { theme: set } = root.dataset;
-  return set === 'light' || set === 'dark' ? set : 'system';
-}
-
-/** The source under the pointer or the focus, wherever it is shown: bar, legend and timeline light it up together. */
-export const hoveredSource = signal<SourceKey | undefined>(undefined);
 
 const opened = signal<ReadonlySet<string>>(new Set());
 
@@ -76,12 +161,9 @@ export function isOpen(id: string): boolean {
   return opened.value.has(id);
 }
 
-export function toggleOpen(id: string): void {
+export function setOpen(id: string, open = !opened.peek().has(id)): void {
   const next = new Set(opened.peek());
-  if (!next.delete(id)) next.add(id);
+  if (open) next.add(id);
+  else next.delete(id);
   opened.value = next;
-}
-
-export function setOpen(id: string, open: boolean): void {
-  if (opened.peek().has(id) !== open) toggleOpen(id);
 }

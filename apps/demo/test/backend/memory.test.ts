@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { storageOf, type Workspace } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { WorkspaceMemory } from '../../src/backend/workspace-memory.js';
+import { WorkspaceMemory } from '../../src/backend/memory.js';
 import { AGENT } from '../../src/create-agent.js';
 
 let data: string;
@@ -15,7 +15,7 @@ const own = `agents/${AGENT}/`;
 beforeEach(async () => {
   data = mkdtempSync(join(tmpdir(), 'x-memory-'));
   workspace = storageOf(new LocalWorkspace(join(data, 'workspace')));
-  memory = new WorkspaceMemory({ workspace, index: join(data, 'index.db') });
+  memory = new WorkspaceMemory(workspace, join(data, 'index.db'));
   await workspace.write(`${own}MEMORY.md`, '# Memory\n\n- Alice prefers Redis\n');
   await workspace.write(`${own}memory/2026-01-30.md`, '- The port is 8080\n');
   await workspace.write(`${own}memory/2026-01-31.md`, '- Redis runs in staging\n');
@@ -30,7 +30,7 @@ afterEach(async () => {
 
 describe('WorkspaceMemory', () => {
   it('lists MEMORY.md, then notes from the newest on, and nothing of the inside', async () => {
-    const { files } = await memory.overview();
+    const files = await memory.files();
     expect(files.map(({ path }) => path)).toEqual([
       'MEMORY.md',
       'memory/2026-01-31.md',

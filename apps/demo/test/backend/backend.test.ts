@@ -12,12 +12,13 @@ import {
 import { ScriptedModel } from '@x/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openBeside } from '../../../../tooling/sqlite.js';
-import { HarnessBackend } from '../../src/backend/harness-backend.js';
+import { Backend } from '../../src/backend/backend.js';
 import { createAgent, type DemoAgent } from '../../src/create-agent.js';
-import type { FilePart } from '../../src/server/backend.js';
-import type { Transcript } from '../../src/server/transcript.js';
+import type { FilePart } from '../../src/page.js';
 import { openFiles } from '../../src/storage.js';
+import { emptyTranscript, fold, type Transcript } from '../../web/src/state/transcript.js';
 import { startServer } from '../server/running-server.js';
+import { transcriptOf } from '../transcript.js';
 import { info, onAnyMachine } from './info.js';
 
 let data: string;
@@ -31,12 +32,12 @@ afterEach(async () => {
   rmSync(data, { recursive: true, force: true, maxRetries: 20 });
 });
 
-function open(model: Model): HarnessBackend {
-  let backend: HarnessBackend | undefined;
+function open(model: Model): Backend {
+  let backend: Backend | undefined;
   const onEvent = (event: AgentEvent) => backend?.onEvent(event);
   const demo = createAgent({ model, embedded: true, data, repo: data, onEvent });
   demos.push(demo);
-  backend = new HarnessBackend({ demo, counter: estimateCounter, info });
+  backend = new Backend({ demo, counter: estimateCounter, info });
   return backend;
 }
 
@@ -52,26 +53,26 @@ async function closeAgents(): Promise<void> {
 async function die(text: string): Promise<void> {
   const storage = openFiles(data);
   Object.defineProperty(storage.store, 'lease', { value: undefined });
-  let dead: HarnessBackend | undefined;
+  let dead: Backend | undefined;
   const model: Model = { id: 'dead', contextWindow: 16_000, generate: () => new Promise(() => {}) };
   const onEvent = (event: AgentEvent) => dead?.onEvent(event);
   const demo = createAgent({ model, embedded: true, data, repo: data, storage, onEvent });
-  dead = new HarnessBackend({ demo, counter: estimateCounter, info });
+  dead = new Backend({ demo, counter: estimateCounter, info });
   await dead.send('s-1', text);
   await transcriptOnce(dead, ({ context }) => context !== undefined);
 }
 
 /** The transcript, once it is as it should be and stored. */
 async function transcriptOnce(
-  backend: HarnessBackend,
+  backend: Backend,
   isSo: (transcript: Transcript) => boolean,
   id = 's-1',
 ): Promise<Transcript> {
   for (;;) {
-    const { transcript } = await backend.transcript(id);
+    const transcript = await transcriptOf(backend, id);
     if (isSo(transcript)) {
       await backend.close();
-      return (await backend.transcript(id)).transcript;
+      return await transcriptOf(backend, id);
     }
     await new Promise((resolve) => setImmediate(resolve));
   }
@@ -87,26 +88,25 @@ it('lists and serves the other sessions beside a damaged one', async () => {
     await transcriptOnce(backend, ({ call, entries }) => call === undefined && entries.length > 1, id);
   }
   await closeAgents();
-  const { default: Sqlite } = await import(require.resolve('better-sqlite3'));
-  const database = new Sqlite(join(data, 'workspace/.x/sessions.db'));
-  expect(database.prepare("UPDATE sessions SET head = '' WHERE session = 'bad'").run().changes).toBe(1);
+  const database = openBeside(join(data, 'workspace/.x/sessions.db'));
+  database.prepare("UPDATE sessions SET head = '' WHERE session = 'bad'").run();
   database.close();
 
   const next = open(new ScriptedModel([]));
-  expect(await next.resumeInterrupted()).toBe(0);
+  expect(await next.takeOver()).toBe(0);
   const listed = (await next.sessions()).filter(({ damaged }) => !damaged);
   expect(listed.map(({ id }) => id)).toEqual(['good']);
-  expect((await next.transcript('good')).transcript.entries.length).toBeGreaterThan(1);
+  expect((await transcriptOf(next, 'good')).entries.length).toBeGreaterThan(1);
   const { ask, close } = await startServer({ backend: next, onError: () => {} });
-  const after = encodeURIComponent(JSON.stringify({ bad: '', good: '' }));
-  const events = await ask(`/api/events?after=${after}`);
+  const events = await ask('/api/sessions/good/events');
   expect(events.status).toBe(200);
+  expect((await ask('/api/sessions/bad/events')).status).toBe(500);
   expect((await ask('/api/sessions/bad')).status).toBe(500);
   expect(await (await ask('/api/sessions')).json()).toContainEqual(expect.objectContaining({ id: 'good' }));
   expect((await ask('/api/sessions/good')).status).toBe(200);
   await events.body?.cancel();
   await close();
-  await expect(next.transcript('bad')).rejects.toMatchObject({ code: 'session_corrupt' });
+  await expect(transcriptOf(next, 'bad')).rejects.toMatchObject({ code: 'session_corrupt' });
 });
 
 it('says that a session is damaged, also one that is open, in place of taking what is said there', async () => {
@@ -117,7 +117,9 @@ it('says that a session is damaged, also one that is open, in place of taking wh
   database.prepare("UPDATE sessions SET head = '{'").run();
   database.close();
   await expect(backend.send('s-1', 'More')).rejects.toMatchObject({ code: 'session_corrupt' });
-  expect(await open(new ScriptedModel([])).sessions()).toMatchObject([{ id: 's-1', damaged: true }]);
+  const next = open(new ScriptedModel([]));
+  expect(await next.sessions()).toMatchObject([{ id: 's-1', damaged: true }]);
+  await expect(transcriptOf(next, 's-1')).rejects.toMatchObject({ code: 'session_corrupt' });
 });
 
 const todos = [{ content: 'look', status: 'completed' }];
@@ -126,7 +128,7 @@ const script = [
   { text: 'Nothing there.' },
 ];
 
-describe('HarnessBackend', () => {
+describe('Backend', () => {
   it('tells a call, and a new process tells it the same', async () => {
     const backend = open(new ScriptedModel(script, { contextWindow: 16_000 }));
     await backend.send('s-1', 'Look around');
@@ -143,7 +145,7 @@ describe('HarnessBackend', () => {
     expect(told.totals.modelCalls).toBe(2);
     expect(told.call).toBeUndefined();
 
-    expect((await open(new ScriptedModel([])).transcript('s-1')).transcript).toEqual(told);
+    expect(await transcriptOf(open(new ScriptedModel([])), 's-1')).toEqual(told);
   });
 
   it('lists sessions, the latest first', async () => {
@@ -151,7 +153,7 @@ describe('HarnessBackend', () => {
     for (const id of ['a', 'b']) {
       await backend.send(id, `Hello ${id}`);
       while (
-        (await backend.transcript(id)).transcript.totals.modelCalls === 0 ||
+        (await transcriptOf(backend, id)).totals.modelCalls === 0 ||
         (await backend.sessions())[0]?.running
       ) {
         await new Promise((resolve) => setImmediate(resolve));
@@ -163,7 +165,7 @@ describe('HarnessBackend', () => {
     ]);
   });
 
-  it('lists a session by its first request and all its messages, from the first call on and over compactions', async () => {
+  it('lists a session by its first request, from the first call on and over compactions', async () => {
     let release = () => {};
     const model: Model = {
       id: 'slow',
@@ -179,8 +181,8 @@ describe('HarnessBackend', () => {
       },
     };
     const backend = open(model);
-    const listed = async (from: HarnessBackend) =>
-      (await from.sessions()).map(({ title, messageCount, running }) => ({ title, messageCount, running }));
+    const listed = async (from: Backend) =>
+      (await from.sessions()).map(({ title, running }) => ({ title, running }));
     let calls = 6;
     const answer = async (call: number) => {
       release = () => {};
@@ -190,7 +192,7 @@ describe('HarnessBackend', () => {
       await expect
         .poll(async () => {
           release();
-          return (await backend.transcript('s-1')).transcript.totals.modelCalls;
+          return (await transcriptOf(backend, 's-1')).totals.modelCalls;
         })
         .toBe(call);
       await expect.poll(async () => (await backend.sessions())[0]?.running).toBe(false);
@@ -207,13 +209,13 @@ describe('HarnessBackend', () => {
       expect(entries.at(-1)).toMatchObject({ compaction: { status: 'applied' } });
       await expect.poll(async () => (await backend.sessions())[0]?.running).toBe(false);
     }
-    const whole = [{ title: 'Survey it', messageCount: 2 * calls, running: false }];
+    const whole = [{ title: 'Survey it', running: false }];
     expect(await listed(backend)).toEqual(whole);
     await closeAgents();
     expect(await listed(open(new ScriptedModel([])))).toEqual(whole);
   });
 
-  it('refuses a second call while one runs, and stops it when asked', async () => {
+  it('refuses changes while a call runs, and stops it when asked', async () => {
     const model: Model = {
       id: 'stuck',
       contextWindow: 16_000,
@@ -222,20 +224,63 @@ describe('HarnessBackend', () => {
     };
     const backend = open(model);
     await backend.send('s-1', 'Wait');
-    await expect(backend.send('s-1', 'And another')).rejects.toMatchObject({ code: 'session_busy' });
     await transcriptOnce(backend, ({ context }) => context !== undefined);
+    for (const change of [
+      () => backend.undo('s-1'),
+      () => backend.compact('s-1'),
+      () => backend.decide('s-1', {}),
+    ])
+      await expect(change()).rejects.toMatchObject({ code: 'session_busy' });
     await backend.stop('s-1');
     const { entries } = await transcriptOnce(backend, ({ call }) => call === undefined);
     expect(entries.at(-1)).toMatchObject({ type: 'notice', notice: { code: 'interrupted' } });
   });
 
+  it('tells every reader the same, also those who come while a call runs, and what happens between calls', async () => {
+    let release = () => {};
+    const model: Model = {
+      id: 'slow',
+      contextWindow: 16_000,
+      generate: () => Promise.reject(new Error('only streams')),
+      async *stream() {
+        yield { type: 'text-delta', text: 'One ' };
+        await new Promise<void>((resolve) => (release = resolve));
+        yield { type: 'text-delta', text: 'answer.' };
+        const usage = { inputTokens: 1, outputTokens: 1 };
+        const content = [{ type: 'text' as const, text: 'One answer.' }];
+        yield { type: 'response', response: { content, finishReason: 'stop', usage } };
+      },
+    };
+    const backend = open(model);
+    await backend.send('s-1', 'Hello');
+    const left = new AbortController();
+    const readers = [emptyTranscript('s-1'), emptyTranscript('s-1')];
+    const read = async (index: number) => {
+      for await (const sent of backend.events('s-1', left.signal))
+        readers[index] = fold(readers[index] as Transcript, sent);
+    };
+    const reading = [read(0)];
+    await expect.poll(() => readers[0]?.call?.text).toBe('One ');
+    reading.push(read(1));
+    await expect.poll(() => readers[1]?.call?.text).toBe('One ');
+    release();
+    await expect.poll(() => readers.map(({ totals }) => totals.modelCalls)).toEqual([1, 1]);
+    await expect.poll(() => backend.setPlanMode('s-1', true).then(() => 'on')).toBe('on');
+    await expect.poll(() => readers.map(({ plan }) => plan.active)).toEqual([true, true]);
+    // Somebody reads who comes when all is over.
+    const stored = await transcriptOf(backend, 's-1');
+    left.abort();
+    await Promise.all(reading);
+    for (const reader of readers) expect(reader).toEqual(stored);
+  });
+
   it('goes on with what another process left unfinished', async () => {
     await die('Hello');
     const backend = open(new ScriptedModel([{ text: 'Here I am' }]));
-    expect(await backend.resumeInterrupted()).toBe(1);
+    expect(await backend.takeOver()).toBe(1);
     const last = (await transcriptOnce(backend, answered(1))).entries.at(-1);
     expect(last?.type === 'message' && textOf(last.message)).toBe('Here I am');
-    expect(await open(new ScriptedModel([])).resumeInterrupted()).toBe(0);
+    expect(await open(new ScriptedModel([])).takeOver()).toBe(0);
   });
 
   it('does not tell of a step that another process logged but never stored', async () => {
@@ -246,14 +291,14 @@ describe('HarnessBackend', () => {
     await agent.log(RuntimeContext.of({ sessionId: 's-1' })).append([lost]);
 
     const backend = open(model);
-    expect(await backend.resumeInterrupted()).toBe(1);
+    expect(await backend.takeOver()).toBe(1);
     const { entries } = await transcriptOnce(backend, answered(1));
     expect(entries.flatMap((entry) => (entry.type === 'message' ? [textOf(entry.message)] : []))).toEqual([
       'Hello',
       'Here I am',
     ]);
-    const later = await open(new ScriptedModel([])).transcript('s-1');
-    expect(later.transcript.entries).toEqual(entries);
+    const later = await transcriptOf(open(new ScriptedModel([])), 's-1');
+    expect(later.entries).toEqual(entries);
   });
 
   it('takes a compaction back', async () => {
@@ -272,13 +317,13 @@ describe('HarnessBackend', () => {
     expect(Object.keys(compacted.fates).length).toBeGreaterThan(0);
 
     while ((await backend.sessions())[0]?.running) await new Promise((resolve) => setImmediate(resolve));
-    await backend.undo('s-1', entry?.id ?? '');
+    await backend.undo('s-1');
     const restored = await transcriptOnce(backend, ({ fates }) => Object.keys(fates).length === 0);
     expect(restored.entries.find(isCompaction)).toMatchObject({ compaction: { undone: true } });
     expect(restored.context?.total).toBeGreaterThanOrEqual(before.context?.total ?? 0);
     expect(compacted.context?.total).toBeLessThan(before.context?.total ?? 0);
-    await expect(backend.undo('s-1', entry?.id ?? '')).rejects.toMatchObject({ code: 'nothing_to_undo' });
-    expect((await open(new ScriptedModel([])).transcript('s-1')).transcript.fates).toEqual({});
+    await expect(backend.undo('s-1')).rejects.toMatchObject({ code: 'nothing_to_undo' });
+    expect((await transcriptOf(open(new ScriptedModel([])), 's-1')).fates).toEqual({});
   });
 
   it('tells a failure in words, and keeps what was said', async () => {
@@ -299,28 +344,17 @@ describe('HarnessBackend', () => {
     await transcriptOnce(backend, answered(1));
     await backend.remove('s-1');
     expect(await backend.sessions()).toEqual([]);
-    await expect(backend.transcript('s-1')).rejects.toMatchObject({ code: 'session_not_found' });
+    await expect(transcriptOf(backend, 's-1')).rejects.toMatchObject({ code: 'session_not_found' });
   });
 
   it('knows no session that never was, and reads no file outside the workspace', async () => {
     const backend = open(new ScriptedModel([]));
-    await expect(backend.transcript('none')).rejects.toMatchObject({ code: 'session_not_found' });
+    await expect(transcriptOf(backend, 'none')).rejects.toMatchObject({ code: 'session_not_found' });
     await expect(backend.compact('none')).rejects.toMatchObject({ code: 'session_not_found' });
     await expect(backend.readFile('../x', { offset: 0, length: 10 })).rejects.toMatchObject({
       name: 'WorkspaceError',
     });
   });
-});
-
-it('opens no session that only a listener names', async () => {
-  const backend = open(new ScriptedModel([{ text: 'Hello.' }]));
-  const heard: string[] = [];
-  const end = backend.subscribe('made-up', '', ({ event }) => heard.push(event.type));
-  await backend.send('s-1', 'Hello');
-  await transcriptOnce(backend, answered(1));
-  await expect(backend.transcript('made-up')).rejects.toMatchObject({ code: 'session_not_found' });
-  expect(heard).toEqual([]);
-  end();
 });
 
 it('reads a file in parts that hold whole characters', async () => {

@@ -1,13 +1,13 @@
 import { useSignal } from '@preact/signals';
-import type { TimelinePoint } from '../../../src/server/transcript.js';
 import { exactCount, plural, shortCount } from '../lib/format.js';
 import { sources } from '../lib/sources.js';
-import { info } from '../state/info.js';
-import { timeline } from '../state/session.js';
-import { hoveredSource } from '../state/view.js';
+import { info, timeline } from '../state/session.js';
+import type { TimelinePoint } from '../state/transcript.js';
+import { isDim } from './gauge.js';
 
 /** Room under the areas for the marks of compactions. */
 const FOOT = 12;
+/** The widest column of a request. */
 const WIDEST = 16;
 
 interface WindowChartProps {
@@ -18,37 +18,48 @@ interface WindowChartProps {
   onPick(step: number): void;
 }
 
-/**
- * The window request by request, stacked by source like the gauge; a compaction shows what was there before it as an outline.
- * An area is one path whatever the number of requests, so that all of them can be shown.
- */
+/** The window request by request, stacked by source. A compaction is a mark, and an outline of the window before it. */
 export function WindowChart({ width, height, step, onPick }: WindowChartProps) {
   const points = timeline.value;
+  /** The point under the pointer, else the one that keys chose. */
   const pointed = useSignal<number | undefined>(undefined);
   const trigger = info.value?.triggerTokens ?? 0;
   const peak = Math.max(1, ...points.map(({ context }) => context.total));
-  const before = Math.max(0, ...points.map(({ compaction }) => compaction?.tokensBefore ?? 0));
-  const most = Math.max(peak, before);
-  // The trigger belongs into the picture unless it is so far off that nothing else would be seen.
-  const top = trigger > 0 && most > trigger / 4 ? Math.max(most, trigger) * 1.06 : most * 1.15;
-  const showsTrigger = trigger > 0 && trigger <= top;
+  const most = Math.max(peak, ...points.map(({ compaction }) => compaction?.tokensBefore ?? 0));
+  // The trigger is shown unless it is so far off that nothing else would be seen.
+  const showsTrigger = trigger > 0 && most > trigger / 4;
+  const top = showsTrigger ? Math.max(most, trigger) * 1.06 : most * 1.15;
   const pitch = Math.min(WIDEST, width / Math.max(points.length, 1));
   const floor = height - FOOT;
   const y = (tokens: number) => floor - (tokens / top) * floor;
-  const looked = step === undefined ? -1 : points.findIndex((point) => point.step === step);
-  const at = looked < 0 ? points.length - 1 : looked;
-  const shown = points[pointed.value ?? at];
   const last = Math.max(0, points.length - 1);
-  const pick = (index: number) => onPick(Math.max(1, points[Math.min(last, Math.max(0, index))]?.step ?? 1));
+  const looked = step === undefined ? -1 : points.findIndex((point) => point.step === step);
+  const at = Math.min(last, pointed.value ?? (looked < 0 ? last : looked));
+  const shown = points[at];
+  const isChosen = shown !== undefined && (pointed.value !== undefined || looked >= 0);
+  const clamped = (index: number) => Math.min(last, Math.max(0, index));
+  const pick = (index: number) => onPick(Math.max(1, points[index]?.step ?? 1));
   const under = ({ currentTarget, clientX }: MouseEvent) => {
     const { left, width: wide } = (currentTarget as Element).getBoundingClientRect();
-    return Math.min(last, Math.max(0, Math.floor(((clientX - left) / wide) * (width / pitch))));
+    return clamped(Math.floor(((clientX - left) / wide) * (width / pitch)));
+  };
+  const point = (index: number | undefined) => {
+    pointed.value = index;
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    const next = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: last }[event.key];
+    const moves = {
+      ArrowLeft: at - 1,
+      ArrowRight: at + 1,
+      PageUp: at - 10,
+      PageDown: at + 10,
+      Home: 0,
+      End: last,
+    };
+    const next = moves[event.key as keyof typeof moves];
     if (next === undefined) return;
     event.preventDefault();
-    pick(next);
+    point(clamped(next));
+    pick(clamped(next));
   };
   return (
     <figure class="timeline">
@@ -61,14 +72,11 @@ export function WindowChart({ width, height, step, onPick }: WindowChartProps) {
         aria-valuemin={1}
         aria-valuemax={last + 1}
         aria-valuenow={at + 1}
-        aria-valuetext={points[at] ? pointInWords(points[at]) : 'No request yet'}
+        aria-valuetext={shown ? pointInWords(shown) : 'No request yet'}
         onKeyDown={onKeyDown}
-        onPointerMove={(event) => {
-          pointed.value = under(event);
-        }}
-        onPointerLeave={() => {
-          pointed.value = undefined;
-        }}
+        onPointerMove={(event) => point(under(event))}
+        onPointerLeave={() => point(undefined)}
+        onBlur={() => point(undefined)}
         onClick={(event) => pick(under(event))}
       >
         <svg viewBox={`0 0 ${width} ${height}`} aria-hidden="true">
@@ -77,13 +85,13 @@ export function WindowChart({ width, height, step, onPick }: WindowChartProps) {
             <path
               key={key}
               class={`timeline-part source-${key}`}
-              data-dim={hoveredSource.value !== undefined && hoveredSource.value !== key}
+              data-dim={isDim(key)}
               d={area(points, index, pitch, y)}
             />
           ))}
-          {points.map(({ compaction, at: time }, index) =>
+          {points.map(({ compaction }, index) =>
             compaction ? (
-              <g key={time} transform={`translate(${index * pitch} 0)`}>
+              <g key={index} transform={`translate(${index * pitch} 0)`}>
                 <path class="timeline-before" d={`M0.5 ${floor} V${y(compaction.tokensBefore)} h${pitch}`} />
                 {compaction.status === 'applied' ? (
                   <path class="timeline-mark" d={`M${pitch / 2 - 4} ${height - 2} h8 l-4 -7 z`} />
@@ -94,50 +102,38 @@ export function WindowChart({ width, height, step, onPick }: WindowChartProps) {
             ) : null,
           )}
           {showsTrigger && <line class="timeline-trigger" x2={width} y1={y(trigger)} y2={y(trigger)} />}
-          {(looked >= 0 || pointed.value !== undefined) && (
-            <rect
-              class="timeline-hit"
-              x={(pointed.value ?? at) * pitch}
-              width={Math.max(1, pitch)}
-              height={floor}
-            />
-          )}
+          {isChosen && <rect class="timeline-hit" x={at * pitch} width={Math.max(1, pitch)} height={floor} />}
         </svg>
       </div>
       <figcaption class="quiet label">
-        {shown && (pointed.value !== undefined || looked >= 0)
+        {isChosen
           ? pointInWords(shown)
-          : `${plural(points.at(-1)?.step ?? 0, 'request')} · peak ${shortCount(peak)}${showsTrigger ? ' · dashed: where it compacts' : ''}`}
+          : `${plural(points.at(-1)?.step ?? 0, 'request')} · peak ${shortCount(peak)}${showsTrigger ? ' · dashed: compacts there' : ''}`}
       </figcaption>
     </figure>
   );
 }
 
-/** The outline of a source's area: its upper edge forwards, the edge of what lies below it back. */
+/** The outline of a source's area, one path for all requests: its upper edge forwards, its lower edge back. */
 function area(
   points: readonly TimelinePoint[],
   source: number,
   pitch: number,
   y: (tokens: number) => number,
 ): string {
-  const below = points.map(({ context }) =>
-    sources.slice(0, source).reduce((sum, { key }) => sum + context[key], 0),
-  );
-  const key = sources[source]?.key ?? 'system';
-  const upper = points.map(
-    ({ context }, at) => `L${at * pitch} ${y((below[at] ?? 0) + context[key])} h${pitch}`,
-  );
+  const upTo = (count: number) =>
+    points.map(({ context }) => sources.slice(0, count).reduce((sum, { key }) => sum + context[key], 0));
+  const below = upTo(source);
+  const upper = upTo(source + 1).map((tokens, at) => `L${at * pitch} ${y(tokens)} h${pitch}`);
   const lower = below.map((tokens, at) => `L${(at + 1) * pitch} ${y(tokens)} h${-pitch}`).reverse();
   return `M0 ${y(below[0] ?? 0)} ${upper.join('')}${lower.join('')}Z`;
 }
 
 function pointInWords({ context, compaction, step }: TimelinePoint): string {
-  if (compaction) {
-    const { status, tokensBefore } = compaction;
-    return `Compaction ${status}: ${exactCount(tokensBefore)} → ${exactCount(context.total)} tokens`;
-  }
-  const parts = sources
-    .filter(({ key }) => context[key] > 0)
-    .map(({ key, name }) => `${name} ${exactCount(context[key])}`);
-  return [`Request ${step}: ${exactCount(context.total)} tokens`, ...parts].join(', ');
+  const { total } = context;
+  if (compaction)
+    return `Compaction ${compaction.status}: ${exactCount(compaction.tokensBefore)} → ${exactCount(total)} tokens`;
+  const filled = sources.filter(({ key }) => context[key] > 0);
+  const parts = filled.map(({ key, name }) => `${name} ${exactCount(context[key])}`);
+  return [`Request ${step}: ${exactCount(total)} tokens`, ...parts].join(', ');
 }

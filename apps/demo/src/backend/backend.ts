@@ -1,0 +1,468 @@
+import { isDeepStrictEqual } from 'node:util';
+import {
+  type AgentEvent,
+  type AgentState,
+  errorText,
+  headOf,
+  type Message,
+  type PermissionContext,
+  RuntimeContext,
+  readText,
+  type SessionInfo,
+  SessionKey,
+  SessionStoreError,
+  sessionPrefix,
+  type TokenCounter,
+  XError,
+} from '@x/core';
+import { type Decisions, type HarnessAgent, pendingCalls, subagentTasks } from '@x/harness';
+import { AGENT, type DemoAgent } from '../create-agent.js';
+import type {
+  BackendInfo,
+  ExpandedMessage,
+  FileInfo,
+  FilePart,
+  PageEvent,
+  RequestView,
+  Sent,
+  SessionState,
+  SessionSummary,
+} from '../page.js';
+import { BackendError } from '../server/errors.js';
+import { EventFile, isStored, neverStored } from './event-file.js';
+import { requestOf, requestView } from './inspect.js';
+import { WorkspaceMemory } from './memory.js';
+
+interface BackendOptions {
+  readonly demo: DemoAgent;
+  readonly counter: TokenCounter;
+  readonly info: BackendInfo;
+}
+
+const decoder = new TextDecoder();
+const MAX_FILES = 50;
+const MAX_PLAN_CHARS = 40_000;
+const MAX_TASK_CHARS = 2_000;
+/** How often a server looks for changes that other servers on its store made. */
+const WATCH_INTERVAL_MS = 1_000;
+/** Tools whose results may change todos, plan or tasks. */
+const STATE_TOOL = /^(?:todo_write$|plan_|agent_|task_)/;
+
+/**
+ * The sessions of the demo's agent, as the page sees them. Give {@link Backend.onEvent} to the agent as its listener.
+ *
+ * Methods reject with an `XError`, whose code and message reach the page: `session_not_found` for a session that does not exist,
+ * `session_busy` for a change that has to wait for the running call.
+ */
+export class Backend {
+  readonly memory: WorkspaceMemory;
+  readonly #demo: DemoAgent;
+  readonly #agent: HarnessAgent;
+  readonly #counter: TokenCounter;
+  readonly #info: BackendInfo;
+  readonly #files = new Map<string, EventFile>();
+  /** What the page is told of an event: made once, for the file and every reader. */
+  readonly #told = new WeakMap<AgentEvent, PageEvent | Promise<PageEvent>>();
+  /** By session, ends the streams of its readers, who then come back. */
+  readonly #readers = new Map<string, AbortController>();
+  /** By session, the last stored version that could be opened. */
+  readonly #opened = new Map<string, number>();
+  /** By session, the last stored version that was looked at and had no unfinished call. */
+  readonly #versions = new Map<string, number>();
+
+  constructor({ demo, counter, info }: BackendOptions) {
+    this.memory = new WorkspaceMemory(demo.storage, demo.memoryIndex);
+    this.#demo = demo;
+    this.#agent = demo.agent;
+    this.#counter = counter;
+    this.#info = info;
+  }
+
+  onEvent(event: AgentEvent): void {
+    if (isStored(event)) this.#file(event.sessionId).append(this.#tell(event));
+  }
+
+  async info(): Promise<BackendInfo> {
+    return this.#info;
+  }
+
+  /** Lists all sessions, the most recently used first. */
+  async sessions(): Promise<readonly SessionSummary[]> {
+    const summaries: SessionSummary[] = [];
+    const damaged = new Set<string>();
+    for await (const { key, title, updatedAt, version } of this.#stored(damaged)) {
+      const { sessionId: id } = key.parts;
+      // A list does not read whole sessions: whether one can be opened shows here, once a version.
+      if (this.#opened.get(id) !== version && !(await this.#agent.state(contextOf(id)).catch(warn))) {
+        damaged.add(id);
+        continue;
+      }
+      this.#opened.set(id, version);
+      summaries.push({ id, title: title ?? id, updatedAt, running: this.#isRunning(id) });
+    }
+    for (const id of damaged) summaries.push({ id, title: id, updatedAt: '', running: false, damaged: true });
+    return summaries.sort((left, right) => right.updatedAt.localeCompare(left.updatedAt));
+  }
+
+  /**
+   * Reads a session's history and state, and then follows it until `signal` fires. The stream also ends when the session was changed
+   * elsewhere: read it again.
+   */
+  async *events(sessionId: string, signal: AbortSignal): AsyncGenerator<Sent> {
+    const readers = this.#readers.get(sessionId) ?? new AbortController();
+    this.#readers.set(sessionId, readers);
+    const ended = AbortSignal.any([signal, readers.signal]);
+    // Before the history is read, so that nothing falls in between.
+    const live = this.#agent.follow(contextOf(sessionId), { live: true, signal: ended });
+    try {
+      const events = await this.#history(sessionId);
+      yield { type: 'history', events };
+      yield { type: 'state', state: await this.state(sessionId) };
+      const known = new Map(events.map(({ callId, seq }) => [callId, seq]));
+      for await (const event of live) {
+        if (event.seq <= (known.get(event.callId) ?? 0)) continue;
+        const told = await this.#tell(event);
+        yield told;
+        if (changesState(told)) yield { type: 'state', state: await this.state(sessionId) };
+      }
+    } finally {
+      await live.return(undefined);
+    }
+  }
+
+  async state(sessionId: string): Promise<SessionState> {
+    const state = await this.#known(sessionId);
+    const { active = false, planFile } = state?.planModeContext ?? {};
+    const { storage } = this.#demo;
+    const hasPlan = planFile !== undefined && (await storage.stat(planFile));
+    const tasks = await subagentTasks(this.#agent.session, keyOf(sessionId));
+    const mode = state?.permissionContext.mode;
+    return {
+      running: this.#isRunning(sessionId),
+      todos: state?.tasksContext.todos ?? [],
+      pending: state ? pendingCalls(state) : [],
+      plan: hasPlan
+        ? { active, path: planFile, text: headOf(await readText(storage, planFile), MAX_PLAN_CHARS) }
+        : { active },
+      tasks: tasks.map(({ taskId, subagent, task, status, result, error }) => ({
+        taskId,
+        subagent,
+        task: headOf(task, MAX_TASK_CHARS),
+        status,
+        outcome: headOf(error ?? result ?? '', MAX_TASK_CHARS),
+      })),
+      ...(mode === undefined ? {} : { permissionMode: mode }),
+    };
+  }
+
+  /** Says something: to the running call, whose model reads it at its next step, or with a new call, which may begin the session. */
+  async send(sessionId: string, text: string): Promise<void> {
+    const context = contextOf(sessionId);
+    // A damaged session is refused here: a call that cannot begin emits no event.
+    await this.#agent.state(context);
+    const start = () => void finished(this.#agent.stream(text, context));
+    if (!this.#isRunning(sessionId)) return start();
+    // If the call ends before the message is delivered, the message begins another call.
+    void this.#agent.steer(context, text).then((delivered) => (delivered ? undefined : start()), warn);
+  }
+
+  async stop(sessionId: string): Promise<void> {
+    this.#agent.interrupt(contextOf(sessionId));
+  }
+
+  /** Starts a compaction; `context.compacted` tells the outcome, also a bad one. */
+  async compact(sessionId: string, instructions?: string): Promise<void> {
+    await this.#idle(sessionId);
+    void this.#agent
+      .compact(contextOf(sessionId), instructions === undefined ? {} : { instructions })
+      .catch(warn);
+  }
+
+  /** @throws {BackendError} `nothing_to_undo`. */
+  async undo(sessionId: string): Promise<void> {
+    await this.#idle(sessionId);
+    if (await this.#agent.undo(contextOf(sessionId))) return;
+    throw new BackendError('nothing_to_undo', 'There is no compaction to undo.');
+  }
+
+  /**
+   * Answers tool calls that wait for permission, and goes on with the call.
+   *
+   * @throws {BackendError} `not_pending`.
+   */
+  async decide(sessionId: string, decisions: Decisions): Promise<void> {
+    const state = await this.#idle(sessionId);
+    const pending = new Set((state ? pendingCalls(state) : []).map(({ approvalId }) => approvalId));
+    if (Object.keys(decisions).some((id) => !pending.has(id)))
+      throw new BackendError('not_pending', 'This call was already decided. The conversation says how.');
+    void finished(this.#agent.resumeStream(contextOf(sessionId), { decisions }));
+  }
+
+  async setPermissionMode(sessionId: string, mode: PermissionContext['mode']): Promise<void> {
+    await this.#known(sessionId);
+    await this.#agent.setPermissionMode(contextOf(sessionId), mode);
+  }
+
+  /** While plan mode is on, the agent may only read. */
+  async setPlanMode(sessionId: string, active: boolean): Promise<void> {
+    await this.#idle(sessionId);
+    await this.#agent.updateState(contextOf(sessionId), (state) => {
+      state.planModeContext = { ...state.planModeContext, active };
+    });
+  }
+
+  /** Deletes the session and its log, and stops its running call. */
+  async remove(sessionId: string): Promise<void> {
+    await this.#known(sessionId);
+    const context = contextOf(sessionId);
+    const rest = this.#agent.follow(context);
+    this.#agent.interrupt(context);
+    if (rest) await finished(rest);
+    const file = this.#file(sessionId);
+    await file.flush();
+    await this.#demo.store.delete(keyOf(sessionId));
+    await this.#demo.storage.delete(this.#agent.log(context).location);
+    await this.#demo.storage.delete(file.path);
+    this.#files.delete(sessionId);
+    this.#sendAway(sessionId);
+  }
+
+  /**
+   * Shows the request of a step, counted from 1; without a step, the next request.
+   *
+   * @throws {BackendError} `not_found` for a step that was not made.
+   */
+  async request(sessionId: string, step?: number): Promise<RequestView> {
+    const state = await this.#known(sessionId);
+    const events = await this.#history(sessionId);
+    if (step === undefined) {
+      const messages = [...(state?.context ?? [])];
+      const last = events.findLast((event) => 'context' in event && event.context !== undefined);
+      const usage = last && 'context' in last ? last.context : undefined;
+      return requestView({ messages, before: messages, usage }, this.#counter);
+    }
+    const pair = requestOf(events, step);
+    if (!pair) throw new BackendError('not_found', `The session has made no request ${step}.`);
+    return requestView(pair, this.#counter);
+  }
+
+  /**
+   * Returns a message as the log has it, and as the model sees it now.
+   *
+   * @throws {BackendError} `not_found`.
+   */
+  async expand(sessionId: string, messageId: string): Promise<ExpandedMessage> {
+    const state = await this.#known(sessionId);
+    const original = await this.#agent.log(contextOf(sessionId)).get(messageId);
+    if (original) return { original, current: state?.context.find(({ id }) => id === messageId) };
+    throw new BackendError('not_found', `The log of this session has no message ${messageId}.`);
+  }
+
+  /** Lists the files that the agent has written, the newest first. */
+  async files(): Promise<readonly FileInfo[]> {
+    const files: FileInfo[] = [];
+    for await (const { path, type, size, modifiedAt } of this.#agent.files(contextOf('any')).list('')) {
+      if (type === 'file') files.push({ path, size, modifiedAt });
+    }
+    return files.sort((left, right) => right.modifiedAt.localeCompare(left.modifiedAt)).slice(0, MAX_FILES);
+  }
+
+  /**
+   * Reads a part of a text file in the workspace.
+   *
+   * @throws {WorkspaceError} `not_found`, `outside_workspace`, ….
+   */
+  async readFile(
+    path: string,
+    { offset, length }: { readonly offset: number; readonly length: number },
+  ): Promise<FilePart> {
+    const { storage } = this.#demo;
+    // Evicted results and logs are in the agent's own storage.
+    const isKept = await storage.stat(path).catch(() => undefined);
+    const files = isKept ? storage : this.#agent.files(contextOf('any'));
+    const read = await files.read(path, { offset, length });
+    const size = (await files.stat(path))?.size ?? read.length;
+    const bytes = offset + read.length < size ? wholeCharacters(read) : read;
+    const next = offset + bytes.length;
+    return { path, text: decoder.decode(bytes), size, nextOffset: next < size ? next : undefined };
+  }
+
+  /** Goes on with every call whose process has ended. Returns how many. */
+  async takeOver(): Promise<number> {
+    const { store } = this.#demo;
+    let resumed = 0;
+    for await (const { key, version } of this.#stored()) {
+      const { sessionId } = key.parts;
+      const seen = this.#versions.get(sessionId);
+      if (seen === version || this.#isRunning(sessionId)) continue;
+      // Another server may have gone on with it: readers begin again.
+      if (seen !== undefined) this.#sendAway(sessionId);
+      this.#versions.set(sessionId, version);
+      const state = await this.#agent.state(contextOf(sessionId)).catch(warn);
+      if (state?.activeCall === undefined) continue;
+      this.#versions.delete(sessionId);
+      if (store.reach === 'cluster' && (await store.isLeased?.(key)) !== false) continue;
+      void finished(this.#agent.resumeStream(contextOf(sessionId)));
+      this.#sendAway(sessionId);
+      resumed++;
+    }
+    return resumed;
+  }
+
+  /**
+   * Follows other servers that share the store: shows what they do, and takes over calls whose server died. Returns a function that
+   * ends it.
+   */
+  watch(intervalMs = WATCH_INTERVAL_MS): () => void {
+    let looking = false;
+    const timer = setInterval(async () => {
+      if (looking) return;
+      looking = true;
+      await this.takeOver().catch(warn);
+      looking = false;
+    }, intervalMs).unref();
+    return () => clearInterval(timer);
+  }
+
+  /** Waits until every event has been stored. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#files.values()].map((file) => file.flush()));
+    await this.memory.close();
+  }
+
+  #isRunning(sessionId: string): boolean {
+    return this.#agent.follow(contextOf(sessionId)) !== undefined;
+  }
+
+  #sendAway(sessionId: string): void {
+    this.#readers.get(sessionId)?.abort();
+    this.#readers.delete(sessionId);
+  }
+
+  #file(sessionId: string): EventFile {
+    const { storage } = this.#demo;
+    const path = `${sessionPrefix(keyOf(sessionId))}sessions/${sessionId}.events.jsonl`;
+    const file =
+      this.#files.get(sessionId) ?? new EventFile(path, storage, this.#agent.log(contextOf(sessionId)));
+    this.#files.set(sessionId, file);
+    return file;
+  }
+
+  async #history(sessionId: string): Promise<readonly PageEvent[]> {
+    const state = await this.#known(sessionId);
+    const events = await this.#file(sessionId).read();
+    const logged = new Map(
+      events.flatMap((event) =>
+        'message' in event && typeof event.message === 'object' ? [[event.message.id, event.message]] : [],
+      ),
+    );
+    const lost = neverStored([...logged.values()], state?.context ?? []);
+    if (lost.size === 0) return events;
+    return events.filter(
+      (event) => !('message' in event && typeof event.message === 'object' && lost.has(event.message.id)),
+    );
+  }
+
+  #tell(event: AgentEvent): PageEvent | Promise<PageEvent> {
+    const told = this.#told.get(event) ?? this.#pageEvent(event);
+    this.#told.set(event, told);
+    return told;
+  }
+
+  #pageEvent(event: AgentEvent): PageEvent | Promise<PageEvent> {
+    if (event.type === 'call.failed') return { ...event, error: toErrorInfo(event.error) };
+    if (event.type !== 'context.compacted' && event.type !== 'context.restored') return event;
+    // The state is read at once: the call goes on meanwhile.
+    return this.#agent.state(contextOf(event.sessionId)).then(async (state) => {
+      const context = [...(state?.context ?? [])];
+      const logged = new Map<string, Message>();
+      for await (const message of this.#agent.log(contextOf(event.sessionId)).read())
+        logged.set(message.id, message);
+      const view = context.map((message) =>
+        isDeepStrictEqual(logged.get(message.id)?.content, message.content) && message.kind !== 'summary'
+          ? message.id
+          : message,
+      );
+      return { ...event, view };
+    });
+  }
+
+  /** Returns the state of a session that exists; `undefined` while nothing of it has been stored. */
+  async #known(sessionId: string): Promise<AgentState | undefined> {
+    const state = await this.#agent.state(contextOf(sessionId));
+    if (state || this.#isRunning(sessionId)) return state;
+    throw new BackendError('session_not_found', `There is no session ${sessionId}.`);
+  }
+
+  /** Returns the state of a session in which nothing runs. */
+  async #idle(sessionId: string): Promise<AgentState | undefined> {
+    const state = await this.#known(sessionId);
+    if (!this.#isRunning(sessionId)) return state;
+    throw new BackendError(
+      'session_busy',
+      'The agent is still at work in this session. Stop it, or wait for it.',
+    );
+  }
+
+  /** Lists the stored sessions. A damaged one is left out with a warning, and its id goes into `damaged`. */
+  async *#stored(damaged?: Set<string>): AsyncIterable<SessionInfo> {
+    try {
+      yield* this.#demo.store.list({ agentId: AGENT });
+    } catch (error) {
+      // A store reports damaged sessions when it has listed all others.
+      if (!SessionStoreError.isInstance(error) || error.code !== 'session_corrupt') throw error;
+      warn(error);
+      const errors: readonly unknown[] = error.cause instanceof AggregateError ? error.cause.errors : [error];
+      for (const each of errors) {
+        const encoded = SessionStoreError.isInstance(each) ? each.sessionKey : undefined;
+        if (encoded !== undefined) damaged?.add(SessionKey.parse(encoded).parts.sessionId);
+      }
+    }
+  }
+}
+
+function contextOf(sessionId: string): RuntimeContext {
+  return RuntimeContext.of({ sessionId });
+}
+
+function keyOf(sessionId: string): SessionKey {
+  return SessionKey.of({ agentId: AGENT, sessionId });
+}
+
+function changesState(event: PageEvent): boolean {
+  if (event.type === 'tool.result') return STATE_TOOL.test(event.result.toolName);
+  return /^(?:call|permission|state|task)\./.test(event.type) || event.type === 'context.compacted';
+}
+
+/** An error for people: its own code and message where it has them, never a stack. */
+function toErrorInfo(error: unknown) {
+  return { code: XError.isInstance(error) ? error.code : 'internal', message: errorText(error) };
+}
+
+/** Reads a call to its end. Its errors reach the page as `call.failed`. */
+async function finished(stream: AsyncIterable<unknown>): Promise<void> {
+  try {
+    for await (const _ of stream);
+  } catch {}
+}
+
+const warned = new Set<string>();
+
+/** Warns once of each problem that one session has and that must not harm the others. */
+function warn(error: unknown): undefined {
+  const message = errorText(error);
+  if (!warned.has(message)) process.emitWarning(message);
+  warned.add(message);
+}
+
+/** Cuts off the beginning of a UTF-8 character at the end: it belongs to the next part. */
+function wholeCharacters(bytes: Uint8Array): Uint8Array {
+  // A character has four bytes at most; all but its first are 10xxxxxx.
+  for (let back = 1; back <= Math.min(4, bytes.length); back++) {
+    const byte = bytes[bytes.length - back] as number;
+    if ((byte & 0xc0) === 0x80) continue;
+    const needed = byte < 0xc0 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
+    return needed > back && back < bytes.length ? bytes.subarray(0, -back) : bytes;
+  }
+  return bytes;
+}

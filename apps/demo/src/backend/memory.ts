@@ -1,0 +1,58 @@
+import { readText, SessionKey, sessionPrefix, type Workspace } from '@x/core';
+import { MemoryService } from '@x/memory';
+import { AGENT } from '../create-agent.js';
+import type { MemoryFile, MemoryLine } from '../page.js';
+import { BackendError } from '../server/errors.js';
+
+const SEARCH = { limit: 50, snippetChars: 160 };
+/** The order in which kinds of files are listed. */
+const KINDS = ['core', 'note', 'other'] as const;
+
+/** The memory of the demo's agent: `MEMORY.md`, the notes of days, archives. It reads no other file. */
+export class WorkspaceMemory {
+  readonly #service: MemoryService;
+  readonly #scope = { agentId: AGENT };
+  readonly #prefix: string;
+
+  /** @param index The file of the full-text index. */
+  constructor(workspace: Workspace, index: string) {
+    this.#service = new MemoryService({ workspace, index, withoutUser: 'shared', maintenance: false });
+    this.#prefix = sessionPrefix(SessionKey.of({ ...this.#scope, sessionId: 'any' }));
+  }
+
+  async files(): Promise<readonly MemoryFile[]> {
+    const files = await this.#service.files(this.#scope);
+    return files
+      .map(({ path, size, modifiedAt }) => ({ path, kind: kindOf(path), size, modifiedAt }))
+      .sort(
+        (left, right) =>
+          KINDS.indexOf(left.kind) - KINDS.indexOf(right.kind) || right.path.localeCompare(left.path),
+      );
+  }
+
+  /** @throws {BackendError} `not_found` for any path that is not a memory file. */
+  async read(path: string): Promise<string> {
+    // The path is only compared: no path of a request reaches the workspace.
+    const known = (await this.files()).some((file) => file.path === path);
+    if (!known) throw new BackendError('not_found', `There is no memory file ${JSON.stringify(path)}.`);
+    return readText(this.#service.storage, `${this.#prefix}${path}`);
+  }
+
+  async search(query: string): Promise<readonly MemoryLine[]> {
+    const { hits } = await this.#service.search(this.#scope, query, SEARCH);
+    return hits.map(({ path, lineNumber, content, snippet = content }) => ({
+      path: path.slice(this.#prefix.length),
+      lineNumber,
+      snippet,
+    }));
+  }
+
+  async close(): Promise<void> {
+    await this.#service.close();
+  }
+}
+
+function kindOf(path: string): MemoryFile['kind'] {
+  if (path === 'MEMORY.md') return 'core';
+  return /^memory\/\d{4}-\d{2}-\d{2}\.md$/.test(path) ? 'note' : 'other';
+}

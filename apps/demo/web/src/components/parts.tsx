@@ -1,0 +1,191 @@
+import { useSignal } from '@preact/signals';
+import { ArrowLeft, Check, ChevronRight, Copy, type LucideIcon, PanelLeft } from 'lucide-preact';
+import type { ComponentChildren, JSX } from 'preact';
+import { exactCount } from '../lib/format.js';
+import { drawerOpen, goToConversation, isOpen, setOpen, showsSessions } from '../state/view.js';
+
+interface ButtonProps extends JSX.ButtonHTMLAttributes {
+  readonly class?: string;
+}
+
+export function Button({ class: more = '', ...rest }: ButtonProps) {
+  return <button type="button" {...rest} class={`button ${more}`} />;
+}
+
+interface IconButtonProps extends ButtonProps {
+  /** Its name, for screen readers and under the pointer. */
+  readonly label: string;
+  readonly icon: LucideIcon;
+}
+
+export function IconButton({ label, icon: Icon, class: more = '', children, ...rest }: IconButtonProps) {
+  return (
+    <button type="button" title={label} {...rest} class={`icon-button ${more}`} aria-label={label}>
+      {children}
+      <Icon size={16} aria-hidden="true" />
+    </button>
+  );
+}
+
+/** Opens the list of conversations where it has no room beside the conversation. */
+function DrawerButton() {
+  if (showsSessions.value) return null;
+  return <IconButton label="Conversations" onClick={() => (drawerOpen.value = true)} icon={PanelLeft} />;
+}
+
+interface HeaderProps {
+  readonly title: string;
+  readonly children?: ComponentChildren;
+}
+
+/** The line above the middle of the page. */
+export function Header({ title, children }: HeaderProps) {
+  return (
+    <header class="column-header row">
+      <DrawerButton />
+      <h1 class="clip">{title}</h1>
+      {children}
+    </header>
+  );
+}
+
+interface ViewFrameProps extends HeaderProps {
+  readonly lead: string;
+  /** The reason why something could not be loaded. */
+  readonly failure?: string | undefined;
+}
+
+/** A view in place of the conversation. */
+export function ViewFrame({ title, lead, failure, children }: ViewFrameProps) {
+  return (
+    <main class="column">
+      <Header title={title}>
+        <Button onClick={goToConversation}>
+          <ArrowLeft size={16} aria-hidden="true" /> Conversation
+        </Button>
+      </Header>
+      <div class="scrolls">
+        <div class="view-content stack">
+          {lead && <p class="view-lead quiet small">{lead}</p>}
+          {failure && (
+            <p class="failure small" role="alert">
+              {failure}
+            </p>
+          )}
+          {children}
+        </div>
+      </div>
+    </main>
+  );
+}
+
+interface SectionProps extends HeaderProps {
+  readonly figure?: string;
+}
+
+/** A titled part of a view or of the panel. */
+export function Section({ title, figure, children }: SectionProps) {
+  return (
+    <section aria-label={title}>
+      <h2 class="row heading">
+        <span class="grow">{title}</span>
+        {figure && <span class="quiet label">{figure}</span>}
+      </h2>
+      {children}
+    </section>
+  );
+}
+
+interface FoldProps {
+  readonly id: string;
+  readonly class?: string;
+  /** The line that is always there. */
+  readonly line: ComponentChildren;
+  /** Drawn only while open. */
+  readonly children: () => ComponentChildren;
+}
+
+/** One line that opens. It stays open as long as the page lives. */
+export function Fold({ id, line, children, class: more = '' }: FoldProps) {
+  const open = isOpen(id);
+  return (
+    <div class={`fold ${more}`}>
+      <button
+        type="button"
+        class="fold-line"
+        data-fold={id}
+        aria-expanded={open}
+        aria-controls={`${id}-inside`}
+        onClick={() => setOpen(id)}
+      >
+        {line}
+        <ChevronRight class="fold-mark" size={16} aria-hidden="true" />
+      </button>
+      {open && (
+        <div class="fold-inside" id={`${id}-inside`}>
+          {children()}
+        </div>
+      )}
+    </div>
+  );
+}
+
+interface CodeBlockProps {
+  readonly label: string;
+  readonly text: string;
+  /** For example its size. */
+  readonly figure?: string;
+  /** True when each line begins with the mark of a diff. */
+  readonly diff?: boolean;
+}
+
+/** Monospaced text that can be copied. A long one scrolls. */
+export function CodeBlock({ label, text, figure, diff = false }: CodeBlockProps) {
+  const copied = useSignal(false);
+  const copy = async () => {
+    await navigator.clipboard.writeText(text);
+    copied.value = true;
+    setTimeout(() => (copied.value = false), 1_500);
+  };
+  return (
+    <figure class="code-block card">
+      <figcaption class="row quiet label">
+        <span>{label}</span>
+        {figure && <span>{figure}</span>}
+        <IconButton
+          label={copied.value ? 'Copied' : `Copy ${label.toLowerCase()}`}
+          icon={copied.value ? Check : Copy}
+          onClick={() => void copy().catch(() => undefined)}
+        />
+      </figcaption>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with keys. */}
+      <pre tabIndex={0}>
+        {diff
+          ? text.split('\n').map((line, at) => (
+              <span key={at} data-mark={line[0]}>
+                {`${line}\n`}
+              </span>
+            ))
+          : text}
+      </pre>
+    </figure>
+  );
+}
+
+interface FactsProps {
+  /** Name and figure, and the exact number of tokens behind it. */
+  readonly rows: readonly (readonly [name: string, figure: string, tokens?: number])[];
+}
+
+export function Facts({ rows }: FactsProps) {
+  return (
+    <dl class="figures">
+      {rows.map(([name, figure, tokens]) => (
+        <div key={name} title={tokens === undefined ? undefined : `${exactCount(tokens)} tokens`}>
+          <dt>{name}</dt>
+          <dd>{figure}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
