@@ -6,7 +6,7 @@ import { assistantMessage, type Message, RuntimeContext, textOf, userMessage } f
 import type { HarnessAgent } from '@x/harness';
 import { expect, it, onTestFinished } from 'vitest';
 import { createAgent } from '../src/create-agent.js';
-import { history, readme } from '../src/guide/facts.js';
+import { latestCommit, readme } from '../src/guide/facts.js';
 import { decide, GuideModel } from '../src/guide/guide-model.js';
 import { readView } from '../src/guide/view.js';
 
@@ -118,8 +118,8 @@ it('surveys again when asked again', () => {
 });
 
 it('reads a command without output as an empty answer', () => {
-  expect(history.read('exit 0')).toEqual([]);
-  expect(history.read('exit 0\nabc Begin')).toEqual(['abc Begin']);
+  expect(latestCommit.read('exit 0')).toBe('');
+  expect(latestCommit.read('exit 0\nabc Begin\nabd Before')).toBe('abc Begin');
 });
 
 it('cuts the first paragraph of a README between words', () => {

@@ -53,65 +53,68 @@ function execute(command: string): Wish {
   return { name: 'execute', input: { command } };
 }
 
-function afterStatus(text: string): string | undefined {
-  // A command without output answers with its status alone.
+function read(path: string, limit: number): Wish {
+  return { name: 'read_file', input: { path: `${REPO}/${path}`, limit } };
+}
+
+function grep(pattern: string, area: string): Fact<number> {
+  return {
+    wish: { name: 'grep_files', input: { pattern, path: `${REPO}/${area}` } },
+    read: (text) => text.split('\n').filter((line) => /^\S+:\d+: /.test(line)).length,
+  };
+}
+
+/** Something that is only looked at. */
+function looked(wish: Wish): Fact<true> {
+  return { wish, read: () => true };
+}
+
+/** The output of a command that begins with its status; `undefined` when the text is not its whole output. */
+function output(text: string): string | undefined {
   return /^exit \d+(?:\n|$)([\s\S]*)/.exec(text)?.[1];
 }
 
-export const topLevel: Fact<readonly string[]> = {
-  wish: { name: 'list_files', input: { path: REPO } },
-  read: (text) => text.split('\n').map((line) => line.replace(`${REPO}/`, '').replace(/ \d+$/, '')),
+export const topLevel = looked({ name: 'list_files', input: { path: REPO } });
+
+export const name: Fact<string> = {
+  wish: read('package.json', 60),
+  read: (text) => /"name":\s*"([^"]+)"/.exec(text)?.[1] ?? 'this repository',
 };
 
-export const manifest: Fact<{ readonly name: string; readonly scripts: readonly string[] }> = {
-  wish: { name: 'read_file', input: { path: `${REPO}/package.json`, limit: 60 } },
-  read: (text) => ({
-    name: /"name":\s*"([^"]+)"/.exec(text)?.[1] ?? 'this repository',
-    scripts: [...(/"scripts":\s*\{([^}]*)\}/.exec(text)?.[1] ?? '').matchAll(/"([\w:-]+)":/g)].map(
-      ([, name = '']) => name,
-    ),
-  }),
-};
+export const readme: Fact<string> = { wish: read('README.md', 60), read: firstParagraph };
 
-export const readme: Fact<string> = {
-  wish: { name: 'read_file', input: { path: `${REPO}/README.md`, limit: 60 } },
-  read: (text) => firstParagraph(text),
-};
-
-export const history: Fact<readonly string[]> = {
+/** The latest commit in a line; empty where there is none. */
+export const latestCommit: Fact<string> = {
   wish: execute(HISTORY),
-  read: (text) => afterStatus(text)?.split('\n').filter(Boolean),
+  read: (text) => output(text)?.split('\n')[0],
 };
 
 export const areas: Fact<readonly string[]> = {
   wish: execute(AREAS),
   read: (text) =>
-    afterStatus(text) === undefined
+    output(text) === undefined
       ? undefined
       : [...text.matchAll(/^\s*\d+ (\S+)$/gm)].map(([, area = '']) => area),
 };
 
-export const kinds: Fact<readonly { readonly extension: string; readonly files: number }[]> = {
+/** Extensions with their numbers of files: `ts 12, md 3`. */
+export const kinds: Fact<string> = {
   wish: execute(KINDS),
   read: (text) =>
-    afterStatus(text) === undefined
+    output(text) === undefined
       ? undefined
-      : [...text.matchAll(/^\s*(\d+) (\w+)$/gm)].map(([, files, extension = '']) => ({
-          extension,
-          files: Number(files),
-        })),
+      : [...text.matchAll(/^\s*(\d+) (\w+)$/gm)]
+          .map(([, files, extension]) => `${extension} ${files}`)
+          .join(', '),
 };
 
-/** Its answer is long: what stays in view is its beginning and its end, and the total stands at the end. */
-export const totals: Fact<{ readonly files: number; readonly lines: number }> = {
+/** As in `12 files with 340 lines`. The output is long; the total stands at its end, which stays in view. */
+export const totals: Fact<string> = {
   wish: execute(MEASURE),
-  read: (text) => {
-    const [, files, lines] = /^files (\d+), lines (\d+)$/m.exec(text) ?? [];
-    return files === undefined ? undefined : { files: Number(files), lines: Number(lines) };
-  },
+  read: (text) => /^files (\d+), lines (\d+)$/m.exec(text)?.slice(1).join(' files with ').concat(' lines'),
 };
 
-export interface AreaStats {
+interface AreaStats {
   readonly files: number;
   readonly lines: number;
   readonly tests: number;
@@ -129,76 +132,53 @@ export const stats = (area: string): Fact<AreaStats> => ({
   },
 });
 
-export const listing = (area: string): Fact<readonly string[]> => ({
-  wish: { name: 'list_files', input: { path: `${REPO}/${area}` } },
-  // Of a long list only its beginning and its end are in view, between words that are no entries.
-  read: (text) =>
-    text.split('\n').flatMap((line) => {
-      const folder = `${REPO}/${area}/`;
-      return line.startsWith(folder) ? [line.slice(folder.length).replace(/ \d+$/, '')] : [];
-    }),
-});
+export const listing = (area: string): Fact<readonly string[]> => {
+  const folder = `${REPO}/${area}/`;
+  return {
+    wish: { name: 'list_files', input: { path: `${REPO}/${area}` } },
+    // Of a long list only the beginning and the end are in view, around a line that is not an entry.
+    read: (text) =>
+      text
+        .split('\n')
+        .filter((line) => line.startsWith(folder))
+        .map((line) => line.slice(folder.length).replace(/ \d+$/, '')),
+  };
+};
 
-/** Finds the purpose of an area: the first paragraph of its README, or its manifest's description. */
+/** The purpose of an area: the first paragraph of its README, or its manifest's description. */
 export const purpose = (area: string, file: string): Fact<string> => ({
-  wish: { name: 'read_file', input: { path: `${REPO}/${area}/${file}`, limit: 40 } },
+  wish: read(`${area}/${file}`, 40),
   read: (text) =>
     file.endsWith('.json') ? (/"description":\s*"([^"]+)"/.exec(text)?.[1] ?? '') : firstParagraph(text),
 });
 
-/** The first lines of an area's largest file, read for its opening comment and its imports. */
-export const opening = (path: string): Fact<{ readonly imports: number }> => ({
-  wish: { name: 'read_file', input: { path: `${REPO}/${path}`, limit: 80 } },
-  read: (text) => ({ imports: [...text.matchAll(/^(?:import|from|#include|use|require)\b/gm)].length }),
-});
+/** The first lines of an area's largest file. */
+export const opening = (path: string) => looked(read(path, 80));
 
-export const exported = (area: string): Fact<number> => ({
-  wish: {
-    name: 'grep_files',
-    input: {
-      pattern: '^export (?:async |abstract |default )*(?:function|class|const|interface|type)',
-      path: `${REPO}/${area}`,
-    },
-  },
-  read: countMatches,
-});
+export const exported = (area: string) =>
+  grep('^export (?:async |abstract |default )*(?:function|class|const|interface|type)', area);
 
-export const leftOpen = (area: string): Fact<number> => ({
-  wish: { name: 'grep_files', input: { pattern: '\\b(?:TODO|FIXME)\\b', path: `${REPO}/${area}` } },
-  read: countMatches,
-});
+export const leftOpen = (area: string) => grep('\\b(?:TODO|FIXME)\\b', area);
 
 /** What the report counts in an area. */
-export interface Figures {
+interface Figures {
   readonly area: string;
   readonly files: number;
   readonly lines: number;
 }
 
-/** The line of figures of every section that is written. */
+/** The figures of every section that is written, the largest area first. */
 export const written: Fact<readonly Figures[]> = {
   wish: { name: 'grep_files', input: { pattern: '^Figures for ', path: 'REPORT.md' } },
   read: (text) =>
-    [...text.matchAll(/: Figures for (\S+): (\d+) files, (\d+) lines/g)].map(
-      ([, area = '', files, lines]) => ({
-        area,
-        files: Number(files),
-        lines: Number(lines),
-      }),
-    ),
+    [...text.matchAll(/: Figures for (\S+): (\d+) files, (\d+) lines/g)]
+      .map(([, area = '', files, lines]) => ({ area, files: Number(files), lines: Number(lines) }))
+      .sort((left, right) => right.lines - left.lines),
 };
-
-function countMatches(text: string): number {
-  return text.split('\n').filter((line) => /^\S+:\d+: /.test(line)).length;
-}
 
 function firstParagraph(text: string): string {
   // The first line is the tool's own, in brackets.
-  const paragraphs = text
-    .split('\n')
-    .slice(1)
-    .join('\n')
-    .split(/\n\s*\n/);
+  const paragraphs = text.replace(/^.*\n/, '').split(/\n\s*\n/);
   const prose = paragraphs.find((paragraph) => /^[A-Za-z`*@]/.test(paragraph.trim()));
   const about = prose?.replace(/\s+/g, ' ').trim() ?? '';
   return about.length <= ABOUT_CHARS ? about : `${about.slice(0, about.lastIndexOf(' ', ABOUT_CHARS))} …`;

@@ -1,16 +1,14 @@
 import type { Todo } from '@x/core';
 import {
-  type AreaStats,
   areas,
   exported,
   type Fact,
-  type Figures,
-  history,
   kinds,
   known,
+  latestCommit,
   leftOpen,
   listing,
-  manifest,
+  name,
   opening,
   purpose,
   readme,
@@ -26,22 +24,23 @@ const MEASURE = 'Measure the whole: files, lines, kinds, history';
 const SURVEY = 'Survey ';
 const CONCLUDE = 'Conclude: compare the areas and finish the report';
 const MAX_AREAS = 24;
+const REPORT = 'REPORT.md';
 
 /**
- * Surveys the repository, one todo after the other. The place is in the todos alone, and what a step needs must be in
- * view: what is missing is asked for (again), so that losing the place or the results shows.
+ * Surveys the repository, one todo after the other. It keeps its place in the todos alone, and asks again for what it no longer has in
+ * view, so that it shows when a compaction loses the place or the results.
  */
 export function survey(view: View): Decision {
-  const todos = view.todos;
   const isDone = !isUnfinished(view);
   if (!isOurs(view) || (isDone && view.isFresh)) {
+    const todos = [ORIENT, MEASURE, CONCLUDE].map((content): Todo => ({ content, status: 'pending' }));
     return act(
       'I will survey this repository area by area and keep my place in a todo list.',
-      todoWrite(start([ORIENT, MEASURE, CONCLUDE])),
+      todoWrite(advance(todos, '')),
     );
   }
   if (isDone) return finish(view);
-  const current = todos.find(({ status }) => status !== 'completed')?.content ?? '';
+  const current = view.todos.find(({ status }) => status !== 'completed')?.content ?? '';
   if (current === ORIENT) return orient(view);
   if (current === MEASURE) return measure(view);
   if (current === CONCLUDE) return conclude(view);
@@ -59,35 +58,29 @@ export function isOurs({ todos }: View): boolean {
 }
 
 function orient(view: View): Decision {
-  const missing = unknown(view, [topLevel, manifest, readme, areas]);
-  if (missing.length > 0)
-    return act(
-      'First an overview: the top level, the manifest, the README, the areas.',
-      ...missing.slice(0, 2),
-    );
+  const missing = unknown(view, [topLevel, name, readme, areas]);
+  const looking = 'First an overview: the top level, the manifest, the README, the areas.';
+  if (missing.length > 0) return act(looking, ...missing.slice(0, 2));
   const found = (known(view, areas) ?? []).slice(0, MAX_AREAS);
-  const name = known(view, manifest)?.name ?? 'this repository';
-  const rest = found.map((area) => pending(`${SURVEY}${area}`));
+  const title = known(view, name) ?? '';
+  const rest = found.map((area): Todo => ({ content: `${SURVEY}${area}`, status: 'pending' }));
   const todos = view.todos.flatMap((todo) => (todo.content === CONCLUDE ? [...rest, todo] : [todo]));
+  const sections = ['overview', ...found, 'conclusions'].map(placeholder);
+  const content = [`# Survey of ${title}`, known(view, readme), ...sections].filter(Boolean).join('\n\n');
   return act(
-    `${name} has ${found.length} areas worth a look: ${found.join(', ')}.`,
-    skeleton(name, known(view, readme) ?? '', found),
+    `${title} has ${found.length} areas worth a look: ${found.join(', ')}.`,
+    { name: 'write_file', input: { path: REPORT, content: `${content}\n` } },
     todoWrite(advance(todos, ORIENT)),
   );
 }
 
 function measure(view: View): Decision {
-  const missing = unknown(view, [totals, kinds, history]);
+  const missing = unknown(view, [totals, kinds, latestCommit]);
   if (missing.length > 0) return act('Measuring the whole.', ...missing.slice(0, 1));
-  const all = known(view, totals) ?? { files: 0, lines: 0 };
-  return act(
-    `The repository has ${all.files} files with ${all.lines} lines.`,
-    fill(
-      'overview',
-      overview({ totals: all, kinds: known(view, kinds) ?? [], history: known(view, history) ?? [] }),
-    ),
-    todoWrite(advance(view.todos, MEASURE)),
-  );
+  const [whole, latest] = [`The repository has ${known(view, totals)}.`, known(view, latestCommit)];
+  const section = ['## Overview', whole, `Files by extension: ${known(view, kinds)}.`];
+  if (latest) section.push(`Latest commit: ${latest}`);
+  return act(whole, fill('overview', section), todoWrite(advance(view.todos, MEASURE)));
 }
 
 function surveyArea(view: View, area: string): Decision {
@@ -95,47 +88,43 @@ function surveyArea(view: View, area: string): Decision {
   if (!figures || !entries) {
     return act(`Looking at ${area}.`, ...unknown(view, [stats(area), listing(area)]));
   }
+  const { files, lines, tests, largest, largestLines } = figures;
   const about = ['README.md', 'package.json'].find((file) => entries.includes(file));
   const details: Fact<unknown>[] = [exported(area), leftOpen(area)];
   if (about) details.unshift(purpose(area, about));
-  if (figures.largest) details.push(opening(figures.largest));
+  if (largest) details.push(opening(largest));
   const missing = unknown(view, details);
-  if (missing.length > 0) {
-    return act(
-      `${area}: ${figures.files} files, ${figures.lines} lines. Reading on.`,
-      ...missing.slice(0, 2),
-    );
-  }
-  const section = areaSection({
-    area,
-    about: about ? (known(view, purpose(area, about)) ?? '') : '',
-    stats: figures,
-    entries,
-    exports: known(view, exported(area)) ?? 0,
-    open: known(view, leftOpen(area)) ?? 0,
-  });
+  if (missing.length > 0)
+    return act(`${area}: ${files} files, ${lines} lines. Reading on.`, ...missing.slice(0, 2));
+  const section = [
+    `## ${area}`,
+    about && known(view, purpose(area, about)),
+    `Figures for ${area}: ${files} files, ${lines} lines, ${tests} test files, ${known(view, exported(area))} exports, ${known(view, leftOpen(area))} open TODOs.`,
+    `Largest file: ${largest} (${largestLines} lines). Top entries: ${entries.slice(0, 12).join(', ')}.`,
+  ];
   return act(`${area} is surveyed.`, fill(area, section), todoWrite(advance(view.todos, `${SURVEY}${area}`)));
 }
 
 function conclude(view: View): Decision {
   const sections = known(view, written);
   if (!sections) return act('Comparing the areas.', written.wish);
-  return act(
-    'Writing the conclusions.',
-    fill('conclusions', conclusions(sections)),
-    todoWrite(advance(view.todos, CONCLUDE)),
-  );
+  const [largest] = sections;
+  const rows = sections.map(({ area, files, lines }) => `| ${area} | ${files} | ${lines} |`);
+  const text = [
+    '## Conclusions',
+    largest && `The largest area is ${largest.area} with ${largest.lines} lines.`,
+    ['| area | files | lines |', '| --- | ---: | ---: |', ...rows].join('\n'),
+  ];
+  return act('Writing the conclusions.', fill('conclusions', text), todoWrite(advance(view.todos, CONCLUDE)));
 }
 
 function finish(view: View): Decision {
   const sections = known(view, written);
   if (!sections) return act('Checking the report once more.', written.wish);
   const lines = sections.reduce((sum, section) => sum + section.lines, 0);
-  const largest = [...sections].sort((left, right) => right.lines - left.lines).slice(0, 3);
+  const largest = sections.slice(0, 3).map((section) => `${section.area} (${section.lines})`);
   return say(
-    `The survey is done: ${sections.length} areas with ${lines} lines, the largest being ${largest
-      .map((section) => `${section.area} (${section.lines})`)
-      .join(', ')}. The whole report is in ${REPORT}.`,
+    `The survey is done: ${sections.length} areas with ${lines} lines, the largest being ${largest.join(', ')}. The whole report is in ${REPORT}.`,
   );
 }
 
@@ -147,14 +136,6 @@ function todoWrite(todos: readonly Todo[]): Wish {
   return { name: 'todo_write', input: { todos: todos.map((todo) => ({ ...todo })) } };
 }
 
-function pending(content: string): Todo {
-  return { content, status: 'pending' };
-}
-
-function start(contents: readonly string[]): readonly Todo[] {
-  return contents.map((content, index) => ({ content, status: index === 0 ? 'in_progress' : 'pending' }));
-}
-
 /** The list with `done` completed and the next item begun. */
 function advance(todos: readonly Todo[], done: string): readonly Todo[] {
   const next = todos.findIndex(({ content, status }) => status !== 'completed' && content !== done);
@@ -164,57 +145,12 @@ function advance(todos: readonly Todo[], done: string): readonly Todo[] {
   });
 }
 
-const REPORT = 'REPORT.md';
-
-/** Stands where a section will be. Replaced once: a second attempt finds nothing, so a section is never there twice. */
+/** Marks the place of a section. It is replaced once: a second attempt finds nothing, so no section is there twice. */
 function placeholder(section: string): string {
   return `<!-- survey: ${section} -->`;
 }
 
-function skeleton(name: string, about: string, areas: readonly string[]): Wish {
-  const sections = ['overview', ...areas, 'conclusions'].map(placeholder);
-  const intro = about === '' ? '' : `${about}\n\n`;
-  return {
-    name: 'write_file',
-    input: { path: REPORT, content: `# Survey of ${name}\n\n${intro}${sections.join('\n\n')}\n` },
-  };
-}
-
-function fill(section: string, text: string): Wish {
-  return { name: 'edit_file', input: { path: REPORT, oldText: placeholder(section), newText: text } };
-}
-
-function overview(details: {
-  readonly totals: { readonly files: number; readonly lines: number };
-  readonly kinds: readonly { readonly extension: string; readonly files: number }[];
-  readonly history: readonly string[];
-}): string {
-  const kinds = details.kinds.map(({ extension, files }) => `${extension} ${files}`).join(', ');
-  const latest = details.history[0] ? `\n\nLatest commit: ${details.history[0]}` : '';
-  return `## Overview\n\nThe repository has ${details.totals.files} files with ${details.totals.lines} lines.\n\nFiles by extension: ${kinds}.${latest}`;
-}
-
-function areaSection(details: {
-  readonly area: string;
-  readonly about: string;
-  readonly stats: AreaStats;
-  readonly entries: readonly string[];
-  readonly exports: number;
-  readonly open: number;
-}): string {
-  const { area, about, stats, entries, exports, open } = details;
-  return [
-    `## ${area}`,
-    ...(about === '' ? [] : [about]),
-    `Figures for ${area}: ${stats.files} files, ${stats.lines} lines, ${stats.tests} test files, ${exports} exports, ${open} open TODOs.`,
-    `Largest file: ${stats.largest} (${stats.largestLines} lines). Top entries: ${entries.slice(0, 12).join(', ')}.`,
-  ].join('\n\n');
-}
-
-function conclusions(sections: readonly Figures[]): string {
-  const byLines = [...sections].sort((left, right) => right.lines - left.lines);
-  const rows = byLines.map(({ area, files, lines }) => `| ${area} | ${files} | ${lines} |`);
-  const [largest] = byLines;
-  const remark = largest ? `The largest area is ${largest.area} with ${largest.lines} lines.\n\n` : '';
-  return `## Conclusions\n\n${remark}| area | files | lines |\n| --- | ---: | ---: |\n${rows.join('\n')}`;
+function fill(section: string, parts: readonly (string | undefined)[]): Wish {
+  const newText = parts.filter(Boolean).join('\n\n');
+  return { name: 'edit_file', input: { path: REPORT, oldText: placeholder(section), newText } };
 }

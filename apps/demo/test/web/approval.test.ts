@@ -52,12 +52,12 @@ describe('a call that waits for approval', () => {
     await expect.poll(() => card('write_file').count()).toBe(1);
   });
 
-  it('is run with another input; what is no JSON is refused at the field', async () => {
+  it('is run with another input; text that is not JSON is refused at the field', async () => {
     await card('write_file').getByRole('button', { name: 'Edit input' }).click();
     const field = card('write_file').getByRole('textbox');
     await field.fill('{ "path": ');
     await card('write_file').getByRole('button', { name: 'Allow with this input' }).click();
-    await card('write_file').getByRole('alert').getByText('This is no JSON').waitFor();
+    await card('write_file').getByRole('alert').getByText('This is not valid JSON').waitFor();
     await field.fill('{ "path": "docs/mine.md", "content": "Mine." }');
     await card('write_file').getByRole('button', { name: 'Allow with this input' }).click();
     await expect.poll(notices).toEqual(['You allowed write_file with another input.']);
@@ -146,10 +146,10 @@ describe('what is asked for', () => {
   });
 
   it('is decided at once where several wait', async () => {
-    await v.page.getByRole('button', { name: 'Refuse all' }).click();
+    await v.page.getByRole('button', { name: 'Deny all' }).click();
     await expect
       .poll(notices)
-      .toEqual(['You denied execute; the model reads why.', 'You denied write_file; the model reads why.']);
+      .toEqual(['You denied execute. The model reads why.', 'You denied write_file. The model reads why.']);
   });
 });
 

@@ -104,6 +104,7 @@ it.each([1280, 390])(
     };
     await v.page.getByLabel('Log file').setInputFiles(log);
     await v.page.getByLabel('Window, tokens').fill('20000');
+    await v.page.keyboard.press('Enter');
     await v.page.frameLocator('iframe').getByText('a window of 20.0k tokens').waitFor();
     await look('replay');
 

@@ -91,7 +91,7 @@ describe('a compaction', () => {
 
     const gone = v.page.locator('.compaction').nth(2).locator('.removed-item').first();
     await gone.locator('.fold-line').click();
-    await gone.getByText('The model sees nothing of it but what the summary says.').waitFor();
+    await gone.getByText('The model sees only what the summary says about it.').waitFor();
   });
 
   it('marks in the conversation what the model no longer sees, and leads from there to the reason', async () => {

@@ -198,7 +198,7 @@ describe('by keyboard', () => {
       await v.open('s');
       const focus = `(() => {
         const element = document.activeElement;
-        const around = element.closest('.composer, .sessions-search') ?? element;
+        const around = element.closest('.composer, .search') ?? element;
         const outlines = getComputedStyle(element).outlineStyle + getComputedStyle(around).outlineStyle;
         return { name: element.className || element.tagName, seen: /solid|auto/.test(outlines) };
       })()`;

@@ -49,9 +49,9 @@ describe('the inspector', () => {
     await expect.poll(() => track.getAttribute('aria-valuetext')).toMatch(/^Request 2: /);
     await v.page.getByRole('spinbutton', { name: 'Request' }).fill('5');
     await section('What the model saw in request 5').locator('.treemap-cell').first().waitFor();
-    await v.page.getByRole('button', { name: 'Before', exact: true }).click();
+    await v.page.getByRole('button', { name: 'Previous', exact: true }).click();
     await section('What the model saw in request 4').waitFor();
-    await v.page.getByRole('button', { name: 'Now', exact: true }).click();
+    await v.page.getByRole('button', { name: 'Latest', exact: true }).click();
     await section('What the model sees now').waitFor();
   });
 
@@ -64,7 +64,7 @@ describe('the inspector', () => {
     await v.page.locator('.user-turn').first().waitFor();
     await v.page.goBack();
     await section('What the model saw in request 5').waitFor();
-    await v.page.getByRole('button', { name: 'Now', exact: true }).click();
+    await v.page.getByRole('button', { name: 'Latest', exact: true }).click();
     await expect.poll(() => v.page.url()).toMatch(/#\/s\/s\/inspect$/);
     v.expectComplaints('404');
     const error = { code: 'not_found', message: 'The session has made no request 999.', issues: [] };
@@ -165,7 +165,7 @@ describe('the memory', () => {
     [false, 'Memory is empty. The agent takes notes at the end of a call and before a compaction.'],
   ])('says why it is empty, without a model: %s', async (embedded, reason) => {
     v.backend.model = { id: 'a model', embedded };
-    await v.page.route('**/api/memory', (route) => route.fulfill({ json: { files: [] } }));
+    await v.page.route('**/api/memory', (route) => route.fulfill({ json: [] }));
     await v.page.reload();
     await v.page.getByText(reason).waitFor();
   });
@@ -202,6 +202,7 @@ describe('a replay', () => {
     await expect.poll(() => rows.count()).toBe(4);
     await expect.poll(() => textIn(rows.nth(0))).toMatch(/^everything/);
     await v.page.getByLabel('Window, tokens').fill('16000');
+    await v.page.keyboard.press('Enter');
     await report.getByText('a window of 16.0k tokens').waitFor();
     await report.getByRole('img', { name: /^Tokens of each request by strategy/ }).waitFor();
     // Its style sheet is let in by the policy: the page would otherwise be as wide as its text.
@@ -215,6 +216,7 @@ describe('a replay', () => {
     await choose(recordedLog(3));
     await report.getByRole('table').first().waitFor();
     await v.page.getByLabel('Window, tokens').fill('12');
+    await v.page.keyboard.press('Enter');
     await expect.poll(() => v.page.getByLabel('Window, tokens').getAttribute('aria-invalid')).toBe('true');
   });
 });
