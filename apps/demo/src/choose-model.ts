@@ -6,29 +6,11 @@ import { GuideModel } from './guide/guide-model.js';
 /** Small enough that the embedded guide's survey must be compacted several times. */
 const GUIDE_WINDOW = 16_000;
 
-/** Providers in the order in which the environment is asked for them, by the variable that names them. */
+/** Providers in the order in which the environment is asked for them: by this variable, with its model and its window. */
 const PROVIDERS = [
-  {
-    variable: 'OPENAI_BASE_URL',
-    provider: 'compatible',
-    modelVariable: 'OPENAI_MODEL',
-    model: undefined,
-    contextWindow: 32_000,
-  },
-  {
-    variable: 'OPENAI_API_KEY',
-    provider: 'openai',
-    modelVariable: 'OPENAI_MODEL',
-    model: 'gpt-5',
-    contextWindow: 400_000,
-  },
-  {
-    variable: 'ANTHROPIC_API_KEY',
-    provider: 'anthropic',
-    modelVariable: 'ANTHROPIC_MODEL',
-    model: 'claude-sonnet-4-5',
-    contextWindow: 200_000,
-  },
+  ['OPENAI_BASE_URL', 'compatible', 'OPENAI_MODEL', undefined, 32_000],
+  ['OPENAI_API_KEY', 'openai', 'OPENAI_MODEL', 'gpt-5', 400_000],
+  ['ANTHROPIC_API_KEY', 'anthropic', 'ANTHROPIC_MODEL', 'claude-sonnet-4-5', 200_000],
 ] as const;
 
 export interface ModelChoice {
@@ -47,25 +29,19 @@ export async function chooseModel(
   options: { readonly contextWindow?: number | undefined; readonly paceMs?: number | undefined },
 ): Promise<ModelChoice> {
   const { contextWindow, paceMs = 0 } = options;
-  const chosen = PROVIDERS.find(({ variable }) => environment[variable]);
+  const chosen = PROVIDERS.find(([variable]) => environment[variable]);
   if (chosen === undefined) {
     const counter = tiktokenCounter();
     const model = new GuideModel({ contextWindow: contextWindow ?? GUIDE_WINDOW, counter, paceMs });
     return { model, embedded: true };
   }
-  const name = environment[chosen.modelVariable] || chosen.model;
+  const [variable, provider, modelVariable, usual, window] = chosen;
+  const name = environment[modelVariable] || usual;
   if (name === undefined) {
-    const message = `must name a model that ${environment[chosen.variable]} serves`;
-    throw new InvalidInputError('environment', [{ path: chosen.modelVariable, message }]);
+    const message = `must name a model that ${environment[variable]} serves`;
+    throw new InvalidInputError('environment', [{ path: modelVariable, message }]);
   }
-  const nativeCompaction = environment.X_NATIVE_COMPACTION === 'auto' ? ('auto' as const) : undefined;
-  const model = await chooseProvider(
-    {
-      id: `${chosen.provider}:${name}`,
-      contextWindow: contextWindow ?? chosen.contextWindow,
-      ...(nativeCompaction && { nativeCompaction }),
-    },
-    environment,
-  );
-  return { model, embedded: false };
+  const native = environment.X_NATIVE_COMPACTION === 'auto' ? { nativeCompaction: 'auto' as const } : {};
+  const settings = { id: `${provider}:${name}`, contextWindow: contextWindow ?? window, ...native };
+  return { model: await chooseProvider(settings, environment), embedded: false };
 }

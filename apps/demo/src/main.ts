@@ -2,7 +2,6 @@ import { fileURLToPath } from 'node:url';
 import { tiktokenCounter } from '@x/compaction/tiktoken';
 import { type AgentEvent, InvalidInputError, XError } from '@x/core';
 import { modelPrices } from '../../cli/src/known-models.js';
-import { version } from '../../cli/src/version.js';
 import { Backend } from './backend/backend.js';
 import { chooseModel } from './choose-model.js';
 import { createAgent } from './create-agent.js';
@@ -51,17 +50,10 @@ async function open(settings: DemoSettings, paceMs: number, unattended = false) 
   const { triggerTokens } = demo;
   const { embedded } = choice;
   const model = { id, embedded, prices: embedded ? undefined : modelPrices(id) };
-  const info = {
-    version: version(),
-    model,
-    contextWindow,
-    triggerTokens,
-    storage: storage.name,
-  };
   const opened = new Backend({
     demo,
     counter: tiktokenCounter(),
-    info: { ...info, plans: !embedded, starters: STARTERS },
+    info: { model, contextWindow, triggerTokens, plans: !embedded, starters: STARTERS },
   });
   backend = opened;
   console.log(`Model ${id}${embedded ? ' (rules, no LLM)' : ''}, ${storage.name}`);

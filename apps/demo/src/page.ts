@@ -73,8 +73,6 @@ export interface BackgroundTask extends Pick<SubagentTask, 'taskId' | 'subagent'
 
 /** The model and the window behind the page. */
 export interface BackendInfo {
-  /** The version of the packages, for example `0.1.0`. */
-  readonly version: string;
   readonly model: {
     readonly id: string;
     /** True for the embedded guide: rules, no LLM. */
@@ -86,8 +84,6 @@ export interface BackendInfo {
   readonly contextWindow: number;
   /** Tokens at which a compaction begins by itself; 0 when none does. */
   readonly triggerTokens: number;
-  /** Where sessions and files are kept, for people. */
-  readonly storage: string;
   /** True when the agent can plan. */
   readonly plans: boolean;
   /** Suggestions on an empty page; a click sends `prompt`. */

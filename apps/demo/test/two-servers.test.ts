@@ -1,13 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Message, toolResultsOf, toolUsesOf } from '@x/core';
 import { afterEach, beforeEach, expect, inject, it } from 'vitest';
-import type { BackendInfo } from '../src/page.js';
 import { emptyTranscript, fold, type Transcript } from '../web/src/state/transcript.js';
 import { readEvents } from './server/event-reader.js';
 
@@ -101,13 +100,6 @@ it('goes on in another server on the same Redis when one is killed in the middle
   expect(results.toSorted()).toEqual(calls.toSorted());
   const report = await fetch(`${second.url}/api/file?path=REPORT.md`);
   expect(((await report.json()) as { text: string }).text).toContain('## Conclusions');
-});
-
-it('names the version of the packages, and none of its own', async () => {
-  const { url } = await serve('only', `${inject('redisUrl')}/5`, directory);
-  const { version } = (await (await fetch(`${url}/api/info`)).json()) as BackendInfo;
-  const manifest = new URL('../../../packages/core/package.json', import.meta.url);
-  expect(version).toBe(JSON.parse(readFileSync(manifest, 'utf8')).version);
 });
 
 it('shows in one server what is said in the other', async () => {

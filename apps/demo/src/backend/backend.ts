@@ -282,9 +282,12 @@ export class Backend {
     const files = isKept ? storage : this.#agent.files(contextOf('any'));
     const read = await files.read(path, { offset, length });
     const size = (await files.stat(path))?.size ?? read.length;
-    const bytes = offset + read.length < size ? wholeCharacters(read) : read;
-    const next = offset + bytes.length;
-    return { path, text: decoder.decode(bytes), size, nextOffset: next < size ? next : undefined };
+    const isLast = offset + read.length >= size;
+    // A part never ends within a character: the last one, whose first byte is not 10xxxxxx, begins the next part.
+    const start = isLast ? read.length : read.findLastIndex((byte) => (byte & 0xc0) !== 0x80);
+    const end = start > 0 ? start : read.length;
+    const nextOffset = isLast ? undefined : offset + end;
+    return { path, text: decoder.decode(read.subarray(0, end)), size, nextOffset };
   }
 
   /** Goes on with every call whose process has ended. Returns how many. */
@@ -453,16 +456,4 @@ function warn(error: unknown): undefined {
   const message = errorText(error);
   if (!warned.has(message)) process.emitWarning(message);
   warned.add(message);
-}
-
-/** Cuts off the beginning of a UTF-8 character at the end: it belongs to the next part. */
-function wholeCharacters(bytes: Uint8Array): Uint8Array {
-  // A character has four bytes at most; all but its first are 10xxxxxx.
-  for (let back = 1; back <= Math.min(4, bytes.length); back++) {
-    const byte = bytes[bytes.length - back] as number;
-    if ((byte & 0xc0) === 0x80) continue;
-    const needed = byte < 0xc0 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
-    return needed > back && back < bytes.length ? bytes.subarray(0, -back) : bytes;
-  }
-  return bytes;
 }

@@ -3,11 +3,9 @@ import type { Entry } from '../../web/src/state/transcript.js';
 
 /** What backends of these tests say of themselves. */
 export const info: BackendInfo = {
-  version: '0.0.0',
   model: { id: 'scripted', embedded: false },
   contextWindow: 16_000,
   triggerTokens: 13_600,
-  storage: '',
   plans: true,
   starters: [],
 };

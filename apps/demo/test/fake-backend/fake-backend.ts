@@ -103,11 +103,9 @@ export class FakeBackend implements PageBackend {
 
   async info(): Promise<BackendInfo> {
     return {
-      version: '0.1.0',
       model: this.model,
       contextWindow: WINDOW,
       triggerTokens: WINDOW * 0.8,
-      storage: 'files in ~/projects/x/.x',
       plans: true,
       starters: [
         {

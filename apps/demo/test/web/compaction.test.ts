@@ -270,7 +270,7 @@ describe('the context panel', () => {
       .toContain(`peak ${(sent / 1_000).toFixed(1)}k`);
   });
 
-  it('lists todos, cost and the set-up', async () => {
+  it('lists todos and cost', async () => {
     const panel = () => textIn(v.page.locator('.panel'));
     await expect.poll(panel).toContain('2 of 4');
     await expect.poll(panel).toContain('Compare the store interface with the file stores');

@@ -116,11 +116,7 @@ const views: Readonly<
 /** What a call would do: a command, a change of a file, a plan; else its input. */
 function Asked({ call: { name, input } }: { readonly call: PendingCall }) {
   if (name === 'plan_exit' && plan.value.text) {
-    return (
-      <div class="plan-text">
-        <Markdown text={plan.value.text} />
-      </div>
-    );
+    return <Markdown text={plan.value.text} />;
   }
   const [fields = [], view] = views[name] ?? [];
   const json = (value: JsonValue) => JSON.stringify(value, null, 2);

@@ -82,6 +82,7 @@ export function Composer() {
             <li key={command.name}>
               <button
                 type="button"
+                class="row wrap small"
                 aria-current={index === chosen.value}
                 onMouseDown={(event) => event.preventDefault()}
                 onClick={() => take(command)}

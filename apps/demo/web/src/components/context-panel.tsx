@@ -18,7 +18,6 @@ import {
   files,
   info,
   loadFiles,
-  modelLine,
   phase,
   plan,
   setPlanMode,
@@ -32,7 +31,7 @@ import type { Compaction } from '../state/transcript.js';
 import { fileAddress, lookedAt, sheetOpen, toggleInspector, view } from '../state/view.js';
 import { Gauge, Legend } from './gauge.js';
 import { Markdown } from './markdown.js';
-import { Button, Facts, Fold, Section } from './parts.js';
+import { Button, Fold, Section } from './parts.js';
 import { WindowChart } from './window-chart.js';
 
 /** What the model sees now, what was removed last, and what it cost. */
@@ -73,7 +72,14 @@ export function ContextPanel() {
               <WindowChart width={328} height={96} onPick={inspect} />
             </Section>
             <Section title="Cost and cache">
-              <Facts rows={costs()} />
+              <dl class="figures">
+                {costs().map(([name, figure, tokens]) => (
+                  <div key={name} title={tokens === undefined ? undefined : `${exactCount(tokens)} tokens`}>
+                    <dt>{name}</dt>
+                    <dd>{figure}</dd>
+                  </div>
+                ))}
+              </dl>
             </Section>
           </>
         )}
@@ -136,16 +142,13 @@ export function ContextPanel() {
             </ul>
           </Section>
         )}
-        <Section title="Set-up">
-          <Facts rows={setup()} />
-        </Section>
       </div>
     </aside>
   );
 }
 
 /** What the session has taken so far. */
-function costs() {
+function costs(): readonly (readonly [name: string, figure: string, exact?: number])[] {
   const { usage, modelCalls } = totals.value;
   const { inputTokens: input, outputTokens: output, cachedInputTokens: cached = 0 } = usage;
   const { embedded, prices } = info.value?.model ?? {};
@@ -157,19 +160,7 @@ function costs() {
     ['of them from the cache', fromCache, cached],
     ['Tokens out', shortCount(output), output],
     ['Cost', prices ? money(costOf(usage, prices)) : embedded ? none : 'prices unknown'],
-  ] as const;
-}
-
-/** Which model, how large its window, when it compacts. */
-function setup() {
-  const { contextWindow = 0, triggerTokens = 0, storage = '', version = '' } = info.value ?? {};
-  return [
-    ['Model', modelLine.value],
-    ['Window', `${shortCount(contextWindow)} tokens`, contextWindow],
-    ['Compacts at', triggerTokens > 0 ? `${shortCount(triggerTokens)} tokens` : 'never by itself'],
-    ['Storage', storage],
-    ['Version', version],
-  ] as const;
+  ];
 }
 
 /** Plan mode, and the plan. */
@@ -187,11 +178,7 @@ function PlanView() {
       </Button>
       {text !== undefined && (
         <Fold id="plan-text" line={<span class="clip">{path}</span>}>
-          {() => (
-            <div class="plan-text">
-              <Markdown text={text} />
-            </div>
-          )}
+          {() => <Markdown text={text} />}
         </Fold>
       )}
     </>

@@ -188,9 +188,7 @@ function EmptyState() {
           </li>
         </ul>
         <p class="empty-model quiet small">
-          {backend
-            ? `Answered by ${modelLine.value}. Stored in ${backend.storage}.`
-            : 'Waiting for the server …'}
+          {backend ? `Answered by ${modelLine.value}` : 'Waiting for the server …'}
         </p>
       </div>
     </div>

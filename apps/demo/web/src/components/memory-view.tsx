@@ -109,12 +109,7 @@ function MemoryText({ path, text, line }: MemoryTextProps) {
           .replace(/\n$/, '')
           .split('\n')
           .map((words, index) => (
-            <li
-              key={index}
-              ref={index + 1 === line ? marked : null}
-              data-marked={index + 1 === line}
-              data-heading={words.startsWith('#')}
-            >
+            <li key={index} ref={index + 1 === line ? marked : null} data-marked={index + 1 === line}>
               <span aria-hidden="true" class="memory-number quiet">
                 {index + 1}
               </span>

@@ -1,7 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { ArrowLeft, Check, ChevronRight, Copy, type LucideIcon, PanelLeft } from 'lucide-preact';
 import type { ComponentChildren, JSX } from 'preact';
-import { exactCount } from '../lib/format.js';
 import { drawerOpen, goToConversation, isOpen, setOpen, showsSessions } from '../state/view.js';
 
 interface ButtonProps extends JSX.ButtonHTMLAttributes {
@@ -169,23 +168,5 @@ export function CodeBlock({ label, text, figure, diff = false }: CodeBlockProps)
           : text}
       </pre>
     </figure>
-  );
-}
-
-interface FactsProps {
-  /** Name and figure, and the exact number of tokens behind it. */
-  readonly rows: readonly (readonly [name: string, figure: string, tokens?: number])[];
-}
-
-export function Facts({ rows }: FactsProps) {
-  return (
-    <dl class="figures">
-      {rows.map(([name, figure, tokens]) => (
-        <div key={name} title={tokens === undefined ? undefined : `${exactCount(tokens)} tokens`}>
-          <dt>{name}</dt>
-          <dd>{figure}</dd>
-        </div>
-      ))}
-    </dl>
   );
 }

@@ -46,9 +46,9 @@ export function ReplayView() {
           onChange={({ currentTarget: { files } }) => (file.value = files?.[0] ?? log)}
         />
       </label>
-      <div class="setting-fields quiet">
+      <div class="row wrap quiet">
         {fields.map(([key, label]) => (
-          <label key={key} class="stack small">
+          <label key={key} class="stack small grow">
             {label}
             <input
               class="field"

@@ -86,9 +86,9 @@ export function SessionsColumn() {
         ))}
       </ul>
       <footer class="sessions-footer row">
-        <dl class="row wrap quiet label">
+        <dl class="row wrap grow quiet label">
           {keys.map(([key, meaning]) => (
-            <div key={key}>
+            <div key={key} class="row">
               <dt>{key}</dt>
               <dd>{meaning}</dd>
             </div>
@@ -112,7 +112,7 @@ function SessionItem({ session }: { readonly session: SessionSummary }) {
   if (asking.value) {
     return (
       <li class="session session-asking row wrap small">
-        <p>Delete this conversation and its log?</p>
+        Delete this conversation and its log?
         <Button onClick={() => void remove()}>Delete</Button>
         <Button onClick={() => (asking.value = false)}>Keep</Button>
       </li>

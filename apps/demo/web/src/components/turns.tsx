@@ -36,7 +36,7 @@ function UserTurn({ message }: { readonly message: Message }) {
   const injected = message.kind === 'synthetic';
   return (
     <article
-      class={`block user-turn${injected ? ' user-turn-injected small' : ''}`}
+      class={`block user-turn row${injected ? ' user-turn-injected small' : ''}`}
       data-turn
       data-messages={message.id}
       data-gone={fate !== undefined}
