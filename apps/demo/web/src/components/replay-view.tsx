@@ -46,7 +46,7 @@ export function ReplayView() {
           onChange={({ currentTarget: { files } }) => (file.value = files?.[0] ?? log)}
         />
       </label>
-      <div class="row wrap quiet">
+      <div class="settings row wrap quiet">
         {fields.map(([key, label]) => (
           <label key={key} class="stack small grow">
             {label}

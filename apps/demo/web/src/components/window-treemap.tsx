@@ -38,7 +38,10 @@ export function WindowTreemap({ view }: { readonly view: RequestView }) {
     const observer = new ResizeObserver(measure);
     observer.observe(place);
     measure();
-    return () => observer.disconnect();
+    return () => {
+      observer.disconnect();
+      hoveredSource.value = undefined;
+    };
   }, [width]);
   const cells = cellsOf(view);
   const total = cells.reduce((sum, { tokens }) => sum + tokens, 0);
