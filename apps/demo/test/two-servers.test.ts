@@ -77,7 +77,7 @@ it('goes on in another server on the same Redis when one is killed in the middle
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ text: 'survey this repository' }),
   });
-  expect(asked.status).toBe(202);
+  expect(asked.status).toBe(204);
   await until(async () => {
     const transcript = await transcriptOf(first.url, session);
     return transcript && transcript.totals.modelCalls >= 8 ? transcript : undefined;

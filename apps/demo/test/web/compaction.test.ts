@@ -108,6 +108,9 @@ describe('a compaction', () => {
     await dividers().nth(2).click();
     await v.page.getByRole('button', { name: 'Undo this compaction' }).click();
     await expect.poll(() => dividers().nth(2).textContent()).toContain('Compaction undone');
+    await expect
+      .poll(() => textIn(v.page.locator('.panel')))
+      .toMatch(/Removed last: 13 masked[\s\S]*Compaction undone\s+An earlier compaction still stands\./);
     await expect.poll(() => v.page.locator('.user-turn').first().getAttribute('data-gone')).toBe('false');
   });
 });

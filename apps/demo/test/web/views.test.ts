@@ -55,6 +55,23 @@ describe('the inspector', () => {
     await section('What the model sees now').waitFor();
   });
 
+  it('reaches every request and every compaction by keys', async () => {
+    const track = section('Every request').getByRole('slider');
+    await track.focus();
+    await v.page.keyboard.press('Home');
+    const words: (string | null)[] = [];
+    const last = Number(await track.getAttribute('aria-valuemax'));
+    for (let at = 1; at <= last; at++) {
+      await expect.poll(() => track.getAttribute('aria-valuenow')).toBe(String(at));
+      words.push(await track.getAttribute('aria-valuetext'));
+      await v.page.keyboard.press('ArrowRight');
+    }
+    expect(words.filter((text) => text?.startsWith('Compaction'))).toHaveLength(3);
+    await expect.poll(() => track.getAttribute('aria-valuenow')).toBe(String(last));
+    await v.page.keyboard.press('ArrowLeft');
+    await expect.poll(() => track.getAttribute('aria-valuenow')).toBe(String(last - 1));
+  });
+
   it('has the request that it shows in its address, for a link that opens it', async () => {
     await v.page.getByRole('spinbutton', { name: 'Request' }).fill('5');
     await expect.poll(() => v.page.url()).toMatch(/#\/s\/s\/inspect\/5$/);

@@ -241,7 +241,7 @@ function CompactionLink({ compaction, title, children }: CompactionLinkProps) {
       <Icon class={isApplied ? 'accent' : 'warn'} size={16} aria-hidden="true" />
       <span class="grow">
         <strong>{title}</strong>
-        <span class="quiet">{children}</span>
+        <small class="quiet">{children}</small>
       </span>
     </button>
   );

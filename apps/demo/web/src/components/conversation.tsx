@@ -207,7 +207,7 @@ function StarterLine({ icon: Icon, title, description }: StarterLineProps) {
       <Icon size={16} aria-hidden="true" />
       <span class="grow">
         <strong>{title}</strong>
-        <span>{description}</span>
+        <small>{description}</small>
       </span>
       <ArrowRight size={16} aria-hidden="true" />
     </>

@@ -79,7 +79,7 @@ function Table({ table }: { readonly table: Tokens.Table }) {
     ));
   return (
     <div class="markdown-table">
-      <table>
+      <table class="table">
         <thead>
           <tr>{row(table.header, 'th')}</tr>
         </thead>

@@ -53,7 +53,7 @@ export function ReplayView() {
             <input
               class="field"
               inputMode="decimal"
-              value={settings.value[key]}
+              defaultValue={settings.peek()[key]}
               aria-invalid={new RegExp(`\\b${key}\\b`).test(failure)}
               onChange={(event) => (settings.value = { ...settings.value, [key]: event.currentTarget.value })}
             />
