@@ -1,7 +1,7 @@
 import { parseWith, SqlSession } from '@x/core';
 import type { Pool } from 'mysql2/promise';
 import * as z from 'zod';
-import { MysqlDialect } from './mysql-dialect.js';
+import { mysqlDialect } from './mysql-dialect.js';
 
 const optionsSchema = z.strictObject({
   /** A pool of `mysql2/promise`, with autocommit on. It stays the caller's: the store never ends it. */
@@ -32,7 +32,7 @@ export class MysqlSession extends SqlSession<Buffer> {
   /** @throws {InvalidInputError} for unknown or impossible options. */
   constructor(options: MysqlSessionOptions) {
     const { pool, table } = parseWith(optionsSchema, options, 'MysqlSession options');
-    super(new MysqlDialect(pool, table));
+    super(mysqlDialect(pool, table));
   }
 }
 

@@ -8,7 +8,7 @@ const FIRST_FENCE = `TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))`
 const LEASE_END = 'UTC_TIMESTAMP(3) + INTERVAL CAST(:ttlMs AS SIGNED) * 1000 MICROSECOND';
 
 /** Bytes by which an operation before the last is known. */
-export const EARLIER_BYTES = 6;
+const EARLIER_BYTES = 6;
 /** Assignments are made from left to right: the operation that was the last joins the earlier ones first. */
 export const REMEMBER = (operation: string) =>
   `earlier = RIGHT(CONCAT(earlier, LEFT(operation, ${EARLIER_BYTES})), ${7 * EARLIER_BYTES}), operation = ${operation}`;
@@ -104,5 +104,3 @@ export function fromToken(token: string): Buffer {
 function ids(count: number): string {
   return Array.from({ length: count }, (_, index) => `:id${index}`).join(', ');
 }
-
-export type Statements = ReturnType<typeof statementsFor>;

@@ -1,7 +1,7 @@
 import { parseWith, SqlSession } from '@x/core';
 import type { Pool } from 'pg';
 import * as z from 'zod';
-import { PostgresDialect } from './postgres-dialect.js';
+import { postgresDialect } from './postgres-dialect.js';
 
 const optionsSchema = z.strictObject({
   /** A `Pool` of `pg`. It stays the caller's: the store never ends it. */
@@ -34,6 +34,6 @@ export class PostgresSession extends SqlSession<string> {
   /** @throws {InvalidInputError} for unknown or impossible options. */
   constructor(options: PostgresSessionOptions) {
     const { pool, table, ttlSeconds } = parseWith(optionsSchema, options, 'PostgresSession options');
-    super(new PostgresDialect(pool, table, ttlSeconds * 1000));
+    super(postgresDialect(pool, table, ttlSeconds * 1000));
   }
 }

@@ -87,6 +87,9 @@ export function statementsFor(table: string) {
     isLeased: `SELECT 1 AS leased FROM ${leases} WHERE key_hash = :id AND expires_at > clock_timestamp()`,
     renew: `UPDATE ${leases} SET expires_at = ${LEASE_END} WHERE key_hash = :id AND holder = :holder`,
     release: `UPDATE ${leases} SET holder = NULL, expires_at = clock_timestamp() WHERE key_hash = :id AND holder = :holder`,
+    forget: `
+      WITH gone AS (DELETE FROM ${table} WHERE key_hash = :id RETURNING id)
+      DELETE FROM ${messages} USING gone WHERE session_id = gone.id`,
     /** Finds what may go: no more than `:limit`. */
     old: `
       SELECT key_hash FROM ${table}
@@ -102,11 +105,9 @@ export function statementsFor(table: string) {
       RETURNING key_hash`,
     deleteOld: `
       WITH gone AS (DELETE FROM ${table} WHERE key_hash = ANY(:ids::bytea[])
-          AND (updated_at < :olderThan OR expires_at <= clock_timestamp()) RETURNING id, key_hash),
+          AND (updated_at < :olderThan OR expires_at <= clock_timestamp()) RETURNING id),
         texts AS (DELETE FROM ${messages} USING gone WHERE session_id = gone.id)
       SELECT id FROM gone`,
     forgetLeases: `DELETE FROM ${leases} WHERE key_hash = ANY(:ids::bytea[]) AND expires_at <= clock_timestamp()`,
   };
 }
-
-export type Statements = ReturnType<typeof statementsFor>;

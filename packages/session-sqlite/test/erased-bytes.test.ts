@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eraseUser, operationId, SessionKey, systemClock, userMessage } from '@x/core';
@@ -70,4 +70,18 @@ it.each<[string, (store: SqliteSession, key: SessionKey, clock: { now(): number 
   expect(written()).toContain('-wal');
   await erase(store, key, clock);
   expect(written()).toEqual([]);
+});
+
+it('writes the file anew when it is closed, also after the deletion of a record in a collection', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'x-erased-'));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  const file = join(directory, 'sessions.db');
+  const store = new SqliteSession({ file });
+  const key = SessionKey.of('s');
+  const append = [userMessage('canary '.repeat(100_000))];
+  const chats = store.collection('chats');
+  await chats.commit(key, { operation: operationId(), expected: undefined, head: {}, keep: 0, append });
+  expect(await chats.delete(key)).toBe(true);
+  await store.close();
+  expect(statSync(file).size).toBeLessThan(100_000);
 });

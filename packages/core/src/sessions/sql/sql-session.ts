@@ -1,7 +1,7 @@
 import { encodeSegment } from '../../lib/encode-segment.js';
 import { asCollection, collectionName } from '../collections.js';
 import { type DriverFailure, databaseAttempts } from '../database-attempts.js';
-import { decodeSession } from '../decode-session.js';
+import { decodeSession, type EncodedSession } from '../decode-session.js';
 import { describeHead } from '../listing.js';
 import { checkKey, type SessionKey, type SessionScope } from '../session-key.js';
 import type {
@@ -27,6 +27,8 @@ import {
 import type { SqlValues } from './named-values.js';
 import { listRows, SQL_PARTS, type SqlListing } from './sql-listing.js';
 
+const encoder = new TextEncoder();
+
 export type SqlRow = Readonly<Record<string, unknown>>;
 
 /** What a statement answers. */
@@ -39,14 +41,8 @@ export interface SqlResult {
 /** Runs a statement with named values on a connection. */
 export type RunSql = (statement: string, values: SqlValues) => Promise<SqlResult>;
 
-/** A session as a database server answers it. */
-export interface LoadedRows {
-  readonly token: string;
-  readonly version: number;
-  /** How many messages the session has, not all of which may have been asked for. */
-  readonly count: number;
-  readonly head: string;
-  readonly updatedAt: Date;
+/** A session as a database server answers it; `count` is that of all its messages, however many were asked for. */
+export interface LoadedRows extends Omit<EncodedSession, 'messages'> {
   readonly messages: readonly { readonly seq: number; readonly text: string }[];
 }
 
@@ -63,30 +59,25 @@ export interface SqlWrite<Text> {
   readonly bytes: number;
 }
 
-/** The statements that a dialect words. Those of a session find it by `:id`, those of its messages by `:row`. */
-export interface SqlStatements {
-  /** The format of the tables, as `format`. */
-  readonly format: string;
-  /** The fence of the newest lease, so that no other is granted before the transaction ends. */
-  readonly lockFence: string;
-  /** Locks a session: `id`, which is its `:row`, `version`, `count`, `bytes`, its operations, and `expired`. */
-  readonly lock: string;
-  /** Writes the head of a session that is there, with all values of a write. */
-  readonly replace: string;
-  /** The size of the messages before `:keep`, as `bytes`. */
-  readonly bytesOf: string;
-  /** Deletes the messages from `:keep` on. */
-  readonly cut: string;
-  /** The first collection behind `:after`, as `collection`. */
-  readonly nextCollection: string;
-  /** Takes a lease that is free, or that `:holder` has already, for `:ttlMs`. */
-  readonly lease: string;
-  /** The fence of a lease, if `:holder` has it, where `lease` does not answer it. */
-  readonly fenceOf?: string;
-  readonly isLeased: string;
-  readonly renew: string;
-  readonly release: string;
-}
+/**
+ * The statements that a dialect words. A session is found by `:id`, its messages by `:row`.
+ *
+ * - `format`: the format of the tables, as `format`.
+ * - `exists`: finds a session without a lock, where an insert that meets one would lock it.
+ * - `lockFence`: the fence of the newest lease, so that no other is granted before the transaction ends.
+ * - `lock`: locks a session and answers its `id`, which is the `:row`, `version`, `count`, `bytes`, operations, and `expired`.
+ * - `forget`: deletes an expired session, and keeps its lease.
+ * - `replace`: writes the head of a session that is there, with all values of a write.
+ * - `bytesOf`, `cut`: the size of the messages before `:keep` as `bytes`; deletes those from `:keep` on.
+ * - `nextCollection`: the first collection behind `:after`, as `collection`.
+ * - `lease`: takes a lease that is free, or that `:holder` has already, for `:ttlMs`, and answers its `fence`; so does `fenceOf`,
+ *   if `lease` cannot.
+ */
+export type SqlStatements = Readonly<
+  Record<'format' | 'lockFence' | 'lock' | 'replace' | 'bytesOf' | 'cut' | 'nextCollection', string> &
+    Record<'lease' | 'isLeased' | 'renew' | 'release', string> &
+    Partial<Record<'exists' | 'forget' | 'fenceOf', string>>
+>;
 
 /** What one kind of database server does in its own way. `Text` is what its driver sends a text as. */
 export interface SqlDialect<Text> {
@@ -105,7 +96,6 @@ export interface SqlDialect<Text> {
   /** A token as the database holds it. */
   token(token: string): unknown;
   textOf(json: string): Text;
-  sizeOf(text: Text): number;
   /** Runs a statement on a connection of the pool. */
   readonly run: RunSql;
   /** Does a task in a transaction, of which nothing remains if it throws. */
@@ -116,18 +106,14 @@ export interface SqlDialect<Text> {
   load(id: Uint8Array, last: number): Promise<LoadedRows | undefined>;
   /** Makes the common change, which only adds, in one round trip; `undefined` when nothing was done. */
   append(write: SqlWrite<Text>): Promise<number | undefined>;
-  /** Tests, without a lock, that there is no such session, where an insert that meets one would lock it. */
-  isAbsent?(id: Uint8Array): Promise<boolean>;
   /** Inserts a new session and answers its row; `undefined` when it exists. */
   insert(run: RunSql, values: SqlValues): Promise<unknown>;
   /** Adds messages behind the first `keep`. */
-  add(run: RunSql, row: unknown, keep: number, messages: readonly Text[]): Promise<void>;
+  add(run: RunSql, row: unknown, keep: number, messages: readonly Text[]): Promise<unknown>;
   /** The operations of a locked row, as `remember` of the store rules makes them. */
   operationsOf(row: SqlRow): readonly string[];
   /** Deletes a session, with its lease, and tells whether there was one that had not expired. */
   delete(id: Uint8Array, token: string | undefined): Promise<boolean>;
-  /** Deletes an expired session in a transaction, and keeps its lease. Where nothing expires, it is never called. */
-  forget?(run: RunSql, id: Uint8Array): Promise<void>;
   /**
    * Deletes a bounded number of sessions, the oldest first, and answers how many; `undefined` when none is old. Sessions that are
    * leased stay, also where the lease is taken meanwhile.
@@ -185,21 +171,23 @@ export class SqlSession<Text> implements SessionStore {
   async commit(key: SessionKey, change: SessionChange): Promise<number> {
     checkChange(change);
     const dialect = this.#dialect;
-    const messages = change.append.map((message) => dialect.textOf(JSON.stringify(message)));
+    const messages = change.append.map((message) => JSON.stringify(message));
     const write: SqlWrite<Text> = {
       id: this.#idOf(key),
       key,
       change,
       head: dialect.textOf(JSON.stringify(change.head)),
       description: dialect.textOf(describeHead(change.head)),
-      messages,
-      bytes: messages.reduce((sum, text) => sum + dialect.sizeOf(text), 0),
+      messages: messages.map((text) => dialect.textOf(text)),
+      bytes: messages.reduce((sum, text) => sum + encoder.encode(text).length, 0),
     };
     return this.#attempt(key, async () => {
       const version = await dialect.append(write);
       if (version !== undefined) return version;
       // Asked outside of the transaction: many that lock a row for reading and want to write it are deadlocked.
-      const isNew = change.expected === undefined && (await dialect.isAbsent?.(write.id)) !== false;
+      const { exists } = dialect.statements;
+      const isNew =
+        change.expected === undefined && !(exists && (await dialect.run(exists, { id: write.id })).rows[0]);
       return dialect.transaction((run) => this.#apply(run, write, isNew));
     });
   }
@@ -281,7 +269,7 @@ export class SqlSession<Text> implements SessionStore {
     const { id, key, change, head, description, messages, bytes } = write;
     const { keep, fence } = change;
     const dialect = this.#dialect;
-    const { lockFence, lock, replace, bytesOf, cut } = dialect.statements;
+    const { lockFence, lock, forget, replace, bytesOf, cut } = dialect.statements;
     const [lease] = fence === undefined ? [] : (await run(lockFence, { id })).rows;
     const newest = lease && Number(lease.fence);
     const values = {
@@ -295,7 +283,7 @@ export class SqlSession<Text> implements SessionStore {
     if (row === undefined) {
       const [found] = (await run(lock, { id })).rows;
       // Its lease stays, under which this is written.
-      if (found?.expired) await dialect.forget?.(run, id);
+      if (found?.expired && forget) await run(forget, { id });
       const stored =
         found === undefined || found.expired
           ? undefined
