@@ -24,6 +24,19 @@ describe('the suite', () => {
     expect(statusesOf(name).get('versions count from 1')).toBe('passed');
   });
 
+  test('finds what another release stores, or cannot read any more, in a format of the same number', () => {
+    const written = 'what is stored is the fixture of format 1';
+    const read = 'the fixture of format 1 is loaded and listed';
+    const erased = 'the fixture of format 1 is exported and erased by user';
+    const found = ['RenamesField', 'CutsNames'].map((name) =>
+      [written, read, erased].map((title) => statusesOf(name).get(title)),
+    );
+    expect(found).toEqual([
+      ['failed', 'passed', 'passed'],
+      ['failed', 'failed', 'failed'],
+    ]);
+  });
+
   test('finds that two instances do not see the same', () => {
     const statuses = statusesOf('ForgetsOthers');
     expect(statuses.get('an instance sees at once what another commits and deletes')).toBe('failed');
