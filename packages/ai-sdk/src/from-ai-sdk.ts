@@ -89,7 +89,6 @@ const VERSIONS: readonly string[] = ['v2', 'v3', 'v4'];
  * @throws {CapabilityError} for a model of another version of the specification.
  */
 export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions = {}): Model {
-  // Long because every method of the model shares the checked options and the target of prompts.
   refuseNoModel(model, 'fromAiSdk');
   const settings = parseWith(fromAiSdkOptionsSchema, options, 'fromAiSdk options');
   const {

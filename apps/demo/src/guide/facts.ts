@@ -34,7 +34,7 @@ function statsOf(area: string): string {
 const ABOUT_CHARS = 300;
 
 /** The folder of the repository in the guide's workspace. */
-export const REPO = 'repo';
+const REPO = 'repo';
 
 /** Something to find out: the call that tells it, and how to read the answer. */
 export interface Fact<Value> {

@@ -69,5 +69,7 @@ function bound(target: object, name: string | symbol): unknown {
 }
 
 function literal(value: unknown): string {
-  return Buffer.isBuffer(value) ? `x'${value.toString('hex')}'` : escaped(value);
+  return Buffer.isBuffer(value)
+    ? `x'${value.toString('hex')}'`
+    : escaped(value as Parameters<typeof escaped>[0]);
 }
