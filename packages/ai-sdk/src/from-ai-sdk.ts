@@ -2,6 +2,7 @@ import {
   CapabilityError,
   callable,
   having,
+  isObject,
   type JsonObject,
   type Model,
   type ModelRequest,
@@ -28,8 +29,6 @@ import { type ResolveFile, resolveFiles } from './prompt/resolve-files.js';
 import { toPrompt } from './prompt/to-prompt.js';
 import { ContentAssembler } from './response/content-assembler.js';
 import { toResponse } from './response/to-response.js';
-
-const isObject = (value: unknown) => typeof value === 'object' && value !== null;
 
 const fromAiSdkOptionsSchema = z.strictObject({
   /** Default `<provider>:<modelId>`. */

@@ -196,11 +196,7 @@ function recovering(
       yield { type: 'error', error };
       return;
     }
-    if (left.signal.aborted)
-      return void next
-        ?.getReader()
-        .cancel()
-        .catch(() => {});
+    if (left.signal.aborted) return await next?.getReader().cancel();
     if (next === undefined) {
       if (overflow.part === undefined) throw overflow.error;
       yield overflow.part;

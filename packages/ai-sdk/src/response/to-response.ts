@@ -70,19 +70,13 @@ function refuseOverflow(
   );
 }
 
-const KNOWN: ReadonlySet<string> = new Set<FinishReason>([
-  'stop',
-  'tool-calls',
-  'length',
-  'content-filter',
-  'error',
-]);
+const KNOWN: readonly FinishReason[] = ['stop', 'tool-calls', 'length', 'content-filter', 'error'];
 
 /** The reason in our words. Some servers say `stop` although they call a tool: the call decides. */
 function toFinishReason(reason: FinishReasonLike, callsTool: boolean): FinishReason {
   if (rawFinishReason(reason) === 'refusal') return 'refusal';
   const unified = typeof reason === 'string' ? reason : reason.unified;
-  const known = KNOWN.has(unified) ? (unified as FinishReason) : 'other';
+  const known = KNOWN.find((each) => each === unified) ?? 'other';
   return callsTool && (known === 'stop' || known === 'other') ? 'tool-calls' : known;
 }
 
