@@ -55,8 +55,8 @@ export function storedInPostgres(pool: () => Pool, nextTable: () => string): Sto
 function recording(pool: Pool, statements: string[]): Pool {
   const connect = async () => {
     const connection = await pool.connect();
-    const query = (sql: string, ...rest: never[]) => {
-      if (rest.length === 0) statements.push(sql);
+    const query = (sql: string, ...rest: [values?: unknown[]]) => {
+      if (!rest[0]?.length) statements.push(sql);
       return connection.query(sql, ...rest);
     };
     return new Proxy(connection, {
