@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { JsonValue, PendingCall } from '@x/core';
 import { Hand } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { isRecord, lineDiff } from '../lib/words.js';
 import { api } from '../state/api.js';
 import { busy, decide, pending, plan } from '../state/session.js';
@@ -56,8 +56,23 @@ export function Approval({ call }: { readonly call: PendingCall }) {
           )}
         </>
       )}
-      {step.value === 'edit' && <EditForm call={call} onBack={back} />}
-      {step.value === 'deny' && <DenyForm call={call} onBack={back} />}
+      {step.value === 'edit' && (
+        <Form
+          label="Input to run instead. The model reads that you changed it."
+          main="Allow with this input"
+          text={JSON.stringify(call.input, null, 2)}
+          onSubmit={(text) => decide({ type: 'edit', input: JSON.parse(text) as JsonValue }, approvalId)}
+          onBack={back}
+        />
+      )}
+      {step.value === 'deny' && (
+        <Form
+          label="Reason, for the model (optional)"
+          main="Deny"
+          onSubmit={(reason) => decide({ type: 'deny', ...(reason ? { reason } : {}) }, approvalId)}
+          onBack={back}
+        />
+      )}
     </article>
   );
 }
@@ -162,76 +177,51 @@ function Diff({ path, before, after }: DiffProps) {
 }
 
 interface FormProps {
-  readonly call: PendingCall;
-  readonly onBack: () => void;
+  readonly label: string;
+  /** The words on the button. */
+  readonly main: string;
+  /** A text to edit; without it a line is asked for. */
+  readonly text?: string;
+  /** Throws for a text that is not valid JSON. */
+  onSubmit(text: string): unknown;
+  onBack(): void;
 }
 
-function EditForm({ call, onBack }: FormProps) {
-  const text = useSignal(JSON.stringify(call.input, null, 2));
+function Form({ label, main, text, onSubmit, onBack }: FormProps) {
+  const field = useRef<HTMLTextAreaElement & HTMLInputElement>(null);
+  const id = useId();
   const failure = useSignal('');
-  const submit = () => {
+  // Before the form is drawn: who has just asked for it types at once.
+  useLayoutEffect(() => field.current?.focus(), []);
+  const submit = (event: Event) => {
+    event.preventDefault();
     try {
-      void decide({ type: 'edit', input: JSON.parse(text.peek()) as JsonValue }, call.approvalId);
+      onSubmit(field.current?.value.trim() ?? '');
     } catch {
       failure.value = 'This is not valid JSON. Look for a missing quote, comma or bracket.';
     }
   };
-  const field = useFocus<HTMLTextAreaElement>();
-  return (
-    <Form main="Allow with this input" onSubmit={submit} onBack={onBack}>
-      <label for={`${call.id}-input`}>Input to run instead. The model reads that you changed it.</label>
-      <textarea
-        id={`${call.id}-input`}
-        ref={field}
-        class="field"
-        spellcheck={false}
-        rows={Math.min(14, text.value.split('\n').length + 1)}
-        value={text.value}
-        aria-invalid={failure.value !== ''}
-        onInput={(event) => {
-          text.value = event.currentTarget.value;
-          failure.value = '';
-        }}
-      />
-      <p class="failure small" role="alert">
-        {failure.value}
-      </p>
-    </Form>
-  );
-}
-
-function DenyForm({ call, onBack }: FormProps) {
-  const field = useFocus<HTMLInputElement>();
-  const submit = () => {
-    const reason = field.current?.value.trim();
-    void decide({ type: 'deny', ...(reason ? { reason } : {}) }, call.approvalId);
-  };
-  return (
-    <Form main="Deny" onSubmit={submit} onBack={onBack}>
-      <label for={`${call.id}-reason`}>Reason, for the model (optional)</label>
-      <input id={`${call.id}-reason`} ref={field} class="field" />
-    </Form>
-  );
-}
-
-interface FormFrameProps {
-  readonly main: string;
-  readonly onSubmit: () => void;
-  readonly onBack: () => void;
-  readonly children: ComponentChildren;
-}
-
-function Form({ main, onSubmit, onBack, children }: FormFrameProps) {
+  const Field = text === undefined ? 'input' : 'textarea';
   return (
     <form
       class="stack small"
-      onSubmit={(event) => {
-        event.preventDefault();
-        onSubmit();
-      }}
+      onSubmit={submit}
+      onInput={() => (failure.value = '')}
       onKeyDown={(event) => event.key === 'Escape' && onBack()}
     >
-      {children}
+      <label for={id}>{label}</label>
+      <Field
+        id={id}
+        ref={field}
+        class="field"
+        spellcheck={false}
+        rows={Math.min(14, (text ?? '').split('\n').length + 1)}
+        defaultValue={text ?? ''}
+        aria-invalid={failure.value !== ''}
+      />
+      <p class="failure" role="alert">
+        {failure.value}
+      </p>
       <div class="row wrap">
         <Button type="submit" class="button-main" disabled={busy.value}>
           {main}
@@ -240,11 +230,4 @@ function Form({ main, onSubmit, onBack, children }: FormFrameProps) {
       </div>
     </form>
   );
-}
-
-/** Focuses the field of a form before the form is drawn. */
-function useFocus<Field extends HTMLElement>() {
-  const field = useRef<Field>(null);
-  useLayoutEffect(() => field.current?.focus(), []);
-  return field;
 }
