@@ -53,6 +53,12 @@ export const copySessions = command({
     try {
       await withStore(target, { readOnly: false, createTables: true }, async (store) => {
         const report = await copyStore(from.store, store, { scope: scopeOf(values), updatedBefore, move });
+        if (
+          isSkipped &&
+          report.copied + report.unchanged + report.busy.length + report.conflicts.length === 0
+        ) {
+          throw new UsageError(`.x/ of ${workspace} holds no sessions. To copy your own: --to ADDRESS`);
+        }
         output.write(`Copied ${report.copied}; ${report.unchanged} were there already.\n`);
         for (const key of report.busy) output.write(`Left ${key}: somebody is using it.\n`);
         if (report.conflicts.length === 0) return;
