@@ -104,6 +104,8 @@ export default defineConfig({
         items: [
           page('Configuration', '/configuration'),
           page('Every key', '/reference/keys'),
+          page('@x/harness', '/reference/harness'),
+          page('@x/compaction', '/reference/compaction'),
           page('Troubleshooting', '/troubleshooting'),
           page('Glossary', '/glossary'),
           page('Beside others', '/compare'),

@@ -3,5 +3,11 @@ import { library } from '../../tooling/tsup.js';
 
 export default defineConfig({
   ...library,
-  entry: ['src/index.ts', 'src/bullmq/index.ts', 'src/mcp/index.ts', 'src/telemetry/index.ts'],
+  entry: [
+    'src/index.ts',
+    'src/bullmq/index.ts',
+    'src/internal.ts',
+    'src/mcp/index.ts',
+    'src/telemetry/index.ts',
+  ],
 });

@@ -1,13 +1,9 @@
 import { assistantMessage, userMessage } from '@x/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  compaction,
-  compactionConfigSchema,
-  createCompactor,
-  FALLBACK_CONTEXT_WINDOW,
-} from '../src/index.js';
-import { budgetFor, isDue } from '../src/run/budget.js';
+import { compactionConfigSchema } from '../src/config/compaction-config.js';
+import { compaction, createCompactor } from '../src/index.js';
+import { budgetFor, FALLBACK_CONTEXT_WINDOW, isDue } from '../src/run/budget.js';
 import { lines, rounds } from './build.js';
 import { modelOf, said } from './models.js';
 import { scopeOf } from './scope.js';

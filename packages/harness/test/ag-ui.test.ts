@@ -4,7 +4,8 @@ import { ScriptedModel } from '@x/testkit';
 import { from, lastValueFrom, toArray } from 'rxjs';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { HarnessAgent, permissions, type ToAgUiOptions, toAgUi } from '../src/index.js';
+import type { ToAgUiOptions } from '../src/ag-ui.js';
+import { HarnessAgent, permissions, toAgUi } from '../src/index.js';
 import { scratch } from './support.js';
 
 const add = defineTool({

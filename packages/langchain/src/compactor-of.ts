@@ -1,5 +1,6 @@
 import type { RunnableConfig } from '@langchain/core/runnables';
-import { type CompactionSettings, createCompactor, DEFAULT_SUMMARY_PROMPT } from '@x/compaction';
+import { type CompactionSettings, createCompactor } from '@x/compaction';
+import { DEFAULT_SUMMARY_PROMPT } from '@x/compaction/internal';
 import type { Compactor } from '@x/core';
 import { fromChatModel } from './chat-model.js';
 import type { ResolvedSettings } from './settings.js';

@@ -1,7 +1,3 @@
-export { SessionSaver, type SessionSaverOptions } from './checkpointer/session-saver.js';
+export { SessionSaver } from './checkpointer/session-saver.js';
 export { compactionMiddleware } from './compaction-middleware.js';
-export type {
-  CompactionMiddlewareOptions,
-  CompactionMiddlewareSettings,
-  MiddlewareSize,
-} from './middleware-options.js';
+export type { CompactionMiddlewareOptions } from './middleware-options.js';

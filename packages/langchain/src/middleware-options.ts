@@ -1,6 +1,7 @@
 import type { BaseLanguageModel } from '@langchain/core/language_models/base';
 import type { BaseMessage } from '@langchain/core/messages';
-import { type CompactionSettings, compactionConfigSchema } from '@x/compaction';
+import type { CompactionSettings } from '@x/compaction';
+import { compactionConfigSchema } from '@x/compaction/internal';
 import {
   type CompactionOutcome,
   type Compactor,

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { InvalidInputError, parseWith } from '@x/core';
-import { parseFrontMatter, parseModelReference } from '@x/harness';
+import { parseFrontMatter, parseModelReference } from '@x/harness/internal';
 import * as z from 'zod';
 import { UsageError } from '../command.js';
 import { readInput, readYaml } from '../read-input.js';

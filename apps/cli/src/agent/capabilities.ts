@@ -1,22 +1,18 @@
 import { resolve } from 'node:path';
 import {
-  type CompactionFactoryOptions,
   compaction,
   compactionJsonSchema,
   createCompactionFactories,
   evictionJsonSchema,
+} from '@x/compaction';
+import {
+  type CompactionFactoryOptions,
   infinityContextSchema,
   type SummarizerSources,
-} from '@x/compaction';
+} from '@x/compaction/internal';
 import { type FileCapability, fileCapability, type JsonObject, parseWith } from '@x/core';
-import {
-  agentJsonSchema,
-  CapabilityRegistry,
-  type Hooks,
-  harnessCapabilities,
-  hooks,
-  hooksConfigSchema,
-} from '@x/harness';
+import { agentJsonSchema, CapabilityRegistry, type Hooks, harnessCapabilities, hooks } from '@x/harness';
+import { hooksConfigSchema } from '@x/harness/internal';
 import { mcpCapability } from '@x/harness/mcp';
 import { memoryCapabilities, sessionHistory } from '@x/memory';
 import { chooseModel } from './choose-model.js';

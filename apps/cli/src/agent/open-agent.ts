@@ -16,10 +16,9 @@ import {
   HarnessConfigError,
   type PartReference,
   parseAgentConfig,
-  parseFrontMatter,
   permissions,
-  subagentFileProblems,
 } from '@x/harness';
+import { parseFrontMatter, subagentFileProblems } from '@x/harness/internal';
 import * as z from 'zod';
 import { UsageError } from '../command.js';
 import { openStore, type StoreValues } from '../open-store.js';

@@ -1,5 +1,5 @@
 import { compileSchema } from '@x/core';
-import { parseFrontMatter } from '@x/harness';
+import { parseFrontMatter } from '@x/harness/internal';
 import { parse } from 'yaml';
 import { agentFileSchema } from '../../src/agent/capabilities.js';
 

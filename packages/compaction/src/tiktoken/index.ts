@@ -1,1 +1,1 @@
-export { type TiktokenCounter, tiktokenCounter } from './tiktoken-counter.js';
+export { tiktokenCounter } from './tiktoken-counter.js';

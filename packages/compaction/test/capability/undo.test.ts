@@ -1,7 +1,8 @@
 import { AgentState, type Message, type SessionLog, userMessage } from '@x/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type CompactionCapabilitySettings, compaction, undoCompaction } from '../../src/index.js';
+import type { CompactionCapabilitySettings } from '../../src/capability/capability-config.js';
+import { compaction, undoCompaction } from '../../src/index.js';
 import { maskOutputs } from '../../src/reducers/mask-outputs.js';
 import { conversation } from '../arbitraries.js';
 import { lines, rounds } from '../build.js';

@@ -11,7 +11,8 @@ import {
 } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { compaction, type EvictionConfig, toolResultEviction } from '../../src/index.js';
+import type { EvictionConfig } from '../../src/eviction/tool-result-eviction.js';
+import { compaction, toolResultEviction } from '../../src/index.js';
 import { at, lines, round } from '../build.js';
 import { scopeOf, toolScopeOf } from '../scope.js';
 

@@ -1,6 +1,7 @@
 import { type Message, textOf, userMessage, type Workspace } from '@x/core';
 import { describe, expect, it } from 'vitest';
-import { type EvictionConfig, toolResultEviction } from '../../src/index.js';
+import type { EvictionConfig } from '../../src/eviction/tool-result-eviction.js';
+import { toolResultEviction } from '../../src/index.js';
 import { at } from '../build.js';
 import { said } from '../models.js';
 import { memoryLog, scopeOf } from '../scope.js';

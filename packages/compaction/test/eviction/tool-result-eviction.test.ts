@@ -12,7 +12,8 @@ import {
   type Workspace,
 } from '@x/core';
 import { describe, expect, it } from 'vitest';
-import { type EvictionConfig, maskOutputs, toolResultEviction } from '../../src/index.js';
+import type { EvictionConfig } from '../../src/eviction/tool-result-eviction.js';
+import { maskOutputs, toolResultEviction } from '../../src/index.js';
 import { at, lines, meter, reduceWith, round } from '../build.js';
 import { modelOf, said } from '../models.js';
 import { scopeOf, toolScopeOf } from '../scope.js';

@@ -1,6 +1,6 @@
 import { type ModelResponse, userMessage } from '@x/core';
 import { describe, expect, it } from 'vitest';
-import type { CompactionCapabilitySettings } from '../../src/index.js';
+import type { CompactionCapabilitySettings } from '../../src/capability/capability-config.js';
 import { compaction, createCompactor } from '../../src/index.js';
 import { lines, rounds } from '../build.js';
 import { GOOD_SUMMARY, modelOf } from '../models.js';

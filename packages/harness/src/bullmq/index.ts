@@ -1,1 +1,1 @@
-export { type BullmqTaskRunnerOptions, bullmqTaskRunner } from './bullmq-task-runner.js';
+export { bullmqTaskRunner } from './bullmq-task-runner.js';

@@ -1,12 +1,4 @@
-export { type McpOptions, mcp, mcpCapability } from './mcp.js';
-export type {
-  McpClient,
-  McpElicit,
-  McpElicitation,
-  McpProgress,
-  McpRequestOptions,
-  McpResult,
-  McpTool,
-} from './mcp-client.js';
+export { mcp, mcpCapability } from './mcp.js';
+export type { McpClient, McpElicit } from './mcp-client.js';
 export type { McpConfig } from './mcp-config.js';
-export { McpServerError, type McpServerErrorCode } from './mcp-server-error.js';
+export { McpServerError } from './mcp-server-error.js';

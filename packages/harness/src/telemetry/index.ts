@@ -1,3 +1,1 @@
-export { CONVENTIONS_VERSION } from './conventions.js';
-export type { TelemetryConfig } from './telemetry.js';
 export { telemetry, traceContext } from './telemetry.js';

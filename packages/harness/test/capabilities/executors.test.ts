@@ -16,15 +16,8 @@ import { RuntimeContext } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import {
-  bubblewrap,
-  container,
-  type Executor,
-  findSandbox,
-  HarnessAgent,
-  type ShellConfig,
-  shell,
-} from '../../src/index.js';
+import type { ShellConfig } from '../../src/capabilities/shell.js';
+import { bubblewrap, container, type Executor, findSandbox, HarnessAgent, shell } from '../../src/index.js';
 import { resultsIn } from '../loop/approvals/support.js';
 import { collect, scratch } from '../support.js';
 

@@ -4,14 +4,8 @@ import { syncBuiltinESMExports } from 'node:module';
 import { dirname, join } from 'node:path';
 import { LocalWorkspace } from '@x/core/node';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import {
-  bubblewrap,
-  container,
-  type Executor,
-  findSandbox,
-  type ShellConfig,
-  shell,
-} from '../../src/index.js';
+import type { ShellConfig } from '../../src/capabilities/shell.js';
+import { bubblewrap, container, type Executor, findSandbox, shell } from '../../src/index.js';
 import { scratch } from '../support.js';
 
 function made(...files: readonly string[]): string {

@@ -12,14 +12,8 @@ import { LocalWorkspace } from '@x/core/node';
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import {
-  HarnessAgent,
-  type PlanModeConfig,
-  permissions,
-  planMode,
-  todoList,
-  workspaceTools,
-} from '../../src/index.js';
+import type { PlanModeConfig } from '../../src/capabilities/plan-mode.js';
+import { HarnessAgent, permissions, planMode, todoList, workspaceTools } from '../../src/index.js';
 import { resultsIn } from '../loop/approvals/support.js';
 import { decided, isPaired, scratch } from '../support.js';
 

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { AgentState, RuntimeContext, SessionKey, textOf } from '@x/core';
 import { LocalWorkspace, WorkspaceSessionLog } from '@x/core/node';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { type ShellConfig, shell } from '../../src/index.js';
+import type { ShellConfig } from '../../src/capabilities/shell.js';
+import { shell } from '../../src/index.js';
 import { isDead, scratch } from '../support.js';
 import { until } from './subagents/support.js';
 

@@ -13,7 +13,8 @@ import {
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { HarnessAgent, type ModelFailure } from '../../src/index.js';
+import { HarnessAgent } from '../../src/index.js';
+import type { ModelFailure } from '../../src/loop/model-fallback.js';
 import { collect, scratch } from '../support.js';
 
 const context = RuntimeContext.of({ sessionId: 's' });

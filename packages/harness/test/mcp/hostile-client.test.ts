@@ -2,7 +2,8 @@ import { type AgentEvent, RuntimeContext, textOf } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { HarnessAgent } from '../../src/index.js';
-import { type McpClient, type McpResult, type McpTool, mcp } from '../../src/mcp/index.js';
+import { type McpClient, mcp } from '../../src/mcp/index.js';
+import type { McpResult, McpTool } from '../../src/mcp/mcp-client.js';
 import { scratch } from '../support.js';
 import { connect, run, toolOf } from './support.js';
 

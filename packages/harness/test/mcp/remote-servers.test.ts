@@ -11,8 +11,8 @@ import { ListResourceTemplatesRequestSchema } from '@modelcontextprotocol/sdk/ty
 import { type CallScope, textOf } from '@x/core';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { type McpConfig, type McpElicit, type McpElicitation, mcp } from '../../src/mcp/index.js';
-import { openClient } from '../../src/mcp/mcp-client.js';
+import { type McpConfig, type McpElicit, mcp } from '../../src/mcp/index.js';
+import { type McpElicitation, openClient } from '../../src/mcp/mcp-client.js';
 import { until } from '../capabilities/subagents/support.js';
 import { Provider } from './oauth-provider.js';
 import { connect, run, toolOf } from './support.js';

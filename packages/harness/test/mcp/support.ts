@@ -14,7 +14,8 @@ import {
 import { LocalWorkspace, WorkspaceSessionLog } from '@x/core/node';
 import { onTestFinished } from 'vitest';
 import { claimPort } from '../../../../tooling/services/claim-port.js';
-import { type McpConfig, type McpOptions, mcp } from '../../src/mcp/index.js';
+import { type McpConfig, mcp } from '../../src/mcp/index.js';
+import type { McpOptions } from '../../src/mcp/mcp.js';
 import { scratch } from '../support.js';
 
 const program = join(import.meta.dirname, '../children/mcp-server.mjs');

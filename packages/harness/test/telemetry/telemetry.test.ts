@@ -30,7 +30,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { HarnessAgent } from '../../src/index.js';
 import { mcp } from '../../src/mcp/index.js';
-import { type TelemetryConfig, telemetry, traceContext } from '../../src/telemetry/index.js';
+import { telemetry, traceContext } from '../../src/telemetry/index.js';
+import type { TelemetryConfig } from '../../src/telemetry/telemetry.js';
 import { collect, scratch } from '../support.js';
 
 const context = RuntimeContext.of({ userId: 'alice', sessionId: 's-1' });

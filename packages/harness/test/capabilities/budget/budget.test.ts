@@ -11,7 +11,8 @@ import {
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type BudgetConfig, budget, HarnessAgent, spendingOf } from '../../../src/index.js';
+import type { BudgetConfig } from '../../../src/capabilities/budget/budget.js';
+import { budget, HarnessAgent, spendingOf } from '../../../src/index.js';
 import { collect, isPaired, scratch } from '../../support.js';
 
 const context = RuntimeContext.of({ sessionId: 's' });

@@ -2,14 +2,10 @@ import { defineTool, InMemorySession, RuntimeContext, type Tool, textOf, toolRes
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import {
-  HarnessAgent,
-  HarnessConfigError,
-  type PermissionsConfig,
-  permissions,
-  planMode,
-} from '../../../src/index.js';
-import { type McpTool, mcp } from '../../../src/mcp/index.js';
+import type { PermissionsConfig } from '../../../src/capabilities/permissions/permissions.js';
+import { HarnessAgent, HarnessConfigError, permissions, planMode } from '../../../src/index.js';
+import { mcp } from '../../../src/mcp/index.js';
+import type { McpTool } from '../../../src/mcp/mcp-client.js';
 import { scratch } from '../../support.js';
 
 type Verdict = 'runs' | 'asks' | 'denied';

@@ -2,13 +2,8 @@ import { type AgentState, defineTool, RuntimeContext } from '@x/core';
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import {
-  formatRule,
-  HarnessAgent,
-  type PermissionsConfig,
-  permissions,
-  workspaceTools,
-} from '../../../src/index.js';
+import type { PermissionsConfig } from '../../../src/capabilities/permissions/permissions.js';
+import { formatRule, HarnessAgent, permissions, workspaceTools } from '../../../src/index.js';
 import { parseRule } from '../../../src/lib/permission-rule.js';
 import { resultsIn } from '../../loop/approvals/support.js';
 import { collect, decided, scratch } from '../../support.js';

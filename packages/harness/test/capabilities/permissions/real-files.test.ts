@@ -17,10 +17,10 @@ import { workspaceContext } from '@x/memory';
 import { ScriptedModel, type ScriptedToolCall } from '@x/testkit';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
+import type { PermissionsConfig } from '../../../src/capabilities/permissions/permissions.js';
 import {
   agentsFiles,
   HarnessAgent,
-  type PermissionsConfig,
   permissions,
   shell,
   skills,

@@ -12,10 +12,10 @@ import { JsonSession } from '@x/core/node';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import type { SubagentsConfig } from '../../../src/capabilities/subagents/members.js';
 import {
   type ExecuteTask,
   type SubagentDefinition,
-  type SubagentsConfig,
   type SubagentTask,
   subagents,
   subagentTasks,

@@ -5,9 +5,9 @@ import { LocalWorkspace, WorkspaceSession } from '@x/core/node';
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import type { PermissionsConfig } from '../../../src/capabilities/permissions/permissions.js';
 import {
   HarnessAgent,
-  type PermissionsConfig,
   permissions,
   planMode,
   type SubagentDefinition,
