@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { holdsWhole } from '../src/index.js';
+import { holdsWhole } from '../src/context-text.js';
 
 describe('holdsWhole', () => {
   it.each([

@@ -4,7 +4,6 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import {
   type Comparison,
   compareStrategies,
-  findLongRangeReferences,
   keepTail,
   maskOutputs,
   parsePrices,
@@ -15,6 +14,7 @@ import {
   replayTable,
   withCompactor,
 } from '../src/index.js';
+import { findLongRangeReferences } from '../src/references.js';
 
 /** An agent that reads sixty files and returns to the first. */
 function survey(): readonly Message[] {

@@ -1,5 +1,5 @@
 import { countMessage, type JsonValue, type Message, type TokenCounter, toolUsesOf } from '@x/core';
-import { contextText, holdsWhole, type LongRangeReference } from '@x/replay';
+import { contextText, holdsWhole, type LongRangeReference } from '@x/replay/internal';
 
 /**
  * What is referred to: a name found by its form anywhere in a tool input (`mention`), or a whole value of one, by what it

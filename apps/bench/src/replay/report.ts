@@ -1,5 +1,5 @@
-import type { ReplaySetting } from '@x/replay';
-import { relativePrices, textTable } from '@x/replay';
+import type { ReplaySetting } from '@x/replay/internal';
+import { relativePrices, textTable } from '@x/replay/internal';
 import { type Figures, figuresOf } from './figures.js';
 import type { Probe } from './long-range-values.js';
 import { OVERHEAD, type ReplayedConversation, TRIGGER_SHARE } from './run-replay.js';

@@ -1,6 +1,8 @@
 import type { TokenCounter } from '@x/core';
-import type { ReplaySetting, Strategy } from '@x/replay';
-import { type ReplayResult, replayConversation, sendEverything } from '@x/replay';
+import type { Strategy } from '@x/replay';
+import { sendEverything } from '@x/replay';
+import type { ReplaySetting } from '@x/replay/internal';
+import { type ReplayResult, replayConversation } from '@x/replay/internal';
 import { findLongRangeValues, type Probe } from './long-range-values.js';
 import type { Recording } from './read-recordings.js';
 

@@ -8,7 +8,7 @@ import {
   toolResultMessage,
   userMessage,
 } from '@x/core';
-import { findLongRangeReferences } from '@x/replay';
+import { findLongRangeReferences } from '@x/replay/internal';
 import type { Recording } from './read-recordings.js';
 import { stableId } from './stable-id.js';
 

@@ -1,5 +1,5 @@
 import { assistantMessage, type Message, textOf, toolResultMessage, userMessage } from '@x/core';
-import { pairingViolations } from '@x/replay';
+import { pairingViolations } from '@x/replay/internal';
 import { expect, it } from 'vitest';
 import { extractiveSummary } from '../../src/replay/extractive-summary.js';
 import { langchainStrategy } from '../../src/replay/langchain-strategy.js';

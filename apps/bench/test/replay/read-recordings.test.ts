@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { toolUsesOf } from '@x/core';
-import { contextText } from '@x/replay';
+import { contextText } from '@x/replay/internal';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { readRecordings } from '../../src/replay/read-recordings.js';
 

@@ -1,7 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import { textOf, toolResultsOf, toolUsesOf } from '@x/core';
 import { describe, expect, it } from 'vitest';
-import { formats, importConversation, ReplayError } from '../../src/index.js';
+import { formats } from '../../src/import/import-conversation.js';
+import { importConversation, ReplayError } from '../../src/index.js';
 import { logs } from './logs.js';
 
 describe.each(Object.entries(logs))('a log of %s', (format, source) => {

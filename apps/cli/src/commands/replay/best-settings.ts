@@ -1,5 +1,6 @@
 import { createCompactor } from '@x/compaction';
-import { type Comparison, figuresOf, type Strategy, withCompactor } from '@x/replay';
+import { type Comparison, type Strategy, withCompactor } from '@x/replay';
+import { figuresOf } from '@x/replay/internal';
 import { stringify } from 'yaml';
 
 /** Settings that are tried, by their JSON: when a reduction is due, and how much it leaves. */

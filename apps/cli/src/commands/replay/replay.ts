@@ -6,7 +6,6 @@ import { errorText, headOf, textOf } from '@x/core';
 import {
   type Comparison,
   compareStrategies,
-  formats,
   importConversation,
   type Prices,
   type RecordedConversation,
@@ -16,6 +15,7 @@ import {
   replayTable,
   type Strategy,
 } from '@x/replay';
+import { formats } from '@x/replay/internal';
 import { parse } from 'yaml';
 import { ArgumentError, command, positive, UsageError } from '../../command.js';
 import { modelPrices } from '../../known-models.js';
