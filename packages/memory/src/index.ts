@@ -5,5 +5,5 @@ export { type MemoryHit, MemoryIndex } from './memory-index.js';
 export type { MemoryScope } from './memory-scope.js';
 export { MemoryService } from './memory-service.js';
 export type { MemoryFact } from './notes.js';
-export type { MemoryConfig, MemoryServiceOptions } from './settings.js';
+export type { MemoryConfig } from './settings.js';
 export { workspaceContext } from './workspace-context.js';

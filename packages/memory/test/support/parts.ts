@@ -2,9 +2,9 @@ import { parseWith, type SessionKey } from '@x/core';
 import type { AskOptions } from '../../src/ask-model.js';
 import { consolidateNotes } from '../../src/consolidate/consolidate-notes.js';
 import { type FlushOptions, flushSession } from '../../src/flush/flush-session.js';
-import { MemoryService, type MemoryServiceOptions } from '../../src/index.js';
+import { MemoryService } from '../../src/index.js';
 import { type MemoryPlace, placeOfSession, scopePrefix } from '../../src/memory-scope.js';
-import { memoryServiceSchema } from '../../src/settings.js';
+import { type MemoryServiceOptions, memoryServiceSchema } from '../../src/settings.js';
 
 const settingsOf = (options: MemoryServiceOptions) => parseWith(memoryServiceSchema, options, 'options');
 
