@@ -1,6 +1,6 @@
 export { isContextOverflow } from '@x/core';
-export type { AgentCompactionOptions } from './agent/agent-options.js';
-export { type EvictingToolsOptions, evictingTools, type SdkTool } from './agent/evicting-tools.js';
+
+export { evictingTools } from './agent/evicting-tools.js';
 export { prepareStepWith } from './agent/prepare-step-with.js';
 export { withOverflowRecovery } from './agent/with-overflow-recovery.js';
 export { anthropicCompaction } from './compact/anthropic-compaction.js';
@@ -9,9 +9,9 @@ export type { ProviderCompaction } from './compact/provider-compaction.js';
 export { type FromAiSdkOptions, fromAiSdk } from './from-ai-sdk.js';
 export type { AiSdkLanguageModel } from './language-model.js';
 export type { ResolveFile } from './prompt/resolve-files.js';
-export type { ChatOptions } from './ui/chat-key.js';
+
 export { decisionsIn } from './ui/decisions-in.js';
-export { ResumableStreams, type ResumableStreamsOptions } from './ui/resumable-streams.js';
-export { type ToUIMessageStreamOptions, toUIMessageStream } from './ui/to-ui-message-stream.js';
-export type { UIChunk, UIFinishReason, UIMessageLike } from './ui/ui-chunk.js';
+export { ResumableStreams } from './ui/resumable-streams.js';
+export { toUIMessageStream } from './ui/to-ui-message-stream.js';
+export type { UIChunk } from './ui/ui-chunk.js';
 export { UIMessageStore } from './ui/ui-message-store.js';
