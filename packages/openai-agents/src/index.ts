@@ -1,2 +1,1 @@
-export { AgentsSession, type AgentsSessionOptions, type KeyOfRun } from './agents-session.js';
-export type { HistoryTransaction, HistoryTransactionArgs } from './history-changes.js';
+export { AgentsSession, type AgentsSessionOptions } from './agents-session.js';
