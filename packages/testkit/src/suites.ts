@@ -16,7 +16,6 @@ export type {
   StoreSuiteFaults,
   StoreSuiteStored,
 } from './store-suite/store-suite.js';
-export { expectStored, packFiles, unpackFiles } from './stored-files.js';
 export type { SuiteOptOut } from './suite-tests.js';
 export type { WorkspaceSuiteOptions } from './workspace-suite/workspace-suite.js';
 export { workspaceSuite } from './workspace-suite.js';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expectStored } from '@x/testkit/suites';
+import { expectStored } from '@x/testkit/internal';
 import { expect, it } from 'vitest';
 import { dumpSqlite } from '../../../../tooling/sqlite.js';
 import { MemoryIndex } from '../../src/index.js';

@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { JsonSession } from '@x/core/node';
-import { packFiles, type StoreSuiteStored, unpackFiles } from '../../src/suites.js';
+import { packFiles, unpackFiles } from '../../src/stored-files.js';
+import type { StoreSuiteStored } from '../../src/suites.js';
 import { temporaryDirectories } from './temporary-directories.js';
 
 export const directories = temporaryDirectories();

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LocalWorkspace, WorkspaceSession } from '@x/core/node';
-import { packFiles, sessionStoreSuite, unpackFiles } from '../../src/suites.js';
+import { packFiles, unpackFiles } from '../../src/stored-files.js';
+import { sessionStoreSuite } from '../../src/suites.js';
 import { setFormat } from './set-format.js';
 import { temporaryDirectories } from './temporary-directories.js';
 
