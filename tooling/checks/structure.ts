@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkBudget } from './code-lines.js';
+import { checkExports } from './exports.js';
 import { checkForbiddenText } from './forbidden-text.js';
 import { checkLongFunctions } from './long-functions.js';
 import { checkShapes } from './member-shape.js';
@@ -18,4 +19,5 @@ report([
   ...checkLongFunctions(repository, files),
   ...checkForbiddenText(repository, files),
   ...checkMentions(repository),
+  ...checkExports(repository),
 ]);
