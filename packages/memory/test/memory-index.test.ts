@@ -1,9 +1,9 @@
 import { statSync } from 'node:fs';
 import { readFile, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { openBeside } from '@x/test-support';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openBeside } from '../../../tooling/sqlite.js';
 import { MemoryIndex, MemoryIndexError } from '../src/index.js';
 import { temporaryDirectory, testWorkspace } from './support/test-context.js';
 

@@ -2,11 +2,10 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { operationId, SessionKey, userMessage } from '@x/core';
-import { checkPausedHolder, checkTurns, commitAt, runWriters } from '@x/test-support';
+import { checkPausedHolder, checkTurns, commitAt, openBeside, runWriters } from '@x/test-support';
 import { writerOf } from '@x/test-support/servers';
 import { sessionStoreSuite } from '@x/testkit/suites';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openBeside } from '../../../tooling/sqlite.js';
 import { SqliteSession } from '../src/index.js';
 import { storedIn } from './stored.js';
 

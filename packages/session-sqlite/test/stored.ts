@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { dumpSqlite, openBeside } from '@x/test-support';
 import type { StoreSuiteStored } from '@x/testkit/suites';
-import { dumpSqlite, openBeside } from '../../../tooling/sqlite.js';
 import { SqliteSession } from '../src/index.js';
 
 /** What a file has stored, as SQL. */

@@ -13,3 +13,4 @@ export { checkTurns, runWriters } from './chaos/run-writers.js';
 export { checkPausedHolder, type TurnEvent, type TurnPlan, writeTurns } from './chaos/write-turns.js';
 export { chaosModels } from './chaos-models.js';
 export { type SeverableProxy, severableProxy } from './severable-proxy.js';
+export { dumpSqlite, openBeside } from './sqlite.js';

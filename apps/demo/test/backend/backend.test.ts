@@ -9,9 +9,9 @@ import {
   RuntimeContext,
   textOf,
 } from '@x/core';
+import { openBeside } from '@x/test-support';
 import { ScriptedModel } from '@x/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openBeside } from '../../../../tooling/sqlite.js';
 import { Backend } from '../../src/backend/backend.js';
 import { createAgent, type DemoAgent } from '../../src/create-agent.js';
 import type { FilePart } from '../../src/page.js';

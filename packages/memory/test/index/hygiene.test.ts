@@ -5,8 +5,8 @@ import { chmod, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { SqliteDatabase, SqliteStatement, type Workspace } from '@x/core';
+import { openBeside } from '@x/test-support';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { openBeside } from '../../../../tooling/sqlite.js';
 import { MemoryIndex, MemoryService, memory } from '../../src/index.js';
 import { runTool, temporaryDirectory, testWorkspace, toolContext } from '../support/test-context.js';
 

@@ -1,9 +1,9 @@
 import { open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SqliteStatement } from '@x/core';
+import { openBeside } from '@x/test-support';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { openBeside } from '../../../../tooling/sqlite.js';
 import { dayOf } from '../../src/index/dates.js';
 import { LineScan } from '../../src/index/line-scan.js';
 import { parseQuery } from '../../src/index/search-query.js';

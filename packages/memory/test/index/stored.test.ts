@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expectStored } from '@x/testkit/internal';
+import { dumpSqlite } from '@x/test-support';
+import { expectStored } from '@x/testkit/suites';
 import { expect, it } from 'vitest';
-import { dumpSqlite } from '../../../../tooling/sqlite.js';
 import { MemoryIndex } from '../../src/index.js';
 import { temporaryDirectory } from '../support/test-context.js';
 

@@ -69,7 +69,5 @@ function bound(target: object, name: string | symbol): unknown {
 }
 
 function literal(value: unknown): string {
-  return Buffer.isBuffer(value)
-    ? `x'${value.toString('hex')}'`
-    : escaped(value as Parameters<typeof escaped>[0]);
+  return Buffer.isBuffer(value) ? `x'${value.toString('hex')}'` : escaped(value as string | number | null);
 }
