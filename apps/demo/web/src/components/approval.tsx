@@ -11,6 +11,7 @@ import { Button, CodeBlock } from './parts.js';
 
 /** A tool call that waits for the user: what it would do, and the possible decisions. */
 export function Approval({ call }: { readonly call: PendingCall }) {
+  // Long because it draws the three steps of one decision.
   const { name, approvalId, reason, suggestion } = call;
   const step = useSignal<'ask' | 'edit' | 'deny'>('ask');
   const back = () => {

@@ -26,6 +26,7 @@ function hint(): string {
 
 /** Where one writes: to the agent, or a command. */
 export function Composer() {
+  // Long because the draft, the keys and the menu share their state.
   const field = useRef<HTMLTextAreaElement>(null);
   const chosen = useSignal(0);
   const refused = useSignal('');

@@ -36,6 +36,7 @@ import { WindowChart } from './window-chart.js';
 
 /** What the model sees now, what was removed last, and what it cost. */
 export function ContextPanel() {
+  // Long because it is the list of the panel's sections.
   // The agent may have written files while it worked.
   useSignalEffect(() => {
     if (!busy.value) void loadFiles();

@@ -15,6 +15,7 @@ interface Place {
 
 /** What the agent remembers over all conversations: MEMORY.md, the notes of days, and a search over them. */
 export function MemoryView() {
+  // Long because the search and the list take each other's place.
   const words = useSignal('');
   const chosen = useSignal<Place | undefined>(undefined);
   const files = useLoaded(() => api.memory(), []);

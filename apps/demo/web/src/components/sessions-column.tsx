@@ -23,6 +23,7 @@ function listed(): readonly SessionSummary[] {
 
 /** All conversations by day, with a search in their titles. */
 export function SessionsColumn() {
+  // Long because it draws a whole column.
   const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
   const all = listed();
   const found = all.filter((session) => words.every((word) => session.title.toLowerCase().includes(word)));

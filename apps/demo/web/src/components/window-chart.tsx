@@ -20,6 +20,7 @@ interface WindowChartProps {
 
 /** The window request by request, stacked by source. A compaction is a mark, and an outline of the window before it. */
 export function WindowChart({ width, height, step, onPick }: WindowChartProps) {
+  // Long because everything in it is drawn to one scale.
   const points = timeline.value;
   /** The point under the pointer, else the one that keys chose. */
   const pointed = useSignal<number | undefined>(undefined);

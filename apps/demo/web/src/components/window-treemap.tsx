@@ -26,6 +26,7 @@ const AROUND = ['system', 'tools', 'reminders'] as const;
 
 /** A request as areas: by source, then by message. */
 export function WindowTreemap({ view }: { readonly view: RequestView }) {
+  // Long because areas, keys and the line below share what is pointed at.
   const pointed = useSignal<Cell | undefined>(undefined);
   const box = useRef<HTMLDivElement>(null);
   const width = useSignal(600);

@@ -112,6 +112,7 @@ export function fold(transcript: Transcript, sent: Sent): Transcript {
 }
 
 function foldEvent(transcript: Transcript, event: PageEvent): Transcript {
+  // Long because it has a case for each event.
   switch (event.type) {
     case 'call.started':
       return { ...transcript, call: { step: 0, text: '', thinking: '' } };
