@@ -95,13 +95,15 @@ export function collections(suite: StoreSuite): void {
       const ids = async (set: SessionStore) => {
         const found: string[] = [];
         let after: string | undefined;
-        for (;;) {
+        // A store that ignores the cursor would never end.
+        while (found.length <= 6) {
           const page = [];
           for await (const info of set.list({ userId: 'alice' }, { limit: 2, after })) page.push(info);
           found.push(...page.map((info) => info.key.parts.sessionId));
           after = page.at(-1)?.cursor;
-          if (page.length < 2) return found.sort();
+          if (page.length < 2) break;
         }
+        return found.sort();
       };
       expect(await ids(store)).toEqual(['1', '2', '3']);
       expect(await ids(chats)).toEqual(['c1', 'c2', 'c3']);

@@ -1,4 +1,5 @@
 import {
+  asCollection,
   conflict,
   InMemorySession,
   type SessionChange,
@@ -199,6 +200,25 @@ class LeasesForEver extends InMemorySession {
   }
 }
 
+/** Keeps the records of collections among the sessions. */
+class MixesCollections extends InMemorySession {
+  override collection() {
+    return asCollection(this);
+  }
+}
+
+/** Has one collection, by whatever name. */
+class IgnoresNames extends InMemorySession {
+  override collection(name: string) {
+    return super.collection(name && 'chats');
+  }
+}
+
+/** Does not say which collections there are, so that nobody finds what to erase. */
+class HidesCollections extends InMemorySession {
+  override async *collections() {}
+}
+
 /** Stores that are wrong in one way each, and a test of the suite that must find it. */
 export const brokenStores: readonly (readonly [name: string, create: () => SessionStore, finding: string])[] =
   [
@@ -254,5 +274,16 @@ export const brokenStores: readonly (readonly [name: string, create: () => Sessi
       () => new LeasesForEver(),
       'a lease expires, and its old holder can neither renew nor write',
     ],
+    [
+      'MixesCollections',
+      () => new MixesCollections(),
+      'records of one key in the sessions and in collections never meet',
+    ],
+    [
+      'IgnoresNames',
+      () => new IgnoresNames(),
+      'records of one key in the sessions and in collections never meet',
+    ],
+    ['HidesCollections', () => new HidesCollections(), 'a collection is named as long as it holds something'],
     ['NeverDeletes', () => new NeverDeletes(), 'deleting removes one session and no other'],
   ];
