@@ -81,7 +81,7 @@ export {
 export { digest, randomHex } from './lib/digest.js';
 export { decodeSegment, encodeSegment, fileSegment } from './lib/encode-segment.js';
 export { exactText } from './lib/exact-text.js';
-export { isObject, type JsonObject, type JsonValue, jsonText, parsedJson } from './lib/json.js';
+export { isObject, type JsonObject, type JsonValue, jsonText, parsedJson, sortedJson } from './lib/json.js';
 export { jsonObjectSchema, jsonValueSchema } from './lib/json-schemas.js';
 export { KeyedMutex } from './lib/keyed-mutex.js';
 export { runTimed } from './lib/run-timed.js';

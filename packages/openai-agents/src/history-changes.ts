@@ -6,8 +6,8 @@ import {
   type ItemHistory,
   type ItemLog,
   type JsonObject,
-  type JsonValue,
   type Message,
+  sortedJson,
 } from '@x/core';
 import { toJson, toStored } from './stored-item.js';
 
@@ -82,7 +82,7 @@ export function planTransaction(
     keep >= 0 &&
     expectedSuffix.every((item, index) => {
       const message = messages[keep + index];
-      return message !== undefined && canonical(log.item(message)) === canonical(toJson(item));
+      return message !== undefined && sortedJson(log.item(message)) === sortedJson(toJson(item));
     });
   if (!matches) throw refusal('transaction.expectedSuffix', 'is not the end of the history any more');
   return { keep, append: stored(replacement), state: stateAfter };
@@ -108,17 +108,8 @@ function refuseUnknownFields(transaction: HistoryTransaction): void {
 
 function digestOf(transaction: HistoryTransaction): string {
   return createHash('sha256')
-    .update(canonical(toJson(transaction)))
+    .update(sortedJson(toJson(transaction)))
     .digest('base64url');
-}
-
-/** JSON with sorted keys: equal for equal values. */
-function canonical(value: JsonValue): string {
-  return JSON.stringify(value, (_, child: JsonValue) =>
-    typeof child === 'object' && child !== null && !Array.isArray(child)
-      ? Object.fromEntries(Object.entries(child as JsonObject).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : child,
-  );
 }
 
 function refusal(path: string, message: string): InvalidInputError {

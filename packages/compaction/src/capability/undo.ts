@@ -2,11 +2,11 @@ import {
   type AgentState,
   digest,
   InvalidInputError,
-  isObject,
   type JsonValue,
   type Message,
   messageSchema,
   type SessionLog,
+  sortedJson,
 } from '@x/core';
 import * as z from 'zod';
 import { countSchema } from '../config/values.js';
@@ -167,14 +167,6 @@ function idsOf(messages: readonly Message[]): ReadonlySet<string> {
 function isSame(logged: Message | undefined, message: Message): boolean {
   if (logged === undefined) return false;
   return JSON.stringify(logged) === JSON.stringify(message) || sortedJson(logged) === sortedJson(message);
-}
-
-function sortedJson(value: Message): string {
-  const sorted = (_: string, inner: unknown) =>
-    isObject(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([one], [other]) => (one < other ? -1 : 1)))
-      : inner;
-  return JSON.stringify(value, sorted);
 }
 
 function digestOf(messages: readonly Message[]): string {

@@ -49,6 +49,21 @@ export function jsonText(value: JsonValue): string {
   }
 }
 
+/** Levels whose keys are sorted. What is nested deeper keeps the order of its keys. */
+const SORTED_DEPTH = 100;
+
+/** Writes a JSON value with sorted keys: the same text for equal values, in whatever order a database or a model gave the keys. */
+export function sortedJson(value: unknown): string {
+  return jsonText(sorted(value as JsonValue, 0));
+}
+
+function sorted(value: JsonValue, depth: number): JsonValue {
+  if (typeof value !== 'object' || value === null || depth > SORTED_DEPTH) return value;
+  if (Array.isArray(value)) return value.map((item) => sorted(item, depth + 1));
+  const entries = Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, item]) => [key, sorted(item, depth + 1)]));
+}
+
 function deepJsonText(value: JsonValue): string {
   const parts: string[] = [];
   const open: ({ readonly text: string } | { readonly value: JsonValue })[] = [{ value }];

@@ -2,7 +2,7 @@ import { dereference, type OutputUnit, type Schema, type SchemaDraft, validate }
 import { formatPath } from '../config/parse.js';
 import { InvalidInputError } from '../errors/invalid-input-error.js';
 import { TimeLimitError } from '../lib/deadline.js';
-import { isObject, type JsonObject } from '../lib/json.js';
+import { type JsonObject, sortedJson } from '../lib/json.js';
 import { runTimed } from '../lib/run-timed.js';
 
 /** A schema that a model can be given, and that checks the input which the model writes. */
@@ -132,15 +132,8 @@ function standardSchemaOf<Output>(jsonSchema: JsonObject, bad: Bad): StandardSch
 function isDistinct(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return true;
   const parts = Object.values(value);
-  const isRepeating = Array.isArray(value) && new Set(parts.map(sortedText)).size < parts.length;
+  const isRepeating = Array.isArray(value) && new Set(parts.map(sortedJson)).size < parts.length;
   return !isRepeating && parts.every(isDistinct);
-}
-
-/** JSON in which the order of keys does not count. */
-function sortedText(value: unknown): string {
-  return JSON.stringify(value, (_, part: unknown) =>
-    isObject(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part,
-  );
 }
 
 function draftOf({ $schema, ...schema }: JsonObject): SchemaDraft {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isObject, type JsonValue, jsonObjectSchema, jsonText, jsonValueSchema } from '../../src/index.js';
+import { isObject, type JsonValue, jsonObjectSchema, jsonText, jsonValueSchema, sortedJson } from '../../src/index.js';
 
 describe('jsonValueSchema', () => {
   test.each([null, 0, '', false, [], {}, [1, { a: [null] }]])('takes %j as it is', (value) => {
@@ -44,4 +44,18 @@ describe('jsonText', () => {
       );
     },
   );
+});
+
+describe('sortedJson', () => {
+  test('gives values that differ in the order of their keys alone the same text', () => {
+    const text = '{"a":[{"c":null,"d":"x"}],"b":1}';
+    expect(sortedJson({ b: 1, a: [{ d: 'x', c: null }] })).toBe(text);
+    expect(sortedJson({ a: [{ c: null, d: 'x' }], b: 1 })).toBe(text);
+    expect(sortedJson([1, 2])).not.toBe(sortedJson([2, 1]));
+  });
+
+  test('writes a value that is nested some thousands of levels deep', () => {
+    const deep = '{"b":'.repeat(20_000) + 1 + '}'.repeat(20_000);
+    expect(sortedJson({ b: 1, a: JSON.parse(deep) })).toBe(`{"a":${deep},"b":1}`);
+  });
 });

@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
 import {
   type AgentState,
-  type JsonValue,
-  jsonText,
   type Message,
   type PendingApproval,
   pairingOf,
+  sortedJson,
   type ToolUseBlock,
   toolResultMessage,
 } from '@x/core';
@@ -17,21 +16,11 @@ export function openCalls(context: readonly Message[]): readonly ToolUseBlock[] 
   return pairingOf(context.slice(last)).open.get(0) ?? [];
 }
 
-/** Inputs nested deeper are hashed as they stand. */
-const MAX_SORTED_DEPTH = 100;
-
 /** Hashes what a human is shown of a call. Stores may change the order of keys, so it does not count. */
 export function digestOf({ name, input }: Pick<ToolUseBlock, 'name' | 'input'>): string {
   return createHash('sha256')
-    .update(jsonText(sorted([name, input])))
+    .update(sortedJson([name, input]))
     .digest('base64url');
-}
-
-function sorted(value: JsonValue, depth = 0): JsonValue {
-  if (depth > MAX_SORTED_DEPTH || typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map((item) => sorted(item, depth + 1));
-  const entries = Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1));
-  return Object.fromEntries(entries.map(([key, item]) => [key, sorted(item, depth + 1)]));
 }
 
 /** Assigns the approvals of a state to open calls. Calls that are alike, id and all, take theirs in order. */
