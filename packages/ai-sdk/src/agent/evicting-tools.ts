@@ -1,6 +1,7 @@
 import {
   type AgentEventBody,
   AgentState,
+  aiSdkOutput,
   type Capability,
   CapabilityError,
   callable,
@@ -18,7 +19,7 @@ import {
   WorkspaceError,
 } from '@x/core';
 import * as z from 'zod';
-import { outputBlocks, toolOutput } from './sdk-message.js';
+import { toolOutput } from './sdk-message.js';
 
 /** A tool of the AI SDK as far as it is read here. */
 export interface SdkTool {
@@ -64,7 +65,7 @@ export function evictingTools<Tools extends { readonly [name: string]: SdkTool }
       type: 'tool_result',
       toolUseId: call.toolCallId,
       toolName: name,
-      output: outputBlocks(output),
+      output: aiSdkOutput(output),
       isError: output.type.startsWith('error'),
     };
     const seen = await (eviction.aroundTool?.(use, scope, async () => result) ?? result);

@@ -1,19 +1,16 @@
 import { createHash } from 'node:crypto';
 import {
+  aiSdkDialect,
+  aiSdkOutput,
   type ContentBlock,
   exactText,
   InvalidInputError,
-  type JsonObject,
   type Message,
   madeFrom,
-  opaquePart,
   originOf,
   type Part,
   partsFrom,
-  plainJson,
-  readOutput,
-  readPart,
-  type ToolOutputBlock,
+  readBlocks,
   type ToolResultBlock,
   textOf,
 } from '@x/core';
@@ -72,8 +69,6 @@ function digest(text: string): string {
 
 /** The SDK keeps no times: one for all, so that a message is the same whenever it is converted. */
 const CREATED_AT = new Date(0).toISOString();
-/** The provider of blocks that carry a part of which only the SDK knows the meaning. */
-const PROVIDER = 'ai-sdk';
 
 const messages = new WeakMap<SdkMessage, Message>();
 
@@ -81,63 +76,10 @@ const messages = new WeakMap<SdkMessage, Message>();
 export function toMessage(source: SdkMessage, id: string): Message {
   const known = messages.get(source);
   if (known?.id === id) return known;
-  const content =
-    typeof source.content === 'string'
-      ? [{ type: 'text' as const, text: source.content }]
-      : source.content.map((part) => madeFrom(blockOf(part as Part, source.role), part));
+  const content = readBlocks(aiSdkDialect, source);
   const message = madeFrom<Message>({ id, role: source.role, content, createdAt: CREATED_AT }, source);
   messages.set(source, message);
   return message;
-}
-
-function blockOf(part: Part, role: SdkMessage['role']): ContentBlock {
-  // In a message of the assistant a result is of a tool that the provider ran itself, at once or for an earlier answer.
-  if (part.type === 'tool-result' && role !== 'assistant') return toolResult(part);
-  const block = part.providerExecuted ? undefined : readPart(part);
-  return block === undefined ? opaquePart(part, PROVIDER) : { ...block, ...metadataIn(part) };
-}
-
-function toolResult(part: Part): ToolResultBlock {
-  const output = part.output as Part;
-  return {
-    type: 'tool_result',
-    toolUseId: String(part.toolCallId),
-    toolName: String(part.toolName),
-    output: outputBlocks(output),
-    isError: output.type.startsWith('error') || output.type === 'execution-denied',
-    ...metadataIn(part),
-  };
-}
-
-const outputs = new WeakMap<Part, readonly ToolOutputBlock[]>();
-
-/** A tool's answer as blocks; the same objects for the same answer. */
-export function outputBlocks(output: Part): readonly ToolOutputBlock[] {
-  const blocks = outputs.get(output) ?? blocksOf(output);
-  outputs.set(output, blocks);
-  return blocks;
-}
-
-function blocksOf(output: Part): readonly ToolOutputBlock[] {
-  switch (output.type) {
-    case 'text':
-    case 'error-text':
-      return [{ type: 'text', text: String(output.value) }];
-    case 'execution-denied':
-      return [{ type: 'text', text: String(output.reason ?? 'The user refused this call.') }];
-    case 'content':
-      return (output.value as readonly Part[]).map((part) =>
-        madeFrom({ ...readOutput(part), ...metadataIn(part) }, part),
-      );
-    default:
-      return [{ type: 'text', text: JSON.stringify(output.value) ?? '' }];
-  }
-}
-
-/** `{ providerMetadata }` for a block, from the options of its part; nothing where there are none. */
-function metadataIn({ providerOptions }: Part): { readonly providerMetadata?: JsonObject } {
-  if (typeof providerOptions !== 'object' || providerOptions === null) return {};
-  return { providerMetadata: plainJson(providerOptions) as JsonObject };
 }
 
 /**
@@ -157,8 +99,9 @@ export function fromMessage(message: Message, original: SdkMessage | undefined):
   return { role: message.role, content: partsFrom(message.content, before, rebuilt), ...options };
 }
 
-/** @param before The part that the block was made from before it was altered: what else it holds stays. */
-function rebuilt(block: ContentBlock, before: Part | undefined): Part {
+/** @param was The block before it was altered: what else its part holds stays. */
+function rebuilt(block: ContentBlock, was: ContentBlock | undefined): Part {
+  const before = was && (originOf(was) as Part | undefined);
   const made = { ...before, ...optionsOf(block.providerMetadata) };
   switch (block.type) {
     case 'text':
@@ -189,7 +132,7 @@ export function toolOutput(
   before: Part | undefined,
 ): Part {
   const options = before?.providerOptions === undefined ? {} : { providerOptions: before.providerOptions };
-  const value = partsFrom(output, before && outputBlocks(before));
+  const value = partsFrom(output, before && aiSdkOutput(before));
   if ([...output, ...value].every(({ type }) => type === 'text')) {
     return { type: isError ? 'error-text' : 'text', value: textOf(output), ...options };
   }

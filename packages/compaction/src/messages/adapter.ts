@@ -2,29 +2,22 @@ import {
   type ContentBlock,
   digest,
   exactText,
-  type FileBlock,
   InvalidInputError,
   isObject,
-  type JsonObject,
   type Message,
-  opaquePart,
-  type Part,
+  madeFrom,
+  originOf,
+  type ProviderMessage,
   parseWith,
-  plainJson,
-  type ToolOutputBlock,
-  type ToolUseBlock,
+  readBlocks,
+  refuse,
+  type WritableDialect,
+  writeParts,
 } from '@x/core';
-import * as z from 'zod/mini';
 import { isSummaryText } from '../summary/summary-message.js';
 
 /** Providers keep no times: one for all, so that a message is the same whenever it is read. */
 const CREATED_AT = new Date(0).toISOString();
-
-/** A message of a provider's API, where no type of the provider's library is named. */
-export interface ProviderMessage {
-  readonly role: string;
-  readonly [key: string]: unknown;
-}
 
 /**
  * Reads a provider's messages, and writes them back. One adapter serves one conversation: it remembers which message it
@@ -47,39 +40,19 @@ export interface MessageAdapter<Source extends object> {
   write(messages: readonly Message[]): Source[];
 }
 
-/** The words of one provider. Texts, thoughts and results of {@link Part}s are in Anthropic's, whichever the provider. */
-export interface Dialect {
-  readonly name: string;
-  /** The key under which messages and blocks carry what only this provider knows. */
-  readonly key: string;
-  readonly schema: z.ZodMiniType;
-  /** The fields of a message and of a part that {@link Dialect} and adapter read; the others are carried. */
-  readonly fields: readonly string[];
-  split(source: ProviderMessage): readonly Part[];
-  /** Writes a message; several results are several messages where the provider has it so. */
-  join(role: Message['role'], parts: readonly Part[]): readonly ProviderMessage[] | undefined;
-  /** Reads a text, a thought, a call or a file; `undefined` for another part, which is kept unread. */
-  read(part: Part): ContentBlock | undefined;
-  write(block: FileBlock | ToolUseBlock): Part | undefined;
-}
-
-/** A place of a list: the digest of an object's words and the id of its first message. */
-interface Place {
+/** An object of a list that was read or written, with the state and the digest that it had then, and its messages. */
+interface Reading {
+  readonly source: ProviderMessage;
+  readonly state: readonly unknown[];
   readonly role: string;
   readonly hash: string;
   readonly id: string;
   readonly isSummary: boolean;
-}
-
-/** An object that was read or written, the state it had then, and its messages. */
-interface Reading extends Place {
-  readonly source: ProviderMessage;
-  readonly state: readonly unknown[];
   readonly messages: readonly Message[];
 }
 
-/** The fields that hold what a message says. */
-const SAID = ['content', 'tool_calls', 'reasoning_content'] as const;
+/** The fields that hold what a message says; all others stay when the message is altered. */
+const SAID: readonly string[] = ['role', 'content', 'tool_calls', 'tool_call_id', 'reasoning_content'];
 
 /** The fields of an object by identity and length, which tell that it was given other words or more of them. */
 function stateOf(source: ProviderMessage): readonly unknown[] {
@@ -108,22 +81,21 @@ function checkList(list: unknown, method: string): void {
   throw new InvalidInputError(`argument of ${method}`, [issue]);
 }
 
-/** Places that are remembered of lists that do not continue one another. */
-const MOST_PLACES = 100_000;
+/** Readings that are remembered of lists that do not continue one another. */
+const MOST_READINGS = 100_000;
 
 /** The adapter of a dialect. */
 export class DialectAdapter<Source extends object> implements MessageAdapter<Source> {
-  readonly #dialect: Dialect;
+  readonly #dialect: WritableDialect;
   readonly #bySource = new WeakMap<object, Reading>();
   readonly #byMessage = new WeakMap<Message, Reading>();
-  readonly #parts = new WeakMap<ContentBlock | ToolOutputBlock, Part>();
   readonly #toolNames = new Map<string, string>();
   readonly #given = new Map<string, number>();
   // A list parsed anew begins with one of these, and its objects have the ids of their places. Any other list counts on.
-  #read: readonly Place[] = [];
-  #written: readonly Place[] = [];
+  #read: readonly Reading[] = [];
+  #written: readonly Reading[] = [];
 
-  constructor(dialect: Dialect) {
+  constructor(dialect: WritableDialect) {
     this.#dialect = dialect;
   }
 
@@ -153,57 +125,59 @@ export class DialectAdapter<Source extends object> implements MessageAdapter<Sou
       const hash = hashes[at] as string;
       const isSummary = place?.isSummary ?? at === summary;
       return (
-        this.#knownOf(source) ??
-        this.#readMessage(source, { hash, id: place?.id ?? this.#newId(hash), isSummary })
+        this.#knownOf(source) ?? this.#readMessage(source, hash, place?.id ?? this.#newId(hash), isSummary)
       );
     });
-    const places = readings.map(placeOf);
     const isWhole =
-      before !== undefined || isGrown || summary !== -1 || this.#read.length + places.length > MOST_PLACES;
-    if (!isWhole && this.#written.length > 0) this.#written = [...this.#written, ...places];
-    this.#read = isWhole ? places : [...this.#read, ...places];
+      before !== undefined ||
+      isGrown ||
+      summary !== -1 ||
+      this.#read.length + readings.length > MOST_READINGS;
+    if (!isWhole && this.#written.length > 0) this.#written = [...this.#written, ...readings];
+    this.#read = isWhole ? readings : [...this.#read, ...readings];
     return readings.flatMap(({ messages }) => messages);
   }
 
   write(messages: readonly Message[]): Source[] {
     checkList(messages, 'write');
-    const sources: ProviderMessage[] = [];
-    const places: Place[] = [];
+    const readings: Reading[] = [];
+    const before = new Map(
+      [...this.#read, ...this.#written].flatMap(({ source, messages }) =>
+        messages.map(({ id, content }) => [id, { source, content }] as const),
+      ),
+    );
     for (let index = 0; index < messages.length; index++) {
       const message = messages[index] as Message;
       if (!Array.isArray(message.content)) throw unread(index);
       const reading = this.#byMessage.get(message);
       if (reading?.messages.every((own, at) => own === messages[index + at])) {
-        sources.push(reading.source);
-        places.push(placeOf(reading));
+        readings.push(reading);
         index += reading.messages.length - 1;
         continue;
       }
-      const rest = this.#carried(message.metadata);
-      const parts = message.content.map((block) => this.#writePart(block));
-      const made = this.#dialect.join(message.role, parts) ?? this.#refuse(`${message.role} message`);
+      const was = before.get(message.id);
+      const parts = writeParts(this.#dialect, message.content, was?.content);
+      const made =
+        this.#dialect.join(message.role, parts) ?? refuse(this.#dialect, `${message.role} message`);
+      const rest = Object.entries(was?.source ?? {}).filter(
+        ([field, value]) => !SAID.includes(field) || (value === DEVELOPER && message.role === 'system'),
+      );
       for (const words of made) {
-        const source = { ...rest, ...words, ...(message.role === 'system' ? roleIn(rest) : {}) };
-        const hash = hashOf(source);
-        const isOne = made.length === 1;
-        places.push(
-          isOne
-            ? placeOf(this.#remember(source, hash, [message]))
-            : { role: source.role, hash, id: this.#newId(hash), isSummary: false },
+        const source = { ...words, ...Object.fromEntries(rest) };
+        readings.push(
+          made.length === 1
+            ? this.#remember(source, hashOf(source), [message])
+            : readingOf(source, hashOf(source), this.#newId(hashOf(source)), []),
         );
-        sources.push(source);
       }
     }
-    this.#written = places;
+    this.#written = readings;
     // The few that are made anew are of the type's own kinds.
-    return sources as object[] as Source[];
+    return readings.map(({ source }) => source) as object[] as Source[];
   }
 
   #remember(source: ProviderMessage, hash: string, messages: readonly Message[]): Reading {
-    const [first] = messages;
-    const isSummary = messages.some(({ kind }) => kind === 'summary');
-    const id = first?.id ?? hash;
-    const reading = { source, state: stateOf(source), role: source.role, hash, id, isSummary, messages };
+    const reading = readingOf(source, hash, messages[0]?.id ?? hash, messages);
     this.#bySource.set(source, reading);
     for (const message of messages) this.#byMessage.set(message, reading);
     return reading;
@@ -239,7 +213,7 @@ export class DialectAdapter<Source extends object> implements MessageAdapter<Sou
     for (const [index, source] of sources.entries()) {
       if (source.role === 'system' || source.role === DEVELOPER) continue;
       if (source.role !== 'user') break;
-      const parts = this.#dialect.split(source);
+      const parts = this.#dialect.parts(source);
       const text = parts.map((part) => (part.type === 'text' ? String(part.text) : '')).join('');
       if (isSummaryText(text, asked > 0)) return index;
       asked++;
@@ -247,138 +221,37 @@ export class DialectAdapter<Source extends object> implements MessageAdapter<Sou
     return -1;
   }
 
-  #readMessage(source: ProviderMessage, { hash, id, isSummary }: Omit<Place, 'role'>): Reading {
-    const blocks = this.#dialect.split(source).map((part) => this.#readPart(part));
+  #readMessage(source: ProviderMessage, hash: string, id: string, isSummary: boolean): Reading {
+    const blocks = readBlocks(this.#dialect, source).map((block) => this.#named(block));
     const results = blocks.filter(({ type }) => type === 'tool_result');
     const said = blocks.filter(({ type }) => type !== 'tool_result');
-    const about = { createdAt: CREATED_AT, ...this.#carry('metadata', source) };
-    const messages: Message[] = results.length > 0 ? [{ id, role: 'tool', content: results, ...about }] : [];
+    const createdAt = CREATED_AT;
+    const messages: Message[] = results.length > 0 ? [{ id, role: 'tool', content: results, createdAt }] : [];
     if (said.length > 0 || results.length === 0) {
       const role = source.role === DEVELOPER ? 'system' : (source.role as Message['role']);
-      const own = { id: results.length > 0 ? `${id}.1` : id, role, content: said, ...about };
+      const own = { id: results.length > 0 ? `${id}.1` : id, role, content: said, createdAt };
       messages.push(isSummary ? { ...own, kind: 'summary' } : own);
     }
     return this.#remember(source, hash, messages);
   }
 
-  #carry<Field extends string>(field: Field, source: object): { readonly [name in Field]?: JsonObject } {
-    const rest = Object.entries(source).filter(
-      ([own, value]) => !this.#dialect.fields.includes(own) || (own === 'role' && value === DEVELOPER),
-    );
-    return (
-      rest.length === 0 ? {} : { [field]: { [this.#dialect.key]: plainJson(Object.fromEntries(rest)) } }
-    ) as never;
-  }
-
-  #carried(metadata: JsonObject | undefined): object {
-    const rest = metadata?.[this.#dialect.key];
-    return isObject(rest) ? rest : {};
-  }
-
-  #readPart(part: Part): ContentBlock {
-    const read = this.#blockOf(part);
-    const { providerMetadata } = this.#carry('providerMetadata', part);
-    const about = providerMetadata && { providerMetadata: { ...read.providerMetadata, ...providerMetadata } };
-    const block = read.type === 'opaque' ? read : { ...read, ...about };
+  /** Notes the name of a call's tool, and gives it to the result. */
+  #named(block: ContentBlock): ContentBlock {
     if (block.type === 'tool_use') this.#toolNames.set(block.id, block.name);
-    this.#parts.set(block, part);
-    return block;
-  }
-
-  #blockOf(part: Part): ContentBlock {
-    if (part.type !== 'tool_result') return this.#dialect.read(part) ?? opaquePart(part, this.#dialect.key);
-    const toolUseId = String(part.tool_use_id);
-    const output = partsOf(part.content).map((own): ToolOutputBlock => {
-      const block = this.#readPart(own);
-      if (block.type === 'text' || block.type === 'file') return block;
-      const text: ToolOutputBlock = { type: 'text', text: JSON.stringify(own) };
-      this.#parts.set(text, own);
-      return text;
-    });
-    const toolName = this.#toolNames.get(toolUseId) ?? '';
-    return { type: 'tool_result', toolUseId, toolName, output, isError: part.is_error === true };
-  }
-
-  #writePart(block: ContentBlock): Part {
-    const what = block.type === 'opaque' ? `block of ${block.provider}` : `${block.type} block`;
-    return this.#parts.get(block) ?? this.#newPart(block) ?? this.#refuse(what);
-  }
-
-  #refuse(what: string): never {
-    const message = `a ${what} cannot be given to ${this.#dialect.name}; leave it out, or use reducers that write text`;
-    throw new InvalidInputError('conversation', [{ path: 'content', message }]);
-  }
-
-  #newPart(block: ContentBlock): Part | undefined {
-    const rest = this.#carried(block.providerMetadata);
-    if (block.type === 'opaque')
-      return block.provider === this.#dialect.key ? (block.data as Part) : undefined;
-    if (block.type === 'text') return { ...rest, type: 'text', text: block.text };
-    if (block.type === 'thinking') {
-      const signed = block.signature === undefined ? {} : { signature: block.signature };
-      return { ...rest, type: 'thinking', thinking: block.thinking, ...signed };
-    }
-    if (block.type === 'tool_result') {
-      const content = contentOf(block.output.map((block) => this.#writePart(block)));
-      const error = block.isError ? { is_error: true } : {};
-      return { ...rest, type: 'tool_result', tool_use_id: block.toolUseId, content, ...error };
-    }
-    const part = this.#dialect.write(block);
-    return part && { ...rest, ...part };
+    if (block.type !== 'tool_result') return block;
+    const toolName = this.#toolNames.get(block.toolUseId) ?? '';
+    return madeFrom({ ...block, toolName }, originOf(block, this.#dialect.key) as object, this.#dialect.key);
   }
 }
 
 /** The role of instructions in newer models of OpenAI. */
 const DEVELOPER = 'developer';
 
-function roleIn(rest: object): object {
-  return 'role' in rest && rest.role === DEVELOPER ? { role: DEVELOPER } : {};
-}
-
-function placeOf({ role, hash, id, isSummary }: Place): Place {
-  return { role, hash, id, isSummary };
+function readingOf(source: ProviderMessage, hash: string, id: string, messages: readonly Message[]): Reading {
+  const isSummary = messages.some(({ kind }) => kind === 'summary');
+  return { source, state: stateOf(source), role: source.role, hash, id, isSummary, messages };
 }
 
 function hashOf(source: ProviderMessage): string {
   return digest(exactText(source)).slice(0, 24);
-}
-
-/**
- * The schema of a message's content: a text, or parts.
- *
- * @param strings By the type of a part, the fields that must be strings.
- */
-export function contentSchema(strings: { readonly [type: string]: readonly string[] }) {
-  const part = z.looseObject({ type: z.string() }).check((context) => {
-    const { value } = context;
-    for (const [type, keys] of Object.entries(strings)) {
-      for (const path of type === value.type ? keys : []) {
-        if (typeof value[path] === 'string') continue;
-        context.issues.push({ code: 'custom', path: [path], message: 'must be a string', input: value });
-      }
-    }
-    if (value.type !== 'tool_result' || typeof (value.content ?? '') === 'string') return;
-    const items = Array.isArray(value.content) ? value.content : undefined;
-    const bad = items ? items.findIndex((item) => !isObject(item) || typeof item.type !== 'string') : 0;
-    if (bad === -1) return;
-    const [path, message] = items
-      ? [['content', bad], 'must be an object with a type']
-      : [['content'], 'must be a string or a list of parts'];
-    context.issues.push({ code: 'custom', path, message, input: value });
-  });
-  return z.union([z.string(), z.array(part)]);
-}
-
-/** Parts of a content; a text is one, an empty one none. */
-export function partsOf(content: unknown): readonly Part[] {
-  if (typeof content !== 'string') return (content ?? []) as readonly Part[];
-  return content === '' ? [] : [{ type: 'text', text: content }];
-}
-
-/** The content of parts; a string for a plain text alone. */
-export function contentOf(parts: readonly Part[]): string | readonly Part[] {
-  const [only, second] = parts;
-  if (only === undefined) return '';
-  const isPlain = second === undefined && only.type === 'text' && Object.keys(only).length === 2;
-  return isPlain ? String(only.text) : parts;
 }

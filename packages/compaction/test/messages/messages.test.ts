@@ -373,6 +373,22 @@ it('carries a conversation from one provider to the other', () => {
   });
 });
 
+it('writes a file of one provider in the words of the other, also in a result', () => {
+  const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } };
+  const messages = anthropicMessages().read([
+    { role: 'user', content: [image] },
+    { role: 'assistant', content: [use('a')] },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', content: [image] }] },
+  ]);
+  const url = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
+  const written = openaiMessages().write(messages);
+  expect(written.map(({ content }) => content)).toEqual([[url], null, [url]]);
+  expect(anthropicMessages().write(openaiMessages().read(written))[0]).toEqual({
+    role: 'user',
+    content: [image],
+  });
+});
+
 it.each([
   [
     openaiMessages,

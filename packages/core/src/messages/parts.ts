@@ -105,49 +105,60 @@ export function readPart(part: unknown): ContentBlock | undefined {
 
 /** Reads a part of what a tool answered: what is neither a text nor a file becomes JSON. */
 export function readOutput(part: unknown): ToolOutputBlock {
-  const block = readPart(part);
+  return outputOf(readPart(part), part);
+}
+
+/** The block that a part of an output was read as, or the part's JSON for a block that no output holds. */
+export function outputOf(block: ContentBlock | undefined, part: unknown): ToolOutputBlock {
   if (block?.type === 'text' || block?.type === 'file') return block;
   return { type: 'text', text: typeof part === 'string' ? part : JSON.stringify(plainJson(part)) };
 }
 
-const origins = new WeakMap<object, object>();
+const origins = new WeakMap<object, { readonly origin: object; readonly key: string | undefined }>();
 
-/** Notes what a message or block was made from: as long as nobody alters it, that very object goes back. */
-export function madeFrom<Made extends object>(made: Made, origin: object): Made {
-  origins.set(made, origin);
+/**
+ * Notes what a message or block was made from: as long as nobody alters it, that very object goes back.
+ *
+ * @param key The dialect of the origin. Default: none.
+ */
+export function madeFrom<Made extends object>(made: Made, origin: object, key?: string): Made {
+  origins.set(made, { origin, key });
   return made;
 }
 
-/** What a message or block was made from; `undefined` for one that was altered since. */
-export function originOf(made: object): object | undefined {
-  return origins.get(made);
+/** What a message or block was made from, in the dialect of the key or in any; `undefined` for one that was altered since. */
+export function originOf(made: object, key?: string): object | undefined {
+  const known = origins.get(made);
+  return key === undefined || known?.key === key ? known?.origin : undefined;
 }
 
 /**
  * The parts of blocks: of one that nobody altered the very part that it was made from, of any other what `write` makes of it.
  *
- * @param before The blocks as they were made. `write` gets the part of which a block was made before it was altered: that of a
- * half of a call by its id, of any other by its place among the altered ones of its type; `undefined` where that cannot be told.
+ * @param before The blocks as they were made. `write` gets the block as it was before it was altered: a half of a call by its id,
+ * any other by its place among the altered ones of its type; `undefined` where that cannot be told.
+ * @param key The dialect of the parts: blocks that were made from another one are written. Default: any.
  */
 export function partsFrom(
   blocks: readonly ContentBlock[],
   before: readonly ContentBlock[] = [],
-  write: (block: ContentBlock, was: Part | undefined) => Part | undefined = writeText,
+  write: (block: ContentBlock, was: ContentBlock | undefined) => Part | undefined = writeText,
+  key?: string,
 ): Part[] {
   return blocks.flatMap((block) => {
-    const own = originOf(block) as Part | undefined;
+    const own = originOf(block, key) as Part | undefined;
     const altered = blocks.filter((other) => !before.includes(other) && isAlike(other, block));
     const former = before.filter((other) => !blocks.includes(other) && isAlike(other, block));
     const was = former.length === altered.length ? former[altered.indexOf(block)] : undefined;
-    return own ?? write(block, was && (originOf(was) as Part)) ?? [];
+    return own ?? write(block, was) ?? [];
   });
 }
 
 /** A text in the place of the one that it was, of which all else stays; a file that was altered is named. */
-function writeText(block: ContentBlock, was: Part | undefined): Part | undefined {
+function writeText(block: ContentBlock, was: ContentBlock | undefined): Part | undefined {
   if (block.type !== 'text' && block.type !== 'file') return undefined;
   const text = block.type === 'text' ? block.text : `[${block.mediaType}]`;
-  return { ...(was?.type === 'text' ? was : {}), type: 'text', text };
+  return { ...(was?.type === 'text' ? originOf(was) : {}), type: 'text', text };
 }
 
 function isAlike(one: ContentBlock, other: ContentBlock): boolean {
