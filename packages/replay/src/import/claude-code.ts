@@ -1,5 +1,5 @@
+import { anthropicDialect, type ContentBlock, readBlocks } from '@x/core';
 import * as z from 'zod';
-import { readAnthropicContent } from './anthropic-messages.js';
 import type { ConversationBuilder } from './conversation-builder.js';
 import { importerOf } from './importer.js';
 
@@ -63,23 +63,18 @@ function readEntry(entry: Entry, builder: ConversationBuilder): void {
     return;
   }
   if (message === undefined || entry.isCompactSummary === true || entry.isApiErrorMessage === true) return;
-  const { blocks, results } = readAnthropicContent(message.content);
-  if (type === 'user') {
-    for (const { callId, output, isError } of results) builder.result(callId, output, { isError, at });
-    builder.user(blocks, { at });
-  } else if (type === 'assistant') {
-    builder.identify({ model: message.model });
-    builder.assistant(blocks, { at, answer: message.id });
-    if (message.usage === undefined) return;
-    const { input_tokens, output_tokens, cache_read_input_tokens, cache_creation_input_tokens } =
-      message.usage;
-    builder.usage({
-      inputTokens: input_tokens,
-      outputTokens: output_tokens,
-      cachedInputTokens: cache_read_input_tokens ?? 0,
-      cacheWriteTokens: cache_creation_input_tokens ?? 0,
-    });
-  }
+  if (!isSpoken(entry)) return;
+  builder.message(type, readBlocks(anthropicDialect, message), { at, answer: message.id });
+  if (type === 'user') return;
+  builder.identify({ model: message.model });
+  if (message.usage === undefined) return;
+  const { input_tokens, output_tokens, cache_read_input_tokens, cache_creation_input_tokens } = message.usage;
+  builder.usage({
+    inputTokens: input_tokens,
+    outputTokens: output_tokens,
+    cachedInputTokens: cache_read_input_tokens ?? 0,
+    cacheWriteTokens: cache_creation_input_tokens ?? 0,
+  });
 }
 
 /**
@@ -100,13 +95,16 @@ function followedLast(entries: readonly Entry[]): readonly Entry[] {
     type === 'assistant' && message?.id !== undefined && answers.has(message.id);
   for (const entry of entries) {
     if (!branch.has(entry) && !ofAnswer(entry)) continue;
-    for (const block of readAnthropicContent(entry.message?.content).blocks) {
-      if (block.type === 'tool_use') calls.add(block.id);
-    }
+    for (const block of blocksOf(entry)) if (block.type === 'tool_use') calls.add(block.id);
   }
-  const answersCall = ({ type, message }: Entry) =>
-    type === 'user' && readAnthropicContent(message?.content).results.some(({ callId }) => calls.has(callId));
+  const answersCall = (entry: Entry) =>
+    entry.type === 'user' &&
+    blocksOf(entry).some((block) => block.type === 'tool_result' && calls.has(block.toolUseId));
   return entries.filter((entry) => branch.has(entry) || ofAnswer(entry) || answersCall(entry));
+}
+
+function blocksOf({ message }: Entry): readonly ContentBlock[] {
+  return message === undefined ? [] : readBlocks(anthropicDialect, message);
 }
 
 function parentOf(

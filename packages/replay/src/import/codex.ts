@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { ConversationBuilder } from './conversation-builder.js';
 import { importerOf } from './importer.js';
-import { readResponsesItem } from './openai-responses.js';
+import { readItem } from './provider-messages.js';
 
 const lineSchema = z.looseObject({
   timestamp: z.string().optional(),
@@ -48,7 +48,7 @@ const readers: Readonly<Record<Line['type'], (line: Line, builder: ConversationB
     if (typeof payload.model === 'string') builder.identify({ model: payload.model });
   },
   response_item({ payload, timestamp }, builder) {
-    readResponsesItem(payload, timestamp, builder);
+    readItem(payload, timestamp, builder);
   },
   event_msg({ payload }, builder) {
     const usage = payload.type === 'token_count' ? usageSchema.safeParse(payload).data : undefined;

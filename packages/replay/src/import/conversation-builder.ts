@@ -3,7 +3,7 @@ import {
   type ContentBlock,
   type Message,
   type MessageOptions,
-  type ToolOutputBlock,
+  type ToolResultBlock,
   toolResultMessage,
   userMessage,
 } from '@x/core';
@@ -11,11 +11,7 @@ import type { RecordedCompaction, RecordedConversation, RecordedUsage } from '..
 
 type Usage = Omit<RecordedUsage, 'index'>;
 
-interface Result {
-  readonly output: readonly ToolOutputBlock[];
-  readonly isError: boolean;
-  readonly createdAt: string;
-}
+type Result = Pick<ToolResultBlock, 'output' | 'isError'> & { readonly createdAt: string };
 
 /** What the log says of the place of an entry. */
 export interface Placed {
@@ -67,34 +63,28 @@ export class ConversationBuilder {
     if (text !== '' && !this.#system.includes(text)) this.#system.push(text);
   }
 
-  user(blocks: readonly ContentBlock[], { at }: Placed = {}): void {
-    if (blocks.length === 0) return;
-    this.#answerIsOpen = false;
-    this.#turns.push({ role: 'user', blocks: [...blocks], createdAt: at ?? BEGINNING });
+  /** Adds what a message holds: results of calls, and what else was said in a role. */
+  message(role: string, blocks: readonly ContentBlock[], placed: Placed = {}): void {
+    for (const block of blocks) if (block.type === 'tool_result') this.#result(block, placed);
+    const said = blocks.filter((block) => block.type !== 'tool_result' && !isEmpty(block));
+    if (role === 'system' || role === 'developer')
+      this.system(said.map((block) => (block.type === 'text' ? block.text : '')).join('\n'));
+    else if (said.length > 0) this.#turn(role === 'assistant' ? role : 'user', said, placed);
   }
 
-  assistant(blocks: readonly ContentBlock[], { at, answer }: Placed = {}): void {
-    if (blocks.length === 0) return;
+  #turn(role: Turn['role'], blocks: ContentBlock[], { at, answer }: Placed): void {
     const last = this.#turns.findLast((turn) => turn.role === 'assistant');
-    const same = answer === undefined ? this.#answerIsOpen : last?.answer === answer;
-    this.#answerIsOpen = true;
-    if (last !== undefined && same) last.blocks.push(...blocks);
-    else this.#turns.push({ role: 'assistant', blocks: [...blocks], createdAt: at ?? BEGINNING, answer });
+    const isSame = answer === undefined ? this.#answerIsOpen : last?.answer === answer;
+    this.#answerIsOpen = role === 'assistant';
+    if (last !== undefined && isSame && role === 'assistant') last.blocks.push(...blocks);
+    else this.#turns.push({ role, blocks, createdAt: at ?? BEGINNING, answer });
   }
 
   /** The result of a call, before or after it. The first one counts. */
-  result(
-    callId: string,
-    output: readonly ToolOutputBlock[],
-    options: Placed & { readonly isError?: boolean } = {},
-  ): void {
+  #result({ toolUseId, output, isError }: ToolResultBlock, { at }: Placed): void {
     this.#answerIsOpen = false;
-    if (this.#results.has(callId)) return;
-    this.#results.set(callId, {
-      output,
-      isError: options.isError ?? false,
-      createdAt: options.at ?? BEGINNING,
-    });
+    if (this.#results.has(toolUseId)) return;
+    this.#results.set(toolUseId, { output, isError, createdAt: at ?? BEGINNING });
   }
 
   /** What the last answer was billed. */
@@ -160,4 +150,8 @@ export class ConversationBuilder {
   #identity(index: number): Pick<MessageOptions, 'id'> {
     return { id: `recorded-0000-0000-0000-${String(index).padStart(12, '0')}` };
   }
+}
+
+function isEmpty(block: ContentBlock): boolean {
+  return (block.type === 'text' && block.text === '') || (block.type === 'thinking' && block.thinking === '');
 }

@@ -1,16 +1,14 @@
 import * as z from 'zod';
 import type { RecordedConversation } from '../conversation.js';
 import { ReplayError } from '../replay-error.js';
-import { aiSdkModelMessages, aiSdkUiMessages } from './ai-sdk-messages.js';
-import { anthropicMessages } from './anthropic-messages.js';
 import { claudeCode } from './claude-code.js';
 import { codex } from './codex.js';
 import { ConversationBuilder } from './conversation-builder.js';
 import type { Importer } from './importer.js';
-import { openaiChat } from './openai-chat.js';
-import { openaiResponses } from './openai-responses.js';
 import { pi } from './pi.js';
+import { aiSdkModelMessages, anthropicMessages, openaiChat, openaiResponses } from './provider-messages.js';
 import { sessionLog } from './session-log.js';
+import { aiSdkUiMessages } from './ui-messages.js';
 
 /** From the most telling shape to the most general: the first that recognizes an entry reads them all. */
 const importers: readonly Importer[] = [

@@ -1,4 +1,3 @@
-import type * as z from 'zod';
 import type { ConversationBuilder } from './conversation-builder.js';
 
 /** Reads one format. `entries` are the lines of a JSONL file, or the elements of a JSON array. */
@@ -8,6 +7,11 @@ export interface Importer {
   readonly describes: string;
   recognizes(entry: unknown): boolean;
   read(entries: readonly unknown[], builder: ConversationBuilder): void;
+}
+
+/** A schema of any flavor of zod. */
+interface EntrySchema<Entry> {
+  safeParse(value: unknown): { readonly success: boolean; readonly data?: Entry | undefined };
 }
 
 /**
@@ -23,7 +27,7 @@ export function importerOf<Entry>({
   ...about
 }: Pick<Importer, 'format' | 'describes'> &
   Partial<Pick<Importer, 'recognizes'>> & {
-    readonly entry: z.ZodType<Entry>;
+    readonly entry: EntrySchema<Entry>;
     choose?(entries: readonly Entry[]): readonly Entry[];
     readEntry(entry: Entry, builder: ConversationBuilder, index: number): void;
   }): Importer {
@@ -32,9 +36,9 @@ export function importerOf<Entry>({
     ...about,
     read(values, builder) {
       const entries = values.flatMap((value) => {
-        const entry = schema.safeParse(value);
-        if (!entry.success) builder.unread('entry of another shape');
-        return entry.success ? [entry.data] : [];
+        const entry = schema.safeParse(value).data;
+        if (entry === undefined) builder.unread('entry of another shape');
+        return entry ?? [];
       });
       for (const [index, entry] of choose(entries).entries()) readEntry(entry, builder, index);
     },

@@ -1,7 +1,8 @@
+import { toolResultBlock } from '@x/core';
 import * as z from 'zod';
 import type { ConversationBuilder } from './conversation-builder.js';
 import { importerOf } from './importer.js';
-import { readOutput, readParts, text } from './parts.js';
+import { readOutputs, readParts } from './parts.js';
 
 const content = z.union([z.string(), z.array(z.unknown())]);
 
@@ -86,9 +87,9 @@ function readEntry(entry: Entry, builder: ConversationBuilder): void {
       ...(tokensBefore === undefined ? {} : { tokensBefore }),
     });
   } else if (entry.type === 'branch_summary') {
-    builder.user(text(entry.summary), { at });
+    builder.message('user', readParts(entry.summary), { at });
   } else if (entry.type === 'custom_message') {
-    builder.user(readParts(entry.content ?? ''), { at });
+    builder.message('user', readParts(entry.content), { at });
   } else if (entry.type === 'message') {
     readMessage(entry.message, entry, builder);
   }
@@ -103,7 +104,7 @@ function readMessage(value: unknown, { timestamp: at, id }: Entry, builder: Conv
   switch (parsed.role) {
     case 'assistant': {
       builder.identify({ model: parsed.model });
-      builder.assistant(readParts(parsed.content), { at, answer: id });
+      builder.message(parsed.role, readParts(parsed.content), { at, answer: id });
       if (parsed.usage === undefined) return;
       const { input, output, cacheRead, cacheWrite } = parsed.usage;
       builder.usage({
@@ -114,17 +115,16 @@ function readMessage(value: unknown, { timestamp: at, id }: Entry, builder: Conv
       });
       return;
     }
-    case 'toolResult':
-      builder.result(parsed.toolCallId, readOutput(parsed.content), {
-        at,
-        isError: parsed.isError ?? false,
-      });
+    case 'toolResult': {
+      const call = { id: parsed.toolCallId, name: '' };
+      builder.message('tool', [toolResultBlock(call, readOutputs(parsed.content), parsed.isError)], { at });
       return;
+    }
     case 'bashExecution':
       if (parsed.excludeFromContext !== true)
-        builder.user(text(`$ ${parsed.command}\n${parsed.output}`), { at });
+        builder.message('user', readParts(`$ ${parsed.command}\n${parsed.output}`), { at });
       return;
     default:
-      builder.user(readParts(parsed.content), { at });
+      builder.message('user', readParts(parsed.content), { at });
   }
 }

@@ -1,4 +1,4 @@
-import { type Message, messageSchema, toolResultsOf } from '@x/core';
+import { type Message, messageSchema } from '@x/core';
 import * as z from 'zod';
 import type { Importer } from './importer.js';
 
@@ -17,11 +17,7 @@ export const sessionLog: Importer = {
       }
       const { role, content, createdAt: at, id: answer } = message;
       if (message.kind === 'summary') builder.compaction();
-      else if (role === 'user') builder.user(content, { at });
-      else if (role === 'assistant') builder.assistant(content, { at, answer });
-      for (const { toolUseId, output, isError } of toolResultsOf(message)) {
-        builder.result(toolUseId, output, { at, isError });
-      }
+      else builder.message(role, content, { at, answer });
     }
   },
 };

@@ -60,3 +60,32 @@ it.each<[string, readonly object[], object]>([
   const { messages } = importConversation(entries.map((entry) => JSON.stringify(entry)).join('\n'));
   expect(messages.filter(({ role }) => role === 'user').flatMap(({ content }) => content)).toEqual([block]);
 });
+
+it('reads what the provider ran itself as halves of one call, and a custom call as a call', () => {
+  const search = [
+    { role: 'user', content: 'Search' },
+    {
+      role: 'assistant',
+      content: [
+        { type: 'server_tool_use', id: 's1', name: 'web_search', input: { query: 'q' } },
+        { type: 'web_search_tool_result', tool_use_id: 's1', content: [] },
+        call,
+      ],
+    },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c', content: 'seen' }] },
+  ];
+  const [, asked] = importConversation(JSON.stringify(search)).messages;
+  expect(asked?.content).toMatchObject([
+    { type: 'opaque', callId: 's1', half: 'call' },
+    { type: 'opaque', callId: 's1', half: 'result' },
+    { type: 'tool_use', id: 'c' },
+  ]);
+  const custom = [
+    { role: 'user', content: 'Run it' },
+    { role: 'assistant', tool_calls: [{ id: 'r', type: 'custom', custom: { name: 'run', input: 'ls' } }] },
+    { role: 'tool', tool_call_id: 'r', content: 'a.ts' },
+  ];
+  const read = importConversation(JSON.stringify(custom));
+  expect(read.unread).toEqual({});
+  expect(read.messages[1]?.content).toEqual([{ type: 'tool_use', id: 'r', name: 'run', input: 'ls' }]);
+});

@@ -1,0 +1,88 @@
+import {
+  aiSdkDialect,
+  anthropicDialect,
+  type Dialect,
+  isObject,
+  itemRole,
+  openaiChatDialect,
+  openaiItems,
+  partsOf,
+  readBlocks,
+} from '@x/core';
+import * as z from 'zod';
+import type { ConversationBuilder } from './conversation-builder.js';
+import { type Importer, importerOf } from './importer.js';
+
+/** Reads messages one by one: answers that follow each other are several answers, for the formats have one message for each. */
+function messagesIn(
+  dialect: Dialect,
+): Parameters<typeof importerOf<{ readonly role: string }>>[0]['readEntry'] {
+  return (message, builder, index) =>
+    builder.message(message.role, readBlocks(dialect, message), { answer: `answer-${index}` });
+}
+
+/** Tests whether a message holds a part of one of the types. */
+function holds(value: unknown, ...types: readonly string[]): boolean {
+  return isObject(value) && partsOf(value.content).some(({ type }) => types.includes(type));
+}
+
+/** Messages of OpenAI's Chat Completions API, which most other providers take too. */
+export const openaiChat = importerOf({
+  format: 'openai-chat',
+  describes: 'messages of the Chat Completions API (JSON array or JSONL)',
+  entry: openaiChatDialect.schema,
+  readEntry: messagesIn(openaiChatDialect),
+});
+
+/** Messages of Anthropic's Messages API. */
+export const anthropicMessages = importerOf({
+  format: 'anthropic-messages',
+  describes: "messages of Anthropic's Messages API (JSON array or JSONL)",
+  entry: anthropicDialect.schema,
+  recognizes: (value) =>
+    holds(value, 'tool_use', 'tool_result') && anthropicDialect.schema.safeParse(value).success,
+  readEntry: messagesIn(anthropicDialect),
+});
+
+const modelMessage = z.looseObject({
+  role: z.enum(['system', 'user', 'assistant', 'tool']),
+  content: z.union([z.string(), z.array(z.unknown())]),
+});
+
+/** `ModelMessage`s of the AI SDK, what `result.response.messages` holds. */
+export const aiSdkModelMessages = importerOf({
+  format: 'ai-sdk-model-messages',
+  describes: 'ModelMessage arrays of the AI SDK (JSON)',
+  entry: modelMessage,
+  recognizes: (value) => holds(value, 'tool-call', 'tool-result') && modelMessage.safeParse(value).success,
+  readEntry: messagesIn(aiSdkDialect),
+});
+
+const texts = z.array(z.looseObject({ text: z.string() })).nullish();
+
+const item = z.union([
+  z.looseObject({
+    type: z.literal('message'),
+    role: z.string(),
+    content: z.union([z.string(), z.array(z.unknown())]),
+  }),
+  z.looseObject({ type: z.literal('reasoning'), summary: texts, content: texts }),
+  z.looseObject({ type: z.string().regex(/_(?:call|output)$/), call_id: z.string() }),
+]);
+
+/** Items of OpenAI's Responses API: an array of its `input` and `output`, or one item a line. */
+export const openaiResponses: Importer = {
+  format: 'openai-responses',
+  describes: "items of OpenAI's Responses API (JSON array or JSONL)",
+  recognizes: (value) => item.safeParse(value).success,
+  read(values, builder) {
+    for (const value of values) readItem(value, undefined, builder);
+  },
+};
+
+/** Adds one item. What the provider did on its own, for example a web search, has no result of ours. */
+export function readItem(value: unknown, at: string | undefined, builder: ConversationBuilder): void {
+  if (isObject(value) && (typeof value.type === 'string' || typeof value.role === 'string'))
+    builder.message(itemRole(value), readBlocks(openaiItems, value), { at });
+  else builder.unread('item of another shape');
+}
