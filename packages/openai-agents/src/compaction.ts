@@ -8,17 +8,18 @@ import {
   type ItemChange,
   type ItemHistory,
   type ItemLog,
-  isObject,
+  itemRole,
   type JsonObject,
   type JsonValue,
   type Message,
-  parseInput,
-  readOutput,
-  readPart,
+  openaiItems,
+  originOf,
+  partsFrom,
+  readBlocks,
   SessionConflictError,
   textOf,
 } from '@x/core';
-import { FRAMEWORK, fromJson, toStored } from './stored-item.js';
+import { fromJson, toStored } from './stored-item.js';
 
 /** A stored item with the blocks that it is in the view. */
 interface ViewPart {
@@ -53,44 +54,10 @@ export function toView(history: readonly Message[], log: ItemLog): readonly View
   }));
 }
 
-/** Who says an item: results of tools stand by themselves, everything else that a model does is its turn. */
-type ItemRole = 'user' | 'system' | 'assistant' | 'tool';
-
-/** Whose item it is. */
-function itemRole(item: JsonObject): ItemRole {
-  if (isResult(item)) return 'tool';
-  return item.role === 'user' || item.role === 'system' ? item.role : 'assistant';
-}
-
-/** A call that waits for its result, of a function, a shell, a computer or a patch. */
-function isCall({ type, callId }: JsonObject): boolean {
-  return typeof callId === 'string' && typeof type === 'string' && type.endsWith('_call');
-}
-
-function isResult({ type, callId }: JsonObject): boolean {
-  return typeof callId === 'string' && typeof type === 'string' && /_(?:result|output)$/.test(type);
-}
-
-/** An item as blocks, so that it can be counted and reduced. What is only the provider's business stays opaque. */
+/** Reads an item as blocks, so that it can be counted and reduced. Reasoning stays whole, for a model reads it encrypted. */
 function itemBlocks(item: JsonObject): readonly ContentBlock[] {
-  const { callId, name, type, content, role } = item;
-  const about = { id: String(callId), name: String(name ?? type) };
-  if (isCall(item)) {
-    const input = type === 'function_call' ? parseInput(item.arguments) : item;
-    return [{ type: 'tool_use', ...about, input }];
-  }
-  if (isResult(item)) {
-    const output = [item.output ?? null].flat().map(readOutput);
-    return [{ type: 'tool_result', toolUseId: about.id, toolName: about.name, output, isError: false }];
-  }
-  if (role !== undefined && typeof content === 'string') return [{ type: 'text', text: content }];
-  if (role !== undefined && Array.isArray(content))
-    return content.map((part: JsonValue) => readPart(part) ?? opaque(part));
-  return [opaque(item)];
-}
-
-function opaque(data: JsonValue): ContentBlock {
-  return { type: 'opaque', provider: FRAMEWORK, data };
+  if (item.type === 'reasoning') return [{ type: 'opaque', provider: openaiItems.key, data: item }];
+  return readBlocks(openaiItems, item);
 }
 
 /**
@@ -172,14 +139,13 @@ function changedItem({ item, blocks: before }: ViewPart, blocks: readonly Conten
   if (typeof content === 'string') return { ...item, content: textOf(blocks) };
   if (!Array.isArray(content) || blocks.length !== before.length) return item;
   const type = item.role === 'assistant' ? 'output_text' : 'input_text';
-  const parts = blocks.flatMap((part, at) => {
-    if (part === before[at]) return [content[at]];
-    if (part.type !== 'text') return [];
-    const was = content[at];
+  const parts = partsFrom(blocks, before, (block, was) => {
+    const part = was && originOf(was);
+    if (block.type !== 'text') return undefined;
     // What else the part holds stays.
-    return [isObject(was) && 'text' in was ? { ...was, text: part.text } : { type, text: part.text }];
+    return { type, ...(part && 'text' in part ? part : {}), text: block.text };
   });
-  return { ...item, content: parts };
+  return { ...item, content: parts as readonly JsonValue[] };
 }
 
 /** The message with another item in it. */

@@ -24,7 +24,7 @@ dialectSuite<Message>({
       write: (messages) => fromView(messages, entries, log),
     };
   },
-  isFixed: (block) => block.type === 'tool_result' && block.toolName === 'shell_call_output',
+  isFixed: (block) => block.type === 'tool_result' && block.toolName === 'shell',
   conversations: {
     'words and files': () =>
       stored([
