@@ -62,23 +62,18 @@ function stateOf(source: ProviderMessage): readonly unknown[] {
   });
 }
 
-/** The error for a message in the form that `useChat` of the AI SDK keeps. */
-function unlike(subject: string): InvalidInputError {
-  const message =
-    'is of a UIMessage of the AI SDK: make it a ModelMessage with its convertToModelMessages, which @x/ai-sdk compacts';
-  return new InvalidInputError(subject, [{ path: 'parts', message }]);
-}
+/** The words for a message in the form that `useChat` of the AI SDK keeps. */
+const UI_MESSAGE =
+  'is of a UIMessage of the AI SDK: make it a ModelMessage with its convertToModelMessages, which @x/ai-sdk compacts';
+/** The words for a message that no adapter read. */
+const NOT_READ = 'must be a list of blocks: write takes the messages that read or a compactor gave';
 
-/** The error for what no adapter read. */
-function unread(index: number): InvalidInputError {
-  const message = 'must be a list of blocks: write takes the messages that read or a compactor gave';
-  return new InvalidInputError(`message ${index}`, [{ path: 'content', message }]);
+function refuseInput(subject: string, path: string, message: string): never {
+  throw new InvalidInputError(subject, [{ path, message }]);
 }
 
 function checkList(list: unknown, method: string): void {
-  if (Array.isArray(list)) return;
-  const issue = { path: '', message: 'must be a list of messages' };
-  throw new InvalidInputError(`argument of ${method}`, [issue]);
+  if (!Array.isArray(list)) refuseInput(`argument of ${method}`, '', 'must be a list of messages');
 }
 
 /** Readings that are remembered of lists that do not continue one another. */
@@ -106,7 +101,8 @@ export class DialectAdapter<Source extends object> implements MessageAdapter<Sou
       const known = this.#knownOf(source);
       if (known === undefined) {
         const subject = `${this.#dialect.name} message ${index}`;
-        if (isObject(source) && 'parts' in source && !('content' in source)) throw unlike(subject);
+        if (isObject(source) && 'parts' in source && !('content' in source))
+          refuseInput(subject, 'parts', UI_MESSAGE);
         parseWith(this.#dialect.schema, source, subject);
       }
       return known?.hash ?? hashOf(source);
@@ -148,7 +144,7 @@ export class DialectAdapter<Source extends object> implements MessageAdapter<Sou
     );
     for (let index = 0; index < messages.length; index++) {
       const message = messages[index] as Message;
-      if (!Array.isArray(message.content)) throw unread(index);
+      if (!Array.isArray(message.content)) refuseInput(`message ${index}`, 'content', NOT_READ);
       const reading = this.#byMessage.get(message);
       if (reading?.messages.every((own, at) => own === messages[index + at])) {
         readings.push(reading);
