@@ -11,10 +11,10 @@ import {
   type NativeCompactionRequest,
   nativeIndex,
   type OpaqueBlock,
+  type Part,
   type Usage,
 } from '@x/core';
 import type { AiSdkLanguageModel, CallOptions } from '../language-model.js';
-import type { PromptPart } from '../prompt/prompt.js';
 import { toUsage } from '../response/to-response.js';
 
 const HEADER = 'x-compaction-call';
@@ -38,7 +38,7 @@ export interface ProviderCompaction {
     request: NativeCompactionRequest,
   ): Promise<NativeCompaction>;
   /** The text that stands in a prompt for a block of this compaction, until `fetch` puts its items there. */
-  partOf(block: OpaqueBlock): PromptPart | undefined;
+  partOf(block: OpaqueBlock): Part | undefined;
   /** The conversation as the provider is to be sent it: its newest compaction in place of everything before. */
   view(messages: readonly Message[], provider: string): readonly Message[];
 }

@@ -6,18 +6,12 @@ import {
   type JsonValue,
   type Message,
   type OpaqueBlock,
+  type Part,
   parseInput,
   type ThinkingBlock,
   textOf,
 } from '@x/core';
-import {
-  type CarriedPart,
-  optionsOf,
-  type Prompt,
-  type PromptMessage,
-  type PromptPart,
-  type PromptTarget,
-} from './prompt.js';
+import { optionsOf, type Prompt, type PromptMessage, type PromptTarget } from './prompt.js';
 import { filePart, type SendableSource, toolOutput } from './tool-output.js';
 
 /**
@@ -56,7 +50,7 @@ export function toPrompt(
 }
 
 /** The role whose part this is, whoever's message it stands in; `undefined` for what both sides may say. */
-function roleOf(block: ContentBlock, part: PromptPart): PartRole | undefined {
+function roleOf(block: ContentBlock, part: Part): PartRole | undefined {
   if (part.type === 'tool-approval-response') return 'tool';
   if (part.type === 'tool-result' && block.type === 'tool_result') return 'tool';
   // A compaction that was asked for travels as a user's words, one of the server's own as the answer that it stands in.
@@ -70,7 +64,7 @@ function partOf(
   target: PromptTarget,
   sourceOf: (file: FileBlock) => SendableSource,
   callMetadata: Map<string, JsonObject>,
-): PromptPart | undefined {
+): Part | undefined {
   const { providerMetadata } = block;
   switch (block.type) {
     case 'text':
@@ -130,13 +124,13 @@ type PartRole = 'user' | 'assistant' | 'tool';
 /** Joins parts into messages: by message and role, except that tool results in a row are one message, as one turn. */
 class PromptBuilder {
   readonly messages: PromptMessage[] = [];
-  #open: { readonly role: PartRole; readonly content: PromptPart[] } | undefined;
+  #open: { readonly role: PartRole; readonly content: Part[] } | undefined;
 
   startMessage(): void {
     if (this.#open?.role !== 'tool') this.#open = undefined;
   }
 
-  add(role: PartRole, part: PromptPart): void {
+  add(role: PartRole, part: Part): void {
     if (this.#open?.role !== role) {
       this.#open = { role, content: [] };
       this.messages.push(this.#open);
@@ -161,7 +155,7 @@ class PromptBuilder {
  * write differently (a call's input, a result, a URL) in the prompt's way. `undefined` for what is not sent back:
  * sources, citations and requests for approval are for the application alone.
  */
-function carriedPart(block: OpaqueBlock): CarriedPart | undefined {
+function carriedPart(block: OpaqueBlock): Part | undefined {
   const { data } = block;
   if (!isObject(data)) return undefined;
   const { type, providerMetadata, ...rest } = data;

@@ -1,16 +1,8 @@
-import type { FileBlock, FileSource, JsonObject, JsonValue, ToolResultBlock } from '@x/core';
-import {
-  type FileData,
-  type FilePart,
-  optionsOf,
-  type PromptTarget,
-  type TextPart,
-  type ToolOutput,
-  type ToolOutputPart,
-} from './prompt.js';
+import type { FileBlock, FileSource, JsonObject, JsonValue, Part, ToolResultBlock } from '@x/core';
+import { optionsOf, type PromptTarget, type ToolOutput } from './prompt.js';
 
 /** Says of an answer in several parts what the prompt has no other word for. */
-const FAILED: TextPart = { type: 'text', text: 'The tool failed.' };
+const FAILED: Part = { type: 'text', text: 'The tool failed.' };
 
 /**
  * A tool's answer: text as text, which every provider understands, and parts only where there are files or metadata to
@@ -34,7 +26,7 @@ export function toolOutput(
   const plain = texts.every((part) => !keepsMetadata || part.providerMetadata === undefined);
   if (texts.length === output.length && plain)
     return { type, value: texts.map((part) => part.text).join('\n') };
-  const parts = output.map((part): ToolOutputPart => {
+  const parts = output.map((part): Part => {
     if (part.type === 'file') return toolFilePart(part, sourceOf(part), target);
     return { type: 'text', text: part.text, ...(keepsMetadata ? optionsOf(part.providerMetadata) : {}) };
   });
@@ -98,10 +90,10 @@ function objectIn(text: string, key: string): JsonObject | undefined {
 export type SendableSource = Exclude<FileSource, { type: 'workspace' }>;
 
 /** A file of a user or an assistant. */
-export function filePart(file: FileBlock, source: SendableSource, target: PromptTarget): FilePart {
+export function filePart(file: FileBlock, source: SendableSource, target: PromptTarget): Part {
   return {
     type: 'file',
-    data: target.specificationVersion === 'v4' ? taggedData(source) : plainData(source),
+    data: dataOf(source, target.specificationVersion === 'v4'),
     mediaType: file.mediaType,
     ...(file.filename === undefined ? {} : { filename: file.filename }),
     ...optionsOf(file.providerMetadata),
@@ -109,7 +101,7 @@ export function filePart(file: FileBlock, source: SendableSource, target: Prompt
 }
 
 /** A file in a tool's answer. Version 2 knows inline files alone: of others it is told where they are. */
-function toolFilePart(file: FileBlock, source: SendableSource, target: PromptTarget): ToolOutputPart {
+function toolFilePart(file: FileBlock, source: SendableSource, target: PromptTarget): Part {
   switch (target.specificationVersion) {
     case 'v4':
       return filePart(file, source, target);
@@ -122,52 +114,29 @@ function toolFilePart(file: FileBlock, source: SendableSource, target: PromptTar
   }
 }
 
-function v3ToolFile(file: FileBlock, source: SendableSource): ToolOutputPart {
-  const { mediaType, filename } = file;
-  const image = mediaType.startsWith('image/');
-  const options = optionsOf(file.providerMetadata);
+function v3ToolFile({ mediaType, filename, providerMetadata }: FileBlock, source: SendableSource): Part {
+  const isImage = mediaType.startsWith('image/');
+  const kind = isImage ? 'image' : 'file';
+  const options = optionsOf(providerMetadata);
   switch (source.type) {
-    case 'base64':
-      return image
-        ? { type: 'image-data', data: source.data, mediaType, ...options }
-        : {
-            type: 'file-data',
-            data: source.data,
-            mediaType,
-            ...(filename === undefined ? {} : { filename }),
-            ...options,
-          };
+    case 'base64': {
+      const named = isImage || filename === undefined ? {} : { filename };
+      return { type: `${kind}-data`, data: source.data, mediaType, ...named, ...options };
+    }
     case 'url':
-      return image
-        ? { type: 'image-url', url: source.url, ...options }
-        : { type: 'file-url', url: source.url, mediaType, ...options };
-    case 'provider':
-      return {
-        type: image ? 'image-file-id' : 'file-id',
-        fileId: { [source.provider]: source.id },
-        ...options,
-      };
+      return { type: `${kind}-url`, url: source.url, ...(isImage ? {} : { mediaType }), ...options };
+    case 'provider': {
+      const fileId = { [source.provider]: source.id };
+      return { type: isImage ? 'image-file-id' : 'file-id', fileId, ...options };
+    }
   }
 }
 
-function taggedData(source: SendableSource): FileData {
-  switch (source.type) {
-    case 'base64':
-      return { type: 'data', data: source.data };
-    case 'url':
-      return { type: 'url', url: new URL(source.url) };
-    case 'provider':
-      return { type: 'reference', reference: { [source.provider]: source.id } };
-  }
-}
-
-function plainData(source: SendableSource): FileData {
-  switch (source.type) {
-    case 'base64':
-      return source.data;
-    case 'url':
-      return new URL(source.url);
-    case 'provider':
-      return source.id;
-  }
+/** The data of a file. Version 4 tags it: bytes, a URL, or the id that a provider gave the file. */
+function dataOf(source: SendableSource, isTagged: boolean): unknown {
+  if (source.type === 'base64') return isTagged ? { type: 'data', data: source.data } : source.data;
+  if (source.type === 'provider')
+    return isTagged ? { type: 'reference', reference: { [source.provider]: source.id } } : source.id;
+  const url = new URL(source.url);
+  return isTagged ? { type: 'url', url } : url;
 }

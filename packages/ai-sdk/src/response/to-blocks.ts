@@ -1,12 +1,5 @@
-import {
-  type ContentBlock,
-  type JsonObject,
-  opaquePart,
-  plainJson,
-  readPart,
-  type ThinkingBlock,
-} from '@x/core';
-import type { ContentPart, ProviderData, ReasoningContent } from '../language-model.js';
+import { aiSdkDialect, type ContentBlock, type JsonObject, opaquePart, type Part, plainJson } from '@x/core';
+import type { ContentPart, ProviderData } from '../language-model.js';
 
 /**
  * The parts of an answer as blocks, in their order. What has no block of its own — sources, custom parts, tools that
@@ -22,43 +15,34 @@ function blocksOf(part: ContentPart, provider: string): readonly ContentBlock[] 
     case 'text': {
       if (isCompaction(providerMetadata)) return [opaquePart(part, provider)];
       const { text, citations = [] } = part;
-      const empty = text === '' && providerMetadata == null;
+      const isEmpty = text === '' && providerMetadata == null;
       return [
-        ...(empty ? [] : [{ type: 'text' as const, text, ...metadataOf(part) }]),
+        ...(isEmpty ? [] : [blockOf(part, provider)]),
         ...(citations.length === 0 ? [] : [opaquePart({ type: 'citations', citations }, provider)]),
       ];
     }
     case 'reasoning':
-      return part.text === '' && providerMetadata == null ? [] : [thinking(part)];
+      return part.text === '' && providerMetadata == null ? [] : [blockOf(part, provider)];
     case 'tool-result':
       // A preliminary result is replaced by the final one that follows.
       return part.preliminary ? [] : [opaquePart(part, provider)];
     case 'custom':
       // The beginning of a streamed message, with its usage: no part of the answer, and not in one that is not streamed.
       return part.kind === 'anthropic.message_start' ? [] : [opaquePart(part, provider)];
-    default: {
-      const isProviders = part.type === 'tool-call' && part.providerExecuted;
-      const block = isProviders ? undefined : readPart(part);
-      return [block === undefined ? opaquePart(part, provider) : { ...block, ...metadataOf(part) }];
-    }
+    default:
+      return [blockOf(part, provider)];
   }
+}
+
+function blockOf(part: ContentPart, provider: string): ContentBlock {
+  return (
+    aiSdkDialect.read(part as { readonly type: string } as Part, 'assistant') ?? opaquePart(part, provider)
+  );
 }
 
 /** Tells what Anthropic's server wrote for itself, which the SDK gives as text, from what the model said. */
 export function isCompaction(metadata: ProviderData | undefined): boolean {
   return metadata?.anthropic?.type === 'compaction';
-}
-
-function thinking(part: ReasoningContent): ThinkingBlock {
-  const signature = Object.values(part.providerMetadata ?? {}).find(
-    (data) => typeof data?.signature === 'string',
-  )?.signature;
-  return {
-    type: 'thinking',
-    thinking: part.text,
-    ...(typeof signature === 'string' ? { signature } : {}),
-    ...metadataOf(part),
-  };
 }
 
 /** `{ providerMetadata }` as a block carries it, or nothing where the provider attached none. */

@@ -173,3 +173,14 @@ it('keeps of an altered message all that was not altered', () => {
   });
   expect(shortened).toEqual(JSON.parse(JSON.stringify(sources).replaceAll('"long"', '"short"')));
 });
+
+it('reads the signature of thoughts, which are kept or removed as a whole', () => {
+  const providerOptions = { anthropic: { signature: 'abc' } };
+  const source: SdkMessage = {
+    role: 'assistant',
+    content: [{ type: 'reasoning', text: 'Hm', providerOptions }] as never,
+  };
+  expect(toMessage(source, '0').content).toEqual([
+    { type: 'thinking', thinking: 'Hm', signature: 'abc', providerMetadata: providerOptions },
+  ]);
+});

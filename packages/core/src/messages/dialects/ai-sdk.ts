@@ -5,7 +5,7 @@ import { type Dialect, type ProviderMessage, partsOf } from './dialect.js';
 
 const KEY = 'ai-sdk';
 
-/** The `ModelMessage`s of the AI SDK. */
+/** The `ModelMessage`s of the AI SDK, and the parts of the answers of its models. */
 export const aiSdkDialect: Dialect = {
   key: KEY,
   parts: (source) => partsOf((source as ProviderMessage).content),
@@ -27,9 +27,17 @@ export const aiSdkDialect: Dialect = {
       };
     }
     const block = part.providerExecuted ? undefined : readPart(part);
-    return block && { ...block, ...metadataIn(part) };
+    if (block === undefined) return undefined;
+    const about = metadataIn(part);
+    const signature = block.type === 'thinking' ? signatureIn(about.providerMetadata) : undefined;
+    return { ...block, ...(signature === undefined ? {} : { signature }), ...about };
   },
 };
+
+function signatureIn(metadata: JsonObject = {}): string | undefined {
+  const signatures = Object.values(metadata).map((data) => (isObject(data) ? data.signature : undefined));
+  return signatures.find((signature) => typeof signature === 'string');
+}
 
 const outputs = new WeakMap<Part, readonly ToolOutputBlock[]>();
 
@@ -56,7 +64,9 @@ function blocksOf(output: Part): readonly ToolOutputBlock[] {
   }
 }
 
-/** `{ providerMetadata }` for a block, from the options of its part; nothing where there are none. */
-function metadataIn({ providerOptions }: Part): { readonly providerMetadata?: JsonObject } {
+/** `{ providerMetadata }` for a block: what a provider attached to a part of an answer, or is sent with a part of a prompt. */
+function metadataIn({ providerMetadata, providerOptions = providerMetadata }: Part): {
+  readonly providerMetadata?: JsonObject;
+} {
   return isObject(providerOptions) ? { providerMetadata: plainJson(providerOptions) as JsonObject } : {};
 }
