@@ -113,6 +113,18 @@ export type {
   ToolResultBlock,
   ToolUseBlock,
 } from './messages/content-block.js';
+export { aiSdkDialect, aiSdkOutput } from './messages/dialects/ai-sdk.js';
+export { anthropicDialect } from './messages/dialects/anthropic.js';
+export {
+  type Dialect,
+  type ProviderMessage,
+  partsOf,
+  readBlocks,
+  type WritableDialect,
+  writeMessage,
+} from './messages/dialects/dialect.js';
+export { openaiChatDialect } from './messages/dialects/openai-chat.js';
+export { itemRole, openaiItems } from './messages/dialects/openai-items.js';
 export {
   assistantMessage,
   type Message,
@@ -130,19 +142,6 @@ export {
 } from './messages/message.js';
 export { contentBlockSchema, messageSchema } from './messages/message-schemas.js';
 export { type MessageGroup, type Pairing, pairingOf, type RepeatedPair } from './messages/pairing.js';
-export { aiSdkDialect, aiSdkOutput } from './messages/dialects/ai-sdk.js';
-export { anthropicDialect } from './messages/dialects/anthropic.js';
-export {
-  type Dialect,
-  type ProviderMessage,
-  partsOf,
-  readBlocks,
-  refuse,
-  type WritableDialect,
-  writeParts,
-} from './messages/dialects/dialect.js';
-export { openaiChatDialect } from './messages/dialects/openai-chat.js';
-export { itemRole, openaiItems } from './messages/dialects/openai-items.js';
 export {
   madeFrom,
   opaquePart,

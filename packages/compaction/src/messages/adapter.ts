@@ -10,9 +10,8 @@ import {
   type ProviderMessage,
   parseWith,
   readBlocks,
-  refuse,
   type WritableDialect,
-  writeParts,
+  writeMessage,
 } from '@x/core';
 import { isSummaryText } from '../summary/summary-message.js';
 
@@ -152,9 +151,7 @@ export class DialectAdapter<Source extends object> implements MessageAdapter<Sou
         continue;
       }
       const was = before.get(message.id);
-      const parts = writeParts(this.#dialect, message.content, was?.content);
-      const made =
-        this.#dialect.join(message.role, parts) ?? refuse(this.#dialect, `${message.role} message`);
+      const made = writeMessage(this.#dialect, message, was?.content);
       const rest = Object.entries(was?.source ?? {}).filter(
         ([field, value]) => !SAID.includes(field) || (value === DEVELOPER && message.role === 'system'),
       );

@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { isObject, type JsonValue, jsonObjectSchema, jsonText, jsonValueSchema, sortedJson } from '../../src/index.js';
+import {
+  isObject,
+  type JsonValue,
+  jsonObjectSchema,
+  jsonText,
+  jsonValueSchema,
+  sortedJson,
+} from '../../src/index.js';
 
 describe('jsonValueSchema', () => {
   test.each([null, 0, '', false, [], {}, [1, { a: [null] }]])('takes %j as it is', (value) => {

@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { InvalidInputError } from '../../errors/invalid-input-error.js';
 import { isObject } from '../../lib/json.js';
 import type { ContentBlock, FileBlock, ToolResultBlock, ToolUseBlock } from '../content-block.js';
-import type { Role } from '../message.js';
+import type { Message, Role } from '../message.js';
 import { madeFrom, opaquePart, originOf, outputOf, type Part, partsFrom } from '../parts.js';
 
 /** A message of a provider's API, where no type of the provider's library is named. */
@@ -50,15 +50,24 @@ export function readResult(dialect: Dialect, part: Part): ToolResultBlock {
 }
 
 /**
- * Writes blocks: unaltered ones as the very parts that they were read from, altered ones with all else that their part holds.
+ * Writes a message: unaltered blocks as the very parts that they were read from, altered ones with all else that their part holds.
  *
  * @param before The blocks of the message before it was altered.
- * @throws {InvalidInputError} for a block that the provider has no words for.
+ * @returns Several messages where the provider has one for each result.
+ * @throws {InvalidInputError} for a block or a role that the provider has no words for.
  */
-export function writeParts(
+export function writeMessage(
+  dialect: WritableDialect,
+  { role, content }: Pick<Message, 'role' | 'content'>,
+  before?: readonly ContentBlock[],
+): readonly ProviderMessage[] {
+  return dialect.join(role, writeParts(dialect, content, before)) ?? refuse(dialect, `${role} message`);
+}
+
+function writeParts(
   dialect: WritableDialect,
   blocks: readonly ContentBlock[],
-  before?: readonly ContentBlock[],
+  before: readonly ContentBlock[] | undefined,
 ): readonly Part[] {
   return partsFrom(blocks, before, (block, was) => writePart(dialect, block, was), dialect.key);
 }
@@ -89,8 +98,7 @@ function writePart(dialect: WritableDialect, block: ContentBlock, was: ContentBl
   }
 }
 
-/** @throws {InvalidInputError} naming what the provider has no words for. */
-export function refuse({ name }: WritableDialect, what: string): never {
+function refuse({ name }: WritableDialect, what: string): never {
   const message = `a ${what} cannot be given to ${name}; leave it out, or use reducers that write text`;
   throw new InvalidInputError('conversation', [{ path: 'content', message }]);
 }

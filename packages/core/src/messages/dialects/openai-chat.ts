@@ -40,6 +40,7 @@ export const openaiChatDialect: WritableDialect = {
       tool_call_id,
     } = source as ProviderMessage;
     if (role === 'tool') return [{ type: 'tool_result', tool_use_id: tool_call_id, content }];
+    if (role !== 'assistant') return partsOf(content);
     const thoughts = typeof thinking === 'string' ? [{ type: 'thinking', thinking }] : [];
     return [...thoughts, ...partsOf(content), ...((tool_calls ?? []) as readonly Part[])];
   },
