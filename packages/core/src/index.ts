@@ -113,18 +113,6 @@ export type {
   ToolResultBlock,
   ToolUseBlock,
 } from './messages/content-block.js';
-export { aiSdkDialect, aiSdkOutput } from './messages/dialects/ai-sdk.js';
-export { anthropicDialect } from './messages/dialects/anthropic.js';
-export {
-  type Dialect,
-  type ProviderMessage,
-  partsOf,
-  readBlocks,
-  type WritableDialect,
-  writeMessage,
-} from './messages/dialects/dialect.js';
-export { openaiChatDialect } from './messages/dialects/openai-chat.js';
-export { itemRole, openaiItems } from './messages/dialects/openai-items.js';
 export {
   assistantMessage,
   type Message,

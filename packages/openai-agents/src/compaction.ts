@@ -8,17 +8,15 @@ import {
   type ItemChange,
   type ItemHistory,
   type ItemLog,
-  itemRole,
   type JsonObject,
   type JsonValue,
   type Message,
-  openaiItems,
   originOf,
   partsFrom,
-  readBlocks,
   SessionConflictError,
   textOf,
 } from '@x/core';
+import { itemRole, openaiItems, readBlocks } from '@x/core/messages';
 import { fromJson, toStored } from './stored-item.js';
 
 /** A stored item with the blocks that it is in the view. */

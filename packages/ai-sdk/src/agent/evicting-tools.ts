@@ -1,7 +1,6 @@
 import {
   type AgentEventBody,
   AgentState,
-  aiSdkOutput,
   type Capability,
   CapabilityError,
   callable,
@@ -18,6 +17,7 @@ import {
   type Workspace,
   WorkspaceError,
 } from '@x/core';
+import { aiSdkOutput } from '@x/core/messages';
 import * as z from 'zod';
 import { toolOutput } from './sdk-message.js';
 

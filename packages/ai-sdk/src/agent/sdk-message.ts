@@ -1,7 +1,5 @@
 import { createHash } from 'node:crypto';
 import {
-  aiSdkDialect,
-  aiSdkOutput,
   type ContentBlock,
   exactText,
   InvalidInputError,
@@ -10,10 +8,10 @@ import {
   originOf,
   type Part,
   partsFrom,
-  readBlocks,
   type ToolResultBlock,
   textOf,
 } from '@x/core';
+import { aiSdkDialect, aiSdkOutput, readBlocks } from '@x/core/messages';
 import { optionsOf } from '../prompt/prompt.js';
 
 /**

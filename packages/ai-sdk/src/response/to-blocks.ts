@@ -1,4 +1,5 @@
-import { aiSdkDialect, type ContentBlock, type JsonObject, opaquePart, type Part, plainJson } from '@x/core';
+import { type ContentBlock, type JsonObject, opaquePart, type Part, plainJson } from '@x/core';
+import { aiSdkDialect } from '@x/core/messages';
 import type { ContentPart, ProviderData } from '../language-model.js';
 
 /**

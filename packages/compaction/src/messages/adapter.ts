@@ -7,12 +7,9 @@ import {
   type Message,
   madeFrom,
   originOf,
-  type ProviderMessage,
   parseWith,
-  readBlocks,
-  type WritableDialect,
-  writeMessage,
 } from '@x/core';
+import { type ProviderMessage, readBlocks, type WritableDialect, writeMessage } from '@x/core/messages';
 import { isSummaryText } from '../summary/summary-message.js';
 
 /** Providers keep no times: one for all, so that a message is the same whenever it is read. */

@@ -1,7 +1,7 @@
-import { anthropicDialect, openaiChatDialect, type ProviderMessage } from '@x/core';
+import { anthropicDialect, openaiChatDialect, type ProviderMessage } from '@x/core/messages';
 import { DialectAdapter, type MessageAdapter } from './adapter.js';
 
-export type { ProviderMessage } from '@x/core';
+export type { ProviderMessage } from '@x/core/messages';
 export type { MessageAdapter } from './adapter.js';
 
 /**

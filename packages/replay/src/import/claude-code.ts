@@ -1,4 +1,5 @@
-import { anthropicDialect, type ContentBlock, readBlocks } from '@x/core';
+import type { ContentBlock } from '@x/core';
+import { anthropicDialect, readBlocks } from '@x/core/messages';
 import * as z from 'zod';
 import type { ConversationBuilder } from './conversation-builder.js';
 import { importerOf } from './importer.js';

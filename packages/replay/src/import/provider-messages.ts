@@ -1,14 +1,14 @@
+import { isObject } from '@x/core';
 import {
   aiSdkDialect,
   anthropicDialect,
   type Dialect,
-  isObject,
   itemRole,
   openaiChatDialect,
   openaiItems,
   partsOf,
   readBlocks,
-} from '@x/core';
+} from '@x/core/messages';
 import * as z from 'zod';
 import type { ConversationBuilder } from './conversation-builder.js';
 import { type Importer, importerOf } from './importer.js';
