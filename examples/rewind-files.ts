@@ -2,15 +2,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  type Capability,
-  fileSegment,
-  RuntimeContext,
-  readText,
-  SessionKey,
-  sessionPrefix,
-  type Workspace,
-} from '@x/core';
+import { type Capability, RuntimeContext, readText, SessionKey, type Workspace } from '@x/core';
+import { fileSegment, sessionPrefix } from '@x/core/store';
 import { HarnessAgent, workspaceTools } from '@x/harness';
 import { ScriptedModel } from '@x/testkit';
 

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
 import { agentFileSchema } from '../apps/cli/src/agent/capabilities.js';
-import { toSnakeCase } from '../packages/core/src/index.js';
+import { toSnakeCase } from '../packages/core/src/internal.js';
 import { filesBelow, repository } from './checks/workspace.js';
 
 type Schema = { readonly [keyword: string]: unknown };

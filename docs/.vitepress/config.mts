@@ -104,6 +104,7 @@ export default defineConfig({
         items: [
           page('Configuration', '/configuration'),
           page('Every key', '/reference/keys'),
+          page('@x/core', '/reference/core'),
           page('@x/harness', '/reference/harness'),
           page('@x/compaction', '/reference/compaction'),
           page('Troubleshooting', '/troubleshooting'),

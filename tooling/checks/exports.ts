@@ -5,9 +5,6 @@ import { filesBelow, type Manifest, members } from './workspace.js';
 
 /** The entry for what only our packages use: nothing in it is documented. */
 const INTERNAL = './internal';
-/** Packages that are not checked yet. */
-const EXEMPT: readonly string[] = ['packages/core'];
-
 const LISTED = /export\s+(?:type\s+)?\{([^}]*)\}/g;
 const DECLARED =
   /^export\s+(?:declare\s+)?(?:abstract\s+)?(?:async\s+)?(?:function\*?|const|class|interface|type|let)\s+(\w+)/gm;
@@ -35,7 +32,7 @@ export function checkExports(root: string): readonly Problem[] {
 /** Every name that a published package exports, with the file of its entry; a name once a package. */
 export function publicNames(root: string): readonly { readonly file: string; readonly name: string }[] {
   return members(root, 'packages').flatMap(({ folder, manifest }) => {
-    if (manifest.private === true || EXEMPT.includes(folder)) return [];
+    if (manifest.private === true) return [];
     const seen = new Set<string>();
     return sourcesOf(manifest).flatMap((source) => {
       const file = posix.join(folder, source);

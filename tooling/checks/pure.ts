@@ -33,6 +33,7 @@ const COMPACTION = `
 /** What is sealed must open again, and a tool's schema must refuse: both once needed modules of Node. */
 const CORE = `
   import * as core from '@x/core';
+  import { compileSchema } from '@x/core/messages';
   export const answer = async () => {
     const keys = { k: crypto.getRandomValues(new Uint8Array(32)) };
     const store = core.encodeSessions(new core.InMemorySession(), core.encryption({ keys, current: 'k' }));
@@ -42,7 +43,7 @@ const CORE = `
     await session.commit();
     const { state } = await core.openSession(store, key);
     const input = { type: 'object', properties: { a: { type: 'string', pattern: '^b' } } };
-    const schema = core.compileSchema(input, { owner: 'tool', path: 'input', value: 'input' });
+    const schema = compileSchema(input, { owner: 'tool', path: 'input', value: 'input' });
     const check = async () => schema.parse({ a: 'c' });
     const refused = await check().catch((error) => error.code);
     let cursor = '';

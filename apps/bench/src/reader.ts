@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { createRecall } from '@x/compaction';
-import { countMessage, estimateCounter, type Message, userMessage } from '@x/core';
+import { estimateCounter, type Message, userMessage } from '@x/core';
+import { countMessage } from '@x/core/messages';
 import { textTable } from '@x/replay/internal';
 import { holdsNuggets, normalized, type Question, readQuestions } from './reader/questions.js';
 import { type Point, policies, show } from './reader/views.js';

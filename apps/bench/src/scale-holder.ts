@@ -1,6 +1,7 @@
 // Takes the turns of sessions, so that their renewals are spread over time, and keeps them until it is killed.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SessionKey, takeTurn } from '@x/core';
+import { SessionKey } from '@x/core';
+import { takeTurn } from '@x/core/internal';
 import { storeKinds } from './sessions-stores.js';
 
 const [name = '', address = '', plan = '{}'] = process.argv.slice(2);

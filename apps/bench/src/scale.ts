@@ -1,5 +1,7 @@
 import { once } from 'node:events';
-import { operationId, SessionKey, type SessionStore, takeTurn } from '@x/core';
+import { SessionKey, type SessionStore } from '@x/core';
+import { takeTurn } from '@x/core/internal';
+import { operationId } from '@x/core/store';
 import { writerOf } from '@x/test-support/servers';
 import { someHead, someMessages, someTurn } from './sessions-conversation.js';
 import { type MeasuredStore, storeKinds, withStore } from './sessions-stores.js';

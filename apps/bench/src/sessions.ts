@@ -1,4 +1,5 @@
-import { operationId, SessionKey } from '@x/core';
+import { SessionKey } from '@x/core';
+import { operationId } from '@x/core/store';
 import { type Conversation, neededBytes, someHead, someMessages, someTurn } from './sessions-conversation.js';
 import { withLangGraph } from './sessions-peers.js';
 import { type MeasuredStore, storeKinds, withStore } from './sessions-stores.js';

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { errorText, nearNames } from '@x/core';
+import { errorText, nearNames } from '@x/core/internal';
 
 /** An option: what `parseArgs` needs to know of it, and what the usage shows of it. */
 export interface Option {

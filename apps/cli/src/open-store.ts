@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { InMemorySession, InvalidInputError, type SessionStore, STORAGE } from '@x/core';
+import { InMemorySession, InvalidInputError, type SessionStore } from '@x/core';
+import { STORAGE } from '@x/core/internal';
 import { WorkspaceSession } from '@x/core/node';
 import { type Option, shellCommand, UsageError } from './command.js';
 import { openWorkspace, workspaceToName } from './identity-options.js';

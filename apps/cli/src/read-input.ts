@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
-import { errorText } from '@x/core';
+import { errorText } from '@x/core/internal';
 import { type Document, parseDocument } from 'yaml';
 import { UsageError } from './command.js';
 

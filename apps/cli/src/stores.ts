@@ -2,16 +2,10 @@ import { createHash } from 'node:crypto';
 import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
-import {
-  errorText,
-  fileSegment,
-  isSqliteMissing,
-  type SessionStore,
-  SessionStoreError,
-  STORAGE,
-  type Workspace,
-} from '@x/core';
+import { type SessionStore, SessionStoreError, type Workspace } from '@x/core';
+import { errorText, isSqliteMissing, STORAGE } from '@x/core/internal';
 import { JsonSession } from '@x/core/node';
+import { fileSegment } from '@x/core/store';
 import { SqliteSession } from '@x/session-sqlite';
 
 /** A store, and how to let go of what was opened for it. */

@@ -1,7 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { defineTool, pairingOf, RuntimeContext, type SessionStore, textOf, wrapStore } from '@x/core';
+import { defineTool, RuntimeContext, type SessionStore, textOf } from '@x/core';
+import { pairingOf } from '@x/core/messages';
+import { wrapStore } from '@x/core/store';
 import { HarnessAgent, shutdownOnSignals } from '@x/harness';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it, onTestFinished } from 'vitest';

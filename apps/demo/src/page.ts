@@ -4,10 +4,10 @@ import type {
   ContextUsage,
   Message,
   PendingCall,
-  PermissionContext,
   Todo,
   ToolResultBlock,
 } from '@x/core';
+import type { PermissionContext } from '@x/core/internal';
 import type { SubagentTask } from '@x/harness';
 import type { Prices } from '@x/replay';
 

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { errorText, InvalidInputError, parseWith } from '@x/core';
+import { InvalidInputError } from '@x/core';
+import { errorText, parseWith } from '@x/core/internal';
 import * as z from 'zod';
 import { addressHint, checkedAddress } from '../../cli/src/stores.js';
 

@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { tiktokenCounter } from '@x/compaction/tiktoken';
 import {
   type AgentEvent,
-  countRequest,
   type Model,
   type ModelRequest,
   RuntimeContext,
@@ -17,6 +16,7 @@ import {
   toolResultsOf,
   toolUsesOf,
 } from '@x/core';
+import { countRequest } from '@x/core/messages';
 import { LocalWorkspace, WorkspaceSessionLog } from '@x/core/node';
 import type { HarnessAgent } from '@x/harness';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';

@@ -1,18 +1,12 @@
 import {
   CapabilityError,
-  callable,
-  having,
-  isObject,
   type JsonObject,
   type Model,
   type ModelRequest,
   type ModelStreamPart,
-  type NativeCompaction,
-  type NativeCompactionRequest,
-  parseWith,
-  tell,
-  unlessAborted,
 } from '@x/core';
+import { callable, having, isObject, parseWith, tell, unlessAborted } from '@x/core/internal';
+import type { NativeCompaction, NativeCompactionRequest } from '@x/core/messages';
 import * as z from 'zod';
 import type { ProviderCompaction } from './compact/provider-compaction.js';
 import { cutOff, toModelError, webPage } from './errors/to-model-error.js';

@@ -5,8 +5,8 @@ import {
   estimateCounter,
   InvalidInputError,
   type Message,
-  parseWith,
 } from '@x/core';
+import { parseWith } from '@x/core/internal';
 import {
   type CompactionConfig,
   compactionConfigSchema,

@@ -1,4 +1,5 @@
-import { countMessage, countRequest, type Message, type TokenCounter, type ToolDefinition } from '@x/core';
+import type { Message, TokenCounter } from '@x/core';
+import { countMessage, countRequest, type ToolDefinition } from '@x/core/messages';
 
 /** The parts of a request beside the conversation. */
 export interface RequestFrame {

@@ -1,4 +1,6 @@
-import type { CompactionReason, Message, MessageFate, Model, Redact, ToolDefinition, Usage } from '@x/core';
+import type { CompactionReason, Message, MessageFate, Model, Usage } from '@x/core';
+import type { Redact } from '@x/core/internal';
+import type { ToolDefinition } from '@x/core/messages';
 import type { Meter } from './meter.js';
 
 /** A conversation as a reducer sees it. */

@@ -1,4 +1,5 @@
-import type { HeldLock, Workspace } from '../src/index.js';
+import type { Workspace } from '../src/index.js';
+import type { HeldLock } from '../src/store.js';
 
 /** A workspace that counts the bytes that are read from and written to it. */
 export class CountingWorkspace implements Workspace {

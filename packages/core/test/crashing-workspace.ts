@@ -1,4 +1,5 @@
-import type { HeldLock, Workspace } from '../src/index.js';
+import type { Workspace } from '../src/index.js';
+import type { HeldLock } from '../src/store.js';
 
 /** Where a process ends: at its nth change of a file, before it, after it, or after a part of it. */
 export interface Crash {

@@ -1,4 +1,4 @@
-import type { Clock } from '../src/index.js';
+import type { Clock } from '../src/internal.js';
 
 interface Sleeper {
   readonly wakesAt: number;

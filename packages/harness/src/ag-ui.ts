@@ -1,4 +1,5 @@
-import { type AgentEvent, type ContentBlock, type DraftReference, textOf } from '@x/core';
+import { type AgentEvent, type ContentBlock, textOf } from '@x/core';
+import type { DraftReference } from '@x/core/internal';
 
 /** An event of the AG-UI protocol, as its schemas take it. */
 export type AgUiEvent = { readonly type: string; readonly [field: string]: unknown };

@@ -1,4 +1,5 @@
-import { type AgentEvent, errorText, InvalidInputError } from '@x/core';
+import { type AgentEvent, InvalidInputError } from '@x/core';
+import { errorText } from '@x/core/internal';
 
 /** One event as it is sent; without a name an `EventSource` hears it as `message`. */
 export interface SentEvent {

@@ -1,5 +1,6 @@
 import { compaction, toolResultEviction } from '@x/compaction';
-import { countRequest, defineTool, estimateCounter, RuntimeContext, textOf } from '@x/core';
+import { defineTool, estimateCounter, RuntimeContext, textOf } from '@x/core';
+import { countRequest } from '@x/core/messages';
 import { ScriptedModel } from '@x/testkit';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -2,13 +2,13 @@ import { compaction } from '@x/compaction';
 import {
   type AgentState,
   type Capability,
-  countRequest,
   defineTool,
   estimateCounter,
   InMemorySession,
   RuntimeContext,
   textOf,
 } from '@x/core';
+import { countRequest } from '@x/core/messages';
 import { type ScriptEntry, type ScriptedAnswer, ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';

@@ -1,5 +1,6 @@
 import { compaction } from '@x/compaction';
-import { CapabilityError, countRequest, defineTool, estimateCounter, RuntimeContext } from '@x/core';
+import { CapabilityError, defineTool, estimateCounter, RuntimeContext } from '@x/core';
+import { countRequest } from '@x/core/messages';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';

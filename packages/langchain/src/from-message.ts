@@ -5,7 +5,8 @@ import {
   SystemMessage,
   ToolMessage,
 } from '@langchain/core/messages';
-import { type Message, type Part, partsFrom, textOf, toolResultsOf, toolUsesOf } from '@x/core';
+import { type Message, textOf, toolResultsOf, toolUsesOf } from '@x/core';
+import { type Part, partsFrom } from '@x/core/messages';
 import { CARRIED, partsOf, sourceOf, toMessage } from './to-message.js';
 
 /**

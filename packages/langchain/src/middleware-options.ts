@@ -2,15 +2,8 @@ import type { BaseLanguageModel } from '@langchain/core/language_models/base';
 import type { BaseMessage } from '@langchain/core/messages';
 import type { CompactionSettings } from '@x/compaction';
 import { compactionConfigSchema } from '@x/compaction/internal';
-import {
-  type CompactionOutcome,
-  type Compactor,
-  callable,
-  having,
-  InvalidInputError,
-  parseWith,
-  warn,
-} from '@x/core';
+import { type CompactionOutcome, type Compactor, InvalidInputError } from '@x/core';
+import { callable, having, parseWith, warn } from '@x/core/internal';
 import * as z from 'zod';
 
 /** A size, as LangChain writes it. `fraction` is a share of the model's context window. */

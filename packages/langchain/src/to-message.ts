@@ -1,16 +1,6 @@
 import { AIMessage, type BaseMessage, ToolMessage } from '@langchain/core/messages';
-import {
-  type ContentBlock,
-  type JsonValue,
-  type Message,
-  madeFrom,
-  opaquePart,
-  originOf,
-  type Part,
-  type Role,
-  readOutput,
-  readPart,
-} from '@x/core';
+import type { ContentBlock, JsonValue, Message } from '@x/core';
+import { madeFrom, opaquePart, originOf, type Part, type Role, readOutput, readPart } from '@x/core/messages';
 
 /** The key in a message's response metadata under which it carries its kind and metadata. */
 export const CARRIED = '@x/langchain';

@@ -5,7 +5,7 @@ import {
   SystemMessage,
   ToolMessage,
 } from '@langchain/core/messages';
-import { pairingOf } from '@x/core';
+import { pairingOf } from '@x/core/messages';
 import { dialectSuite } from '@x/test-support/suites';
 import { expect, it } from 'vitest';
 import { fromMessage } from '../src/from-message.js';

@@ -1,14 +1,13 @@
 import {
   type AgentEventBody,
   assistantMessage,
-  escapeTags,
   type Model,
   ModelError,
   textOf,
   toolUsesOf,
-  unlessAborted,
   userMessage,
 } from '@x/core';
+import { escapeTags, unlessAborted } from '@x/core/internal';
 import { MemoryRefusedError } from './errors.js';
 
 /** Timeout of one model call: a closing agent waits for it. */

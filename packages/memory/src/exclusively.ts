@@ -1,4 +1,5 @@
-import { KeyedMutex, type Workspace } from '@x/core';
+import type { Workspace } from '@x/core';
+import { KeyedMutex } from '@x/core/internal';
 
 const LOCK_TIMEOUT_MS = 30_000;
 

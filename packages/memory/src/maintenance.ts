@@ -1,4 +1,5 @@
-import { errorText, type Workspace, WorkspaceError } from '@x/core';
+import { type Workspace, WorkspaceError } from '@x/core';
+import { errorText } from '@x/core/internal';
 import * as z from 'zod';
 import { consolidateNotes } from './consolidate/consolidate-notes.js';
 import { dailyNotes, isMerged } from './consolidate/new-notes.js';

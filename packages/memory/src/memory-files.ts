@@ -1,13 +1,6 @@
-import {
-  InvalidInputError,
-  isObject,
-  parsedJson,
-  parseWith,
-  readText,
-  type Workspace,
-  type WorkspaceEntry,
-  WorkspaceError,
-} from '@x/core';
+import { InvalidInputError, readText, type Workspace, WorkspaceError } from '@x/core';
+import { isObject, parsedJson, parseWith } from '@x/core/internal';
+import type { WorkspaceEntry } from '@x/core/store';
 import type * as z from 'zod';
 import { MemoryFormatError } from './errors.js';
 

@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
-import { errorText, parseWith, unlessAborted, type Workspace } from '@x/core';
+import type { Workspace } from '@x/core';
+import { errorText, parseWith, unlessAborted } from '@x/core/internal';
 import * as z from 'zod';
 import { MemoryIndexError } from './errors.js';
 import { Rounds } from './exclusively.js';

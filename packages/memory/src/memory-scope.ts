@@ -1,11 +1,6 @@
-import {
-  CapabilityError,
-  decodeSegment,
-  fileSegment,
-  SessionKey,
-  sessionPrefix,
-  type ToolContext,
-} from '@x/core';
+import { CapabilityError, SessionKey, type ToolContext } from '@x/core';
+import { decodeSegment } from '@x/core/internal';
+import { fileSegment, sessionPrefix } from '@x/core/store';
 
 /** Whose memory: every part is an arbitrary non-empty string, and an absent part differs from every string. */
 export interface MemoryScope {

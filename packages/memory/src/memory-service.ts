@@ -1,15 +1,6 @@
-import {
-  type AgentEventBody,
-  errorText,
-  InvalidInputError,
-  parseWith,
-  type Redact,
-  type SessionKey,
-  storageOf,
-  tell,
-  type Workspace,
-  type WorkspaceEntry,
-} from '@x/core';
+import { type AgentEventBody, InvalidInputError, type SessionKey, storageOf, type Workspace } from '@x/core';
+import { errorText, parseWith, type Redact, tell } from '@x/core/internal';
+import type { WorkspaceEntry } from '@x/core/store';
 import type { AskOptions } from './ask-model.js';
 import { type ConsolidationOutcome, consolidateNotes } from './consolidate/consolidate-notes.js';
 import { exclusively, memoryLock } from './exclusively.js';

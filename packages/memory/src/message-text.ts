@@ -1,4 +1,5 @@
-import { type ContentBlock, estimateCounter, headOf, type Message, tailOf } from '@x/core';
+import { type ContentBlock, estimateCounter, type Message } from '@x/core';
+import { headOf, tailOf } from '@x/core/internal';
 
 /** Tools whose calls and results only repeat what stands elsewhere. */
 const ECHO = /^(?:memory_|session_(?:list|history|search)$|query_history$)/;

@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
   AgentState,
-  agentFiles,
-  having,
   InvalidInputError,
   type JsonObject,
   RuntimeContext,
@@ -13,6 +11,7 @@ import {
   type ToolOutputBlock,
   type Workspace,
 } from '@x/core';
+import { agentFiles, having } from '@x/core/internal';
 import { WorkspaceSessionLog } from '@x/core/node';
 import * as z from 'zod';
 import { memoryTools } from './memory/memory-tools.js';

@@ -1,5 +1,6 @@
-import { fileSegment, type Message, type ToolContext, type Workspace } from '@x/core';
+import type { Message, ToolContext, Workspace } from '@x/core';
 import { readLog } from '@x/core/node';
+import { fileSegment } from '@x/core/store';
 import { LOG_SUFFIX, placeOfLog, prefixOfAgent, type WithoutUser } from './memory-scope.js';
 
 /** Lists the session logs below a prefix. */

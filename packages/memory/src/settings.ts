@@ -1,14 +1,5 @@
-import {
-  type AgentEventBody,
-  type Clock,
-  callable,
-  having,
-  type Model,
-  type Redact,
-  secretRedactor,
-  systemClock,
-  type Workspace,
-} from '@x/core';
+import type { AgentEventBody, Model, Workspace } from '@x/core';
+import { type Clock, callable, having, type Redact, secretRedactor, systemClock } from '@x/core/internal';
 import * as z from 'zod';
 import { dayIn } from './index/dates.js';
 import type { MemoryIndex } from './memory-index.js';

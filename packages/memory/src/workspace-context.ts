@@ -1,13 +1,5 @@
-import {
-  type CallScope,
-  type Capability,
-  escapeTags,
-  estimateCounter,
-  keepsKind,
-  parseWith,
-  type Workspace,
-  WorkspaceError,
-} from '@x/core';
+import { type CallScope, type Capability, estimateCounter, type Workspace, WorkspaceError } from '@x/core';
+import { escapeTags, keepsKind, parseWith } from '@x/core/internal';
 import * as z from 'zod';
 import { readIfFound } from './memory-files.js';
 import { fitTokens } from './message-text.js';

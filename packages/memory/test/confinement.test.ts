@@ -1,6 +1,7 @@
 import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Capability, fileSegment, type JsonObject, type SessionKeyParts, userMessage } from '@x/core';
+import { type Capability, type JsonObject, type SessionKeyParts, userMessage } from '@x/core';
+import { fileSegment } from '@x/core/store';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { MemoryIndex, memory, sessionHistory } from '../src/index.js';

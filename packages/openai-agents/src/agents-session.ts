@@ -7,17 +7,8 @@ import {
   type SessionHistoryRewriteArgs,
   type SessionHistoryRewriteAwareSession,
 } from '@openai/agents';
-import {
-  type CompactionOutcome,
-  type Compactor,
-  callable,
-  having,
-  ItemLog,
-  parseWith,
-  type SessionKey,
-  type SessionStore,
-  tell,
-} from '@x/core';
+import { type CompactionOutcome, type Compactor, ItemLog, type SessionKey, type SessionStore } from '@x/core';
+import { callable, having, parseWith, tell } from '@x/core/internal';
 import * as z from 'zod';
 import { compactHistory } from './compaction.js';
 import {

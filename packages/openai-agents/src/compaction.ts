@@ -5,18 +5,15 @@ import {
   type Compactor,
   type ContentBlock,
   InvalidInputError,
-  type ItemChange,
-  type ItemHistory,
   type ItemLog,
   type JsonObject,
   type JsonValue,
   type Message,
-  originOf,
-  partsFrom,
   SessionConflictError,
   textOf,
 } from '@x/core';
-import { itemRole, openaiItems, readBlocks } from '@x/core/messages';
+import type { ItemChange, ItemHistory } from '@x/core/internal';
+import { itemRole, openaiItems, originOf, partsFrom, readBlocks } from '@x/core/messages';
 import { fromJson, toStored } from './stored-item.js';
 
 /** A stored item with the blocks that it is in the view. */

@@ -1,14 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { AgentInputItem, SessionHistoryMutation } from '@openai/agents';
-import {
-  InvalidInputError,
-  type ItemChange,
-  type ItemHistory,
-  type ItemLog,
-  type JsonObject,
-  type Message,
-  sortedJson,
-} from '@x/core';
+import { InvalidInputError, type ItemLog, type JsonObject, type Message } from '@x/core';
+import { type ItemChange, type ItemHistory, sortedJson } from '@x/core/internal';
 import { toJson, toStored } from './stored-item.js';
 
 /** A change of a history, as the SDK asks for it after 0.14.0; described here, so that earlier versions fit, too. */

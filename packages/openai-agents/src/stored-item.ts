@@ -1,5 +1,6 @@
 import type { AgentInputItem } from '@openai/agents';
-import { type ItemLog, itemFrom, itemJson, type JsonValue, type Message } from '@x/core';
+import type { ItemLog, JsonValue, Message } from '@x/core';
+import { itemFrom, itemJson } from '@x/core/internal';
 
 /** Marks the items of a log, and the blocks that hold them. */
 export const FRAMEWORK = 'openai-agents';

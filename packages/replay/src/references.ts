@@ -1,4 +1,5 @@
-import { countMessage, type JsonValue, type Message, type TokenCounter, toolUsesOf } from '@x/core';
+import { type JsonValue, type Message, type TokenCounter, toolUsesOf } from '@x/core';
+import { countMessage } from '@x/core/messages';
 import { contextText } from './context-text.js';
 
 /** A later tool call uses something that was last mentioned long before: what a reduction must not lose. */

@@ -1,5 +1,6 @@
 import { setImmediate as othersTurn } from 'node:timers/promises';
-import { countMessage, countMessages, type Message, type MessageFate } from '@x/core';
+import type { Message, MessageFate } from '@x/core';
+import { countMessage, countMessages } from '@x/core/messages';
 import { holdsToken, holdsWhole } from './context-text.js';
 import { pairingViolations } from './pairing-violations.js';
 import { type Prices, relativePrices } from './prices.js';

@@ -1,4 +1,4 @@
-import type { SqlWrite } from '@x/core';
+import type { SqlWrite } from '@x/core/internal';
 import type { Pool, PoolConnection, RowDataPacket } from 'mysql2/promise';
 import { execute } from './execute.js';
 import { MAX_BYTES, MAX_ROWS, sizeOf } from './packets.js';

@@ -1,4 +1,5 @@
-import { checkFormat, SessionStoreError, SQL_FORMAT } from '@x/core';
+import { SessionStoreError } from '@x/core';
+import { checkFormat, SQL_FORMAT } from '@x/core/internal';
 import type { Pool, PoolConnection, RowDataPacket } from 'mysql2/promise';
 import { createAppendProcedure } from './append-procedure.js';
 import { checkPool, execute } from './execute.js';

@@ -1,4 +1,5 @@
-import { InvalidInputError, namedValues, type RunSql } from '@x/core';
+import { InvalidInputError } from '@x/core';
+import { namedValues, type RunSql } from '@x/core/internal';
 import type { Pool, PoolConnection, QueryResult, ResultSetHeader, RowDataPacket } from 'mysql2/promise';
 import { isReadOnly } from './store-error.js';
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { SqlDialect, SqlRow, SqlValues } from '@x/core';
+import type { SqlDialect, SqlRow, SqlValues } from '@x/core/internal';
 import type { Pool, RowDataPacket } from 'mysql2/promise';
 import { AppendProcedure } from './append-procedure.js';
 import { createTables } from './create-tables.js';

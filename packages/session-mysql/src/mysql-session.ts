@@ -1,4 +1,4 @@
-import { parseWith, SqlSession } from '@x/core';
+import { parseWith, SqlSession } from '@x/core/internal';
 import type { Pool } from 'mysql2/promise';
 import * as z from 'zod';
 import { mysqlDialect } from './mysql-dialect.js';

@@ -1,4 +1,5 @@
-import { SessionStoreError, type SqlWrite } from '@x/core';
+import { SessionStoreError } from '@x/core';
+import type { SqlWrite } from '@x/core/internal';
 import type { Pool, RowDataPacket } from 'mysql2/promise';
 import { execute } from './execute.js';
 

@@ -1,4 +1,4 @@
-import type { DriverFailure } from '@x/core';
+import type { DriverFailure } from '@x/core/internal';
 
 /** What a driver's errors say of themselves. */
 interface DriverError extends Error {

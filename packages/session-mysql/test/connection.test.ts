@@ -1,4 +1,5 @@
-import { openSession, operationId, SessionKey, SessionStoreError, userMessage } from '@x/core';
+import { openSession, SessionKey, SessionStoreError, userMessage } from '@x/core';
+import { operationId } from '@x/core/store';
 import { commitAt } from '@x/test-support';
 import type { Pool, RowDataPacket } from 'mysql2/promise';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,5 @@
-import { SessionKey, type SessionLease, SessionLeaseError } from '@x/core';
+import { SessionKey, SessionLeaseError } from '@x/core';
+import type { SessionLease } from '@x/core/store';
 import { commitAt } from '@x/test-support';
 import { createConnection, type Pool, type RowDataPacket } from 'mysql2/promise';
 import { describe, expect, inject, it } from 'vitest';

@@ -1,4 +1,5 @@
-import { SessionKey, type SessionLease } from '@x/core';
+import { SessionKey } from '@x/core';
+import type { SessionLease } from '@x/core/store';
 import { commitAt } from '@x/test-support';
 import type { Pool, RowDataPacket } from 'mysql2/promise';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,5 @@
-import { type DriverFailure, namedValues, type RunSql, XError } from '@x/core';
+import { XError } from '@x/core';
+import { type DriverFailure, namedValues, type RunSql } from '@x/core/internal';
 import type { Pool, PoolClient } from 'pg';
 
 /** What the driver's errors say of themselves. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type RunSql, SQL_FORMAT, type SqlDialect } from '@x/core';
+import { type RunSql, SQL_FORMAT, type SqlDialect } from '@x/core/internal';
 import type { Pool } from 'pg';
 import { inTransaction, judge, runOn, withConnection } from './connection.js';
 import { schemaOf } from './schema.js';

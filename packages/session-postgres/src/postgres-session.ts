@@ -1,4 +1,4 @@
-import { parseWith, SqlSession } from '@x/core';
+import { parseWith, SqlSession } from '@x/core/internal';
 import type { Pool } from 'pg';
 import * as z from 'zod';
 import { postgresDialect } from './postgres-dialect.js';

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { operationId, SessionKey, userMessage } from '@x/core';
+import { SessionKey, userMessage } from '@x/core';
+import { operationId } from '@x/core/store';
 import { commitAt, severableProxy } from '@x/test-support';
 import { sessionStoreSuite } from '@x/testkit/suites';
 import { Pool } from 'pg';

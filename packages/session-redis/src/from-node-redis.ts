@@ -1,4 +1,4 @@
-import { parseWith } from '@x/core';
+import { parseWith } from '@x/core/internal';
 import * as z from 'zod';
 import type { RedisClient, RedisValue } from './redis-client.js';
 

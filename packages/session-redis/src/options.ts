@@ -1,4 +1,4 @@
-import { having } from '@x/core';
+import { having } from '@x/core/internal';
 import * as z from 'zod';
 import type { RedisClient } from './redis-client.js';
 

@@ -1,4 +1,4 @@
-import type { ListPosition } from '@x/core';
+import type { ListPosition } from '@x/core/store';
 import type { RedisClient } from './redis-client.js';
 import { runScript } from './scripts/run-script.js';
 import { recentScript } from './scripts/sessions.js';

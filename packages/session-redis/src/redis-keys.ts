@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
-import { checkKey, encodeSegment, type SessionKey, type SessionScope } from '@x/core';
+import type { SessionKey, SessionScope } from '@x/core';
+import { encodeSegment } from '@x/core/internal';
+import { checkKey } from '@x/core/store';
 
 const BUCKETS = Array.from({ length: 256 }, (_, index) => index.toString(16).padStart(2, '0'));
 

@@ -1,17 +1,23 @@
+import { type SessionInfo, SessionKey, type SessionScope, type SessionStore } from '@x/core';
+import {
+  checkFormat,
+  decodeSession,
+  describeHead,
+  heldLease,
+  keepRefused,
+  type ListedRow,
+  listedSession,
+  parseWith,
+  sessionDamaged,
+} from '@x/core/internal';
 import {
   asCollection,
   checkChange,
-  checkFormat,
   checkKey,
   collectionName,
   conflict,
   type DeleteOptions,
-  decodeSession,
-  describeHead,
   filledCollections,
-  heldLease,
-  keepRefused,
-  type ListedRow,
   type ListedSession,
   type ListOptions,
   type ListPosition,
@@ -19,19 +25,12 @@ import {
   lastWanted,
   leaseLost,
   leaseTime,
-  listedSession,
   listPages,
   operationId,
-  parseWith,
   type SessionChange,
-  type SessionInfo,
-  SessionKey,
   type SessionLease,
-  type SessionScope,
-  type SessionStore,
   type StoredSession,
-  sessionDamaged,
-} from '@x/core';
+} from '@x/core/store';
 import * as z from 'zod';
 import { warnOfEviction } from './eviction-warning.js';
 import { backendSchema } from './options.js';

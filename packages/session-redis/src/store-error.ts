@@ -1,4 +1,5 @@
-import { errorText, type SessionKey, sessionDamaged, storeUnavailable, XError } from '@x/core';
+import { type SessionKey, XError } from '@x/core';
+import { errorText, sessionDamaged, storeUnavailable } from '@x/core/internal';
 
 /** How Redis begins when it refuses a command before it does anything. */
 const REFUSED =

@@ -1,4 +1,5 @@
-import { operationId, SessionKey, SessionStoreError } from '@x/core';
+import { SessionKey, SessionStoreError } from '@x/core';
+import { operationId } from '@x/core/store';
 import { commitAt } from '@x/test-support';
 import { Redis } from 'ioredis';
 import { describe, expect, it, onTestFinished } from 'vitest';

@@ -1,4 +1,5 @@
-import { operationId, SessionKey, userMessage } from '@x/core';
+import { SessionKey, userMessage } from '@x/core';
+import { operationId } from '@x/core/store';
 import { commitAt } from '@x/test-support';
 import type { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';

@@ -13,16 +13,8 @@ import {
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  errorText,
-  isSqliteMissing,
-  loadSqlite,
-  type SessionKey,
-  SessionStoreError,
-  type SqliteDatabase,
-  sqliteCode,
-  XError,
-} from '@x/core';
+import { type SessionKey, SessionStoreError, XError } from '@x/core';
+import { errorText, isSqliteMissing, loadSqlite, type SqliteDatabase, sqliteCode } from '@x/core/internal';
 import { prepare } from './schema.js';
 
 const load = createRequire(import.meta.url);

@@ -1,4 +1,4 @@
-import { checkFormat, type SqliteDatabase } from '@x/core';
+import { checkFormat, type SqliteDatabase } from '@x/core/internal';
 
 /** The format of a file, which it holds as `PRAGMA user_version`; 0 in an empty file. */
 const FORMAT = 1;

@@ -1,38 +1,37 @@
 import { randomUUID } from 'node:crypto';
+import type { SessionInfo, SessionKey, SessionScope, SessionStore } from '@x/core';
+import {
+  type Clock,
+  decodeSession,
+  describeHead,
+  heldLease,
+  listRows,
+  parseWith,
+  type SqliteDatabase,
+  type SqliteValue,
+  type SqlListing,
+  systemClock,
+} from '@x/core/internal';
 import {
   asCollection,
-  type Clock,
   type Committed,
   checkChange,
   checkCommit,
   checkKey,
   collectionName,
   type DeleteOptions,
-  decodeSession,
-  describeHead,
-  heldLease,
   isAnother,
   type ListOptions,
   type LoadOptions,
   lastWanted,
   leaseTime,
-  listRows,
-  parseWith,
   remember,
   retentionOf,
   type SessionChange,
-  type SessionInfo,
-  type SessionKey,
   type SessionLease,
-  type SessionScope,
-  type SessionStore,
-  type SqliteDatabase,
-  type SqliteValue,
-  type SqlListing,
   type StoredSession,
-  systemClock,
   tokenOf,
-} from '@x/core';
+} from '@x/core/store';
 import * as z from 'zod';
 import { emptyLog, inTransaction, openDatabase, type TransactionMode, writeAnew } from './database.js';
 

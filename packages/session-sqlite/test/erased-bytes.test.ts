@@ -1,8 +1,10 @@
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { eraseUser, operationId, SessionKey, systemClock, userMessage } from '@x/core';
+import { eraseUser, SessionKey, userMessage } from '@x/core';
+import { systemClock } from '@x/core/internal';
 import { LocalWorkspace } from '@x/core/node';
+import { operationId } from '@x/core/store';
 import { expect, it, onTestFinished } from 'vitest';
 import { SqliteSession } from '../src/index.js';
 

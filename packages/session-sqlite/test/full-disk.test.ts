@@ -11,7 +11,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { operationId, SessionKey, type SessionStore, userMessage } from '@x/core';
+import { SessionKey, type SessionStore, userMessage } from '@x/core';
+import { operationId } from '@x/core/store';
 import { expect, it, onTestFinished } from 'vitest';
 import { SqliteSession } from '../src/index.js';
 

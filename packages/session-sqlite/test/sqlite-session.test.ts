@@ -1,7 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { operationId, SessionKey, userMessage } from '@x/core';
+import { SessionKey, userMessage } from '@x/core';
+import { operationId } from '@x/core/store';
 import { checkPausedHolder, checkTurns, commitAt, openBeside, runWriters } from '@x/test-support';
 import { writerOf } from '@x/test-support/servers';
 import { sessionStoreSuite } from '@x/testkit/suites';

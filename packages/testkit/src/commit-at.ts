@@ -1,4 +1,5 @@
-import { operationId, type SessionChange, type SessionKey, type SessionStore } from '@x/core';
+import type { SessionKey, SessionStore } from '@x/core';
+import { operationId, type SessionChange } from '@x/core/store';
 
 /** A change on top of a version instead of a token. Default: an empty head, with no messages kept or appended. */
 export interface ChangeAt extends Partial<Omit<SessionChange, 'operation' | 'expected'>> {

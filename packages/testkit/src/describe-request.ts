@@ -1,4 +1,5 @@
-import { headOf, type Message, type ModelRequest, textOf } from '@x/core';
+import { type Message, type ModelRequest, textOf } from '@x/core';
+import { headOf } from '@x/core/internal';
 
 const EXCERPT_LENGTH = 200;
 

@@ -1,4 +1,4 @@
-import { errorText } from '@x/core';
+import { errorText } from '@x/core/internal';
 
 /** A class of errors: `SessionConflictError`, for example. */
 interface ErrorClass<Expected> {

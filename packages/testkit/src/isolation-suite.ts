@@ -1,12 +1,5 @@
-import {
-  type ErasedUser,
-  eraseUser,
-  RuntimeContext,
-  readText,
-  type SessionStore,
-  type UserScope,
-  type Workspace,
-} from '@x/core';
+import { eraseUser, RuntimeContext, readText, type SessionStore, type Workspace } from '@x/core';
+import type { ErasedUser, UserScope } from '@x/core/internal';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   type AttackedAgent,

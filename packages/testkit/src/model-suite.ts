@@ -1,4 +1,5 @@
-import { assistantMessage, checkMessages, type Model, type ModelResponse, userMessage } from '@x/core';
+import { assistantMessage, type Model, type ModelResponse, userMessage } from '@x/core';
+import { checkMessages } from '@x/core/messages';
 import { describe, expect } from 'vitest';
 import { brokenServers } from './broken-servers.js';
 import { SuiteTests, type SuiteTestsOptions } from './suite-tests.js';

@@ -1,7 +1,8 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { type JsonObject, RuntimeContext, type Tool, type ToolDefinition } from '@x/core';
+import { type JsonObject, RuntimeContext, type Tool } from '@x/core';
+import type { ToolDefinition } from '@x/core/messages';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   type AttackedAgent,

@@ -1,6 +1,5 @@
 import {
   ContextOverflowError,
-  countRequest,
   estimateCounter,
   type Model,
   ModelError,
@@ -8,8 +7,9 @@ import {
   type ModelResponse,
   type ModelStreamPart,
   type TokenCounter,
-  unlessAborted,
 } from '@x/core';
+import { unlessAborted } from '@x/core/internal';
+import { countRequest } from '@x/core/messages';
 import { Script, type ScriptEntry, type ScriptedAnswer } from './script.js';
 import { IncompleteScriptError, UnexpectedModelCallError } from './script-errors.js';
 import { scriptedResponse } from './scripted-response.js';

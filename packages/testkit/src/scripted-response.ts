@@ -1,13 +1,12 @@
 import {
   type ContentBlock,
-  countBlock,
-  countRequest,
   type ModelRequest,
   type ModelResponse,
   type TokenCounter,
   toolUsesOf,
   type Usage,
 } from '@x/core';
+import { countBlock, countRequest } from '@x/core/messages';
 import type { ScriptedAnswer } from './script.js';
 
 /** The response for a scripted answer. `nextNumber` counts the tool call ids of the model. */

@@ -1,4 +1,5 @@
-import { headOf, type ModelResponse, type ModelStreamPart } from '@x/core';
+import type { ModelResponse, ModelStreamPart } from '@x/core';
+import { headOf } from '@x/core/internal';
 
 /** Characters of a tool call's input per delta: few, so that consumers must join them. */
 const INPUT_DELTA_LENGTH = 16;

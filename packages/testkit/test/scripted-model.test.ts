@@ -1,15 +1,14 @@
 import {
   assistantMessage,
   ContextOverflowError,
-  countRequest,
   estimateCounter,
   ModelError,
   type ModelRequest,
   type ModelStreamPart,
-  type ToolDefinition,
   toolResultMessage,
   userMessage,
 } from '@x/core';
+import { countRequest, type ToolDefinition } from '@x/core/messages';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { IncompleteScriptError, ScriptedModel, UnexpectedModelCallError } from '../src/index.js';

@@ -4,13 +4,13 @@ import {
   defineTool,
   InMemorySession,
   type Model,
-  pairingOf,
   RuntimeContext,
   type SessionStore,
   type StopReason,
   type Tool,
   textOf,
 } from '@x/core';
+import { pairingOf } from '@x/core/messages';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import type { ChaosModel } from './chaos-models.js';

@@ -1,4 +1,5 @@
-import { type ContentBlock, type Message, pairingOf, textOf, userMessage } from '@x/core';
+import { type ContentBlock, type Message, textOf, userMessage } from '@x/core';
+import { pairingOf } from '@x/core/messages';
 import { describe, expect, it } from 'vitest';
 
 /** How an adapter reads a framework's conversation, and writes one back that was reduced. */

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { loadSqlite, type SqliteDatabase } from '@x/core';
+import { loadSqlite, type SqliteDatabase } from '@x/core/internal';
 
 const load = createRequire(new URL('../../../packages/session-sqlite/package.json', import.meta.url));
 

@@ -46,7 +46,7 @@ test.each([
   ['when first used', "const load = () => import('@x/testkit');"],
   ['by an entry point', "import { a } from '@x/testkit/vitest';"],
 ])('its source must not import the neighbor %s', (_, statement) => {
-  const source = `import { a } from '@x/core';\n${statement}`;
+  const source = `import { a } from '@x/core/internal';\n${statement}`;
   expect(problemsOf({ 'packages/redis/src/deep.ts': source })).toEqual([
     'packages/redis/src/deep.ts must not import @x/testkit: packages meet in an app',
   ]);

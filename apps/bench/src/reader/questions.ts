@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseWith } from '@x/core';
+import { parseWith } from '@x/core/internal';
 import * as z from 'zod';
 
 const questionSchema = z.object({

@@ -1,6 +1,7 @@
 import { SimpleChatModel } from '@langchain/core/language_models/chat_models';
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from '@langchain/core/messages';
-import { countMessage, type Message, type TokenCounter, textOf, toolUsesOf, userMessage } from '@x/core';
+import { type Message, type TokenCounter, textOf, toolUsesOf, userMessage } from '@x/core';
+import { countMessage } from '@x/core/messages';
 import type { Strategy } from '@x/replay';
 import { summarizationMiddleware } from 'langchain';
 import { extractiveSummary } from './extractive-summary.js';

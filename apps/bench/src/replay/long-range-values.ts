@@ -1,4 +1,5 @@
-import { countMessage, type JsonValue, type Message, type TokenCounter, toolUsesOf } from '@x/core';
+import { type JsonValue, type Message, type TokenCounter, toolUsesOf } from '@x/core';
+import { countMessage } from '@x/core/messages';
 import { contextText, holdsWhole, type LongRangeReference } from '@x/replay/internal';
 
 /**

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { parseWith } from '@x/core';
+import { parseWith } from '@x/core/internal';
 import * as z from 'zod';
 
 const names = z

@@ -1,16 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import {
-  assistantMessage,
-  type ContentBlock,
-  jsonValueSchema,
-  type Message,
-  type MessageOptions,
-  parseWith,
-  toolResultMessage,
-  userMessage,
-} from '@x/core';
+import { assistantMessage, type ContentBlock, type Message, toolResultMessage, userMessage } from '@x/core';
+import { jsonValueSchema, parseWith } from '@x/core/internal';
+import type { MessageOptions } from '@x/core/messages';
 import * as z from 'zod';
 import type { Probe } from './long-range-values.js';
 import { stableId } from './stable-id.js';

@@ -1,13 +1,12 @@
 import {
   assistantMessage,
-  countMessage,
   type JsonObject,
   type Message,
-  type MessageOptions,
   type TokenCounter,
   toolResultMessage,
   userMessage,
 } from '@x/core';
+import { countMessage, type MessageOptions } from '@x/core/messages';
 import { findLongRangeReferences } from '@x/replay/internal';
 import type { Recording } from './read-recordings.js';
 import { stableId } from './stable-id.js';

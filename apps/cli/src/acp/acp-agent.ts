@@ -11,7 +11,8 @@ import {
   type RequestPermissionRequest,
   type SessionUpdate,
 } from '@agentclientprotocol/sdk';
-import { errorText, type PendingCall, RuntimeContext, unlessAborted, userMessage } from '@x/core';
+import { type PendingCall, RuntimeContext, userMessage } from '@x/core';
+import { errorText, unlessAborted } from '@x/core/internal';
 import { type CallStream, type Decisions, formatRule, type HarnessAgent } from '@x/harness';
 import { oneLine } from '../terminal/style.js';
 import { blocksOf, planOf, replayOf, STOPPED, toolCall, updatesOf, wholeInput } from './updates.js';

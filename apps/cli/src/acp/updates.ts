@@ -15,7 +15,7 @@ import type {
   ToolResultBlock,
   ToolUseBlock,
 } from '@x/core';
-import { headOf } from '@x/core';
+import { headOf } from '@x/core/internal';
 import { oneLine, printable } from '../terminal/style.js';
 
 const MAX_TITLE = 120;

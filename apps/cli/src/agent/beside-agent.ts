@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { InvalidInputError, parseWith } from '@x/core';
+import { InvalidInputError } from '@x/core';
+import { parseWith } from '@x/core/internal';
 import { parseFrontMatter, parseModelReference } from '@x/harness/internal';
 import * as z from 'zod';
 import { UsageError } from '../command.js';

@@ -10,7 +10,8 @@ import {
   infinityContextSchema,
   type SummarizerSources,
 } from '@x/compaction/internal';
-import { type FileCapability, fileCapability, type JsonObject, parseWith } from '@x/core';
+import type { JsonObject } from '@x/core';
+import { type FileCapability, fileCapability, parseWith } from '@x/core/internal';
 import { agentJsonSchema, CapabilityRegistry, type Hooks, harnessCapabilities, hooks } from '@x/harness';
 import { hooksConfigSchema } from '@x/harness/internal';
 import { mcpCapability } from '@x/harness/mcp';

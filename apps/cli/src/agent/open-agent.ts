@@ -1,13 +1,7 @@
 import { basename, dirname, resolve } from 'node:path';
 import { parseCompactionConfig } from '@x/compaction';
-import {
-  errorText,
-  InvalidInputError,
-  isObject,
-  type JsonValue,
-  parseWith,
-  type SessionStore,
-} from '@x/core';
+import { InvalidInputError, type JsonValue, type SessionStore } from '@x/core';
+import { errorText, isObject, parseWith } from '@x/core/internal';
 import { WorkspaceSession } from '@x/core/node';
 import {
   type AgentConfig,

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { errorText } from '@x/core';
+import { errorText } from '@x/core/internal';
 import { isAddress, NO_ADDRESS, SERVER_VARIABLES } from '../agent/choose-model.js';
 import { openAgent } from '../agent/open-agent.js';
 import { command } from '../command.js';

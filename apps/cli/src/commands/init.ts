@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { errorText } from '@x/core';
+import { errorText } from '@x/core/internal';
 import { command, UsageError } from '../command.js';
 import { DEFAULT_AGENT_FILE } from './run.js';
 

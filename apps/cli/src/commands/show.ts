@@ -1,4 +1,5 @@
-import { headOf, type Message, SessionKey, type SessionKeyParts, textOf, toolUsesOf } from '@x/core';
+import { type Message, SessionKey, type SessionKeyParts, textOf, toolUsesOf } from '@x/core';
+import { headOf } from '@x/core/internal';
 import { command, positive } from '../command.js';
 import { findLog, findSession, noSession } from '../find-session.js';
 import { identityOptions, scopeOf } from '../identity-options.js';

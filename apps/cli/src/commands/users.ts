@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
-import { eraseUser, exportUser, fileSegment } from '@x/core';
+import { eraseUser, exportUser } from '@x/core';
+import { fileSegment } from '@x/core/store';
 import { MemoryIndex } from '@x/memory';
 import { type Command, command, commandGroup, UsageError } from '../command.js';
 import { identityOptions, openWorkspace } from '../identity-options.js';

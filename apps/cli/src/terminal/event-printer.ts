@@ -1,4 +1,5 @@
-import { type AgentEvent, type CompactionStep, type ContextUsage, headOf, textOf, type Usage } from '@x/core';
+import { type AgentEvent, type CompactionStep, type ContextUsage, textOf, type Usage } from '@x/core';
+import { headOf } from '@x/core/internal';
 import { printable, type Style } from './style.js';
 
 const MAX_ARGUMENT = 80;

@@ -1,4 +1,5 @@
-import { type ContextUsage, headOf, PERMISSION_MODES, RuntimeContext, renderTodos } from '@x/core';
+import { type ContextUsage, RuntimeContext } from '@x/core';
+import { headOf, PERMISSION_MODES, renderTodos } from '@x/core/internal';
 import { formatRule, type HarnessAgent, subagentTasks } from '@x/harness';
 import { people, stepLines } from './event-printer.js';
 import { readPlan } from './read-plan.js';

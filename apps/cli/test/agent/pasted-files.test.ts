@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { compileSchema } from '@x/core';
+import { compileSchema } from '@x/core/messages';
 import { describe, expect, it } from 'vitest';
 import { agentFileSchema } from '../../src/agent/capabilities.js';
 import { AGENT, directory, open, withDirectory } from './open-files.js';

@@ -14,9 +14,9 @@ import {
   type RuntimeContext,
   type SessionStore,
   storageOf,
-  type UserScope,
   type Workspace,
 } from '@x/core';
+import type { UserScope } from '@x/core/internal';
 import { JsonSession, LocalWorkspace, WorkspaceSession } from '@x/core/node';
 import { HarnessAgent, planMode, subagents, todoList, workspaceTools } from '@x/harness';
 import { memory, sessionHistory } from '@x/memory';

@@ -1,4 +1,4 @@
-import { compileSchema } from '@x/core';
+import { compileSchema } from '@x/core/messages';
 import { parseFrontMatter } from '@x/harness/internal';
 import { parse } from 'yaml';
 import { agentFileSchema } from '../../src/agent/capabilities.js';

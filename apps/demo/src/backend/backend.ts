@@ -2,19 +2,17 @@ import { isDeepStrictEqual } from 'node:util';
 import {
   type AgentEvent,
   type AgentState,
-  errorText,
-  headOf,
   type Message,
-  type PermissionContext,
   RuntimeContext,
   readText,
   type SessionInfo,
   SessionKey,
   SessionStoreError,
-  sessionPrefix,
   type TokenCounter,
   XError,
 } from '@x/core';
+import { errorText, headOf, type PermissionContext } from '@x/core/internal';
+import { sessionPrefix } from '@x/core/store';
 import { type Decisions, type HarnessAgent, pendingCalls, subagentTasks } from '@x/harness';
 import { AGENT, type DemoAgent } from '../create-agent.js';
 import type {

@@ -1,12 +1,5 @@
-import {
-  type Message,
-  parsedJson,
-  readText,
-  type SessionLog,
-  toolResultsOf,
-  toolUsesOf,
-  type Workspace,
-} from '@x/core';
+import { type Message, readText, type SessionLog, toolResultsOf, toolUsesOf, type Workspace } from '@x/core';
+import { parsedJson } from '@x/core/internal';
 import type { PageEvent } from '../page.js';
 
 /** An event as it is stored: with the id of its message, whose content is in the log. */

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type ContextUsage, countMessage, type Message, type TokenCounter } from '@x/core';
+import type { ContextUsage, Message, TokenCounter } from '@x/core';
+import { countMessage } from '@x/core/messages';
 import { type PageEvent, type RequestMessage, type RequestView, textOf } from '../page.js';
 
 /** The conversation in a request, and in the request before. */

@@ -1,4 +1,5 @@
-import { readText, SessionKey, sessionPrefix, type Workspace } from '@x/core';
+import { readText, SessionKey, type Workspace } from '@x/core';
+import { sessionPrefix } from '@x/core/store';
 import { MemoryService } from '@x/memory';
 import { AGENT } from '../create-agent.js';
 import type { MemoryFile, MemoryLine } from '../page.js';

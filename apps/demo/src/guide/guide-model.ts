@@ -2,14 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type ContentBlock,
   ContextOverflowError,
-  countBlock,
-  countRequest,
   type Model,
   type ModelRequest,
   type ModelResponse,
   type ModelStreamPart,
   type TokenCounter,
 } from '@x/core';
+import { countBlock, countRequest } from '@x/core/messages';
 import { isOurs, isUnfinished, survey } from './survey.js';
 import { act, type Decision, readView, say, type View } from './view.js';
 

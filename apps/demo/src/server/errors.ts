@@ -1,4 +1,5 @@
-import { InvalidInputError, type Issue, XError } from '@x/core';
+import { InvalidInputError, XError } from '@x/core';
+import type { Issue } from '@x/core/internal';
 import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 

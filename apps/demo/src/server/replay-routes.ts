@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createCompactor } from '@x/compaction';
-import { InvalidInputError, parseWith } from '@x/core';
+import { InvalidInputError } from '@x/core';
+import { parseWith } from '@x/core/internal';
 import {
   compareStrategies,
   importConversation,

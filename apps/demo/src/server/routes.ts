@@ -1,11 +1,5 @@
-import {
-  InvalidInputError,
-  jsonValueSchema,
-  PERMISSION_MODES,
-  parsedJson,
-  parseWith,
-  WorkspaceError,
-} from '@x/core';
+import { InvalidInputError, WorkspaceError } from '@x/core';
+import { jsonValueSchema, PERMISSION_MODES, parsedJson, parseWith } from '@x/core/internal';
 import { type SentEvent, serverSentEvents } from '@x/harness';
 import { type Context, Hono } from 'hono';
 import * as z from 'zod';

@@ -1,4 +1,5 @@
-import { estimateCounter, type PermissionContext, WorkspaceError } from '@x/core';
+import { estimateCounter, WorkspaceError } from '@x/core';
+import type { PermissionContext } from '@x/core/internal';
 import type { Decisions } from '@x/harness';
 import { requestView } from '../../src/backend/inspect.js';
 import type {

@@ -4,7 +4,6 @@ import {
   type CompactionStatus,
   type CompactionStep,
   type ContextUsage,
-  countMessage,
   estimateCounter,
   type JsonValue,
   type ManifestEntry,
@@ -17,6 +16,7 @@ import {
   toolResultMessage,
   userMessage,
 } from '@x/core';
+import { countMessage } from '@x/core/messages';
 import type { Decisions } from '@x/harness';
 import type { PageEvent, SessionState } from '../../src/page.js';
 

@@ -1,4 +1,6 @@
-import { type CompactionOutcome, callable, type ToolDefinition } from '@x/core';
+import type { CompactionOutcome } from '@x/core';
+import { callable } from '@x/core/internal';
+import type { ToolDefinition } from '@x/core/messages';
 import * as z from 'zod';
 import { chatSchema } from '../ui/chat-key.js';
 

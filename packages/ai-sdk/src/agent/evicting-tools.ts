@@ -3,20 +3,15 @@ import {
   AgentState,
   type Capability,
   CapabilityError,
-  callable,
-  having,
-  headOf,
-  type Part,
-  parseWith,
   RuntimeContext,
-  type RuntimeIdentity,
   readText,
   type ToolResultBlock,
   type ToolScope,
-  tell,
   type Workspace,
   WorkspaceError,
 } from '@x/core';
+import { callable, having, headOf, parseWith, type RuntimeIdentity, tell } from '@x/core/internal';
+import type { Part } from '@x/core/messages';
 import { aiSdkOutput } from '@x/core/messages';
 import * as z from 'zod';
 import { toolOutput } from './sdk-message.js';

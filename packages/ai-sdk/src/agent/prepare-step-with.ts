@@ -1,12 +1,6 @@
-import {
-  type Compactor,
-  countMessages,
-  countTool,
-  estimateCounter,
-  parseWith,
-  type ToolDefinition,
-  tell,
-} from '@x/core';
+import { type Compactor, estimateCounter } from '@x/core';
+import { parseWith, tell } from '@x/core/internal';
+import { countMessages, countTool, type ToolDefinition } from '@x/core/messages';
 import { type AgentCompactionOptions, agentCompactionSchema } from './agent-options.js';
 import { Reductions } from './reductions.js';
 import { fingerprints, type SdkMessage, toMessage } from './sdk-message.js';

@@ -3,14 +3,13 @@ import {
   type CompactionOutcome,
   type CompactOptions,
   type Compactor,
-  collectionOf,
-  errorText,
   InvalidInputError,
   ItemLog,
   type JsonValue,
   type Message,
   type SessionStore,
 } from '@x/core';
+import { collectionOf, errorText } from '@x/core/internal';
 import { type ChatOptions, chatKey } from '../ui/chat-key.js';
 import { fingerprints, fromMessage, type SdkMessage, toMessage } from './sdk-message.js';
 

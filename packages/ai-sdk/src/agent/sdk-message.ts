@@ -1,17 +1,15 @@
 import { createHash } from 'node:crypto';
+import { type ContentBlock, InvalidInputError, type Message, type ToolResultBlock, textOf } from '@x/core';
+import { exactText } from '@x/core/internal';
 import {
-  type ContentBlock,
-  exactText,
-  InvalidInputError,
-  type Message,
+  aiSdkDialect,
+  aiSdkOutput,
   madeFrom,
   originOf,
   type Part,
   partsFrom,
-  type ToolResultBlock,
-  textOf,
-} from '@x/core';
-import { aiSdkDialect, aiSdkOutput, readBlocks } from '@x/core/messages';
+  readBlocks,
+} from '@x/core/messages';
 import { optionsOf } from '../prompt/prompt.js';
 
 /**

@@ -1,13 +1,6 @@
-import {
-  type Compactor,
-  errorText,
-  isContextOverflow,
-  type JsonObject,
-  parseWith,
-  type ToolDefinition,
-  tell,
-  warn,
-} from '@x/core';
+import { type Compactor, isContextOverflow, type JsonObject } from '@x/core';
+import { errorText, parseWith, tell, warn } from '@x/core/internal';
+import type { ToolDefinition } from '@x/core/messages';
 import {
   type AiSdkLanguageModel,
   type CallOptions,

@@ -1,4 +1,4 @@
-import { callable, parseWith } from '@x/core';
+import { callable, parseWith } from '@x/core/internal';
 import * as z from 'zod';
 import { compactionBy, objectsIn, type ProviderCompaction } from './provider-compaction.js';
 

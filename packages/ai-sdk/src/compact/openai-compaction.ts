@@ -1,4 +1,5 @@
-import { callable, isObject, type JsonObject, type JsonValue, parseWith } from '@x/core';
+import type { JsonObject, JsonValue } from '@x/core';
+import { callable, isObject, parseWith } from '@x/core/internal';
 import * as z from 'zod';
 import { compactionBy, objectsIn, type ProviderCompaction } from './provider-compaction.js';
 

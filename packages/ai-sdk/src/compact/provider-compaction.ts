@@ -2,18 +2,15 @@ import { randomUUID } from 'node:crypto';
 import {
   CapabilityError,
   estimateCounter,
-  isObject,
   type JsonObject,
   type JsonValue,
   type Message,
   ModelError,
-  type NativeCompaction,
-  type NativeCompactionRequest,
-  nativeIndex,
   type OpaqueBlock,
-  type Part,
   type Usage,
 } from '@x/core';
+import { isObject, nativeIndex } from '@x/core/internal';
+import type { NativeCompaction, NativeCompactionRequest, Part } from '@x/core/messages';
 import type { AiSdkLanguageModel, CallOptions } from '../language-model.js';
 import { toUsage } from '../response/to-response.js';
 

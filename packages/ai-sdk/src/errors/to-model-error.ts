@@ -1,11 +1,5 @@
-import {
-  ContextOverflowError,
-  isContextOverflow,
-  ModelError,
-  type ModelErrorFacts,
-  modelErrorFacts,
-  XError,
-} from '@x/core';
+import { ContextOverflowError, isContextOverflow, ModelError, XError } from '@x/core';
+import { type ModelErrorFacts, modelErrorFacts } from '@x/core/messages';
 
 /** Connections that broke, and answers that broke off. */
 const NETWORK_CODES =

@@ -1,4 +1,5 @@
-import type { JsonObject, JsonValue, OpaqueBlock, Part } from '@x/core';
+import type { JsonObject, JsonValue, OpaqueBlock } from '@x/core';
+import type { Part } from '@x/core/messages';
 import type { AiSdkLanguageModel } from '../language-model.js';
 
 /** The prompt of an AI SDK model, as this package writes it. */

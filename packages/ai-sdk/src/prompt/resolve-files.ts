@@ -1,4 +1,5 @@
-import { type FileBlock, type FileSource, InvalidInputError, type Message } from '@x/core';
+import { type FileBlock, InvalidInputError, type Message } from '@x/core';
+import type { FileSource } from '@x/core/messages';
 import type { AiSdkLanguageModel, SupportedUrls } from '../language-model.js';
 import { providerFamily } from './prompt.js';
 import type { SendableSource } from './tool-output.js';

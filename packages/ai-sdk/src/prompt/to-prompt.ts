@@ -1,16 +1,15 @@
 import {
   type ContentBlock,
   type FileBlock,
-  isObject,
   type JsonObject,
   type JsonValue,
   type Message,
   type OpaqueBlock,
-  type Part,
-  parseInput,
   type ThinkingBlock,
   textOf,
 } from '@x/core';
+import { isObject } from '@x/core/internal';
+import { type Part, parseInput } from '@x/core/messages';
 import { optionsOf, type Prompt, type PromptMessage, type PromptTarget } from './prompt.js';
 import { filePart, type SendableSource, toolOutput } from './tool-output.js';
 

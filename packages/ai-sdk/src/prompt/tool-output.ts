@@ -1,4 +1,5 @@
-import type { FileBlock, FileSource, JsonObject, JsonValue, Part, ToolResultBlock } from '@x/core';
+import type { FileBlock, JsonObject, JsonValue, ToolResultBlock } from '@x/core';
+import type { FileSource, Part } from '@x/core/messages';
 import { optionsOf, type PromptTarget, type ToolOutput } from './prompt.js';
 
 /** Says of an answer in several parts what the prompt has no other word for. */

@@ -1,5 +1,5 @@
-import { type ContentBlock, type JsonObject, opaquePart, type Part, plainJson } from '@x/core';
-import { aiSdkDialect } from '@x/core/messages';
+import type { ContentBlock, JsonObject } from '@x/core';
+import { aiSdkDialect, opaquePart, type Part, plainJson } from '@x/core/messages';
 import type { ContentPart, ProviderData } from '../language-model.js';
 
 /**

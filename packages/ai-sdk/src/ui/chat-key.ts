@@ -1,4 +1,5 @@
-import { having, SessionKey, type SessionStore } from '@x/core';
+import { SessionKey, type SessionStore } from '@x/core';
+import { having } from '@x/core/internal';
 import * as z from 'zod';
 
 export const chatSchema = z.strictObject({

@@ -1,4 +1,5 @@
-import { collectionOf, parseWith, SessionStoreError, StreamLog, type StreamLogOptions } from '@x/core';
+import { SessionStoreError, StreamLog } from '@x/core';
+import { collectionOf, parseWith, type StreamLogOptions } from '@x/core/internal';
 import * as z from 'zod';
 import { readableOf } from '../readable-of.js';
 import { type ChatOptions, chatKey, chatSchema } from './chat-key.js';

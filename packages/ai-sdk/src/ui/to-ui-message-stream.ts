@@ -1,13 +1,13 @@
 import {
   type AgentEvent,
   type ContentBlock,
-  isObject,
   type OpaqueBlock,
-  parseInput,
   type ThinkingBlock,
   type ToolResultBlock,
   textOf,
 } from '@x/core';
+import { isObject } from '@x/core/internal';
+import { parseInput } from '@x/core/messages';
 import { thinkingMetadata } from '../prompt/to-prompt.js';
 import { readableOf } from '../readable-of.js';
 import type { Metadata, UIChunk, UIFinishReason } from './ui-chunk.js';

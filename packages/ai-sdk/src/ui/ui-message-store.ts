@@ -1,13 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import {
-  collectionOf,
-  ItemLog,
-  itemFrom,
-  itemJson,
-  type JsonObject,
-  parseWith,
-  type SessionStore,
-} from '@x/core';
+import { ItemLog, type JsonObject, type SessionStore } from '@x/core';
+import { collectionOf, itemFrom, itemJson, parseWith } from '@x/core/internal';
 import * as z from 'zod';
 import { type ChatOptions, chatKey, chatSchema } from './chat-key.js';
 import type { UIMessageLike } from './ui-chunk.js';

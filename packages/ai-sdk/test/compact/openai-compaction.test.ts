@@ -5,10 +5,10 @@ import {
   CapabilityError,
   type Message,
   ModelError,
-  type NativeCompaction,
   toolResultMessage,
   userMessage,
 } from '@x/core';
+import type { NativeCompaction } from '@x/core/messages';
 import { expect, it } from 'vitest';
 import { fromAiSdk, openaiCompaction } from '../../src/index.js';
 import { openaiAnswer, openaiText } from '../support/answers.js';

@@ -1,4 +1,5 @@
-import { type FileBlock, type FileSource, InvalidInputError, toolResultMessage, userMessage } from '@x/core';
+import { type FileBlock, InvalidInputError, toolResultMessage, userMessage } from '@x/core';
+import type { FileSource } from '@x/core/messages';
 import { MockLanguageModelV3 } from 'ai/test';
 import { describe, expect, it } from 'vitest';
 import { fromAiSdk, type ResolveFile } from '../../src/index.js';

@@ -6,10 +6,10 @@ import {
   type Message,
   ModelError,
   type ModelRequest,
-  type ToolDefinition,
   toolResultMessage,
   userMessage,
 } from '@x/core';
+import type { ToolDefinition } from '@x/core/messages';
 import { describe, expect, it } from 'vitest';
 import { type FromAiSdkOptions, fromAiSdk } from '../../src/index.js';
 import { anthropicAnswer } from '../support/answers.js';

@@ -5,11 +5,11 @@ import {
   type Message,
   ModelError,
   type ModelRequest,
-  type ToolDefinition,
   toolResultMessage,
   toolUsesOf,
   userMessage,
 } from '@x/core';
+import type { ToolDefinition } from '@x/core/messages';
 import { describe, expect, it } from 'vitest';
 import { fromAiSdk } from '../../src/index.js';
 import { collect, rejection } from '../support/collect.js';

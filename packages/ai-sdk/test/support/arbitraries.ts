@@ -1,4 +1,5 @@
-import type { ContentBlock, FileBlock, FileSource, JsonObject, JsonValue, Message } from '@x/core';
+import type { ContentBlock, FileBlock, JsonObject, JsonValue, Message } from '@x/core';
+import type { FileSource } from '@x/core/messages';
 import fc from 'fast-check';
 
 const text = fc.string({ unit: 'binary', maxLength: 20 });

@@ -1,12 +1,5 @@
-import {
-  type AgentEvent,
-  type AgentEventBody,
-  assistantMessage,
-  type JsonObject,
-  opaquePart,
-  type Part,
-  toolResultBlock,
-} from '@x/core';
+import { type AgentEvent, type AgentEventBody, assistantMessage, type JsonObject } from '@x/core';
+import { opaquePart, type Part, toolResultBlock } from '@x/core/messages';
 import { readUIMessageStream, type UIMessage, type UIMessageChunk, uiMessageChunkSchema } from 'ai';
 import { expect, it } from 'vitest';
 import { decisionsIn, toUIMessageStream } from '../../src/index.js';

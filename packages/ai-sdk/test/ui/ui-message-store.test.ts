@@ -1,8 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { InMemorySession, InvalidInputError, type SessionChange, wrapStore } from '@x/core';
+import { InMemorySession, InvalidInputError } from '@x/core';
 import { JsonSession } from '@x/core/node';
+import { type SessionChange, wrapStore } from '@x/core/store';
 import { convertToModelMessages, type UIMessage } from 'ai';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { UIMessageStore } from '../../src/index.js';

@@ -1,4 +1,5 @@
-import { addUsage, type CompactionOutcome, type Message, type Usage, unlessAborted } from '@x/core';
+import { addUsage, type CompactionOutcome, type Message, type Usage } from '@x/core';
+import { unlessAborted } from '@x/core/internal';
 
 /** From this share of the trigger point on a summary is made ahead of time: 60 % of the window by default. */
 export const AHEAD_SHARE = 0.7;

@@ -1,4 +1,5 @@
-import { type AgentState, renderTodos } from '@x/core';
+import type { AgentState } from '@x/core';
+import { renderTodos } from '@x/core/internal';
 
 /** Renders the todo list and the place of the plan, for the end of every summary. */
 export function carriedState(state: AgentState): string | undefined {

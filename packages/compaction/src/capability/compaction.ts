@@ -6,10 +6,9 @@ import {
   isContextOverflow,
   type Message,
   type ModelResponse,
-  parseWith,
   type ReasonScope,
-  warn,
 } from '@x/core';
+import { parseWith, warn } from '@x/core/internal';
 import * as z from 'zod';
 import { redactorFor } from '../conversation/redaction.js';
 import { errorLine } from '../conversation/text.js';

@@ -1,4 +1,5 @@
-import { ContextMeter, type Message, type TokenCounter } from '@x/core';
+import type { Message, TokenCounter } from '@x/core';
+import { ContextMeter } from '@x/core/internal';
 import { marksOf } from '../conversation/marks.js';
 import type { AheadOfTime } from './ahead.js';
 

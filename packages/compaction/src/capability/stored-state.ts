@@ -1,4 +1,5 @@
-import { type AgentState, isObject, type JsonObject, type JsonValue, type Model } from '@x/core';
+import type { AgentState, JsonObject, JsonValue, Model } from '@x/core';
+import { isObject } from '@x/core/internal';
 
 /** The key under which this package keeps its notes in a state's extensions. */
 const EXTENSION = 'compaction';

@@ -1,13 +1,12 @@
 import {
   type AgentState,
-  digest,
   InvalidInputError,
   type JsonValue,
   type Message,
   messageSchema,
   type SessionLog,
-  sortedJson,
 } from '@x/core';
+import { digest, sortedJson } from '@x/core/internal';
 import * as z from 'zod';
 import { countSchema } from '../config/values.js';
 import { marksOf, stringsIn } from '../conversation/marks.js';

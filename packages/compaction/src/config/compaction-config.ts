@@ -1,4 +1,4 @@
-import type { Issue } from '@x/core';
+import type { Issue } from '@x/core/internal';
 import * as z from 'zod/mini';
 import {
   codeShape,

@@ -1,11 +1,5 @@
-import {
-  fileJsonSchema,
-  InvalidInputError,
-  type Issue,
-  type JsonObject,
-  parseFileConfig,
-  toSnakeCase,
-} from '@x/core';
+import { InvalidInputError, type JsonObject, parseFileConfig } from '@x/core';
+import { fileJsonSchema, type Issue, toSnakeCase } from '@x/core/internal';
 import * as z from 'zod/mini';
 import { agentShape } from '../capability/capability-config.js';
 import { evictionConfigSchema } from '../eviction/tool-result-eviction.js';

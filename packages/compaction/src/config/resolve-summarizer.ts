@@ -1,4 +1,5 @@
-import { InvalidInputError, isContextOverflow, type Model, tell } from '@x/core';
+import { InvalidInputError, isContextOverflow, type Model } from '@x/core';
+import { tell } from '@x/core/internal';
 import type { ParsedCompactionConfig } from './compaction-file.js';
 
 /** The prompt and the agent that Aura ships, which its configuration names by default. */

@@ -1,4 +1,4 @@
-import { headOf } from '@x/core';
+import { headOf } from '@x/core/internal';
 
 /** Whatever a reader may take for the end of a line: no text may go on behind it without its mark. */
 export const LINE_BREAK = /\r\n?|[\n\v\f\u0085\u2028\u2029]/g;

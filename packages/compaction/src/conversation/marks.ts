@@ -1,4 +1,5 @@
-import { isObject, type JsonObject, type JsonValue, type Message, userMessage } from '@x/core';
+import { type JsonObject, type JsonValue, type Message, userMessage } from '@x/core';
+import { isObject } from '@x/core/internal';
 
 /** The key of this package's notes in the metadata of messages and blocks. Never sent to a model. */
 const NAMESPACE = '@x/compaction';

@@ -1,12 +1,5 @@
-import {
-  type ContentBlock,
-  type JsonValue,
-  type Message,
-  type Redact,
-  redactJson,
-  redactSecrets,
-  secretRedactor,
-} from '@x/core';
+import type { ContentBlock, JsonValue, Message } from '@x/core';
+import { type Redact, redactJson, redactSecrets, secretRedactor } from '@x/core/internal';
 import * as z from 'zod/mini';
 
 const pattern = z.union([

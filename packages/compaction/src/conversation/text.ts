@@ -1,4 +1,5 @@
-import { errorText, headOf, type JsonValue, tailOf } from '@x/core';
+import type { JsonValue } from '@x/core';
+import { errorText, headOf, tailOf } from '@x/core/internal';
 import type { Meter } from '../meter.js';
 
 /** How {@link cutMiddle} cuts. */

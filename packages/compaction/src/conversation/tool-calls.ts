@@ -1,4 +1,5 @@
-import { headOf, isObject, type ToolResultBlock, type ToolUseBlock, textOf } from '@x/core';
+import { type ToolResultBlock, type ToolUseBlock, textOf } from '@x/core';
+import { headOf, isObject } from '@x/core/internal';
 import { once } from './once.js';
 
 const PATH_KEYS = [

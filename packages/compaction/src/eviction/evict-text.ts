@@ -1,12 +1,6 @@
-import {
-  type CallScope,
-  digest,
-  isObject,
-  SessionKey,
-  sessionPrefix,
-  type TextBlock,
-  type ToolResultBlock,
-} from '@x/core';
+import { type CallScope, SessionKey, type TextBlock, type ToolResultBlock } from '@x/core';
+import { digest, isObject } from '@x/core/internal';
+import { sessionPrefix } from '@x/core/store';
 import { oddBetween, oddLines } from '../conversation/lines.js';
 import { cutMiddle } from '../conversation/text.js';
 

@@ -2,12 +2,12 @@ import {
   type Capability,
   estimateCounter,
   type Message,
-  parseWith,
   type ReasonScope,
   type ToolScope,
   textOf,
   toolResultsOf,
 } from '@x/core';
+import { parseWith } from '@x/core/internal';
 import * as z from 'zod';
 import { countSchema } from '../config/values.js';
 import { startOfUnseen } from '../conversation/regions.js';

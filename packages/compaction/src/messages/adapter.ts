@@ -1,15 +1,13 @@
+import { type ContentBlock, InvalidInputError, type Message } from '@x/core';
+import { digest, exactText, isObject, parseWith } from '@x/core/internal';
 import {
-  type ContentBlock,
-  digest,
-  exactText,
-  InvalidInputError,
-  isObject,
-  type Message,
   madeFrom,
   originOf,
-  parseWith,
-} from '@x/core';
-import { type ProviderMessage, readBlocks, type WritableDialect, writeMessage } from '@x/core/messages';
+  type ProviderMessage,
+  readBlocks,
+  type WritableDialect,
+  writeMessage,
+} from '@x/core/messages';
 import { isSummaryText } from '../summary/summary-message.js';
 
 /** Providers keep no times: one for all, so that a message is the same whenever it is read. */

@@ -3,17 +3,14 @@ import {
   defineTool,
   estimateCounter,
   type FileBlock,
-  headOf,
   InvalidInputError,
   type Message,
-  parseWith,
-  type Redact,
   type Tool,
   type ToolContext,
   type ToolOutputBlock,
-  tailOf,
   userMessage,
 } from '@x/core';
+import { headOf, parseWith, type Redact, tailOf } from '@x/core/internal';
 import * as z from 'zod';
 import { LINE_BREAK } from '../conversation/lines.js';
 import { marksOf } from '../conversation/marks.js';

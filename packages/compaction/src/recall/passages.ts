@@ -1,13 +1,5 @@
-import {
-  type ContentBlock,
-  headOf,
-  isObject,
-  type JsonValue,
-  jsonText,
-  type Message,
-  tailOf,
-  textOf,
-} from '@x/core';
+import { type ContentBlock, type JsonValue, type Message, textOf } from '@x/core';
+import { headOf, isObject, jsonText, tailOf } from '@x/core/internal';
 import { counted } from '../conversation/lines.js';
 import { linesOf } from '../record/excerpts.js';
 import { characterKinds, lowerCase, UNSPACED, WORD } from '../record/terms.js';

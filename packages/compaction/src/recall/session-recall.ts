@@ -1,4 +1,5 @@
-import type { AgentState, Message, Redact, SessionLog, Tool } from '@x/core';
+import type { AgentState, Message, SessionLog, Tool } from '@x/core';
+import type { Redact } from '@x/core/internal';
 import { isUserRequest } from '../conversation/regions.js';
 import type { Meter } from '../meter.js';
 import { isWhole, recallTool, SourceRecall } from './create-recall.js';

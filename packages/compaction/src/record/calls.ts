@@ -1,12 +1,5 @@
-import {
-  headOf,
-  isObject,
-  type JsonValue,
-  jsonText,
-  type ToolResultBlock,
-  type ToolUseBlock,
-  tailOf,
-} from '@x/core';
+import type { JsonValue, ToolResultBlock, ToolUseBlock } from '@x/core';
+import { headOf, isObject, jsonText, tailOf } from '@x/core/internal';
 import { commandOf, failureLine, outcomeOf, pathOf } from '../conversation/tool-calls.js';
 import { readable, resultText, within } from './readable.js';
 

@@ -1,4 +1,6 @@
-import { digest, estimateCounter, jsonText, type ToolDefinition } from '@x/core';
+import { estimateCounter } from '@x/core';
+import { digest, jsonText } from '@x/core/internal';
+import type { ToolDefinition } from '@x/core/messages';
 import { commandOf } from '../conversation/tool-calls.js';
 import type { Meter } from '../meter.js';
 import { boilerplateOf, callLine, cutEnd, cutLine, shortenedCall } from './calls.js';

@@ -1,11 +1,5 @@
-import {
-  estimateCounter,
-  type JsonValue,
-  type Message,
-  type Redact,
-  type ToolUseBlock,
-  textOf,
-} from '@x/core';
+import { estimateCounter, type JsonValue, type Message, type ToolUseBlock, textOf } from '@x/core';
+import type { Redact } from '@x/core/internal';
 import { counted, oddLines } from '../conversation/lines.js';
 import { redactMessage } from '../conversation/redaction.js';
 import { isUserRequest } from '../conversation/regions.js';

@@ -1,11 +1,5 @@
-import {
-  isObject,
-  type JsonObject,
-  type JsonValue,
-  type ToolUseBlock,
-  toolResultsOf,
-  toolUsesOf,
-} from '@x/core';
+import { type JsonObject, type JsonValue, type ToolUseBlock, toolResultsOf, toolUsesOf } from '@x/core';
+import { isObject } from '@x/core/internal';
 import { outcomeOf, pathOf } from '../conversation/tool-calls.js';
 import { sharing } from './calls.js';
 import type { Entry } from './entry.js';

@@ -1,13 +1,5 @@
-import {
-  headOf,
-  isObject,
-  type JsonObject,
-  type JsonValue,
-  jsonText,
-  type ToolResultBlock,
-  tailOf,
-  textOf,
-} from '@x/core';
+import { type JsonObject, type JsonValue, type ToolResultBlock, textOf } from '@x/core';
+import { headOf, isObject, jsonText, tailOf } from '@x/core/internal';
 import { oddLines } from '../conversation/lines.js';
 import { once } from '../conversation/once.js';
 

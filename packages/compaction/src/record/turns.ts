@@ -1,11 +1,6 @@
-import {
-  jsonText,
-  type ToolDefinition,
-  type ToolResultBlock,
-  type ToolUseBlock,
-  toolResultsOf,
-  toolUsesOf,
-} from '@x/core';
+import { type ToolResultBlock, type ToolUseBlock, toolResultsOf, toolUsesOf } from '@x/core';
+import { jsonText } from '@x/core/internal';
+import type { ToolDefinition } from '@x/core/messages';
 import { commandOf, outcomeOf, pathOf, readsByName } from '../conversation/tool-calls.js';
 import { type Boilerplate, outcomeText } from './calls.js';
 import type { Excerpts } from './excerpts.js';

@@ -1,4 +1,5 @@
-import { countMessages, estimateCounter, type Message } from '@x/core';
+import { estimateCounter, type Message } from '@x/core';
+import { countMessages } from '@x/core/messages';
 import type { Meter } from '../meter.js';
 import { Choice, type Saying } from './choose-excerpts.js';
 import { type Draft, draftsOf, isCall, type RecordInput } from './drafts.js';

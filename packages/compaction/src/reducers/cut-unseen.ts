@@ -1,5 +1,4 @@
 import {
-  countBlock,
   type Message,
   type TextBlock,
   type ToolOutputBlock,
@@ -7,6 +6,7 @@ import {
   textOf,
   toolResultsOf,
 } from '@x/core';
+import { countBlock } from '@x/core/messages';
 import { counted, oddBetween, oddLines } from '../conversation/lines.js';
 import { marksOf, stringsIn, withMarks } from '../conversation/marks.js';
 import { latestUserRequest, startOfUnseen } from '../conversation/regions.js';

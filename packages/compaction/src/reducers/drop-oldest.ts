@@ -1,4 +1,5 @@
-import { type Message, type MessageGroup, pairingOf } from '@x/core';
+import type { Message } from '@x/core';
+import { type MessageGroup, pairingOf } from '@x/core/messages';
 import { droppedBefore, droppedNote } from '../conversation/marks.js';
 import {
   firstUserRequest,

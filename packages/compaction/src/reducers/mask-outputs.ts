@@ -1,12 +1,12 @@
 import {
   type ContentBlock,
   type Message,
-  parseWith,
   type ToolResultBlock,
   type ToolUseBlock,
   toolResultsOf,
   toolUsesOf,
 } from '@x/core';
+import { parseWith } from '@x/core/internal';
 import * as z from 'zod/mini';
 import { countSchema, namesSchema } from '../config/values.js';
 import { marksOf, stringsIn } from '../conversation/marks.js';

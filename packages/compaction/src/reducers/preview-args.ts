@@ -1,4 +1,5 @@
-import { headOf, type JsonValue, jsonText, type Message, parseWith } from '@x/core';
+import type { JsonValue, Message } from '@x/core';
+import { headOf, jsonText, parseWith } from '@x/core/internal';
 import * as z from 'zod/mini';
 import { countSchema, shareSchema } from '../config/values.js';
 import { marksOf } from '../conversation/marks.js';

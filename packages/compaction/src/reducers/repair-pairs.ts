@@ -1,4 +1,5 @@
-import { type ContentBlock, type Message, pairingOf } from '@x/core';
+import type { ContentBlock, Message } from '@x/core';
+import { pairingOf } from '@x/core/messages';
 import { droppedNote } from '../conversation/marks.js';
 import { type Fate, type Reducer, saysAnything } from '../reducer.js';
 

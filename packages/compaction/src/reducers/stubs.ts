@@ -1,4 +1,5 @@
-import { type FileBlock, headOf, type Message, type ToolResultBlock, textOf } from '@x/core';
+import { type FileBlock, type Message, type ToolResultBlock, textOf } from '@x/core';
+import { headOf } from '@x/core/internal';
 import { failureLine, outcomeOf } from '../conversation/tool-calls.js';
 import type { ReducerContext } from '../reducer.js';
 import { numbersOf } from '../summary/numbers.js';

@@ -1,4 +1,4 @@
-import { parseWith } from '@x/core';
+import { parseWith } from '@x/core/internal';
 import type * as z from 'zod';
 import { type Reducer, unchanged } from '../reducer.js';
 import { summarizeOptionsSchema } from '../summary/options.js';

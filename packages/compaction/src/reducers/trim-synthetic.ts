@@ -1,4 +1,5 @@
-import { type Message, parseWith } from '@x/core';
+import type { Message } from '@x/core';
+import { parseWith } from '@x/core/internal';
 import * as z from 'zod/mini';
 import { countSchema, shareSchema } from '../config/values.js';
 import { type Fate, type Reducer, unchanged } from '../reducer.js';

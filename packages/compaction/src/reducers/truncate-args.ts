@@ -1,4 +1,4 @@
-import { parseWith } from '@x/core';
+import { parseWith } from '@x/core/internal';
 import * as z from 'zod/mini';
 import { countSchema, textSchema } from '../config/values.js';
 import { cutMiddle, mapStrings } from '../conversation/text.js';

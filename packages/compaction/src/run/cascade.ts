@@ -1,11 +1,5 @@
-import {
-  addUsage,
-  type CompactionStep,
-  type ManifestEntry,
-  type Message,
-  type Usage,
-  unlessAborted,
-} from '@x/core';
+import { addUsage, type CompactionStep, type ManifestEntry, type Message, type Usage } from '@x/core';
+import { unlessAborted } from '@x/core/internal';
 import { errorLine } from '../conversation/text.js';
 import type { Meter } from '../meter.js';
 import {

@@ -1,5 +1,6 @@
 import type { Message } from '@x/core';
-import { pairingOf, toolResultsOf } from '@x/core';
+import { toolResultsOf } from '@x/core';
+import { pairingOf } from '@x/core/messages';
 import { firstUserRequest, latestUserRequest, startOfUnseen } from '../conversation/regions.js';
 import { type Fate, type Reduction, saysAnything } from '../reducer.js';
 

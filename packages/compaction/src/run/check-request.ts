@@ -1,10 +1,6 @@
-import {
-  type CompactOptions,
-  InvalidInputError,
-  type Message,
-  parseWith,
-  type ToolDefinition,
-} from '@x/core';
+import { type CompactOptions, InvalidInputError, type Message } from '@x/core';
+import { parseWith } from '@x/core/internal';
+import type { ToolDefinition } from '@x/core/messages';
 import * as z from 'zod/mini';
 
 const holding = <Value>(key: string, what: string) =>

@@ -5,8 +5,8 @@ import type {
   CompactOptions,
   Message,
   Model,
-  ToolDefinition,
 } from '@x/core';
+import type { ToolDefinition } from '@x/core/messages';
 import type { ResolvedCompactionConfig } from '../config/groups.js';
 import { redactorFor } from '../conversation/redaction.js';
 import { errorLine } from '../conversation/text.js';

@@ -1,18 +1,11 @@
+import { type Message, type Model, ModelError, withRetries } from '@x/core';
+import { type Deadline, mayRefuseItems, nativeIndex, systemClock, withinLimit } from '@x/core/internal';
 import {
   classifyModelError,
-  type Deadline,
-  type Message,
-  type Model,
-  ModelError,
   type ModelErrorKind,
-  mayRefuseItems,
   type NativeCompaction,
   type NativeCompactionRequest,
-  nativeIndex,
-  systemClock,
-  withinLimit,
-  withRetries,
-} from '@x/core';
+} from '@x/core/messages';
 import { errorLine } from '../conversation/text.js';
 import { RETRIES } from './write-narrative.js';
 

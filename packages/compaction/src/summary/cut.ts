@@ -1,4 +1,5 @@
-import { type Message, type MessageGroup, pairingOf } from '@x/core';
+import type { Message } from '@x/core';
+import { type MessageGroup, pairingOf } from '@x/core/messages';
 import { isUserRequest, startOfUnseen } from '../conversation/regions.js';
 import type { Meter } from '../meter.js';
 import type { ReductionTarget, View } from '../reducer.js';

@@ -1,12 +1,5 @@
-import {
-  isObject,
-  type JsonValue,
-  type Message,
-  type OpaqueBlock,
-  type TextBlock,
-  textOf,
-  userMessage,
-} from '@x/core';
+import { type JsonValue, type Message, type OpaqueBlock, type TextBlock, textOf, userMessage } from '@x/core';
+import { isObject } from '@x/core/internal';
 import { LINE_BREAK } from '../conversation/lines.js';
 import { marksOf } from '../conversation/marks.js';
 import { once } from '../conversation/once.js';

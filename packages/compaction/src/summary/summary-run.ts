@@ -1,4 +1,5 @@
-import { addUsage, type Message, type Model, type Redact, textOf, type Usage } from '@x/core';
+import { addUsage, type Message, type Model, textOf, type Usage } from '@x/core';
+import type { Redact } from '@x/core/internal';
 import { once } from '../conversation/once.js';
 import { redactMessage, redactorFor } from '../conversation/redaction.js';
 import { isUserRequest, latestUserRequest } from '../conversation/regions.js';

@@ -1,13 +1,6 @@
-import {
-  type ContentBlock,
-  digest,
-  headOf,
-  isObject,
-  type Message,
-  pairingOf,
-  type ToolUseBlock,
-  textOf,
-} from '@x/core';
+import { type ContentBlock, type Message, type ToolUseBlock, textOf } from '@x/core';
+import { digest, headOf, isObject } from '@x/core/internal';
+import { pairingOf } from '@x/core/messages';
 import { cutMiddle, cutToTokens, mapStrings } from '../conversation/text.js';
 import { outcomeOf } from '../conversation/tool-calls.js';
 import type { Meter } from '../meter.js';

@@ -1,18 +1,14 @@
 import {
-  type Deadline,
   isContextOverflow,
   type Message,
   type Model,
   type ModelRequest,
-  mayRefuseItems,
-  type Redact,
-  refuseNoAnswer,
   textOf,
   type Usage,
   userMessage,
-  withinLimit,
   withRetries,
 } from '@x/core';
+import { type Deadline, mayRefuseItems, type Redact, refuseNoAnswer, withinLimit } from '@x/core/internal';
 import type { Meter } from '../meter.js';
 import type { SummarizeOptions } from './options.js';
 import { buildPrompt, checkAnswer, type SummaryPrompt, type Verdict } from './prompt.js';

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { isObject, type JsonValue, jsonObjectSchema } from '@x/core';
+import type { JsonValue } from '@x/core';
+import { isObject, jsonObjectSchema } from '@x/core/internal';
 import { describe, expect, it } from 'vitest';
 import { compactionJsonSchema, evictionJsonSchema } from '../../src/index.js';
 

@@ -1,14 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  readText,
-  type ToolOutputBlock,
-  type ToolResultBlock,
-  textOf,
-  toolResultBlock,
-  userMessage,
-} from '@x/core';
+import { readText, type ToolOutputBlock, type ToolResultBlock, textOf, userMessage } from '@x/core';
+import { toolResultBlock } from '@x/core/messages';
 import { LocalWorkspace } from '@x/core/node';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { EvictionConfig } from '../../src/eviction/tool-result-eviction.js';

@@ -1,4 +1,4 @@
-import { toolResultBlock } from '@x/core';
+import { toolResultBlock } from '@x/core/messages';
 import { describe, expect, it } from 'vitest';
 import { outcomeOf } from '../../src/conversation/tool-calls.js';
 import { lines } from '../build.js';

@@ -6,11 +6,11 @@ import {
   type ToolScope,
   type ToolUseBlock,
   textOf,
-  toolResultBlock,
   toolResultMessage,
   userMessage,
   type Workspace,
 } from '@x/core';
+import { toolResultBlock } from '@x/core/messages';
 import { describe, expect, it } from 'vitest';
 import type { EvictionConfig } from '../../src/eviction/tool-result-eviction.js';
 import { maskOutputs, toolResultEviction } from '../../src/index.js';

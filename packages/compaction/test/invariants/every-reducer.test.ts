@@ -1,5 +1,5 @@
 import type { CompactionOutcome, Message } from '@x/core';
-import { pairingOf } from '@x/core';
+import { pairingOf } from '@x/core/messages';
 import {
   assertAccounted,
   assertCurrent,

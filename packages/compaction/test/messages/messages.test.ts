@@ -1,6 +1,7 @@
 import { createCompactor } from '@x/compaction';
 import { anthropicMessages, openaiMessages, type ProviderMessage } from '@x/compaction/messages';
-import { InvalidInputError, type Message, pairingOf, textOf, toolResultsOf, userMessage } from '@x/core';
+import { InvalidInputError, type Message, textOf, toolResultsOf, userMessage } from '@x/core';
+import { pairingOf } from '@x/core/messages';
 import { dialectSuite } from '@x/test-support/suites';
 import { expect, it } from 'vitest';
 

@@ -1,4 +1,5 @@
-import { type ToolResultBlock, type ToolUseBlock, toolResultBlock, toolResultsOf, toolUsesOf } from '@x/core';
+import { type ToolResultBlock, type ToolUseBlock, toolResultsOf, toolUsesOf } from '@x/core';
+import { toolResultBlock } from '@x/core/messages';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { boilerplateOf, callLine, cutLine, outcomeText } from '../../src/record/calls.js';

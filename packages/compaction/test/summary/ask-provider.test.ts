@@ -1,4 +1,5 @@
-import { type Message, ModelError, type NativeCompactionRequest, userMessage } from '@x/core';
+import { type Message, ModelError, userMessage } from '@x/core';
+import type { NativeCompactionRequest } from '@x/core/messages';
 import { expect, it, vi } from 'vitest';
 import { askProvider } from '../../src/summary/ask-provider.js';
 import { GOOD_SUMMARY, modelOf } from '../models.js';

@@ -1,13 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import {
-  AGENT_STATE_VERSION,
-  AgentState,
-  assistantMessage,
-  InvalidInputError,
-  PERMISSION_MODES,
-  renderTodos,
-  userMessage,
-} from '../../src/index.js';
+import { AgentState, assistantMessage, InvalidInputError, userMessage } from '../../src/index.js';
+import { AGENT_STATE_VERSION, PERMISSION_MODES, renderTodos } from '../../src/internal.js';
 import { errorOf } from '../error-of.js';
 
 function pathsOf(action: () => unknown): readonly string[] {

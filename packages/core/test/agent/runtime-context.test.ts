@@ -1,5 +1,6 @@
 import { describe, expect, expectTypeOf, test } from 'vitest';
-import { InvalidInputError, RuntimeContext, type RuntimeIdentity } from '../../src/index.js';
+import { InvalidInputError, RuntimeContext } from '../../src/index.js';
+import type { RuntimeIdentity } from '../../src/internal.js';
 import { errorOf } from '../error-of.js';
 
 class TenantInfo {

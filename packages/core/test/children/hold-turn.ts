@@ -1,15 +1,10 @@
 // Holds the turn of a session: prints `renewed` for each renewal and `lost` with the code of the error that ends it. At the
 // line `commit` it adds a message and prints what became of that, at `block` it stands still in its next renewal.
 import { createInterface } from 'node:readline';
-import {
-  openSession,
-  SessionKey,
-  type SessionLease,
-  takeTurn,
-  userMessage,
-  XError,
-} from '../../src/index.js';
+import { openSession, SessionKey, userMessage, XError } from '../../src/index.js';
+import { takeTurn } from '../../src/internal.js';
 import { JsonSession, LocalWorkspace, WorkspaceSession } from '../../src/node.js';
+import type { SessionLease } from '../../src/store.js';
 
 const [kind = '', directory = '', blockMs = '0'] = process.argv.slice(2);
 const key = SessionKey.of({ userId: 'u', sessionId: 's' });

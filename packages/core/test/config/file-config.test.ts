@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { fileCapability, fileJsonSchema, InvalidInputError, parseFileConfig } from '../../src/index.js';
+import { InvalidInputError, parseFileConfig } from '../../src/index.js';
+import { fileCapability, fileJsonSchema } from '../../src/internal.js';
 
 const schema = z.strictObject({
   keepMessages: z.number().default(20),

@@ -1,6 +1,7 @@
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
-import { formatPath, InvalidInputError, parseWith } from '../../src/index.js';
+import { InvalidInputError } from '../../src/index.js';
+import { formatPath, parseWith } from '../../src/internal.js';
 import { errorOf } from '../error-of.js';
 
 const schema = z.strictObject({

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ContextOverflowError, classifyModelError, isContextOverflow, ModelError } from '../../src/index.js';
+import { ContextOverflowError, isContextOverflow, ModelError } from '../../src/index.js';
+import { classifyModelError } from '../../src/messages.js';
 import { clientErrors } from './model-errors/client-errors.js';
 import { otherRefusals } from './model-errors/other-refusals.js';
 import { overflows } from './model-errors/overflows.js';

@@ -1,6 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { Deadline, startTimer, TimeLimitError, unlessAborted, withinLimit } from '../../src/index.js';
+import { TimeLimitError } from '../../src/index.js';
+import { Deadline, startTimer, unlessAborted, withinLimit } from '../../src/internal.js';
 
 const never = new Promise<never>(() => {});
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { digest, randomHex } from '../../src/index.js';
+import { digest, randomHex } from '../../src/internal.js';
 
 it('is the SHA-256 of the UTF-8 bytes, as Node computes it', () => {
   fc.assert(

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decodeSegment, encodeSegment, fileSegment } from '../../src/index.js';
+import { decodeSegment, encodeSegment } from '../../src/internal.js';
+import { fileSegment } from '../../src/store.js';
 import { anyString } from '../arbitraries.js';
 
 const long = fc

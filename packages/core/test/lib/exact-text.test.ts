@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { exactText } from '../../src/index.js';
+import { exactText } from '../../src/internal.js';
 
 it('has one text for what is equal, and another for what JSON alone makes the same', () => {
   const make = (): unknown[] => {

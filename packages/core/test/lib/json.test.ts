@@ -1,12 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import {
-  isObject,
-  type JsonValue,
-  jsonObjectSchema,
-  jsonText,
-  jsonValueSchema,
-  sortedJson,
-} from '../../src/index.js';
+import type { JsonValue } from '../../src/index.js';
+import { isObject, jsonObjectSchema, jsonText, jsonValueSchema, sortedJson } from '../../src/internal.js';
 
 describe('jsonValueSchema', () => {
   test.each([null, 0, '', false, [], {}, [1, { a: [null] }]])('takes %j as it is', (value) => {

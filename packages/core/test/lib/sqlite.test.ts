@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isSqliteMissing, type LoadModule, loadSqlite, sqliteCode } from '@x/core';
+import { isSqliteMissing, type LoadModule, loadSqlite, sqliteCode } from '@x/core/internal';
 import { describe, expect, it, onTestFinished } from 'vitest';
 
 const folder = fileURLToPath(new URL('../../../session-sqlite/', import.meta.url));
@@ -92,7 +92,7 @@ describe('loadSqlite', () => {
   it('prints nothing', () => {
     const script = `
       import { createRequire } from 'node:module';
-      import { loadSqlite } from '@x/core';
+      import { loadSqlite } from '@x/core/internal';
       const emitWarning = process.emitWarning;
       loadSqlite(createRequire(${JSON.stringify(join(folder, 'package.json'))}))(':memory:').close();
       console.log(process.emitWarning === emitWarning);`;

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { errorText, escapeTags, headOf, ModelError, tailOf } from '../../src/index.js';
+import { ModelError } from '../../src/index.js';
+import { errorText, escapeTags, headOf, tailOf } from '../../src/internal.js';
 import { anyString, wellFormedText } from '../arbitraries.js';
 
 const limit = fc.integer({ min: 0, max: 30 });

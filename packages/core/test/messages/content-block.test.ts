@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { type ContentBlock, contentBlockSchema, InvalidInputError, parseWith } from '../../src/index.js';
+import { type ContentBlock, InvalidInputError } from '../../src/index.js';
+import { parseWith } from '../../src/internal.js';
+import { contentBlockSchema } from '../../src/messages.js';
 import { errorOf } from '../error-of.js';
 
 const providerMetadata = { acme: { cacheControl: { type: 'ephemeral' }, ids: [1, null] } };

@@ -5,15 +5,15 @@ import {
   InvalidInputError,
   type Message,
   messageSchema,
-  parseWith,
   systemMessage,
   textOf,
-  toolResultBlock,
   toolResultMessage,
   toolResultsOf,
   toolUsesOf,
   userMessage,
 } from '../../src/index.js';
+import { parseWith } from '../../src/internal.js';
+import { toolResultBlock } from '../../src/messages.js';
 import { errorOf } from '../error-of.js';
 
 const call = { type: 'tool_use', id: 'call-1', name: 'read_file', input: { path: 'a.txt' } } as const;

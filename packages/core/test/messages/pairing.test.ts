@@ -1,11 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  assistantMessage,
-  pairingOf,
-  type ToolUseBlock,
-  toolResultMessage,
-  userMessage,
-} from '../../src/index.js';
+import { assistantMessage, type ToolUseBlock, toolResultMessage, userMessage } from '../../src/index.js';
+import { pairingOf } from '../../src/messages.js';
 
 const call = (id: string): ToolUseBlock => ({ type: 'tool_use', id, name: 'look', input: {} });
 const groupsOf = (...messages: Parameters<typeof pairingOf>[0]) =>

@@ -10,7 +10,7 @@ import {
   plainJson,
   readOutput,
   readPart,
-} from '../../src/index.js';
+} from '../../src/messages.js';
 
 const png = { type: 'file', mediaType: 'image/png', source: { type: 'base64', data: 'AQID' } };
 const bytes = new Uint8Array([1, 2, 3]);

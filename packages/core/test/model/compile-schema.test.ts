@@ -1,11 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import {
-  compileSchema,
-  defineTool,
-  InvalidInputError,
-  type JsonObject,
-  type JsonValue,
-} from '../../src/index.js';
+import { defineTool, InvalidInputError, type JsonObject, type JsonValue } from '../../src/index.js';
+import { compileSchema } from '../../src/messages.js';
 
 const names = { owner: 'tool t', path: 'input', value: 'input of t' };
 

@@ -7,8 +7,8 @@ import {
   type JsonValue,
   type StandardSchema,
   type ToolContext,
-  type ToolReturn,
 } from '../../src/index.js';
+import type { ToolReturn } from '../../src/internal.js';
 import { errorOf } from '../error-of.js';
 import { thrownBy } from '../thrown-by.js';
 

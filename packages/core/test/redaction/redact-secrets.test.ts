@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { redactSecrets as redact, redactJson, secretRedactor } from '../../src/index.js';
+import { redactSecrets as redact, redactJson, secretRedactor } from '../../src/internal.js';
 
 const many = (unit: string, count: number) => unit.repeat(count);
 

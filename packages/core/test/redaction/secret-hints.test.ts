@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { redactSecrets } from '../../src/index.js';
+import { redactSecrets } from '../../src/internal.js';
 import { hintedPatterns } from '../../src/redaction/redact-secrets.js';
 import { SECRET_PATTERNS } from '../../src/redaction/secret-patterns.js';
 

@@ -1,7 +1,5 @@
 import { expect, test } from 'vitest';
 import {
-  agentFiles,
-  collectionOf,
   copyStore,
   deleteOlderThan,
   encodeSessions,
@@ -17,9 +15,10 @@ import {
   type SessionStore,
   StreamLog,
   storageOf,
-  wrapStore,
 } from '../../src/index.js';
+import { agentFiles, collectionOf } from '../../src/internal.js';
 import { LocalWorkspace, WorkspaceSession } from '../../src/node.js';
+import { wrapStore } from '../../src/store.js';
 import { commitAt } from '../commit-at.js';
 import { ManualClock } from '../manual-clock.js';
 import { numbered } from '../numbered.js';

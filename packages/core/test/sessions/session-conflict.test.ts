@@ -1,13 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import {
-  AgentState,
-  InMemorySession,
-  openSession,
-  operationId,
-  type SessionChange,
-  SessionKey,
-} from '../../src/index.js';
+import { AgentState, InMemorySession, openSession, SessionKey } from '../../src/index.js';
 import { adoptHead, mergeHead } from '../../src/sessions/merge.js';
+import { operationId, type SessionChange } from '../../src/store.js';
 import { numbered } from '../numbered.js';
 import { thrownBy } from '../thrown-by.js';
 

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { InMemorySession, LEASE_TTL_MS, SessionKey, type SessionLease, takeTurn } from '../../src/index.js';
+import { InMemorySession, SessionKey } from '../../src/index.js';
+import { LEASE_TTL_MS, takeTurn } from '../../src/internal.js';
+import type { SessionLease } from '../../src/store.js';
 import { commitAt } from '../commit-at.js';
 import { ManualClock } from '../manual-clock.js';
 import { thrownBy } from '../thrown-by.js';

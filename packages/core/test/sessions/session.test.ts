@@ -3,14 +3,12 @@ import {
   type AgentState,
   InMemorySession,
   openSession,
-  operationId,
-  type SessionChange,
   SessionKey,
   SessionStoreError,
-  type StoredSession,
   userMessage,
 } from '../../src/index.js';
 import { LocalWorkspace, WorkspaceSession } from '../../src/node.js';
+import { operationId, type SessionChange, type StoredSession } from '../../src/store.js';
 import { commitAt } from '../commit-at.js';
 import { numbered } from '../numbered.js';
 import { temporaryDirectory } from '../temporary-directory.js';

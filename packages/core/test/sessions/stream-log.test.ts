@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
-import { InMemorySession, ModelError, SessionKey, StreamLog, wrapStore } from '../../src/index.js';
+import { InMemorySession, ModelError, SessionKey, StreamLog } from '../../src/index.js';
 import { JsonSession } from '../../src/node.js';
+import { wrapStore } from '../../src/store.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'x-stream-log-'));
 afterAll(() => rm(directory, { recursive: true, force: true }));

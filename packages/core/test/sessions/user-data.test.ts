@@ -12,10 +12,10 @@ import {
   SessionKey,
   type SessionKeyParts,
   storageOf,
-  systemClock,
   userMessage,
   type Workspace,
 } from '../../src/index.js';
+import { systemClock } from '../../src/internal.js';
 import { LocalWorkspace } from '../../src/node.js';
 import { temporaryDirectory } from '../temporary-directory.js';
 

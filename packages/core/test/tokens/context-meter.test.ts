@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ContextMeter, countRequest, type Message, userMessage } from '../../src/index.js';
+import { type Message, userMessage } from '../../src/index.js';
+import { ContextMeter } from '../../src/internal.js';
+import { countRequest } from '../../src/messages.js';
 
 /** Counts words, and how often it was asked to. */
 function counter() {

@@ -2,19 +2,21 @@ import { describe, expect, test } from 'vitest';
 import {
   assistantMessage,
   type ContentBlock,
+  estimateCounter,
+  type FileBlock,
+  type TokenCounter,
+  toolResultMessage,
+  userMessage,
+} from '../../src/index.js';
+import { countSystem } from '../../src/internal.js';
+import {
   countBlock,
   countMessage,
   countMessages,
   countRequest,
-  countSystem,
   countTool,
-  estimateCounter,
-  type FileBlock,
-  type TokenCounter,
   type ToolDefinition,
-  toolResultMessage,
-  userMessage,
-} from '../../src/index.js';
+} from '../../src/messages.js';
 
 /** One token a character; remembers what it was asked for. */
 function spy(): TokenCounter & { readonly asked: string[] } {

@@ -14,8 +14,9 @@ import {
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import { readText, type Workspace, type WorkspaceEntry } from '../../src/index.js';
+import { readText, type Workspace } from '../../src/index.js';
 import { LocalWorkspace } from '../../src/node.js';
+import type { WorkspaceEntry } from '../../src/store.js';
 import { temporaryDirectory } from '../temporary-directory.js';
 import { thrownBy } from '../thrown-by.js';
 

@@ -2,7 +2,8 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { agentFiles, openSession, SessionKey, storageOf, userMessage } from '../../src/index.js';
+import { openSession, SessionKey, storageOf, userMessage } from '../../src/index.js';
+import { agentFiles } from '../../src/internal.js';
 import { JsonSession, LocalWorkspace, WorkspaceSession, WorkspaceSessionLog } from '../../src/node.js';
 
 let directory: string;

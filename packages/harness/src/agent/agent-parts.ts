@@ -1,16 +1,15 @@
-import {
-  type AgentComposition,
-  type AgentEvent,
-  type Capability,
-  ISOLATIONS,
-  LEASE_TTL_MS,
-  type Model,
-  type SessionKey,
-  type SessionStore,
-  type TokenCounter,
-  type Tool,
-  type Workspace,
+import type {
+  AgentComposition,
+  AgentEvent,
+  Capability,
+  Model,
+  SessionKey,
+  SessionStore,
+  TokenCounter,
+  Tool,
+  Workspace,
 } from '@x/core';
+import { ISOLATIONS, LEASE_TTL_MS } from '@x/core/internal';
 import * as z from 'zod';
 import type { ModelFallback } from '../loop/model-fallback.js';
 import type { StoreLimit } from './bounded-store.js';

@@ -1,17 +1,6 @@
-import {
-  exactText,
-  headOf,
-  isObject,
-  type SessionInfo,
-  type SessionLease,
-  type SessionStore,
-  SessionStoreError,
-  type StoredSession,
-  stepwise,
-  TimeLimitError,
-  withinLimit,
-  wrapStore,
-} from '@x/core';
+import { type SessionInfo, type SessionStore, SessionStoreError, TimeLimitError } from '@x/core';
+import { exactText, headOf, isObject, stepwise, withinLimit } from '@x/core/internal';
+import { type SessionLease, type StoredSession, wrapStore } from '@x/core/store';
 import { errorOf } from '../errors/harness-error.js';
 
 /** The share of the limit that a request waits once another has had no answer: time for one that is there to give it. */

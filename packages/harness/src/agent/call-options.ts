@@ -1,18 +1,17 @@
 import {
-  checkMessages,
   type FinishReason,
   InvalidInputError,
   type JsonObject,
-  jsonValueSchema,
   type Message,
   type PendingCall,
-  parseWith,
   type RuntimeContext,
   type StandardSchema,
   type StopReason,
   type Usage,
   userMessage,
 } from '@x/core';
+import { jsonValueSchema, parseWith } from '@x/core/internal';
+import { checkMessages } from '@x/core/messages';
 import * as z from 'zod';
 import type { CallControl } from '../loop/control.js';
 import { type OutputSchema, RequestedOutput } from '../output/requested-output.js';

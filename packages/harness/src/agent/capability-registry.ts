@@ -1,4 +1,5 @@
-import { type Capability, errorText, InvalidInputError } from '@x/core';
+import { type Capability, InvalidInputError } from '@x/core';
+import { errorText } from '@x/core/internal';
 import { HarnessConfigError } from '../errors/harness-config-error.js';
 
 /** A capability by name, with its configuration where it takes one: what a configuration file holds. */

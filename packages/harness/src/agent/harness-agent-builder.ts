@@ -4,9 +4,7 @@ import {
   estimateCounter,
   InvalidInputError,
   type Isolation,
-  type Issue,
   type Model,
-  parseWith,
   SessionKey,
   type SessionStore,
   storageOf,
@@ -15,6 +13,7 @@ import {
   type Workspace,
   XError,
 } from '@x/core';
+import { type Issue, parseWith } from '@x/core/internal';
 import { LocalWorkspace, WorkspaceSession } from '@x/core/node';
 import { keptBy, type Narrowing, narrowing } from '../capabilities/permissions/permissions.js';
 import { HarnessConfigError } from '../errors/harness-config-error.js';

@@ -4,24 +4,26 @@ import {
   type Capability,
   CapabilityError,
   type CompactionOutcome,
-  type ErasedUser,
   eraseUser,
   exportUser,
   type Message,
   openSession,
-  type PermissionContext,
-  parseWith,
   type ReasonScope,
   RuntimeContext,
   type SessionKey,
   type SessionLog,
   type SessionStore,
   TimeLimitError,
+  type Workspace,
+} from '@x/core';
+import {
+  type ErasedUser,
+  type PermissionContext,
+  parseWith,
   type UserRecord,
   type UserScope,
-  type Workspace,
   withinLimit,
-} from '@x/core';
+} from '@x/core/internal';
 import { Interruption } from '../errors/interruption.js';
 import { EventJournal } from '../lib/event-journal.js';
 import { forEach } from '../lib/for-each.js';

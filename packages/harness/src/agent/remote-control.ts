@@ -5,12 +5,12 @@ import {
   type JsonObject,
   type Message,
   messageSchema,
-  operationId,
   SessionConflictError,
   SessionKey,
   type SessionStore,
-  unlessBusy,
 } from '@x/core';
+import { unlessBusy } from '@x/core/internal';
+import { operationId } from '@x/core/store';
 import * as z from 'zod';
 
 const NAME = 'x-control';

@@ -1,25 +1,27 @@
 import { randomUUID } from 'node:crypto';
 import {
   type AgentEvent,
-  agentFiles,
-  errorText,
-  KeyedMutex,
   type Message,
   openSession,
   RuntimeContext,
   SessionKey,
   type SessionLog,
   type SessionStore,
+  TimeLimitError,
+  type Workspace,
+} from '@x/core';
+import {
+  agentFiles,
+  errorText,
+  KeyedMutex,
   type SessionTurn,
   startTimer,
   type TakeTurnOptions,
-  TimeLimitError,
   takeTurn,
   tell,
   type UserScope,
-  type Workspace,
   withinLimit,
-} from '@x/core';
+} from '@x/core/internal';
 import { WorkspaceSessionLog } from '@x/core/node';
 import { HarnessError, sessionBusy } from '../errors/harness-error.js';
 import { Interruption } from '../errors/interruption.js';

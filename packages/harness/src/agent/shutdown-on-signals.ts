@@ -1,5 +1,5 @@
 import { constants } from 'node:os';
-import { withinLimit } from '@x/core';
+import { withinLimit } from '@x/core/internal';
 
 /** The part of an agent that a shutdown uses. */
 interface Closable {

@@ -1,4 +1,5 @@
-import type { Capability, Tool, ToolDefinition } from '@x/core';
+import type { Capability, Tool } from '@x/core';
+import type { ToolDefinition } from '@x/core/messages';
 
 /** The tools of an agent as one call sees them. */
 export interface CurrentTools {

@@ -1,4 +1,5 @@
-import { type AgentComposition, type CallScope, type Capability, type Issue, nearNames } from '@x/core';
+import type { AgentComposition, CallScope, Capability } from '@x/core';
+import { type Issue, nearNames } from '@x/core/internal';
 import { HarnessConfigError } from '../errors/harness-config-error.js';
 import { matchWildcard } from '../lib/wildcard.js';
 

@@ -1,4 +1,5 @@
-import { InvalidInputError, parseWith } from '@x/core';
+import { InvalidInputError } from '@x/core';
+import { parseWith } from '@x/core/internal';
 import { type ConnectionOptions, type Job, Queue, Worker } from 'bullmq';
 import * as z from 'zod';
 import type { ExecuteTask, TaskOrder, TaskRunner } from '../capabilities/subagents/tasks.js';

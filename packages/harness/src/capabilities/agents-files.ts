@@ -1,16 +1,13 @@
 import {
   type AgentState,
   type Capability,
-  escapeTags,
-  headOf,
-  keepsKind,
   type Message,
-  parseWith,
-  pathSegments,
   type ToolOutputBlock,
   toolResultsOf,
   type Workspace,
 } from '@x/core';
+import { escapeTags, headOf, keepsKind, parseWith } from '@x/core/internal';
+import { pathSegments } from '@x/core/store';
 import * as z from 'zod';
 
 export const agentsFilesConfigSchema = z.strictObject({

@@ -1,14 +1,6 @@
 import { resolve } from 'node:path';
-import {
-  type CallScope,
-  type Capability,
-  errorText,
-  headOf,
-  parsedJson,
-  parseWith,
-  textOf,
-  toSnakeCase,
-} from '@x/core';
+import { type CallScope, type Capability, textOf } from '@x/core';
+import { errorText, headOf, parsedJson, parseWith, toSnakeCase } from '@x/core/internal';
 import * as z from 'zod';
 import { runProgram } from '../lib/run-program.js';
 import { localExecutor } from './executors.js';

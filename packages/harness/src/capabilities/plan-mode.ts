@@ -2,14 +2,13 @@ import {
   type AgentState,
   type Capability,
   defineTool,
-  fileSegment,
-  parseWith,
   SessionKey,
-  sessionPrefix,
   type ToolScope,
   type ToolUseBlock,
   userMessage,
 } from '@x/core';
+import { parseWith } from '@x/core/internal';
+import { fileSegment, sessionPrefix } from '@x/core/store';
 import * as z from 'zod';
 import { ToolReferences } from '../agent/tool-references.js';
 import { HarnessError } from '../errors/harness-error.js';

@@ -1,14 +1,8 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { mkdir, readdir, stat } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
-import {
-  type Capability,
-  defineTool,
-  InvalidInputError,
-  parseWith,
-  type Tool,
-  WorkspaceError,
-} from '@x/core';
+import { type Capability, defineTool, InvalidInputError, type Tool, WorkspaceError } from '@x/core';
+import { parseWith } from '@x/core/internal';
 import * as z from 'zod';
 import { runProgram } from '../lib/run-program.js';
 import { type Executor, findSandbox, GIT_ENVIRONMENT, localExecutor } from './executors.js';

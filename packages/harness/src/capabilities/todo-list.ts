@@ -1,11 +1,5 @@
-import {
-  type Capability,
-  defineTool,
-  escapeTags,
-  InvalidInputError,
-  renderTodos,
-  userMessage,
-} from '@x/core';
+import { type Capability, defineTool, InvalidInputError, userMessage } from '@x/core';
+import { escapeTags, renderTodos } from '@x/core/internal';
 import * as z from 'zod';
 
 const todoWrite = defineTool({

@@ -1,12 +1,6 @@
-import {
-  type AgentState,
-  type Capability,
-  defineTool,
-  InvalidInputError,
-  parseWith,
-  type Tool,
-  type ToolDefinition,
-} from '@x/core';
+import { type AgentState, type Capability, defineTool, InvalidInputError, type Tool } from '@x/core';
+import { parseWith } from '@x/core/internal';
+import type { ToolDefinition } from '@x/core/messages';
 import * as z from 'zod';
 import { type ToolReference, ToolReferences } from '../agent/tool-references.js';
 import { matchWildcard } from '../lib/wildcard.js';

@@ -1,13 +1,5 @@
-import {
-  fileJsonSchema,
-  InvalidInputError,
-  type Issue,
-  isObject,
-  type JsonObject,
-  type JsonValue,
-  jsonObjectSchema,
-  parseFileConfig,
-} from '@x/core';
+import { InvalidInputError, type JsonObject, type JsonValue, parseFileConfig } from '@x/core';
+import { fileJsonSchema, type Issue, isObject, jsonObjectSchema } from '@x/core/internal';
 import * as z from 'zod';
 import { type AgentSettings, ownSettingsSchema, settingsSchema } from '../agent/agent-parts.js';
 import type { CapabilityPlace } from '../agent/capability-registry.js';

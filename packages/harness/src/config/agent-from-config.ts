@@ -1,13 +1,6 @@
 import { resolve } from 'node:path';
-import {
-  errorText,
-  InvalidInputError,
-  type Issue,
-  type Model,
-  type SessionStore,
-  type Workspace,
-  XError,
-} from '@x/core';
+import { InvalidInputError, type Model, type SessionStore, type Workspace, XError } from '@x/core';
+import { errorText, type Issue } from '@x/core/internal';
 import type { CapabilityRegistry } from '../agent/capability-registry.js';
 import { HarnessAgent } from '../agent/harness-agent.js';
 import type { HarnessAgentBuilder } from '../agent/harness-agent-builder.js';

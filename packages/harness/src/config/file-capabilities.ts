@@ -1,4 +1,4 @@
-import { type FileCapability, fileCapability } from '@x/core';
+import { type FileCapability, fileCapability } from '@x/core/internal';
 import * as z from 'zod';
 import { agentsFiles, agentsFilesConfigSchema } from '../capabilities/agents-files.js';
 import { type BudgetConfig, budget, budgetConfigSchema } from '../capabilities/budget/budget.js';

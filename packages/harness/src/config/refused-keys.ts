@@ -1,4 +1,5 @@
-import { InvalidInputError, toSnakeCase } from '@x/core';
+import { InvalidInputError } from '@x/core';
+import { toSnakeCase } from '@x/core/internal';
 import { ownSettingsSchema } from '../agent/agent-parts.js';
 
 const OF_AGENT = 'write it in the file of the agent';

@@ -1,4 +1,5 @@
-import { errorText, InvalidInputError, parseFileConfig, readText, type Workspace } from '@x/core';
+import { InvalidInputError, parseFileConfig, readText, type Workspace } from '@x/core';
+import { errorText } from '@x/core/internal';
 import * as z from 'zod';
 import type { AgentSettings } from '../agent/agent-parts.js';
 import { narrowingShape } from '../capabilities/permissions/permissions.js';

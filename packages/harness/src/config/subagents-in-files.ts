@@ -1,14 +1,5 @@
-import {
-  type Capability,
-  type FileCapability,
-  fileJsonSchema,
-  InvalidInputError,
-  type Issue,
-  isObject,
-  type Model,
-  parseFileConfig,
-  type Workspace,
-} from '@x/core';
+import { type Capability, InvalidInputError, type Model, parseFileConfig, type Workspace } from '@x/core';
+import { type FileCapability, fileJsonSchema, type Issue, isObject } from '@x/core/internal';
 import * as z from 'zod';
 import { CapabilityRegistry } from '../agent/capability-registry.js';
 import {

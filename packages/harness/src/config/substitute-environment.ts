@@ -1,4 +1,5 @@
-import { formatPath, InvalidInputError, type Issue } from '@x/core';
+import { InvalidInputError } from '@x/core';
+import { formatPath, type Issue } from '@x/core/internal';
 
 /** `${NAME}`, `${NAME:-what stands in for it}`; `$${` is a literal `${`. */
 const REFERENCE = /\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;

@@ -1,4 +1,5 @@
-import { type Issue, XError } from '@x/core';
+import { XError } from '@x/core';
+import type { Issue } from '@x/core/internal';
 
 /** The parts of an agent do not fit together, or one of them is missing or malformed. */
 export class HarnessConfigError extends XError {

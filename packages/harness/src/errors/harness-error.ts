@@ -1,5 +1,6 @@
 import { types } from 'node:util';
-import { errorText, exactText, headOf, type SessionKey, SessionLeaseError, XError } from '@x/core';
+import { type SessionKey, SessionLeaseError, XError } from '@x/core';
+import { errorText, exactText, headOf } from '@x/core/internal';
 
 export type HarnessErrorCode =
   | 'agent_closed'

@@ -1,4 +1,5 @@
-import { type InvalidInputError, type Issue, XError } from '@x/core';
+import { type InvalidInputError, XError } from '@x/core';
+import type { Issue } from '@x/core/internal';
 
 /** The model did not give an answer of the form that was asked for, however often it was told what was wrong. */
 export class OutputError extends XError {

@@ -1,4 +1,4 @@
-import { Deadline, withinLimit } from '@x/core';
+import { Deadline, withinLimit } from '@x/core/internal';
 
 /** Milliseconds that work in the background may take, and what it has to end once it was told to. */
 interface QueueLimits {

@@ -1,4 +1,5 @@
-import { type AgentEvent, unlessAborted } from '@x/core';
+import type { AgentEvent } from '@x/core';
+import { unlessAborted } from '@x/core/internal';
 import { HarnessError } from '../errors/harness-error.js';
 
 /** Events that stay for a reader who comes back, and that the first reader may be behind before the call waits. */

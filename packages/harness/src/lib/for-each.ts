@@ -1,4 +1,4 @@
-import { errorText } from '@x/core';
+import { errorText } from '@x/core/internal';
 
 /**
  * Does something with one after the other, whatever becomes of those before.

@@ -1,4 +1,5 @@
-import { errorText, InvalidInputError } from '@x/core';
+import { InvalidInputError } from '@x/core';
+import { errorText } from '@x/core/internal';
 import { isMap, isScalar, parseDocument } from 'yaml';
 
 /** The front matter of a Markdown file, and its text. */

@@ -1,4 +1,6 @@
-import { errorText, type Workspace, type WorkspaceEntry } from '@x/core';
+import type { Workspace } from '@x/core';
+import { errorText } from '@x/core/internal';
+import type { WorkspaceEntry } from '@x/core/store';
 
 /** The entries of a folder whose files describe something; one that cannot be listed is told of, and harms nothing else. */
 export async function* legibleEntries(

@@ -1,4 +1,4 @@
-import { headOf } from '@x/core';
+import { headOf } from '@x/core/internal';
 
 /** Something that a system prompt offers a model by its name. */
 interface Listed {

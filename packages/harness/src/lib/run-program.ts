@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
-import { headOf, startTimer, tailOf, WorkspaceError } from '@x/core';
+import { WorkspaceError } from '@x/core';
+import { headOf, startTimer, tailOf } from '@x/core/internal';
 import type { Execution } from '../capabilities/executors.js';
 
 /** Environment variables that commands need. Nothing else is passed on, secrets least of all. */

@@ -3,12 +3,7 @@ import { setMaxListeners } from 'node:events';
 import {
   type AgentState,
   ApprovalRequiredError,
-  checkMessages,
-  confineWorkspace,
-  Deadline,
-  errorText,
   type Message,
-  type PendingApproval,
   TimeLimitError,
   type Tool,
   type ToolContext,
@@ -16,10 +11,11 @@ import {
   type ToolResultBlock,
   type ToolScope,
   type ToolUseBlock,
-  toolResultBlock,
   toolUsesOf,
   XError,
 } from '@x/core';
+import { confineWorkspace, Deadline, errorText, type PendingApproval } from '@x/core/internal';
+import { checkMessages, toolResultBlock } from '@x/core/messages';
 import { Interruption } from '../errors/interruption.js';
 import { prunePending, setPending } from './approvals.js';
 import { around } from './around.js';

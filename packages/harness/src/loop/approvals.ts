@@ -3,12 +3,12 @@ import {
   type AgentState,
   InvalidInputError,
   type Message,
-  type PendingApproval,
   type PendingCall,
   type PermissionRule,
   type ToolUseBlock,
   toolResultMessage,
 } from '@x/core';
+import type { PendingApproval } from '@x/core/internal';
 import type { Decision, Decisions } from '../agent/call-options.js';
 import { HarnessError } from '../errors/harness-error.js';
 import { parseRule, sameRule } from '../lib/permission-rule.js';

@@ -1,4 +1,6 @@
-import { answerFault, type Capability, checkMessages, Deadline, type ModelResponse } from '@x/core';
+import type { Capability, ModelResponse } from '@x/core';
+import { answerFault, Deadline } from '@x/core/internal';
+import { checkMessages } from '@x/core/messages';
 import type { ParsedLimits } from '../agent/limits.js';
 import { errorOf, hookInvalid } from '../errors/harness-error.js';
 

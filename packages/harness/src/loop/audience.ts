@@ -1,4 +1,5 @@
-import { type AgentEvent, type AgentEventBody, type CallScope, type Capability, tell } from '@x/core';
+import type { AgentEvent, AgentEventBody, CallScope, Capability } from '@x/core';
+import { tell } from '@x/core/internal';
 import type { AgentParts } from '../agent/agent-parts.js';
 import type { Reply } from '../agent/call-options.js';
 import type { EventJournal } from '../lib/event-journal.js';

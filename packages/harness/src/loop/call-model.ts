@@ -2,21 +2,17 @@ import { randomUUID } from 'node:crypto';
 import {
   type ContentBlock,
   ContextOverflowError,
-  checkMessages,
-  Deadline,
-  errorText,
   type Model,
   ModelError,
   type ModelRequest,
   type ModelResponse,
   type ModelStreamPart,
-  refuseNoAnswer,
-  soundUsage,
-  stepwise,
   TimeLimitError,
   type Usage,
   withRetries,
 } from '@x/core';
+import { Deadline, errorText, refuseNoAnswer, soundUsage, stepwise } from '@x/core/internal';
+import { checkMessages } from '@x/core/messages';
 import { errorOf } from '../errors/harness-error.js';
 import type { RunningCall } from './running-call.js';
 

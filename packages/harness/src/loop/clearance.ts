@@ -1,17 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import {
-  type ApprovalDecision,
   type Capability,
-  errorText,
   InvalidInputError,
   type Objection,
-  type PendingApproval,
   type PendingCall,
   type Tool,
   type ToolScope,
   type ToolUseBlock,
-  type WorkspaceConfine,
 } from '@x/core';
+import {
+  type ApprovalDecision,
+  errorText,
+  type PendingApproval,
+  type WorkspaceConfine,
+} from '@x/core/internal';
 import type { ParsedLimits } from '../agent/limits.js';
 import { hookInvalid } from '../errors/harness-error.js';
 import { setPending } from './approvals.js';

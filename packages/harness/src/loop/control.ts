@@ -4,11 +4,9 @@ import {
   type Message,
   type Model,
   type ModelRequest,
-  PERMISSION_MODES,
-  type PermissionContext,
-  parseWith,
   type Usage,
 } from '@x/core';
+import { PERMISSION_MODES, type PermissionContext, parseWith } from '@x/core/internal';
 import * as z from 'zod';
 import { type CallLimits, callLimitsSchema } from '../agent/limits.js';
 

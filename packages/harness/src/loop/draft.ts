@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import type { AgentEventBody, DraftReference } from '@x/core';
+import type { AgentEventBody } from '@x/core';
+import type { DraftReference } from '@x/core/internal';
 
 type Delta =
   | { readonly type: 'text.delta' | 'thinking.delta'; readonly text: string }

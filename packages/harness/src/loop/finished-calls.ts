@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type AgentState, InvalidInputError, isObject, type Message, type StopReason, textOf } from '@x/core';
+import { type AgentState, InvalidInputError, type Message, type StopReason, textOf } from '@x/core';
+import { isObject } from '@x/core/internal';
 import { type Reply, replyOf } from '../agent/call-options.js';
 import { pendingCalls } from './approvals.js';
 import type { RunningCall } from './running-call.js';

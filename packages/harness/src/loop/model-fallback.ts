@@ -1,4 +1,5 @@
-import type { Model, ModelErrorKind } from '@x/core';
+import type { Model } from '@x/core';
+import type { ModelErrorKind } from '@x/core/messages';
 
 /** A model that failed for good, and why. */
 export interface ModelFailure {

@@ -1,13 +1,7 @@
 import { createHash } from 'node:crypto';
-import {
-  type AgentState,
-  type Message,
-  type PendingApproval,
-  pairingOf,
-  sortedJson,
-  type ToolUseBlock,
-  toolResultMessage,
-} from '@x/core';
+import { type AgentState, type Message, type ToolUseBlock, toolResultMessage } from '@x/core';
+import { type PendingApproval, sortedJson } from '@x/core/internal';
+import { pairingOf } from '@x/core/messages';
 
 /** Finds the tool calls at the end of a conversation that have no result yet. Looks at the last step alone: it runs every step. */
 export function openCalls(context: readonly Message[]): readonly ToolUseBlock[] {

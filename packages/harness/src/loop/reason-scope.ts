@@ -1,4 +1,6 @@
-import { isObject, type Message, type ReasonScope, type ToolDefinition } from '@x/core';
+import type { Message, ReasonScope } from '@x/core';
+import { isObject } from '@x/core/internal';
+import type { ToolDefinition } from '@x/core/messages';
 import { hookInvalid } from '../errors/harness-error.js';
 import type { RunningCall } from './running-call.js';
 

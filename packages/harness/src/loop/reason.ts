@@ -1,18 +1,17 @@
 import {
   assistantMessage,
   type ContentBlock,
-  classifyModelError,
   isContextOverflow,
   type JsonObject,
   type Message,
   type Model,
   type ModelRequest,
   type ModelResponse,
-  mayRefuseItems,
   type ReasonScope,
-  soundUsage,
   textOf,
 } from '@x/core';
+import { mayRefuseItems, soundUsage } from '@x/core/internal';
+import { classifyModelError } from '@x/core/messages';
 import { answerAsText } from '../output/final-answer.js';
 import { around } from './around.js';
 import { callModel } from './call-model.js';

@@ -1,7 +1,6 @@
 import {
   type AgentState,
   assistantMessage,
-  errorText,
   type FinishReason,
   type Message,
   ModelError,
@@ -16,6 +15,7 @@ import {
   toolUsesOf,
   userMessage,
 } from '@x/core';
+import { errorText } from '@x/core/internal';
 import type { Decisions, Reply } from '../agent/call-options.js';
 import { errorOf, HarnessError } from '../errors/harness-error.js';
 import { Interruption } from '../errors/interruption.js';

@@ -5,11 +5,7 @@ import {
   type CallScope,
   type Capability,
   type CompactionStatus,
-  ContextMeter,
   type ContextUsage,
-  classifyModelError,
-  confineWorkspace,
-  errorText,
   type FinishReason,
   InvalidInputError,
   type Message,
@@ -18,14 +14,13 @@ import {
   type RuntimeContext,
   type Session,
   type SessionLog,
-  startTimer,
   TimeLimitError,
   type Tool,
-  type ToolChoice,
-  type ToolDefinition,
   type Usage,
   type Workspace,
 } from '@x/core';
+import { ContextMeter, confineWorkspace, errorText, startTimer } from '@x/core/internal';
+import { classifyModelError, type ToolChoice, type ToolDefinition } from '@x/core/messages';
 import type { AgentParts, ParsedSettings } from '../agent/agent-parts.js';
 import type { StoreLimit } from '../agent/bounded-store.js';
 import type { Reply } from '../agent/call-options.js';

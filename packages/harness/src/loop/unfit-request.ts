@@ -1,11 +1,11 @@
 import {
   ContextOverflowError,
   type ContextUsage,
-  countMessage,
   type Message,
   type ReasonScope,
   toolResultsOf,
 } from '@x/core';
+import { countMessage } from '@x/core/messages';
 import type { RunningCall } from './running-call.js';
 
 /** Makes the error for a request that compaction could not make fit. It says what fills the window, and what would help. */

@@ -9,7 +9,7 @@ import {
   type JSONRPCMessage,
   type RequestId,
 } from '@modelcontextprotocol/sdk/types.js';
-import { withinLimit } from '@x/core';
+import { withinLimit } from '@x/core/internal';
 
 /** The server does not know the connection's session: it refused the request before it did anything. */
 export class UnknownSessionError extends Error {}

@@ -10,7 +10,7 @@ import {
   ErrorCode,
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
-import { errorText, tailOf } from '@x/core';
+import { errorText, tailOf } from '@x/core/internal';
 import * as z from 'zod';
 import { HttpTransport } from './http-transport.js';
 import { failureKind } from './mcp-server-error.js';

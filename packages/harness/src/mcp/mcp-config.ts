@@ -1,5 +1,6 @@
 import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js';
-import { InvalidInputError, parseWith } from '@x/core';
+import { InvalidInputError } from '@x/core';
+import { parseWith } from '@x/core/internal';
 import * as z from 'zod';
 import { substituteEnvironment } from '../config/substitute-environment.js';
 import type { McpClient, McpElicit } from './mcp-client.js';

@@ -1,21 +1,23 @@
 import {
   type Capability,
+  type JsonValue,
+  OutcomeUnknownError,
+  readText,
+  SessionKey,
+  type Tool,
+  type ToolScope,
+  textOf,
+} from '@x/core';
+import {
   type Clock,
   encodeSegment,
   errorText,
   type FileCapability,
   fileCapability,
   headOf,
-  type JsonValue,
   jsonText,
-  OutcomeUnknownError,
-  readText,
-  SessionKey,
-  sessionPrefix,
-  type Tool,
-  type ToolScope,
-  textOf,
-} from '@x/core';
+} from '@x/core/internal';
+import { sessionPrefix } from '@x/core/store';
 import picomatch from 'picomatch';
 import type { McpProgress, McpResult, McpTool } from './mcp-client.js';
 import { type McpConfig, type McpSettings, mcpConfigSchema, parseMcpConfig } from './mcp-config.js';

@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
-import { type Clock, errorText, systemClock, TimeLimitError, withinLimit } from '@x/core';
+import { TimeLimitError } from '@x/core';
+import { type Clock, errorText, systemClock, withinLimit } from '@x/core/internal';
 import {
   type McpClient,
   type McpProgress,

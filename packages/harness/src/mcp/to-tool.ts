@@ -2,15 +2,13 @@ import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import {
   defineTool,
-  headOf,
   InvalidInputError,
-  isObject,
   type JsonObject,
-  parsedJson,
   type Tool,
   type ToolContext,
   type ToolOutputBlock,
 } from '@x/core';
+import { headOf, isObject, parsedJson } from '@x/core/internal';
 import { digestOf } from '../loop/open-calls.js';
 import type { McpResult, McpTool } from './mcp-client.js';
 

@@ -1,4 +1,5 @@
-import { isObject, type JsonObject, type JsonValue } from '@x/core';
+import type { JsonObject, JsonValue } from '@x/core';
+import { isObject } from '@x/core/internal';
 
 /** Keywords whose value is a schema, a list of schemas, or schemas by name. */
 const ONE = ['items', 'additionalItems', 'contains', 'not', 'if', 'then', 'else'];

@@ -1,16 +1,14 @@
 import {
-  compileSchema,
-  errorText,
   InvalidInputError,
   type JsonObject,
   type JsonValue,
   type Message,
-  type ResponseFormat,
   type StandardSchema,
-  type ToolDefinition,
   textOf,
   userMessage,
 } from '@x/core';
+import { errorText } from '@x/core/internal';
+import { compileSchema, type ResponseFormat, type ToolDefinition } from '@x/core/messages';
 import { OutputError } from '../errors/output-error.js';
 import { closeObjects } from './close-objects.js';
 

@@ -11,13 +11,13 @@ import {
   type Capability,
   type ModelRequest,
   type ModelResponse,
-  parseWith,
   type ReasonScope,
   type ToolResultBlock,
   type ToolScope,
   type ToolUseBlock,
   textOf,
 } from '@x/core';
+import { parseWith } from '@x/core/internal';
 import * as z from 'zod';
 import { CallTraces } from './call-traces.js';
 import {

@@ -1,4 +1,5 @@
-import { InMemorySession, RuntimeContext, type SessionStore, wrapStore } from '@x/core';
+import { InMemorySession, RuntimeContext, type SessionStore } from '@x/core';
+import { wrapStore } from '@x/core/store';
 import { ScriptedModel } from '@x/testkit';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { HarnessAgent } from '../../src/index.js';

@@ -6,9 +6,9 @@ import {
   type SessionStore,
   textOf,
   userMessage,
-  wrapStore,
 } from '@x/core';
 import { JsonSession } from '@x/core/node';
+import { wrapStore } from '@x/core/store';
 import { ScriptedModel } from '@x/testkit';
 import { expect, it, vi } from 'vitest';
 import { RemoteControl } from '../../src/agent/remote-control.js';

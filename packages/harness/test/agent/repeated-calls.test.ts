@@ -2,12 +2,12 @@ import {
   defineTool,
   InMemorySession,
   RuntimeContext,
-  type SessionChange,
   type SessionKey,
   SessionStoreError,
   textOf,
   userMessage,
 } from '@x/core';
+import type { SessionChange } from '@x/core/store';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';

@@ -4,16 +4,15 @@ import {
   InMemorySession,
   type Model,
   RuntimeContext,
-  type SessionChange,
   SessionKey,
-  type SessionLease,
   SessionLeaseError,
   type SessionStore,
-  systemClock,
   textOf,
   toolResultMessage,
   userMessage,
 } from '@x/core';
+import { systemClock } from '@x/core/internal';
+import type { SessionChange, SessionLease } from '@x/core/store';
 import { commitAt } from '@x/test-support';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';

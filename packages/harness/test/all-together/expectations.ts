@@ -1,4 +1,5 @@
-import { countRequest, estimateCounter, type Message, type ModelRequest } from '@x/core';
+import { estimateCounter, type Message, type ModelRequest } from '@x/core';
+import { countRequest } from '@x/core/messages';
 import type { ScriptedModel } from '@x/testkit';
 import { expect } from 'vitest';
 import { isPaired } from '../support.js';

@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { InMemorySession, InvalidInputError, type Issue, RuntimeContext } from '@x/core';
+import { InMemorySession, InvalidInputError, RuntimeContext } from '@x/core';
+import type { Issue } from '@x/core/internal';
 import { ScriptedModel } from '@x/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';

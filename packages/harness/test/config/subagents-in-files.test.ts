@@ -1,4 +1,5 @@
-import { type Capability, defineTool, InMemorySession, PERMISSION_MODES, type Tool } from '@x/core';
+import { type Capability, defineTool, InMemorySession, type Tool } from '@x/core';
+import { PERMISSION_MODES } from '@x/core/internal';
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';

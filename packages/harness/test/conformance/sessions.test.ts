@@ -3,15 +3,15 @@ import {
   InMemorySession,
   type Message,
   RuntimeContext,
-  type RuntimeIdentity,
-  type SessionChange,
   type SessionKey,
   storageOf,
   textOf,
   toolResultsOf,
   userMessage,
 } from '@x/core';
+import type { RuntimeIdentity } from '@x/core/internal';
 import { JsonSession, LocalWorkspace, WorkspaceSession } from '@x/core/node';
+import type { SessionChange } from '@x/core/store';
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

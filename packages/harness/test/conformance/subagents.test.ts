@@ -1,5 +1,6 @@
 import { compaction } from '@x/compaction';
-import { countRequest, estimateCounter, SessionKey, textOf } from '@x/core';
+import { estimateCounter, SessionKey, textOf } from '@x/core';
+import { countRequest } from '@x/core/messages';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { type HarnessAgent, subagents, subagentTasks } from '../../src/index.js';

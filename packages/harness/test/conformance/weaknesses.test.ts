@@ -4,7 +4,6 @@ import { compaction, toolResultEviction } from '@x/compaction';
 import {
   type AgentEvent,
   ContextOverflowError,
-  countRequest,
   defineTool,
   estimateCounter,
   InMemorySession,
@@ -15,6 +14,7 @@ import {
   textOf,
   userMessage,
 } from '@x/core';
+import { countRequest } from '@x/core/messages';
 import { JsonSession } from '@x/core/node';
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';

@@ -1,18 +1,18 @@
 import {
   type Capability,
   defineTool,
-  FINISH_REASONS,
   InMemorySession,
   type Message,
   type Model,
   RuntimeContext,
   type SessionKey,
-  type StoredSession,
   type Tool,
   textOf,
   toolResultsOf,
   userMessage,
 } from '@x/core';
+import { FINISH_REASONS } from '@x/core/internal';
+import type { StoredSession } from '@x/core/store';
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { type CallInput, HarnessAgent, permissions } from '../../src/index.js';

@@ -3,13 +3,13 @@ import {
   type AgentEvent,
   type Capability,
   ContextOverflowError,
-  countRequest,
   defineTool,
   estimateCounter,
   ModelError,
   RuntimeContext,
   textOf,
 } from '@x/core';
+import { countRequest } from '@x/core/messages';
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';

@@ -9,9 +9,9 @@ import {
   RuntimeContext,
   textOf,
   toolResultsOf,
-  wrapStore,
 } from '@x/core';
 import { WorkspaceSessionLog } from '@x/core/node';
+import { wrapStore } from '@x/core/store';
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import * as z from 'zod';

@@ -1,5 +1,6 @@
 import { type CompactionCapabilityConfig, compaction, compactionFactories } from '@x/compaction';
-import { countRequest, defineTool, estimateCounter, RuntimeContext, textOf } from '@x/core';
+import { defineTool, estimateCounter, RuntimeContext, textOf } from '@x/core';
+import { countRequest } from '@x/core/messages';
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';

@@ -12,8 +12,8 @@ import {
   toolResultsOf,
   toolUsesOf,
   userMessage,
-  wrapStore,
 } from '@x/core';
+import { wrapStore } from '@x/core/store';
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { HarnessAgent } from '../../src/index.js';

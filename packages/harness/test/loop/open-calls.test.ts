@@ -1,11 +1,5 @@
-import {
-  assistantMessage,
-  type Message,
-  pairingOf,
-  type ToolUseBlock,
-  toolResultMessage,
-  userMessage,
-} from '@x/core';
+import { assistantMessage, type Message, type ToolUseBlock, toolResultMessage, userMessage } from '@x/core';
+import { pairingOf } from '@x/core/messages';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { openCalls, repairPairing } from '../../src/loop/open-calls.js';

@@ -1,14 +1,7 @@
 import { join } from 'node:path';
-import {
-  defineTool,
-  InMemorySession,
-  RuntimeContext,
-  SessionKey,
-  textOf,
-  userMessage,
-  wrapStore,
-} from '@x/core';
+import { defineTool, InMemorySession, RuntimeContext, SessionKey, textOf, userMessage } from '@x/core';
 import { JsonSession, WorkspaceSessionLog } from '@x/core/node';
+import { wrapStore } from '@x/core/store';
 import { commitAt } from '@x/test-support';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';

@@ -17,7 +17,6 @@ import {
   type Capability,
   defineTool,
   estimateCounter,
-  type FileSource,
   InMemorySession,
   InvalidInputError,
   ModelError,
@@ -25,6 +24,7 @@ import {
   SessionConflictError,
   userMessage,
 } from '@x/core';
+import type { FileSource } from '@x/core/messages';
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';

@@ -14,16 +14,14 @@ import {
   WRITES_IDX_MAP,
 } from '@langchain/langgraph-checkpoint';
 import {
-  collectionOf,
-  having,
   InvalidInputError,
   ItemLog,
   type JsonValue,
   type Message,
-  parseWith,
   SessionKey,
   type SessionStore,
 } from '@x/core';
+import { collectionOf, having, parseWith } from '@x/core/internal';
 import * as z from 'zod';
 import { CheckpointTuples } from './checkpoint-tuples.js';
 import {

@@ -15,15 +15,9 @@ import {
   StateGraph,
 } from '@langchain/langgraph';
 import { emptyCheckpoint, uuid6 } from '@langchain/langgraph-checkpoint';
-import {
-  InMemorySession,
-  InvalidInputError,
-  operationId,
-  SessionKey,
-  type SessionStore,
-  wrapStore,
-} from '@x/core';
+import { InMemorySession, InvalidInputError, SessionKey, type SessionStore } from '@x/core';
 import { JsonSession } from '@x/core/node';
+import { operationId, wrapStore } from '@x/core/store';
 import { SessionSaver } from '@x/langchain';
 import { createAgent, fakeModel } from 'langchain';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

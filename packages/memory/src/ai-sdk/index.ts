@@ -1,4 +1,5 @@
-import { type JsonObject, parseWith } from '@x/core';
+import type { JsonObject } from '@x/core';
+import { parseWith } from '@x/core/internal';
 import { jsonSchema, type Tool, type ToolSet, tool } from 'ai';
 import * as z from 'zod';
 import { scopedTools, scopedToolsShape, toolScopeSchema } from '../scoped-tools.js';

@@ -1,4 +1,5 @@
-import { digest, type Message, type Redact } from '@x/core';
+import type { Message } from '@x/core';
+import { digest, type Redact } from '@x/core/internal';
 import { type Checked, quote } from '../ask-model.js';
 import { cutMiddle, messageText } from '../message-text.js';
 import { bulletText, plainLine } from '../notes.js';

@@ -1,4 +1,5 @@
-import { type FileBlock, headOf, type Message, type ToolOutputBlock, tailOf } from '@x/core';
+import type { FileBlock, Message, ToolOutputBlock } from '@x/core';
+import { headOf, tailOf } from '@x/core/internal';
 import { dateOf, dayOf } from '../index/dates.js';
 import { LineScan } from '../index/line-scan.js';
 import { parseQuery } from '../index/search-query.js';

@@ -1,4 +1,5 @@
-import { type Capability, defineTool, parseWith, type Tool, type ToolContext } from '@x/core';
+import { type Capability, defineTool, type Tool, type ToolContext } from '@x/core';
+import { parseWith } from '@x/core/internal';
 import * as z from 'zod';
 import { excerpt, fitting, messageText } from '../message-text.js';
 import { currentSession, findSession, type LoggedSession, listSessions } from '../session-logs.js';

@@ -11,7 +11,7 @@ import {
   type SqliteValue,
   type SqliteValues,
   sqliteCode,
-} from '@x/core';
+} from '@x/core/internal';
 import { MemoryIndexError } from '../errors.js';
 
 const load = createRequire(import.meta.url);

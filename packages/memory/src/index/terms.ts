@@ -1,4 +1,4 @@
-import { headOf } from '@x/core';
+import { headOf } from '@x/core/internal';
 import { stemmer } from 'stemmer';
 
 /** Scripts that are written without spaces between words. */

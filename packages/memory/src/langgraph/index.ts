@@ -11,7 +11,8 @@ import {
   type SearchItem,
   type SearchOperation,
 } from '@langchain/langgraph-checkpoint';
-import { encodeSegment, InvalidInputError, parseWith, storageOf, type Workspace } from '@x/core';
+import { InvalidInputError, storageOf, type Workspace } from '@x/core';
+import { encodeSegment, parseWith } from '@x/core/internal';
 import * as z from 'zod';
 import { exclusively } from '../exclusively.js';
 import { LineScan } from '../index/line-scan.js';

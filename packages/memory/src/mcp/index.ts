@@ -15,16 +15,8 @@ import {
   type Tool as McpTool,
   ReadResourceRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js';
-import {
-  callable,
-  errorText,
-  type FileBlock,
-  type JsonObject,
-  parseWith,
-  type Tool,
-  type ToolOutputBlock,
-  type Workspace,
-} from '@x/core';
+import type { FileBlock, JsonObject, Tool, ToolOutputBlock, Workspace } from '@x/core';
+import { callable, errorText, parseWith } from '@x/core/internal';
 import * as z from 'zod';
 import { CORE_FILE } from '../memory-files.js';
 import { isCommon, type MemoryScope, scopePrefix } from '../memory-scope.js';

@@ -1,17 +1,14 @@
 import {
   type CallScope,
   type Capability,
-  errorText,
-  type FileCapability,
-  fileCapability,
-  fileSegment,
   type Message,
   type Model,
-  parseWith,
-  type ToolDefinition,
   userMessage,
   type Workspace,
 } from '@x/core';
+import { errorText, type FileCapability, fileCapability, parseWith } from '@x/core/internal';
+import type { ToolDefinition } from '@x/core/messages';
+import { fileSegment } from '@x/core/store';
 import { quote } from '../ask-model.js';
 import { Rounds } from '../exclusively.js';
 import { historyConfigSchema, sessionHistory } from '../history/session-history.js';

@@ -1,6 +1,6 @@
 import { open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { SqliteStatement } from '@x/core';
+import { SqliteStatement } from '@x/core/internal';
 import { openBeside } from '@x/test-support';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';

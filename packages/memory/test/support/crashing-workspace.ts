@@ -1,4 +1,5 @@
-import type { HeldLock, Workspace } from '@x/core';
+import type { Workspace } from '@x/core';
+import type { HeldLock } from '@x/core/store';
 
 /**
  * Where a process ends: at its nth change of a file, before it, after it, or, of an append, after a part of it. To end

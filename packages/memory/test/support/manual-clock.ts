@@ -1,4 +1,4 @@
-import type { Clock } from '@x/core';
+import type { Clock } from '@x/core/internal';
 
 interface Sleeper {
   readonly wakesAt: number;

@@ -1,4 +1,5 @@
-import { parseWith, type SessionKey } from '@x/core';
+import type { SessionKey } from '@x/core';
+import { parseWith } from '@x/core/internal';
 import type { AskOptions } from '../../src/ask-model.js';
 import { consolidateNotes } from '../../src/consolidate/consolidate-notes.js';
 import { type FlushOptions, flushSession } from '../../src/flush/flush-session.js';

@@ -2,11 +2,11 @@ import {
   assistantMessage,
   type ContentBlock,
   type Message,
-  type MessageOptions,
   type ToolResultBlock,
   toolResultMessage,
   userMessage,
 } from '@x/core';
+import type { MessageOptions } from '@x/core/messages';
 import type { RecordedCompaction, RecordedConversation, RecordedUsage } from '../conversation.js';
 
 type Usage = Omit<RecordedUsage, 'index'>;

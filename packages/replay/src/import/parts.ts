@@ -1,5 +1,5 @@
-import { type ContentBlock, readOutput, readPart, type ToolOutputBlock } from '@x/core';
-import { partsOf } from '@x/core/messages';
+import type { ContentBlock, ToolOutputBlock } from '@x/core';
+import { partsOf, readOutput, readPart } from '@x/core/messages';
 
 /** Reads what was said: a text, or parts of any format. A part that no format has becomes its JSON. */
 export function readParts(value: unknown): readonly ContentBlock[] {

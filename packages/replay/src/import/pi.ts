@@ -1,4 +1,4 @@
-import { toolResultBlock } from '@x/core';
+import { toolResultBlock } from '@x/core/messages';
 import * as z from 'zod';
 import type { ConversationBuilder } from './conversation-builder.js';
 import { importerOf } from './importer.js';

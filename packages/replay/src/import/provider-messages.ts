@@ -1,4 +1,4 @@
-import { isObject } from '@x/core';
+import { isObject } from '@x/core/internal';
 import {
   aiSdkDialect,
   anthropicDialect,

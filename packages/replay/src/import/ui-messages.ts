@@ -1,4 +1,5 @@
-import { type ContentBlock, plainJson, readPart, toolResultBlock } from '@x/core';
+import type { ContentBlock } from '@x/core';
+import { plainJson, readPart, toolResultBlock } from '@x/core/messages';
 import * as z from 'zod';
 import { importerOf } from './importer.js';
 import { readOutputs } from './parts.js';

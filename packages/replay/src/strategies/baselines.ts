@@ -1,4 +1,5 @@
-import { countMessages, type ManifestEntry, type Message, toolResultsOf } from '@x/core';
+import { type ManifestEntry, type Message, toolResultsOf } from '@x/core';
+import { countMessages } from '@x/core/messages';
 import type { Reduce, ReplaySetting, Strategy } from '../strategy.js';
 
 type Step = (messages: readonly Message[]) => readonly Message[];

@@ -1,4 +1,4 @@
-import { contentBlockSchema } from '@x/core';
+import { contentBlockSchema } from '@x/core/messages';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { formats } from '../../src/import/import-conversation.js';

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type HeldLock, operationId, WorkspaceError } from '@x/core';
+import { WorkspaceError } from '@x/core';
+import { type HeldLock, operationId } from '@x/core/store';
 import type { RedisClient } from '../redis-client.js';
 import { keepLockScript, releaseScript, takeLockScript } from '../scripts/lease.js';
 import { runScript, type Script } from '../scripts/run-script.js';

@@ -1,4 +1,5 @@
-import { operationId, STORAGE } from '@x/core';
+import { STORAGE } from '@x/core/internal';
+import { operationId } from '@x/core/store';
 import type { RedisClient, RedisValue } from '../redis-client.js';
 import { keysOfMember } from '../redis-keys.js';
 import { deleteLogsScript, readLogScript, statLogsScript, writeLogScript } from '../scripts/logs.js';

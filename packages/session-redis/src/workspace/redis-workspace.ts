@@ -1,13 +1,6 @@
-import {
-  type HeldLock,
-  operationId,
-  parseWith,
-  pathSegments,
-  STORAGE,
-  type Workspace,
-  type WorkspaceEntry,
-  WorkspaceError,
-} from '@x/core';
+import { type Workspace, WorkspaceError } from '@x/core';
+import { parseWith, STORAGE } from '@x/core/internal';
+import { type HeldLock, operationId, pathSegments, type WorkspaceEntry } from '@x/core/store';
 import type * as z from 'zod';
 import { backendSchema } from '../options.js';
 import type { RedisClient, RedisValue } from '../redis-client.js';

@@ -1,4 +1,5 @@
-import { errorText, WorkspaceError, XError } from '@x/core';
+import { WorkspaceError, XError } from '@x/core';
+import { errorText } from '@x/core/internal';
 
 /** Why a script refused a path, in the words of a `WorkspaceError`. */
 const MEANINGS = {

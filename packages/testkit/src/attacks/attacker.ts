@@ -1,14 +1,14 @@
-import {
-  type Capability,
-  isObject,
-  type JsonObject,
-  type JsonValue,
-  type Model,
-  type ModelRequest,
-  type ModelResponse,
-  type RuntimeContext,
-  type ToolDefinition,
+import type {
+  Capability,
+  JsonObject,
+  JsonValue,
+  Model,
+  ModelRequest,
+  ModelResponse,
+  RuntimeContext,
 } from '@x/core';
+import { isObject } from '@x/core/internal';
+import type { ToolDefinition } from '@x/core/messages';
 import { randomNumbers } from '../random-numbers.js';
 import { type Attack, DirectCalls, type MakeCall } from './direct-calls.js';
 

@@ -1,13 +1,5 @@
-import {
-  type AgentComposition,
-  type Capability,
-  confineWorkspace,
-  errorText,
-  type JsonObject,
-  type ModelResponse,
-  type ReasonScope,
-  type Tool,
-} from '@x/core';
+import type { AgentComposition, Capability, JsonObject, ModelResponse, ReasonScope, Tool } from '@x/core';
+import { confineWorkspace, errorText } from '@x/core/internal';
 
 /** One tool call of the attacker. */
 export interface Attack {

@@ -1,4 +1,5 @@
-import { operationId, SessionConflictError, SessionKey, type SessionStore } from '@x/core';
+import { SessionConflictError, SessionKey, type SessionStore } from '@x/core';
+import { operationId } from '@x/core/store';
 import { describe, expect } from 'vitest';
 import { commitAt } from '../commit-at.js';
 import { numbered } from './sample-messages.js';

@@ -1,4 +1,5 @@
-import { InvalidInputError, operationId, SessionConflictError, SessionKey } from '@x/core';
+import { InvalidInputError, SessionConflictError, SessionKey } from '@x/core';
+import { operationId } from '@x/core/store';
 import { describe, expect } from 'vitest';
 import { commitAt } from '../commit-at.js';
 import { errorOf } from '../error-of.js';

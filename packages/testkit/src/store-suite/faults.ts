@@ -1,11 +1,5 @@
-import {
-  operationId,
-  SessionConflictError,
-  SessionKey,
-  type SessionStore,
-  SessionStoreError,
-  type StoredSession,
-} from '@x/core';
+import { SessionConflictError, SessionKey, type SessionStore, SessionStoreError } from '@x/core';
+import { operationId, type StoredSession } from '@x/core/store';
 import { describe, expect } from 'vitest';
 import { commitAt } from '../commit-at.js';
 import { numbered } from './sample-messages.js';

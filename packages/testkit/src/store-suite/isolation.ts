@@ -1,4 +1,5 @@
-import { type Message, SessionConflictError, SessionKey, type StoredSession } from '@x/core';
+import { type Message, SessionConflictError, SessionKey } from '@x/core';
+import type { StoredSession } from '@x/core/store';
 import { describe, expect } from 'vitest';
 import { commitAt } from '../commit-at.js';
 import { errorOf } from '../error-of.js';

@@ -1,4 +1,5 @@
-import { SessionKey, type SessionLease, SessionLeaseError, type SessionStore } from '@x/core';
+import { SessionKey, SessionLeaseError, type SessionStore } from '@x/core';
+import type { SessionLease } from '@x/core/store';
 import { describe, expect } from 'vitest';
 import { commitAt } from '../commit-at.js';
 import { errorOf } from '../error-of.js';

@@ -1,6 +1,5 @@
 import {
   InvalidInputError,
-  type ListOptions,
   type Message,
   SessionConflictError,
   type SessionInfo,
@@ -8,8 +7,8 @@ import {
   type SessionKeyParts,
   type SessionScope,
   type SessionStore,
-  type StoredSession,
 } from '@x/core';
+import type { ListOptions, StoredSession } from '@x/core/store';
 import { describe, expect } from 'vitest';
 import { commitAt } from '../commit-at.js';
 import { errorOf } from '../error-of.js';

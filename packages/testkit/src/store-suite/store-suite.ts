@@ -1,5 +1,6 @@
 import { setImmediate as nextTask } from 'node:timers/promises';
-import type { ListOptions, SessionChange, SessionKey, SessionScope, SessionStore } from '@x/core';
+import type { SessionKey, SessionScope, SessionStore } from '@x/core';
+import type { ListOptions, SessionChange } from '@x/core/store';
 import type { TestContext } from 'vitest';
 import { SuiteTests, type SuiteTestsOptions } from '../suite-tests.js';
 

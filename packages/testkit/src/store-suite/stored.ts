@@ -1,8 +1,9 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { eraseUser, exportUser, operationId, SessionKey, type SessionStore } from '@x/core';
+import { eraseUser, exportUser, SessionKey, type SessionStore } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
+import { operationId } from '@x/core/store';
 import { describe, expect } from 'vitest';
 import { expectStored } from '../stored-files.js';
 import { numbered } from './sample-messages.js';

@@ -1,4 +1,5 @@
-import { type Workspace, type WorkspaceEntry, WorkspaceError } from '@x/core';
+import { type Workspace, WorkspaceError } from '@x/core';
+import type { WorkspaceEntry } from '@x/core/store';
 import { errorOf } from '../error-of.js';
 
 /** The entries that a workspace lists below a directory, in their order. */

@@ -1,14 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  assistantMessage,
-  isObject,
-  type Message,
-  type ToolDefinition,
-  toolResultMessage,
-  userMessage,
-} from '@x/core';
+import { assistantMessage, type Message, toolResultMessage, userMessage } from '@x/core';
+import { isObject } from '@x/core/internal';
+import type { ToolDefinition } from '@x/core/messages';
 import type { PermissionSuiteParts } from '../../src/suites.js';
 import type { Holes } from './small-agent.js';
 

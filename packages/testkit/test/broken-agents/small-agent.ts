@@ -1,19 +1,19 @@
 import {
   assistantMessage,
-  isObject,
   type JsonObject,
   type Message,
   type Model,
-  pathSegments,
   type RuntimeContext,
   readText,
-  type ToolDefinition,
   type ToolUseBlock,
   toolResultMessage,
   userMessage,
   type Workspace,
   WorkspaceError,
 } from '@x/core';
+import { isObject } from '@x/core/internal';
+import type { ToolDefinition } from '@x/core/messages';
+import { pathSegments } from '@x/core/store';
 import type { Attacker } from '../../src/suites.js';
 
 /** What is wrong with an agent; without any it is sound. */

@@ -1,13 +1,5 @@
-import {
-  asCollection,
-  conflict,
-  InMemorySession,
-  type SessionChange,
-  SessionKey,
-  type SessionScope,
-  type SessionStore,
-  type StoredSession,
-} from '@x/core';
+import { InMemorySession, SessionKey, type SessionScope, type SessionStore } from '@x/core';
+import { asCollection, conflict, type SessionChange, type StoredSession } from '@x/core/store';
 
 /** Who writes last wins. */
 class LastWriterWins extends InMemorySession {

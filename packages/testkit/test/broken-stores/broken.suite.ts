@@ -1,4 +1,5 @@
-import { InMemorySession, type SessionChange, type SessionKey } from '@x/core';
+import { InMemorySession, type SessionKey } from '@x/core';
+import type { SessionChange } from '@x/core/store';
 import { describe } from 'vitest';
 import { StoreSuite, type StoreSuiteStored } from '../../src/store-suite/store-suite.js';
 import { stored as storedData } from '../../src/store-suite/stored.js';

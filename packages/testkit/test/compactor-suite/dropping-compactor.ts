@@ -2,11 +2,11 @@ import {
   type CompactionOutcome,
   type CompactOptions,
   type Compactor,
-  countMessages,
   estimateCounter,
   type Message,
   toolResultsOf,
 } from '@x/core';
+import { countMessages } from '@x/core/messages';
 
 /** The least that a compactor can do: the oldest messages go, calls with their results, until the rest fits. */
 export class DroppingCompactor implements Compactor {

@@ -1,11 +1,5 @@
-import {
-  InMemorySession,
-  type LoadOptions,
-  type SessionChange,
-  type SessionKey,
-  SessionStoreError,
-  type StoredSession,
-} from '@x/core';
+import { InMemorySession, type SessionKey, SessionStoreError } from '@x/core';
+import type { LoadOptions, SessionChange, StoredSession } from '@x/core/store';
 import type { SessionStoreSuiteOptions } from '../../src/suites.js';
 
 const TTL_MS = 60_000;

@@ -1,4 +1,11 @@
 import {
+  type SessionInfo,
+  SessionKey,
+  type SessionScope,
+  type SessionStore,
+  SessionStoreError,
+} from '@x/core';
+import {
   type Committed,
   checkChange,
   checkCommit,
@@ -13,14 +20,9 @@ import {
   listAll,
   remember,
   type SessionChange,
-  type SessionInfo,
-  SessionKey,
-  type SessionScope,
-  type SessionStore,
-  SessionStoreError,
   type StoredSession,
   tokenOf,
-} from '@x/core';
+} from '@x/core/store';
 
 /** What the backend must offer: reading, and writing on a condition. Almost every database has both. */
 export interface KeyValue {

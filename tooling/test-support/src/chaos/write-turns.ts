@@ -2,16 +2,14 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
-  operationId,
-  type SessionChange,
   SessionConflictError,
   SessionKey,
-  type SessionLease,
   SessionLeaseError,
   type SessionStore,
   SessionStoreError,
   userMessage,
 } from '@x/core';
+import { operationId, type SessionChange, type SessionLease } from '@x/core/store';
 import { randomNumbers } from '../../../../packages/testkit/src/random-numbers.js';
 
 /** What one of several processes writes, until there is nothing left to write. */

@@ -1,4 +1,5 @@
-import { InMemorySession, type SessionChange, type SessionKey, SessionStoreError } from '@x/core';
+import { InMemorySession, type SessionKey, SessionStoreError } from '@x/core';
+import type { SessionChange } from '@x/core/store';
 import { expect, it, onTestFinished } from 'vitest';
 import { checkTurns, type TurnEvent, writeTurns } from '../../src/index.js';
 

@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { errorText, headOf, textOf } from '@x/core';
+import { textOf } from '@x/core';
+import { errorText, headOf } from '@x/core/internal';
 import {
   type Comparison,
   compareStrategies,

@@ -1,4 +1,5 @@
-import { AgentState, copyStore, type Message, operationOf, SessionKey } from '@x/core';
+import { AgentState, copyStore, type Message, SessionKey } from '@x/core';
+import { operationOf } from '@x/core/internal';
 import { WorkspaceSessionLog } from '@x/core/node';
 import { command, positive, UsageError } from '../../command.js';
 import { describeSession } from '../../find-session.js';

@@ -1,4 +1,4 @@
-import type { Issue, PermissionContext } from '@x/core';
+import type { Issue, PermissionContext } from '@x/core/internal';
 import type { Decisions } from '@x/harness';
 import type {
   BackendInfo,

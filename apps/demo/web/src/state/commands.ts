@@ -1,4 +1,4 @@
-import type { PermissionContext } from '@x/core';
+import type { PermissionContext } from '@x/core/internal';
 import { lastApplied } from './blocks.js';
 import { compact, info, plan, problem, send, setPermissionMode, setPlanMode, undo } from './session.js';
 import { addressOf, goToNew, toggleInspector, togglePanel } from './view.js';

@@ -1,5 +1,5 @@
 import { batch, computed, signal } from '@preact/signals';
-import type { PermissionContext } from '@x/core';
+import type { PermissionContext } from '@x/core/internal';
 import type { Decision } from '@x/harness';
 import type { BackendInfo, ErrorInfo, FileInfo, Sent, SessionSummary } from '../../../src/page.js';
 import { announce } from './announcer.js';

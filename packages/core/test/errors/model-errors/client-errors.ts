@@ -1,4 +1,5 @@
-import { ModelError, type ModelErrorKind } from '../../../src/index.js';
+import { ModelError } from '../../../src/index.js';
+import type { ModelErrorKind } from '../../../src/messages.js';
 
 function thrown(message: string, fields: object, cause?: unknown): Error {
   return Object.assign(new Error(message, cause === undefined ? {} : { cause }), fields);

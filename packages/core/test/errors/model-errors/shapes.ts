@@ -1,4 +1,4 @@
-import type { ModelErrorKind } from '../../../src/index.js';
+import type { ModelErrorKind } from '../../../src/messages.js';
 
 /** What a provider answered, and what that is to be taken for. */
 export type AnswerCase = readonly [provider: string, status: number, body: unknown, kind: ModelErrorKind];

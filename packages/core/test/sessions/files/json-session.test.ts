@@ -1,15 +1,10 @@
 import { mkdir, readdir, readFile, rename, stat, truncate, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import {
-  deleteOlderThan,
-  digest,
-  operationId,
-  type SessionInfo,
-  SessionKey,
-  userMessage,
-} from '../../../src/index.js';
+import { deleteOlderThan, type SessionInfo, SessionKey, userMessage } from '../../../src/index.js';
+import { digest } from '../../../src/internal.js';
 import { JsonSession } from '../../../src/node.js';
+import { operationId } from '../../../src/store.js';
 import { printed, runChild } from '../../children/run-child.js';
 import { commitAt } from '../../commit-at.js';
 import { numbered } from '../../numbered.js';

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { LEASE_TTL_MS, openSession, SessionKey, takeTurn, userMessage } from '../../../src/index.js';
+import { openSession, SessionKey, userMessage } from '../../../src/index.js';
+import { LEASE_TTL_MS, takeTurn } from '../../../src/internal.js';
 import { JsonSession, LocalWorkspace, WorkspaceSession } from '../../../src/node.js';
 import { type Child, printed, runChild } from '../../children/run-child.js';
 import { temporaryDirectory } from '../../temporary-directory.js';

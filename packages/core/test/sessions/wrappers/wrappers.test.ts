@@ -14,9 +14,9 @@ import {
   type SessionInfo,
   SessionKey,
   type SessionStore,
-  type StoreOperation,
   userMessage,
 } from '../../../src/index.js';
+import type { StoreOperation } from '../../../src/internal.js';
 import { JsonSession } from '../../../src/node.js';
 import { commitAt } from '../../commit-at.js';
 import { ManualClock } from '../../manual-clock.js';

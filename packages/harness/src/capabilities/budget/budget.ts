@@ -3,13 +3,13 @@ import {
   type AgentState,
   type CallScope,
   type Capability,
-  countMessage,
   estimateCounter,
   InvalidInputError,
-  parseWith,
   StopCallError,
   type Usage,
 } from '@x/core';
+import { parseWith } from '@x/core/internal';
+import { countMessage } from '@x/core/messages';
 import * as z from 'zod';
 
 const EXTENSION = 'budget';

@@ -1,11 +1,5 @@
-import {
-  isObject,
-  type JsonObject,
-  type Objection,
-  type PermissionContext,
-  type PermissionRule,
-  type Tool,
-} from '@x/core';
+import type { JsonObject, Objection, PermissionRule, Tool } from '@x/core';
+import { isObject, type PermissionContext } from '@x/core/internal';
 import { formatRule } from '../../lib/permission-rule.js';
 import { escapeWildcards } from '../../lib/wildcard.js';
 import {

@@ -1,14 +1,7 @@
 import { realpath } from 'node:fs/promises';
 import { relative, resolve } from 'node:path';
-import {
-  isObject,
-  type JsonValue,
-  type PathRole,
-  type PermissionRule,
-  type Tool,
-  type ToolUseBlock,
-  type Workspace,
-} from '@x/core';
+import type { JsonValue, PermissionRule, Tool, ToolUseBlock, Workspace } from '@x/core';
+import { isObject, type PathRole } from '@x/core/internal';
 import { matchWildcard } from '../../lib/wildcard.js';
 import { pathsOf } from './command-paths.js';
 import { allowsCommand, catchesCommand } from './command-pattern.js';

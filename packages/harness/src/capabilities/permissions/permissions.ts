@@ -1,13 +1,5 @@
-import {
-  type Capability,
-  InvalidInputError,
-  PERMISSION_MODES,
-  type PermissionRule,
-  parseWith,
-  type Tool,
-  type Workspace,
-  type WorkspaceConfine,
-} from '@x/core';
+import { type Capability, InvalidInputError, type PermissionRule, type Tool, type Workspace } from '@x/core';
+import { PERMISSION_MODES, parseWith, type WorkspaceConfine } from '@x/core/internal';
 import * as z from 'zod';
 import { type ToolReference, ToolReferences } from '../../agent/tool-references.js';
 import { formatRule, parseRule } from '../../lib/permission-rule.js';

@@ -1,4 +1,5 @@
-import { pathSegments, type Workspace, type WorkspaceEntry, WorkspaceError } from '@x/core';
+import { type Workspace, WorkspaceError } from '@x/core';
+import { pathSegments, type WorkspaceEntry } from '@x/core/store';
 import { type PlainPath, plainPath } from './path-pattern.js';
 
 /** Files that are looked at to find the names of one that has hard links: more would hold up every call for seconds. */

@@ -1,16 +1,6 @@
-import {
-  type AgentState,
-  type Capability,
-  defineTool,
-  errorText,
-  escapeTags,
-  headOf,
-  parseWith,
-  pathSegments,
-  readText,
-  type Tool,
-  type Workspace,
-} from '@x/core';
+import { type AgentState, type Capability, defineTool, readText, type Tool, type Workspace } from '@x/core';
+import { errorText, escapeTags, headOf, parseWith } from '@x/core/internal';
+import { pathSegments } from '@x/core/store';
 import * as z from 'zod';
 import { parseFrontMatter } from '../../lib/front-matter.js';
 import { legibleEntries } from '../../lib/legible-entries.js';

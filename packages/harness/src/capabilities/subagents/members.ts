@@ -2,7 +2,6 @@ import {
   AgentState,
   type CallScope,
   type Capability,
-  type Clock,
   type Model,
   RuntimeContext,
   type Tool,
@@ -11,6 +10,7 @@ import {
   type Usage,
   type Workspace,
 } from '@x/core';
+import type { Clock } from '@x/core/internal';
 import * as z from 'zod';
 import { type AgentSettings, type ComposedAgent, ownSettingsSchema } from '../../agent/agent-parts.js';
 import { HarnessAgent } from '../../agent/harness-agent.js';

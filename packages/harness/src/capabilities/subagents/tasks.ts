@@ -1,21 +1,23 @@
 import {
   type AgentState,
-  type ApprovalDecision,
-  type Clock,
-  escapeTags,
-  headOf,
-  isObject,
   type JsonObject,
   type JsonValue,
-  KeyedMutex,
   openSession,
   type PendingCall,
   SessionConflictError,
   SessionKey,
   type SessionStore,
-  type StoredSession,
-  systemClock,
 } from '@x/core';
+import {
+  type ApprovalDecision,
+  type Clock,
+  escapeTags,
+  headOf,
+  isObject,
+  KeyedMutex,
+  systemClock,
+} from '@x/core/internal';
+import type { StoredSession } from '@x/core/store';
 import { RemoteControl } from '../../agent/remote-control.js';
 
 /** The capability's name, and that of the extension in which a state keeps the tasks that it gave. */

@@ -3,23 +3,19 @@ import {
   type AgentEvent,
   AgentState,
   ApprovalRequiredError,
-  agentFiles,
   type CallScope,
   type Capability,
   defineTool,
-  errorText,
-  headOf,
   type Message,
   type ModelResponse,
-  parseWith,
   RuntimeContext,
   SessionKey,
   SessionLeaseError,
-  systemClock,
   type Tool,
   type ToolContext,
   userMessage,
 } from '@x/core';
+import { agentFiles, errorText, headOf, parseWith, systemClock } from '@x/core/internal';
 import * as z from 'zod';
 import { type ComposedAgent, FilesOwner } from '../../agent/agent-parts.js';
 import type { Reply } from '../../agent/call-options.js';

@@ -1,4 +1,5 @@
-import { defineTool, headOf, type Tool, type Workspace } from '@x/core';
+import { defineTool, type Tool, type Workspace } from '@x/core';
+import { headOf } from '@x/core/internal';
 import * as z from 'zod';
 import type { WorkspaceToolsSettings } from './workspace-tools-config.js';
 

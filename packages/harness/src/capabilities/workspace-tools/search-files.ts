@@ -1,17 +1,15 @@
 import {
   defineTool,
-  errorText,
-  headOf,
   InvalidInputError,
   readText,
-  runTimed,
   TimeLimitError,
   type Tool,
   type ToolContext,
   type Workspace,
-  type WorkspaceEntry,
   WorkspaceError,
 } from '@x/core';
+import { errorText, headOf, runTimed } from '@x/core/internal';
+import type { WorkspaceEntry } from '@x/core/store';
 import picomatch from 'picomatch';
 import * as z from 'zod';
 import type { WorkspaceToolsSettings } from './workspace-tools-config.js';

@@ -1,4 +1,5 @@
-import { type Capability, parseWith } from '@x/core';
+import type { Capability } from '@x/core';
+import { parseWith } from '@x/core/internal';
 import { readFileTool } from './read-file.js';
 import { globFilesTool, grepFilesTool, listFilesTool } from './search-files.js';
 import { type WorkspaceToolsConfig, workspaceToolsConfigSchema } from './workspace-tools-config.js';

@@ -1,11 +1,5 @@
-import {
-  defineTool,
-  type JsonObject,
-  type PathRole,
-  type PermissionRule,
-  type Tool,
-  type ToolUseBlock,
-} from '@x/core';
+import { defineTool, type JsonObject, type PermissionRule, type Tool, type ToolUseBlock } from '@x/core';
+import type { PathRole } from '@x/core/internal';
 import { LocalWorkspace } from '@x/core/node';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -1,13 +1,6 @@
 import { cpSync } from 'node:fs';
-import {
-  defineTool,
-  openSession,
-  RuntimeContext,
-  SessionKey,
-  SessionLeaseError,
-  takeTurn,
-  textOf,
-} from '@x/core';
+import { defineTool, openSession, RuntimeContext, SessionKey, SessionLeaseError, textOf } from '@x/core';
+import { takeTurn } from '@x/core/internal';
 import { JsonSession } from '@x/core/node';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';

@@ -1,12 +1,12 @@
 import {
   type Capability,
-  type Clock,
   type Message,
   RuntimeContext,
   type ToolResultBlock,
   textOf,
   toolResultsOf,
 } from '@x/core';
+import type { Clock } from '@x/core/internal';
 import type { ScriptedModel } from '@x/testkit';
 import { HarnessAgent } from '../../../src/agent/harness-agent.js';
 import { scratch } from '../../support.js';

@@ -1,0 +1,95 @@
+// What only the packages of this repository use. It is unsupported: any release may change or remove it.
+export type { DraftReference } from './agent/agent-event.js';
+export {
+  type ActiveCall,
+  AGENT_STATE_VERSION,
+  PERMISSION_MODES,
+  type PendingApproval,
+  type PermissionContext,
+  type PlanModeContext,
+  renderTodos,
+  type TasksContext,
+  type ToolGroupContext,
+} from './agent/agent-state.js';
+export type { RuntimeContextBuilder, RuntimeIdentity, TypeKey } from './agent/runtime-context.js';
+export { type FileCapability, fileCapability, fileJsonSchema, toSnakeCase } from './config/file-config.js';
+export { callable, formatPath, having, parseWith } from './config/parse.js';
+export { mayRefuseItems } from './errors/classify-model-error.js';
+export type { Issue } from './errors/invalid-input-error.js';
+export type { WorkspaceErrorCode } from './errors/workspace-error.js';
+export { type Clock, systemClock } from './lib/clock.js';
+export { Deadline, startTimer, stepwise, unlessAborted, withinLimit } from './lib/deadline.js';
+export { digest, randomHex } from './lib/digest.js';
+export { decodeSegment, encodeSegment } from './lib/encode-segment.js';
+export { exactText } from './lib/exact-text.js';
+export { isObject, jsonText, parsedJson, sortedJson } from './lib/json.js';
+export { jsonObjectSchema, jsonValueSchema } from './lib/json-schemas.js';
+export { KeyedMutex } from './lib/keyed-mutex.js';
+export { runTimed } from './lib/run-timed.js';
+export {
+  isSqliteMissing,
+  type LoadModule,
+  loadSqlite,
+  type OpenSqlite,
+  SqliteDatabase,
+  SqliteStatement,
+  type SqliteValue,
+  type SqliteValues,
+  sqliteCode,
+} from './lib/sqlite.js';
+export { tell } from './lib/tell.js';
+export { errorText, escapeTags, headOf, nearNames, tailOf } from './lib/text.js';
+export { warn } from './lib/warn.js';
+export { readMessages } from './messages/check-messages.js';
+export { type MessageKind, nativeIndex } from './messages/message.js';
+export type { RepeatedPair } from './messages/pairing.js';
+export { answerFault, refuseNoAnswer } from './model/check-answer.js';
+export type { CompiledSchema, StandardResult } from './model/compile-schema.js';
+export { FINISH_REASONS, soundUsage, type ToolAnnotations } from './model/model.js';
+export type { ApprovalDecision, ExecuteContext, PathRole, ToolReturn } from './model/tool.js';
+export type { RetryOptions } from './model/with-retries.js';
+export { type Redact, redactJson, redactSecrets, secretRedactor } from './redaction/redact-secrets.js';
+export type { SecretPattern } from './redaction/secret-patterns.js';
+export { collectionOf } from './sessions/collections.js';
+export type { CopyOptions, CopyReport } from './sessions/copy-store.js';
+export { type DriverFailure, databaseAttempts } from './sessions/database-attempts.js';
+export { decodeSession, type EncodedSession, sessionDamaged } from './sessions/decode-session.js';
+export type { RetentionOptions } from './sessions/delete-older-than.js';
+export { itemFrom, itemJson } from './sessions/item-json.js';
+export type { ItemChange, ItemHistory } from './sessions/item-log.js';
+export { describeHead, type ListedRow, listedSession, parseDescription, rowOf } from './sessions/listing.js';
+export type { OpenSessionOptions } from './sessions/session.js';
+export {
+  LEASE_TTL_MS,
+  type SessionTurn,
+  type TakeTurnOptions,
+  takeTurn,
+  unlessBusy,
+} from './sessions/session-turn.js';
+export { namedValues, type SqlValues } from './sessions/sql/named-values.js';
+export { listRows, SQL_PARTS, type SqlListing } from './sessions/sql/sql-listing.js';
+export {
+  type LoadedRows,
+  type RunSql,
+  SQL_FORMAT,
+  type SqlDialect,
+  type SqlRow,
+  SqlSession,
+  type SqlWrite,
+} from './sessions/sql/sql-session.js';
+export {
+  checkFormat,
+  heldLease,
+  keepRefused,
+  operationOf,
+  storeUnavailable,
+} from './sessions/store-rules.js';
+export type { StreamLogOptions } from './sessions/stream-log.js';
+export type { ErasedUser, UserPlaces, UserRecord, UserScope } from './sessions/user-data.js';
+export type { StoreOperation } from './sessions/wrappers/observe-store.js';
+export type { StoreWrapper } from './sessions/wrappers/wrap-store.js';
+export { ContextMeter, type MeasuredRequest } from './tokens/context-meter.js';
+export { countSystem } from './tokens/count-tokens.js';
+export { agentFiles, ISOLATIONS } from './workspace/agent-files.js';
+export { confineWorkspace, type WorkspaceConfine } from './workspace/confine-workspace.js';
+export { keepsKind, STORAGE } from './workspace/workspace.js';

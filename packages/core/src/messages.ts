@@ -1,0 +1,40 @@
+// For authors of adapters: what turns the messages of others into ours, and back.
+export { classifyModelError, type ModelErrorFacts, modelErrorFacts } from './errors/classify-model-error.js';
+export type { ModelErrorKind } from './errors/model-error.js';
+export { checkMessages } from './messages/check-messages.js';
+export type { FileSource } from './messages/content-block.js';
+export { aiSdkDialect, aiSdkOutput } from './messages/dialects/ai-sdk.js';
+export { anthropicDialect } from './messages/dialects/anthropic.js';
+export {
+  type Dialect,
+  type ProviderMessage,
+  partsOf,
+  readBlocks,
+  type WritableDialect,
+  writeMessage,
+} from './messages/dialects/dialect.js';
+export { openaiChatDialect } from './messages/dialects/openai-chat.js';
+export { itemRole, openaiItems } from './messages/dialects/openai-items.js';
+export { type MessageOptions, type Role, toolResultBlock } from './messages/message.js';
+export { contentBlockSchema } from './messages/message-schemas.js';
+export { type MessageGroup, type Pairing, pairingOf } from './messages/pairing.js';
+export {
+  madeFrom,
+  opaquePart,
+  originOf,
+  type Part,
+  parseInput,
+  partsFrom,
+  plainJson,
+  readOutput,
+  readPart,
+} from './messages/parts.js';
+export { compileSchema } from './model/compile-schema.js';
+export type {
+  NativeCompaction,
+  NativeCompactionRequest,
+  ResponseFormat,
+  ToolChoice,
+  ToolDefinition,
+} from './model/model.js';
+export { countBlock, countMessage, countMessages, countRequest, countTool } from './tokens/count-tokens.js';

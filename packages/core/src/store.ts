@@ -1,0 +1,37 @@
+// For authors of session stores and workspaces.
+export { fileSegment } from './lib/encode-segment.js';
+export { asCollection, collectionName, filledCollections } from './sessions/collections.js';
+export { sessionPrefix } from './sessions/files/session-files.js';
+export {
+  describeSession,
+  type ListedSession,
+  type ListPosition,
+  listAll,
+  listPages,
+} from './sessions/listing.js';
+export { checkKey } from './sessions/session-key.js';
+export type {
+  DeleteOptions,
+  ListOptions,
+  LoadOptions,
+  SessionChange,
+  SessionLease,
+  StoredSession,
+} from './sessions/session-store.js';
+export {
+  type Committed,
+  checkChange,
+  checkCommit,
+  conflict,
+  isAnother,
+  lastOf,
+  lastWanted,
+  leaseLost,
+  leaseTime,
+  operationId,
+  remember,
+  retentionOf,
+  tokenOf,
+} from './sessions/store-rules.js';
+export { wrapStore } from './sessions/wrappers/wrap-store.js';
+export { type HeldLock, pathSegments, type WorkspaceEntry } from './workspace/workspace.js';
