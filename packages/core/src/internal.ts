@@ -50,6 +50,9 @@ export type { ApprovalDecision, ExecuteContext, PathRole, ToolReturn } from './m
 export type { RetryOptions } from './model/with-retries.js';
 export { type Redact, redactJson, redactSecrets, secretRedactor } from './redaction/redact-secrets.js';
 export type { SecretPattern } from './redaction/secret-patterns.js';
+export { contentTermsOf, SearchQuery } from './search/query.js';
+export { type Collection, NEIGHBORS, piecesOf, TextScan, termWeights } from './search/scan.js';
+export { Tokenizer, wordsIn } from './search/tokenizer.js';
 export { collectionOf } from './sessions/collections.js';
 export type { CopyOptions, CopyReport } from './sessions/copy-store.js';
 export { type DriverFailure, databaseAttempts } from './sessions/database-attempts.js';

@@ -14,8 +14,8 @@ import {
 } from './index/index-database.js';
 import { LineSearch } from './index/line-search.js';
 import { LineWriter } from './index/line-writer.js';
+import { memoryQuery } from './index/query.js';
 import { scopeOfPath } from './index/scopes.js';
-import { parseQuery } from './index/search-query.js';
 import { isMemoryPath, markOf, memoryFiles, readIfFound } from './memory-files.js';
 import { excerpt } from './message-text.js';
 
@@ -206,7 +206,7 @@ export class MemoryIndex {
       options,
       'search options',
     );
-    const parsed = parseQuery(query);
+    const parsed = memoryQuery(query);
     const opened = await this.#live();
     try {
       // A transaction, so that the search reads one state of the index.

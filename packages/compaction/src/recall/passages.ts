@@ -2,7 +2,6 @@ import { type ContentBlock, type JsonValue, type Message, textOf } from '@x/core
 import { headOf, isObject, jsonText, tailOf } from '@x/core/internal';
 import { counted } from '../conversation/lines.js';
 import { linesOf } from '../record/excerpts.js';
-import { characterKinds, lowerCase, UNSPACED, WORD } from '../record/terms.js';
 
 /** The name of the tool; its own calls and results are never passages, or it would find what it found. */
 export const RECALL = 'recall';
@@ -81,83 +80,5 @@ function valueText(value: JsonValue): string {
     return jsonText(value);
   } catch {
     return '(nested too deep to be shown)';
-  }
-}
-
-/**
- * The words of a text as 32-bit FNV-1a hashes, each as often as it stands there: letters and digits whatever their case,
- * the parts of camelCase besides, and pairs of neighboring characters in scripts without spaces between words. Of words
- * longer than {@link STEM} letters the first ones count as a word too, because endings differ in most languages.
- */
-export function wordsOf(text: string): Uint32Array {
-  const kinds = characterKinds();
-  const words: number[] = [];
-  const whole = new Hashed(words);
-  const part = new Hashed(words);
-  let parts = 0;
-  let wasLower = false;
-  let previous = 0;
-  for (let index = 0; index <= text.length; index++) {
-    const unit = index < text.length ? text.charCodeAt(index) : 0;
-    const kind = unit === UNDERSCORE ? 0 : kinds[unit];
-    if (kind === WORD) {
-      const isUpper = unit >= 0x41 && unit <= 0x5a;
-      if (isUpper && wasLower) {
-        part.end();
-        parts++;
-      }
-      wasLower = unit >= 0x61 && unit <= 0x7a;
-      const lower = isUpper ? unit + 0x20 : unit < 0xc0 ? unit : lowerCase(unit);
-      whole.add(lower);
-      part.add(lower);
-      previous = 0;
-      continue;
-    }
-    whole.end();
-    if (parts > 0) part.end();
-    else part.clear();
-    parts = 0;
-    wasLower = false;
-    if (kind === UNSPACED) {
-      // A pair stands for a word of two characters, which most words of these scripts are.
-      if (previous > 0) words.push(Math.imul(Math.imul(BASIS ^ previous, PRIME) ^ unit, PRIME) >>> 0);
-      previous = unit;
-    } else previous = 0;
-  }
-  return Uint32Array.from(words);
-}
-
-const UNDERSCORE = 0x5f;
-const BASIS = 0x811c9dc5;
-const PRIME = 0x01000193;
-/** Letters of a word that count without its ending. */
-const STEM = 5;
-const STEMMED = 0x9e3779b9;
-
-/** A word that is being read, and how it begins. */
-class Hashed {
-  readonly #words: number[];
-  #hash = BASIS;
-  #stem = 0;
-  #length = 0;
-
-  constructor(words: number[]) {
-    this.#words = words;
-  }
-
-  add(unit: number): void {
-    this.#hash = Math.imul(this.#hash ^ unit, PRIME);
-    if (++this.#length === STEM) this.#stem = this.#hash ^ STEMMED;
-  }
-
-  end(): void {
-    if (this.#length > 0) this.#words.push(this.#hash >>> 0);
-    if (this.#length > STEM) this.#words.push(this.#stem >>> 0);
-    this.clear();
-  }
-
-  clear(): void {
-    this.#hash = BASIS;
-    this.#length = 0;
   }
 }

@@ -127,13 +127,7 @@ function extract(message: Message): Excerpts {
 
 function union(lists: readonly Uint32Array[]): Uint32Array {
   if (lists.length === 1) return lists[0] as Uint32Array;
-  const all = new Uint32Array(lists.reduce((sum, { length }) => sum + length, 0));
-  let length = 0;
-  for (const list of lists) {
-    all.set(list, length);
-    length += list.length;
-  }
-  return sortedOnce(all, length);
+  return sortedOnce(lists.flatMap((list) => [...list]));
 }
 
 /** The text without a last sentence that ends in a colon: in front of a call it announces the call, which is told anyway. */

@@ -1,7 +1,8 @@
+import { contentTermsOf } from '@x/core/internal';
 import { type Checked, quote } from '../ask-model.js';
 import type { Core } from '../facts/core-file.js';
 import type { StoredFact } from '../facts/memory-state.js';
-import { contentTermsOf } from '../index/search-query.js';
+import { tokenizer } from '../index/query.js';
 import { bulletsOf, factKey, keyHash, plainLine } from '../notes.js';
 import type { FreshLine } from './new-notes.js';
 
@@ -68,8 +69,8 @@ export function parseEdits(
     const reasons = noteNumbers.split(',').map((number) => notes[Number(number.trim().slice(1)) - 1]);
     const known = reasons.filter((note) => note !== undefined);
     const text = plainLine(said);
-    const spoken = contentTermsOf(known.map((note) => note.text).join('\n'));
-    const isAbout = (other: string) => [...contentTermsOf(other)].some((term) => spoken.has(term));
+    const spoken = contentTermsOf(known.map((note) => note.text).join('\n'), tokenizer);
+    const isAbout = (other: string) => [...contentTermsOf(other, tokenizer)].some((term) => spoken.has(term));
     const quoted = JSON.stringify(line.slice(0, 80));
     const wrongs: readonly (readonly [isWrong: boolean, refused: string])[] = [
       [found === null, `${quoted} is not an edit`],

@@ -1,8 +1,7 @@
 import type { FileBlock, Message, ToolOutputBlock } from '@x/core';
-import { headOf, tailOf } from '@x/core/internal';
-import { dateOf, dayOf } from '../index/dates.js';
-import { LineScan } from '../index/line-scan.js';
-import { parseQuery } from '../index/search-query.js';
+import { headOf, TextScan, tailOf } from '@x/core/internal';
+import { dateOf, dateTermsOf, dayOf } from '../index/dates.js';
+import { memoryQuery } from '../index/query.js';
 import { cut, excerpt, fitting, messageText } from '../message-text.js';
 import type { LoggedSession } from '../session-logs.js';
 
@@ -23,9 +22,9 @@ export async function searchMessages(
   sessions: readonly LoggedSession[],
   { query, limit, offset, from = 1, to = Infinity, maxOutputChars, asked, signal }: SearchOptions,
 ): Promise<string> {
-  const parsed = parseQuery(query);
+  const parsed = memoryQuery(query);
   if (parsed.terms.length === 0) return 'The query has no word to search for.';
-  const lines = new LineScan<string>(parsed);
+  const lines = new TextScan<string>(parsed);
   // The last changed session comes last, so that of equal hits its are the first.
   for (const session of sessions.toReversed()) {
     signal.throwIfAborted();
@@ -36,14 +35,13 @@ export async function searchMessages(
       const place = `session ${JSON.stringify(session.id)} #${number}${day === null ? '' : `, ${dateOf(day)}`}`;
       // What repeats logs would have a search find itself.
       const text = messageText(message, { echoes: false });
-      lines.add(
-        { file: session.location, number, day, text },
-        (piece) => `${place}\n${excerpt(piece, parsed.terms, EXCERPT_CHARS)}`,
-      );
+      lines.add({ file: session.location, number, day, text, extra: dateTermsOf(day), item: place });
     }
   }
   const best = lines.best().slice(offset);
-  const page = best.slice(0, limit).map(({ item }) => item());
+  const page = best
+    .slice(0, limit)
+    .map(({ item, text }) => `${item}\n${excerpt(text, parsed.terms, EXCERPT_CHARS)}`);
   const texts = fitting(page, maxOutputChars, '\n\n');
   if (texts.length === 0) return 'Nothing found.';
   const shown = offset + texts.length;

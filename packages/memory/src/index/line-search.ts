@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
+import { type Collection, NEIGHBORS, type SearchQuery, TextScan, termWeights } from '@x/core/internal';
+import { dateTermsOf } from './dates.js';
 import type { Connection } from './index-database.js';
-import { type Collection, type Match, NEIGHBORS, type Ranked, rankMatches, termWeights } from './rank.js';
 import { idsOfScope } from './scopes.js';
-import { type SearchQuery, type SearchTerm, TermMatcher } from './search-query.js';
 
 /**
  * How much is looked at for how many `places`: of the lines with a word, or with two, the newest `scored` are compared by the
@@ -46,7 +46,7 @@ interface StoredLine {
   readonly passes: 0 | 1;
 }
 
-type MatchedLine = Match & { readonly line: StoredLine };
+type Places = ReturnType<TextScan<StoredLine>['best']>;
 
 /** What one search looks for, and where. */
 interface Search {
@@ -84,55 +84,65 @@ export class LineSearch {
     this.#sql = connection;
   }
 
-  /** The places from `from` to before `to` of the ranking. While much is read, others get their turn. */
+  /** Returns the places from `from` to before `to` of the ranking. While much is read, others get their turn. */
   async search(query: SearchQuery, filter: LineFilter, from: number, to: number) {
     const { prefix = null, since = null, until = null } = filter;
     const scopes = this.#sql.rows<Record<'id' | 'lines' | 'terms', number>>(SCOPES, { prefix });
     if (query.terms.length === 0 || from >= to || scopes.length === 0) return [];
     const ranges = scopes.map(({ id }) => idsOfScope(id));
+    const days = { since, until };
     const lines = scopes.reduce((sum, scope) => sum + scope.lines, 0);
-    const averageLength = scopes.reduce((sum, { terms }) => sum + terms, 0) / lines;
-    const counts = await this.#countAll(query.terms, ranges);
-    const search = { query, ranges, collection: { lines, averageLength, counts }, days: { since, until } };
-    const places = [...(await this.#rank(search, FIRST))];
-    if (to > places.length && places.length === FIRST.places) {
-      const taken = new Set(places.map(({ match: { file, number } }) => `${file} ${number}`));
-      const further = await this.#rank(search, FURTHER);
-      places.push(...further.filter(({ match: { file, number } }) => !taken.has(`${file} ${number}`)));
+    let places: Places;
+    if (lines <= FEW_LINES) {
+      const all = ranges.flatMap((range) => this.#sql.rows<StoredLine>(LINES_BETWEEN, { ...range, ...days }));
+      places = await this.#rank(all, new TextScan(query));
+    } else {
+      const averageLength = scopes.reduce((sum, { terms }) => sum + terms, 0) / lines;
+      const counts = await this.#countAll(query, ranges);
+      const search = { query, ranges, collection: { lines, averageLength, counts }, days };
+      places = await this.#promising(search, FIRST);
+      if (to > places.length && places.length === FIRST.places) {
+        const taken = new Set(places.map(({ file, number }) => `${file} ${number}`));
+        const further = await this.#promising(search, FURTHER);
+        const added = further.filter(({ file, number }) => !taken.has(`${file} ${number}`));
+        places = [...places, ...added];
+      }
     }
-    return places.slice(from, to).map(({ match: { line }, score }) => {
-      return { ...line, score, path: this.#sql.column<string>(PATH, line.fileId)[0] ?? '' };
+    return places.slice(from, to).map(({ item, text, score }) => {
+      return { ...item, content: text, score, path: this.#sql.column<string>(PATH, item.fileId)[0] ?? '' };
     });
   }
 
-  async #rank(search: Search, effort: Effort): Promise<readonly Ranked<MatchedLine>[]> {
-    const { query, ranges, collection, days } = search;
-    const isSmall = collection.lines <= FEW_LINES;
-    const lines = isSmall
-      ? ranges.flatMap((range) => this.#sql.rows<StoredLine>(LINES_BETWEEN, { ...range, ...days }))
-      : await this.#read(search, effort);
-    const matcher = new TermMatcher(query);
-    const matches = new Map<number, MatchedLine>();
+  /** Ranks the most promising lines of many. */
+  async #promising(search: Search, effort: Effort): Promise<Places> {
+    const scan = new TextScan<StoredLine>(search.query, search.collection);
+    const lines = await this.#read(search, effort);
+    let places = await this.#rank(lines, scan);
+    if (search.query.isQuestion) {
+      // The answer to a question may stand next to the best lines.
+      const near = places.slice(0, effort.best).flatMap(({ item, number }) => {
+        const [from, to] = [number - NEIGHBORS.length, number + NEIGHBORS.length];
+        return this.#sql.rows<StoredLine>(LINES_AROUND, { fileId: item.fileId, from, to, ...search.days });
+      });
+      const unread = new Map(near.map((line) => [line.id, line]));
+      for (const { id } of lines) unread.delete(id);
+      places = await this.#rank(unread.values(), scan);
+    }
+    return places.slice(0, effort.places);
+  }
+
+  /** Adds lines to a scan, and ranks all that pass the filter. While many are compared, others get their turn. */
+  async #rank(lines: Iterable<StoredLine>, scan: TextScan<StoredLine>): Promise<Places> {
     let chars = 0;
-    const consider = async (line: StoredLine) => {
+    for (const line of lines) {
       const { id, fileId, number, day, content } = line;
       chars += content.length;
       if (chars > CHARS_PER_SLICE) chars = await setImmediate(0);
-      matches.set(id, { ...matcher.match(content, day), file: fileId, number, day, order: id, line });
-    };
-    for (const line of lines) await consider(line);
-    // SQLite's scores know neither names nor days: the best lines are told by what was read.
-    const found = isSmall || !query.isQuestion ? [] : rankMatches([...matches.values()], query, collection);
-    for (const { file: fileId, number } of found.slice(0, effort.best).map(({ match }) => match)) {
-      const around = { fileId, from: number - NEIGHBORS.length, to: number + NEIGHBORS.length };
-      for (const line of this.#sql.rows<StoredLine>(LINES_AROUND, { ...around, ...days })) {
-        if (!matches.has(line.id)) await consider(line);
-      }
+      const extra = dateTermsOf(day);
+      scan.add({ file: fileId, number, day, order: id, text: content, extra, item: line });
     }
     await setImmediate();
-    return rankMatches([...matches.values()], query, collection)
-      .filter(({ match }) => match.line.passes === 1)
-      .slice(0, effort.places);
+    return scan.best().filter(({ item }) => item.passes === 1);
   }
 
   /**
@@ -143,21 +153,18 @@ export class LineSearch {
     const { query, ranges, collection, days } = search;
     const { terms, isQuestion } = query;
     const condition = days.since === null && days.until === null ? '' : ALLOWED;
-    const weights = termWeights(terms, collection);
+    const weights = termWeights(query, collection);
     const isWeighty = terms.some(({ weight }) => weight === 1);
     const chosen = terms
-      .map((term, index) => {
-        const [weight = 0, count = 0] = [weights[index], collection.counts[index]];
-        return { term, expression: expressionOf(term), weight, count };
-      })
-      // What no line has must not take the place of what some have.
+      .map((term, index) => ({ term, weight: weights[index] ?? 0, count: collection.counts[index] ?? 0 }))
+      // A term that no line has must not take the place of one that some lines have.
       .filter(({ term, count }) => (!isWeighty || term.weight === 1) && count > 0)
       .sort((left, right) => right.weight - left.weight)
       .slice(0, MOST_TERMS);
     /** By line, a bit for each chosen term that it is known to have. */
     const found = new Map<number, number>();
-    const find = async (...wanted: readonly number[]) => {
-      const match = wanted.map((place) => chosen[place]?.expression).join(' AND ');
+    const find = async (wanted: readonly number[]) => {
+      const match = wanted.map((place) => expressionOf(chosen[place]?.term.text)).join(' AND ');
       const bits = wanted.reduce((sum, place) => sum | (1 << place), 0);
       for (const range of ranges) {
         await setImmediate();
@@ -166,22 +173,22 @@ export class LineSearch {
           found.set(id, (found.get(id) ?? 0) | bits);
       }
     };
-    const keywords = isQuestion ? [] : [...chosen.keys()].filter((place) => !chosen[place]?.term.isDate);
-    if (keywords.length > 1) await find(...keywords);
-    if (found.size < places) {
-      let matching = 0;
-      const common = chosen.findIndex(({ count }) => {
-        matching += count;
-        return matching > scored;
-      });
-      const rare = common < 0 ? chosen.length : common;
-      for (const place of chosen.keys()) {
-        if (place < rare) await find(place);
-        for (let other = Math.max(place + 1, rare); other < Math.min(chosen.length, PAIRED_TERMS); other++)
-          await find(place, other);
-      }
-      if (found.size < places && rare < chosen.length) await find(rare);
-    }
+    let matching = 0;
+    const all = [...chosen.keys()];
+    const rare = all.filter((place) => {
+      matching += chosen[place]?.count ?? 0;
+      return matching <= scored;
+    });
+    const pairs = all
+      .slice(0, PAIRED_TERMS)
+      .flatMap((one) => all.slice(Math.max(one + 1, rare.length), PAIRED_TERMS).map((other) => [one, other]));
+    const keywords = isQuestion ? [] : all.filter((place) => chosen[place]?.term.isExtra === false);
+    const steps = [
+      keywords.length > 1 ? [keywords] : [],
+      [...rare.map((place) => [place]), ...pairs],
+      all.slice(rare.length, rare.length + 1).map((place) => [place]),
+    ];
+    for (const step of steps) if (found.size < places) for (const wanted of step) await find(wanted);
     const scoreOf = (bits: number) =>
       chosen.reduce((sum, { weight }, place) => sum + ((bits >> place) & 1) * weight, 0);
     const scores = new Map([...new Set(found.values())].map((bits) => [bits, scoreOf(bits)]));
@@ -191,13 +198,13 @@ export class LineSearch {
       .map(({ id }) => id);
   }
 
-  async #countAll(terms: readonly SearchTerm[], ranges: Search['ranges']): Promise<readonly number[]> {
+  async #countAll({ terms }: SearchQuery, ranges: Search['ranges']): Promise<readonly number[]> {
     // The one changes when other connections write, the other when this one does.
     const version = VERSION.map((sql) => this.#sql.column(sql)[0]).join();
     if (version !== this.#countedFor || this.#counts.size > MAX_COUNTED) this.#counts.clear();
     this.#countedFor = version;
     const sums: number[] = [];
-    for (const expression of terms.map(expressionOf)) {
+    for (const expression of terms.map(({ text }) => expressionOf(text))) {
       let sum = 0;
       for (const { first, last } of ranges) {
         const key = `${first} ${expression}`;
@@ -232,6 +239,6 @@ export class LineSearch {
 }
 
 /** A term as a full-text expression. Terms have no quotes: they are letters, digits and underscores. */
-function expressionOf({ text, prefix }: SearchTerm): string {
-  return `"${text}"${prefix ? '*' : ''}`;
+function expressionOf(term = ''): string {
+  return `"${term}"`;
 }

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
+import { piecesOf } from '@x/core/internal';
 import { MemoryIndexError } from '../errors.js';
 import { hashOf, withoutMark } from '../notes.js';
 import { dateTermsOf, dayOfPath } from './dates.js';
 import type { Connection } from './index-database.js';
+import { tokenizer } from './query.js';
 import { idsOfScope, MAX_SCOPES, scopeOfPath } from './scopes.js';
-import { indexTermsOf, piecesOf } from './terms.js';
 
 /** Rows that are read, made or written before others get their turn: a few milliseconds' work. */
 const ROWS_PER_SLICE = 25;
@@ -197,7 +198,7 @@ export class LineWriter {
       // Behind a part, others may have added lines.
       if (change.part === 0) id = undefined;
       id ??= this.#sql.column<number>(NEWEST, first, last)[0] ?? first;
-      const terms = indexTermsOf(content);
+      const terms = tokenizer.terms(content);
       change.lines++;
       change.terms += terms.length;
       this.#sql.run(INSERT_LINE, ++id, change.fileId, number, day, content);
@@ -216,7 +217,7 @@ export class LineWriter {
       let chars = 0;
       for (const { content } of slice) {
         chars += content.length;
-        change.terms -= indexTermsOf(content).length;
+        change.terms -= tokenizer.terms(content).length;
       }
       await setImmediate();
       await this.#pause(change, chars);

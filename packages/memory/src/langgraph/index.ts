@@ -12,11 +12,10 @@ import {
   type SearchOperation,
 } from '@langchain/langgraph-checkpoint';
 import { InvalidInputError, storageOf, type Workspace } from '@x/core';
-import { encodeSegment, parseWith } from '@x/core/internal';
+import { encodeSegment, parseWith, TextScan } from '@x/core/internal';
 import * as z from 'zod';
 import { exclusively } from '../exclusively.js';
-import { LineScan } from '../index/line-scan.js';
-import { parseQuery } from '../index/search-query.js';
+import { memoryQuery } from '../index/query.js';
 import { readJson, writeJson } from '../memory-files.js';
 import { type MemoryScope, scopePrefix } from '../memory-scope.js';
 import { memoryScopeSchema, workspaceSchema } from '../settings.js';
@@ -126,16 +125,15 @@ export class WorkspaceStore extends BaseStore {
 
   /** Yields the items that match a query, best first. */
   async *#ranked(folder: string, query: string): AsyncIterable<Found> {
-    const scan = new LineScan<string>(parseQuery(query));
+    const scan = new TextScan<string>(memoryQuery(query));
     for await (const { path } of this.#listed(folder)) {
       const { texts = [] } = (await this.#readStored(path)) ?? {};
       for (const [number, text] of texts.entries()) {
-        scan.add({ file: path, number, day: null, text }, () => path);
+        scan.add({ file: path, number, text, item: path });
       }
     }
     const seen = new Set<string>();
-    for (const { item, score } of scan.best()) {
-      const path = item();
+    for (const { item: path, score } of scan.best()) {
       if (seen.has(path)) continue;
       seen.add(path);
       yield { path, score };

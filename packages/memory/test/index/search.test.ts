@@ -1,12 +1,11 @@
 import { open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { SqliteStatement } from '@x/core/internal';
+import { SqliteStatement, TextScan } from '@x/core/internal';
 import { openBeside } from '@x/test-support';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { dayOf } from '../../src/index/dates.js';
-import { LineScan } from '../../src/index/line-scan.js';
-import { parseQuery } from '../../src/index/search-query.js';
+import { dateTermsOf, dayOf } from '../../src/index/dates.js';
+import { memoryQuery } from '../../src/index/query.js';
 import { MemoryIndex, MemoryIndexError } from '../../src/index.js';
 import type { MemorySearchOptions } from '../../src/memory-index.js';
 import { temporaryDirectory, testWorkspace } from '../support/test-context.js';
@@ -87,12 +86,13 @@ describe('words', () => {
         async (days, lines, words) => {
           const query = words.join(' ');
           const index = await openIndex();
-          const scan = new LineScan<string>(parseQuery(query));
+          const scan = new TextScan<string>(memoryQuery(query));
           for (const date of days) {
             const file = `memory/${date}.md`;
             await index.indexFromString(file, lines.join('\n'));
             for (const [at, text] of lines.entries()) {
-              scan.add({ file, number: at + 1, day: dayOf(date) ?? null, text }, () => text);
+              const day = dayOf(date) ?? null;
+              scan.add({ file, number: at + 1, day, text, extra: dateTermsOf(day), item: text });
             }
           }
           const hits = await index.search(query, { limit: 1_000 });
@@ -104,7 +104,7 @@ describe('words', () => {
           const scanned = scan
             .best()
             .slice(0, 10)
-            .map(({ item }) => item().split(' ').sort().join(' '));
+            .map(({ item }) => item.split(' ').sort().join(' '));
           expect(firstLines[0]).toBe(scanned[0]);
           const paged: string[] = [];
           for (let offset = 0; offset < hits.length; offset += 10) {

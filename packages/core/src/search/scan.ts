@@ -1,0 +1,187 @@
+import { headOf } from '../lib/text.js';
+import type { SearchQuery, TermMatch } from './query.js';
+
+/** The usual parameters of BM25. They, and those below, are the same for every query and were chosen on one half of the data. */
+const K1 = 1.2;
+const B = 0.6;
+/** The shares of a neighbor's score that a text gets, by their distance. */
+export const NEIGHBORS = [0.2, 0.1, 0.05] as const;
+/** The share that is taken back once the next text is ranked itself, so that one passage does not fill the ranking. */
+const TAKEN_BACK = 0.2;
+/** Places that are filled one by one for that reason, and hits that are considered for them. */
+const PICKED = 20;
+const CONSIDERED = 100;
+/** The newest dated text counts so much more than one without a date, and half as much more every `HALF_LIFE` days. */
+const RECENCY_BOOST = 0.1;
+const HALF_LIFE_DAYS = 30;
+/** Matches that are kept at most while scanning, and those that stay if there are more. */
+const MAX_MATCHES = 10_000;
+const KEPT_MATCHES = 1_000;
+/** UTF-16 units of a piece. */
+const MAX_PIECE = 2_000;
+
+/** A text to compare with a query: a line, a message or a passage. */
+interface ScannedText<Item> {
+  /** Identifies its file or session, and its place there. Of texts with one number, only the best is found. */
+  readonly file: string | number;
+  readonly number: number;
+  readonly text: string;
+  readonly item: Item;
+  /** Days since 1970. */
+  readonly day?: number | null;
+  /** Of equal texts, the one with the greater order comes first. Default: the one that was added last. */
+  readonly order?: number;
+  /** Terms that it has without having them in its text. */
+  readonly extra?: readonly string[];
+  /** The terms of the text, where it is short and they are known. */
+  readonly terms?: readonly string[];
+}
+
+/** A text that matches. */
+interface Hit<Item> extends TermMatch, Required<Omit<ScannedText<Item>, 'extra' | 'terms'>> {
+  /** The score by its own words. */
+  own: number;
+  /** The score with its neighbors. */
+  relevance: number;
+  /** The score by which it is ranked: less than its relevance if a neighbor is ranked before it. */
+  score: number;
+  hasAll: boolean;
+}
+
+/** What texts are compared with. */
+export interface Collection {
+  readonly lines: number;
+  /** Terms of a line, on average. */
+  readonly averageLength: number;
+  /** For each term of the query, the number of lines that have it. */
+  readonly counts: readonly number[];
+}
+
+/** Returns what each term of a query weighs: rare ones more (Robertson and Zaragoza, 2009). Never negative. */
+export function termWeights({ terms }: SearchQuery, { counts, lines }: Collection): readonly number[] {
+  return terms.map(({ weight }, index) => {
+    const matching = counts[index] ?? 0;
+    return weight * Math.log(1 + Math.max(0, lines - matching + 0.5) / (matching + 0.5));
+  });
+}
+
+/**
+ * Ranks texts by Okapi BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009). For keywords, texts
+ * with all of them come before texts with some. For a question, the neighbors of a text count as well, for less, because an
+ * answer often stands next to the words of its question. A text without any of the words can only answer a text before it.
+ */
+export class TextScan<Item> {
+  readonly #query: SearchQuery;
+  readonly #collection: Collection | undefined;
+  readonly #counts: number[];
+  #matches: Hit<Item>[] = [];
+  #lines = 0;
+  #terms = 0;
+
+  /** @param collection What the texts are compared with, if they are only the most promising ones. Default: the texts themselves. */
+  constructor(query: SearchQuery, collection?: Collection) {
+    this.#query = query;
+    this.#collection = collection;
+    this.#counts = query.terms.map(() => 0);
+  }
+
+  /** Considers a text. Add the texts of a file in order. Of a long text, the piece that matches best is found. */
+  add(scanned: ScannedText<Item>): void {
+    const { file, number, item, day = null, order = this.#lines, extra, terms } = scanned;
+    for (const text of terms ? [scanned.text] : piecesOf(scanned.text)) {
+      const { counts, isHit, length, names } = this.#query.match(text, extra, terms);
+      this.#lines++;
+      this.#terms += length;
+      for (const index of counts.keys()) this.#counts[index] = (this.#counts[index] ?? 0) + 1;
+      // The answer to a question may stand next to a hit.
+      if (!isHit && !this.#query.isQuestion) continue;
+      const scores = { own: 0, relevance: 0, score: 0, hasAll: false };
+      this.#matches.push({ counts, isHit, length, names, file, number, text, item, day, order, ...scores });
+    }
+    if (this.#matches.length > MAX_MATCHES) this.#matches = this.best().slice(0, KEPT_MATCHES);
+  }
+
+  /** Returns all texts that match, the best first. */
+  best(): Hit<Item>[] {
+    const files = this.#scored();
+    const hits = [...files.values()].flatMap((numbers) => [...numbers.values()]);
+    if (!this.#query.isQuestion) return hits.filter(({ isHit }) => isHit).sort(compare);
+    const neighbor = ({ file, number }: Hit<Item>, distance: number) =>
+      files.get(file)?.get(number + distance);
+    const ranked = hits.filter((hit) => {
+      let isNearHit = hit.isHit;
+      for (const [index, share] of NEIGHBORS.entries()) {
+        const before = neighbor(hit, -index - 1);
+        const behind = hit.own > 0 ? neighbor(hit, index + 1) : undefined;
+        hit.relevance += share * ((before?.own ?? 0) + (behind?.own ?? 0));
+        isNearHit ||= before?.isHit === true || behind?.isHit === true;
+      }
+      hit.score = hit.relevance;
+      return isNearHit;
+    });
+    const pool = ranked.sort(compare).splice(0, CONSIDERED);
+    const best: Hit<Item>[] = [];
+    while (best.length < PICKED && pool.length > 0) {
+      const top = pool.reduce((one, other) => (compare(other, one) < 0 ? other : one));
+      pool.splice(pool.indexOf(top), 1);
+      best.push(top);
+      for (const distance of [-1, 1]) {
+        const next = neighbor(top, distance);
+        if (next) next.score -= TAKEN_BACK * top.own;
+      }
+    }
+    return [...best, ...pool, ...ranked];
+  }
+
+  /** Scores the matches by their own words. Returns the best of each number, by file and number. */
+  #scored(): ReadonlyMap<string | number, ReadonlyMap<number, Hit<Item>>> {
+    const { terms, isQuestion } = this.#query;
+    const seen = { lines: this.#lines, averageLength: this.#terms / this.#lines, counts: this.#counts };
+    const { averageLength } = this.#collection ?? seen;
+    const weights = termWeights(this.#query, this.#collection ?? seen);
+    const newest = this.#matches.reduce((latest, { day }) => Math.max(latest, day ?? latest), -Infinity);
+    const named = this.#matches.reduce((bits, { names }) => bits | names, 0);
+    const files = new Map<string | number, Map<number, Hit<Item>>>();
+    for (const hit of this.#matches) {
+      const { file, number, counts, length, names, day } = hit;
+      const damping = K1 * (1 - B + (B * length) / Math.max(1, averageLength));
+      hit.own = 0;
+      for (const [index, count] of counts) {
+        const owners = terms[index]?.names ?? 0;
+        // Where a name such as `node-17` occurs as a whole, its words count nowhere else.
+        if ((owners & named) !== 0 && (owners & names) === 0) continue;
+        hit.own += ((weights[index] as number) * count * (K1 + 1)) / (count + damping);
+      }
+      if (day !== null) hit.own *= 1 + RECENCY_BOOST * 2 ** ((day - newest) / HALF_LIFE_DAYS);
+      hit.relevance = hit.own;
+      hit.score = hit.own;
+      hit.hasAll = !isQuestion && terms.every(({ isExtra }, index) => isExtra || counts.has(index));
+      const numbers = files.get(file) ?? new Map<number, Hit<Item>>();
+      files.set(file, numbers);
+      const known = numbers.get(number);
+      if (known === undefined || compare(hit, known) < 0) numbers.set(number, hit);
+    }
+    return files;
+  }
+}
+
+type Compared = Pick<Hit<unknown>, 'hasAll' | 'score' | 'order'>;
+
+function compare(left: Compared, right: Compared): number {
+  return Number(right.hasAll) - Number(left.hasAll) || right.score - left.score || right.order - left.order;
+}
+
+/** Splits a text into the pieces that are searched, at line breaks or spaces where the second half of a piece has one. */
+export function* piecesOf(text: string): Iterable<string> {
+  if (text.length <= MAX_PIECE) {
+    if (text.trim() !== '') yield text;
+    return;
+  }
+  for (let rest = text.trim(); rest !== ''; ) {
+    const head = headOf(rest, MAX_PIECE);
+    const space = Math.max(head.lastIndexOf('\n'), head.lastIndexOf(' '));
+    const end = head.length < rest.length && space > MAX_PIECE / 2 ? space : head.length;
+    yield rest.slice(0, end);
+    rest = rest.slice(end).trimStart();
+  }
+}
