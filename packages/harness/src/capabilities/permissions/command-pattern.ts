@@ -1,52 +1,66 @@
+import { type Command as CommandNode, parse, type SyntaxNode } from 'unbash';
 import { literalOf, matchWildcard } from '../../lib/wildcard.js';
-import { baseName, isHanded, programIn, wraps } from './shell-words.js';
+import { baseName, type CommandLine, RAW_WORD, readLine } from './command-line.js';
+import { folded } from './path-pattern.js';
+
+/** What may stand between the words of a line that a rule allows. */
+const BETWEEN = /^(?:[ \t]|&&|\|\||[;|]|time(?=[ \t]))*$/;
+/** Redirections that write no file. */
+const HARMLESS = /^(?:[12]?>[ \t]*\/dev\/null|[12]?>&[12])$/;
 
 /**
- * The tokens of a line that every POSIX shell reads alike: blanks, words of characters without a meaning or in quotes in
- * which nothing is replaced, `&&`, `||`, `;`, `|`, and redirections that write no file. Whatever else a line holds
- * (substitutions, patterns, escapes, groups, line breaks, comments) makes it one that is not understood.
+ * Tells whether every command of a line fits one of the patterns. A line that is more than simple commands of plain words, or
+ * that may run something else, fits only a pattern without wildcards that is the very same text.
  */
-const TOKEN =
-  /[ \t]+|(?<operator>&&|\|\||[;|])|(?:[12]?>[ \t]*\/dev\/null|[12]?>&[12])(?=[ \t;|&]|$)|(?<word>(?:[\w./:@%+,=-]|(?<=[\w.])~|'[^'\p{Cc}]*'|"[^"$`\\!\p{Cc}]*")+)(?=[ \t;|&]|$)/uy;
-
-const MAX_DEPTH = 3;
-
-/** One command of a line: its words as written, and without their quotes. */
-interface Command {
-  readonly raw: readonly string[];
-  readonly words: readonly string[];
-}
-
-/** The commands of a line; `undefined` when it is not understood completely. */
-function commandsOf(line: string): readonly Command[] | undefined {
-  const commands: { raw: string[]; words: string[] }[] = [{ raw: [], words: [] }];
-  TOKEN.lastIndex = 0;
-  while (TOKEN.lastIndex < line.length) {
-    const { operator, word } = TOKEN.exec(line)?.groups ?? {};
-    if (TOKEN.lastIndex === 0) return undefined;
-    if (operator !== undefined) commands.push({ raw: [], words: [] });
-    else if (word !== undefined) {
-      commands.at(-1)?.raw.push(word);
-      commands.at(-1)?.words.push(word.replaceAll(/'([^']*)'|"([^"]*)"/g, '$1$2'));
-    }
-  }
-  const found = commands.filter(({ words }) => words.length > 0);
-  // An assignment changes what the command after it does.
-  return found.some(({ words }) => words[0]?.includes('=')) ? undefined : found;
-}
-
-/**
- * Tells whether every command of a line fits one of the patterns. A line that is not understood completely fits only a
- * pattern without wildcards that is the very same text.
- */
-export function allowsCommand(patterns: readonly string[], line: string): boolean {
-  const plain = trimmed(line);
+export function allowsCommand(patterns: readonly string[], given: string): boolean {
+  const plain = trimmed(given);
   if (patterns.some((pattern) => literalOf(pattern) === plain)) return true;
-  const commands = commandsOf(plain) ?? [];
+  const line = readLine(plain);
+  const runs = line.commands.some(({ uses }) => uses.some((use) => use.runs && use.walks !== undefined));
+  const commands = runs || mayRunMore(line) ? [] : (plainCommands(plain) ?? []);
   return (
     commands.length > 0 &&
-    commands.every(({ raw }) => patterns.some((pattern) => matchCommand(pattern, raw.join(' '))))
+    commands.every((command) => patterns.some((pattern) => matchCommand(pattern, command)))
   );
+}
+
+/** The commands of a line of plain words, as written; `undefined` for any other line. */
+function plainCommands(line: string): readonly string[] | undefined {
+  const script = parse(line);
+  if (script.errors?.length) return undefined;
+  const commands = script.commands.flatMap(({ command }) => simpleCommands(command));
+  let end = 0;
+  let between = '';
+  const texts: string[] = [];
+  for (const command of commands) {
+    if (command === undefined || command.prefix.length > 0 || command.name === undefined) return undefined;
+    const words: string[] = [];
+    for (const { type, pos, end: last } of [command.name, ...command.suffix]) {
+      const text = line.slice(pos, last);
+      const gap = line.slice(end, pos);
+      if (words.length === 0 && /\btime[ \t]+$/.test(gap)) words.push('time');
+      if ((type === 'Word' || type === 'Assignment') && RAW_WORD.test(text)) words.push(text);
+      else if (type !== 'Redirect' || !HARMLESS.test(text)) return undefined;
+      between += gap;
+      end = last;
+    }
+    // An assignment changes what the command behind it does.
+    if (words[0]?.includes('=')) return undefined;
+    texts.push(words.join(' '));
+  }
+  return BETWEEN.test(between + line.slice(end)) ? texts : undefined;
+}
+
+/** The simple commands that `&&`, `||` and `|` join; `undefined` in place of any other. */
+function simpleCommands(node: SyntaxNode): readonly (CommandNode | undefined)[] {
+  if (node.type === 'Command') return [node];
+  const isJoined =
+    node.type === 'AndOr' || (node.type === 'Pipeline' && node.prefixes.every(({ type }) => type === 'Time'));
+  return isJoined ? node.commands.flatMap(simpleCommands) : [undefined];
+}
+
+function mayRunMore(line: CommandLine): boolean {
+  return line.isOpaque || line.commands.some(({ isOpaque }) => isOpaque);
 }
 
 /** Without the blanks around it. An expression would look for the last ones at each. */
@@ -60,77 +74,53 @@ function trimmed(line: string): string {
 const MAX_OPTIONS = 256;
 const MAX_UNITS = 4_000_000;
 
-/** A command whose name a shell puts together: `$X`, `r${y}m`, `$(which rm)`. */
-const MADE_NAME = new RegExp(
-  String.raw`(?:^|[;&|\n!]|(?<!=)\(|\{(?=\s))\s*(?:(?:then|do|else|elif|if|while|until|exec|command|env|sudo|eval|time|nohup)\s+)*` +
-    String.raw`(?:[A-Za-z_]\w*\+?=\S*\s+)*(?![A-Za-z_]\w*\+?=)[^\s;&|(){}<>!'$\x60]*(?:\$[\w{(@*]|\x60)`,
-);
-
-/** Texts in quotes in which a shell replaces nothing. */
-const PLAIN_TEXT = /'[^']*'|"(?:[^"$`\\]|\\[\s\S]|\$(?![\w({@*#?$!-]))*"/g;
+/** Whether a rule fits: `perhaps` when a line may run more than its words tell. */
+export type Fit = 'yes' | 'perhaps' | 'no';
 
 /**
- * Tells whether a pattern fits any command that a line may run, also behind options, paths and wrappers such as `sudo` or
- * `sh -c`, and in the programs of interpreters. Where the line is not understood, any word may begin a command; a name that a shell
- * makes, and a shell that is handed its lines, may be any. Errs on the side of yes, and still cannot see through everything
- * that a shell can do.
+ * Tells whether a pattern fits any command of a line, also behind options and paths, and in substitutions. It perhaps does when a
+ * word of a program that is not understood names the command, when a shell makes a command's name, or when a program is fed what
+ * it may run.
  */
-export function catchesCommand(pattern: string, line: string): boolean {
-  const isUnknown =
-    (line.match(/\s-/g)?.length ?? 0) > MAX_OPTIONS ||
-    MADE_NAME.test(line.replaceAll(PLAIN_TEXT, "''")) ||
-    (commandsOf(line) ?? []).some(({ words }) => isHanded(words));
-  if (isUnknown) return true;
-  // The literal beginning of the pattern. One that begins with `*` has none, and fits the whole line where it fits at all.
-  const head = /^[^*?\\ ]*/.exec(pattern)?.[0] ?? '';
-  const begins = (word: string) => head !== '' && baseName(word).startsWith(head);
+export function catchesCommand(rule: string, line: string): Fit {
+  const pattern = folded(rule);
+  if (matchCommand(pattern, folded(trimmed(line)))) return 'yes';
+  const read = readLine(line);
+  let fit: Fit = mayRunMore(read) ? 'perhaps' : 'no';
   let units = 0;
-  for (const candidate of candidates(line, begins, 0)) {
-    units += candidate.length;
-    if (units > MAX_UNITS || matchCommand(pattern, candidate)) return true;
+  // The name that a command has to have. A pattern that begins with `*` fits whole commands alone.
+  const name = /^(?:\\.|[^ \\])*/.exec(pattern)?.[0] ?? '';
+  const isNamed = (word: string) => !name.startsWith('*') && matchWildcard(name, folded(baseName(word)));
+  for (const { words, isUnderstood, isQuoted } of read.commands) {
+    const begins = isUnderstood
+      ? [0]
+      : [...words.keys()].filter((at) => at === 0 || isNamed(words[at] ?? ''));
+    for (const at of begins)
+      for (const spelling of spellings(words.slice(at))) {
+        units += spelling.length;
+        if (units > MAX_UNITS) return 'perhaps';
+        if (!matchCommand(pattern, folded(spelling))) continue;
+        if (at === 0 && !isQuoted) return 'yes';
+        fit = 'perhaps';
+      }
+    // Something is glued to it, or it stands in a text: `-crm`, `y=rm`.
+    if (!isUnderstood && words.slice(1).some((word) => piecesOf(word).some(isNamed))) fit = 'perhaps';
   }
-  return false;
+  return fit;
+}
+
+/** What may be a command's name in a word of another, if that is no name itself. */
+function piecesOf(word: string): readonly string[] {
+  const pieces = word.split(/[^\w./+-]+/);
+  const letters = /^-[A-Za-z]{2,}/.exec(word)?.[0].slice(0, MAX_OPTIONS) ?? '';
+  const glued = [...letters].map((_, at) => pieces[0]?.slice(at) ?? '').slice(2);
+  return pieces.length > 1 ? [...pieces, ...glued] : glued;
 }
 
 /** `npm test *` fits `npm test` too. */
 function matchCommand(pattern: string, command: string): boolean {
   if (matchWildcard(pattern, command)) return true;
   return pattern.endsWith(' *') && matchWildcard(pattern.slice(0, -2), command);
-}
-
-/** The lists of words that a line may hold once quotes and escapes are taken away, or stand between words. */
-function roughly(line: string): readonly (readonly string[])[] {
-  return [line.replaceAll(/\\\n|['"\\]/g, ''), line.replaceAll(/['"]/g, ' ')].flatMap((text) =>
-    text.split(/[;&|\n(){},`<>]+/).map((part) => part.split(/\s+/).filter((word) => word !== '')),
-  );
-}
-
-function* candidates(line: string, begins: (word: string) => boolean, depth: number): Iterable<string> {
-  yield line.trim();
-  const commands = commandsOf(line);
-  if (commands === undefined) {
-    for (const words of roughly(line)) {
-      for (const [index, word] of words.entries()) if (begins(word)) yield* spellings(words.slice(index));
-    }
-    return;
-  }
-  for (const { raw, words } of commands) {
-    yield raw.join(' ');
-    yield* spellings(words);
-    if (!wraps(words) && programIn(words) !== 'program') continue;
-    for (const [index, word] of words.entries()) {
-      if (index > 0 && begins(word)) yield* spellings(words.slice(index));
-      if (depth < MAX_DEPTH) for (const line of linesIn(word)) yield* candidates(line, begins, depth + 1);
-    }
-  }
-}
-
-/** What may be a line in a word: `y=rm x` for `alias`, `-crm x` for `su`. */
-function linesIn(word: string): readonly string[] {
-  const options = /^-[A-Za-z]+/.exec(word)?.[0].length ?? 0;
-  const glued = Array.from({ length: options && options - 1 }, (_, at) => word.slice(at + 2));
-  const lines = [word.replace(/^(?:[A-Za-z_]\w*|--[\w-]+)=/, ''), ...glued];
-  return lines.filter((line) => line !== word || /\s/.test(line));
 }
 
 /** A command by its name alone, with and without the options that stand right behind it: `git -C x push` is `git push`. */

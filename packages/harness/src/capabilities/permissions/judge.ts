@@ -2,15 +2,7 @@ import type { JsonObject, Objection, PermissionRule, Tool } from '@x/core';
 import { isObject, type PermissionContext } from '@x/core/internal';
 import { formatRule } from '../../lib/permission-rule.js';
 import { escapeWildcards } from '../../lib/wildcard.js';
-import {
-  concerns,
-  covers,
-  fileRuleOf,
-  type JudgedCall,
-  mainArgument,
-  namedIn,
-  textsOf,
-} from './match-rule.js';
+import { concerns, covers, type JudgedCall, mainArgument, namedIn, textsOf } from './match-rule.js';
 import { plainPath } from './path-pattern.js';
 
 export type PermissionMode = NonNullable<PermissionContext['mode']>;
@@ -29,14 +21,8 @@ export interface Policy {
 export function judge(policy: Policy, judged: JudgedCall, tool: Tool): Objection | undefined {
   const { mode } = policy;
   const { call } = judged;
-  const denied = policy.deny.find((rule) => concerns(rule, judged));
-  if (denied) {
-    const advice =
-      judged.words === undefined && fileRuleOf(denied) !== undefined
-        ? 'Which files this uses is not known before it runs: name each as it is, without wildcards, variables, ~ and links, in a line without long texts.'
-        : 'Do not try the same in another form.';
-    return deny(`Denied by the rule ${formatRule(denied)}. ${advice}`);
-  }
+  const denied = policy.deny.find((rule) => concerns(rule, judged) === 'yes');
+  if (denied) return deny(`Denied by the rule ${formatRule(denied)}. Do not try the same in another form.`);
 
   const harmless = isHarmless(tool);
   if (mode === 'explore' && !harmless) {
@@ -44,7 +30,9 @@ export function judge(policy: Policy, judged: JudgedCall, tool: Tool): Objection
       `Denied: only reading is possible now (permission mode explore), and ${call.name} may change something.`,
     );
   }
-  const asked = policy.ask.find((rule) => concerns(rule, judged));
+  const doubted = policy.deny.find((rule) => concerns(rule, judged) === 'perhaps');
+  if (doubted) return { type: 'ask', reason: `The rule ${formatRule(doubted)} may deny this. ${UNCLEAR}` };
+  const asked = policy.ask.find((rule) => concerns(rule, judged) !== 'no');
   if (asked) return { type: 'ask', reason: `The rule ${formatRule(asked)} wants approval.` };
   if (harmless || mode === 'bypass' || covers(policy.allow, judged)) return undefined;
   if (mode === 'accept_edits' && policy.editTools.includes(call.name)) return undefined;
@@ -52,6 +40,10 @@ export function judge(policy: Policy, judged: JudgedCall, tool: Tool): Objection
   const suggestion = suggestionFor(judged);
   return { type: 'ask', reason: `${call.name} ${what}.`, ...(suggestion ? { suggestion } : {}) };
 }
+
+/** Why a human decides on a line that a rule would deny if it were known to do that, and how to do without. */
+const UNCLEAR =
+  'What this command line runs and opens is not known before it runs. Use simple commands, and name each program and file as it is, without wildcards, variables, ~, code, or input that a program may run.';
 
 function deny(reason: string): Objection {
   return { type: 'deny', reason };

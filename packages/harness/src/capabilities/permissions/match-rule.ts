@@ -4,8 +4,8 @@ import type { JsonValue, PermissionRule, Tool, ToolUseBlock, Workspace } from '@
 import { isObject, type PathRole } from '@x/core/internal';
 import { matchWildcard } from '../../lib/wildcard.js';
 import { pathsOf } from './command-paths.js';
-import { allowsCommand, catchesCommand } from './command-pattern.js';
-import { matchPath, mayHold, type PlainPath, pathPattern, plainPath } from './path-pattern.js';
+import { allowsCommand, catchesCommand, type Fit } from './command-pattern.js';
+import { folded, matchPath, mayHold, type PlainPath, pathPattern, plainPath } from './path-pattern.js';
 import { RealPaths } from './real-paths.js';
 
 /** A call as rules judge it: its parsed input, and its paths by all their names. */
@@ -14,8 +14,10 @@ export interface JudgedCall {
   readonly tool: Tool | undefined;
   /** The arguments that the tool declares as paths, but those that cannot be read as such. */
   readonly paths: ReadonlyMap<string, readonly JudgedPath[]>;
-  /** What a command line may name; `undefined` for anything. Empty where no rule against the call is about files. */
-  readonly words: readonly PlainPath[] | undefined;
+  /** Files that a command line names. Empty where no rule against the call is about files. */
+  readonly words: readonly PlainPath[];
+  /** A command line may open any other file, too. */
+  readonly isUnclear: boolean;
   /** Where the workspace lies, if it lies in a directory. */
   readonly root: string | undefined;
 }
@@ -70,22 +72,39 @@ export async function judgedCall(
       const found = await Promise.all(placesOf(path).map((place) => directories.has(place)));
       return found.includes(true);
     },
+    filesBelow: (path: string) => filesBelow(path, workspace),
   };
   const isAboutFiles = against.some((rule) => fileRuleOf(rule) !== undefined);
   const lines = (isAboutFiles && textsOf(call, 'command')) || [];
   const named = await Promise.all(lines.map((line) => pathsOf(line, surroundings)));
-  const places = [...new Set(named.flatMap((texts) => texts ?? []).flatMap(placesOf))];
+  const places = [...new Set(named.flatMap((line) => line?.named ?? []).flatMap(placesOf))];
   const words = await Promise.all(places.map((place) => real.namesInShell(place)));
+  const found = named.flatMap((line) => line?.found ?? []).map(plainPath);
   return {
     call,
     tool,
     paths,
     root: rootOf(workspace),
-    words:
-      named.includes(undefined) || words.includes(undefined)
-        ? undefined
-        : words.flatMap((names) => names ?? []),
+    words: [...words.flatMap((names) => names ?? []), ...found],
+    isUnclear: words.includes(undefined) || named.some((each) => !each?.isClear),
   };
+}
+
+/** Files that a walk of a directory comes to. More would hold up every call for seconds. */
+const MAX_BELOW = 20_000;
+
+/** The files below a directory, or the file itself; `undefined` for too many. */
+async function filesBelow(path: string, workspace: Workspace): Promise<readonly string[] | undefined> {
+  const place = plainPath(path).names.join('/');
+  const found: string[] = [];
+  try {
+    if (place !== '' && (await workspace.stat(place))?.type === 'file') return [place];
+    for await (const entry of workspace.list(place, { recursive: true }))
+      if (entry.type !== 'directory' && found.push(entry.path) > MAX_BELOW) return undefined;
+  } catch {
+    // What cannot be listed holds no file that a command could find, or is judged by its name.
+  }
+  return found;
 }
 
 /** The directories of a workspace. A line may name thousands of words that are none: each directory is listed once. */
@@ -172,31 +191,40 @@ export function inWorkspace(rule: PermissionRule, workspace: Workspace): readonl
   return match === undefined ? [rule] : [rule, { ...rule, match }];
 }
 
+/** How well several conditions fit together, and the best of several. */
+const all = (fits: readonly Fit[]): Fit =>
+  fits.includes('no') ? 'no' : fits.includes('perhaps') ? 'perhaps' : 'yes';
+const any = (fits: readonly Fit[]): Fit =>
+  fits.includes('yes') ? 'yes' : fits.includes('perhaps') ? 'perhaps' : 'no';
+const fitOf = (fits: boolean): Fit => (fits ? 'yes' : 'no');
+
 /**
- * Tells whether a rule that denies or asks applies to a call. In doubt it does: upper and lower case are the same, a search
- * in a directory touches everything in it, a text may be a path, and an argument that cannot be judged is taken to fit.
+ * Tells whether a rule that denies or asks applies to a call; `perhaps` for a command line that is not understood. Otherwise, in
+ * doubt it does: upper and lower case are the same, a search in a directory touches everything in it, a text may be a path, and an
+ * argument that cannot be judged is taken to fit.
  */
-export function concerns(rule: PermissionRule, judged: JudgedCall): boolean {
+export function concerns(rule: PermissionRule, judged: JudgedCall): Fit {
   const files = fileRuleOf(rule);
-  if (files !== undefined && usesFile(files, judged)) return true;
-  if (!matchWildcard(folded(rule.tool), folded(judged.call.name))) return false;
+  const used = files === undefined ? 'no' : usesFile(files, judged);
+  if (used === 'yes' || !matchWildcard(folded(rule.tool), folded(judged.call.name))) return used;
   const { match } = rule;
-  const named = Object.entries(rule.input ?? {}).every(([name, pattern]) =>
-    isCaught({ name, pattern }, judged),
-  );
-  return (
-    named &&
-    (match === undefined || mainArguments(judged).some((name) => isCaught({ name, pattern: match }, judged)))
-  );
+  const named = Object.entries(rule.input ?? {}).map(([name, pattern]) => caught({ name, pattern }, judged));
+  const main =
+    match === undefined
+      ? ['yes' as const]
+      : mainArguments(judged).map((name) => caught({ name, pattern: match }, judged));
+  return any([used, all([...named, any(main)])]);
 }
 
-function isCaught({ name, pattern }: Condition, { call, paths, root }: JudgedCall): boolean {
+function caught({ name, pattern }: Condition, { call, paths, root }: JudgedCall): Fit {
   const declared = name === undefined ? undefined : paths.get(name);
-  if (declared !== undefined) return declared.some((path) => concernsPath(pattern, path));
+  if (declared !== undefined) return fitOf(declared.some((path) => concernsPath(pattern, path)));
   const texts = name === undefined ? undefined : textsOf(call, name);
-  if (texts === undefined) return true;
-  if (name === 'command') return texts.some((text) => catchesCommand(folded(pattern), folded(text)));
-  return texts.some((text) => matchWildcard(folded(pattern), folded(text)) || isPathOf(pattern, text, root));
+  if (texts === undefined) return 'yes';
+  if (name === 'command') return any(texts.map((text) => catchesCommand(pattern, text)));
+  return fitOf(
+    texts.some((text) => matchWildcard(folded(pattern), folded(text)) || isPathOf(pattern, text, root)),
+  );
 }
 
 /** Tells whether a file with these names is one that a rule about reading or writing files denies or asks for. */
@@ -206,20 +234,17 @@ export function concernsFile({ match }: FileRule, names: readonly PlainPath[]): 
 }
 
 /** A tool that declares no paths may use any that its input names. */
-function usesFile(rule: FileRule, { call, tool, paths, words, root }: JudgedCall): boolean {
+function usesFile(rule: FileRule, { call, tool, paths, words, isUnclear, root }: JudgedCall): Fit {
   const { use, match } = rule;
   if (tool?.paths !== undefined) {
-    if (Object.keys(tool.paths).some((name) => !paths.has(name))) return true;
-    return [...paths.values()]
-      .flat()
-      .some(({ role, names }) => USES[role].includes(use) && concernsFile(rule, names));
+    if (Object.keys(tool.paths).some((name) => !paths.has(name))) return 'yes';
+    const used = [...paths.values()].flat().filter(({ role }) => USES[role].includes(use));
+    return fitOf(used.some(({ names }) => concernsFile(rule, names)));
   }
-  if (tool?.sessionOnly || (use === 'write' && tool?.readOnly)) return false;
-  return (
-    words === undefined ||
-    concernsFile(rule, words) ||
-    stringsIn(call.input).some((text) => isPathOf(match, text, root))
-  );
+  if (tool?.sessionOnly || (use === 'write' && tool?.readOnly)) return 'no';
+  const isNamed =
+    concernsFile(rule, words) || stringsIn(call.input).some((text) => isPathOf(match, text, root));
+  return isNamed ? 'yes' : isUnclear ? 'perhaps' : 'no';
 }
 
 function isPathOf(pattern: string, text: string, root: string | undefined): boolean {
@@ -334,11 +359,6 @@ function coversText(pattern: string, text: string): boolean {
 function conditionsOf({ match, input }: PermissionRule, judged: JudgedCall): readonly Condition[] {
   const named = Object.entries(input ?? {}).map(([name, pattern]) => ({ name, pattern }));
   return match === undefined ? named : [{ name: mainArgument(judged), pattern: match }, ...named];
-}
-
-/** File systems differ in whether case and composition of letters matter: to them that must not be got around, neither does. */
-function folded(text: string): string {
-  return text.normalize('NFC').toLowerCase();
 }
 
 function foldedPath({ names, absolute }: PlainPath): PlainPath {

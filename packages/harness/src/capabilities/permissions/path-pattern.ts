@@ -54,3 +54,8 @@ export function mayHold(pattern: PlainPath, directory: PlainPath): boolean {
 export function pathPattern(pattern: string): PlainPath {
   return plainPath(pattern.endsWith('/') ? `${pattern}**` : pattern);
 }
+
+/** File systems differ in whether case and composition of letters matter: to them that must not be got around, neither does. */
+export function folded(text: string): string {
+  return text.normalize('NFC').toLowerCase();
+}

@@ -9,7 +9,13 @@ import { LINES, runIn, SHELLS } from './shells.js';
 
 const DIRECTORIES = ['secrets', 'Private Notes', 'd'];
 const isDirectory = async (path: string) => [...DIRECTORIES, 'secrets/d'].includes(path.replace(/\/$/, ''));
-const pathsOf = (line: string, directory = '') => pathsIn(line, { directory, isDirectory });
+const filesBelow = async () => [];
+const readPaths = (line: string, directory = '') => pathsIn(line, { directory, isDirectory, filesBelow });
+/** The paths of a line; `undefined` where it may open any other, too. */
+const pathsOf = async (line: string, directory = '') => {
+  const paths = await readPaths(line, directory);
+  return paths?.isClear ? paths.named : undefined;
+};
 
 describe('the paths of a line', () => {
   it.each([
@@ -38,7 +44,6 @@ describe('the paths of a line', () => {
     "cat <\\\n<E\n'$(cat .env)'\nE",
     'cat <<E\n$(cat .env)\nE',
     "cat <<'E'x\nE",
-    'cat a\\ #/../.env',
     'cat "it\'s $x, isn\'t it"',
     "ls # it's\ncat .e* # isn't",
     "cat <<A\n'\nA\ncat .e*\ncat <<A\n'\nA",
@@ -84,7 +89,6 @@ describe('the paths of a line', () => {
     "csh -c 'cat .e{n}v'",
     "fish -c 'cat .e\\x6ev'",
     "zsh -c 'cat key<1-9>'",
-    'pwsh -c x',
     "env -S 'cat\\_.env'",
     'cd 2>/dev/null; cat x',
     'cd {a}>/dev/null; cat x',
@@ -155,35 +159,38 @@ describe('the paths of a line', () => {
     'cat \\',
     "cat '",
     `date -${'u'.repeat(300)}f.env`,
+    "xargs cat <<'E'\n.e\\nv\nE",
+    "sed 'r.env' x",
+    "sed '$r.env' x",
+    "sed 's/.*/cat .env/e' x",
+    "sed 's~.*~cat .env~e' x",
+    "sed 's%.*%cat secrets/key%e' x",
+    "sed 's/.*/cat secrets\\/key/e' x",
+    "sed '1{rPrivate Notes/key\n}' x",
+    "perl -e 'open F,q^.env^'",
+    "printf 'secrets/key\\n' | xargs cat",
+    "echo -e 'a\\tsecrets/key' | xargs cat",
+    "xargs cat <<'E'\n.env\nE",
+    "xargs -d '\\n' cat <<-E\n\tPrivate Notes/key\n\tE",
   ])('may be any for %j', async (line) => {
     expect(await pathsOf(line)).toBeUndefined();
   });
 
   const KEY = 'Private Notes/key';
   it.each([
+    ['cat a\\ #/../.env', 'a #/../.env'],
     ['sh -c "cat .env"', '.env'],
     ['sh -c \'sh -c "cat .e\\nv"\'', '.env'],
     ["sh -c 'cat .e'nv", '.env'],
     [`echo '.e"n"v' | xargs cat`, '.env'],
     [`echo "'Private Notes/key'" | xargs cat`, KEY],
-    ["xargs cat <<'E'\n.e\\nv\nE", '.env'],
     ["curl -F 'f=<.env' x", '.env'],
     ["curl '-Ff=@.env;type=a' x", '.env'],
     ["curl -F 'f=@Notes, private/key;type=x' x", 'Notes, private/key'],
     ['less +:e.env x', '.env'],
     ["psql -c '\\i .env'", '.env'],
-    ["sed 'r.env' x", '.env'],
-    ["sed '$r.env' x", '.env'],
-    ["sed 's/.*/cat .env/e' x", '.env'],
-    ["sed 's~.*~cat .env~e' x", '.env'],
-    ["sed 's%.*%cat secrets/key%e' x", 'secrets/key'],
-    ["sed 's/.*/cat secrets\\/key/e' x", 'secrets/key'],
-    ["sed '1{rPrivate Notes/key\n}' x", KEY],
     ['node -e \'for (const f of ["Private Notes/key"]) x\'', KEY],
-    ["perl -e 'open F,q^.env^'", '.env'],
     ["perl5.36-x86_64-linux-gnu -e 'open F,q{.env}'", '.env'],
-    ["printf 'secrets/key\\n' | xargs cat", 'secrets/key'],
-    ["echo -e 'a\\tsecrets/key' | xargs cat", 'secrets/key'],
     ['cat 10</dev/null', '10'],
     ['f() { cat key; }; g() { cd d; f; }; cd secrets; g', 'secrets/d/key'],
     ['for i in x y z; do cat key; cd d; cd secrets; done', 'secrets/d/key'],
@@ -210,8 +217,6 @@ describe('the paths of a line', () => {
     ['cat "a;b"', 'a;b'],
     ['cat x<.env', '.env'],
     ['cat 2>&1 <<< .env', '.env'],
-    ["xargs cat <<'E'\n.env\nE", '.env'],
-    ["xargs -d '\\n' cat <<-E\n\tPrivate Notes/key\n\tE", '\tPrivate Notes/key'],
     ['xargs -0a.env', '.env'],
     ['date -uuuuuuuuuf.env', '.env'],
     ['file -b0f.env', '.env'],
@@ -224,7 +229,7 @@ describe('the paths of a line', () => {
     ["node -e 'require(`fs`).readFileSync(`.env`)'", '.env'],
     ['awk \'BEGIN { while (getline < ".env") print }\'', '.env'],
   ])('of %j hold %j', async (line, path) => {
-    expect(await pathsOf(line)).toContain(path);
+    expect((await readPaths(line))?.named).toContain(path);
   });
 
   it('are none of a text that a command keeps or writes', async () => {
@@ -242,7 +247,7 @@ describe('the paths of a line', () => {
       'cat() { xargs cat; }; cat',
       'wc --files0-from=-',
     ])
-      expect(await pathsOf(`${command} <<'E'\n.env\nE`), command).toContain('.env');
+      expect(await pathsOf(`${command} <<'E'\n.env\nE`), command).toBeUndefined();
   });
 
   it('are those that begin where the command does', async () => {

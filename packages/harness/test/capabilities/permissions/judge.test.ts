@@ -148,7 +148,7 @@ describe('a rule on arguments', () => {
     expect(await verdict({ allow: [rule] }, 'write_file', input)).toBe(expected);
   });
 
-  it.each<[string, ToolName, ToolUseBlock['input'], 'allow' | 'deny']>([
+  it.each<[string, ToolName, ToolUseBlock['input'], 'allow' | 'deny' | 'ask']>([
     ['read_file(secret/**)', 'read_file', path('secret/key'), 'deny'],
     ['read_file(secret/**)', 'read_file', path('./a/../secret/key'), 'deny'],
     ['read_file(secret/**)', 'read_file', path('/SECRET/key'), 'deny'],
@@ -163,7 +163,8 @@ describe('a rule on arguments', () => {
     ['grep_files(a/secret/**)', 'grep_files', path('a'), 'deny'],
     ['grep_files(a/secret/**)', 'grep_files', path('b'), 'allow'],
     ['execute(rm *)', 'execute', { command: 'ls && rm -rf x' }, 'deny'],
-    ['*(rm *)', 'execute', { command: 'sudo RM x' }, 'deny'],
+    ['*(rm *)', 'execute', { command: 'cd y; RM x' }, 'deny'],
+    ['*(rm *)', 'execute', { command: 'sudo RM x' }, 'ask'],
     // The tool has no argument that the pattern could be about.
     ['send_mail(*@rival.com)', 'send_mail', { to: 'ann@acme.com' }, 'deny'],
   ])('denies by %s %s with %j: %s', async (rule, tool, input, expected) => {
@@ -344,13 +345,14 @@ describe('a rule for files, and command lines', () => {
   );
 
   it.each([
-    'cat .env',
-    'source .env.local',
-    "sh -c 'cat a/.env'",
-    'cat .e*',
-    'cat $x',
-    "printf 'cat .e%s' nv | sh",
-  ])('denies what names one, or may: %j', async (command) => {
-    expect(await verdict(rules, 'execute', { command })).toBe('deny');
+    ['cat .env', 'deny'],
+    ['source .env.local', 'deny'],
+    ["sh -c 'cat a/.env'", 'deny'],
+    ['cat .e*', 'ask'],
+    ['cat $x', 'ask'],
+    ["printf 'cat .e%s' nv | sh", 'ask'],
+  ])('judges what names one, or may: %j', async (command, expected) => {
+    expect(await verdict(rules, 'execute', { command })).toBe(expected);
+    expect(await verdict({ ...rules, mode: 'bypass' }, 'execute', { command })).toBe(expected);
   });
 });

@@ -31,6 +31,8 @@ import { resultsIn } from '../../loop/approvals/support.js';
 import { scratch } from '../../support.js';
 
 const CANARY = 'canary-7f3a';
+/** Said of what a rule denies, and of what it may deny where nobody can be asked. */
+const DENIED = /Denied by the rule|The rule .* may deny this/;
 const context = RuntimeContext.of({ sessionId: 's' });
 let root: string;
 
@@ -114,14 +116,9 @@ describe('a rule about reading', () => {
       { name: 'grep_files', input: { pattern: '.' } },
       { name: 'grep_files', input: { pattern: '.', path: 'folder' } },
       { name: 'grep_files', input: { pattern: '.', path: 'docs/soft' } },
-      ...[
-        'cat .env',
-        'cat docs/soft',
-        'cat < secrets/key',
-        "sh -c 'cat ./.env'",
-        'f=.env; cat $f',
-        'cat .e*',
-      ].map((command) => ({ name: 'execute', input: { command } })),
+      ...['cat .env', 'cat docs/soft', 'cat < secrets/key', "sh -c 'cat ./.env'", 'f=.env; cat $f'].map(
+        (command) => ({ name: 'execute', input: { command } }),
+      ),
       { name: 'read_own', input: {} },
       read('docs/page'),
     ]);
@@ -397,7 +394,7 @@ describe('a command line that goes elsewhere first', () => {
     `cat ${'./'.repeat(70)}docs/page`,
     `${Array.from({ length: 9 }, (_, at) => `cd d${at} || `).join('')}cat docs/page`,
   ])('reads no file that a rule denies: %s', async (command) => {
-    expect(await read(command)).toContain('Denied by the rule');
+    expect(await read(command)).toMatch(DENIED);
   });
 
   it.each([
@@ -408,7 +405,7 @@ describe('a command line that goes elsewhere first', () => {
     (at: string) => `cd ${at}/folder && cat key`,
   ])('reads a denied file by no name from outside of the workspace: %s', async (line) => {
     for (const at of [root, `../${basename(root)}`, `./docs/../../${basename(root)}`, '/proc/self/cwd'])
-      expect(await read(line(at)), at).toContain('Denied by the rule');
+      expect(await read(line(at)), at).toMatch(DENIED);
   });
 
   it.each([
@@ -429,8 +426,10 @@ describe('a command line that goes elsewhere first', () => {
     (name: string) => `cd -P down/..; cat ../${name}/secrets/key`,
   ])('reads a denied file by no way above the workspace: %s', async (line) => {
     const call = { name: 'execute', input: { command: line(basename(root)) } };
-    const { results } = await run({ mode: 'bypass', deny: ['read(secrets/**)'] }, [call]);
-    expect(JSON.stringify(results)).toContain('Denied by the rule');
+    const { results } = await run({ mode: 'dont_ask', allow: ['execute'], deny: ['read(secrets/**)'] }, [
+      call,
+    ]);
+    expect(JSON.stringify(results)).toMatch(DENIED);
   });
 
   it('leaves a directory that a link leads to by the name of the link', async () => {
@@ -438,7 +437,7 @@ describe('a command line that goes elsewhere first', () => {
     symlinkSync('../secrets/deep', join(root, 'a/down'));
     symlinkSync('../secrets/key', join(root, 'a/plain'));
     for (const line of ['cd a/down; cd ..; cat plain', 'cd a/down; cd ..; cat key'])
-      expect(await read(line), line).toContain('Denied by the rule');
+      expect(await read(line), line).toMatch(DENIED);
   });
 
   it('reads a denied file by no link that a workspace takes for none of its files', async () => {
@@ -462,7 +461,7 @@ describe('a command line that goes elsewhere first', () => {
       'cat docs/hard',
       'cat folder/key',
     ])
-      expect(await read(line), line).toContain('Denied by the rule');
+      expect(await read(line), line).toMatch(DENIED);
     expect(await read("cat docs/page 'k\\3' 'docs\\.page'")).toContain('page');
     expect(await read(`cat docs/page ${'x'.repeat(300)}`)).toContain('page');
   });
@@ -486,8 +485,8 @@ describe('a command line that goes elsewhere first', () => {
       'cat ../docs/.env.local',
       `cat ${root}/docs/.env.local`,
     ])
-      expect(await inDocs(line, 'read(docs/.env*)'), line).toContain('Denied by the rule');
-    expect(await inDocs('cat ../secrets/key', 'read(secrets/**)')).toContain('Denied by the rule');
+      expect(await inDocs(line, 'read(docs/.env*)'), line).toMatch(DENIED);
+    expect(await inDocs('cat ../secrets/key', 'read(secrets/**)')).toMatch(DENIED);
     const link = join(scratch(), 'docs');
     symlinkSync(join(root, 'docs'), link);
     const { results } = await run(
@@ -496,7 +495,7 @@ describe('a command line that goes elsewhere first', () => {
       new LocalWorkspace(root),
       link,
     );
-    expect(results['0']).toContain('Denied by the rule');
+    expect(results['0']).toMatch(DENIED);
     expect(await inDocs('cat page', 'read(page)')).toContain('page');
   });
 

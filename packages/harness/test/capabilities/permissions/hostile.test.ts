@@ -1,0 +1,100 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { defineTool } from '@x/core';
+import { LocalWorkspace } from '@x/core/node';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { allowsCommand, catchesCommand } from '../../../src/capabilities/permissions/command-pattern.js';
+import { judge, type PermissionMode } from '../../../src/capabilities/permissions/judge.js';
+import { judgedCall } from '../../../src/capabilities/permissions/match-rule.js';
+import { parseRule } from '../../../src/lib/permission-rule.js';
+import { scratch } from '../../support.js';
+import { EVERYDAY } from './everyday.js';
+import { HOSTILE, RUNS_MORE } from './hostile.js';
+
+const execute = defineTool({
+  name: 'execute',
+  description: 'Runs.',
+  input: z.looseObject({ command: z.string() }),
+  execute: () => 'done',
+});
+let files: LocalWorkspace;
+
+beforeAll(() => {
+  const root = scratch();
+  for (const path of ['sub', 'src', 'docs']) mkdirSync(join(root, path));
+  for (const path of ['.env', 'sub/.env.local', 'a.txt', 'src/a.ts', 'docs/page'])
+    writeFileSync(join(root, path), 'KEY=x\n');
+  files = new LocalWorkspace(root);
+});
+
+async function verdict(command: string, mode: PermissionMode = 'bypass') {
+  const deny = [parseRule('read(**/.env*)', 'rule', 'test')];
+  const call = { type: 'tool_use' as const, id: 'c', name: 'execute', input: { command } };
+  const policy = { mode, allow: [parseRule('execute', 'rule', 'test')], deny, ask: [], editTools: [] };
+  return judge(policy, await judgedCall(call, execute, files, deny), execute)?.type ?? 'allow';
+}
+
+describe('a rule for files beside a shell', () => {
+  it.each(HOSTILE)('lets nobody read by %j', async (line) => {
+    for (const mode of ['bypass', 'default'] as const) expect(await verdict(line, mode)).not.toBe('allow');
+  });
+
+  it('tells what a walk comes to from what it may', async () => {
+    expect(await verdict('grep -rn KEY .')).toBe('deny');
+    expect(await verdict("find . -name '*.txt' -exec cat {} +")).toBe('allow');
+    expect(await verdict('cp -r nowhere x')).toBe('allow');
+    expect(await verdict('rg KEY')).toBe('allow');
+    expect(await verdict('grep -rn KEY a.txt')).toBe('allow');
+    expect(await verdict('mv a.txt b.txt')).toBe('allow');
+    expect(await verdict('git add -A && git commit -m "x y"')).toBe('allow');
+  });
+});
+
+it.each(RUNS_MORE)('%j do not allow %j', (rules, line) => {
+  expect(allowsCommand(rules, line)).toBe(false);
+});
+
+describe('a line of 100 KB', () => {
+  const signs = [
+    'a ',
+    'a;',
+    '$(',
+    '(',
+    '{ ',
+    '`',
+    '"$(',
+    '${a:-',
+    '@(',
+    '[',
+    '{a,',
+    '<<E ',
+    'case x in ',
+    '\\',
+    'a=b ',
+    'xargs ',
+  ];
+  it.each([...signs, 'find ', "x'", '>a ', '[[ a ]];', '../', '-'])(
+    'of %j is not read for long',
+    async (sign) => {
+      const line = sign.repeat(100_000 / sign.length);
+      for (const each of [line, `echo ${line}`, `sh -c '${line}'`]) {
+        expect(allowsCommand(['rm *'], each)).toBe(false);
+        expect(['no', 'perhaps']).toContain(catchesCommand('rm *', each));
+        expect(await verdict(each)).toBeDefined();
+      }
+    },
+  );
+
+  it('of options of a shell is judged as soon as any other', async () => {
+    expect(await verdict(`bash -c${'O'.repeat(50_000)}${'-'.repeat(50_000)}`)).toBe('ask');
+  });
+});
+
+it.each(EVERYDAY.map((line) => [line.slice(0, 80), line]))(
+  'asks for nothing everyday: %s',
+  async (_, line) => {
+    const walks = /^tar /.test(line);
+    expect(await verdict(line)).toBe(walks ? 'deny' : 'allow');
+  },
+);
