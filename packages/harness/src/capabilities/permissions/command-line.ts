@@ -169,7 +169,9 @@ class LineReader implements CommandLine {
       isRun || !given[0]?.isKnown || isUnclearBuiltin(words) || uses.some((use) => use.isOpaque === true);
     if (isOpaque) this.isClear = false;
     this.#add({ words, isUnderstood: known !== undefined && !known.runs, uses, isOpaque });
-    if (words[0] === 'tee') for (const word of words.slice(1)) this.#written.add(baseName(word));
+    // It may write what others of its words name, as `cp` and `tee` do.
+    if (words[0] === 'tee' || words.some((word) => this.#written.has(baseName(word))))
+      for (const word of words.slice(1)) this.#written.add(baseName(word));
     if (known === undefined) for (const { text, isKnown } of given) if (isKnown) this.#mayRun(text, depth);
   }
 

@@ -166,7 +166,14 @@ function find(words: readonly string[]): Understood {
   const run = words.slice(at + 1, end);
   const isWhole = run.every((word) => word === '{}' || !word.includes('{}'));
   const inner = understood(run);
-  if (words[at] !== '-exec' || end !== words.length - 1 || !isWhole || !inner || inner.isOpaque)
+  if (
+    words[at] !== '-exec' ||
+    end !== words.length - 1 ||
+    !isWhole ||
+    !inner ||
+    inner.isOpaque ||
+    inner.walks
+  )
     return OPAQUE;
   return { ...(NAMES_ALONE.test(run[0] ?? '') ? {} : below), runs: true };
 }

@@ -8,6 +8,7 @@ export const HOSTILE: readonly string[] = [
   'find . -type f -execdir cat {} +',
   'find sub -type f -exec sh s {} +',
   "find . -ok cat {} ';'",
+  "find . -name a.txt -exec grep -r KEY . ';'",
   'FIND . -type f -exec cat {} +',
   'grep -r KEY .',
   'grep -rh KEY',
@@ -82,6 +83,8 @@ export const HOSTILE: readonly string[] = [
   "echo 'cat .e?v' > s && chmod +x s && ./s",
   "echo 'cat .e?v' | tee s; bash s",
   "cat <<'E' > q.py\nimport glob\nE\npython3 q.py",
+  "echo 'cat .e*' > x; mv x y; sh y",
+  "echo 'cat .e*' > x; cp x y; cp y z; sh z",
   // Names that mean another program.
   'export PATH=.; printf x | cat',
   'PATH=. cat a.txt | wc',
