@@ -9,7 +9,7 @@ import { judge, type PermissionMode } from '../../../src/capabilities/permission
 import { judgedCall } from '../../../src/capabilities/permissions/match-rule.js';
 import { parseRule } from '../../../src/lib/permission-rule.js';
 import { scratch } from '../../support.js';
-import { EVERYDAY } from './everyday.js';
+import { EVERYDAY, VERDICTS } from './everyday.js';
 import { HOSTILE, RUNS_MORE } from './hostile.js';
 
 const execute = defineTool({
@@ -28,10 +28,10 @@ beforeAll(() => {
   files = new LocalWorkspace(root);
 });
 
-async function verdict(command: string, mode: PermissionMode = 'bypass') {
+async function verdict(command: string, mode: PermissionMode = 'bypass', allow = 'execute') {
   const deny = [parseRule('read(**/.env*)', 'rule', 'test')];
   const call = { type: 'tool_use' as const, id: 'c', name: 'execute', input: { command } };
-  const policy = { mode, allow: [parseRule('execute', 'rule', 'test')], deny, ask: [], editTools: [] };
+  const policy = { mode, allow: [parseRule(allow, 'rule', 'test')], deny, ask: [], editTools: [] };
   return judge(policy, await judgedCall(call, execute, files, deny), execute)?.type ?? 'allow';
 }
 
@@ -96,5 +96,13 @@ it.each(EVERYDAY.map((line) => [line.slice(0, 80), line]))(
   async (_, line) => {
     const walks = /^tar /.test(line);
     expect(await verdict(line)).toBe(walks ? 'deny' : 'allow');
+  },
+);
+
+it.each(VERDICTS.map(([line, expected]) => [line.slice(0, 80), expected, line] as const))(
+  'covers words, and no more, by a rule for any words: %s → %s',
+  async (_, expected, line) => {
+    const found = await verdict(line, 'default', 'execute(*)');
+    expect(found).toBe(/^tar /.test(line) ? 'deny' : expected);
   },
 );
