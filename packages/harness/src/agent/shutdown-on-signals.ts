@@ -1,6 +1,9 @@
 import { constants } from 'node:os';
 import { withinLimit } from '@x/core/internal';
 
+/** The signals that ask a process to end. Named here, so that a program needs no types of Node.js to read ours. */
+type EndSignal = 'SIGTERM' | 'SIGINT' | 'SIGHUP' | 'SIGQUIT' | 'SIGBREAK' | 'SIGUSR1' | 'SIGUSR2';
+
 /** The part of an agent that a shutdown uses. */
 interface Closable {
   close(): Promise<void>;
@@ -8,15 +11,15 @@ interface Closable {
 
 /** The part of a process that a shutdown uses; `process` is one. */
 export interface SignalSource {
-  on(signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void): unknown;
-  off(signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void): unknown;
+  on(signal: EndSignal, listener: (signal: EndSignal) => void): unknown;
+  off(signal: EndSignal, listener: (signal: EndSignal) => void): unknown;
   exit(code: number): unknown;
   emitWarning(message: string): void;
 }
 
 export interface ShutdownOptions {
   /** Default `SIGTERM` and `SIGINT`. */
-  readonly signals?: readonly NodeJS.Signals[] | undefined;
+  readonly signals?: readonly EndSignal[] | undefined;
   /** Milliseconds after which the process ends, whatever is left; 0 for no limit. Default 25 000. */
   readonly timeoutMs?: number | undefined;
   /** Default: this process. */
@@ -48,7 +51,7 @@ export function shutdownOnSignals(
   const { signals = ['SIGTERM', 'SIGINT'], timeoutMs = 25_000, process: target = process } = options;
   const all: readonly Closable[] = 'close' in agents ? [agents] : agents;
   let closing = false;
-  const onSignal = (signal: NodeJS.Signals) => {
+  const onSignal = (signal: EndSignal) => {
     const code = 128 + constants.signals[signal];
     if (closing) {
       target.exit(code);
