@@ -20,7 +20,7 @@ capabilities: [compaction, tool_result_eviction, todo_list, plan_mode, workspace
 permissions: { allow: ["execute(npm test*)"] }
 `;
 
-const ENVIRONMENT = `# Copy this to .env, keep that out of git, take the # from one of the three, and fill it in.
+const ENVIRONMENT = `# Copy this to .env, keep that out of git, remove the # in front of the lines of your provider, and fill them in.
 #OPENAI_API_KEY=
 #ANTHROPIC_API_KEY=
 # Ollama, vLLM and whatever else speaks the Chat Completions protocol.
@@ -28,7 +28,7 @@ const ENVIRONMENT = `# Copy this to .env, keep that out of git, take the # from 
 #OPENAI_MODEL=
 `;
 
-const WITHOUT_KEY = `Next:  cp .env.example .env, take the # from one of the three, fill it in, and name its model in ${DEFAULT_AGENT_FILE}. Then:  set -a; . ./.env; set +a; x run
+const WITHOUT_KEY = `Next:  cp .env.example .env, remove the # in front of your provider's lines, fill them in, and name its model in ${DEFAULT_AGENT_FILE}. Then:  set -a; . ./.env; set +a; x run
 Without a key:  x replay shows what compaction does to the logs on this machine.
 `;
 

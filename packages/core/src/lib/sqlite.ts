@@ -32,7 +32,7 @@ export class SqliteMissingError extends XError {
   constructor(reasons: readonly string[]) {
     super(
       'sqlite_missing',
-      `SQLite cannot be loaded: ${reasons.join('; ')}. Use Node 22.16 or newer, or run: npm install better-sqlite3@12 && npm rebuild better-sqlite3`,
+      `SQLite cannot be loaded: ${reasons.join('; ')}. Use Node 22.16 or newer, or run: npm install better-sqlite3@12 && npm rebuild better-sqlite3 (needs GitHub, or Python and a C++ compiler)`,
     );
   }
 }
