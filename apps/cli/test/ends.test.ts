@@ -95,9 +95,9 @@ describe.each(['sqlite', 'workspace'] as const)('with sessions in a store of the
     const agent = agentIn(where, await where.open(), new ScriptedModel([PAY]))
       .tools(deaf)
       .build();
-    const listeners: ((signal: NodeJS.Signals) => void)[] = [];
+    const listeners: ((signal: 'SIGTERM') => void)[] = [];
     const exited = new Promise<number>((exit) => {
-      const on = (_: string, listener: (signal: NodeJS.Signals) => void) => listeners.push(listener);
+      const on = (_: string, listener: (signal: 'SIGTERM') => void) => listeners.push(listener);
       const target = { on, off: () => {}, exit, emitWarning: () => {} };
       shutdownOnSignals(agent, { signals: ['SIGTERM'], process: target });
     });
