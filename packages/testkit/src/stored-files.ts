@@ -46,7 +46,8 @@ const MASKS: readonly (readonly [RegExp, string])[] = [
 ];
 
 function masked(text: string, random: RegExp = /$^/g): readonly string[] {
-  const masks = [...MASKS, [random, '<random>'] as const];
+  // First: it may be digits alone.
+  const masks = [[random, '<random>'] as const, ...MASKS];
   return masks
     .reduce((all, [what, by]) => all.replaceAll(what, by), text)
     .split('\n')
