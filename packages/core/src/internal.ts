@@ -16,6 +16,7 @@ export { type FileCapability, fileCapability, fileJsonSchema, toSnakeCase } from
 export { callable, formatPath, having, parseWith } from './config/parse.js';
 export { mayRefuseItems } from './errors/classify-model-error.js';
 export type { Issue } from './errors/invalid-input-error.js';
+export { isUnreadable } from './errors/session-errors.js';
 export type { WorkspaceErrorCode } from './errors/workspace-error.js';
 export { type Clock, systemClock } from './lib/clock.js';
 export { Deadline, startTimer, stepwise, unlessAborted, withinLimit } from './lib/deadline.js';
@@ -60,7 +61,13 @@ export { decodeSession, type EncodedSession, sessionDamaged } from './sessions/d
 export type { RetentionOptions } from './sessions/delete-older-than.js';
 export { itemFrom, itemJson } from './sessions/item-json.js';
 export type { ItemChange, ItemHistory } from './sessions/item-log.js';
-export { describeHead, type ListedRow, listedSession, parseDescription, rowOf } from './sessions/listing.js';
+export {
+  describeHead,
+  type ListedRow,
+  listedSession,
+  parseDescription,
+  rowOf,
+} from './sessions/listing.js';
 export type { OpenSessionOptions } from './sessions/session.js';
 export {
   LEASE_TTL_MS,

@@ -8,6 +8,7 @@ export {
   type ListPosition,
   listAll,
   listPages,
+  type UnreadableSession,
 } from './sessions/listing.js';
 export { checkKey } from './sessions/session-key.js';
 export type {

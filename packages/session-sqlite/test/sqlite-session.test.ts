@@ -32,6 +32,12 @@ sessionStoreSuite({
     database.exec(`PRAGMA user_version = ${format}`);
     database.close();
   },
+  damage: async (of) => {
+    const database = openBeside(last());
+    // No `Date` is so far away.
+    database.prepare(`UPDATE sessions SET head = '{', created_at = 9e15 WHERE key = ?`).run(`${of}`);
+    database.close();
+  },
 });
 
 const HOUR = 3_600;

@@ -2,6 +2,7 @@ import { describe } from 'vitest';
 import { collections } from './store-suite/collections.js';
 import { compareAndSet } from './store-suite/compare-and-set.js';
 import { keepAndAppend, randomChanges, roundTrip, volume } from './store-suite/contents.js';
+import { damage } from './store-suite/damage.js';
 import { expiry } from './store-suite/expiry.js';
 import { faults } from './store-suite/faults.js';
 import { formats } from './store-suite/formats.js';
@@ -26,6 +27,7 @@ const ASPECTS = [
   leases,
   expiry,
   formats,
+  damage,
   stored,
   faults,
 ];

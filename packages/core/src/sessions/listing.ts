@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { parseWith } from '../config/parse.js';
 import { InvalidInputError } from '../errors/invalid-input-error.js';
+import { SessionStoreError } from '../errors/session-errors.js';
 import { base64url, fromBase64 } from '../lib/base64.js';
 import { type JsonObject, parsedJson } from '../lib/json.js';
 import { jsonObjectSchema } from '../lib/json-schemas.js';
@@ -20,11 +21,18 @@ const descriptionSchema = z.object({ title: z.string().optional(), metadata: jso
 
 /** Sessions that a listing asks of its store at once. */
 const PAGE = 200;
+/** Sessions that cannot be read which an error names. A release that reads no format of a store would name all. */
+const NAMED = 10;
 
 /** A session as a store finds it; a listing gives it its cursor. */
 export interface ListedSession extends Omit<SessionInfo, 'cursor'> {
   /** Orders sessions of one millisecond, in the order of the store. */
   readonly id: string;
+}
+
+/** What a store finds in the place of a session that it cannot read. */
+export interface UnreadableSession extends ListPosition {
+  readonly error: SessionStoreError;
 }
 
 /** A session as a database lists it: numbers may be text, times are all that `Date` takes. */
@@ -48,16 +56,25 @@ export interface ListPosition {
   readonly id: string;
 }
 
+type Page = (
+  behind: ListPosition | undefined,
+  count: number,
+) => Promise<readonly (ListedSession | UnreadableSession)[]>;
+
 /**
  * Lists sessions page by page, newest first: what `list` of a store is made of. In a listing of all, sessions that were
- * committed to meanwhile, and so moved to the front, come at the end.
+ * committed to meanwhile, and so moved to the front, come at the end. What cannot be read hides nothing: it is reported by
+ * an error after all others, unless the listing ended before that, at its limit.
  *
  * @param page reads up to `count` sessions behind a place, by time and then id, both descending.
+ * @param unreadable what the store could not read, where it knows before the first page.
  * @throws {InvalidInputError} for unknown or impossible options.
+ * @throws {SessionStoreError} for what could not be read, at the end: the one error, or one that names several.
  */
 export async function* listPages(
   options: ListOptions | undefined,
-  page: (behind: ListPosition | undefined, count: number) => Promise<readonly ListedSession[]>,
+  page: Page,
+  unreadable: readonly SessionStoreError[] = [],
 ): AsyncGenerator<SessionInfo, void, undefined> {
   const {
     limit,
@@ -69,46 +86,80 @@ export async function* listPages(
   const isWanted = (row: ListedSession) => conditions.every(([name, value]) => row.metadata[name] === value);
   const start = earliest(after === undefined ? undefined : parseCursor(after), updatedBefore);
   const seen = new Set<string>();
+  const errors = [...unreadable];
   let left = limit ?? Number.POSITIVE_INFINITY;
+  if (left === 0) return;
+  const countOf = () => (conditions.length > 0 ? PAGE : Math.min(PAGE, left));
+  for await (const row of rowsOf(page, start, limit === undefined, countOf)) {
+    if (seen.has(row.id)) continue;
+    if ('error' in row) errors.push(row.error);
+    else if (!isWanted(row)) continue;
+    seen.add(row.id);
+    if ('error' in row) continue;
+    yield infoOf(row);
+    if (--left === 0) return;
+  }
+  const [error] = errors;
+  if (error !== undefined) throw errors.length === 1 ? error : unreadableSessions(errors);
+}
+
+/** Reads pages to the end; in a listing of all then, from the front, what came there since it began. */
+async function* rowsOf(
+  page: Page,
+  start: ListPosition | undefined,
+  isUnlimited: boolean,
+  countOf: () => number,
+): AsyncGenerator<ListedSession | UnreadableSession, void, undefined> {
   let first: ListPosition | undefined;
-  let behind = start;
-  while (left > 0) {
-    const count = conditions.length > 0 ? PAGE : Math.min(PAGE, left);
+  for (let behind = start; ; ) {
+    const count = countOf();
     const rows = await page(behind, count);
     for (const row of rows) {
-      const at = positionOf(row);
-      first ??= at;
-      behind = at;
-      if (!isWanted(row)) continue;
-      seen.add(at.id);
-      yield infoOf(row);
-      if (--left === 0) return;
+      behind = positionOf(row);
+      if (!('error' in row)) first ??= behind;
+      yield row;
     }
     if (rows.length < count) break;
   }
-  if (first === undefined || start !== undefined || limit !== undefined) return;
-  for (behind = undefined; ; ) {
-    const rows: readonly ListedSession[] = await page(behind, PAGE);
+  if (first === undefined || start !== undefined || !isUnlimited) return;
+  for (let behind: ListPosition | undefined; ; ) {
+    const rows = await page(behind, PAGE);
     for (const row of rows) {
       behind = positionOf(row);
       if (behind.time < first.time) return;
-      if (isWanted(row) && !seen.has(behind.id)) yield infoOf(row);
+      yield row;
     }
     if (rows.length < PAGE) return;
   }
 }
 
-/** Lists sessions that are all at hand, as {@link listPages} does. */
+function unreadableSessions(errors: readonly SessionStoreError[]): SessionStoreError {
+  const codes = new Set(errors.map(({ code }) => code));
+  const [code = 'session_corrupt'] = codes.size === 1 ? codes : [];
+  const lines = errors.slice(0, NAMED).map(({ message }) => message);
+  if (errors.length > NAMED) lines.push(`${errors.length - NAMED} more sessions cannot be read.`);
+  return new SessionStoreError(code as 'session_corrupt', lines.join('\n'), {
+    cause: new AggregateError(errors),
+  });
+}
+
+/**
+ * Lists sessions that are all at hand, as {@link listPages} does.
+ *
+ * @param unreadable what the store found and could not read.
+ */
 export function listAll(
   sessions: readonly Omit<ListedSession, 'id'>[],
   options: ListOptions | undefined,
+  unreadable: readonly SessionStoreError[] = [],
 ): AsyncGenerator<SessionInfo, void, undefined> {
   const sorted = sessions.map((session) => ({ ...session, id: session.key.toString() }));
   sorted.sort((left, right) => (isBehind(right, positionOf(left)) ? -1 : 1));
-  return listPages(options, async (behind, count) => {
+  const page: Page = async (behind, count) => {
     const start = behind === undefined ? 0 : sorted.findIndex((session) => isBehind(session, behind));
     return start < 0 ? [] : sorted.slice(start, start + count);
-  });
+  };
+  return listPages(options, page, unreadable);
 }
 
 /** Describes a session that is at hand whole. */
@@ -138,17 +189,33 @@ export function parseDescription(text: unknown): Pick<SessionInfo, 'title' | 'me
 }
 
 /** Reads a row of a listing. */
-export function listedSession({ id, key, ...row }: ListedRow): ListedSession {
-  return {
-    id: String(id),
-    key: SessionKey.parse(key),
-    version: Number(row.version),
-    createdAt: new Date(row.createdAt).toISOString(),
-    updatedAt: new Date(row.updatedAt).toISOString(),
-    messages: Number(row.messages),
-    bytes: Number(row.bytes),
-    ...parseDescription(row.description),
-  };
+export function listedSession({ id, key, ...row }: ListedRow): ListedSession | UnreadableSession {
+  let sessionKey: SessionKey | undefined;
+  try {
+    sessionKey = SessionKey.parse(key);
+    const [version, messages, bytes] = [Number(row.version), Number(row.messages), Number(row.bytes)];
+    if (![version, messages, bytes].every(Number.isSafeInteger))
+      throw new RangeError('The version or a size is no number.');
+    return {
+      id: String(id),
+      key: sessionKey,
+      version,
+      createdAt: new Date(row.createdAt).toISOString(),
+      updatedAt: new Date(row.updatedAt).toISOString(),
+      messages,
+      bytes,
+      ...parseDescription(row.description),
+    };
+  } catch (cause) {
+    const message =
+      `The entry "${key}" among the sessions of a store is damaged: ${(cause as Error).message} ` +
+      'It was left as it is; restore it from a backup or delete the session.';
+    const error = new SessionStoreError('session_corrupt', message, {
+      sessionKey: sessionKey?.toString(),
+      cause,
+    });
+    return { id: String(id), time: new Date(row.updatedAt).getTime(), error };
+  }
 }
 
 /**
@@ -161,8 +228,8 @@ export function rowOf({ id }: ListPosition): string {
   throw badCursor();
 }
 
-function positionOf({ updatedAt, id }: ListedSession): ListPosition {
-  return { time: Date.parse(updatedAt), id };
+function positionOf(row: ListedSession | UnreadableSession): ListPosition {
+  return { time: 'error' in row ? row.time : Date.parse(row.updatedAt), id: row.id };
 }
 
 function isBehind(session: ListedSession, { time, id }: ListPosition): boolean {

@@ -73,7 +73,7 @@ export interface SessionInfo {
 
 /** Which sessions of a scope are listed. */
 export interface ListOptions {
-  /** Number of sessions at most. Default: all. */
+  /** Number of sessions at most. Default: all. A listing that reaches it does not report what cannot be read. */
   readonly limit?: number | undefined;
   /** The `cursor` of a session: only those behind it. */
   readonly after?: string | undefined;
@@ -123,9 +123,10 @@ export interface SessionStore {
   /** Deletes a session with all that belongs to it, its lease too. Answers whether there was one. */
   delete(key: SessionKey, options?: DeleteOptions): Promise<boolean>;
   /**
-   * Lists the sessions within a scope, the last changed first.
+   * Lists the sessions within a scope, the last changed first. One that cannot be read hides no other.
    *
    * @throws {InvalidInputError} for unknown or impossible options.
+   * @throws {SessionStoreError} for sessions that cannot be read, after all others.
    */
   list(scope?: SessionScope, options?: ListOptions): AsyncIterable<SessionInfo>;
   /** Releases what the store itself opened. */

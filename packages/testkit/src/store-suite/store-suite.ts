@@ -68,6 +68,8 @@ export interface SessionStoreSuiteOptions extends SuiteTestsOptions {
    * whose data outlives no release.
    */
   readonly setFormat?: ((key: SessionKey, format: number) => Promise<void>) | undefined;
+  /** Damages what is stored of one session, so that neither `load` nor `list` can read it. */
+  readonly damage?: ((key: SessionKey) => Promise<void>) | undefined;
   readonly stored?: StoreSuiteStored | undefined;
   /**
    * Size of the largest message, in bytes, at most 64 MiB; default 4 MiB, or as many as the environment variable

@@ -1,3 +1,4 @@
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LocalWorkspace, WorkspaceSession } from '@x/core/node';
@@ -28,4 +29,6 @@ sessionStoreSuite({
   },
   setFormat: (key, format) =>
     setFormat(join(directories.current(), `users/u/context/${key.parts.sessionId}/head.json`), format),
+  damage: ({ path }) =>
+    writeFile(join(directories.current(), `users/${path.userId}/context/${path.sessionId}/head.json`), '{'),
 });

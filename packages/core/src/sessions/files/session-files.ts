@@ -103,10 +103,7 @@ export async function ifFound<T>(reading: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/**
- * The sessions of a scope among the files at `paths`, newest first. What cannot be read is thrown only after all that
- * could, at the end of the list: one damaged session does not hide the others.
- */
+/** Lists the sessions of a scope among the files at `paths`, as {@link listAll} does. */
 export async function* listSessions(
   paths: AsyncIterable<string>,
   scope: SessionScope,
@@ -126,16 +123,7 @@ export async function* listSessions(
       }
     }
   });
-  let listed = 0;
-  for await (const info of listAll(infos, options)) {
-    yield info;
-    listed++;
-  }
-  const [error] = errors;
-  if (error === undefined || listed === options?.limit) return;
-  if (errors.length === 1) throw error;
-  const messages = errors.map(({ message }) => message).join('\n');
-  throw new SessionStoreError('session_corrupt', messages, { cause: new AggregateError(errors) });
+  yield* listAll(infos, options, errors);
 }
 
 function toSessionStoreError(
