@@ -1,9 +1,16 @@
-import { type SessionInfo, SessionKey, type SessionScope, type SessionStore } from '@x/core';
+import {
+  type SessionInfo,
+  SessionKey,
+  type SessionScope,
+  type SessionStore,
+  type SessionStoreError,
+} from '@x/core';
 import {
   checkFormat,
   decodeSession,
   describeHead,
   heldLease,
+  isUnreadable,
   keepRefused,
   type ListedRow,
   listedSession,
@@ -30,6 +37,7 @@ import {
   type SessionChange,
   type SessionLease,
   type StoredSession,
+  type UnreadableSession,
 } from '@x/core/store';
 import * as z from 'zod';
 import { warnOfEviction } from './eviction-warning.js';
@@ -40,7 +48,7 @@ import { indexesOf, keysOf, type SessionKeys } from './redis-keys.js';
 import { commitScript, FORMAT } from './scripts/commit.js';
 import { grantScript, leasedScript, releaseScript, renewScript } from './scripts/lease.js';
 import { runScript, type Script, whileSlotMoves } from './scripts/run-script.js';
-import { addNameScript, deleteScript, forgetScript, loadScript, namesScript } from './scripts/sessions.js';
+import { addNameScript, deleteScript, loadScript, namesScript, outdatedScript } from './scripts/sessions.js';
 import { asStoreError } from './store-error.js';
 
 const optionsSchema = backendSchema.extend({
@@ -83,10 +91,14 @@ export class RedisSession implements SessionStore {
     const last = lastWanted(options);
     return asStoreError(key, async () => {
       const [fields, messages] = await this.#read(this.#keysOf(key), last);
-      if (fields.every((field) => field == null) && messages.length === 0) return undefined;
+      if (fields.every((field) => field == null) && messages.length === 0) {
+        // Messages without a session are damage, also where none was asked for.
+        const isNothing = last !== 0 || (await this.load(key, { last: 1 })) === undefined;
+        return isNothing ? undefined : this.load(key, options);
+      }
       const [state, head, format] = fields;
       if (state != null || format != null) checkStored(key, format);
-      const [version, count, , updatedAt, token = ''] = partsOf(state);
+      const [version, count, , updatedAt, token = ''] = partsOf(key, state);
       return decodeSession(key, 'Redis', {
         token,
         version: Number(version),
@@ -102,10 +114,10 @@ export class RedisSession implements SessionStore {
     checkChange(change);
     warnOfEviction(this.#client);
     const keys = this.#keysOf(key);
-    const { operation, expected = '', keep, head, append, fence } = change;
+    const { operation, expected, keep, head, append, fence } = change;
     const values = [
       ...[
-        expected,
+        expected === undefined ? '' : `token ${expected}`,
         operation,
         String(keep),
         String(this.#lifetime),
@@ -123,10 +135,11 @@ export class RedisSession implements SessionStore {
     return Number(number);
   }
 
-  async delete(key: SessionKey, { token = '' }: DeleteOptions = {}): Promise<boolean> {
+  async delete(key: SessionKey, { token }: DeleteOptions = {}): Promise<boolean> {
     const { member, indexes, ...keys } = this.#keysOf(key);
     const names = [keys.session, keys.messages, keys.lease, keys.fence, keys.lifetime, keys.log, ...indexes];
-    return asStoreError(key, async () => Number(await this.#run(deleteScript, names, [member, token])) !== 0);
+    const values = token === undefined ? [member] : [member, token];
+    return asStoreError(key, async () => Number(await this.#run(deleteScript, names, values)) !== 0);
   }
 
   /** The sessions within a scope, newest first; those that are committed to meanwhile once more at the end. */
@@ -139,15 +152,18 @@ export class RedisSession implements SessionStore {
         if (entries === undefined || behind?.id !== last?.id || behind?.time !== last?.time) {
           entries = recentSessions(this.#client, indexes, behind);
         }
-        const page: ListedSession[] = [];
+        const page: (ListedSession | UnreadableSession)[] = [];
+        last = undefined;
         while (page.length < count) {
           const found = await take(entries, count - page.length, scope);
           if (found.length === 0) break;
           const described = await Promise.all(found.map((entry) => this.#describe(entry)));
-          for (const session of described) if (session !== undefined) page.push(session);
+          for (const [index, session] of described.entries()) {
+            if (session === undefined) continue;
+            page.push(session);
+            last = found[index];
+          }
         }
-        const end = page.at(-1);
-        last = end && { time: Date.parse(end.updatedAt), id: end.id };
         return page;
       }),
     );
@@ -222,18 +238,32 @@ export class RedisSession implements SessionStore {
   }
 
   /** What a listing shows of a session; `undefined` when it has expired, or moved to the front meanwhile. */
-  async #describe({ id, time }: ListPosition): Promise<ListedSession | undefined> {
-    const key = SessionKey.parse(id);
-    const { session, indexes } = this.#keysOf(key);
-    const fields = await whileSlotMoves(() => this.#client.hmget(session, ...LISTED));
-    const [format, state, createdAt, description] = fields;
-    if (format != null) checkStored(key, format);
-    if (state == null) await this.#run(forgetScript, [session, ...indexes], [id]);
-    const [version, count, bytes, updatedAt] = partsOf(state);
-    if (Number(updatedAt) !== time) return undefined;
-    const times = { createdAt: Number(createdAt), updatedAt: time };
-    const row = { id, key: id, version, messages: count, bytes, description, ...times };
-    return listedSession(row as ListedRow);
+  async #describe(entry: ListPosition): Promise<ListedSession | UnreadableSession | undefined> {
+    const { id, time } = entry;
+    const key = parsedKey(id);
+    const times = { updatedAt: time, createdAt: time };
+    if (key === undefined)
+      return listedSession({ ...times, id, key: id, version: 0, messages: 0, bytes: 0, description: '' });
+    try {
+      return await asStoreError(key, async () => {
+        const { session, messages: list, indexes } = this.#keysOf(key);
+        const fields = await whileSlotMoves(() => this.#client.hmget(session, ...LISTED));
+        const [format, state, createdAt, description] = fields;
+        if (state != null || format != null) checkStored(key, format);
+        const [version, messages, bytes, updatedAt] = state == null ? [] : partsOf(key, state);
+        if (Number(updatedAt) !== time) {
+          const reply = await this.#run(outdatedScript, [session, list, ...indexes], [id, String(time)]);
+          if (String(reply) === 'outdated') return undefined;
+          if (String(reply) === 'sound') return this.#describe(entry);
+          throw sessionDamaged(key, 'Redis', 'a part of it is missing, or its time is not that of an index');
+        }
+        const row = { id, key: id, version, messages, bytes, description, updatedAt: time };
+        return listedSession({ ...row, createdAt: Number(createdAt) } as ListedRow);
+      });
+    } catch (error) {
+      if (!isUnreadable(error)) throw error;
+      return { id, time, error: error as SessionStoreError };
+    }
   }
 
   #keysOf(key: SessionKey): SessionKeys {
@@ -269,9 +299,24 @@ function checkStored(key: SessionKey, format: unknown): void {
   checkFormat(`Session ${key} in Redis`, Number(format), FORMAT, '@x/session-redis', key);
 }
 
-/** What every commit changes, as the script of a commit writes it. */
-function partsOf(state: unknown): readonly string[] {
-  return String(state ?? '').split(' ');
+/**
+ * What every commit changes, as the script of a commit writes it.
+ *
+ * @throws {SessionStoreError} `session_corrupt` when it is anything else.
+ */
+function partsOf(key: SessionKey, state: unknown): readonly string[] {
+  const [, ...parts] = /^(\d+) (\d+) (\d+) (\d+) (\S*) (\S*)$/.exec(String(state ?? '')) ?? [];
+  if (parts.length > 0) return parts;
+  throw sessionDamaged(key, 'Redis', 'what its last commit has noted is missing or is something else');
+}
+
+/** The key that an entry of an index names; `undefined` when it names none. */
+function parsedKey(id: string): SessionKey | undefined {
+  try {
+    return SessionKey.parse(id);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Takes the next so many entries of a scope. */
@@ -284,7 +329,8 @@ async function take(
   while (taken.length < count) {
     const { value, done } = await entries.next();
     if (done) break;
-    if (SessionKey.parse(value.id).isWithin(scope)) taken.push(value);
+    // One that names no key is for the listing to report.
+    if (parsedKey(value.id)?.isWithin(scope) !== false) taken.push(value);
   }
   return taken;
 }

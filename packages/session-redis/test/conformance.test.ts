@@ -41,6 +41,9 @@ sessionStoreSuite({
   setFormat: async (key, format) => {
     await testClient().hset(keysOf(keyPrefix, key).session, 'format', format);
   },
+  damage: async (key) => {
+    await testClient().hset(keysOf(keyPrefix, key).session, 'state', 'garbage');
+  },
   faults: {
     cut: (when) => {
       const sever = { before: proxy.severBefore, during: proxy.severDuring, after: proxy.severReplyTo };

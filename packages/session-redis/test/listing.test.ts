@@ -1,6 +1,8 @@
-import { SessionKey } from '@x/core';
+import { eraseUser, SessionKey } from '@x/core';
+import { LocalWorkspace } from '@x/core/node';
 import { commitAt } from '@x/test-support';
 import { describe, expect, it } from 'vitest';
+import type { RedisSession } from '../src/index.js';
 import { keysOf } from '../src/redis-keys.js';
 import { collect, messages, testStore } from './support/test-store.js';
 
@@ -50,6 +52,60 @@ describe('list', () => {
     expect(await client.keys(`${keyPrefix}*`)).toEqual([]);
   });
 
+  it.each([
+    ['another format', 'session_newer', 'hset', ['format', '2']],
+    ['a state that is none', 'session_corrupt', 'hset', ['state', 'garbage']],
+    ['a state of another time', 'session_corrupt', 'hset', ['state', '1 1 1 5 o ']],
+    ['no state', 'session_corrupt', 'hdel', ['state']],
+    ['no hash', 'session_corrupt', 'del', []],
+    ['a hash of another type', 'session_corrupt', 'set', ['text']],
+  ] as const)('reports a session with %s after all others', async (_, code, command, values) => {
+    const { client, keyPrefix, store } = testStore();
+    const keys = ['a', 'b', 'c'].map((sessionId) => SessionKey.of({ ...alice, sessionId }));
+    for (const key of keys) await commitAt(store, key, add);
+    const [first, damaged, last] = keys as [SessionKey, SessionKey, SessionKey];
+    await client.call(command, keysOf(keyPrefix, damaged).session, ...values);
+    const { found, error } = await listed(store);
+    expect(error).toMatchObject({ code, sessionKey: `${damaged}` });
+    expect(found).toEqual([`${last}`, `${first}`]);
+    const storage = new LocalWorkspace('no-such-directory');
+    await eraseUser({ session: store, storage }, alice).catch((thrown) =>
+      expect(thrown).toMatchObject({ code }),
+    );
+    await store.delete(damaged);
+    expect(await client.keys(`${keyPrefix}*`)).toEqual([]);
+  });
+
+  it('reports every session that cannot be read once, also over pages', async () => {
+    const { client, keyPrefix, store } = testStore();
+    const keys = Array.from({ length: 450 }, (_, index) =>
+      SessionKey.of({ ...alice, sessionId: `s-${index}` }),
+    );
+    await Promise.all(keys.map((key) => commitAt(store, key, add)));
+    const isDamaged = (index: number) => index % 2 === 0;
+    for (const [index, key] of keys.entries())
+      if (isDamaged(index)) await client.hset(keysOf(keyPrefix, key).session, 'format', 2);
+    const { found, error } = await listed(store);
+    expect(found.sort()).toEqual(
+      keys
+        .filter((_, index) => !isDamaged(index))
+        .map(String)
+        .sort(),
+    );
+    expect(error).toMatchObject({ code: 'session_newer', cause: { errors: { length: 225 } } });
+    expect(await collect(store.list({}, { limit: 225 }))).toHaveLength(225);
+  });
+
+  it('reports an entry that names no session', async () => {
+    const { client, keyPrefix, store } = testStore();
+    const key = SessionKey.of({ ...alice, sessionId: 's' });
+    await commitAt(store, key, add);
+    for (const index of keysOf(keyPrefix, key).indexes) await client.zadd(index, 1, 'no key');
+    const { found, error } = await listed(store);
+    expect(found).toEqual([`${key}`]);
+    expect(error).toMatchObject({ code: 'session_corrupt', message: expect.stringContaining('"no key"') });
+  });
+
   it('loses no user to commits, deletes and listings at the same time', async () => {
     const { store } = testStore();
     const key = SessionKey.of({ ...alice, sessionId: 's' });
@@ -65,3 +121,14 @@ describe('list', () => {
     }
   });
 });
+
+/** The keys that a store lists, and the error with which the listing ends. */
+async function listed(store: RedisSession) {
+  const found: string[] = [];
+  try {
+    for await (const { key } of store.list(alice)) found.push(`${key}`);
+  } catch (error) {
+    return { found, error };
+  }
+  return { found, error: undefined };
+}

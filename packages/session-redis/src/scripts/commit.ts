@@ -12,7 +12,7 @@ export const FORMAT = 1;
  *
  * What every commit changes is one field, `state`: `<version> <number of messages> <bytes> <time> <operation> <those before>`.
  *
- * Keys: session, messages, fence, lifetime, log, indexes. Values: token or nothing, operation, keep, lifetime, fence or nothing,
+ * Keys: session, messages, fence, lifetime, log, indexes. Values: `token <token>` or nothing, operation, keep, lifetime, fence or nothing,
  * member, head, description, messages.
  */
 export const commitScript = script(`
@@ -31,7 +31,7 @@ local place = string.find(earlier, string.sub(operation, 1, 8), 1, true)
 if place then return {'done', version - math.ceil((#earlier - place + 1) / 8)} end
 if ARGV[5] ~= '' and redis.call('GET', KEYS[3]) ~= ARGV[5] then return {'lost', 0} end
 if redis.call('LLEN', messages) ~= count then return {'corrupt', 0} end
-if ARGV[1] ~= token then return {'conflict', version} end
+if ARGV[1] ~= (current[1] and 'token ' .. token or '') then return {'conflict', version} end
 if keep > count then return {'keep', count} end
 
 if keep == 0 then

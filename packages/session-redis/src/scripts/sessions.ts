@@ -9,10 +9,11 @@ return {redis.call('HMGET', KEYS[1], unpack(ARGV, 3)), redis.call('LRANGE', KEYS
  * Removes a session with its lease. Its log stays, as a file does: who moves a session to another store needs it. Answers how
  * much there was of the session.
  *
- * Keys: session, messages, lease, fence, lifetime, log, indexes. Values: member, token that it must have or nothing.
+ * Keys: session, messages, lease, fence, lifetime, log, indexes. Values: member, and the token that it must have,
+ * if any.
  */
 export const deleteScript = script(`
-if ARGV[2] ~= '' then
+if ARGV[2] then
   local state = redis.call('HGET', KEYS[1], 'state') or ''
   if string.match(state, '^%d+ %d+ %d+ %d+ (%S*)') ~= ARGV[2] then return 0 end
 end
@@ -34,11 +35,25 @@ end
 return found
 `);
 
-/** Takes a session that has expired out of the indexes. Keys: session, indexes. Values: member. */
-export const forgetScript = script(`
-if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
-for number = 2, #KEYS do redis.call('ZREM', KEYS[number], ARGV[1]) end
-return 1
+/**
+ * Explains an entry of an index that does not fit what was read of its session. Answers `outdated` where the session has expired
+ * or was committed to meanwhile, `sound` where it was begun anew at that very time, and else `damaged`. One that has expired is
+ * taken out of the indexes. A commit writes session and indexes together, so the times of a sound session are one.
+ *
+ * Keys: session, messages, indexes. Values: member, time of the entry.
+ */
+export const outdatedScript = script(`
+if redis.call('EXISTS', KEYS[1], KEYS[2]) == 0 then
+  for number = 3, #KEYS do redis.call('ZREM', KEYS[number], ARGV[1]) end
+  return 'outdated'
+end
+local state = redis.call('HGET', KEYS[1], 'state') or ''
+local time = tonumber(string.match(state, '^%d+ %d+ %d+ (%d+) %S* %S*$') or '')
+if not time then return 'damaged' end
+for number = 3, #KEYS do
+  if tonumber(redis.call('ZSCORE', KEYS[number], ARGV[1]) or '') ~= time then return 'damaged' end
+end
+return time == tonumber(ARGV[2]) and 'sound' or 'outdated'
 `);
 
 /** Notes the name of a collection. Keys: names. Values: name. */

@@ -56,6 +56,10 @@ export function compareAndSet(suite: StoreSuite): void {
     suite.test('expecting a session fails if there is none', async (store) => {
       const early = commitAt(store, key, { expectedVersion: 1 });
       expect(await errorOf(SessionConflictError, early)).toMatchObject({ actualVersion: 0 });
+      for (const expected of ['', ' ']) {
+        const change = { operation: operationId(), expected, head: {}, keep: 0, append: [] };
+        await errorOf(SessionConflictError, store.commit(key, change));
+      }
       expect(await store.load(key)).toBeUndefined();
     });
 
