@@ -29,4 +29,8 @@ sessionStoreSuite({
   setFormat: async (_, format) => {
     await testPool().query(`UPDATE ${table}_format SET format = ${format}`);
   },
+  damage: async (of) => {
+    const damage = `SET head = '{', session_key = 'no key'`;
+    await testPool().query(`UPDATE ${table} ${damage} WHERE session_key = ?`, [`${of}`]);
+  },
 });

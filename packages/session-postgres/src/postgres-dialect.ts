@@ -50,7 +50,8 @@ export function postgresDialect(pool: Pool, table: string, lifetime: number): Sq
         version: Number(session.version),
         count: Number(session.count),
         head: String(session.body),
-        updatedAt: session.time as Date,
+        // The driver answers `infinity` as a number.
+        updatedAt: new Date(session.time as Date | number),
         messages: messages.map(({ seq, body }) => ({ seq: Number(seq), text: String(body) })),
       };
     },

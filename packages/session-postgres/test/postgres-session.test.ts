@@ -47,6 +47,10 @@ sessionStoreSuite({
   setFormat: async (_, format) => {
     await shared().query(`UPDATE ${table}_format SET format = ${format}`);
   },
+  damage: async (of) => {
+    const damage = `SET head = '{', created_at = 'infinity', updated_at = 'infinity'`;
+    await shared().query(`UPDATE ${table} ${damage} WHERE session_key = $1`, [`${of}`]);
+  },
 });
 
 const HOUR = 3_600;

@@ -119,7 +119,7 @@ async function* rowsOf(
       if (!('error' in row)) first ??= behind;
       yield row;
     }
-    if (rows.length < count) break;
+    if (rows.length < count || !isPlace(behind)) break;
   }
   if (first === undefined || start !== undefined || !isUnlimited) return;
   for (let behind: ListPosition | undefined; ; ) {
@@ -129,8 +129,13 @@ async function* rowsOf(
       if (behind.time < first.time) return;
       yield row;
     }
-    if (rows.length < PAGE) return;
+    if (rows.length < PAGE || !isPlace(behind)) return;
   }
+}
+
+/** Tests whether a listing can go on from here: not from damage that has no time. */
+function isPlace(place: ListPosition | undefined): boolean {
+  return place !== undefined && !Number.isNaN(place.time);
 }
 
 function unreadableSessions(errors: readonly SessionStoreError[]): SessionStoreError {
