@@ -61,6 +61,14 @@ describe('RedisSession', () => {
     } satisfies Partial<SessionStoreError>);
   });
 
+  it('takes a session without a head for no empty one, also where no message is asked for', async () => {
+    const { client, keyPrefix, store } = testStore();
+    expect(await store.load(key, { last: 0 })).toBeUndefined();
+    await commitAt(store, key, { expectedVersion: 0, head, keep: 0, append: messages(1) });
+    await client.del(keysOf(keyPrefix, key).session);
+    await expect(store.load(key, { last: 0 })).rejects.toMatchObject({ code: 'session_corrupt' });
+  });
+
   it.each(['{', '{"id":"m"}'])('loads a placeholder for the message %s', async (damaged) => {
     const { client, keyPrefix, store } = testStore();
     await commitAt(store, key, { expectedVersion: 0, head, keep: 0, append: messages(2) });
