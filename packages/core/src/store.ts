@@ -10,7 +10,7 @@ export {
   listPages,
   type UnreadableSession,
 } from './sessions/listing.js';
-export { checkKey } from './sessions/session-key.js';
+export { checkKey, checkScope } from './sessions/session-key.js';
 export type {
   DeleteOptions,
   ListOptions,

@@ -2,13 +2,13 @@ import * as z from 'zod';
 import { parseWith } from '../config/parse.js';
 import { SessionConflictError } from '../errors/session-errors.js';
 import { collectionOf, recordSets } from './collections.js';
-import type { SessionKey, SessionScope } from './session-key.js';
+import { type SessionKey, scopeSchema } from './session-key.js';
 import type { SessionStore } from './session-store.js';
 import { unlessBusy } from './session-turn.js';
 
 const optionsSchema = z.strictObject({
   /** Only sessions of this tenant, user or agent. Default: all. */
-  scope: z.custom<SessionScope>().optional(),
+  scope: scopeSchema.optional(),
   /** Only sessions whose last commit is older: those that have settled, to move them to a cheaper store. */
   updatedBefore: z.date().optional(),
   /** Deletes what was copied. */

@@ -2,16 +2,15 @@ import * as z from 'zod';
 import { parseWith } from '../config/parse.js';
 import { isUnreadable } from '../errors/session-errors.js';
 import { recordSets } from './collections.js';
-import type { SessionKey } from './session-key.js';
+import { type SessionKey, scopeSchema } from './session-key.js';
 import type { SessionStore } from './session-store.js';
 import { unlessBusy } from './session-turn.js';
 
-const part = z.string().min(1).optional();
 const optionsSchema = z.strictObject({
   /** Age of the last commit from which a session is deleted. */
   olderThan: z.date(),
   /** Only sessions of this tenant, user or agent. Default: all. */
-  scope: z.strictObject({ tenantId: part, userId: part, agentId: part, sessionId: part }).optional(),
+  scope: scopeSchema.optional(),
   /** Sessions to delete at most, the oldest first. Default: all. */
   limit: z.int().min(0).optional(),
 });

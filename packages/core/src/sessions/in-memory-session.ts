@@ -4,7 +4,7 @@ import { vouchFor } from '../messages/check-messages.js';
 import type { Message } from '../messages/message.js';
 import { asCollection, collectionName, filledCollections } from './collections.js';
 import { describeSession, listAll } from './listing.js';
-import { checkKey, SessionKey, type SessionScope } from './session-key.js';
+import { checkKey, checkScope, SessionKey, type SessionScope } from './session-key.js';
 import type {
   DeleteOptions,
   ListOptions,
@@ -106,7 +106,8 @@ export class InMemorySession implements SessionStore {
     return this.#sessions.delete(id);
   }
 
-  async *list(scope?: SessionScope, options?: ListOptions): AsyncGenerator<SessionInfo, void, undefined> {
+  async *list(scope: SessionScope = {}, options?: ListOptions): AsyncGenerator<SessionInfo, void, undefined> {
+    checkScope(scope);
     const sessions = [...this.#sessions].map(([id, entry]) => ({ key: SessionKey.parse(id), entry }));
     const within = sessions.filter(({ key }) => key.isWithin(scope));
     yield* listAll(

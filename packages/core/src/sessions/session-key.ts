@@ -10,6 +10,8 @@ const partsSchema = z.strictObject({
   agentId: part.optional(),
   sessionId: part,
 });
+/** Of a {@link SessionScope}: a misspelled part must not mean all sessions. */
+export const scopeSchema = partsSchema.partial();
 
 /**
  * Parts of a session's identity. Each is any non-empty string; an absent part differs from every string.
@@ -96,19 +98,21 @@ export class SessionKey {
   /**
    * Tests whether this session lies in `scope`: every part that the scope names is the same.
    *
-   * @throws {InvalidInputError} for an unknown part: a misspelled scope must not mean all sessions.
+   * @throws {InvalidInputError} for an unknown or empty part: a misspelled scope must not mean all sessions.
    */
   isWithin(scope: SessionScope = {}): boolean {
-    const unknown = Object.keys(scope).filter((part) => !(PARTS as readonly string[]).includes(part));
-    if (unknown.length > 0) {
-      const message = `unknown key; a scope has ${PARTS.join(', ')}`;
-      throw new InvalidInputError(
-        'session scope',
-        unknown.map((path) => ({ path, message })),
-      );
-    }
+    checkScope(scope);
     return PARTS.every((part) => scope[part] === undefined || scope[part] === this.parts[part]);
   }
+}
+
+/**
+ * Checks a scope, as `list` of every store does first.
+ *
+ * @throws {InvalidInputError} for an unknown part, or one that is empty or not a string.
+ */
+export function checkScope(scope: SessionScope): void {
+  parseWith(scopeSchema, scope, 'session scope');
 }
 
 /**

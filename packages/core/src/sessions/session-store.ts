@@ -125,7 +125,7 @@ export interface SessionStore {
   /**
    * Lists the sessions within a scope, the last changed first. One that cannot be read hides no other.
    *
-   * @throws {InvalidInputError} for unknown or impossible options.
+   * @throws {InvalidInputError} for an unknown part of the scope, which must not mean all sessions, and for unknown or impossible options.
    * @throws {SessionStoreError} for sessions that cannot be read, after all others.
    */
   list(scope?: SessionScope, options?: ListOptions): AsyncIterable<SessionInfo>;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { InvalidInputError, SessionKey, type SessionKeyParts } from '../../src/index.js';
+import { InMemorySession, InvalidInputError, SessionKey, type SessionKeyParts } from '../../src/index.js';
 import { anyName, anyString } from '../arbitraries.js';
 import { errorOf } from '../error-of.js';
 
@@ -202,10 +202,12 @@ describe('SessionKey.isWithin', () => {
     expect(key.isWithin(scope)).toBe(expected);
   });
 
-  test('refuses a scope with a part that there is not, which would be everybody’s', () => {
-    expect(() => key.isWithin({ user: 'alice' } as never)).toThrow(
-      'user: unknown key; a scope has tenantId, userId',
-    );
+  test('refuses a scope with a part that there is not, which would be everybody’s', async () => {
+    expect(() => key.isWithin({ user: 'alice' } as never)).toThrow('user: unknown key; did you mean userId?');
+    for (const userId of ['', 1, null]) {
+      expect(() => key.isWithin({ userId } as never)).toThrow('session scope');
+      await errorOf(InvalidInputError, new InMemorySession().list({ userId } as never).next());
+    }
   });
 
   test('holds for a scope of any of its own parts, and for no other key’s full parts', () => {

@@ -1,4 +1,7 @@
 import {
+  copyStore,
+  deleteOlderThan,
+  InMemorySession,
   InvalidInputError,
   type Message,
   SessionConflictError,
@@ -66,6 +69,20 @@ export function listAndDelete(suite: StoreSuite): void {
         const expected = keys.filter((key) => key.isWithin(scope)).map(String);
         expect(await listed(store, scope), JSON.stringify(scope)).toEqual(expected.sort());
       }
+    });
+
+    suite.test('a misspelled scope is rejected, and means nobody', async (store) => {
+      const keys = await commitAll(store);
+      for (const scope of [{ userid: 'alice' }, { user: 'alice', agentId: 'coder' }]) {
+        const bad = scope as SessionScope;
+        await errorOf(InvalidInputError, listed(store, bad));
+        await errorOf(
+          InvalidInputError,
+          deleteOlderThan(store, { scope: bad, olderThan: new Date(Date.now() + 60_000) }),
+        );
+        await errorOf(InvalidInputError, copyStore(store, new InMemorySession(), { scope: bad, move: true }));
+      }
+      expect(await listed(store)).toEqual(keys.map(String).sort());
     });
 
     suite.test('list returns title, metadata, times, version and size', async (store) => {

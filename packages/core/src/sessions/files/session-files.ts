@@ -6,7 +6,7 @@ import { fileSegment } from '../../lib/encode-segment.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import { collectionName, filledCollections } from '../collections.js';
 import { type ListedSession, listAll } from '../listing.js';
-import { SessionKey, type SessionKeyParts, type SessionScope } from '../session-key.js';
+import { checkScope, SessionKey, type SessionKeyParts, type SessionScope } from '../session-key.js';
 import type { ListOptions, SessionInfo, SessionStore } from '../session-store.js';
 import { checkFormat } from '../store-rules.js';
 
@@ -110,6 +110,7 @@ export async function* listSessions(
   options: ListOptions | undefined,
   read: (path: string) => Promise<Omit<ListedSession, 'id'> | undefined>,
 ): AsyncGenerator<SessionInfo, void, undefined> {
+  checkScope(scope);
   const infos: Omit<ListedSession, 'id'>[] = [];
   const errors: SessionStoreError[] = [];
   await asSessionStoreError(undefined, async () => {

@@ -1,6 +1,6 @@
 import { encodeSegment } from '../../lib/encode-segment.js';
 import { type ListedRow, listedSession, listPages, rowOf } from '../listing.js';
-import type { SessionScope } from '../session-key.js';
+import { checkScope, type SessionScope } from '../session-key.js';
 import type { ListOptions, SessionInfo } from '../session-store.js';
 import type { SqlValues } from './named-values.js';
 
@@ -35,13 +35,14 @@ export interface SqlListing {
  * @param read Runs a statement with named values.
  * @throws {InvalidInputError} for unknown or impossible options.
  */
-export function listRows(
+export async function* listRows(
   listing: SqlListing,
   collection: string,
   scope: SessionScope,
   options: ListOptions | undefined,
   read: (statement: string, values: SqlValues) => Promise<readonly unknown[]>,
 ): AsyncGenerator<SessionInfo, void, undefined> {
+  checkScope(scope);
   const conditions = ['collection = :collection', ...(options?.expired ? [] : [listing.lives])];
   const values: Record<string, unknown> = { collection };
   for (const [part, name] of SQL_PARTS) {
@@ -50,7 +51,7 @@ export function listRows(
     conditions.push(`${name}${listing.suffix} = :${name}`);
     values[name] = listing.part(encodeSegment(wanted));
   }
-  return listPages(options, async (behind, count) => {
+  yield* listPages(options, async (behind, count) => {
     const where = (behind ? [...conditions, listing.behind] : conditions).join(' AND ');
     const statement = `${listing.select} WHERE ${where} ORDER BY updated_at DESC, id DESC LIMIT ${count}`;
     const place = behind && { time: listing.time(behind.time), id: rowOf(behind) };
