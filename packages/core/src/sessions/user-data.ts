@@ -1,9 +1,10 @@
 import * as z from 'zod';
 import { parseWith } from '../config/parse.js';
-import { isUnreadable } from '../errors/session-errors.js';
+import { isUnreadable, SessionStoreError } from '../errors/session-errors.js';
 import { WorkspaceError, type WorkspaceErrorCode } from '../errors/workspace-error.js';
 import { base64 } from '../lib/base64.js';
 import type { JsonObject } from '../lib/json.js';
+import { errorText } from '../lib/text.js';
 import type { Message } from '../messages/message.js';
 import { isWithin, TREES } from '../workspace/agent-files.js';
 import { storageOf } from '../workspace/storage.js';
@@ -59,33 +60,36 @@ export type UserRecord =
  * `HarnessAgent.eraseUser` clears that too.
  *
  * @throws {InvalidInputError} for a scope without user.
- * @throws {SessionStoreError} when the store cannot be reached, or lists a session that it cannot read. What could be deleted is gone.
+ * @throws {SessionStoreError} when the store cannot be reached, lists a session that it cannot read, or cannot delete one.
+ * @throws {WorkspaceError} when files cannot be deleted. Both are thrown at the end: what could be deleted is gone.
  */
 export async function eraseUser(places: UserPlaces, scope: UserScope): Promise<ErasedUser> {
   const { session } = places;
   const user = parseWith(scopeSchema, scope, 'user scope');
   const busy: SessionKey[] = [];
   let sessions = 0;
-  let damage: { readonly error: unknown } | undefined;
-  for (const { records } of await recordSets(session)) {
+  let files = 0;
+  const rest = new Failures();
+  for (const { records } of (await rest.collect(() => recordSets(session))) ?? []) {
     const keys: SessionKey[] = [];
-    try {
+    // A store lists all that it can read first.
+    await rest.collect(async () => {
       for await (const key of keysOf(records, user, { expired: true })) keys.push(key);
-    } catch (error) {
-      // A store lists all that it can read first.
-      damage = { error };
-    }
+    });
     for (const key of keys) {
-      // `delete` answers false for one that has expired, and removes it all the same.
-      const isDeleted = await unlessBusy(records, key, () => records.delete(key).then(() => true));
-      if (isDeleted) sessions++;
-      else busy.push(key);
+      await rest.collect(async () => {
+        // `delete` answers false for one that has expired, and removes it all the same.
+        const isDeleted = await unlessBusy(records, key, () => records.delete(key).then(() => true));
+        if (isDeleted) sessions++;
+        else busy.push(key);
+      });
     }
   }
-  let files = 0;
-  for (const storage of storagesOf(places))
-    for (const folder of await foldersOf(storage, placeOf(user))) files += await remove(storage, folder);
-  if (damage !== undefined) throw damage.error;
+  for (const storage of storagesOf(places)) {
+    for (const folder of (await rest.collect(() => foldersOf(storage, placeOf(user)))) ?? [])
+      files += (await rest.collect(() => remove(storage, folder))) ?? 0;
+  }
+  rest.report();
   return { sessions, files, busy };
 }
 
@@ -94,7 +98,8 @@ export async function eraseUser(places: UserPlaces, scope: UserScope): Promise<E
  * plans, tasks. Files that its tools wrote stay. It cannot be undone.
  *
  * @returns How much there was.
- * @throws {SessionStoreError} when the store cannot be reached. What could be deleted is gone.
+ * @throws {SessionStoreError} when the store cannot be reached, or cannot delete a session.
+ * @throws {WorkspaceError} when files cannot be deleted. Both are thrown at the end: what could be deleted is gone.
  */
 export async function eraseSession(
   { session, storage }: Pick<UserPlaces, 'session'> & { readonly storage: Workspace | undefined },
@@ -103,9 +108,9 @@ export async function eraseSession(
   const { tenantId, userId, agentId, sessionId } = key.parts;
   let sessions = 0;
   const children: SessionKey[] = [];
-  for (const { records } of await recordSets(session)) {
-    sessions += Number(await records.delete(key));
-    const found: SessionKey[] = [];
+  const rest = new Failures();
+  for (const { records } of (await rest.collect(() => recordSets(session))) ?? []) {
+    const found: SessionKey[] = [key];
     try {
       for await (const { key: each } of records.list({ tenantId, userId }, { expired: true })) {
         const { parts } = each;
@@ -113,15 +118,26 @@ export async function eraseSession(
         if (isChild && parts.tenantId === tenantId && parts.userId === userId) found.push(each);
       }
     } catch (error) {
-      // Another session is unreadable, and this one may be gone for that very reason.
-      if (!isUnreadable(error)) throw error;
+      // Another session is unreadable, and this one may be erased for that very reason.
+      if (!isUnreadable(error)) rest.add(error);
     }
-    for (const child of found) sessions += Number(await records.delete(child));
-    children.push(...found);
+    for (const each of found) sessions += Number((await rest.collect(() => records.delete(each))) ?? 0);
+    children.push(...found.slice(1));
   }
+  const files =
+    storage === undefined ? 0 : ((await rest.collect(() => eraseFiles(storage, key, children))) ?? 0);
+  rest.report();
+  return { sessions, files };
+}
 
+/** Deletes what a storage holds of a session and its subagents, and answers how many files that were. */
+async function eraseFiles(
+  storage: Workspace,
+  key: SessionKey,
+  children: readonly SessionKey[],
+): Promise<number> {
   let files = 0;
-  if (storage === undefined) return { sessions, files };
+  const { tenantId, userId } = key.parts;
   const { agentId: agent = '', sessionId: name } = key.path;
   const agents = [placeOf({ tenantId, userId }), ...(agent && ['agents'])].filter(Boolean).join('/');
   for (const folder of agent ? await foldersOf(storage, agents) : [agents]) {
@@ -140,7 +156,39 @@ export async function eraseSession(
       }
     }
   }
-  return { sessions, files };
+  return files;
+}
+
+/** What went wrong with some, while all others were done. */
+class Failures {
+  readonly #errors: unknown[] = [];
+
+  add(error: unknown): void {
+    this.#errors.push(error);
+  }
+
+  /** Answers what a task does; `undefined` where it fails. */
+  async collect<T>(task: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await task();
+    } catch (error) {
+      this.add(error);
+      return undefined;
+    }
+  }
+
+  /** Throws what was collected: a failure as it is, several as one that tells of all. */
+  report(): void {
+    const [first, ...others] = this.#errors;
+    if (first === undefined) return;
+    if (others.length === 0) throw first;
+    const cause = new AggregateError(this.#errors);
+    const text = this.#errors.map(errorText).join('\n');
+    if (WorkspaceError.isInstance(first))
+      throw new WorkspaceError(first.code as WorkspaceErrorCode, first.path, text, { cause });
+    const code = isUnreadable(first) ? 'session_corrupt' : 'session_unavailable';
+    throw new SessionStoreError(code, text, { cause });
+  }
 }
 
 /**

@@ -11,12 +11,15 @@ import {
   openSession,
   SessionKey,
   type SessionKeyParts,
+  type SessionStore,
+  SessionStoreError,
   storageOf,
   userMessage,
   type Workspace,
 } from '../../src/index.js';
 import { systemClock } from '../../src/internal.js';
 import { LocalWorkspace } from '../../src/node.js';
+import { wrapStore } from '../../src/store.js';
 import { temporaryDirectory } from '../temporary-directory.js';
 
 async function places(keys: readonly SessionKeyParts[], files: readonly string[]) {
@@ -136,6 +139,73 @@ it('erases sessions of a user that have expired and were not swept', async () =>
   const erased = await eraseUser({ session: expiring, storage }, { userId: 'alice' });
   expect(erased).toMatchObject({ sessions: 1 });
   expect(await session.load(SessionKey.of({ userId: 'alice', sessionId: 's-1' }))).toBeUndefined();
+});
+
+/** A store in which sessions of these ids are damaged: they are listed, and cannot be read. */
+function damagedStore(
+  inner: SessionStore,
+  ids: readonly string[],
+  operations: readonly ('load' | 'delete')[],
+) {
+  return wrapStore(inner, (inner) => {
+    const unlessDamaged =
+      <Options, T>(task: (key: SessionKey, options?: Options) => Promise<T>) =>
+      async (key: SessionKey, options?: Options) => {
+        if (ids.includes(key.parts.sessionId))
+          throw new SessionStoreError('session_corrupt', `${key} is damaged`);
+        return task(key, options);
+      };
+    const damaged = {
+      load: unlessDamaged(inner.load.bind(inner)),
+      delete: unlessDamaged(inner.delete.bind(inner)),
+    };
+    return Object.fromEntries(operations.map((name) => [name, damaged[name]]));
+  });
+}
+
+const SIX = [1, 2, 3, 4, 5, 6].map((n) => ({ userId: 'alice', sessionId: `s-${n}` }));
+
+it('erases a session that cannot be read, also one with a lifetime', async () => {
+  const { session, storage } = await places(SIX, []);
+  const store = expireSessions(damagedStore(session, ['s-3'], ['load']), { ttlSeconds: 60 });
+  expect(await store.delete(SessionKey.of({ userId: 'alice', sessionId: 's-3' }))).toBe(true);
+  expect(await store.delete(SessionKey.of({ userId: 'alice', sessionId: 's-3' }))).toBe(false);
+  const other = await places(SIX, []);
+  const expiring = expireSessions(damagedStore(other.session, ['s-2', 's-5'], ['load']), { ttlSeconds: 60 });
+  expect(await eraseUser({ session: expiring, storage }, { userId: 'alice' })).toMatchObject({ sessions: 6 });
+});
+
+it('erases all that can be deleted, and reports the rest at the end', async () => {
+  const { session, storage } = await places(SIX, ['users/alice/agents/a/MEMORY.md']);
+  const left = async () => {
+    const ids: string[] = [];
+    for await (const { key } of session.list()) ids.push(key.parts.sessionId);
+    return ids.sort();
+  };
+  const two = damagedStore(session, ['s-2', 's-6'], ['delete']);
+  await expect(eraseUser({ session: two, storage }, { userId: 'alice' })).rejects.toMatchObject({
+    code: 'session_corrupt',
+    message: expect.stringMatching(/s-\d is damaged\n.*s-\d is damaged$/),
+  });
+  expect(await left()).toEqual(['s-2', 's-6']);
+  expect(await filesOf(storage)).toEqual([]);
+  const one = damagedStore(session, ['s-6'], ['delete']);
+  await expect(eraseUser({ session: one, storage }, { userId: 'alice' })).rejects.toMatchObject({
+    message: '/alice//s-6 is damaged',
+  });
+  expect(await left()).toEqual(['s-6']);
+});
+
+it('erases what belongs to a session that cannot be deleted', async () => {
+  const own = { userId: 'alice', agentId: 'coder', sessionId: 's' };
+  const child = { ...own, agentId: 'coder/helper', sessionId: 's/1' };
+  const { session, storage } = await places([own, child], ['users/alice/agents/coder/sessions/s.log.jsonl']);
+  const damaged = damagedStore(session, ['s'], ['delete']);
+  await expect(eraseSession({ session: damaged, storage }, SessionKey.of(own))).rejects.toMatchObject({
+    code: 'session_corrupt',
+  });
+  expect(await session.load(SessionKey.of(child))).toBeUndefined();
+  expect(await filesOf(storage)).toEqual([]);
 });
 
 it('exports and erases the files of a user where the storage lies elsewhere', async () => {

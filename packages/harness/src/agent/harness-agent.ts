@@ -332,12 +332,15 @@ export class HarnessAgent {
    */
   async eraseUser(user: UserScope): Promise<ErasedUser> {
     await this.#turns.settle(user);
-    const erased = await eraseUser(this.#parts, user);
     const { hookMs } = this.#parts.settings.limits;
-    await forEach(this.#parts.capabilities, (one) =>
-      withinLimit([`The erase of ${one.name}`, 'limits.hookMs', hookMs], async () => one.erase?.(user)),
-    );
-    return erased;
+    try {
+      return await eraseUser(this.#parts, user);
+    } finally {
+      // Also where something could not be deleted.
+      await forEach(this.#parts.capabilities, (one) =>
+        withinLimit([`The erase of ${one.name}`, 'limits.hookMs', hookMs], async () => one.erase?.(user)),
+      );
+    }
   }
 
   /** Reads all that {@link HarnessAgent.eraseUser} would delete, apart from the index, which repeats the files. */

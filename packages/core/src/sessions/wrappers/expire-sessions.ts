@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { parseWith } from '../../config/parse.js';
-import { SessionConflictError } from '../../errors/session-errors.js';
+import { isUnreadable, SessionConflictError } from '../../errors/session-errors.js';
 import { type Clock, systemClock } from '../../lib/clock.js';
 import { deleteOlderThan } from '../delete-older-than.js';
 import type { SessionStore } from '../session-store.js';
@@ -48,9 +48,15 @@ export function expireSessions(
       }
     },
     async delete(key, options) {
-      const stored = await store.load(key, { last: 0 });
-      const existed = await store.delete(key, options);
-      return existed && stored !== undefined && !isExpired(stored);
+      const lived = await store.load(key, { last: 0 }).then(
+        (stored) => stored !== undefined && !isExpired(stored),
+        (error) => {
+          // Of what cannot be read, nobody can tell whether it has expired. It is deleted all the same.
+          if (isUnreadable(error)) return true;
+          throw error;
+        },
+      );
+      return (await store.delete(key, options)) && lived;
     },
   }));
   return { ...wrapped, sweep: () => deleteOlderThan(store, { olderThan: new Date(limit()) }) };
