@@ -2,9 +2,10 @@ import * as z from 'zod';
 import { parseWith } from '../config/parse.js';
 import { SessionConflictError } from '../errors/session-errors.js';
 import { collectionOf, recordSets } from './collections.js';
-import { type SessionKey, scopeSchema } from './session-key.js';
+import { SessionKey, scopeSchema } from './session-key.js';
 import type { SessionStore } from './session-store.js';
 import { unlessBusy } from './session-turn.js';
+import { operationId } from './store-rules.js';
 
 const optionsSchema = z.strictObject({
   /** Only sessions of this tenant, user or agent. Default: all. */
@@ -36,7 +37,7 @@ export interface CopyReport {
  * target is overwritten. Logs are in workspaces and are not copied; times and versions begin anew.
  *
  * @throws {InvalidInputError} for unknown or impossible options.
- * @throws {CapabilityError} when `from` holds collections, and `to` has none.
+ * @throws {CapabilityError} when `from` holds collections, and `to` has none. Nothing was copied.
  * @throws {SessionStoreError} when a store cannot be reached or a session cannot be read; what was copied stays copied.
  */
 export async function copyStore(
@@ -50,8 +51,10 @@ export async function copyStore(
   const conflicts: SessionKey[] = [];
   const busy: SessionKey[] = [];
   let damage: { readonly error: unknown } | undefined;
-  for (const { collection, records } of await recordSets(from)) {
-    const target = collection === undefined ? to : collectionOf(to, collection);
+  const sets = (await recordSets(from)).map(({ collection, records }) => {
+    return { records, target: collection === undefined ? to : collectionOf(to, collection) };
+  });
+  for (const { records, target } of sets) {
     const keys: SessionKey[] = [];
     try {
       for await (const { key } of records.list(scope, { updatedBefore })) keys.push(key);
@@ -77,12 +80,13 @@ export async function copyStore(
   return { copied, unchanged, conflicts, busy };
 }
 
+/** @returns `undefined` where a move would delete what it has copied: both stores are one. */
 async function copySession(
   from: SessionStore,
   to: SessionStore,
   key: SessionKey,
   move: boolean,
-): Promise<'gone' | 'copied' | 'unchanged' | 'conflict'> {
+): Promise<'gone' | 'copied' | 'unchanged' | 'conflict' | undefined> {
   let outcome: 'gone' | 'copied' | 'unchanged' = 'gone';
   let seen: string | undefined;
   for (let expected: string | undefined; ; ) {
@@ -90,6 +94,7 @@ async function copySession(
     if (stored === undefined || stored.token === seen) return outcome;
     const { token, head, messages } = stored;
     const isThere = (await to.load(key, { last: 0 }))?.token === token;
+    if (isThere && move && (await isOneStore(from, to, key))) return undefined;
     if (isThere && outcome === 'gone') outcome = 'unchanged';
     try {
       if (!isThere) {
@@ -104,5 +109,26 @@ async function copySession(
     if (!move || (await from.delete(key, { token }))) return outcome;
     expected = token;
     seen = token;
+  }
+}
+
+/**
+ * Tells whether what is stored in the one store is there in the other. Leases tell, where both stores have them; else a record does,
+ * one level below the session, so that it is erased with it should this process end meanwhile.
+ */
+async function isOneStore(from: SessionStore, to: SessionStore, { parts }: SessionKey): Promise<boolean> {
+  if (from.lease !== undefined && to.isLeased !== undefined) return false;
+  const { agentId = '', sessionId } = parts;
+  const operation = operationId();
+  const trial = SessionKey.of({
+    ...parts,
+    agentId: `${agentId}/move`,
+    sessionId: `${sessionId}/${operation}`,
+  });
+  await to.commit(trial, { operation, expected: undefined, head: {}, keep: 0, append: [] });
+  try {
+    return (await from.load(trial, { last: 0 })) !== undefined;
+  } finally {
+    await to.delete(trial);
   }
 }

@@ -18,6 +18,7 @@ import {
 } from '../../../src/index.js';
 import type { StoreOperation } from '../../../src/internal.js';
 import { JsonSession } from '../../../src/node.js';
+import { wrapStore } from '../../../src/store.js';
 import { commitAt } from '../../commit-at.js';
 import { ManualClock } from '../../manual-clock.js';
 import { numbered } from '../../numbered.js';
@@ -188,15 +189,42 @@ test('a move onto itself moves nothing, by whatever name the store is known', as
   onTestFinished(() => rm(directory, { recursive: true }));
   const [files, same] = [new JsonSession({ directory }), new JsonSession({ directory })];
   const memory = new InMemorySession();
+  const { lease: _, isLeased: __, collection: ___, collections: ____, ...bare } = wrapStore(memory, {});
   for (const [from, to] of [
     [memory, memory],
+    [observeStore(bare, () => {}), bare],
+    [observeStore(bare, () => {}), memory],
+    [memory, bare],
     [files, same],
     [files, observeStore(same, () => {})],
   ] as const) {
     await commitAt(from, key, { expectedVersion: 0, ...change }).catch(() => undefined);
     expect(await copyStore(from, to, { move: true })).toMatchObject({ copied: 0, busy: [key] });
     expect((await from.load(key))?.messages).toEqual(numbered(3));
+    expect(await all(from.list())).toHaveLength(1);
   }
+});
+
+test('a move between two stores without leases may be repeated', async () => {
+  const [from, to] = [new InMemorySession(), new InMemorySession()].map((store) => {
+    const { lease: _, isLeased: __, collection: ___, collections: ____, ...bare } = wrapStore(store, {});
+    return bare;
+  }) as [SessionStore, SessionStore];
+  await commitAt(from, key, { expectedVersion: 0, ...change });
+  expect(await copyStore(from, to)).toMatchObject({ copied: 1 });
+  expect(await copyStore(from, to, { move: true })).toMatchObject({ unchanged: 1, busy: [] });
+  expect(await all(from.list())).toEqual([]);
+  expect((await all(to.list())).map((info) => info.key)).toEqual([key]);
+});
+
+test('a move to a store that cannot take all moves nothing', async () => {
+  const from = new InMemorySession();
+  for (const records of [from, from.collection('chats')])
+    await commitAt(records, key, { expectedVersion: 0, ...change });
+  const { collection: _, collections: __, ...to } = wrapStore(new InMemorySession(), {});
+  await expect(copyStore(from, to, { move: true })).rejects.toMatchObject({ code: 'capability_missing' });
+  expect(await all(from.list())).toHaveLength(1);
+  expect(await all(to.list())).toEqual([]);
 });
 
 test('operations are told with their outcome', async () => {
