@@ -156,8 +156,11 @@ class SqliteRecords implements SessionStore {
     const { removed, lived } = await this.#transaction(key, 'deletion', () => {
       const row = this.#row(key);
       if (isAnother(row && committed(row), token)) return { removed: false, lived: false };
-      this.#database.prepare('DELETE FROM leases WHERE key = ?').run(this.#idOf(key));
-      return { removed: this.#removeKey(key), lived: row !== undefined };
+      const isRemoved = this.#removeKey(key);
+      const leases = this.#database.prepare('DELETE FROM leases WHERE key = ?').run(this.#idOf(key)).changes;
+      if (leases > 0) this.#file.hasDeleted = true;
+      const left = leases + this.#sweepLeases();
+      return { removed: isRemoved || left > 0, lived: row !== undefined };
     });
     if (removed) emptyLog(this.#database);
     return lived;
@@ -178,7 +181,7 @@ class SqliteRecords implements SessionStore {
     let deleted = 0;
     for (;;) {
       const page = Math.min(PAGE, limit - deleted);
-      const count = await this.#transaction(undefined, 'deletion', () => {
+      const { count, left } = await this.#transaction(undefined, 'deletion', () => {
         const now = this.#clock.now();
         const ids = this.#database
           .prepare(
@@ -188,10 +191,10 @@ class SqliteRecords implements SessionStore {
           )
           .column<number>(olderThan.getTime(), now, now, page);
         for (const id of ids) this.#remove(id);
-        return ids.length;
+        return { count: ids.length, left: this.#sweepLeases() };
       });
       deleted += count;
-      if (count > 0) emptyLog(this.#database);
+      if (count + left > 0) emptyLog(this.#database);
       if (count === 0 || deleted >= limit) return deleted;
     }
   }
@@ -215,7 +218,12 @@ class SqliteRecords implements SessionStore {
 
   /** Closes the file. One of up to 64 MB from which sessions were deleted is written anew first, without a trace of them. */
   async close(): Promise<void> {
-    if (this.#file.hasDeleted && this.#database.isOpen) writeAnew(this.#database);
+    if (this.#database.isOpen) {
+      // What another process keeps it from, a later deletion or close does.
+      if (this.#orphans('SELECT 1 FROM').cell(this.#clock.now()) !== undefined)
+        await this.#transaction(undefined, 'deletion', () => this.#sweepLeases()).catch(() => {});
+      if (this.#file.hasDeleted) writeAnew(this.#database);
+    }
     this.#database.close();
   }
 
@@ -263,18 +271,19 @@ class SqliteRecords implements SessionStore {
       return next;
     });
     if (fence === undefined) return undefined;
-    const change = (expiresAt: () => number) =>
-      this.#transaction(
-        key,
-        'immediate',
-        () =>
-          this.#database
-            .prepare('UPDATE leases SET expires_at = ? WHERE key = ? AND holder = ?')
-            .run(expiresAt(), this.#idOf(key), holder).changes,
-      );
+    const id = this.#idOf(key);
+    const renew = () =>
+      this.#database
+        .prepare('UPDATE leases SET expires_at = ? WHERE key = ? AND holder = ?')
+        .run(Math.ceil(this.#clock.now() + ttlMs), id, holder).changes > 0;
+    const release = () => {
+      this.#database.prepare('DELETE FROM leases WHERE key = ? AND holder = ?').run(id, holder);
+      // Of a session that was never stored, nothing stays, not even its key.
+      if (this.#row(key) === undefined) this.#file.hasDeleted = true;
+    };
     return heldLease(key, fence, ttlMs, {
-      renew: async () => (await change(() => Math.ceil(this.#clock.now() + ttlMs))) > 0,
-      release: () => change(() => 0),
+      renew: () => this.#transaction(key, 'immediate', renew),
+      release: () => this.#transaction(key, 'immediate', release),
     });
   }
 
@@ -345,6 +354,21 @@ class SqliteRecords implements SessionStore {
     this.#file.hasDeleted = true;
     this.#database.prepare('DELETE FROM messages WHERE session_id = ?').run(id);
     this.#database.prepare('DELETE FROM sessions WHERE id = ?').run(id);
+  }
+
+  /** The leases that have ended and are of no session. Their holders died, or their sessions were deleted. */
+  #orphans(statement: 'SELECT 1 FROM' | 'DELETE FROM') {
+    return this.#database.prepare(
+      `${statement} leases WHERE key <> '' AND expires_at <= ? AND NOT EXISTS
+         (SELECT 1 FROM sessions WHERE sessions.key = leases.key)`,
+    );
+  }
+
+  /** Removes the leases that have ended and are of no session, as they hold its key, and answers how many. */
+  #sweepLeases(): number {
+    const { changes } = this.#orphans('DELETE FROM').run(this.#clock.now());
+    if (changes > 0) this.#file.hasDeleted = true;
+    return changes;
   }
 
   #transaction<T>(key: SessionKey | undefined, mode: TransactionMode, task: () => T): Promise<T> {

@@ -87,3 +87,76 @@ it('writes the file anew when it is closed, also after the deletion of a record 
   await store.close();
   expect(statSync(file).size).toBeLessThan(100_000);
 });
+
+const first = () => ({
+  operation: operationId(),
+  expected: undefined,
+  head: {},
+  keep: 0,
+  append: [userMessage('Hi')],
+});
+
+it.each<[string, (store: SqliteSession, key: SessionKey) => Promise<void>]>([
+  [
+    'was never stored',
+    async (store, key) => {
+      const lease = await store.lease(key, { ttlMs: 60_000 });
+      await lease?.release();
+    },
+  ],
+  [
+    'was never stored by a process that died',
+    async (store, key) => {
+      await store.lease(key, { ttlMs: 1 });
+    },
+  ],
+  [
+    'was deleted by its age',
+    async (store, key) => {
+      const lease = await store.lease(key, { ttlMs: 60_000 });
+      await store.commit(key, { ...first(), fence: lease?.fence });
+      await lease?.release();
+      expect(await store.deleteOlderThan({ olderThan: new Date(Date.now() + 60_000) })).toBe(1);
+    },
+  ],
+  [
+    'was deleted by its age after its holder died',
+    async (store, key) => {
+      await store.lease(key, { ttlMs: 1 });
+      await store.commit(key, first());
+      const olderThan = new Date(Date.now() + 60_000);
+      while ((await store.deleteOlderThan({ olderThan })) === 0);
+    },
+  ],
+])('leaves no key of a session that %s in its file', async (_, live) => {
+  const directory = mkdtempSync(join(tmpdir(), 'x-erased-'));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  const file = join(directory, 'sessions.db');
+  const clock = { ...systemClock };
+  const store = new SqliteSession({ file, clock });
+  const key = SessionKey.of({ userId: 'alice', sessionId: 's1' });
+  await live(store, key);
+  clock.now = () => Date.now() + 1_000;
+  const storage = new LocalWorkspace(mkdtempSync(join(tmpdir(), 'x-erased-')));
+  expect(await eraseUser({ session: store, storage }, { userId: 'alice' })).toMatchObject({ sessions: 0 });
+  await store.close();
+  expect(readFileSync(file).includes('/alice//s1')).toBe(false);
+});
+
+it('keeps the lease of another holder, and what it is ordered by', async () => {
+  const store = new SqliteSession({ file: ':memory:' });
+  onTestFinished(() => store.close());
+  const [held, other] = [SessionKey.of('held'), SessionKey.of('other')];
+  const lease = await store.lease(held, { ttlMs: 60_000 });
+  const early = await store.lease(other, { ttlMs: 60_000 });
+  await store.commit(other, first());
+  await early?.release();
+  await store.delete(other);
+  await store.deleteOlderThan({ olderThan: new Date(Date.now() + 60_000) });
+  await lease?.renew();
+  expect(await store.isLeased(held)).toBe(true);
+  const late = await store.lease(other, { ttlMs: 60_000 });
+  expect(late?.fence).toBeGreaterThan(early?.fence ?? 0);
+  const change = { ...first(), fence: early?.fence };
+  await expect(store.commit(other, change)).rejects.toMatchObject({ code: 'lease_lost' });
+});
