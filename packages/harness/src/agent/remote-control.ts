@@ -9,7 +9,7 @@ import {
   SessionKey,
   type SessionStore,
 } from '@x/core';
-import { unlessBusy } from '@x/core/internal';
+import { errorText, isUnreadable, unlessBusy } from '@x/core/internal';
 import { operationId } from '@x/core/store';
 import * as z from 'zod';
 
@@ -36,11 +36,14 @@ const TYPES = ['interrupt', 'steer'] as const;
  * the running call looks for it every `pollMs`, and says when it is carried out. There is one of each type at a
  * time: a message that waits for the next step does not delay an interrupt, and an interrupt does not replace it. An order is for the
  * call that runs when it is given: the next call ignores and removes what it finds at its beginning. If processes do not share the
- * store, or it has no collections or no `isLeased`, `send` resolves with false and `watch` does nothing.
+ * store, or it has no collections or no `isLeased`, `send` resolves with false and `watch` does nothing. An order that cannot be
+ * read, as of another release, costs a warning and is removed: it keeps no call from running.
  */
 export class RemoteControl {
   readonly #store: SessionStore;
   readonly #pollMs: number;
+  /** Records of which a warning has told. */
+  readonly #told = new Set<string>();
 
   constructor(store: SessionStore, pollMs: number) {
     this.#store = store;
@@ -56,15 +59,17 @@ export class RemoteControl {
     for (let given: string | undefined; ; await sleep(this.#pollMs)) {
       const isRunning = await this.#store.isLeased?.(key);
       if (given === undefined && !isRunning) return false;
-      const found = await orders.load(place);
-      const there = found && orderIn(found.messages);
+      const found = await this.#find(orders, place);
+      // What cannot be read would be in the way for as long as the call runs.
+      if (found && found.order === undefined) await this.#remove(orders, place, found.token);
+      const there = found?.order;
       if (given === undefined) {
         if (!there) given = await this.#put(orders, place, order);
         continue;
       }
       const isDone = there?.type === 'done' && there.order === given;
       const isWaiting = found?.token === given;
-      if (found && (isDone || (isWaiting && !isRunning))) await this.#remove(orders, place, found.token);
+      if (there && (isDone || (isWaiting && !isRunning))) await this.#remove(orders, place, found?.token);
       if (!isWaiting || !isRunning) return isDone;
     }
   }
@@ -84,11 +89,11 @@ export class RemoteControl {
     if (orders === undefined) return async () => {};
     const places = TYPES.map((type) => ({ place: placeOf(key, type), last: '', looks: 0, given: '' }));
     for (const at of places) {
-      const stored = await orders.load(at.place);
+      const stored = await this.#find(orders, at.place);
       if (stored === undefined) continue;
-      // An order for an earlier call, which ended first; its sender may have died.
-      at.last = stored.token;
-      await this.#remove(orders, at.place, stored.token);
+      // An order for an earlier call, which ended first; its sender may have died. One that stays is not carried out.
+      at.last = stored.token ?? '';
+      await this.#remove(orders, at.place, stored.token).catch(() => {});
     }
     const work = new Set<Promise<void>>();
     const during = (task: Promise<void>) => {
@@ -101,16 +106,15 @@ export class RemoteControl {
       if (await carryOut(order)) await this.#put(orders, place, { type: 'done', order: token }, token);
     };
     const look = async (at: (typeof places)[number]) => {
-      const stored = await orders.load(at.place);
-      at.looks = stored?.token === at.last ? at.looks + 1 : 0;
-      at.last = stored?.token ?? '';
-      if (stored === undefined) return;
-      const order = orderIn(stored.messages);
-      if (order.type !== 'done' && at.looks === 0) {
-        at.given = stored.token;
-        void during(settle(at.place, order, stored.token));
-      } else if (at.looks > PATIENCE && at.given !== stored.token)
-        await this.#remove(orders, at.place, stored.token);
+      const found = await this.#find(orders, at.place);
+      const { token, order } = found ?? {};
+      at.looks = token === at.last ? at.looks + 1 : 0;
+      at.last = token ?? '';
+      if (token !== undefined && order && order.type !== 'done' && at.looks === 0) {
+        at.given = token;
+        void during(settle(at.place, order, token));
+      } else if (found && (order === undefined || (at.looks > PATIENCE && at.given !== token)))
+        await this.#remove(orders, at.place, token);
     };
     let timer: NodeJS.Timeout | undefined;
     let isOver = false;
@@ -131,8 +135,29 @@ export class RemoteControl {
     return this.#pollMs === 0 ? undefined : store.collection?.(COLLECTION);
   }
 
-  /** Removes the order that has this token, under its lease, so that nothing else takes its place meanwhile. */
-  async #remove(orders: SessionStore, place: SessionKey, token: string): Promise<void> {
+  /** Finds what there is in the place of an order: without `order` if it cannot be read, without `token` if nothing of it can. */
+  async #find(
+    orders: SessionStore,
+    place: SessionKey,
+  ): Promise<{ readonly token?: string; readonly order?: Stored } | undefined> {
+    let token: string | undefined;
+    try {
+      const stored = await orders.load(place);
+      if (stored === undefined) return undefined;
+      token = stored.token;
+      return { token, order: orderIn(stored.messages) };
+    } catch (error) {
+      if (token === undefined && !isUnreadable(error)) throw error;
+      const record = `${place} ${token}`;
+      if (!this.#told.has(record))
+        process.emitWarning(`The order ${place} cannot be read, and is ignored: ${errorText(error)}`);
+      this.#told.add(record);
+      return { token };
+    }
+  }
+
+  /** Removes the order that has this token, or whatever there is, under its lease, so that nothing else takes its place meanwhile. */
+  async #remove(orders: SessionStore, place: SessionKey, token: string | undefined): Promise<void> {
     await unlessBusy(orders, place, () => orders.delete(place, { token }));
   }
 

@@ -1,16 +1,20 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import {
+  assistantMessage,
   InMemorySession,
   type Message,
   type Model,
   RuntimeContext,
+  SessionKey,
   type SessionStore,
+  SessionStoreError,
   textOf,
   userMessage,
 } from '@x/core';
 import { JsonSession } from '@x/core/node';
-import { wrapStore } from '@x/core/store';
+import { operationId, wrapStore } from '@x/core/store';
 import { ScriptedModel } from '@x/testkit';
-import { expect, it, vi } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { RemoteControl } from '../../src/agent/remote-control.js';
 import { HarnessAgent } from '../../src/index.js';
 import { scratch } from '../support.js';
@@ -396,4 +400,80 @@ it('interrupts a call in whose tool a message waits for the next step', async ()
   expect(await processOf(directory, new ScriptedModel([])).interruptAnywhere(context)).toBe(true);
   expect((await call).stopReason).toBe('interrupted');
   expect(await steered).toBe(false);
+});
+
+/** Puts what cannot be read in the place of an order. */
+const spoilers: Readonly<Record<string, (file: string) => void>> = {
+  'is damaged': (file) => writeFileSync(file, '{'),
+  'is of a newer store': (file) =>
+    writeFileSync(file, readFileSync(file, 'utf8').replace('"format":1', '"format":9')),
+  'has an unknown type': (file) =>
+    writeFileSync(file, readFileSync(file, 'utf8').replace('"type":"steer"', '"type":"pause"')),
+};
+
+it.each(Object.entries(spoilers))(
+  'an order that %s keeps no call and no other order from being done',
+  async (_, spoil) => {
+    const warnings: string[] = [];
+    const warned = vi
+      .spyOn(process, 'emitWarning')
+      .mockImplementation((text) => void warnings.push(String(text)));
+    onTestFinished(() => warned.mockRestore());
+    const directory = scratch();
+    const sessions = new JsonSession({ directory: `${directory}/sessions` });
+    const key = processOf(directory, new ScriptedModel([])).keyOf(context);
+    const lay = async () => {
+      const place = SessionKey.of({ ...key.parts, agentId: 'agent/steer', sessionId: 's-1/steer' });
+      const data = { type: 'steer', messages: [] };
+      const append = [assistantMessage([{ type: 'opaque', provider: 'x-control', data }])];
+      const orders = sessions.collection('orders');
+      await orders.delete(place);
+      const change = { operation: operationId(), expected: undefined, head: {}, keep: 0, append };
+      await orders.commit(place, change);
+      const { agentId, sessionId, userId } = place.path;
+      const folder = `${directory}/sessions/collections/orders/users/${userId}/agents/${agentId}/sessions`;
+      spoil(`${folder}/${sessionId}.json`);
+    };
+    const text = async () =>
+      (await processOf(directory, new ScriptedModel([{ text: 'Done' }])).call('Go', context)).text;
+    await lay();
+    expect(await text()).toBe('Done');
+    expect(warnings.filter((warning) => warning.includes('is ignored'))).toHaveLength(1);
+    expect(await storedIn(directory)).toEqual(['agent']);
+
+    // Also one that comes while a call runs, and whoever finds it first.
+    const lease = await sessions.lease(key, { ttlMs: 60_000 });
+    const seen: string[] = [];
+    const stop = await new RemoteControl(sessions, 10).watch(key, async ({ type }) => {
+      seen.push(type);
+      return true;
+    });
+    await lay();
+    const order = { type: 'steer', messages: [userMessage('Hi')] } as const;
+    expect(await new RemoteControl(sessions, 10).send(key, order)).toBe(true);
+    expect(seen).toEqual(['steer']);
+    await stop();
+    await lease?.release();
+    expect(await storedIn(directory)).toEqual(['agent']);
+  },
+);
+
+it('a call runs, and a sender is told, where an order that cannot be read cannot be removed', async () => {
+  const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
+  onTestFinished(() => warned.mockRestore());
+  const directory = scratch();
+  const sessions = new JsonSession({ directory: `${directory}/sessions` });
+  const key = processOf(directory, new ScriptedModel([])).keyOf(context);
+  const stuck = async () => {
+    throw new SessionStoreError('session_corrupt', 'The order is damaged.');
+  };
+  const store = wrapStore(sessions, (_, collection) => (collection ? { load: stuck, delete: stuck } : {}));
+  const lease = await sessions.lease(key, { ttlMs: 60_000 });
+  const control = new RemoteControl(store, 10);
+  const stop = await control.watch(key, async () => true);
+  await expect(control.send(key, { type: 'interrupt' })).rejects.toMatchObject({ code: 'session_corrupt' });
+  await stop();
+  await lease?.release();
+  const agent = processOf(directory, new ScriptedModel([{ text: 'Done' }]), store);
+  expect((await agent.call('Go', context)).text).toBe('Done');
 });
