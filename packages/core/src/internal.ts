@@ -54,7 +54,7 @@ export type { SecretPattern } from './redaction/secret-patterns.js';
 export { contentTermsOf, SearchQuery } from './search/query.js';
 export { type Collection, NEIGHBORS, piecesOf, TextScan, termWeights } from './search/scan.js';
 export { Tokenizer, wordsIn } from './search/tokenizer.js';
-export { collectionOf } from './sessions/collections.js';
+export { collectionOf, type RecordPlace, recordName } from './sessions/collections.js';
 export type { CopyOptions, CopyReport } from './sessions/copy-store.js';
 export { type DriverFailure, databaseAttempts } from './sessions/database-attempts.js';
 export { decodeSession, type EncodedSession, sessionDamaged } from './sessions/decode-session.js';

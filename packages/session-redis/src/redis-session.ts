@@ -205,7 +205,7 @@ export class RedisSession implements SessionStore {
     const keyPrefix = `${this.#keyPrefix}collection:${collectionName(name)}:`;
     const register = () => asStoreError(undefined, () => this.#run(addNameScript, [this.#names], [name]));
     const ttlSeconds = this.#lifetime / 1000;
-    return asCollection(new RedisCollection({ client: this.#client, keyPrefix, ttlSeconds }, register));
+    return asCollection(new RedisCollection({ client: this.#client, keyPrefix, ttlSeconds }, register), name);
   }
 
   async *collections(): AsyncGenerator<string, void, undefined> {

@@ -228,7 +228,7 @@ class SqliteRecords implements SessionStore {
   }
 
   collection(name: string): SessionStore {
-    return asCollection(new SqliteRecords(this.#file, collectionName(name)));
+    return asCollection(new SqliteRecords(this.#file, collectionName(name)), name);
   }
 
   async *collections(): AsyncGenerator<string, void, undefined> {

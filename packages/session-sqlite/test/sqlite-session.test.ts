@@ -64,6 +64,25 @@ sessionStoreSuite({
 });
 
 describe('SqliteSession', () => {
+  it('names the collection of a damaged record, and reads the session of its key', async () => {
+    const store = new SqliteSession({ file: fresh() });
+    const change = { operation: operationId(), expected: undefined, head: {}, keep: 0, append: [] };
+    const orders = store.collection('orders');
+    for (const records of [store, orders]) await records.commit(key, change);
+    const database = openBeside(last());
+    database.exec(`UPDATE sessions SET head = '{' WHERE collection = 'orders'`);
+    database.close();
+    await expect(orders.load(key)).rejects.toMatchObject({
+      code: 'session_corrupt',
+      sessionKey: '/u//s',
+      collection: 'orders',
+      message: expect.stringContaining('Record /u//s of the collection "orders" is damaged in SQLite'),
+      stack: expect.stringContaining('Record /u//s of the collection "orders" is damaged in SQLite'),
+    });
+    expect(await store.load(key)).toMatchObject({ version: 1 });
+    await store.close();
+  });
+
   it('loses and doubles no turn while processes that write are killed', async () => {
     const file = fresh();
     const store = new SqliteSession({ file });

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { eraseUser, exportUser } from '@x/core';
+import { recordName } from '@x/core/internal';
 import { fileSegment } from '@x/core/store';
 import { MemoryIndex } from '@x/memory';
 import { type Command, command, commandGroup, UsageError } from '../command.js';
@@ -43,7 +44,8 @@ const eraseCommand = command({
       output.write(
         `Erased ${sessions} ${sessions === 1 ? 'session' : 'sessions'} and ${files} ${files === 1 ? 'file' : 'files'}.\n`,
       );
-      if (busy.length > 0) throw new UsageError(`Left, because a call runs in them: ${busy.join(', ')}`);
+      if (busy.length > 0)
+        throw new UsageError(`Left, because a call runs in them: ${busy.map(recordName).join(', ')}`);
     });
   },
 });

@@ -15,6 +15,8 @@ export class SessionStoreError extends XError {
   readonly outcome: 'none' | 'unknown';
   /** The session's key, encoded, where the failure concerns one session. */
   readonly sessionKey: string | undefined;
+  /** The name of the collection, where the failure concerns a record of one. */
+  declare readonly collection?: string;
 
   constructor(
     code:
@@ -46,6 +48,8 @@ export class SessionConflictError extends XError {
   static override readonly brand = 'SessionConflictError';
   /** The session's key, encoded. */
   readonly sessionKey: string;
+  /** The name of the collection, where the failure concerns a record of one. */
+  declare readonly collection?: string;
   /** The token that the change was made for; `undefined` for a new session. */
   readonly expected: string | undefined;
   /** The version found; 0 when the session does not exist. */
@@ -83,6 +87,8 @@ export class SessionLeaseError extends XError {
   static override readonly brand = 'SessionLeaseError';
   /** The session's key, encoded. */
   readonly sessionKey: string;
+  /** The name of the collection, where the failure concerns a record of one. */
+  declare readonly collection?: string;
 
   constructor(
     code: 'lease_unavailable' | 'lease_lost',
@@ -92,4 +98,18 @@ export class SessionLeaseError extends XError {
     super(code, message, details);
     this.sessionKey = details.sessionKey;
   }
+}
+
+/** Says in an error of a store of which collection it tells: the session of that key is another record. */
+export function namingCollection(error: unknown, collection: string): unknown {
+  const about = error as { readonly sessionKey?: string; readonly collection?: string } | null | undefined;
+  if (!XError.isInstance(error) || about?.sessionKey === undefined || about.collection !== undefined)
+    return error;
+  const { message, stack } = error;
+  const record = `ecord ${about.sessionKey} of the collection "${collection}"`;
+  const named = message
+    .replaceAll(`Session ${about.sessionKey}`, () => `R${record}`)
+    .replaceAll(`session ${about.sessionKey}`, () => `r${record}`);
+  const text = named === message ? `In the collection "${collection}": ${message}` : named;
+  return Object.assign(error, { collection, message: text, stack: stack?.replace(message, () => text) });
 }

@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { parseWith } from '../config/parse.js';
 import { CapabilityError } from '../errors/call-errors.js';
-import { isUnreadable } from '../errors/session-errors.js';
+import { isUnreadable, namingCollection } from '../errors/session-errors.js';
+import type { SessionKey } from './session-key.js';
 import type { SessionStore } from './session-store.js';
 import { wrapStore } from './wrappers/wrap-store.js';
 
@@ -21,9 +22,52 @@ export function collectionName(name: string): string {
   return parseWith(nameSchema, { name }, 'collection').name;
 }
 
-/** Makes what `collection` of a store returns: it has no collections of its own, and its `close` closes nothing. */
-export function asCollection(records: SessionStore): SessionStore {
-  const { collection: _, collections: __, ...methods } = wrapStore(records, { close: async () => {} });
+/**
+ * Makes what `collection` of a store returns: it has no collections of its own, its `close` closes nothing, and its errors name the
+ * collection.
+ */
+export function asCollection(records: SessionStore, name: string): SessionStore {
+  const named = async <T>(task: () => Promise<T>): Promise<T> => {
+    try {
+      return await task();
+    } catch (error) {
+      throw namingCollection(error, name);
+    }
+  };
+  const {
+    collection: _,
+    collections: __,
+    ...methods
+  } = wrapStore(records, (inner) => {
+    const { lease, isLeased } = inner;
+    return {
+      load: (key, options) => named(() => inner.load(key, options)),
+      commit: (key, change) => named(() => inner.commit(key, change)),
+      delete: (key, options) => named(() => inner.delete(key, options)),
+      async *list(scope, options) {
+        try {
+          yield* inner.list(scope, options);
+        } catch (error) {
+          throw namingCollection(error, name);
+        }
+      },
+      ...(isLeased && { isLeased: (key) => named(() => isLeased.call(inner, key)) }),
+      ...(lease && {
+        lease: async (key, options) => {
+          const granted = await named(() => lease.call(inner, key, options));
+          if (granted === undefined) return undefined;
+          const { fence, ttlMs } = granted;
+          return {
+            fence,
+            ttlMs,
+            renew: () => named(() => granted.renew()),
+            release: () => granted.release(),
+          };
+        },
+      }),
+      close: async () => {},
+    };
+  });
   return methods;
 }
 
@@ -40,6 +84,18 @@ export function collectionOf(store: SessionStore, name: string): SessionStore {
     `The session store has no collections, and the collection "${name}" was asked for. Use InMemorySession, JsonSession, ` +
       'WorkspaceSession, SqliteSession, RedisSession, MysqlSession or PostgresSession, or implement `collection` in your store.',
   );
+}
+
+/** A session, or a record of a collection. */
+export interface RecordPlace {
+  readonly key: SessionKey;
+  /** The name of the collection; `undefined` for a session. */
+  readonly collection: string | undefined;
+}
+
+/** Names a record for people: as its key, behind its collection and a colon where it has one. */
+export function recordName({ key, collection }: RecordPlace): string {
+  return collection === undefined ? `${key}` : `${collection}:${key}`;
 }
 
 /** The sessions of a store, or one of its collections. */

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { parseWith } from '../config/parse.js';
 import { SessionConflictError } from '../errors/session-errors.js';
-import { collectionOf, recordSets } from './collections.js';
+import { collectionOf, type RecordPlace, recordSets } from './collections.js';
 import { SessionKey, scopeSchema } from './session-key.js';
 import type { SessionStore } from './session-store.js';
 import { unlessBusy } from './session-turn.js';
@@ -25,10 +25,10 @@ export interface CopyReport {
   readonly copied: number;
   /** Those that were copied before. */
   readonly unchanged: number;
-  /** Sessions that were left where they are: the target has others under their keys. */
-  readonly conflicts: readonly SessionKey[];
-  /** Sessions that were left where they are: somebody had their turn. */
-  readonly busy: readonly SessionKey[];
+  /** Those that were left where they are: the target has others under their keys. */
+  readonly conflicts: readonly RecordPlace[];
+  /** Those that were left where they are: somebody had their turn, or both stores are one. */
+  readonly busy: readonly RecordPlace[];
 }
 
 /**
@@ -48,13 +48,13 @@ export async function copyStore(
   const { scope, updatedBefore, move } = parseWith(optionsSchema, options, 'copyStore options');
   let copied = 0;
   let unchanged = 0;
-  const conflicts: SessionKey[] = [];
-  const busy: SessionKey[] = [];
+  const conflicts: RecordPlace[] = [];
+  const busy: RecordPlace[] = [];
   let damage: { readonly error: unknown } | undefined;
   const sets = (await recordSets(from)).map(({ collection, records }) => {
-    return { records, target: collection === undefined ? to : collectionOf(to, collection) };
+    return { collection, records, target: collection === undefined ? to : collectionOf(to, collection) };
   });
-  for (const { records, target } of sets) {
+  for (const { collection, records, target } of sets) {
     const keys: SessionKey[] = [];
     try {
       for await (const { key } of records.list(scope, { updatedBefore })) keys.push(key);
@@ -70,8 +70,8 @@ export async function copyStore(
         return copySession(records, target, key, move);
       };
       const outcome = await (move ? unlessBusy(records, key, copy) : copy());
-      if (outcome === undefined) busy.push(key);
-      else if (outcome === 'conflict') conflicts.push(key);
+      if (outcome === undefined) busy.push({ key, collection });
+      else if (outcome === 'conflict') conflicts.push({ key, collection });
       else if (outcome === 'copied') copied++;
       else if (outcome === 'unchanged') unchanged++;
     }

@@ -122,7 +122,7 @@ export class InMemorySession implements SessionStore {
     const known = this.#collections.get(collectionName(name));
     const records = known ?? new InMemorySession({ clock: this.#clock });
     this.#collections.set(name, records);
-    return asCollection(records);
+    return asCollection(records, name);
   }
 
   collections(): AsyncGenerator<string, void, undefined> {

@@ -9,7 +9,7 @@ import type { Message } from '../messages/message.js';
 import { isWithin, TREES } from '../workspace/agent-files.js';
 import { storageOf } from '../workspace/storage.js';
 import type { Workspace } from '../workspace/workspace.js';
-import { recordSets } from './collections.js';
+import { type RecordPlace, recordSets } from './collections.js';
 import { COLLECTIONS, sessionPrefix } from './files/session-files.js';
 import { SessionKey, type SessionKeyParts } from './session-key.js';
 import type { ListOptions, SessionStore } from './session-store.js';
@@ -39,8 +39,8 @@ export interface ErasedUser {
   readonly sessions: number;
   /** Files: logs, memory, evicted results, plans, tasks, and the files of the user's tools. */
   readonly files: number;
-  /** Sessions that are left because a call runs in them. Erase again when it has ended. */
-  readonly busy: readonly SessionKey[];
+  /** Sessions and records that are left because a call runs in them. Erase again when it has ended. */
+  readonly busy: readonly RecordPlace[];
 }
 
 /** A session, a record of a collection, or a file of a user, as `exportUser` yields it. */
@@ -66,11 +66,11 @@ export type UserRecord =
 export async function eraseUser(places: UserPlaces, scope: UserScope): Promise<ErasedUser> {
   const { session } = places;
   const user = parseWith(scopeSchema, scope, 'user scope');
-  const busy: SessionKey[] = [];
+  const busy: RecordPlace[] = [];
   let sessions = 0;
   let files = 0;
   const rest = new Failures();
-  for (const { records } of (await rest.collect(() => recordSets(session))) ?? []) {
+  for (const { collection, records } of (await rest.collect(() => recordSets(session))) ?? []) {
     const keys: SessionKey[] = [];
     // A store lists all that it can read first.
     await rest.collect(async () => {
@@ -81,7 +81,7 @@ export async function eraseUser(places: UserPlaces, scope: UserScope): Promise<E
         // `delete` answers false for one that has expired, and removes it all the same.
         const isDeleted = await unlessBusy(records, key, () => records.delete(key).then(() => true));
         if (isDeleted) sessions++;
-        else busy.push(key);
+        else busy.push({ key, collection });
       });
     }
   }

@@ -53,7 +53,11 @@ test('what is kept of a user in a collection is exported, and erased with the us
     { type: 'session', collection: 'chats', key: alice.parts, head: first.head, messages: first.append },
   ]);
   const lease = await session.collection('chats').lease?.(alice, { ttlMs: 60_000 });
-  expect(await eraseUser(places, { userId: 'alice' })).toEqual({ sessions: 1, files: 0, busy: [alice] });
+  expect(await eraseUser(places, { userId: 'alice' })).toEqual({
+    sessions: 1,
+    files: 0,
+    busy: [{ key: alice, collection: 'chats' }],
+  });
   await lease?.release();
   expect(await eraseUser(places, { userId: 'alice' })).toEqual({ sessions: 1, files: 0, busy: [] });
   for (const records of [session, session.collection('chats')])

@@ -1,7 +1,16 @@
-import { SessionConflictError, SessionKey, type SessionStore } from '@x/core';
+import {
+  copyStore,
+  eraseUser,
+  InMemorySession,
+  SessionConflictError,
+  SessionKey,
+  type SessionStore,
+  type Workspace,
+} from '@x/core';
 import { operationId } from '@x/core/store';
 import { describe, expect } from 'vitest';
 import { commitAt } from '../commit-at.js';
+import { errorOf } from '../error-of.js';
 import { numbered } from './sample-messages.js';
 import { listed, type StoreSuite } from './store-suite.js';
 
@@ -153,6 +162,29 @@ export function collections(suite: StoreSuite): void {
       const other = { ...change, operation: operationId(), fence: lease?.fence };
       await expect(store.commit(key, other)).rejects.toMatchObject({ code: 'lease_lost' });
       await lease?.release();
+    });
+
+    test('errors and reports about a record name its collection', async (store, { open }) => {
+      const chats = open('chats');
+      for (const set of [store, chats]) await commitAt(set, key, first);
+      for (const [set, collection] of [
+        [store, undefined],
+        [chats, 'chats'],
+      ] as const) {
+        const error = await errorOf(SessionConflictError, commitAt(set, key, first));
+        expect(error).toMatchObject({ sessionKey: `${key}` });
+        expect(error.collection).toBe(collection);
+        expect(error.message.includes('"chats"')).toBe(collection !== undefined);
+      }
+      const lease = await chats.lease?.(key, { ttlMs: 600_000 });
+      if (lease === undefined) return;
+      const busy = [{ key, collection: 'chats' }];
+      const storage = { stat: async () => undefined, list: async function* () {} } as unknown as Workspace;
+      const scope = { tenantId: 't', userId: 'u' };
+      const report = await copyStore(store, new InMemorySession(), { scope, move: true });
+      expect(report).toEqual({ copied: 1, unchanged: 0, conflicts: [], busy });
+      expect(await eraseUser({ session: store, storage }, scope)).toEqual({ sessions: 0, files: 0, busy });
+      await lease.release();
     });
 
     test('another name is refused, and so is a collection of a collection', async (_, { open }) => {

@@ -194,8 +194,8 @@ class LeasesForEver extends InMemorySession {
 
 /** Keeps the records of collections among the sessions. */
 class MixesCollections extends InMemorySession {
-  override collection() {
-    return asCollection(this);
+  override collection(name: string) {
+    return asCollection(this, name);
   }
 }
 

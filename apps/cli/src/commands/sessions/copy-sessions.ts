@@ -1,5 +1,5 @@
 import { AgentState, copyStore, type Message, SessionKey } from '@x/core';
-import { operationOf } from '@x/core/internal';
+import { operationOf, recordName } from '@x/core/internal';
 import { WorkspaceSessionLog } from '@x/core/node';
 import { command, positive, UsageError } from '../../command.js';
 import { describeSession } from '../../find-session.js';
@@ -61,9 +61,11 @@ export const copySessions = command({
           throw new UsageError(`.x/ of ${workspace} holds no sessions. To copy your own: --to ADDRESS`);
         }
         output.write(`Copied ${report.copied}; ${report.unchanged} were there already.\n`);
-        for (const key of report.busy) output.write(`Left ${key}: somebody is using it.\n`);
+        for (const record of report.busy) output.write(`Left ${recordName(record)}: somebody is using it.\n`);
         if (report.conflicts.length === 0) return;
-        throw new UsageError(`The target has other sessions of these names: ${report.conflicts.join(', ')}`);
+        throw new UsageError(
+          `The target has other sessions of these names: ${report.conflicts.map(recordName).join(', ')}`,
+        );
       });
     } finally {
       await from.close();

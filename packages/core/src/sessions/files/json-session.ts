@@ -190,6 +190,7 @@ export class JsonSession implements SessionStore {
     const directory = join(this.#workspace.root, collectionFolder(name));
     return asCollection(
       new JsonSession({ directory, lockTimeoutMs: this.#lockTimeoutMs, clock: this.#clock }),
+      name,
     );
   }
 

@@ -189,7 +189,7 @@ export class WorkspaceSession implements SessionStore {
   collection(name: string): SessionStore {
     const folder = below(this.workspace, collectionFolder(name), {});
     const options = { lockTimeoutMs: this.#lockTimeoutMs, clock: this.#clock };
-    return asCollection(new WorkspaceSession(folder, options));
+    return asCollection(new WorkspaceSession(folder, options), name);
   }
 
   collections(): AsyncGenerator<string, void, undefined> {

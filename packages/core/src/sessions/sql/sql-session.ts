@@ -228,7 +228,7 @@ export class SqlSession<Text> implements SessionStore {
   async close(): Promise<void> {}
 
   collection(name: string): SessionStore {
-    return asCollection(new SqlSession(this.#dialect, collectionName(name)));
+    return asCollection(new SqlSession(this.#dialect, collectionName(name)), name);
   }
 
   async *collections(): AsyncGenerator<string, void, undefined> {

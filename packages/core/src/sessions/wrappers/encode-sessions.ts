@@ -1,11 +1,12 @@
 import * as z from 'zod';
 import { parseWith } from '../../config/parse.js';
 import { InvalidInputError } from '../../errors/invalid-input-error.js';
-import { SessionStoreError } from '../../errors/session-errors.js';
+import { namingCollection, SessionStoreError } from '../../errors/session-errors.js';
 import { base64, fromBase64 } from '../../lib/base64.js';
 import type { JsonObject } from '../../lib/json.js';
 import { checkMessages, readMessages } from '../../messages/check-messages.js';
 import type { Message } from '../../messages/message.js';
+import { recordName } from '../collections.js';
 import type { SessionKey, SessionScope } from '../session-key.js';
 import type { ListOptions, SessionInfo, SessionStore, StoredSession } from '../session-store.js';
 import { wrapStore } from './wrap-store.js';
@@ -52,7 +53,7 @@ export function encodeSessions(
     throw new Error(PLAIN);
   };
   return wrapStore(store, (inner, collection) => {
-    const at = (key: SessionKey) => (collection === undefined ? `${key}` : `${collection}:${key}`);
+    const at = (key: SessionKey) => recordName({ key, collection });
     const encode = async (key: SessionKey, message: Message): Promise<Message> => {
       const data = await codec.encode(JSON.stringify(message), placeOf(at(key), message));
       const { id, role, createdAt } = message;
@@ -66,7 +67,7 @@ export function encodeSessions(
       typeof text === 'string' ? (JSON.parse(await codec.decode(text, place)) as JsonObject) : undefined;
 
     const describe = (info: SessionInfo) =>
-      unlessDamaged(info.key, async () => {
+      unlessDamaged(info.key, collection, async () => {
         const told = await decodeJson(info.metadata[PROVIDER], `${at(info.key)} description`);
         return (told ?? accepted(info)) as Description;
       });
@@ -75,7 +76,7 @@ export function encodeSessions(
       async load(key, options): Promise<StoredSession | undefined> {
         const stored = await inner.load(key, options);
         if (stored === undefined) return undefined;
-        return unlessDamaged(key, async () => {
+        return unlessDamaged(key, collection, async () => {
           const head = (await decodeJson(stored.head[PROVIDER], `${at(key)} head`)) ?? accepted(stored.head);
           const texts = await Promise.all(stored.messages.map((message) => decode(key, message)));
           return { ...stored, head, messages: readMessages(texts, `session ${key}`) };
@@ -137,15 +138,20 @@ async function* listDecoded(
   if (left > 0 && damages.length > 0) throw damages[0];
 }
 
-async function unlessDamaged<T>(key: SessionKey, read: () => Promise<T>): Promise<T> {
+async function unlessDamaged<T>(
+  key: SessionKey,
+  collection: string | undefined,
+  read: () => Promise<T>,
+): Promise<T> {
   try {
     return await read();
   } catch (cause) {
-    throw new SessionStoreError(
+    const damage = new SessionStoreError(
       'session_corrupt',
       `Session ${key} cannot be decoded: ${(cause as Error).message} It was left as it is.`,
       { sessionKey: key.toString(), cause },
     );
+    throw collection === undefined ? damage : namingCollection(damage, collection);
   }
 }
 

@@ -145,7 +145,12 @@ test('a copy keeps tokens, may be repeated, overwrites nothing, and moves what n
   ];
   for (const each of keys) await commitAt(from, each, { expectedVersion: 0, ...change });
   await commitAt(to, keys[2], { expectedVersion: 0, head: { own: true }, keep: 0, append: [] });
-  expect(await copyStore(from, to)).toEqual({ copied: 2, unchanged: 0, conflicts: [keys[2]], busy: [] });
+  expect(await copyStore(from, to)).toEqual({
+    copied: 2,
+    unchanged: 0,
+    conflicts: [{ key: keys[2] }],
+    busy: [],
+  });
   expect(await copyStore(from, to)).toMatchObject({ copied: 0, unchanged: 2 });
   const order: unknown[] = [];
   const commit = async (each: SessionKey) => order.unshift(each);
@@ -157,7 +162,7 @@ test('a copy keeps tokens, may be repeated, overwrites nothing, and moves what n
   });
   expect((await to.load(keys[2]))?.head).toEqual({ own: true });
   await from.lease(keys[1], { ttlMs: 60_000 });
-  expect(await copyStore(from, to, { move: true })).toMatchObject({ unchanged: 1, busy: [keys[1]] });
+  expect(await copyStore(from, to, { move: true })).toMatchObject({ unchanged: 1, busy: [{ key: keys[1] }] });
   expect((await all(from.list())).map(({ key: left }) => `${left}`).sort()).toEqual([
     `${keys[1]}`,
     `${keys[2]}`,
@@ -199,7 +204,7 @@ test('a move onto itself moves nothing, by whatever name the store is known', as
     [files, observeStore(same, () => {})],
   ] as const) {
     await commitAt(from, key, { expectedVersion: 0, ...change }).catch(() => undefined);
-    expect(await copyStore(from, to, { move: true })).toMatchObject({ copied: 0, busy: [key] });
+    expect(await copyStore(from, to, { move: true })).toMatchObject({ copied: 0, busy: [{ key }] });
     expect((await from.load(key))?.messages).toEqual(numbered(3));
     expect(await all(from.list())).toHaveLength(1);
   }
