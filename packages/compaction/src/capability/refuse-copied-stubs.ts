@@ -1,15 +1,11 @@
 import { type JsonValue, type Message, type Objection, type ToolUseBlock, textOf } from '@x/core';
 import { marksOf } from '../conversation/marks.js';
+import { stubMarks, stubPatterns } from '../conversation/stub-texts.js';
 import { mapStrings } from '../conversation/text.js';
 import { readsByName } from '../conversation/tool-calls.js';
 
-/** Patterns of the texts that this package leaves in place of others. A model may see and copy them. */
-const STUBS = [
-  /\[shortened, was ~\d+ tokens\]/,
-  /; full text: (?:recall|log message|read_file) [^\s\]]+\]/,
-  / → (?:ok|failed[^\]]*), \d+ lines, \d+ bytes[^\]]*\]/,
-  /\[\/?CONVERSATION_SUMMARY\]/,
-];
+/** What finds the texts that this package leaves in place of others. A model may see and copy them. */
+const STUBS = [...stubPatterns, /\[\/?CONVERSATION_SUMMARY\]/];
 
 /**
  * Objects to a call whose arguments hold a stub in place of the text that it stands for: models imitate what they see, and
@@ -46,10 +42,14 @@ function stubIn(input: JsonValue, truncations: ReadonlySet<string>): string | un
   return found;
 }
 
-/** Tests if this package has altered or made the message. */
+/** Tests if this package has altered or made the message, or a part of it. */
 function isReduced(message: Message): boolean {
-  const { masked, previewed, truncated } = marksOf(message);
-  return message.kind === 'summary' || masked !== undefined || previewed === true || truncated !== undefined;
+  if (message.kind === 'summary') return true;
+  const parts = message.content.flatMap((block) => (block.type === 'tool_result' ? block.output : block));
+  const notes = parts.map((part) => (part.type === 'text' ? part.providerMetadata : undefined));
+  return [message.metadata, ...notes].some((metadata) =>
+    Object.keys(marksOf({ metadata })).some((mark) => stubMarks.has(mark)),
+  );
 }
 
 /** Tests if a user or a tool has said these words in full. */

@@ -1,5 +1,6 @@
 import { type JsonObject, type JsonValue, type Message, userMessage } from '@x/core';
 import { isObject } from '@x/core/internal';
+import type { StubMark } from './stub-texts.js';
 
 /** The key of this package's notes in the metadata of messages and blocks. Never sent to a model. */
 const NAMESPACE = '@x/compaction';
@@ -10,11 +11,14 @@ export function marksOf(carrier: { readonly metadata?: JsonObject | undefined })
   return isObject(marks) ? marks : {};
 }
 
-/** Adds notes to a message. */
-export function withMarks(message: Message, marks: JsonObject): Message {
+/** The notes of the stubs in a message. */
+export type StubMarks = { readonly [Mark in StubMark]?: JsonValue };
+
+/** Adds the notes of stubs to a message. */
+export function withMarks(message: Message, marks: StubMarks): Message {
   return {
     ...message,
-    metadata: { ...message.metadata, [NAMESPACE]: { ...marksOf(message), ...marks } },
+    metadata: { ...message.metadata, [NAMESPACE]: { ...marksOf(message), ...(marks as JsonObject) } },
   };
 }
 

@@ -2,6 +2,7 @@ import { type CallScope, SessionKey, type TextBlock, type ToolResultBlock } from
 import { digest, isObject } from '@x/core/internal';
 import { sessionPrefix } from '@x/core/store';
 import { oddBetween, oddLines } from '../conversation/lines.js';
+import { STUB_TEXTS, type StubMark } from '../conversation/stub-texts.js';
 import { cutMiddle } from '../conversation/text.js';
 
 /**
@@ -34,29 +35,28 @@ function pathFor({ agentId, state: { tenantId, userId, sessionId } }: CallScope,
  * @param previewChars UTF-16 units of head and of tail; an eighth of a shorter text.
  */
 export function previewBlock(what: string, text: string, path: string, previewChars: number): TextBlock {
-  const head =
-    `[${what} has ${text.length} characters in ${text.split('\n').length} lines. It was written ` +
-    `to ${path}: read the parts you need with read_file. Its beginning and end:]`;
+  const head = STUB_TEXTS.evicted.write(what, text.length, text.split('\n').length, path);
   const length = 2 * Math.min(previewChars, Math.floor(text.length / 8));
   const odd = oddLines(text);
   const marker = (left: number, from: number) =>
-    `\n[… ${left} characters …]\n${oddBetween(odd, from, from + left, length / 4)}`;
+    `\n${STUB_TEXTS.middle.write(left)}\n${oddBetween(odd, from, from + left, length / 4)}`;
   const ends = cutMiddle(text, length, marker, { tail: 0.5 });
   return evictedBlock(`${head}\n${ends}`, path);
 }
 
 const MARK = '@x/compaction';
+const EVICTED = 'evictedTo' satisfies StubMark;
 
 /** A text that says where the full text of a tool result was written, marked so that others can tell. */
 export function evictedBlock(text: string, path: string): TextBlock {
-  return { type: 'text', text, providerMetadata: { [MARK]: { evictedTo: path } } };
+  return { type: 'text', text, providerMetadata: { [MARK]: { [EVICTED]: path } } };
 }
 
 /** Finds the file that holds the full text of a result; `undefined` when there is none. */
 export function evictedPath(result: ToolResultBlock): string | undefined {
   for (const { providerMetadata } of result.output) {
     const mark = providerMetadata?.[MARK];
-    if (isObject(mark) && typeof mark.evictedTo === 'string') return mark.evictedTo;
+    if (isObject(mark) && typeof mark[EVICTED] === 'string') return mark[EVICTED];
   }
   return undefined;
 }

@@ -1,7 +1,7 @@
-import type { ContentBlock, JsonObject, JsonValue, Message, MessageFate, ToolUseBlock } from '@x/core';
+import type { ContentBlock, JsonValue, Message, MessageFate, ToolUseBlock } from '@x/core';
 import * as z from 'zod/mini';
 import { countSchema, shareSchema } from '../config/values.js';
-import { withMarks } from '../conversation/marks.js';
+import { type StubMarks, withMarks } from '../conversation/marks.js';
 import { type KeepWindow, startOfLive, startOfWindow } from '../conversation/regions.js';
 import {
   type Fate,
@@ -32,7 +32,7 @@ export function alterMessages(
   change: (
     message: Message,
     index: number,
-  ) => { readonly content: readonly ContentBlock[]; readonly marks: JsonObject } | undefined,
+  ) => { readonly content: readonly ContentBlock[]; readonly marks: StubMarks } | undefined,
 ): Alteration {
   const fates: Fate[] = [];
   let savedTokens = 0;
@@ -82,7 +82,7 @@ export function alterArguments(
   window: KeepWindow,
   fate: MessageFate,
   change: (call: ToolUseBlock, message: Message) => JsonValue,
-  marks: JsonObject,
+  marks: StubMarks,
 ): Reduction {
   const { messages } = view;
   const end = Math.min(startOfWindow(messages, window, context.meter), startOfLive(messages));

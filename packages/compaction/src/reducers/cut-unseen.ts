@@ -10,6 +10,7 @@ import { countBlock } from '@x/core/messages';
 import { counted, oddBetween, oddLines } from '../conversation/lines.js';
 import { marksOf, stringsIn, withMarks } from '../conversation/marks.js';
 import { latestUserRequest, startOfUnseen } from '../conversation/regions.js';
+import { STUB_TEXTS } from '../conversation/stub-texts.js';
 import { cutToTokens } from '../conversation/text.js';
 import { evictedBlock, evictedPath } from '../eviction/evict-text.js';
 import type { Meter } from '../meter.js';
@@ -149,8 +150,8 @@ function cutText(text: string, room: number, meter: Meter, where: string): strin
   const why = `together with the other new results they do not fit the context window; ${repeated}${where}`;
   const odd = oddLines(short);
   const note = (left: number, from: number) =>
-    `\n[… ${left} of ${short.length} characters are left out: ${why} …]\n${oddBetween(odd, from, from + left, room)}`;
-  const whole = `${short}\n[${text.length} characters in fewer: ${repeated}${where}]`;
+    `\n${STUB_TEXTS.cut.write(left, short.length, why)}\n${oddBetween(odd, from, from + left, room)}`;
+  const whole = `${short}\n${STUB_TEXTS.counted.write(text.length, `${repeated}${where}`)}`;
   if (repeated !== '' && meter.text(whole) <= room) return whole;
   return cutToTokens(short, room, meter, note, { tail: 0.5 });
 }

@@ -3,6 +3,7 @@ import { headOf, jsonText, parseWith } from '@x/core/internal';
 import * as z from 'zod/mini';
 import { countSchema, shareSchema } from '../config/values.js';
 import { marksOf } from '../conversation/marks.js';
+import { STUB_TEXTS } from '../conversation/stub-texts.js';
 import { mapStrings } from '../conversation/text.js';
 import type { Meter } from '../meter.js';
 import { type Reducer, unchanged } from '../reducer.js';
@@ -47,7 +48,7 @@ export function previewArgs(options: z.input<typeof optionsSchema> = {}): Reduce
 function shortened(input: JsonValue, meter: Meter): JsonValue {
   return mapStrings(input, (text) => {
     if (text.length <= PREVIEW) return text;
-    const stub = `[shortened, was ~${Math.round(meter.text(text))} tokens] ${headOf(text, PREVIEW)}`;
+    const stub = STUB_TEXTS.previewed.write(Math.round(meter.text(text)), headOf(text, PREVIEW));
     return stub.length < text.length ? stub : text;
   });
 }

@@ -1,5 +1,6 @@
 import { type FileBlock, type Message, type ToolResultBlock, textOf } from '@x/core';
 import { headOf } from '@x/core/internal';
+import { STUB_TEXTS } from '../conversation/stub-texts.js';
 import { failureLine, outcomeOf } from '../conversation/tool-calls.js';
 import type { ReducerContext } from '../reducer.js';
 import { numbersOf } from '../summary/numbers.js';
@@ -40,7 +41,7 @@ export function observationStub(
   parts.push(`${lineCount(text)} lines`, `${encoder.encode(text).length} bytes`);
   if (files.length > 0) parts.push(`with ${files.join(', ')}`);
   const once = details.onceOnly ? '; done, do not repeat' : '';
-  const line = `[${subject} → ${parts.join(', ')}${once}${fullText(details.where)}]`;
+  const line = STUB_TEXTS.masked.write(subject, parts.join(', '), once, details.where);
   return format === 'one_line' ? line : headAndTail(text, line);
 }
 
@@ -58,11 +59,6 @@ export function placesIn(
   }
   const numbers = numbersOf(messages);
   return (message) => (numbers.has(message) ? `recall r${numbers.get(message)}` : undefined);
-}
-
-/** The end of a stub, where there is a place to name. */
-function fullText(where: string | undefined): string {
-  return where === undefined ? '' : `; full text: ${where}`;
 }
 
 /** Tells if a call succeeded, or its error. */
@@ -105,6 +101,5 @@ export function mediaReference(
   const address = source.type === 'url' && !source.url.startsWith('data:') ? source.url : undefined;
   const place = source.type === 'workspace' ? source.path : address;
   const name = headOf([filename, place].filter(Boolean).join(' at ').replaceAll(/\s+/g, ' '), LONGEST_NAME);
-  const inFull = where === undefined ? '' : `; in full: ${where}`;
-  return `[${[mediaType, name].filter(Boolean).join(', ')}${inFull}]`;
+  return STUB_TEXTS.file.write([mediaType, name].filter(Boolean).join(', '), where);
 }

@@ -1,6 +1,7 @@
 import type { ContentBlock, Message } from '@x/core';
-import { marksOf, withMarks } from '../conversation/marks.js';
+import { withMarks } from '../conversation/marks.js';
 import { latestUserRequest } from '../conversation/regions.js';
+import { STUB_TEXTS } from '../conversation/stub-texts.js';
 import { cutMiddle } from '../conversation/text.js';
 import type { Meter } from '../meter.js';
 
@@ -79,11 +80,11 @@ function shortened(message: Message, share: number): Message {
     if (block.type !== 'text') return block;
     const length = Math.max(40, Math.floor(block.text.length * share * 0.9));
     if (length >= block.text.length) return block;
-    const marker = (left: number) => `\n[… ${left} characters left out …]\n`;
+    const marker = (left: number) => `\n${STUB_TEXTS.leftOut.write(left)}\n`;
     const text = cutMiddle(block.text, length, marker, { lines: true });
     return text.length < block.text.length ? { ...block, text } : block;
   });
-  return withMarks({ ...message, content }, { ...marksOf(message), shortened: true });
+  return withMarks({ ...message, content }, { shortened: true });
 }
 
 /** The message without long paragraphs that an earlier request held word for word. */
@@ -98,9 +99,9 @@ function withoutRepeats(message: Message, seen: Set<string>): Message {
         return paragraph;
       }
       changed = true;
-      return `[… ${paragraph.length} characters as in an earlier message …]`;
+      return STUB_TEXTS.repeated.write(paragraph.length);
     });
     return changed ? { ...block, text: paragraphs.join('\n\n') } : block;
   });
-  return changed ? withMarks({ ...message, content }, { ...marksOf(message), shortened: true }) : message;
+  return changed ? withMarks({ ...message, content }, { shortened: true }) : message;
 }
