@@ -62,21 +62,25 @@ export const PRESETS = {
   aura: { shape: auraShape, map: fromAura, names: auraNames },
 };
 
-/** Fills in what follows from other keys, and maps the keys of a preset. */
+/** Keys that mean the same with a preset and without. */
+const SHARED: object = { ...sharedShape, ...codeShape.common, preset: true };
+
+/** Fills in what follows from other keys, and maps the keys of a preset. What the groups have, it takes by their schema. */
 function resolved(written: Written): ResolvedCompactionConfig {
-  const { contextWindow, redact, model, counter, preset } = written;
-  const shared = { contextWindow, redact, model, counter, preset };
-  if (preset !== undefined) {
-    const map: (written: never) => PresetSettings = PRESETS[preset].map;
-    const { summary, ...mapped } = map(written as never);
-    return completeSchema.parse({
-      ...shared,
-      ...mapped,
-      summary: { ...summary, background: written.background },
-    });
-  }
-  const { trigger, target, keep, summary, saving, stages } = written;
-  return completeSchema.parse({ ...shared, trigger, target, keep, summary, saving, stages });
+  const { preset } = written;
+  if (preset === undefined) return completeSchema.parse(pick(written, completeSchema.shape));
+  const map: (written: never) => PresetSettings = PRESETS[preset].map;
+  const { summary, ...mapped } = map(written as never);
+  return completeSchema.parse({
+    ...pick(written, SHARED),
+    ...mapped,
+    summary: { ...summary, background: written.background },
+  });
+}
+
+/** Takes the keys of a value that a shape has. */
+function pick(value: object, shape: object): object {
+  return Object.fromEntries(Object.entries(value).filter(([key]) => Object.hasOwn(shape, key)));
 }
 
 /** Refuses what would be due again at once, could never run, or says two things, in the terms in which it is written. */
@@ -158,9 +162,8 @@ export function configSchema<Extra extends z.core.$ZodShape>(extra: Extra) {
       refuseContradictions(written as Written, context);
     }),
   );
-  const own = Object.keys(extra);
   const transformed = z.transform((written: z.output<typeof schema>) => ({
-    ...Object.fromEntries(Object.entries(written).filter(([key]) => own.includes(key))),
+    ...pick(written, extra),
     ...resolved(written as Written),
   }));
   return z.pipe(schema, transformed) as unknown as z.ZodMiniType<Resolved, Config>;

@@ -1,7 +1,15 @@
 import { userMessage } from '@x/core';
 import { describe, expect, it } from 'vitest';
-import { type CompactionConfig, compaction, createCompactor, dropOldest } from '../../src/index.js';
-import { rounds } from '../build.js';
+import { compactionConfigSchema } from '../../src/config/compaction-config.js';
+import {
+  type CompactionConfig,
+  type CompactionSettings,
+  compaction,
+  createCompactor,
+  dropOldest,
+} from '../../src/index.js';
+import { meter, rounds } from '../build.js';
+import { modelOf } from '../models.js';
 
 /** Whether a compactor is due at so many tokens of prose, in messages of 100 tokens or in a single one. */
 async function isDueAt(config: CompactionConfig, tokens: number, count: number): Promise<boolean> {
@@ -49,6 +57,23 @@ describe('a trigger', () => {
 });
 
 describe('a configuration', () => {
+  it('loses no group on its way to the stages', () => {
+    // A new group is missing here, and does not compile.
+    const written = {
+      contextWindow: 50_000,
+      redact: false,
+      trigger: { tokens: 9_000 },
+      target: { tokens: 5_000 },
+      keep: { tokens: 300 },
+      summary: { record: 0.1 },
+      saving: { share: 0.2, tokens: 40 },
+      stages: ['mask_outputs'],
+      model: modelOf(() => 'unused'),
+      counter: meter.counter,
+    } satisfies Required<Omit<CompactionSettings, 'preset'>>;
+    expect(compactionConfigSchema.parse(written)).toMatchObject(written);
+  });
+
   it.each<[object, string]>([
     [{ trigger: { share: 85 } }, 'trigger.share: must be a share between 0 and 1: write 0.85 for 85 %'],
     [{ keep: { share: 30 } }, 'keep.share: must be a share between 0 and 1: write 0.3 for 30 %'],
