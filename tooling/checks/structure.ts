@@ -8,6 +8,7 @@ import { checkLongFunctions } from './long-functions.js';
 import { checkShapes } from './member-shape.js';
 import { checkMentions } from './mentions.js';
 import { report } from './problem.js';
+import { checkRegistrations } from './registrations.js';
 import { repository, trackedFiles } from './workspace.js';
 
 const files = trackedFiles(repository);
@@ -19,5 +20,6 @@ report([
   ...checkLongFunctions(repository, files),
   ...checkForbiddenText(repository, files),
   ...checkMentions(repository),
+  ...checkRegistrations(repository),
   ...checkExports(repository),
 ]);
