@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { checkBudget } from './code-lines.js';
 import { checkExports } from './exports.js';
 import { checkForbiddenText } from './forbidden-text.js';
+import { checkLinks } from './links.js';
 import { checkLongFunctions } from './long-functions.js';
 import { checkShapes } from './member-shape.js';
 import { checkMentions } from './mentions.js';
@@ -20,6 +21,7 @@ report([
   ...checkLongFunctions(repository, files),
   ...checkForbiddenText(repository, files),
   ...checkMentions(repository),
+  ...checkLinks(repository),
   ...checkRegistrations(repository),
   ...checkExports(repository),
 ]);
