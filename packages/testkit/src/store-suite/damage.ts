@@ -28,6 +28,7 @@ const UNREADABLE = expect.stringMatching(/^session_(corrupt|older|newer)$/);
 
 /** A session that cannot be read is reported, and hides no other. */
 export function damage(suite: StoreSuite): void {
+  // Long because it is a list of tests.
   const { damage: damageOf } = suite.options;
   if (damageOf === undefined) return;
   const test = (name: string, run: (store: SessionStore, directory: string) => Promise<void>) =>
