@@ -24,6 +24,10 @@ describe('createTables', () => {
     const { pool, table, store } = await testStore();
     await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: messages(1) });
     await pool.query(`DELETE FROM ${table}_format`);
+    await expect(new MysqlSession({ pool, table }).load(key)).rejects.toMatchObject({
+      code: 'session_corrupt',
+      message: expect.stringContaining('call createTables()'),
+    });
     await store.createTables();
     expect((await store.load(key))?.messages).toHaveLength(1);
   });

@@ -102,6 +102,11 @@ describe('PostgresSession', () => {
       await pool.query(`UPDATE not_there_format SET format = ${format}`);
       await expect(store.createTables()).rejects.toMatchObject({ code });
     }
+    await pool.query('DELETE FROM not_there_format');
+    await expect(new PostgresSession({ pool, table: 'not_there' }).load(key)).rejects.toMatchObject({
+      code: 'session_corrupt',
+      message: expect.stringContaining('not_there_format'),
+    });
   });
 
   it('keeps a session whose lease is taken while old ones are deleted', async () => {

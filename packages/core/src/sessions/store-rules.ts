@@ -20,7 +20,8 @@ const OPERATION = /^[\w-]{16}$/;
 const changeSchema = z.object({
   operation: z.string().regex(OPERATION, 'must be 16 characters of base64url, as operationId() draws them'),
   expected: z.string().optional(),
-  keep: z.int().min(0),
+  /** No more than a database counts. */
+  keep: z.int().min(0).max(0x7fffffff),
   head: jsonObjectSchema,
   append: z.array(z.unknown()),
   fence: z.number().optional(),

@@ -152,6 +152,7 @@ export function compareAndSet(suite: StoreSuite): void {
           ['operation', { operation: 'a b' }],
           ['head', { head: [] }],
           ['keep', { keep: 0.5 }],
+          ['keep', { keep: 2 ** 40 }],
         ];
         for (const [path, part] of invalid) {
           const commit = store.commit(key, { ...change, ...part } as never);

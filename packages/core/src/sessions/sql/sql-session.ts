@@ -1,3 +1,4 @@
+import { SessionStoreError } from '../../errors/session-errors.js';
 import { encodeSegment } from '../../lib/encode-segment.js';
 import { asCollection, collectionName } from '../collections.js';
 import { type DriverFailure, databaseAttempts } from '../database-attempts.js';
@@ -347,6 +348,13 @@ export class SqlSession<Text> implements SessionStore {
   async #checkFormat(): Promise<void> {
     const { statements, table, owner } = this.#dialect;
     const [row] = (await this.#dialect.run(statements.format, {})).rows;
-    checkFormat(`The table ${table}`, row && Number(row.format), SQL_FORMAT, owner);
+    if (row === undefined) {
+      throw new SessionStoreError(
+        'session_corrupt',
+        `The table ${table}_format does not say which format the sessions of ${table} have. Nothing was changed; restore the ` +
+          'table from a backup, or call createTables() if the tables were not made yet.',
+      );
+    }
+    checkFormat(`The table ${table}`, Number(row.format), SQL_FORMAT, owner);
   }
 }
