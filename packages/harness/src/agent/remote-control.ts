@@ -139,7 +139,7 @@ export class RemoteControl {
   async #find(
     orders: SessionStore,
     place: SessionKey,
-  ): Promise<{ readonly token?: string; readonly order?: Stored } | undefined> {
+  ): Promise<{ readonly token: string | undefined; readonly order?: Stored } | undefined> {
     let token: string | undefined;
     try {
       const stored = await orders.load(place);
