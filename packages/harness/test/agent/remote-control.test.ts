@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import {
   assistantMessage,
   InMemorySession,
@@ -422,17 +422,20 @@ it.each(Object.entries(spoilers))(
     const directory = scratch();
     const sessions = new JsonSession({ directory: `${directory}/sessions` });
     const key = processOf(directory, new ScriptedModel([])).keyOf(context);
+    // Spoiled before it is there, so that nobody finds it whole.
     const lay = async () => {
       const place = SessionKey.of({ ...key.parts, agentId: 'agent/steer', sessionId: 's-1/steer' });
       const data = { type: 'steer', messages: [] };
       const append = [assistantMessage([{ type: 'opaque', provider: 'x-control', data }])];
-      const orders = sessions.collection('orders');
-      await orders.delete(place);
+      const elsewhere = scratch();
       const change = { operation: operationId(), expected: undefined, head: {}, keep: 0, append };
-      await orders.commit(place, change);
+      await new JsonSession({ directory: elsewhere }).commit(place, change);
       const { agentId, sessionId, userId } = place.path;
-      const folder = `${directory}/sessions/collections/orders/users/${userId}/agents/${agentId}/sessions`;
-      spoil(`${folder}/${sessionId}.json`);
+      const folder = `users/${userId}/agents/${agentId}/sessions`;
+      spoil(`${elsewhere}/${folder}/${sessionId}.json`);
+      const orders = `${directory}/sessions/collections/orders/${folder}`;
+      mkdirSync(orders, { recursive: true });
+      renameSync(`${elsewhere}/${folder}/${sessionId}.json`, `${orders}/${sessionId}.json`);
     };
     const text = async () =>
       (await processOf(directory, new ScriptedModel([{ text: 'Done' }])).call('Go', context)).text;
