@@ -21,6 +21,7 @@ import {
   asCollection,
   checkChange,
   checkKey,
+  checkScope,
   collectionName,
   conflict,
   type DeleteOptions,
@@ -143,11 +144,12 @@ export class RedisSession implements SessionStore {
   }
 
   /** The sessions within a scope, newest first; those that are committed to meanwhile once more at the end. */
-  list(scope: SessionScope = {}, options?: ListOptions): AsyncGenerator<SessionInfo, void, undefined> {
+  async *list(scope: SessionScope = {}, options?: ListOptions): AsyncGenerator<SessionInfo, void, undefined> {
+    checkScope(scope);
     const indexes = indexesOf(this.#keyPrefix, scope);
     let entries: AsyncGenerator<ListPosition, void, undefined> | undefined;
     let last: ListPosition | undefined;
-    return listPages(options, (behind, count) =>
+    yield* listPages(options, (behind, count) =>
       asStoreError(undefined, async () => {
         if (entries === undefined || behind?.id !== last?.id || behind?.time !== last?.time) {
           entries = recentSessions(this.#client, indexes, behind);

@@ -73,8 +73,13 @@ export function listAndDelete(suite: StoreSuite): void {
 
     suite.test('a misspelled scope is rejected, and means nobody', async (store) => {
       const keys = await commitAll(store);
-      for (const scope of [{ userid: 'alice' }, { user: 'alice', agentId: 'coder' }]) {
-        const bad = scope as SessionScope;
+      for (const scope of [
+        { userid: 'alice' },
+        { userId: '' },
+        { userId: 1 },
+        { user: 'alice', agentId: 'coder' },
+      ]) {
+        const bad = scope as unknown as SessionScope;
         await errorOf(InvalidInputError, listed(store, bad));
         await errorOf(
           InvalidInputError,
