@@ -35,7 +35,7 @@ it.each([
   async (_, hasProcedure) => {
     const table = hasProcedure ? 'called' : 'not_called';
     const { store, start } = await storeOf(table);
-    if (!hasProcedure) await pool.query(`DROP PROCEDURE ${table}_append_4`);
+    if (!hasProcedure) await pool.query(`DROP PROCEDURE ${table}_append_1`);
     server.disturb(true);
     const history = await runWriters({
       ...chaosLoad,
