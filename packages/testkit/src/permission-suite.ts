@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type JsonObject, RuntimeContext, type Tool } from '@x/core';
 import type { ToolDefinition } from '@x/core/messages';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import {
   type AttackedAgent,
   Attacker,
@@ -113,7 +113,16 @@ export function permissionSuite({ name, open, sequences = sequencesOf(10) }: Per
     let repository: HostileRepository;
     let agent: AttackedAgent;
 
+    // The agent warns of calls that its rules cannot judge: here they are attacks, and expected.
+    const { emitWarning } = process;
+    const isExpected = (warning: unknown) => String(warning).includes('could not be judged');
+    const quiet: typeof emitWarning = (...warning: unknown[]) => {
+      if (!isExpected(warning[0])) Reflect.apply(emitWarning, process, warning);
+    };
+    let silenced: { mockRestore(): void };
+
     beforeAll(async () => {
+      silenced = vi.spyOn(process, 'emitWarning').mockImplementation(quiet);
       repository = hostileRepository(join(mkdtempSync(join(tmpdir(), 'x-hostile-')), 'repository'));
       const { directory } = repository;
       const { client } = server;
@@ -121,6 +130,7 @@ export function permissionSuite({ name, open, sequences = sequencesOf(10) }: Per
     }, 120_000);
     afterAll(async () => {
       await agent?.close();
+      silenced.mockRestore();
       rmSync(dirname(repository.directory), { recursive: true });
     });
 
