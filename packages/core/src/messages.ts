@@ -13,6 +13,7 @@ export {
   type WritableDialect,
   writeMessage,
 } from './messages/dialects/dialect.js';
+export { geminiDialect } from './messages/dialects/gemini.js';
 export { openaiChatDialect } from './messages/dialects/openai-chat.js';
 export { itemRole, openaiItems } from './messages/dialects/openai-items.js';
 export { type MessageOptions, type Role, toolResultBlock } from './messages/message.js';

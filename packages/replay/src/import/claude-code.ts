@@ -1,7 +1,8 @@
 import type { ContentBlock } from '@x/core';
-import { anthropicDialect, readBlocks } from '@x/core/messages';
+import { anthropicDialect, geminiDialect, readBlocks } from '@x/core/messages';
 import * as z from 'zod';
 import type { ConversationBuilder } from './conversation-builder.js';
+import { followedLast } from './follow-branch.js';
 import { importerOf } from './importer.js';
 
 const usageSchema = z.looseObject({
@@ -16,10 +17,14 @@ const entrySchema = z.looseObject({
   subtype: z.string().optional(),
   uuid: z.string().optional(),
   parentUuid: z.string().nullish(),
-  logicalParentUuid: z.string().nullish(),
   sessionId: z.string().optional(),
+  /** `sessionId` in the output of `--output-format stream-json`. */
+  session_id: z.string().optional(),
   timestamp: z.string().optional(),
+  isMeta: z.boolean().optional(),
   isSidechain: z.boolean().optional(),
+  /** `isSidechain` in that output. */
+  parent_tool_use_id: z.string().nullish(),
   isCompactSummary: z.boolean().optional(),
   isApiErrorMessage: z.boolean().optional(),
   compactMetadata: z.looseObject({ preTokens: z.number().optional() }).optional(),
@@ -28,94 +33,141 @@ const entrySchema = z.looseObject({
       id: z.string().optional(),
       model: z.string().optional(),
       content: z.unknown().optional(),
+      /** In Qwen Code. */
+      parts: z.array(z.unknown()).optional(),
       usage: usageSchema.optional().catch(undefined),
     })
     .optional(),
+  model: z.string().optional(),
+  /** In Qwen Code. */
+  usageMetadata: z
+    .looseObject({
+      promptTokenCount: z.number(),
+      candidatesTokenCount: z.number().default(0),
+      cachedContentTokenCount: z.number().default(0),
+    })
+    .optional()
+    .catch(undefined),
 });
 
 type Entry = z.output<typeof entrySchema>;
 
+/** What the program writes in the user's role begins with one of these. */
+const WRITTEN_BY_PROGRAM =
+  /^\s*(?:<(?:command-(?:name|message|contents)|local-command-\w+|bash-std(?:out|err)|task-notification|system-reminder|ide_\w+|user-memory-input)>|\[Request interrupted by user)/;
+const SPOKEN = ['user', 'assistant', 'tool_result'];
+
 /**
- * Session logs of Claude Code, `~/.claude/projects/<project>/<session>.jsonl`: one entry a line, linked by `parentUuid`.
- * The branch that was followed last counts; what subagents said among themselves (`isSidechain`) does not.
+ * Session logs of Claude Code, `~/.claude/projects/<project>/<session>.jsonl`, those of its subagents, and what it prints with
+ * `--output-format stream-json`: one entry a line, linked by `parentUuid`. The branch that was followed last counts; what subagents
+ * said among themselves does not, unless the file holds nothing else. Qwen Code writes the same entries around Gemini's messages.
  */
 export const claudeCode = importerOf({
   format: 'claude-code',
-  describes: 'Claude Code session logs (JSONL)',
+  describes: 'session logs of Claude Code and Qwen Code (JSONL), and `--output-format stream-json`',
   entry: entrySchema,
   recognizes(value) {
     const entry = entrySchema.safeParse(value).data;
-    return entry?.uuid !== undefined && entry.message !== undefined && isSpoken(entry);
+    return entry !== undefined && isSpoken(entry) && (entry.uuid ?? entry.session_id) !== undefined;
   },
-  choose: (entries) => followedLast(entries.filter(({ isSidechain }) => isSidechain !== true)),
+  choose,
   readEntry,
 });
 
-function isSpoken({ type }: Entry): boolean {
-  return type === 'user' || type === 'assistant';
+function isSpoken({ type, message }: Entry): boolean {
+  return SPOKEN.includes(type) && (message?.content ?? message?.parts) !== undefined;
 }
 
 function readEntry(entry: Entry, builder: ConversationBuilder): void {
-  const { type, message, timestamp: at } = entry;
-  builder.identify({ id: entry.sessionId });
-  if (entry.subtype === 'compact_boundary') {
+  const { type, message, timestamp: at, usageMetadata } = entry;
+  builder.identify({ id: entry.sessionId ?? entry.session_id });
+  if (entry.subtype === 'compact_boundary' || entry.subtype === 'chat_compression') {
     const tokensBefore = entry.compactMetadata?.preTokens;
     builder.compaction(tokensBefore === undefined ? {} : { tokensBefore });
     return;
   }
-  if (message === undefined || entry.isCompactSummary === true || entry.isApiErrorMessage === true) return;
-  if (!isSpoken(entry)) return;
-  builder.message(type, readBlocks(anthropicDialect, message), { at, answer: message.id });
-  if (type === 'user') return;
-  builder.identify({ model: message.model });
-  if (message.usage === undefined) return;
-  const { input_tokens, output_tokens, cache_read_input_tokens, cache_creation_input_tokens } = message.usage;
-  builder.usage({
-    inputTokens: input_tokens,
-    outputTokens: output_tokens,
-    cachedInputTokens: cache_read_input_tokens ?? 0,
-    cacheWriteTokens: cache_creation_input_tokens ?? 0,
+  if (message === undefined || !isSpoken(entry)) return;
+  if (entry.isCompactSummary === true || entry.isApiErrorMessage === true) return;
+  const wasTyped = entry.isMeta === true ? () => false : (text: string) => !WRITTEN_BY_PROGRAM.test(text);
+  builder.message(type === 'assistant' ? type : 'user', blocksOf(entry).map(typedCommand), {
+    at,
+    answer: message.id,
+    wasTyped,
   });
+  if (type !== 'assistant') return;
+  builder.identify({ model: message.model ?? entry.model });
+  if (message.usage !== undefined) {
+    const { input_tokens, output_tokens, cache_read_input_tokens, cache_creation_input_tokens } =
+      message.usage;
+    builder.usage({
+      inputTokens: input_tokens,
+      outputTokens: output_tokens,
+      cachedInputTokens: cache_read_input_tokens ?? 0,
+      cacheWriteTokens: cache_creation_input_tokens ?? 0,
+    });
+  } else if (usageMetadata !== undefined) {
+    const { promptTokenCount: input, candidatesTokenCount, cachedContentTokenCount: cached } = usageMetadata;
+    builder.usage({
+      inputTokens: Math.max(0, input - cached),
+      outputTokens: candidatesTokenCount,
+      cachedInputTokens: cached,
+      cacheWriteTokens: 0,
+    });
+  }
+}
+
+/** A command of the user is logged as elements. What stands behind its name is the user's own. */
+function typedCommand(block: ContentBlock): ContentBlock {
+  if (block.type !== 'text' || !block.text.trimStart().startsWith('<command-')) return block;
+  const inside = (tag: string) => block.text.split(`<${tag}>`, 2)[1]?.split(`</${tag}>`, 1)[0]?.trim() ?? '';
+  const words = inside('command-args');
+  return words === '' ? block : { type: 'text', text: `${inside('command-name')} ${words}` };
 }
 
 /**
- * The branch that ends in the last entry, in the order of the file. Answers and results of parallel calls are logged as
- * a chain with side arms: fragments of an answer on the branch, and results of its calls, belong to it too.
+ * Chooses the entries of the conversation, in the order of the file. Answers and results of parallel calls are logged as a chain
+ * with side arms: fragments of an answer on the branch belong to it, and so do results, except those of calls on another branch.
  */
-function followedLast(entries: readonly Entry[]): readonly Entry[] {
-  const byId = new Map(entries.map((entry, index) => [entry.uuid, { entry, index }]));
-  const branch = new Set<Entry>();
-  for (let entry = entries.findLast(isSpoken); entry !== undefined && !branch.has(entry); ) {
-    branch.add(entry);
-    entry = parentOf(entry, entries, byId);
+function choose(entries: readonly Entry[], builder: ConversationBuilder): readonly Entry[] {
+  const isAside = (entry: Entry) => entry.isSidechain === true || entry.parent_tool_use_id != null;
+  const spoken = entries.filter(isSpoken);
+  const isSubagents = spoken.length > 0 && spoken.every(isAside);
+  const own = isSubagents ? entries : entries.filter((entry) => !isAside(entry));
+  if (!isSubagents) for (const entry of spoken) if (isAside(entry)) builder.unread('message of a subagent');
+  const { followed, others } = followedLast(own, rowOf, builder);
+  const answers = new Set(
+    followed.flatMap(({ type, message }) => (type === 'assistant' && message?.id) || []),
+  );
+  const ofAnswer = ({ type, message }: Entry) => type === 'assistant' && answers.has(message?.id as string);
+  const elsewhere = new Set(
+    others
+      .filter((entry) => !ofAnswer(entry))
+      .flatMap(blocksOf)
+      .flatMap((block) => (block.type === 'tool_use' ? block.id : [])),
+  );
+  const isResult = (entry: Entry) => {
+    const blocks = blocksOf(entry);
+    return blocks.length > 0 && blocks.every((b) => b.type === 'tool_result' && !elsewhere.has(b.toolUseId));
+  };
+  const chosen = new Set(followed);
+  for (const entry of others) {
+    if (ofAnswer(entry) || isResult(entry)) chosen.add(entry);
+    else builder.unread('message of a branch that was given up');
   }
-  const answers = new Set<string>();
-  const calls = new Set<string>();
-  for (const { type, message } of branch) if (type === 'assistant' && message?.id) answers.add(message.id);
-  const ofAnswer = ({ type, message }: Entry) =>
-    type === 'assistant' && message?.id !== undefined && answers.has(message.id);
-  for (const entry of entries) {
-    if (!branch.has(entry) && !ofAnswer(entry)) continue;
-    for (const block of blocksOf(entry)) if (block.type === 'tool_use') calls.add(block.id);
-  }
-  const answersCall = (entry: Entry) =>
-    entry.type === 'user' &&
-    blocksOf(entry).some((block) => block.type === 'tool_result' && calls.has(block.toolUseId));
-  return entries.filter((entry) => branch.has(entry) || ofAnswer(entry) || answersCall(entry));
+  return own.filter((entry) => chosen.has(entry));
+}
+
+function rowOf(entry: Entry) {
+  return {
+    id: entry.uuid,
+    parent: entry.parentUuid,
+    session: entry.sessionId,
+    isSpoken: isSpoken(entry),
+    continues: entry.subtype === 'compact_boundary',
+  };
 }
 
 function blocksOf({ message }: Entry): readonly ContentBlock[] {
-  return message === undefined ? [] : readBlocks(anthropicDialect, message);
-}
-
-function parentOf(
-  entry: Entry,
-  entries: readonly Entry[],
-  byId: ReadonlyMap<string | undefined, { readonly entry: Entry; readonly index: number }>,
-): Entry | undefined {
-  const parent = entry.parentUuid ?? entry.logicalParentUuid;
-  if (parent) return byId.get(parent)?.entry;
-  // After a compaction the chain begins anew; what was before it stands before it in the file.
-  const isContinuation = entry.subtype === 'compact_boundary' || entry.isCompactSummary === true;
-  return isContinuation ? entries[(byId.get(entry.uuid)?.index ?? 0) - 1] : undefined;
+  if (message === undefined) return [];
+  return readBlocks(message.parts === undefined ? anthropicDialect : geminiDialect, message);
 }

@@ -25,6 +25,11 @@ const usageSchema = z.looseObject({
   }),
 });
 
+/** What the program writes in the user's role is one element, or the instructions of a project. */
+const WRITTEN_BY_PROGRAM =
+  /^\s*(?:<(?:environment_context|user_instructions|INSTRUCTIONS|permissions instructions|turn_aborted|subagent_notification|skill|user_shell_command|collaboration_mode|personality_spec)>|# AGENTS\.md instructions)/;
+const wasTyped = (text: string) => !WRITTEN_BY_PROGRAM.test(text);
+
 type Line = z.output<typeof lineSchema>;
 
 /**
@@ -48,9 +53,14 @@ const readers: Readonly<Record<Line['type'], (line: Line, builder: ConversationB
     if (typeof payload.model === 'string') builder.identify({ model: payload.model });
   },
   response_item({ payload, timestamp }, builder) {
-    readItem(payload, timestamp, builder);
+    readItem(payload, { at: timestamp, wasTyped }, builder);
   },
   event_msg({ payload }, builder) {
+    if (payload.type === 'thread_rolled_back') {
+      const { num_turns: turns } = payload;
+      if (typeof turns === 'number' && turns > 0) builder.rollBack(turns);
+      return;
+    }
     const usage = payload.type === 'token_count' ? usageSchema.safeParse(payload).data : undefined;
     if (usage === undefined) return;
     const { input_tokens, cached_input_tokens, output_tokens } = usage.info.last_token_usage;

@@ -11,23 +11,33 @@ import type { RecordedCompaction, RecordedConversation, RecordedUsage } from '..
 
 type Usage = Omit<RecordedUsage, 'index'>;
 
-type Result = Pick<ToolResultBlock, 'output' | 'isError'> & { readonly createdAt: string };
+type Result = ToolResultBlock & {
+  readonly createdAt: string;
+  /** The turn behind it. */
+  readonly beforeTurn: number;
+};
 
 /** What the log says of the place of an entry. */
 export interface Placed {
   readonly at?: string | undefined;
   /** Fragments of one model answer share it. Without it, fragments that follow each other are one answer. */
   readonly answer?: string | undefined;
+  /** Tells the texts in the user's role that the user said from those that a program wrote. Default: all. */
+  wasTyped?(text: string): boolean;
 }
 
 interface Turn {
   readonly role: 'user' | 'assistant';
+  /** It stands in the user's role, but a program wrote it. */
+  readonly isSynthetic?: boolean;
   readonly blocks: ContentBlock[];
   readonly createdAt: string;
   readonly answer?: string | undefined;
   usage?: Usage;
 }
 
+/** Of a call that is known by its result alone. */
+const UNNAMED = 'unknown';
 const NO_RESULT = '[The recording holds no result of this call.]';
 /** For logs without times. */
 const BEGINNING = '1970-01-01T00:00:00.000Z';
@@ -67,24 +77,62 @@ export class ConversationBuilder {
   message(role: string, blocks: readonly ContentBlock[], placed: Placed = {}): void {
     for (const block of blocks) if (block.type === 'tool_result') this.#result(block, placed);
     const said = blocks.filter((block) => block.type !== 'tool_result' && !isEmpty(block));
+    if (said.length === 0) return;
     if (role === 'system' || role === 'developer')
       this.system(said.map((block) => (block.type === 'text' ? block.text : '')).join('\n'));
-    else if (said.length > 0) this.#turn(role === 'assistant' ? role : 'user', said, placed);
+    else if (role === 'assistant') this.#answer(said, placed);
+    else this.#request(said, placed);
   }
 
-  #turn(role: Turn['role'], blocks: ContentBlock[], { at, answer }: Placed): void {
+  #answer(blocks: ContentBlock[], { at, answer }: Placed): void {
     const last = this.#turns.findLast((turn) => turn.role === 'assistant');
     const isSame = answer === undefined ? this.#answerIsOpen : last?.answer === answer;
-    this.#answerIsOpen = role === 'assistant';
-    if (last !== undefined && isSame && role === 'assistant') last.blocks.push(...blocks);
-    else this.#turns.push({ role, blocks, createdAt: at ?? BEGINNING, answer });
+    this.#answerIsOpen = true;
+    if (last !== undefined && isSame) last.blocks.push(...blocks);
+    else this.#turns.push({ role: 'assistant', blocks, createdAt: at ?? BEGINNING, answer });
+  }
+
+  /** What the user said, and what a program said in the user's role, are messages of their own. */
+  #request(blocks: readonly ContentBlock[], { at, wasTyped = () => true }: Placed): void {
+    this.#answerIsOpen = false;
+    const createdAt = at ?? BEGINNING;
+    for (const [index, block] of blocks.entries()) {
+      const last = index === 0 ? undefined : this.#turns.at(-1);
+      const isSynthetic = block.type === 'text' ? !wasTyped(block.text) : (last?.isSynthetic ?? false);
+      if (last?.isSynthetic === isSynthetic) last.blocks.push(block);
+      else this.#turns.push({ role: 'user', isSynthetic, blocks: [block], createdAt });
+    }
+  }
+
+  /** Takes back the last so many requests of the user, with all that followed each. */
+  rollBack(requests: number): void {
+    const starts = this.#turns.flatMap(({ role, isSynthetic }, index) =>
+      role === 'user' && !isSynthetic ? [index] : [],
+    );
+    this.takeBack(requests < 1 ? this.#turns.length : (starts.at(-requests) ?? 0));
+  }
+
+  /** The place of the next turn, for {@link takeBack}. */
+  get place(): number {
+    return this.#turns.length;
+  }
+
+  /** Takes back the turns from a place on. */
+  takeBack(place: number): void {
+    for (const _ of this.#turns.splice(place)) this.unread('message that was taken back');
+    for (const [id, { beforeTurn }] of this.#results) if (beforeTurn > place) this.#results.delete(id);
+    this.#answerIsOpen = false;
   }
 
   /** The result of a call, before or after it. The first one counts. */
-  #result({ toolUseId, output, isError }: ToolResultBlock, { at }: Placed): void {
+  #result(block: ToolResultBlock, { at }: Placed): void {
     this.#answerIsOpen = false;
-    if (this.#results.has(toolUseId)) return;
-    this.#results.set(toolUseId, { output, isError, createdAt: at ?? BEGINNING });
+    if (this.#results.has(block.toolUseId)) return;
+    this.#results.set(block.toolUseId, {
+      ...block,
+      createdAt: at ?? BEGINNING,
+      beforeTurn: this.#turns.length,
+    });
   }
 
   /** What the last answer was billed. */
@@ -102,26 +150,38 @@ export class ConversationBuilder {
     this.#unread.set(reason, (this.#unread.get(reason) ?? 0) + 1);
   }
 
-  /** Returns the conversation. A call whose result the log lacks gets a result that says so. */
+  /** Returns the conversation. A call whose result the log lacks gets a result that says so, a result without its call an empty call. */
   build(): RecordedConversation {
     const messages: Message[] = [];
     const usage: RecordedUsage[] = [];
     const starts: number[] = [];
     const answered = new Set<string>();
-    for (const turn of this.#turns) {
+    const orphans = this.#orphans();
+    for (const [index, turn] of [...this.#turns, undefined].entries()) {
       starts.push(messages.length);
+      while (orphans[0] !== undefined && orphans[0].beforeTurn <= index) {
+        const { toolUseId: id, toolName, createdAt } = orphans.shift() as Result;
+        const call = { type: 'tool_use', id, name: toolName || UNNAMED, input: {} } as const;
+        messages.push(assistantMessage([call], { ...this.#identity(messages.length), createdAt }));
+        messages.push(this.#resultOf(call, messages.length, createdAt));
+      }
+      if (turn === undefined) break;
       if (turn.usage !== undefined) usage.push({ index: messages.length, ...turn.usage });
       const blocks = turn.blocks.filter((block) => block.type !== 'tool_use' || !answered.has(block.id));
+      if (blocks.length === 0) continue;
       const options = { ...this.#identity(messages.length), createdAt: turn.createdAt };
-      messages.push(turn.role === 'user' ? userMessage(blocks, options) : assistantMessage(blocks, options));
+      const kind = turn.isSynthetic ? { kind: 'synthetic' as const } : {};
+      const message =
+        turn.role === 'user'
+          ? userMessage(blocks, { ...options, ...kind })
+          : assistantMessage(blocks, options);
+      messages.push(message);
       for (const block of blocks) {
         if (block.type !== 'tool_use') continue;
         answered.add(block.id);
         messages.push(this.#resultOf(block, messages.length, turn.createdAt));
       }
     }
-    for (const callId of this.#results.keys())
-      if (!answered.has(callId)) this.unread('result without its call');
     return {
       format: this.#format,
       ...(this.#id === undefined ? {} : { id: this.#id }),
@@ -135,6 +195,16 @@ export class ConversationBuilder {
       })),
       unread: Object.fromEntries(this.#unread),
     };
+  }
+
+  /** The results whose calls the log lacks, in the order of the log. */
+  #orphans(): Result[] {
+    const calls = new Set(
+      this.#turns.flatMap(({ blocks }) =>
+        blocks.flatMap((block) => (block.type === 'tool_use' ? block.id : [])),
+      ),
+    );
+    return [...this.#results.values()].filter(({ toolUseId }) => !calls.has(toolUseId));
   }
 
   #resultOf(call: { readonly id: string; readonly name: string }, index: number, askedAt: string): Message {

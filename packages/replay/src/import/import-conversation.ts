@@ -1,12 +1,22 @@
-import * as z from 'zod';
+import { isObject } from '@x/core/internal';
 import type { RecordedConversation } from '../conversation.js';
 import { ReplayError } from '../replay-error.js';
 import { claudeCode } from './claude-code.js';
 import { codex } from './codex.js';
 import { ConversationBuilder } from './conversation-builder.js';
-import type { Importer } from './importer.js';
+import { copilotCli } from './copilot-cli.js';
+import { geminiCli } from './gemini-cli.js';
+import type { Importer, JsonAround } from './importer.js';
+import { langchainMessages } from './langchain.js';
+import { opencode } from './opencode.js';
 import { pi } from './pi.js';
-import { aiSdkModelMessages, anthropicMessages, openaiChat, openaiResponses } from './provider-messages.js';
+import {
+  aiSdkModelMessages,
+  anthropicMessages,
+  geminiContents,
+  openaiChat,
+  openaiResponses,
+} from './provider-messages.js';
 import { sessionLog } from './session-log.js';
 import { aiSdkUiMessages } from './ui-messages.js';
 
@@ -15,9 +25,14 @@ const importers: readonly Importer[] = [
   codex,
   claudeCode,
   pi,
+  geminiCli,
+  opencode,
+  copilotCli,
   sessionLog,
   openaiResponses,
   aiSdkUiMessages,
+  langchainMessages,
+  geminiContents,
   aiSdkModelMessages,
   anthropicMessages,
   openaiChat,
@@ -28,14 +43,9 @@ export const formats: readonly { readonly format: string; readonly describes: st
   ({ format, describes }) => ({ format, describes }),
 );
 
-/** Where APIs and exports keep the list of messages inside an object. */
-const wrapped = z.union([
-  z.looseObject({ messages: z.array(z.unknown()) }).transform(({ messages }) => messages),
-  z.looseObject({ context: z.array(z.unknown()) }).transform(({ context }) => context),
-  z
-    .looseObject({ input: z.array(z.unknown()), output: z.array(z.unknown()).default([]) })
-    .transform(({ input, output }) => [...input, ...output]),
-]);
+/** Where APIs and exports keep the list of messages inside an object, and what holds such an object. */
+const LISTS = ['messages', 'context', 'loglines', 'contents', 'input'];
+const HOLDERS = ['values', 'channel_values', 'checkpoint', 'state'];
 
 /**
  * Reads a recorded conversation, in whatever known format it is.
@@ -49,7 +59,7 @@ export function importConversation(
   source: string,
   options: { readonly format?: string } = {},
 ): RecordedConversation {
-  const { entries, torn } = parse(source);
+  const { entries, torn, around = {} } = parse(source);
   const importer = importers.find(({ format, recognizes }) =>
     options.format === undefined ? entries.some(recognizes) : format === options.format,
   );
@@ -63,7 +73,7 @@ export function importConversation(
   }
   const builder = new ConversationBuilder(importer.format);
   for (let count = 0; count < torn; count++) builder.unread('line that is no JSON');
-  importer.read(entries, builder);
+  importer.read(entries, builder, around);
   const conversation = builder.build();
   if (conversation.messages.length > 0) return conversation;
   throw new ReplayError(
@@ -80,15 +90,31 @@ function unreadable(source: string): string | undefined {
   return isGzip ? 'It is compressed: unpack it first (gunzip).' : undefined;
 }
 
-function parse(source: string): { readonly entries: readonly unknown[]; readonly torn: number } {
+interface Parsed {
+  readonly entries: readonly unknown[];
+  /** Lines that are no JSON. */
+  readonly torn: number;
+  readonly around?: JsonAround;
+}
+
+function parse(source: string): Parsed {
   const whole = parseJson(source);
-  if (Array.isArray(whole)) return { entries: whole, torn: 0 };
-  const inner = wrapped.safeParse(whole).data;
-  if (inner !== undefined) return { entries: inner, torn: 0 };
+  const inner = Array.isArray(whole) ? { entries: whole } : listIn(whole);
+  if (inner !== undefined) return { torn: 0, ...inner };
   const lines = source.split(/\r?\n/).filter((line) => line.trim() !== '');
   const entries = lines.map(parseJson);
   const read = entries.filter((entry) => entry !== undefined);
   return { entries: read, torn: entries.length - read.length };
+}
+
+function listIn(value: unknown): Omit<Parsed, 'torn'> | undefined {
+  if (!isObject(value)) return undefined;
+  for (const name of LISTS) {
+    const { [name]: list, output, ...around } = value;
+    if (Array.isArray(list))
+      return { entries: [...list, ...(name === 'input' && Array.isArray(output) ? output : [])], around };
+  }
+  return HOLDERS.map((name) => listIn(value[name])).find((found) => found !== undefined);
 }
 
 function parseJson(text: string): unknown {

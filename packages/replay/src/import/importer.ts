@@ -6,8 +6,11 @@ export interface Importer {
   /** Where the format is described. */
   readonly describes: string;
   recognizes(entry: unknown): boolean;
-  read(entries: readonly unknown[], builder: ConversationBuilder): void;
+  /** @param around What stands beside the list of entries in a JSON object: an id, a title. Empty for lists alone. */
+  read(entries: readonly unknown[], builder: ConversationBuilder, around: JsonAround): void;
 }
+
+export type JsonAround = Readonly<Record<string, unknown>>;
 
 /** A schema of any flavor of zod. */
 interface EntrySchema<Entry> {
@@ -28,19 +31,20 @@ export function importerOf<Entry>({
 }: Pick<Importer, 'format' | 'describes'> &
   Partial<Pick<Importer, 'recognizes'>> & {
     readonly entry: EntrySchema<Entry>;
-    choose?(entries: readonly Entry[]): readonly Entry[];
+    choose?(entries: readonly Entry[], builder: ConversationBuilder, around: JsonAround): readonly Entry[];
     readEntry(entry: Entry, builder: ConversationBuilder, index: number): void;
   }): Importer {
   return {
     recognizes: (value) => schema.safeParse(value).success,
     ...about,
-    read(values, builder) {
+    read(values, builder, around) {
       const entries = values.flatMap((value) => {
         const entry = schema.safeParse(value).data;
         if (entry === undefined) builder.unread('entry of another shape');
         return entry ?? [];
       });
-      for (const [index, entry] of choose(entries).entries()) readEntry(entry, builder, index);
+      for (const [index, entry] of choose(entries, builder, around).entries())
+        readEntry(entry, builder, index);
     },
   };
 }

@@ -1,6 +1,7 @@
 import { toolResultBlock } from '@x/core/messages';
 import * as z from 'zod';
 import type { ConversationBuilder } from './conversation-builder.js';
+import { followedLast } from './follow-branch.js';
 import { importerOf } from './importer.js';
 import { readOutputs, readParts } from './parts.js';
 
@@ -57,23 +58,21 @@ export const pi = importerOf({
     const entry = entrySchema.safeParse(value).data;
     return entry?.type === 'message' && message.safeParse(entry.message).success;
   },
-  choose: (entries) => [
-    ...entries.filter(({ type }) => type === 'session'),
-    ...lastBranch(entries.filter(({ type }) => type !== 'session')),
-  ],
+  choose(entries, builder) {
+    const isTree = entries.some(({ type, id }) => type !== 'session' && id !== undefined);
+    if (!isTree) return entries;
+    const rows = entries.filter(({ type }) => type !== 'session');
+    const { followed, others } = followedLast(rows, rowOf, builder);
+    for (const _ of others) builder.unread('message of a branch that was given up');
+    return [...entries.filter(({ type }) => type === 'session'), ...followed];
+  },
   readEntry,
 });
 
-function lastBranch(entries: readonly Entry[]): readonly Entry[] {
-  const last = entries.at(-1);
-  if (last?.id === undefined) return entries;
-  const byId = new Map(entries.map((entry) => [entry.id, entry]));
-  const branch: Entry[] = [];
-  for (let entry: Entry | undefined = last; entry !== undefined && branch.length < entries.length; ) {
-    branch.push(entry);
-    entry = entry.parentId ? byId.get(entry.parentId) : undefined;
-  }
-  return branch.reverse();
+const SPOKEN = ['message', 'branch_summary', 'custom_message'];
+
+function rowOf({ id, parentId, type }: Entry) {
+  return { id, parent: parentId, isSpoken: SPOKEN.includes(type) };
 }
 
 function readEntry(entry: Entry, builder: ConversationBuilder): void {
@@ -87,9 +86,9 @@ function readEntry(entry: Entry, builder: ConversationBuilder): void {
       ...(tokensBefore === undefined ? {} : { tokensBefore }),
     });
   } else if (entry.type === 'branch_summary') {
-    builder.message('user', readParts(entry.summary), { at });
+    builder.message('user', readParts(entry.summary), { at, wasTyped: () => false });
   } else if (entry.type === 'custom_message') {
-    builder.message('user', readParts(entry.content), { at });
+    builder.message('user', readParts(entry.content), { at, wasTyped: () => false });
   } else if (entry.type === 'message') {
     readMessage(entry.message, entry, builder);
   }
@@ -125,6 +124,6 @@ function readMessage(value: unknown, { timestamp: at, id }: Entry, builder: Conv
         builder.message('user', readParts(`$ ${parsed.command}\n${parsed.output}`), { at });
       return;
     default:
-      builder.message('user', readParts(parsed.content), { at });
+      builder.message('user', readParts(parsed.content), { at, wasTyped: () => parsed.role === 'user' });
   }
 }

@@ -3,6 +3,7 @@ import {
   aiSdkDialect,
   anthropicDialect,
   type Dialect,
+  geminiDialect,
   itemRole,
   openaiChatDialect,
   openaiItems,
@@ -10,7 +11,7 @@ import {
   readBlocks,
 } from '@x/core/messages';
 import * as z from 'zod';
-import type { ConversationBuilder } from './conversation-builder.js';
+import type { ConversationBuilder, Placed } from './conversation-builder.js';
 import { type Importer, importerOf } from './importer.js';
 
 /** Reads messages one by one: answers that follow each other are several answers, for the formats have one message for each. */
@@ -58,6 +59,26 @@ export const aiSdkModelMessages = importerOf({
   readEntry: messagesIn(aiSdkDialect),
 });
 
+/** Contents of Google's Gemini API. */
+export const geminiContents = importerOf({
+  format: 'gemini-contents',
+  describes: "contents of Google's Gemini API (JSON array or JSONL)",
+  entry: z.looseObject({ role: z.enum(['user', 'model', 'function']), parts: z.array(z.looseObject({})) }),
+  recognizes: (value) =>
+    isObject(value) && ['user', 'model'].includes(String(value.role)) && isGeminiPart(value.parts),
+  readEntry: ({ role, ...content }, builder, index) =>
+    builder.message(role === 'model' ? 'assistant' : 'user', readBlocks(geminiDialect, content), {
+      answer: `answer-${index}`,
+    }),
+});
+
+/** The parts of an AI SDK's UIMessage have a type, these have none. */
+function isGeminiPart(parts: unknown): boolean {
+  return (
+    Array.isArray(parts) && parts.length > 0 && parts.every((part) => isObject(part) && !('type' in part))
+  );
+}
+
 const texts = z.array(z.looseObject({ text: z.string() })).nullish();
 
 const item = z.union([
@@ -76,13 +97,13 @@ export const openaiResponses: Importer = {
   describes: "items of OpenAI's Responses API (JSON array or JSONL)",
   recognizes: (value) => item.safeParse(value).success,
   read(values, builder) {
-    for (const value of values) readItem(value, undefined, builder);
+    for (const value of values) readItem(value, {}, builder);
   },
 };
 
 /** Adds one item. What the provider did on its own, for example a web search, has no result of ours. */
-export function readItem(value: unknown, at: string | undefined, builder: ConversationBuilder): void {
+export function readItem(value: unknown, placed: Placed, builder: ConversationBuilder): void {
   if (isObject(value) && (typeof value.type === 'string' || typeof value.role === 'string'))
-    builder.message(itemRole(value), readBlocks(openaiItems, value), { at });
+    builder.message(itemRole(value), readBlocks(openaiItems, value), placed);
   else builder.unread('item of another shape');
 }

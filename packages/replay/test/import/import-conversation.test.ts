@@ -5,12 +5,18 @@ import { formats } from '../../src/import/import-conversation.js';
 import { importConversation, ReplayError } from '../../src/index.js';
 import { logs } from './logs.js';
 
+/** What some of these logs hold beside the conversation. */
+const leftOut: Readonly<Record<string, Readonly<Record<string, number>>>> = {
+  'claude-code': { 'message of a branch that was given up': 1, 'message of a subagent': 1 },
+  pi: { 'message of a branch that was given up': 1 },
+};
+
 describe.each(Object.entries(logs))('a log of %s', (format, source) => {
   const conversation = importConversation(source);
 
   it('is recognized', () => {
     expect(conversation.format).toBe(format);
-    expect(conversation.unread).toEqual({});
+    expect(conversation.unread).toEqual(leftOut[format] ?? {});
   });
 
   it('holds what was said, with every result behind its call', () => {
@@ -84,7 +90,7 @@ describe('rubbish', () => {
       `${logs.pi}\n{"type":"message","id":"e-5","parentId":"e-4","message":7}`,
     );
     expect(messages).toHaveLength(4);
-    expect(unread).toEqual({ 'message of another shape': 1 });
+    expect(unread).toMatchObject({ 'message of another shape': 1 });
   });
 });
 

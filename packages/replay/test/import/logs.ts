@@ -240,6 +240,115 @@ export const logs = {
       ],
     },
   ]),
+  'gemini-cli': JSON.stringify({
+    sessionId: 's-1',
+    projectHash: 'h',
+    startTime: at(0),
+    messages: [
+      { id: '0', type: 'info', content: 'Update available', timestamp: at(1) },
+      { id: '1', type: 'user', content: [{ text: 'Read src/app.ts' }], timestamp: at(1) },
+      {
+        id: '2',
+        type: 'gemini',
+        content: '',
+        thoughts: [{ subject: '', description: 'hm' }],
+        toolCalls: [
+          {
+            id: 'c-1',
+            name: 'Read',
+            args: { path: 'src/app.ts' },
+            status: 'error',
+            result: [{ functionResponse: { id: 'c-1', name: 'Read', response: { error: 'no such file' } } }],
+          },
+        ],
+        tokens: { input: 100, output: 5, cached: 90, total: 105 },
+        model: 'some-model',
+        timestamp: at(1),
+      },
+      { id: '3', type: 'gemini', content: 'It is missing.', timestamp: at(1) },
+    ],
+  }),
+  opencode: JSON.stringify({
+    info: { id: 's-1', title: 'A file' },
+    messages: [
+      { info: { id: 'm1', role: 'user' }, parts: [{ type: 'text', text: 'Read src/app.ts' }] },
+      {
+        info: {
+          id: 'm2',
+          role: 'assistant',
+          modelID: 'some-model',
+          tokens: { input: 10, output: 5, reasoning: 0, cache: { read: 90, write: 0 } },
+        },
+        parts: [
+          { type: 'step-start' },
+          { type: 'reasoning', text: 'hm' },
+          {
+            type: 'tool',
+            callID: 'c-1',
+            tool: 'Read',
+            state: { status: 'error', input: { path: 'src/app.ts' }, error: 'no such file' },
+          },
+        ],
+      },
+      { info: { id: 'm3', role: 'assistant' }, parts: [{ type: 'text', text: 'It is missing.' }] },
+    ],
+  }),
+  'copilot-cli': lines(
+    { type: 'session.start', data: { sessionId: 's-1', selectedModel: 'some-model' }, timestamp: at(1) },
+    { type: 'user.message', data: { content: 'Read src/app.ts', transformedContent: 'x' }, timestamp: at(1) },
+    { type: 'assistant.turn_start', data: { turnId: '0' }, timestamp: at(1) },
+    {
+      type: 'assistant.message',
+      data: {
+        messageId: 'm1',
+        content: '',
+        reasoningText: 'hm',
+        toolRequests: [{ toolCallId: 'c-1', name: 'Read', arguments: { path: 'src/app.ts' } }],
+      },
+      timestamp: at(1),
+    },
+    { type: 'tool.execution_start', data: { toolCallId: 'c-1', toolName: 'Read' }, timestamp: at(1) },
+    {
+      type: 'tool.execution_complete',
+      data: { toolCallId: 'c-1', success: false, error: { message: 'no such file' } },
+      timestamp: at(1),
+    },
+    { type: 'assistant.message', data: { messageId: 'm2', content: 'It is missing.' }, timestamp: at(1) },
+  ),
+  langchain: JSON.stringify({
+    values: {
+      messages: [
+        { type: 'human', content: 'Read src/app.ts', id: '1' },
+        {
+          type: 'ai',
+          content: [
+            { type: 'reasoning', reasoning: 'hm' },
+            { type: 'tool_use', id: 'c-1', name: 'Read', input: { path: 'src/app.ts' } },
+          ],
+          tool_calls: [{ id: 'c-1', name: 'Read', args: { path: 'src/app.ts' }, type: 'tool_call' }],
+        },
+        { type: 'tool', content: 'no such file', tool_call_id: 'c-1', name: 'Read', status: 'error' },
+        { type: 'ai', content: 'It is missing.' },
+      ],
+    },
+  }),
+  'gemini-contents': JSON.stringify({
+    contents: [
+      { role: 'user', parts: [{ text: 'Read src/app.ts' }] },
+      {
+        role: 'model',
+        parts: [
+          { text: 'hm', thought: true },
+          { functionCall: { id: 'c-1', name: 'Read', args: { path: 'src/app.ts' } } },
+        ],
+      },
+      {
+        role: 'user',
+        parts: [{ functionResponse: { id: 'c-1', name: 'Read', response: { error: 'no such file' } } }],
+      },
+      { role: 'model', parts: [{ text: 'It is missing.' }] },
+    ],
+  }),
 } as const;
 
 function entry(id: string, parentId: string, message: object): object {

@@ -1,0 +1,124 @@
+import type { ContentBlock } from '@x/core';
+import { geminiDialect, plainJson, readBlocks, toolResultBlock } from '@x/core/messages';
+import * as z from 'zod';
+import type { ConversationBuilder } from './conversation-builder.js';
+import { importerOf, type JsonAround } from './importer.js';
+
+const thought = z.looseObject({ subject: z.string().default(''), description: z.string().default('') });
+
+const toolCall = z.looseObject({
+  id: z.string(),
+  name: z.string(),
+  args: z.unknown().optional(),
+  result: z.unknown().optional(),
+  status: z.string().optional(),
+  resultDisplay: z.unknown().optional(),
+});
+
+const message = z.looseObject({
+  id: z.string(),
+  type: z.enum(['user', 'gemini', 'info', 'error', 'warning']),
+  timestamp: z.string().optional(),
+  content: z.unknown().optional(),
+  thoughts: z.array(thought).nullish().catch(undefined),
+  toolCalls: z.array(toolCall).nullish().catch(undefined),
+  model: z.string().optional(),
+  tokens: z
+    .looseObject({ input: z.number(), output: z.number(), cached: z.number().default(0) })
+    .nullish()
+    .catch(undefined),
+});
+
+/** A line of a JSONL file that is no message. */
+const instruction = z.union([
+  z.looseObject({ $rewindTo: z.string() }),
+  z.looseObject({ $set: z.looseObject({ messages: z.array(message).optional() }) }),
+  z.looseObject({ sessionId: z.string(), projectHash: z.string() }),
+]);
+
+type Row = z.output<typeof message>;
+
+const WRITTEN_BY_PROGRAM = /^\s*(?:<session_context>|This is the Gemini CLI\. We are setting up the context)/;
+
+/**
+ * Session files of Gemini CLI, `~/.gemini/tmp/<project>/chats/session-….json` or `.jsonl`. In a JSONL file a message that is written
+ * again replaces the former one, and `$rewindTo` takes back a message with all that follows it.
+ */
+export const geminiCli = importerOf({
+  format: 'gemini-cli',
+  describes: 'session files of Gemini CLI (JSON or JSONL)',
+  entry: z.union([message, instruction]),
+  recognizes: (value) => {
+    const type = message.safeParse(value).data?.type;
+    return type === 'gemini' || instruction.safeParse(value).success;
+  },
+  choose(entries, builder, around) {
+    identify(around, builder);
+    let rows: Row[] = [];
+    for (const entry of entries) {
+      const row = message.safeParse(entry).data;
+      if (row !== undefined) {
+        const known = rows.findIndex(({ id }) => id === row.id);
+        if (known >= 0) rows[known] = row;
+        else rows.push(row);
+      } else if ('$rewindTo' in entry) {
+        const place = rows.findIndex(({ id }) => id === entry.$rewindTo);
+        const taken = place < 0 ? [] : rows.splice(place);
+        for (const { type } of taken)
+          if (type === 'user' || type === 'gemini') builder.unread('message that was taken back');
+      } else if ('$set' in entry) {
+        const { messages } = (entry as { $set: { messages?: Row[] } }).$set;
+        rows = messages ?? rows;
+      } else identify(entry as JsonAround, builder);
+    }
+    return rows;
+  },
+  readEntry(entry, builder) {
+    const row = entry as Row;
+    const placed = { at: row.timestamp, answer: row.id, wasTyped };
+    const said = readBlocks(geminiDialect, { parts: row.content });
+    if (row.type === 'user') return builder.message('user', said, placed);
+    if (row.type !== 'gemini') return;
+    builder.identify({ model: row.model });
+    const calls = (row.toolCalls ?? []).flatMap(({ id, name, args, ...call }): ContentBlock[] => {
+      const use = { type: 'tool_use', id, name, input: plainJson(args ?? {}) } as const;
+      const isOpen = call.result == null && call.resultDisplay == null;
+      return isOpen ? [use] : [use, toolResultBlock(use, ...resultOf(call))];
+    });
+    const thoughts = (row.thoughts ?? []).map(({ subject, description }) =>
+      `${subject}\n${description}`.trim(),
+    );
+    const thinking = { type: 'thinking', thinking: thoughts.join('\n\n') } as const;
+    builder.message('assistant', [thinking, ...said, ...calls], placed);
+    if (row.tokens == null) return;
+    const { input, output, cached } = row.tokens;
+    builder.usage({
+      inputTokens: Math.max(0, input - cached),
+      outputTokens: output,
+      cachedInputTokens: cached,
+      cacheWriteTokens: 0,
+    });
+  },
+});
+
+const wasTyped = (text: string) => !WRITTEN_BY_PROGRAM.test(text);
+
+function identify({ sessionId }: JsonAround, builder: ConversationBuilder): void {
+  if (typeof sessionId === 'string') builder.identify({ id: sessionId });
+}
+
+/** What the model was answered, or what the screen showed where that is not on file. */
+function resultOf({
+  result,
+  status,
+  resultDisplay,
+}: Omit<z.output<typeof toolCall>, 'id' | 'name' | 'args'>) {
+  const answers = readBlocks(geminiDialect, { parts: result ?? [] });
+  const output = answers.flatMap((block) => {
+    if (block.type === 'tool_result') return block.output;
+    return block.type === 'text' || block.type === 'file' ? [block] : [];
+  });
+  const shown = typeof resultDisplay === 'string' ? resultDisplay : JSON.stringify(resultDisplay ?? '');
+  const isError = status === 'error' || status === 'cancelled';
+  return [output.length > 0 ? output : [{ type: 'text' as const, text: shown }], isError] as const;
+}

@@ -1,0 +1,132 @@
+import { textOf, toolResultsOf } from '@x/core';
+import { describe, expect, it } from 'vitest';
+import { importConversation } from '../../src/index.js';
+import { logs } from './logs.js';
+
+const jsonl = (...rows: readonly object[]) => rows.map((row) => JSON.stringify(row)).join('\n');
+const at = '2026-01-02T03:04:05.000Z';
+
+it.each(['gemini-cli', 'claude-code', 'opencode', 'copilot-cli'])(
+  'tells the session and the model of %s',
+  (name) => {
+    expect(importConversation(logs[name])).toMatchObject({ id: 's-1', model: 'some-model' });
+  },
+);
+
+it.each(['gemini-cli', 'opencode'] as const)('tells what %s was billed', (name) => {
+  const [usage] = importConversation(logs[name]).usage;
+  expect(usage).toMatchObject({ index: 1, inputTokens: 10, cachedInputTokens: 90, outputTokens: 5 });
+});
+
+describe('what was taken back', () => {
+  const turn = (id: string, type: string) => ({ id, type, content: `${type} ${id}`, timestamp: at });
+
+  it('is left out of a log of Gemini CLI, and counted', () => {
+    const rows = [
+      { sessionId: 's-1', projectHash: 'h' },
+      ...[turn('1', 'user'), turn('2', 'gemini'), turn('3', 'user'), turn('4', 'gemini')],
+      { ...turn('4', 'gemini'), content: 'again' },
+      { $rewindTo: '3' },
+      turn('5', 'user'),
+    ];
+    const { messages, unread } = importConversation(jsonl(...rows));
+    expect(messages.map((message) => textOf(message))).toEqual(['user 1', 'gemini 2', 'user 5']);
+    expect(unread).toEqual({ 'message that was taken back': 2 });
+  });
+
+  it('is left out of a log of opencode', () => {
+    const log = JSON.parse(logs.opencode);
+    log.info.revert = { messageID: 'm3' };
+    const { messages, unread } = importConversation(JSON.stringify(log));
+    expect(messages).toHaveLength(3);
+    expect(unread).toEqual({ 'message that was taken back': 1 });
+  });
+
+  it('is left out of a log of Codex', () => {
+    const line = (type: string, payload: object) => ({ timestamp: at, type, payload });
+    const said = (role: string, words: string) =>
+      line('response_item', { type: 'message', role, content: [{ type: 'text', text: words }] });
+    const { messages, unread } = importConversation(
+      jsonl(
+        said('user', 'q1'),
+        said('assistant', 'a1'),
+        said('user', 'wrong'),
+        said('assistant', 'a2'),
+        line('event_msg', { type: 'thread_rolled_back', num_turns: 1 }),
+        said('user', 'right'),
+      ),
+    );
+    expect(messages.map((message) => textOf(message))).toEqual(['q1', 'a1', 'right']);
+    expect(unread).toEqual({ 'message that was taken back': 2 });
+  });
+});
+
+it('reads rows of Qwen Code, which hold messages of Gemini', () => {
+  const row = (type: string, uuid: string, parentUuid: string | null, parts: readonly object[]) => ({
+    ...{ type, uuid, parentUuid, sessionId: 's-1', timestamp: at },
+    message: { role: type === 'assistant' ? 'model' : 'user', parts },
+  });
+  const { messages } = importConversation(
+    jsonl(
+      row('user', '1', null, [{ text: 'list files' }]),
+      row('assistant', '2', '1', [{ functionCall: { id: 'c', name: 'ls', args: {} } }]),
+      row('tool_result', '3', '2', [
+        { functionResponse: { id: 'c', name: 'ls', response: { output: 'a' } } },
+      ]),
+      row('assistant', '4', '3', [{ text: 'a' }]),
+    ),
+  );
+  expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
+});
+
+it.each([
+  [
+    'constructors',
+    { lc: 1, type: 'constructor', id: ['langchain', 'HumanMessage'], kwargs: { content: 'hi' } },
+  ],
+  ['stored messages', { type: 'human', data: { content: 'hi' } }],
+  ['plain messages', { type: 'human', content: 'hi' }],
+])('reads messages of LangChain that were written as %s', (_, message) => {
+  const { format, messages } = importConversation(JSON.stringify([message]));
+  expect([format, messages.map((each) => textOf(each))]).toEqual(['langchain', ['hi']]);
+});
+
+it('reads a checkpoint of LangGraph', () => {
+  const messages = [{ type: 'human', content: 'hi' }];
+  const checkpoint = { v: 4, channel_values: { messages } };
+  expect(importConversation(JSON.stringify({ checkpoint })).messages).toHaveLength(1);
+});
+
+it('reads what Claude Code prints with --output-format stream-json', () => {
+  const log = jsonl(
+    { type: 'system', subtype: 'init', session_id: 's-1', model: 'some-model' },
+    { type: 'user', session_id: 's-1', message: { role: 'user', content: 'Read a.ts' } },
+    {
+      type: 'assistant',
+      session_id: 's-1',
+      message: {
+        id: 'm1',
+        model: 'some-model',
+        content: [{ type: 'tool_use', id: 'c-1', name: 'read_file', input: { path: 'a.ts' } }],
+        usage: { input_tokens: 10, output_tokens: 5, cache_read_input_tokens: 90 },
+      },
+    },
+    {
+      type: 'user',
+      session_id: 's-1',
+      message: {
+        content: [{ type: 'tool_result', tool_use_id: 'c-1', content: 'no such file', is_error: true }],
+      },
+    },
+    {
+      type: 'assistant',
+      session_id: 's-1',
+      message: { id: 'm2', content: [{ type: 'text', text: 'It is missing.' }] },
+    },
+    { type: 'result', subtype: 'success', result: 'It is missing.', session_id: 's-1' },
+  );
+  const { messages, unread, model, usage } = importConversation(log);
+  expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
+  expect(messages.flatMap((message) => toolResultsOf(message))[0]?.isError).toBe(true);
+  expect([unread, model, usage.length]).toEqual([{}, 'some-model', 1]);
+});

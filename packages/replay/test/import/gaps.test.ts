@@ -1,0 +1,192 @@
+import { textOf, toolUsesOf } from '@x/core';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { importConversation } from '../../src/index.js';
+
+type Row = Record<string, unknown>;
+
+const jsonl = (rows: readonly unknown[]) =>
+  rows.map((row) => (typeof row === 'string' ? row : JSON.stringify(row))).join('\n');
+const read = (rows: readonly unknown[]) => {
+  const { messages, unread, compactions } = importConversation(jsonl(rows));
+  return { said: messages.map((message) => textOf(message)), messages, unread, compactions };
+};
+
+/** Rows of Claude Code: a question and an answer each turn. */
+function claudeCode(turns: number): Row[] {
+  return Array.from({ length: 2 * turns }, (_, index) => {
+    const type = index % 2 === 0 ? 'user' : 'assistant';
+    const text = `${index % 2 === 0 ? 'question' : 'answer'} ${Math.floor(index / 2) + 1}`;
+    return {
+      type,
+      uuid: `u${index}`,
+      parentUuid: index === 0 ? null : `u${index - 1}`,
+      sessionId: 's',
+      isSidechain: false,
+      message: {
+        role: type,
+        content: type === 'user' ? text : [{ type: 'text', text }],
+        ...(type === 'assistant' ? { id: `m${index}` } : {}),
+      },
+    };
+  });
+}
+
+/** Rows of pi. */
+function pi(turns: number): Row[] {
+  const rows = claudeCode(turns).map(({ uuid, parentUuid, message }) => {
+    const { role, content } = message as Row;
+    return { type: 'message', id: uuid, parentId: parentUuid, message: { role, content: [content].flat() } };
+  });
+  return [{ type: 'session', id: 's' }, ...rows];
+}
+
+describe.each([
+  ['Claude Code', claudeCode],
+  ['pi', pi],
+] as const)('a log of %s with a gap', (_, talk) => {
+  it('loses the row that was cut out and no other', () => {
+    const whole = read(talk(20)).said;
+    fc.assert(
+      fc.property(fc.nat(39), fc.boolean(), (cut, isTorn) => {
+        const rows: unknown[] = talk(20);
+        const at = rows.length - 40 + cut;
+        const torn = JSON.stringify(rows[at]).slice(0, 30);
+        rows.splice(at, 1, ...(isTorn ? [torn] : []));
+        expect(read(rows).said).toEqual(whole.toSpliced(cut, 1));
+      }),
+    );
+  });
+
+  it('counts the gap', () => {
+    const rows = talk(10);
+    rows.splice(rows.length - 7, 1);
+    expect(read(rows).unread).toEqual({ 'gap in the chain of rows': 1 });
+  });
+
+  it('counts rows that stand twice once', () => {
+    const rows = talk(3);
+    const { said, unread } = read([...rows, ...rows.slice(-2)]);
+    expect(said).toHaveLength(6);
+    expect(unread).toEqual({ 'row that stands twice': 2 });
+  });
+
+  it('follows a rewind, and counts what was given up', () => {
+    const rows = talk(3);
+    const [question] = rows.slice(-2) as [Row];
+    const parent = 'uuid' in question ? { uuid: 'new', parentUuid: 'u1' } : { id: 'new', parentId: 'u1' };
+    const { said, unread } = read([...rows, { ...question, ...parent }]);
+    expect(said).toEqual(['question 1', 'answer 1', 'question 3']);
+    expect(unread).toEqual({ 'message of a branch that was given up': 4 });
+  });
+});
+
+describe('a log of Claude Code', () => {
+  it('is read whole where its rows name no parents', () => {
+    expect(read(claudeCode(6).map(({ parentUuid: _, ...row }) => row)).said).toHaveLength(12);
+    expect(read(claudeCode(6).map((row) => ({ ...row, parentUuid: null }))).said).toHaveLength(12);
+  });
+
+  it.each([
+    ['never written', 'gone'],
+    ['before another compaction', 'u1'],
+    ['right', 'u11'],
+  ])('goes on behind a compaction whose logical parent is %s', (_, logicalParentUuid) => {
+    const [question, answer] = claudeCode(1) as [Row, Row];
+    const { said, compactions } = read([
+      ...claudeCode(6),
+      {
+        type: 'system',
+        subtype: 'compact_boundary',
+        uuid: 'b',
+        parentUuid: null,
+        logicalParentUuid,
+        sessionId: 's',
+      },
+      { ...question, uuid: 'sum', parentUuid: 'b', isCompactSummary: true },
+      { ...question, uuid: 'q', parentUuid: 'sum' },
+      { ...answer, uuid: 'a', parentUuid: 'q' },
+    ]);
+    expect(said).toHaveLength(14);
+    expect(compactions).toEqual([{ beforeIndex: 12 }]);
+  });
+
+  it('is that of a subagent where all of its rows are', () => {
+    expect(read(claudeCode(4).map((row) => ({ ...row, isSidechain: true }))).said).toHaveLength(8);
+    const [question] = claudeCode(1);
+    const { said, unread } = read([...claudeCode(2), { ...question, uuid: 'aside', isSidechain: true }]);
+    expect(said).toHaveLength(4);
+    expect(unread).toEqual({ 'message of a subagent': 1 });
+  });
+
+  it('keeps a result whose call was lost', () => {
+    const rows = claudeCode(3);
+    rows[3] = {
+      ...rows[3],
+      message: { id: 'm', content: [{ type: 'tool_use', id: 'c', name: 'Read', input: {} }] },
+    };
+    const result = { type: 'tool_result', tool_use_id: 'c', content: 'the file' };
+    rows[4] = { ...rows[4], message: { content: [result] } };
+    rows.splice(3, 1);
+    const { messages } = read(rows);
+    expect(messages.map(({ role }) => role)).toEqual([
+      'user',
+      'assistant',
+      'user',
+      'assistant',
+      'tool',
+      'assistant',
+    ]);
+    expect(messages.flatMap((message) => toolUsesOf(message))).toMatchObject([{ id: 'c', name: 'unknown' }]);
+  });
+});
+
+/** Turns with two calls side by side, as each program logs them. Each row says something that no other row says. */
+const working: Readonly<Record<string, (turns: number) => Row[]>> = {
+  'claude-code': (turns) => {
+    let last: string | null = null;
+    const row = (type: string, uuid: string, parentUuid: string | null, content: unknown, id = uuid): Row => {
+      last = uuid;
+      return { type, uuid, parentUuid, sessionId: 's', message: { role: type, content, id } };
+    };
+    const call = (id: string) => [{ type: 'tool_use', id, name: 'Read', input: { path: `path-${id}.` } }];
+    const result = (id: string) => [{ type: 'tool_result', tool_use_id: id, content: `result-${id}.` }];
+    return Array.from({ length: turns }, (_, turn) => [
+      row('user', `q${turn}`, last, `question-${turn}.`),
+      row('assistant', `a${turn}`, `q${turn}`, call(`c${turn}`), `m${turn}`),
+      row('assistant', `b${turn}`, `a${turn}`, call(`d${turn}`), `m${turn}`),
+      row('user', `r${turn}`, `a${turn}`, result(`c${turn}`)),
+      row('user', `s${turn}`, `b${turn}`, result(`d${turn}`)),
+      row('assistant', `e${turn}`, `s${turn}`, [{ type: 'text', text: `answer-${turn}.` }]),
+    ]).flat();
+  },
+  codex: (turns) => {
+    const item = (payload: Row): Row => ({ timestamp: 't', type: 'response_item', payload });
+    const said = (role: string, text: string) =>
+      item({ type: 'message', role, content: [{ type: 'output_text', text }] });
+    const call = (call_id: string) =>
+      item({ type: 'function_call', call_id, name: 'Read', arguments: `{"path":"path-${call_id}."}` });
+    const result = (call_id: string) =>
+      item({ type: 'function_call_output', call_id, output: `result-${call_id}.` });
+    return Array.from({ length: turns }, (_, turn) => [
+      said('user', `question-${turn}.`),
+      ...[call(`c${turn}`), call(`d${turn}`), result(`c${turn}`), result(`d${turn}`)],
+      said('assistant', `answer-${turn}.`),
+    ]).flat();
+  },
+};
+
+it.each(Object.entries(working))(
+  'a log of %s with calls loses no row but the ones that were cut out',
+  (_, rowsOf) => {
+    const marksIn = (value: unknown) =>
+      JSON.stringify(value).match(/(?:question|answer|path|result)-\w+\./g) ?? [];
+    fc.assert(
+      fc.property(fc.array(fc.nat(59), { minLength: 1, maxLength: 3 }), (cuts) => {
+        const rows = rowsOf(10).filter((_, index) => !cuts.includes(index));
+        const { messages } = importConversation(jsonl(rows));
+        expect(marksIn(messages).toSorted()).toEqual(marksIn(rows).toSorted());
+      }),
+    );
+  },
+);

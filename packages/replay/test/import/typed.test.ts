@@ -1,0 +1,63 @@
+import { textOf } from '@x/core';
+import { expect, it } from 'vitest';
+import { importConversation } from '../../src/index.js';
+
+const claude = (content: unknown, more: object = {}) => ({
+  type: 'user',
+  uuid: crypto.randomUUID(),
+  sessionId: 's',
+  message: { role: 'user', content },
+  ...more,
+});
+const codex = (text: string) => ({
+  type: 'response_item',
+  payload: { type: 'message', role: 'user', content: [{ type: 'input_text', text }] },
+});
+const text = (text: string) => ({ type: 'text', text });
+
+/** The texts in the user's role: those of the user, and those that a program wrote. */
+function textsOf(rows: readonly object[]) {
+  const { messages } = importConversation(rows.map((row) => JSON.stringify(row)).join('\n'));
+  const users = messages.filter(({ role }) => role === 'user');
+  return {
+    typed: users.filter(({ kind }) => kind === undefined).map((message) => textOf(message)),
+    written: users.filter(({ kind }) => kind === 'synthetic').map((message) => textOf(message)),
+  };
+}
+
+it.each([
+  ['meta', claude('Caveat: …', { isMeta: true })],
+  ['the output of a command', claude('<local-command-stdout>ok</local-command-stdout>')],
+  ['a command without words', claude('<command-name>/clear</command-name>\n<command-args></command-args>')],
+  ['an interruption', claude([text('[Request interrupted by user for tool use]')])],
+  ['a reminder', claude([text('<system-reminder>\nx\n</system-reminder>')])],
+  ['the environment', codex('<environment_context>\n  <cwd>/p</cwd>\n</environment_context>')],
+  [
+    'the instructions of a project',
+    codex('# AGENTS.md instructions for /p\n\n<INSTRUCTIONS>x</INSTRUCTIONS>'),
+  ],
+])('marks what a program wrote in the user’s role: %s', (_, row) => {
+  const own = row.type === 'user' ? claude('fix it') : codex('fix it');
+  const { typed, written } = textsOf([row, own]);
+  expect(typed).toEqual(['fix it']);
+  expect(written).toHaveLength(1);
+});
+
+it('leaves what a user wrote about such texts', () => {
+  const said = 'Why does <environment_context> show up? <system-reminder> too.';
+  expect(textsOf([claude(said)]).typed).toEqual([said]);
+  expect(textsOf([codex(said)]).typed).toEqual([said]);
+});
+
+it('splits a message in which a program and the user say something', () => {
+  const { typed, written } = textsOf([
+    claude([text('<ide_opened_file>a.ts</ide_opened_file>'), text('explain it')]),
+  ]);
+  expect([typed, written]).toEqual([['explain it'], ['<ide_opened_file>a.ts</ide_opened_file>']]);
+});
+
+it('reads a command with words as the user typed it', () => {
+  const command =
+    '<command-message>fix is running…</command-message>\n<command-name>/fix</command-name>\n<command-args>the login bug</command-args>';
+  expect(textsOf([claude(command)]).typed).toEqual(['/fix the login bug']);
+});
