@@ -215,7 +215,7 @@ describe('x replay', () => {
     const { stdout } = await replay([log, '--window', '24000']);
     const [, table = ''] = /(strategy {2}.*)$/s.exec(stdout) ?? [];
     expect(Math.max(...table.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(80);
-    expect(table).toMatch(/over: requests over the\nwindow/);
+    expect(table).toMatch(/over: requests above the window/);
   });
 
   it('finds the settings for logs in which no name comes up again', async () => {
@@ -263,10 +263,26 @@ describe('x replay', () => {
     expect(stdout).toBe('');
   });
 
+  it('says that nothing was due, and which window to try', async () => {
+    const { stdout } = await replay([log, '--strategy', 'ours', '--window', '400000']);
+    expect(stdout).toMatch(
+      /Nothing was due: the largest request would have had \d+ tokens. Try --window \d+000\./,
+    );
+  });
+
+  it('fails where a condition holds', async () => {
+    const args = [log, '--strategy', 'ours', '--window', '24000', '--fail-if'];
+    expect(await replay([...args, 'over>0 kept<10'])).toMatchObject({ status: 0 });
+    const failed = await replay([...args, 'over>0 reduced>0']);
+    expect(failed).toMatchObject({ status: 1 });
+    expect(failed.stderr).toMatch(/^Failed: reduced>0 \(ours: \d+\)\.$/m);
+    expect((await replay([...args, 'kept<<5'])).stderr).toContain('--fail-if cannot read "kept<<5"');
+  });
+
   it('says what it takes for fixed, and when that leaves no room', async () => {
     const roomy = await replay([log, '--strategy', 'ours']);
     expect(roomy.stdout).toMatch(
-      /Window 64000 tokens, counted by estimate; system prompt and tools are taken for \d{4,5} of them/,
+      /Window \d{4,5} \(half of what a log would need whole\), counted by estimate; system prompt and tools are taken for \d{4,5} of them/,
     );
     expect(roomy.stdout).not.toContain('--system-tokens');
     const cramped = await replay([log, '--strategy', 'ours', '--window', '4000']);

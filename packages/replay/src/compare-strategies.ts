@@ -1,4 +1,5 @@
 import { estimateCounter, type TokenCounter } from '@x/core';
+import { countMessages } from '@x/core/messages';
 import type { RecordedConversation } from './conversation.js';
 import { type Prices, relativePrices } from './prices.js';
 import { findLongRangeReferences, type LongRangeReference } from './references.js';
@@ -11,10 +12,12 @@ import type { ReplaySetting, Strategy } from './strategy.js';
 const TRIGGER_SHARE = 0.85;
 /** What system prompt and tool schemas of a coding agent take, where a recording does not have them. */
 const USUAL_OVERHEAD = 10_000;
+/** What a window has at least for the conversation itself. */
+const LEAST_ROOM = 6_000;
 
 export interface CompareOptions {
-  /** The context window to replay in, in tokens. */
-  readonly window: number;
+  /** The context window to replay in, in tokens. Default: half of the largest request that the recording would need whole. */
+  readonly window?: number | undefined;
   /** Default: the estimate of `@x/core`. */
   readonly counter?: TokenCounter;
   /** Default: relative ones, in units of an uncached token. */
@@ -48,7 +51,7 @@ export interface Comparison {
 export async function compareStrategies(
   conversation: RecordedConversation,
   strategies: Readonly<Record<string, Strategy>>,
-  options: CompareOptions,
+  options: CompareOptions = {},
 ): Promise<Comparison> {
   const { counter = estimateCounter, prices = relativePrices } = options;
   if (!conversation.messages.some(({ role }) => role === 'assistant')) {
@@ -70,19 +73,27 @@ export async function compareStrategies(
 }
 
 function settingOf(
-  { system = '' }: RecordedConversation,
+  { system = '', messages }: RecordedConversation,
   counter: TokenCounter,
-  { window, systemTokens, signal }: CompareOptions,
+  { window: given, systemTokens, signal }: CompareOptions,
 ): ReplaySetting {
   const recorded = counter.count(system);
   const wanted = systemTokens ?? Math.max(recorded, USUAL_OVERHEAD);
   const padded = wanted > recorded ? `${system}\n${filler(wanted - recorded, counter)}` : system;
+  const overhead = counter.count(padded);
+  const sent = messages.slice(
+    0,
+    messages.findLastIndex(({ role }) => role === 'assistant'),
+  );
+  const peak = overhead + countMessages(counter, sent);
+  const window = given ?? 1_000 * Math.ceil(Math.max(peak / 2, overhead + LEAST_ROOM) / 1_000);
   return {
     window,
+    peak,
     trigger: Math.floor(window * TRIGGER_SHARE),
     counter,
     system: padded,
-    overhead: counter.count(padded),
+    overhead,
     signal,
   };
 }

@@ -4,6 +4,8 @@ import type { ManifestEntry, Message, TokenCounter } from '@x/core';
 export interface ReplaySetting {
   /** The model's context window. */
   readonly window: number;
+  /** The largest request, if nothing is reduced. */
+  readonly peak?: number | undefined;
   /** The size of a request from which on simple strategies reduce. */
   readonly trigger: number;
   readonly counter: TokenCounter;

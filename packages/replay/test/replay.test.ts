@@ -122,6 +122,12 @@ describe('prices', () => {
   });
 });
 
+it('replays in half of what the recording would need whole, unless a window is given', async () => {
+  const { setting, everything } = await compareStrategies(conversation, {}, { systemTokens: 100 });
+  expect(setting.peak).toBe(everything.largestRequest);
+  expect(setting.window).toBe(1_000 * Math.ceil(everything.largestRequest / 2_000));
+});
+
 describe('reports', () => {
   it('are a table of one row a strategy', () => {
     const rows = replayTable([comparison, comparison], { currency: 'USD' }).split('\n');
@@ -142,8 +148,7 @@ describe('reports', () => {
   it('are data that says what was lost', () => {
     const report = replayReport([comparison]);
     expect(JSON.parse(JSON.stringify(report))).toMatchObject({
-      window: 24_000,
-      conversations: [{ messages: 124 }],
+      conversations: [{ messages: 124, window: 24_000 }],
     });
     expect(report.conversations[0]?.lost.tail).toContain('src/module0/index.ts');
     expect(report.conversations[0]?.lost.ours).toEqual([]);

@@ -19,7 +19,7 @@ const MAX_LOST = 40;
 /** Comparisons as one page that needs nothing else: no script, no network, light and dark. */
 export function replayHtml(comparisons: readonly Comparison[], options: HtmlOptions = {}): string {
   const { title = 'Replay of recorded conversations', currency } = options;
-  const { window, counter, total, conversations } = replayReport(comparisons);
+  const { counter, total, conversations } = replayReport(comparisons);
   const page = html`<!doctype html>
 <html lang="en">
 <head>
@@ -31,7 +31,7 @@ export function replayHtml(comparisons: readonly Comparison[], options: HtmlOpti
 <body>
 <main>
 <h1>${title}</h1>
-<p>${comparisons.length} ${comparisons.length === 1 ? 'conversation' : 'conversations'}, a window of ${formatNumber(window)} tokens, counted by ${counter}. Kept: of the names that a later tool call took from at least 2 000 tokens back, the share that still stood in the request whose answer used them. Cost: input and output of all requests, with the provider's prompt cache for whatever a request shares with the one before; of all: compared with sending everything. Largest: the largest request, in tokens. Over: requests above the window.</p>
+<p>${comparisons.length} ${comparisons.length === 1 ? 'conversation' : 'conversations'}, counted by ${counter}. Kept: of the names that a later tool call took from at least 2 000 tokens back, the share that still stood in the request whose answer used them. Cost: input and output of all requests, with the provider's prompt cache for whatever a request shares with the one before; of all: compared with sending everything. Largest: the largest request, in tokens. Over: requests above the window.</p>
 ${table(total, currency)}
 ${conversations.map((conversation, index) => section(comparisons[index] as Comparison, conversation, index, currency))}
 </main>
@@ -42,8 +42,8 @@ ${conversations.map((conversation, index) => section(comparisons[index] as Compa
 }
 
 function section(
-  { strategies, everything, setting, conversation: { compactions } }: Comparison,
-  { id, format, model, messages, systemTokens, unread, figures, recorded, lost }: Conversation,
+  { strategies, everything, conversation: { compactions } }: Comparison,
+  { id, format, model, messages, window, systemTokens, unread, figures, recorded, lost }: Conversation,
   index: number,
   currency: string | undefined,
 ): Html {
@@ -53,6 +53,7 @@ function section(
     ...(model === undefined ? [] : [model]),
     `${messages} messages`,
     `${everything.calls.length} model calls`,
+    `a window of ${formatNumber(window)} tokens`,
     `${formatNumber(systemTokens)} tokens of system prompt and tools`,
     ...(compactions.length === 0 ? [] : [`compacted ${compactions.length} times when it was recorded`]),
   ];
@@ -67,7 +68,7 @@ ${odd.length === 0 ? undefined : fact(`Not read: ${odd.join(', ')}.`)}
       values: calls.map(({ request }) => request),
       marks: calls.flatMap(({ reduced }, at) => (reduced ? [at] : [])),
     })),
-    setting.window,
+    window,
   )}</div>
 <figcaption>${series.map(([name], at) => html`<span class="key"><i class="series-${at}"></i>${name}</span>`)}<span class="key">dots: reductions</span></figcaption>
 </figure>

@@ -12,7 +12,6 @@ export type RecordedBill = NonNullable<ReturnType<typeof recordedBill>>;
 export function replayReport(comparisons: readonly Comparison[]) {
   const first = comparisons[0];
   return {
-    window: first?.setting.window ?? 0,
     counter: first?.setting.counter.name ?? '',
     total: figuresOf(comparisons),
     conversations: comparisons.map((comparison) => {
@@ -22,6 +21,8 @@ export function replayReport(comparisons: readonly Comparison[]) {
         format: conversation.format,
         model: conversation.model,
         messages: conversation.messages.length,
+        /** Of the replay, in tokens. */
+        window: setting.window,
         systemTokens: setting.overhead,
         unread: conversation.unread,
         figures: figuresOf([comparison]),

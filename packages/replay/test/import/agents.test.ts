@@ -6,7 +6,7 @@ import { logs } from './logs.js';
 const jsonl = (...rows: readonly object[]) => rows.map((row) => JSON.stringify(row)).join('\n');
 const at = '2026-01-02T03:04:05.000Z';
 
-it.each(['gemini-cli', 'claude-code', 'opencode', 'copilot-cli'])(
+it.each(['gemini-cli', 'opencode', 'copilot-cli'] as const)(
   'tells the session and the model of %s',
   (name) => {
     expect(importConversation(logs[name])).toMatchObject({ id: 's-1', model: 'some-model' });

@@ -8,11 +8,14 @@ const KNOWN_FOLDERS = [
   ['Claude Code', '.claude/projects'],
   ['Codex', '.codex/sessions'],
   ['pi', '.pi/agent/sessions'],
+  ['Gemini CLI', '.gemini/tmp'],
+  ['Qwen Code', '.qwen/projects'],
+  ['Copilot CLI', '.copilot/session-state'],
 ] as const;
 
 const LOG = /\.jsonl?$/;
-/** What a store keeps of a session, whose log lies beside it. */
-const STORED = /[\\/]context[\\/][^\\/]+[\\/](?:head|segment)[^\\/]*$/;
+/** What a store keeps of a session, whose log lies beside it, and what Gemini CLI keeps beside its chats. */
+const OTHER = /[\\/](?:context[\\/][^\\/]+[\\/](?:head|segment)|\.gemini[\\/]tmp[\\/][^\\/]+[\\/])[^\\/]*$/;
 
 /** A file that may be a log. */
 export interface LogFile {
@@ -64,7 +67,7 @@ async function logsBelow(folder: string): Promise<readonly LogFile[]> {
     entries.map(async (entry) => {
       const path = join(folder, entry.name);
       if (entry.isDirectory()) return logsBelow(path);
-      const isLog = entry.isFile() && LOG.test(entry.name) && !STORED.test(path);
+      const isLog = entry.isFile() && LOG.test(entry.name) && !OTHER.test(path);
       const info = isLog && (await stat(path).catch(() => undefined));
       return info ? [{ path, bytes: info.size, modifiedMs: info.mtimeMs }] : [];
     }),

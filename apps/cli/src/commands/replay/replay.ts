@@ -23,6 +23,7 @@ import { modelPrices } from '../../known-models.js';
 import { readDocument, readInput } from '../../read-input.js';
 import { printable } from '../../terminal/style.js';
 import { type BestSettings, candidates, withBest } from './best-settings.js';
+import { readConditions } from './conditions.js';
 import { foundLogs, knownFolders, type LogFile, namedLogs } from './find-logs.js';
 import { openPage } from './open-page.js';
 import { readPrices } from './read-prices.js';
@@ -39,9 +40,8 @@ export const replay = command({
   options: {
     window: {
       type: 'string',
-      default: '64000',
       value: 'N',
-      help: 'The context window to replay in, in tokens.',
+      help: 'The context window to replay in, in tokens. Default: half of what the log would need whole.',
     },
     strategy: {
       type: 'string',
@@ -64,17 +64,24 @@ export const replay = command({
     json: { type: 'boolean', help: 'The figures as JSON.' },
     html: { type: 'string', value: 'FILE', help: 'Writes a page with charts.' },
     open: { type: 'boolean', help: 'Opens that page in the browser.' },
+    'fail-if': {
+      type: 'string',
+      value: '"kept<95 cost>80"',
+      help: 'Ends with code 1 if one of these holds for the row config, or else ours: kept and cost in percent, largest in tokens, over, reduced.',
+    },
     write: { type: 'string', value: 'FILE', help: 'Writes the settings that did best on these logs.' },
   },
   summary:
-    'Replays logs of Claude Code, Codex, pi, OpenAI, Anthropic, the AI SDK or an agent of ours: what each strategy would have kept, sent and cost. Takes files and folders; without any it finds the logs on this machine. No model is called.',
+    'Replays logs of coding agents, OpenAI, Anthropic, Gemini, LangChain, the AI SDK or an agent of ours: what each strategy would have kept, sent and cost. Takes files and folders; without any it finds the logs on this machine. No model is called.',
   examples: [
     'x replay                            # the logs that are on this machine',
     'x replay ~/.claude/projects/my-app --html report.html',
     'x replay log.jsonl --window 128000 --config compaction.yaml',
     'x replay --write compaction.yaml    # the settings that are best for these logs',
+    'x replay logs --fail-if "kept<95"   # for the checks of a pull request',
   ],
   async run({ values, positionals, output, errors }) {
+    // Long because it is the order of the command, from its options to what it prints.
     const chosen = {
       ...choose(values.strategy),
       ...(values.config === undefined ? {} : { config: await fromConfiguration(values.config) }),
@@ -82,9 +89,10 @@ export const replay = command({
     refuseUnknownFormat(values.format);
     const systemTokens = values['system-tokens'];
     const options = {
-      window: positive('window', values.window),
+      ...(values.window === undefined ? {} : { window: positive('window', values.window) }),
       ...(systemTokens === undefined ? {} : { systemTokens: positive('system-tokens', systemTokens) }),
     };
+    const conditions = values['fail-if'] === undefined ? undefined : readConditions(values['fail-if']);
     const prices = values.prices === undefined ? undefined : await readPrices(values.prices);
     const searches = positionals.length === 0;
     const most = values.most === undefined ? undefined : positive('most', values.most);
@@ -98,11 +106,15 @@ export const replay = command({
     const compared: Comparison[] = [];
     for (const recording of recordings) {
       const all = Object.keys(tried).length;
+      const isLong = recording.messages.length > LONG;
       const comparison = await compareStrategies(recording, tried, {
         ...options,
         ...priced.of(recording),
-        onStrategy: (_, place) =>
-          onTerminal(`${printable(recording.id ?? '')}: ${place} of ${all} strategies …`),
+        onStrategy: (name, place) => {
+          if (process.stderr.isTTY)
+            onTerminal(`${printable(recording.id ?? '')}: ${place} of ${all} strategies …`);
+          else if (isLong) errors.write(`${place} of ${all}: ${name}\n`);
+        },
       });
       onTerminal('');
       compared.push(comparison);
@@ -117,7 +129,7 @@ export const replay = command({
       output.write(`${JSON.stringify(replayReport(comparisons), null, 2)}\n`);
     } else {
       output.write(
-        `${printable(describe(comparisons))}\n${left}\n${replayTable(comparisons, { ...report, ...width })}\n${LEGEND}`,
+        `${printable(describe(comparisons, values.window === undefined))}\n${left}\n${replayTable(comparisons, { ...report, ...width })}\n${LEGEND}`,
       );
     }
     const page = values.html ?? (searches || values.open ? await ownPage() : undefined);
@@ -125,22 +137,30 @@ export const replay = command({
     const tell = values.json ? errors : output;
     if (page !== undefined) tell.write(`\nThe report with charts is in ${page}\n`);
     if (page !== undefined && (values.open || (searches && process.stdout.isTTY === true))) openPage(page);
-    if (!wantsBest) return;
-    tell.write(`\n${wordsFor(best, comparisons, values.window)}\n`);
-    if (values.write === undefined) return;
-    if (best) await writeSettings(values.write, best.yaml);
-    tell.write(best ? `Written to ${values.write}\n` : `Nothing was written to ${values.write}.\n`);
+    if (wantsBest) tell.write(`\n${wordsFor(best, comparisons)}\n`);
+    if (values.write !== undefined) {
+      if (best) await writeSettings(values.write, best.yaml);
+      tell.write(best ? `Written to ${values.write}\n` : `Nothing was written to ${values.write}.\n`);
+    }
+    const judged = ['config', 'ours', ...Object.keys(chosen)].find((name) => Object.hasOwn(chosen, name));
+    const met = conditions?.(judged ?? '', comparisons) ?? [];
+    for (const each of met) errors.write(`Failed: ${each}.\n`);
+    return met.length > 0 ? 1 : 0;
   },
 });
 
 /** UTF-16 units of how a conversation begins. */
 const OPENING = 50;
+/** Messages of a recording that take long enough for somebody to wonder. */
+const LONG = 2_000;
 /** Words for the columns of the table. */
 const LEGEND = `
-kept: of so many names that came up again, those that were still there
-cost: where no prices are known, in tokens that no cache had; of all: of what
-sending everything costs; cached: read from a cache; over: requests over the
-window; reduced: how often
+kept     share of the names that came up again that were still there; of: all
+cost     in US dollars; without prices, in tokens that were read from no cache
+of all   the same, as a share of what sending everything costs
+cached   share of what was sent that a cache had
+largest  the largest request, in tokens; over: requests above the window
+reduced  how often something was reduced
 `;
 
 /** Shows how far it is, in the place of what was shown before; nothing in a file or a pipe. */
@@ -234,16 +254,12 @@ function progress({ conversation, strategies: results }: Comparison, done: numbe
   return `${done}/${all}  ${conversation.messages.length} messages${kept}\n`;
 }
 
-function wordsFor(
-  best: BestSettings | undefined,
-  comparisons: readonly Comparison[],
-  window: string,
-): string {
+function wordsFor(best: BestSettings | undefined, comparisons: readonly Comparison[]): string {
   if (best === undefined) {
     const outgrown = comparisons.some(({ everything }) => everything.overflows > 0);
     return outgrown
-      ? `No settings kept every request within ${window} tokens: try a larger --window.`
-      : `None of these conversations outgrew a window of ${window} tokens: the default settings do.`;
+      ? 'No settings kept every request within the window: try a larger --window.'
+      : 'None of these conversations outgrew the window: the default settings do.';
   }
   const percent = (share: number) => `${Math.round(100 * share)} %`;
   const kept = best.kept === undefined ? 'no name came up again' : `${percent(best.kept)} of the names kept`;
@@ -265,20 +281,35 @@ function openingOf({ messages }: RecordedConversation): string {
 }
 
 /** Describes the recordings and the settings of a replay. */
-function describe(comparisons: readonly Comparison[]): string {
+function describe(comparisons: readonly Comparison[], isChosen: boolean): string {
   const lines = comparisons.map(({ conversation, everything }) => {
     const unread = Object.entries(conversation.unread).map(
       ([reason, count]) => `, not read: ${count} × ${reason}`,
     );
     return `${conversation.id}${openingOf(conversation)}: ${conversation.format}, ${conversation.messages.length} messages, ${everything.calls.length} model calls${unread.join('')}`;
   });
-  const { window = 0, counter } = comparisons[0]?.setting ?? {};
-  const fixed = [...new Set(comparisons.map(({ setting }) => setting.overhead))].sort((a, b) => a - b);
-  const range = fixed.length > 1 ? `${fixed[0]} to ${fixed.at(-1)}` : `${fixed[0]}`;
-  const setting = `Window ${window} tokens, counted by ${counter?.name}; system prompt and tools are taken for ${range} of them.`;
-  const hopeless = comparisons.some(({ setting: { overhead, trigger } }) => overhead >= trigger);
-  const warning = `That leaves nothing for a conversation: try a larger --window, or say with --system-tokens what they really take.`;
-  return [...lines, setting, ...(hopeless ? [warning] : [])].join('\n');
+  const counter = comparisons[0]?.setting.counter.name;
+  const windows = rangeOf(comparisons.map(({ setting }) => setting.window));
+  const fixed = rangeOf(comparisons.map(({ setting }) => setting.overhead));
+  const chosen = isChosen ? ' (half of what a log would need whole)' : '';
+  const setting = `Window ${windows}${chosen}, counted by ${counter}; system prompt and tools are taken for ${fixed} of them.`;
+  return [...lines, setting, ...warningsOf(comparisons)].join('\n');
+}
+
+function rangeOf(values: readonly number[]): string {
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  return least === most ? `${least}` : `${least} to ${most}`;
+}
+
+function* warningsOf(comparisons: readonly Comparison[]): Generator<string> {
+  if (comparisons.some(({ setting: { overhead, trigger } }) => overhead >= trigger))
+    yield 'That leaves nothing for a conversation: try a larger --window, or say with --system-tokens what they really take.';
+  const most = Math.max(...comparisons.map(({ setting: { peak = 0 } }) => peak));
+  const isIdle = comparisons.every(({ strategies }) =>
+    Object.values(strategies).every(({ reductions }) => reductions === 0),
+  );
+  if (isIdle)
+    yield `Nothing was due: the largest request would have had ${most} tokens. Try --window ${1_000 * Math.ceil(most / 2_000)}.`;
 }
 
 function choose(names: string | undefined): Readonly<Record<string, Strategy>> {
