@@ -9,5 +9,6 @@ export default defineConfig({
     'src/internal.ts',
     'src/mcp/index.ts',
     'src/telemetry/index.ts',
+    'src/view/index.ts',
   ],
 });

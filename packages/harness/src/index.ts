@@ -13,6 +13,7 @@ export { type CapabilityFactory, CapabilityRegistry } from './agent/capability-r
 export { HarnessAgent } from './agent/harness-agent.js';
 export type { HarnessAgentBuilder } from './agent/harness-agent-builder.js';
 export type { Limits } from './agent/limits.js';
+export { previewCall } from './agent/preview-call.js';
 export { shutdownOnSignals } from './agent/shutdown-on-signals.js';
 export { agentsFiles } from './capabilities/agents-files.js';
 export { budget, spendingOf } from './capabilities/budget/budget.js';

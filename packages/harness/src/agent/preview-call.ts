@@ -1,0 +1,57 @@
+import { type PendingCall, type RuntimeContext, readText, WorkspaceError } from '@x/core';
+import { type RenderedCall, renderCall } from '../view/render-call.js';
+import type { HarnessAgent } from './harness-agent.js';
+
+/** Bytes of a file that a preview compares with what would replace it. */
+const MOST_BYTES = 1_000_000;
+
+/**
+ * Renders a call that waits for a decision, with what a person has to see for it: the difference from the file that it would replace,
+ * or the plan that it asks to approve.
+ *
+ * @example
+ * ```ts
+ * import type { RuntimeContext } from '@x/core';
+ * import { type HarnessAgent, pendingCalls, previewCall } from '@x/harness';
+ *
+ * export async function questions(agent: HarnessAgent, session: RuntimeContext): Promise<string[]> {
+ *   const state = await agent.state(session);
+ *   const calls = await Promise.all((state ? pendingCalls(state) : []).map((call) => previewCall(agent, session, call)));
+ *   return calls.map(({ wants }) => `It wants to ${wants}.`);
+ * }
+ * ```
+ */
+export async function previewCall(
+  agent: HarnessAgent,
+  context: RuntimeContext,
+  call: PendingCall,
+): Promise<RenderedCall> {
+  if (call.name === 'plan_exit') return renderCall(call, { plan: await planOf(agent, context) });
+  const { change } = renderCall(call);
+  return renderCall(call, {
+    before: change?.before ?? (change && (await fileOf(agent, context, change.path))),
+  });
+}
+
+/** Reads a file that would be replaced: `null` when there is none, `undefined` when it cannot be compared. */
+async function fileOf(
+  agent: HarnessAgent,
+  context: RuntimeContext,
+  path: string,
+): Promise<string | null | undefined> {
+  try {
+    const files = agent.files(context);
+    const found = await files.stat(path);
+    if (found === undefined) return null;
+    return found.size > MOST_BYTES ? undefined : await readText(files, path);
+  } catch (error) {
+    if (WorkspaceError.isInstance(error)) return undefined;
+    throw error;
+  }
+}
+
+async function planOf(agent: HarnessAgent, context: RuntimeContext): Promise<string | undefined> {
+  const path = (await agent.state(context))?.planModeContext.planFile;
+  if (path === undefined) return undefined;
+  return (await agent.storage.stat(path)) ? `${path}:\n\n${await readText(agent.storage, path)}` : undefined;
+}

@@ -1,0 +1,4 @@
+export { type RenderedLine, renderDiff, renderResult } from './lines.js';
+export { oneLine, printable, shortNumber } from './printable.js';
+export { type CallKind, type RenderCallOptions, type RenderedCall, renderCall } from './render-call.js';
+export { type Savings, savingsInWords, savingsOf } from './savings.js';

@@ -1,0 +1,87 @@
+import type { AgentEvent, ContextUsage } from '@x/core';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type Savings, savingsInWords, savingsOf } from '../../src/view/index.js';
+
+const usage = (total: number): ContextUsage => ({
+  system: 0,
+  tools: 0,
+  reminders: 0,
+  summary: 0,
+  conversation: total,
+  toolResults: 0,
+  total,
+  contextWindow: 16_000,
+});
+const event = (body: object) => body as AgentEvent;
+const request = (total: number) => event({ type: 'model.started', context: usage(total) });
+const compacted = (tokensBefore: number, tokensAfter: number, status = 'applied') =>
+  event({ type: 'context.compacted', status, tokensBefore, tokensAfter });
+const restored = event({ type: 'context.restored' });
+
+describe('what compaction saved', () => {
+  it('is the difference to a conversation of which nothing is ever removed', () => {
+    // Plays a conversation twice: one that is compacted, and one that keeps everything.
+    const move = fc.oneof(
+      fc.record({ type: fc.constant('say' as const), tokens: fc.integer({ min: 1, max: 9_000 }) }),
+      fc.record({ type: fc.constant('compact' as const), share: fc.double({ min: 0, max: 1, noNaN: true }) }),
+      fc.record({ type: fc.constant('undo' as const) }),
+    );
+    fc.assert(
+      fc.property(fc.array(move, { maxLength: 60 }), (moves) => {
+        const events: AgentEvent[] = [];
+        const removed: number[] = [];
+        let [now, whole] = [0, 0];
+        let [sent, unreduced, requests] = [0, 0, 0];
+        let overFrom: number | undefined;
+        for (const one of moves) {
+          if (one.type === 'say') {
+            now += one.tokens;
+            whole += one.tokens;
+            sent += now;
+            unreduced += whole;
+            requests++;
+            if (whole > 16_000) overFrom ??= requests;
+            events.push(request(now));
+          } else if (one.type === 'compact') {
+            const after = Math.floor(now * one.share);
+            removed.push(now - after);
+            events.push(compacted(now, after), compacted(now, now - 1, 'skipped'));
+            now = after;
+          } else if (removed.length > 0) {
+            now += removed.pop() ?? 0;
+            events.push(restored);
+          }
+        }
+        expect(savingsOf(events)).toMatchObject({
+          requests,
+          sent,
+          unreduced,
+          overFrom,
+          compactions: removed.length,
+        });
+      }),
+    );
+  });
+
+  it('counts what the summaries themselves took as sent', () => {
+    const usage = { inputTokens: 900, outputTokens: 100 };
+    const spent = (source: string) => event({ type: 'usage.reported', source, usage });
+    expect(savingsOf([request(10), spent('compaction'), spent('memory')])).toMatchObject({
+      sent: 1_010,
+      unreduced: 10,
+    });
+  });
+
+  it('is said in a line', () => {
+    const events = [request(15_000), compacted(15_000, 5_000), request(9_000), request(11_000)];
+    expect(savingsInWords(savingsOf(events))).toBe(
+      'Without compaction: 55k tokens, over the window from request 2. With: 35k, never over.',
+    );
+    expect(savingsInWords(savingsOf([request(1)]))).toBe('');
+    const over: Savings = { requests: 3, sent: 40_000, unreduced: 50_000, over: 1, compactions: 1 };
+    expect(savingsInWords(over)).toBe(
+      'Without compaction: 50k tokens, within the window. With: 40k, over it in 1 of 3 requests.',
+    );
+  });
+});
