@@ -1,4 +1,5 @@
 import { InvalidInputError, XError } from '@x/core';
+import { printable } from '@x/harness/view';
 import {
   asksForHelp,
   type Command,
@@ -20,7 +21,6 @@ import { show } from './commands/show.js';
 import { users } from './commands/users.js';
 import { completion, SHELL_NAMES } from './completion.js';
 import { withoutSecrets } from './stores.js';
-import { printable } from './terminal/style.js';
 import { version } from './version.js';
 
 const commands: readonly Command[] = [

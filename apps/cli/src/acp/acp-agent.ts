@@ -13,9 +13,18 @@ import {
 } from '@agentclientprotocol/sdk';
 import { type PendingCall, RuntimeContext, userMessage } from '@x/core';
 import { errorText, unlessAborted } from '@x/core/internal';
-import { type CallStream, type Decisions, formatRule, type HarnessAgent } from '@x/harness';
-import { oneLine } from '../terminal/style.js';
-import { blocksOf, planOf, replayOf, STOPPED, toolCall, updatesOf, wholeInput } from './updates.js';
+import { type CallStream, type Decisions, formatRule, type HarnessAgent, previewCall } from '@x/harness';
+import { oneLine } from '@x/harness/view';
+import {
+  blocksOf,
+  contentOf,
+  planOf,
+  replayOf,
+  STOPPED,
+  textContent,
+  toolCall,
+  updatesOf,
+} from './updates.js';
 
 /** Opens the agent that works in an editor's project, with the MCP servers of the editor. */
 type OpenInProject = (directory: string, servers: readonly McpServer[]) => Promise<HarnessAgent>;
@@ -144,6 +153,7 @@ async function decided(
   const decisions: Record<string, Decisions[string]> = {};
   for (const call of calls) {
     const { suggestion, reason } = call;
+    const seen = await previewCall(session.agent, session.context, call);
     const always = suggestion && {
       kind: 'allow_always' as const,
       name: oneLine(`Always allow ${formatRule(suggestion)}`),
@@ -153,11 +163,11 @@ async function decided(
       toolCall: {
         ...toolCall(call, session.directory),
         status: 'pending',
-        // The whole input, of which the title shows the beginning.
-        content: [...(reason === undefined ? [] : [reason]), wholeInput(call)].map((text) => ({
-          type: 'content' as const,
-          content: { type: 'text' as const, text },
-        })),
+        // All that would be done, of which the title shows the beginning.
+        content: [
+          ...(reason === undefined ? [] : [textContent(reason)]),
+          ...contentOf(seen, session.directory),
+        ],
       },
       options: [
         { optionId: 'allow', kind: 'allow_once', name: 'Allow' },

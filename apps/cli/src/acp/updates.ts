@@ -4,6 +4,7 @@ import type {
   ContentBlock as Content,
   SessionUpdate,
   StopReason as Stopped,
+  ToolCallContent,
   ToolKind,
 } from '@agentclientprotocol/sdk';
 import type {
@@ -15,24 +16,18 @@ import type {
   ToolResultBlock,
   ToolUseBlock,
 } from '@x/core';
-import { headOf } from '@x/core/internal';
-import { oneLine, printable } from '../terminal/style.js';
+import { type CallKind, type RenderedCall, type RenderedLine, renderCall } from '@x/harness/view';
 
-const MAX_TITLE = 120;
-
-/** How editors draw the tools that ship with us; all others are drawn alike. */
-const KINDS: Readonly<Record<string, ToolKind>> = {
-  read_file: 'read',
-  list_files: 'search',
-  glob_files: 'search',
-  grep_files: 'search',
-  recall: 'search',
-  query_history: 'search',
-  write_file: 'edit',
-  edit_file: 'edit',
+/** How editors draw the kinds of calls. */
+const KINDS: Readonly<Record<CallKind, ToolKind>> = {
+  read: 'read',
+  search: 'search',
+  edit: 'edit',
   execute: 'execute',
-  plan_enter: 'switch_mode',
-  plan_exit: 'switch_mode',
+  think: 'think',
+  mode: 'switch_mode',
+  delegate: 'other',
+  other: 'other',
 };
 
 /** The protocol's word for the end of a turn; none for one that is a failure. */
@@ -115,29 +110,33 @@ export function planOf(todos: readonly Todo[]): SessionUpdate {
   return { sessionUpdate: 'plan', entries };
 }
 
-/** A call as an editor shows it, and asks about it. */
-export function toolCall({ id, name, input }: ToolUseBlock, directory: string) {
-  const { path } = Object(input) as { readonly path?: unknown };
-  const values = Object.values(Object(input) as object);
-  // One value stands for itself; of several the model could put first what it likes to be seen.
-  const text = values.length === 1 && typeof values[0] === 'string' ? values[0] : JSON.stringify(input);
-  const line = oneLine(text.replaceAll('\n', '\\n'));
+/** A call as an editor shows it. */
+export function toolCall(call: ToolUseBlock, directory: string) {
+  const { kind, title } = renderCall(call);
+  const { path } = Object(call.input) as { readonly path?: unknown };
   return {
-    toolCallId: id,
-    title: oneLine(
-      values.length === 0
-        ? name
-        : `${name} ${line.length > MAX_TITLE ? `${headOf(line, MAX_TITLE)} … (${line.length} characters)` : line}`,
-    ),
-    kind: KINDS[name] ?? 'other',
-    rawInput: input,
+    toolCallId: call.id,
+    title,
+    kind: KINDS[kind],
+    rawInput: call.input,
     ...(typeof path === 'string' ? { locations: [{ path: resolve(directory, path) }] } : {}),
   } as const;
 }
 
-/** All of what a call would be run with, to be approved. */
-export function wholeInput({ input }: Pick<ToolUseBlock, 'input'>): string {
-  return printable(JSON.stringify(input, null, 2) ?? '');
+/** All of what a call would do, to be approved: a change as a diff, anything else as text. */
+export function contentOf({ change, lines, rest }: RenderedCall, directory: string): ToolCallContent[] {
+  const asText = (part: readonly RenderedLine[]): ToolCallContent[] =>
+    part.length === 0 ? [] : [textContent(part.map(({ text }) => text).join('\n'))];
+  if (change === undefined) return [...asText(lines), ...asText(rest)];
+  const { path, before, after } = change;
+  return [
+    { type: 'diff', path: resolve(directory, path), oldText: before ?? null, newText: after },
+    ...asText(rest),
+  ];
+}
+
+export function textContent(text: string): ToolCallContent {
+  return { type: 'content', content: { type: 'text', text } };
 }
 
 function result({ toolUseId, output, isError }: ToolResultBlock): SessionUpdate {

@@ -13,12 +13,12 @@ import {
   permissions,
 } from '@x/harness';
 import { parseFrontMatter, subagentFileProblems } from '@x/harness/internal';
+import { oneLine } from '@x/harness/view';
 import * as z from 'zod';
 import { UsageError } from '../command.js';
 import { openStore, type StoreValues } from '../open-store.js';
 import { readInput, readYaml } from '../read-input.js';
 import { storeKind, storeNames, storeOfAddress } from '../stores.js';
-import { oneLine } from '../terminal/style.js';
 import { besideOf } from './beside-agent.js';
 import { type Beside, createRegistry } from './capabilities.js';
 import { chooseModel } from './choose-model.js';

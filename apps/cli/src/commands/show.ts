@@ -1,10 +1,10 @@
 import { type Message, SessionKey, type SessionKeyParts, textOf, toolUsesOf } from '@x/core';
 import { headOf } from '@x/core/internal';
+import { printable } from '@x/harness/view';
 import { command, positive } from '../command.js';
 import { findLog, findSession, noSession } from '../find-session.js';
 import { identityOptions, scopeOf } from '../identity-options.js';
 import { namesStore, type StoreValues, storeOptions, withStore } from '../open-store.js';
-import { printable } from '../terminal/style.js';
 
 const SHORT = 400;
 

@@ -1,6 +1,6 @@
 import type { JsonValue, PendingCall } from '@x/core';
 import { type Decision, type Decisions, formatRule } from '@x/harness';
-import { oneLine, printable } from './style.js';
+import { oneLine, printable, type RenderedCall, type RenderedLine } from '@x/harness/view';
 
 /** Characters; of a longer input both ends are shown, and all of it when asked for. */
 const MAX_INPUT = 2_000;
@@ -8,8 +8,8 @@ const MAX_INPUT = 2_000;
 /** Asks a human for one line. Resolves to `undefined` when the input has ended, or the question was left. */
 export type Ask = (question: string) => Promise<string | undefined>;
 
-/** Makes the text that a human needs beside a call's input to decide on it. */
-export type Preview = (call: PendingCall) => Promise<string | undefined>;
+/** Renders what a human has to see of a call to decide on it. */
+export type Preview = (call: PendingCall) => Promise<RenderedCall>;
 
 /**
  * Shows each tool call that waits for a human, and asks what to do with it. Calls left without an answer go on waiting.
@@ -28,14 +28,15 @@ export async function askDecisions(
   return decisions;
 }
 
-async function askOne(call: PendingCall, ask: Ask, seen = ''): Promise<Decision | undefined> {
-  const input = printable(JSON.stringify(call.input, null, 2) ?? '');
-  const isLong = input.length > MAX_INPUT;
+async function askOne(call: PendingCall, ask: Ask, seen: RenderedCall): Promise<Decision | undefined> {
+  const whole = callText(seen);
+  const isLong = whole.length > MAX_INPUT;
   const choices = `y yes · n no · e edit${call.suggestion === undefined ? '' : ' · a always'}${isLong ? ' · s show all' : ''}`;
   const shown = isLong
-    ? `${input.slice(0, MAX_INPUT / 2)}\n… (${input.length} characters, "s" shows all) …\n${input.slice(-MAX_INPUT / 2)}`
-    : input;
-  let question = `${describe(call, shown)}${seen === '' ? '' : `\n${printable(seen)}`}\nRun it? (${choices}) `;
+    ? `${whole.slice(0, MAX_INPUT / 2)}\n… (${whole.length} characters, "s" shows all) …\n${whole.slice(-MAX_INPUT / 2)}`
+    : whole;
+  const asked = (text: string) => `${describe(call, seen, text)}\nRun it? (${choices}) `;
+  let question = asked(shown);
   for (;;) {
     const answer = (await ask(question))?.trim();
     if (answer === undefined) return undefined;
@@ -55,7 +56,7 @@ async function askOne(call: PendingCall, ask: Ask, seen = ''): Promise<Decision 
         return { type: 'deny', ...(words.length === 0 ? {} : { reason: words.join(' ') }) };
       case 's':
       case 'show':
-        question = `${describe(call, input)}\nRun it? (${choices}) `;
+        question = asked(whole);
         continue;
       case 'e':
       case 'edit': {
@@ -71,12 +72,20 @@ async function askOne(call: PendingCall, ask: Ask, seen = ''): Promise<Decision 
   }
 }
 
-function describe({ name, reason, suggestion }: PendingCall, shown: string): string {
+function describe({ reason, suggestion }: PendingCall, { wants }: RenderedCall, shown: string): string {
   const rule =
-    suggestion === undefined
-      ? ''
-      : `\n"Always" would allow ${oneLine(formatRule(suggestion).replaceAll('\n', '\\n'))}`;
-  return `\n${printable(name)} ${shown}${reason === undefined ? '' : `\n${printable(reason)}`}${rule}`;
+    suggestion && `"Always" would allow ${oneLine(formatRule(suggestion).replaceAll('\n', '\\n'))}`;
+  return [`\nIt wants to ${wants}.`, reason && printable(reason), shown, rule].filter(Boolean).join('\n');
+}
+
+/** All that a call would do, as text. */
+function callText({ lines, rest }: RenderedCall): string {
+  const text = [...lines.map(lineText), ...(rest.length > 0 ? ['with:', ...rest.map(lineText)] : [])];
+  return text.join('\n');
+}
+
+function lineText({ mark, text }: RenderedLine): string {
+  return mark === '' ? `  ${text}` : `${mark} ${text}`;
 }
 
 function parse(text: string): JsonValue | undefined {

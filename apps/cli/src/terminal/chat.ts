@@ -1,9 +1,8 @@
 import { type AgentEvent, type PendingCall, type RuntimeContext, XError } from '@x/core';
-import { type HarnessAgent, pendingCalls } from '@x/harness';
+import { type HarnessAgent, pendingCalls, previewCall } from '@x/harness';
 import { askDecisions } from './ask-decisions.js';
 import type { EventPrinter } from './event-printer.js';
 import { LineInput } from './line-input.js';
-import { readPlan } from './read-plan.js';
 import { type ChatScope, type CommandResult, isCommand, runCommand } from './slash-commands.js';
 import type { Style } from './style.js';
 
@@ -102,7 +101,7 @@ class Chat {
     const decisions = await askDecisions(
       pending,
       (question) => this.#input.ask(question),
-      (call) => this.#preview(call),
+      (call) => previewCall(this.#agent, this.#context, call),
     );
     const { waiting: onWait } = this.#printer;
     if (Object.keys(decisions).length > 0)
@@ -137,13 +136,6 @@ class Chat {
     } finally {
       this.#running = false;
     }
-  }
-
-  /** Whoever approves a plan has read it. */
-  async #preview({ name }: PendingCall): Promise<string | undefined> {
-    if (name !== 'plan_exit') return undefined;
-    const state = await this.#agent.state(this.#context);
-    return state && readPlan(this.#agent, state);
   }
 
   /** Says what waits in a session that is opened: whoever goes on talking denies it. */

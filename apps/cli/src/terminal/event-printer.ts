@@ -1,8 +1,13 @@
 import { type AgentEvent, type CompactionStep, type ContextUsage, textOf, type Usage } from '@x/core';
 import { headOf } from '@x/core/internal';
-import { printable, type Style } from './style.js';
+import { printable, type RenderedLine, renderCall, renderResult, shortNumber } from '@x/harness/view';
+import type { Style } from './style.js';
 
 const MAX_ARGUMENT = 80;
+/** Lines of a change that are printed when it is made. */
+const MAX_LINES = 12;
+/** UTF-16 units of one of those lines, and of one line of a result. */
+const MAX_WIDTH = 160;
 
 interface Outputs {
   /** The stream of the agent's text. */
@@ -23,19 +28,20 @@ const NOTES: {
 } = {
   'draft.discarded': ({ text }) =>
     text === '' ? undefined : ['yellow', 'The text above is void; the model begins again.'],
-  'tool.call': ({ call }) => ['cyan', `● ${call.name} ${firstArgument(call.input)}`],
+  'tool.call': ({ call }) => {
+    const { title, change, lines } = renderCall(call);
+    return ['cyan', [`● ${title}`, ...(change ? indented(lines.slice(0, MAX_LINES)) : [])].join('\n')];
+  },
   'tool.progress': ({ output }) => [
     'dim',
     `  ${headOf(textOf(output).replaceAll(/\s+/g, ' '), MAX_ARGUMENT)}`,
   ],
   'tool.result': ({ result, durationMs }) => {
-    const text = textOf([result]);
-    const end = result.isError
-      ? `failed: ${headOf(text, MAX_ARGUMENT)}`
-      : `${people(text.length)} characters`;
-    return [result.isError ? 'red' : 'dim', `  ${end} · ${Math.round(durationMs)} ms`];
+    const end = `${result.isError ? 'failed · ' : ''}${Math.round(durationMs)} ms`;
+    const lines = indented(renderResult(result, { head: 3, tail: 2 }));
+    return [result.isError ? 'red' : 'dim', [...lines, `  ${end}`].join('\n')];
   },
-  'tool.evicted': ({ chars, path }) => ['dim', `  ${people(chars)} characters are in ${path}`],
+  'tool.evicted': ({ chars, path }) => ['dim', `  ${shortNumber(chars)} characters are in ${path}`],
   'model.retrying': ({ error, delayMs }) => [
     'yellow',
     `The model failed (${error}); trying again in ${delayMs} ms.`,
@@ -45,13 +51,13 @@ const NOTES: {
   'context.compacted': (event) => [
     'magenta',
     event.status === 'applied'
-      ? `── Context compacted · ${event.strategyUsed || 'repaired'} · ${event.messagesBefore} → ${event.messagesAfter} messages · ${people(event.tokensBefore)} → ${people(event.tokensAfter)} tokens ──`
+      ? `── Context compacted · ${event.strategyUsed || 'repaired'} · ${event.messagesBefore} → ${event.messagesAfter} messages · ${shortNumber(event.tokensBefore)} → ${shortNumber(event.tokensAfter)} tokens ──`
       : `── Context not compacted · ${event.status}: ${event.detail} ──`,
   ],
   'task.changed': ({ taskId, subagent, status }) => ['dim', `task ${taskId} (${subagent}): ${status}`],
   'budget.exceeded': ({ scope, used, limit, unit }) => [
     'yellow',
-    `The ${scope} has used ${people(used)} of ${people(limit)} ${unit}.`,
+    `The ${scope} has used ${shortNumber(used)} of ${shortNumber(limit)} ${unit}.`,
   ],
   'memory.failed': ({ error }) => ['yellow', `Memory: ${error}`],
   warning: ({ message }) => ['yellow', message],
@@ -134,33 +140,28 @@ export class EventPrinter {
 export function stepLines(steps: readonly CompactionStep[]): readonly string[] {
   return steps.map(({ reducer, tokensBefore, tokensAfter, note }) => {
     const change =
-      tokensAfter === tokensBefore ? 'nothing' : `${people(tokensBefore)} → ${people(tokensAfter)} tokens`;
+      tokensAfter === tokensBefore
+        ? 'nothing'
+        : `${shortNumber(tokensBefore)} → ${shortNumber(tokensAfter)} tokens`;
     return `   ${reducer}: ${[change, note].filter(Boolean).join(' · ')}`;
   });
 }
 
-/** The argument that tells most of a call: the first one. */
-function firstArgument(input: unknown): string {
-  const value = typeof input === 'object' && input !== null ? Object.values(input)[0] : input;
-  if (value === undefined) return '';
-  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
-  const line = text.replaceAll(/\s+/g, ' ');
-  return line.length > MAX_ARGUMENT ? `${headOf(line, MAX_ARGUMENT)}…` : line;
+function indented(lines: readonly RenderedLine[]): readonly string[] {
+  return lines.map(({ mark, text }) => `  ${mark === '' ? '' : `${mark} `}${headOf(text, MAX_WIDTH)}`);
 }
 
 function summary(usage: Usage, context: ContextUsage | undefined, stopReason: string): string {
   const cached = usage.cachedInputTokens
     ? `, ${Math.round((100 * usage.cachedInputTokens) / Math.max(1, usage.inputTokens))} % cached`
     : '';
-  const parts = [`${people(usage.inputTokens)} tokens in${cached}`, `${people(usage.outputTokens)} out`];
+  const parts = [
+    `${shortNumber(usage.inputTokens)} tokens in${cached}`,
+    `${shortNumber(usage.outputTokens)} out`,
+  ];
   if (context?.contextWindow) {
     parts.push(`window ${Math.round((100 * context.total) / context.contextWindow)} % full`);
   }
   if (stopReason !== 'completed') parts.push(stopReason.replaceAll('_', ' '));
   return parts.join(' · ');
-}
-
-/** 12345 as 12.3k. */
-export function people(value: number): string {
-  return value < 1_000 ? String(Math.round(value)) : `${(value / 1_000).toFixed(1)}k`;
 }

@@ -1,8 +1,8 @@
-import { type ContextUsage, RuntimeContext } from '@x/core';
+import { type AgentState, type ContextUsage, RuntimeContext, readText } from '@x/core';
 import { headOf, PERMISSION_MODES, renderTodos } from '@x/core/internal';
 import { formatRule, type HarnessAgent, subagentTasks } from '@x/harness';
-import { people, stepLines } from './event-printer.js';
-import { readPlan } from './read-plan.js';
+import { shortNumber } from '@x/harness/view';
+import { stepLines } from './event-printer.js';
 
 /** The agent and the session that a command works on. */
 export interface ChatScope {
@@ -45,7 +45,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
         .join('');
       if (status !== 'applied') return { say: `Not compacted (${status}): ${reason}${did}` };
       return {
-        say: `Compacted: ${messagesBefore} → ${messagesAfter} messages, ${people(tokensBefore)} → ${people(tokensAfter)} tokens. /undo takes it back.${did}`,
+        say: `Compacted: ${messagesBefore} → ${messagesAfter} messages, ${shortNumber(tokensBefore)} → ${shortNumber(tokensAfter)} tokens. /undo takes it back.${did}`,
       };
     },
   },
@@ -169,7 +169,7 @@ function windowLines(usage: ContextUsage | undefined): readonly string[] {
   const { total, contextWindow } = usage;
   const share = (tokens: number) => `${Math.round((100 * tokens) / (contextWindow ?? total))} %`;
   const row = (name: string, tokens: number) =>
-    `  ${name.padEnd(15)}${people(tokens).padStart(7)}  ${share(tokens).padStart(5)}`;
+    `  ${name.padEnd(15)}${shortNumber(tokens).padStart(7)}  ${share(tokens).padStart(5)}`;
   const named = (Object.keys(SOURCES) as (keyof typeof SOURCES)[]).filter((name) => usage[name] > 0);
   return [
     'Tokens of the latest request:',
@@ -190,4 +190,12 @@ export async function runCommand(line: string, scope: ChatScope): Promise<Comman
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (command !== undefined) return command.run(scope, argument.trim());
   return { say: name === 'help' || name === '' ? HELP : `There is no command /${name}.\n${HELP}` };
+}
+
+/** Returns the plan of a session with its path; `undefined` when there is none yet. */
+async function readPlan({ storage }: HarnessAgent, state: AgentState): Promise<string | undefined> {
+  const { planFile } = state.planModeContext;
+  if (planFile === undefined) return undefined;
+  const plan = (await storage.stat(planFile)) ? await readText(storage, planFile) : '(the file is gone)';
+  return `${planFile}:\n${plan}`;
 }

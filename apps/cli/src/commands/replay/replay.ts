@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { textOf } from '@x/core';
 import { errorText, headOf } from '@x/core/internal';
+import { printable } from '@x/harness/view';
 import {
   type Comparison,
   compareStrategies,
@@ -21,7 +22,6 @@ import { parse } from 'yaml';
 import { ArgumentError, command, positive, UsageError } from '../../command.js';
 import { modelPrices } from '../../known-models.js';
 import { readDocument, readInput } from '../../read-input.js';
-import { printable } from '../../terminal/style.js';
 import { type BestSettings, candidates, withBest } from './best-settings.js';
 import { readConditions } from './conditions.js';
 import { foundLogs, knownFolders, type LogFile, namedLogs } from './find-logs.js';

@@ -1,9 +1,9 @@
 import type { SessionInfo } from '@x/core';
+import { oneLine } from '@x/harness/view';
 import { command } from '../../command.js';
 import { describeSession } from '../../find-session.js';
 import { identityOptions, scopeOf } from '../../identity-options.js';
 import { namesStore, skippedHint, storeOptions, withStore } from '../../open-store.js';
-import { oneLine } from '../../terminal/style.js';
 
 /** Lists sessions, the latest first: all that can be listed, also when it fails in the end. */
 export const listSessions = command({
