@@ -8,10 +8,8 @@ import { printable } from '@x/harness/view';
 import {
   type Comparison,
   compareStrategies,
-  importConversation,
   type Prices,
   type RecordedConversation,
-  ReplayError,
   replayHtml,
   replayReport,
   replayTable,
@@ -21,11 +19,12 @@ import { formats } from '@x/replay/internal';
 import { parse } from 'yaml';
 import { ArgumentError, command, positive, UsageError } from '../../command.js';
 import { modelPrices } from '../../known-models.js';
-import { readDocument, readInput } from '../../read-input.js';
+import { readDocument } from '../../read-input.js';
 import { type BestSettings, candidates, withBest } from './best-settings.js';
 import { readConditions } from './conditions.js';
 import { foundLogs, knownFolders, type LogFile, namedLogs } from './find-logs.js';
 import { openPage } from './open-page.js';
+import { readLog } from './read-log.js';
 import { readPrices } from './read-prices.js';
 import { fromConfiguration, strategies } from './strategies.js';
 
@@ -206,27 +205,16 @@ async function readLogs(logs: readonly LogFile[], format: string | undefined) {
   const skipped: string[] = [];
   for (const { path } of logs) {
     try {
-      recordings.push(await readLog(path, format));
+      const recording = await readLog(path, format);
+      if (!recording.messages.some(({ role }) => role === 'assistant'))
+        throw new UsageError(`${path}: nobody answered in it, so there is no model call to replay.`);
+      recordings.push(recording);
     } catch (error) {
       if (!(error instanceof UsageError)) throw error;
       skipped.push(error.message);
     }
   }
   return { recordings, skipped };
-}
-
-async function readLog(path: string, format: string | undefined): Promise<RecordedConversation> {
-  const source = await readInput(path);
-  try {
-    const conversation = importConversation(source, format === undefined ? {} : { format });
-    if (!conversation.messages.some(({ role }) => role === 'assistant')) {
-      throw new UsageError(`${path}: nobody answered in it, so there is no model call to replay.`);
-    }
-    return { ...conversation, id: conversation.id ?? path };
-  } catch (error) {
-    if (ReplayError.isInstance(error)) throw new UsageError(`${path}: ${error.message}`);
-    throw error;
-  }
 }
 
 /** The prices that were given, or else the list prices of the recorded models where all of them are known. */

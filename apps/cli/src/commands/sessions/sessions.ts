@@ -1,5 +1,6 @@
 import { type Command, commandGroup } from '../../command.js';
 import { show } from '../show.js';
+import { adoptSession } from './adopt-session.js';
 import { copySessions, importSession } from './copy-sessions.js';
 import { deleteSession } from './delete-session.js';
 import { exportSession } from './export-session.js';
@@ -10,8 +11,8 @@ export const sessions: Command = commandGroup({
   ...listSessions,
   name: 'sessions',
   summary:
-    'Lists, shows, exports, imports, copies and deletes sessions in any store; without a subcommand, lists them.',
+    'Lists, shows, exports, imports, adopts, copies and deletes sessions in any store; without a subcommand, lists them.',
   examples: ['x sessions', 'x sessions list --redis redis://localhost', 'x sessions show s-001'],
-  subcommands: [listSessions, show, exportSession, importSession, copySessions, deleteSession],
+  subcommands: [listSessions, show, exportSession, importSession, adoptSession, copySessions, deleteSession],
   fallback: listSessions,
 });

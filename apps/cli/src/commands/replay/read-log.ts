@@ -1,0 +1,22 @@
+import { importConversation, type RecordedConversation, ReplayError } from '@x/replay';
+import { UsageError } from '../../command.js';
+import { readInput } from '../../read-input.js';
+
+/**
+ * Reads a log of any agent. A log without an id of its own is called by its path.
+ *
+ * @throws {UsageError} for a file that cannot be read, or that is no log.
+ */
+export async function readLog(
+  path: string,
+  format: string | undefined,
+): Promise<RecordedConversation & { readonly id: string }> {
+  const source = await readInput(path);
+  try {
+    const conversation = importConversation(source, format === undefined ? {} : { format });
+    return { ...conversation, id: conversation.id ?? path };
+  } catch (error) {
+    if (ReplayError.isInstance(error)) throw new UsageError(`${path}: ${error.message}`);
+    throw error;
+  }
+}
