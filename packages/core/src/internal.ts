@@ -59,6 +59,7 @@ export type { CopyOptions, CopyReport } from './sessions/copy-store.js';
 export { type DriverFailure, databaseAttempts } from './sessions/database-attempts.js';
 export { decodeSession, type EncodedSession, sessionDamaged } from './sessions/decode-session.js';
 export type { RetentionOptions } from './sessions/delete-older-than.js';
+export type { LogNote } from './sessions/files/workspace-session-log.js';
 export { itemFrom, itemJson } from './sessions/item-json.js';
 export type { ItemChange, ItemHistory } from './sessions/item-log.js';
 export {

@@ -34,6 +34,7 @@ const KINDS: Readonly<Record<CallKind, ToolKind>> = {
 export const STOPPED: Readonly<Record<StopReason, Stopped | undefined>> = {
   completed: 'end_turn',
   stop_condition: 'end_turn',
+  superseded: 'end_turn',
   permission_required: 'end_turn',
   truncated: 'max_tokens',
   max_iterations: 'max_turn_requests',

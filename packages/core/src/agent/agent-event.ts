@@ -21,6 +21,8 @@ export type StopReason =
   /** `stopWhen` of the call said so. */
   | 'stop_condition'
   | 'permission_required'
+  /** Another call came before this one had ended, and its reply answers both. For a call that is repeated. */
+  | 'superseded'
   | 'interrupted'
   | 'budget_exceeded'
   | 'shutdown';

@@ -50,10 +50,10 @@ export type CallInput = string | Message | readonly Message[];
 /** How one call differs from the agent's others. */
 export interface CallOptions extends CallControl {
   /**
-   * Names the call, so that it can be repeated after any error, by any process that shares the session store: it is the
-   * same turn. One that has ended answers its first reply, as long as it is among the last 8 of the session; one that has not is
-   * gone on with until another call comes. Later it is refused with `call_forgotten`. Default: the id of the last message, where
-   * the input is messages; text without an id is new each time.
+   * Names the call, so that it can be repeated after any error, at any time, by any process that shares the session store and the
+   * session's log: it runs once at most. One that has ended answers its first reply; one that has not is gone on with, or, when
+   * another call came first, answered with that one's reply and `superseded`. Default: the id of the last message, where the input is
+   * messages; text without an id is new each time.
    */
   readonly id?: string;
   /** Interrupts the call when aborted, as `agent.interrupt` does. */

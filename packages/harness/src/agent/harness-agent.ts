@@ -28,8 +28,8 @@ import { Interruption } from '../errors/interruption.js';
 import { EventJournal } from '../lib/event-journal.js';
 import { forEach } from '../lib/for-each.js';
 import { callControl } from '../loop/control.js';
-import { repeatOf } from '../loop/finished-calls.js';
 import { reasonScope } from '../loop/reason-scope.js';
+import { repeatOf } from '../loop/repeats.js';
 import { refuseNothingToResume, runCall } from '../loop/run-call.js';
 import { type AgentParts, composedOf } from './agent-parts.js';
 import {
@@ -114,7 +114,7 @@ export class HarnessAgent {
    * @throws {ContextOverflowError} when the request does not fit and nothing could make it fit.
    * @throws {OutputError} when the model gave no answer of the form that `output` asks for, however often it was told.
    * @throws {InvalidInputError} for an `output` that cannot be told to a model.
-   * @throws {HarnessError} `agent_closed`; `call_forgotten` for a repeated call whose reply is remembered no more.
+   * @throws {HarnessError} `agent_closed`; `call_forgotten` for a message of this id that is in the session, though no call said it.
    */
   call<Output>(
     input: CallInput,

@@ -5,7 +5,6 @@ import {
   openSession,
   RuntimeContext,
   SessionKey,
-  type SessionLog,
   type SessionStore,
   TimeLimitError,
   type Workspace,
@@ -133,7 +132,7 @@ export class SessionTurns {
     this.#logs.clear();
   }
 
-  log(context: RuntimeContext): SessionLog {
+  log(context: RuntimeContext): WorkspaceSessionLog {
     return this.#logs.of(this.keyOf(context));
   }
 
@@ -307,7 +306,7 @@ const MAX_OPEN_LOGS = 64;
 /** Session logs that are kept ready, the last used: each remembers the ids it holds. */
 class OpenLogs {
   readonly #workspace: Workspace;
-  readonly #logs = new Map<string, SessionLog>();
+  readonly #logs = new Map<string, WorkspaceSessionLog>();
 
   constructor(workspace: Workspace) {
     this.#workspace = workspace;
@@ -317,7 +316,7 @@ class OpenLogs {
     this.#logs.clear();
   }
 
-  of(key: SessionKey): SessionLog {
+  of(key: SessionKey): WorkspaceSessionLog {
     const id = key.toString();
     const log = this.#logs.get(id) ?? new WorkspaceSessionLog(this.#workspace, key);
     this.#logs.delete(id);

@@ -23,9 +23,10 @@ import { refuseEarlyAnswer, settleAnswer } from '../output/final-answer.js';
 import { act } from './act.js';
 import { closeWaiting, pendingCalls, prunePending, recordDecisions } from './approvals.js';
 import { around } from './around.js';
-import { beginCall, REMEMBERED_CALLS, rememberCall } from './finished-calls.js';
 import { abandonedCalls, errorResultsFor, openCalls, repairPairing, waitingCalls } from './open-calls.js';
 import { reason } from './reason.js';
+import { isOpenCall, openReceipt, resumeReceipt, settleReceipts } from './receipts.js';
+import { unsaidOf } from './repeats.js';
 import type { RunningCall } from './running-call.js';
 
 interface RunCallOptions {
@@ -47,7 +48,7 @@ export async function runCall(call: RunningCall, options: RunCallOptions): Promi
   // Long because it is the order of a call, from its first event to its last.
   const { callId, state } = call.scope;
   const resumed = options.input.length === 0;
-  const id = beginCall(state, options.id, resumed);
+  if (resumed) call.ids = resumeReceipt(state, options.id);
   settleEarlierCall(call);
   const decided = recordDecisions(state, {
     decisions: options.decisions,
@@ -65,6 +66,8 @@ export async function runCall(call: RunningCall, options: RunCallOptions): Promi
   let unsaid = options.input;
   const say = () => {
     call.add(unsaid);
+    if (options.id !== undefined && unsaid.length > 0)
+      call.ids = openReceipt(state, call.ids, [...userIds(unsaid), options.id]);
     unsaid = [];
   };
   // Calls that were approved in the step before run before the new messages are read.
@@ -107,7 +110,7 @@ export async function runCall(call: RunningCall, options: RunCallOptions): Promi
     steps: call.step,
     output,
   };
-  if (id !== undefined) rememberCall(state, id, reply);
+  settleReceipts(state, call.ids, reply);
   try {
     await call.save();
   } catch (error) {
@@ -127,7 +130,7 @@ async function loop(call: RunningCall, { streaming, tools }: RunCallOptions): Pr
   while (call.step < maxIterations) {
     scope.signal.throwIfAborted();
     await call.room();
-    if (steering.deliver((messages) => call.add(messages))) await scope.checkpoint();
+    if (await steering.deliver((messages) => steer(call, messages))) await scope.checkpoint();
     await call.nextStep();
     const message = await reason(call, streaming);
     const uses = message ? toolUsesOf(message) : [];
@@ -151,6 +154,17 @@ async function loop(call: RunningCall, { streaming, tools }: RunCallOptions): Pr
     await scope.checkpoint();
   }
   return 'max_iterations';
+}
+
+/** Adds what was said meanwhile, unless the conversation has it: whoever did not hear that it arrived says it again. */
+async function steer(call: RunningCall, messages: readonly Message[]): Promise<void> {
+  const unsaid = await unsaidOf(call, messages);
+  call.add(unsaid);
+  call.ids = openReceipt(call.scope.state, call.ids, userIds(unsaid));
+}
+
+function userIds(messages: readonly Message[]): readonly string[] {
+  return messages.filter(({ role }) => role === 'user').map(({ id }) => id);
 }
 
 /** The ends of answers that are not whole. */
@@ -310,7 +324,7 @@ function isTimeLimit(error: unknown): boolean {
 /**
  * @param repeated The id of the call, where its messages are in the session already.
  * @throws {HarnessError} `nothing_to_resume` when the session is new, holds nothing to be sent, or ended in an orderly way;
- * `call_forgotten` in place of the last where a call is repeated.
+ * `call_forgotten` in place of the last where the messages are in the session and no call said them.
  */
 export function refuseNothingToResume(state: AgentState, isNew: boolean, repeated?: string): void {
   const last = state.context.at(-1);
@@ -321,13 +335,13 @@ export function refuseNothingToResume(state: AgentState, isNew: boolean, repeate
     openCalls(state.context).length > 0;
   // A context of results without their calls is empty once it is repaired: no model could be asked.
   const isEmpty = repairPairing(state.context, true).length === 0;
-  if (!isNew && isOpen && !isEmpty) return;
+  const isOpenRepeat = repeated !== undefined && isOpenCall(state, repeated);
+  if (!isNew && (isOpen || isOpenRepeat) && !isEmpty) return;
   if (repeated !== undefined && !isEmpty) {
     throw new HarnessError(
       'call_forgotten',
-      `What call "${repeated}" said is in session "${state.sessionId}", but the call can be repeated no more: a session remembers ` +
-        `how its last ${REMEMBERED_CALLS} calls ended, and one that did not end is gone on with until another comes. Nothing was ` +
-        'run; read the answer with agent.state(), or say it again under another id.',
+      `Message "${repeated}" is in session "${state.sessionId}", but no call said it: it was put there in another way, so there is ` +
+        'no reply to repeat. Nothing was run; read the session with agent.state(), or say it again under another id.',
     );
   }
   throw new HarnessError('nothing_to_resume', `Session "${state.sessionId}" ${why(isNew, isEmpty)}`);

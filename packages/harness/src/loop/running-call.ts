@@ -13,14 +13,14 @@ import {
   type ReasonScope,
   type RuntimeContext,
   type Session,
-  type SessionLog,
   TimeLimitError,
   type Tool,
   type Usage,
   type Workspace,
 } from '@x/core';
-import { ContextMeter, confineWorkspace, errorText, startTimer } from '@x/core/internal';
+import { ContextMeter, confineWorkspace, errorText, type LogNote, startTimer } from '@x/core/internal';
 import { classifyModelError, type ToolChoice, type ToolDefinition } from '@x/core/messages';
+import type { WorkspaceSessionLog } from '@x/core/node';
 import type { AgentParts, ParsedSettings } from '../agent/agent-parts.js';
 import type { StoreLimit } from '../agent/bounded-store.js';
 import type { Reply } from '../agent/call-options.js';
@@ -33,6 +33,7 @@ import { hookResult } from './around.js';
 import { Audience } from './audience.js';
 import { type CallControl, type CallProgress, type StepControl, stepControl } from './control.js';
 import { Draft } from './draft.js';
+import { spareReceipts } from './receipts.js';
 import type { Steering } from './steering.js';
 
 /** The key in a message's metadata that names the model which wrote it. */
@@ -48,7 +49,7 @@ export interface RunningCallOptions {
   readonly fence: number | undefined;
   /** Messages since the session was last stored. The call keeps the list up to date; the session reads it to merge. */
   readonly unstored: Message[];
-  readonly log: SessionLog;
+  readonly log: WorkspaceSessionLog;
   /** Bounds requests to the store and the log. */
   readonly storeLimit: StoreLimit;
   /** The files that its tools see. */
@@ -84,6 +85,8 @@ export class RunningCall {
   /** Text of the answers that were cut off, which the last one continues. */
   textBefore = '';
   readonly messages: Message[] = [];
+  /** The ids by which it can be repeated; none for a call without one. */
+  ids: readonly string[] = [];
   readonly responseIds: string[] = [];
   /** The models that wrote what only they can read, in the conversation as it was measured. */
   readonly authors = new Set<unknown>();
@@ -335,11 +338,14 @@ export class RunningCall {
   }
 
   async #saveLog(): Promise<void> {
-    if (this.#unlogged.length === 0) return;
+    const { notes, done } = spareReceipts(this.scope.state);
+    if (this.#unlogged.length + notes.length === 0) return;
     const messages = this.#unlogged;
     this.#unlogged = [];
     try {
-      await this.options.storeLimit.within('The log', 'append', () => this.options.log.append(messages));
+      const { log, storeLimit } = this.options;
+      await storeLimit.within('The log', 'append', () => log.append(messages, notes));
+      done();
     } catch (error) {
       this.#unlogged = [...messages, ...this.#unlogged];
       throw error;
@@ -349,6 +355,11 @@ export class RunningCall {
   /** Finds a message in the log. */
   logged(id: string): Promise<Message | undefined> {
     return this.options.storeLimit.within('The log', 'get', () => this.options.log.get(id));
+  }
+
+  /** Finds what the log keeps beside its messages. */
+  noted(id: string): Promise<LogNote | undefined> {
+    return this.options.storeLimit.within('The log', 'get', () => this.options.log.note(id));
   }
 
   addUsage(usage: Usage | undefined): void {

@@ -24,14 +24,15 @@ export class Steering {
   }
 
   /** Hands over all waiting messages in order. Returns false when there was none. */
-  deliver(add: (messages: readonly Message[]) => void): boolean {
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const { messages, settle } of waiting) {
-      add(messages);
-      settle(true);
+  async deliver(add: (messages: readonly Message[]) => Promise<void>): Promise<boolean> {
+    let delivered = false;
+    for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
+      await add(next.messages);
+      this.#waiting.shift();
+      next.settle(true);
+      delivered = true;
     }
-    return waiting.length > 0;
+    return delivered;
   }
 
   /** Refuses further messages. */

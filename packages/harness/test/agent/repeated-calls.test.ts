@@ -1,6 +1,7 @@
 import {
   defineTool,
   InMemorySession,
+  ModelError,
   RuntimeContext,
   type SessionKey,
   SessionStoreError,
@@ -69,14 +70,11 @@ function agentOn(store: InMemorySession, workspace: ReturnType<typeof scratch>) 
   return { agent, model, ran: () => ran };
 }
 
-function manyCalls() {
-  const model = new ScriptedModel(Array.from({ length: 10 }, (_, call) => ({ text: `answer ${call}` })));
-  const agent = HarnessAgent.builder()
-    .model(model)
-    .workspace(scratch())
-    .session(new InMemorySession())
-    .build();
-  return { agent, model };
+function manyCalls(count: number) {
+  const model = new ScriptedModel(Array.from({ length: count }, (_, call) => ({ text: `answer ${call}` })));
+  const [workspace, store] = [scratch(), new InMemorySession()];
+  const again = () => HarnessAgent.builder().model(model).workspace(workspace).session(store).build();
+  return { agent: again(), model, again };
 }
 
 describe('a call with an id', () => {
@@ -120,16 +118,60 @@ describe('a call with an id', () => {
     expect((await agent.call('And now?', context, { id: 'order-2' })).text).toBe('A second time.');
   });
 
-  it('is refused with the limit once eight others came', async () => {
-    const { agent, model } = manyCalls();
-    for (let call = 0; call <= 8; call++) await agent.call(`question ${call}`, context, { id: `c-${call}` });
-    expect((await agent.call('question 1', context, { id: 'c-1' })).text).toBe('answer 1');
-    const late = agent.call('question 0', context, { id: 'c-0' });
-    await expect(late).rejects.toMatchObject({
-      code: 'call_forgotten',
-      message: expect.stringContaining('last 8 calls'),
-    });
-    expect(model.requests).toHaveLength(9);
+  it('answers its first reply after any number of others, and in any process', async () => {
+    const { agent, model, again } = manyCalls(40);
+    const replies = [];
+    for (let call = 0; call < 40; call++) {
+      replies.push(await agent.call(`question ${call}`, context, { id: `c-${call}` }));
+    }
+    const other = again();
+    for (const [call, reply] of replies.entries()) {
+      for (const process of [agent, other]) {
+        const repeated = await process.call(`question ${call}`, context, { id: `c-${call}` });
+        expect(repeated).toEqual({ ...reply, messages: [] });
+      }
+    }
+    expect(model.requests).toHaveLength(40);
+    expect((await agent.state(context))?.extensions.calls?.finished).toHaveLength(8);
+  });
+
+  it.each(['error', 'interrupted', 'resume'])(
+    'that another one overtook has the reply of that one: %s',
+    async (how) => {
+      const failing = how === 'error' ? [{ error: new ModelError('No.', { retryable: false }) }] : [];
+      const model = new ScriptedModel([...failing, { text: 'answer to both' }, { text: 'later' }]);
+      const agent = HarnessAgent.builder()
+        .model(model)
+        .workspace(scratch())
+        .session(new InMemorySession())
+        .build();
+      const signal = failing.length > 0 ? {} : { signal: AbortSignal.abort() };
+      const first = agent.call('first', context, { id: 'a', ...signal });
+      await (failing.length > 0 ? expect(first).rejects.toThrow('No.') : first);
+      if (how === 'resume') {
+        await agent.call('second', context, { id: 'b', signal: AbortSignal.abort() });
+        await agent.resume(context);
+      } else await agent.call('second', context);
+      for (let other = 0; other < 12; other++) {
+        expect(await agent.call('first', context, { id: 'a' })).toMatchObject({
+          stopReason: 'superseded',
+          text: 'answer to both',
+          messages: [],
+        });
+        if (other === 0) await agent.call('third', context, { id: 'c' });
+      }
+      expect(model.requests).toHaveLength(failing.length + 2);
+    },
+  );
+
+  it('is known by its own id where its messages have others, each time', async () => {
+    const { agent, ran } = agentOn(new InMemorySession(), scratch());
+    const pay = () => agent.call(userMessage('transfer 100 EUR'), context, { id: 'order-1' });
+    const { text } = await pay();
+    expect((await pay()).text).toBe(text);
+    const other = agent.call(userMessage('transfer 200 EUR'), context, { id: 'order-1' });
+    await expect(other).rejects.toMatchObject({ code: 'invalid_input' });
+    expect(ran()).toBe(1);
   });
 
   it('may be repeated after a commit whose reply was lost, whichever it was: the turn is there once', async () => {
@@ -209,7 +251,8 @@ describe('an id', () => {
     });
     await agent.call('Pay B', context);
     expect((await agent.state(context))?.extensions.calls).toEqual({
-      finished: [expect.objectContaining({ id: 'i' })],
+      open: [],
+      finished: [expect.objectContaining({ ids: ['i'] })],
     });
   });
 

@@ -1,4 +1,6 @@
-import { parsedJson } from '../../lib/json.js';
+import * as z from 'zod';
+import { type JsonObject, parsedJson } from '../../lib/json.js';
+import { jsonObjectSchema } from '../../lib/json-schemas.js';
 import { checkMessages } from '../../messages/check-messages.js';
 import type { Message } from '../../messages/message.js';
 import { messageSchema } from '../../messages/message-schemas.js';
@@ -16,6 +18,22 @@ interface Place {
   readonly length: number;
 }
 
+/** Where messages and notes lie, by id. */
+interface Places {
+  readonly messages: Map<string, Place>;
+  readonly notes: Map<string, Place>;
+}
+
+/** Something that the log keeps beside its messages, and that is found by each of its ids. */
+export interface LogNote {
+  readonly ids: readonly string[];
+  readonly data: JsonObject;
+}
+
+const noteSchema = z.strictObject({ ids: z.array(z.string()), data: jsonObjectSchema });
+
+const noPlaces = (): Places => ({ messages: new Map(), notes: new Map() });
+
 /**
  * A session's log as a file of a workspace, one message a line:
  * `[tenants/<tenant>/][users/<user>/][agents/<agent>/]sessions/<session>.log.jsonl`.
@@ -26,14 +44,11 @@ interface Place {
 export class WorkspaceSessionLog implements SessionLog {
   readonly location: string;
   readonly #workspace: Workspace;
-  /** By message id, where its line lies. */
-  readonly #index = new Map<string, Place>();
+  #index = noPlaces();
   /** The end of the last line that was indexed. */
   #indexed = 0;
   /** The last append of this log. It is the file's last as long as the file ends at `end`. */
-  #own:
-    | { readonly places: readonly (readonly [id: string, place: Place])[]; readonly end: number }
-    | undefined;
+  #own: { readonly places: Places; readonly end: number } | undefined;
   #queue: Promise<unknown> = Promise.resolve();
 
   constructor(workspace: Workspace, key: SessionKey) {
@@ -41,24 +56,37 @@ export class WorkspaceSessionLog implements SessionLog {
     this.location = `${sessionPrefix(key)}sessions/${key.path.sessionId}.log.jsonl`;
   }
 
-  append(messages: readonly Message[]): Promise<void> {
+  /**
+   * Appends those messages that the log does not hold yet, by id, and notes. Of two notes with one id the later counts. Durable
+   * when it returns.
+   */
+  append(messages: readonly Message[], notes: readonly LogNote[] = []): Promise<void> {
     return this.#inTurn(async () => {
       checkMessages(messages, 'SessionLog.append');
       const size = await this.#catchUp();
       // Behind a line that a crash left without an end, begin a new one.
       const parts = size > this.#indexed ? [Buffer.from('\n')] : [];
-      let end = size + parts.length;
-      const places = new Map<string, Place>();
-      for (const message of messages) {
-        if (this.#index.has(message.id) || places.has(message.id)) continue;
-        const line = Buffer.from(`${JSON.stringify(message)}\n`);
-        places.set(message.id, { offset: end, length: line.length - 1 });
+      const torn = parts.length;
+      let end = size + torn;
+      const places = noPlaces();
+      const write = (value: object): Place => {
+        const line = Buffer.from(`${JSON.stringify(value)}\n`);
+        const place = { offset: end, length: line.length - 1 };
         end += line.length;
         parts.push(line);
+        return place;
+      };
+      for (const message of messages) {
+        if (this.#index.messages.has(message.id) || places.messages.has(message.id)) continue;
+        places.messages.set(message.id, write(message));
       }
-      if (places.size === 0) return;
+      for (const note of notes) {
+        const place = write(note);
+        for (const id of note.ids) places.notes.set(id, place);
+      }
+      if (parts.length === torn) return;
       await this.#workspace.append(this.location, Buffer.concat(parts));
-      this.#own = { places: [...places], end };
+      this.#own = { places, end };
     });
   }
 
@@ -66,13 +94,21 @@ export class WorkspaceSessionLog implements SessionLog {
     return readLog(this.#workspace, this.location);
   }
 
-  get(messageId: string): Promise<Message | undefined> {
+  async get(messageId: string): Promise<Message | undefined> {
+    return (await this.#line('messages', messageId))?.message;
+  }
+
+  /** Finds a note by one of its ids. */
+  async note(id: string): Promise<LogNote | undefined> {
+    return (await this.#line('notes', id))?.note;
+  }
+
+  #line(kind: keyof Places, id: string): Promise<LineContent | undefined> {
     return this.#inTurn(async () => {
       await this.#catchUp();
-      const place = this.#index.get(messageId);
+      const place = this.#index[kind].get(id);
       if (place === undefined) return undefined;
-      const bytes = Buffer.from(await this.#workspace.read(this.location, place));
-      return parseLine(bytes);
+      return parseLine(Buffer.from(await this.#workspace.read(this.location, place)));
     });
   }
 
@@ -81,19 +117,25 @@ export class WorkspaceSessionLog implements SessionLog {
     const size = (await this.#workspace.stat(this.location))?.size ?? 0;
     if (size < this.#indexed) {
       // Deleted, and perhaps begun anew.
-      this.#index.clear();
+      this.#index = noPlaces();
       this.#indexed = 0;
     }
+    const { messages, notes } = this.#index;
     if (size === this.#own?.end) {
-      for (const [id, place] of this.#own.places) this.#index.set(id, place);
+      for (const [id, place] of this.#own.places.messages) messages.set(id, place);
+      for (const [id, place] of this.#own.places.notes) notes.set(id, place);
       this.#indexed = size;
     }
     this.#own = undefined;
     if (size === this.#indexed) return size;
-    for await (const { message, start, end } of readLogLines(this.#workspace, this.location, this.#indexed)) {
-      if (message !== undefined && !this.#index.has(message.id)) {
-        this.#index.set(message.id, { offset: start, length: end - start - 1 });
-      }
+    for await (const { message, note, start, end } of readLogLines(
+      this.#workspace,
+      this.location,
+      this.#indexed,
+    )) {
+      const place = { offset: start, length: end - start - 1 };
+      if (message !== undefined && !messages.has(message.id)) messages.set(message.id, place);
+      for (const id of note?.ids ?? []) notes.set(id, place);
       this.#indexed = end;
     }
     return size;
@@ -119,10 +161,14 @@ export async function* readLog(
   }
 }
 
+/** What a line holds: a message, a note, or neither where it is damaged. */
+interface LineContent {
+  readonly message?: Message;
+  readonly note?: LogNote;
+}
+
 /** A complete line of a session's log. */
-export interface LogLine {
-  /** `undefined` when the line holds none. */
-  readonly message: Message | undefined;
+export interface LogLine extends LineContent {
   /** Where the line begins and the next one does, in bytes. */
   readonly start: number;
   readonly end: number;
@@ -148,7 +194,7 @@ export async function* readLogLines(
     for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
       parts.push(chunk.subarray(start, end));
       start = end + 1;
-      yield { message: parseLine(Buffer.concat(parts)), start: lineStart, end: position + start };
+      yield { ...parseLine(Buffer.concat(parts)), start: lineStart, end: position + start };
       parts = [];
       lineStart = position + start;
     }
@@ -157,7 +203,9 @@ export async function* readLogLines(
   }
 }
 
-function parseLine(bytes: Buffer): Message | undefined {
+function parseLine(bytes: Buffer): LineContent {
   const value = parsedJson(bytes.toString('utf8'));
-  return messageSchema.safeParse(value).success ? (value as Message) : undefined;
+  if (messageSchema.safeParse(value).success) return { message: value as Message };
+  const { data } = noteSchema.safeParse(value);
+  return data === undefined ? {} : { note: data };
 }

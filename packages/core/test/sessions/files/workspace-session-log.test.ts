@@ -110,6 +110,20 @@ describe('WorkspaceSessionLog', () => {
     expect(await messagesOf(log)).toEqual(numbered(3));
   });
 
+  test('keeps notes beside the messages, found by each id, the later one first, by any process', async () => {
+    const { log, workspace } = await setUp();
+    await log.append(numbered(1), [{ ids: ['a', 'm0'], data: { n: 1 } }]);
+    await log.append([], [{ ids: ['b'], data: { n: 2 } }]);
+    await log.append(numbered(2), [{ ids: ['a'], data: { n: 3 } }]);
+    for (const each of [log, new WorkspaceSessionLog(workspace, key)]) {
+      expect(await messagesOf(each)).toEqual(numbered(2));
+      expect(await each.note('a')).toEqual({ ids: ['a'], data: { n: 3 } });
+      expect(await each.note('m0')).toEqual({ ids: ['a', 'm0'], data: { n: 1 } });
+      expect(await each.get('m0')).toEqual(numbered(1)[0]);
+      expect([await each.note('m1'), await each.get('b')]).toEqual([undefined, undefined]);
+    }
+  });
+
   test('passes over lines that are no messages', async () => {
     const { log, file } = await setUp();
     await log.append(numbered(1));

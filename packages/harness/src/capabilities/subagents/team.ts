@@ -433,7 +433,7 @@ function isSettled({ told }: GivenTask): boolean {
 }
 
 function endingOf({ stopReason, text: result, steps, pendingCalls }: Reply): TaskEnding | undefined {
-  if (stopReason === 'completed') return { status: 'completed', result };
+  if (stopReason === 'completed' || stopReason === 'superseded') return { status: 'completed', result };
   if (stopReason === 'permission_required') return { status: 'waiting', waitsFor: pendingCalls };
   if (stopReason === 'interrupted') return { status: 'cancelled', result };
   if (stopReason === 'shutdown') return undefined;
