@@ -191,7 +191,7 @@ describe('x', () => {
     [['sessions', 'delete', '--help'], /^Usage: x sessions delete SESSION --yes \[options\]/],
     [['show', '--help'], /^Usage: x show SESSION .*Examples:\n {2}x sessions show/s],
     [['run', '--help'], /^Usage: x run \[agent.yaml\] .*-p, --prompt TEXT +Answer/s],
-    [['replay', '--nonsense', '--help'], /^Usage: x replay \[FILE…\] .*default: 64000/s],
+    [['replay', '--nonsense', '--help'], /^Usage: x replay \[FILE…\] .*Default: half/s],
     [['schema', '--help'], /^Usage: x schema\n/],
     [['--help'], /^Usage: x COMMAND .* run .* doctor /s],
     [['completion', '--help'], /^Usage: x completion bash\|zsh\|fish\n.*x completion bash >> /s],

@@ -2,6 +2,7 @@ export { type Comparison, compareStrategies } from './compare-strategies.js';
 
 export type { RecordedConversation } from './conversation.js';
 export { importConversation } from './import/import-conversation.js';
+export { type LogRepair, repairLog } from './import/repair-log.js';
 
 export { type Prices, parsePrices } from './prices.js';
 

@@ -2,9 +2,10 @@ import { existsSync } from 'node:fs';
 import { errorText } from '@x/core/internal';
 import { isAddress, NO_ADDRESS, SERVER_VARIABLES } from '../agent/choose-model.js';
 import { openAgent } from '../agent/open-agent.js';
-import { command } from '../command.js';
+import { type Command, command } from '../command.js';
 import { type StoreValues, storeOptions, withStore } from '../open-store.js';
 import { withoutSecrets } from '../stores.js';
+import { doctorLog } from './doctor-log.js';
 import { PROVIDER_VARIABLES } from './init.js';
 import { DEFAULT_AGENT_FILE } from './run.js';
 
@@ -17,7 +18,7 @@ interface Finding {
 }
 
 /** Looks at everything that a run needs, and says of each whether it is there. */
-export const doctor = command({
+const checkup = command({
   name: 'doctor',
   takes: '[agent.yaml]',
   options: storeOptions,
@@ -35,6 +36,14 @@ export const doctor = command({
     return findings.some(({ ok }) => !ok) ? 1 : 0;
   },
 });
+
+/** The same, and `doctor log` beside it. A folder named log is checked as ./log. */
+export const doctor: Command = {
+  ...checkup,
+  subcommands: [doctorLog],
+  run: (args, streams) =>
+    args[0] === 'log' ? doctorLog.run(args.slice(1), streams) : checkup.run(args, streams),
+};
 
 function nodeVersion(): Finding {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);

@@ -70,9 +70,20 @@ export const claudeCode = importerOf({
     const entry = entrySchema.safeParse(value).data;
     return entry !== undefined && isSpoken(entry) && (entry.uuid ?? entry.session_id) !== undefined;
   },
+  tree: {
+    parent: 'parentUuid',
+    rowOf(value) {
+      const entry = entrySchema.safeParse(value).data;
+      return entry && { ...rowOf(entry), isSpoken: isSpoken(entry) && !isAside(entry) };
+    },
+  },
   choose,
   readEntry,
 });
+
+function isAside({ isSidechain, parent_tool_use_id: caller }: Entry): boolean {
+  return isSidechain === true || caller != null;
+}
 
 function isSpoken({ type, message }: Entry): boolean {
   return SPOKEN.includes(type) && (message?.content ?? message?.parts) !== undefined;
@@ -129,7 +140,6 @@ function typedCommand(block: ContentBlock): ContentBlock {
  * with side arms: fragments of an answer on the branch belong to it, and so do results, except those of calls on another branch.
  */
 function choose(entries: readonly Entry[], builder: ConversationBuilder): readonly Entry[] {
-  const isAside = (entry: Entry) => entry.isSidechain === true || entry.parent_tool_use_id != null;
   const spoken = entries.filter(isSpoken);
   const isSubagents = spoken.length > 0 && spoken.every(isAside);
   const own = isSubagents ? entries : entries.filter((entry) => !isAside(entry));

@@ -12,35 +12,44 @@ export interface Row {
   readonly continues?: boolean | undefined;
 }
 
-/** Rows that were read, and what a log says of their place. */
+/** What a log says of its entries' place. */
 export interface Branch<Entry> {
   /** The entries of the branch that was followed last, in the order of the log. */
   readonly followed: readonly Entry[];
   /** The entries that hold a message of another branch. */
   readonly others: readonly Entry[];
+  /** Entries that stand twice. */
+  readonly repeated: readonly Entry[];
+  /** The entries of the branch whose parent the log does not have, with the entry that each was joined to; none for the first. */
+  readonly gaps: ReadonlyMap<Entry, Entry | undefined>;
 }
 
 /**
  * Finds the branch that ends in the last spoken row. Somebody who goes back and says something else begins another branch at a row
  * that has a child already: what followed on the old one does not count. A row whose parent the log does not have is joined to the
- * nearest spoken row of its session before it, so that a row that was lost costs that row alone. Rows that stand twice count once;
- * `builder` counts them, and the gaps.
+ * nearest spoken row of its session before it, so that a row that was lost costs that row alone.
  */
-export function followedLast<Entry>(
-  entries: readonly Entry[],
-  rowOf: (entry: Entry) => Row,
-  builder: ConversationBuilder,
-): Branch<Entry> {
-  const rows = distinct(entries, rowOf, builder);
-  const places = new Map(rows.map(({ row }, place) => [row.id, place]));
+export function branchOf<Entry>(entries: readonly Entry[], rowOf: (entry: Entry) => Row): Branch<Entry> {
+  const places = new Map<string, number>();
+  const rows: { readonly entry: Entry; readonly row: Row }[] = [];
+  const repeated: Entry[] = [];
+  for (const entry of entries) {
+    const row = rowOf(entry);
+    if (row.id !== undefined && places.has(row.id)) repeated.push(entry);
+    else {
+      if (row.id !== undefined) places.set(row.id, rows.length);
+      rows.push({ entry, row });
+    }
+  }
+  const gaps = new Map<Entry, Entry | undefined>();
   const placeBefore = ({ id, parent, session, continues }: Row, place: number) => {
     const known = continues || parent == null ? undefined : places.get(parent);
     if (known !== undefined) return known;
-    if (parent != null && id !== undefined && !continues) builder.unread('gap in the chain of rows');
-    for (let before = place - 1; ; before--) {
-      const row = rows[before]?.row;
-      if (row === undefined || (row.isSpoken && isSame(row.session, session))) return before;
-    }
+    let before = place - 1;
+    while (before >= 0 && !precedes(rows[before]?.row, session)) before--;
+    if (id !== undefined && (parent != null || before >= 0) && !continues)
+      gaps.set(rows[place]?.entry as Entry, rows[before]?.entry);
+    return before;
   };
   const branch = new Set<number>();
   for (let place = rows.findLastIndex(({ row }) => row.isSpoken); !branch.has(place); ) {
@@ -52,26 +61,25 @@ export function followedLast<Entry>(
   return {
     followed: rows.flatMap(({ entry }, place) => (branch.has(place) ? [entry] : [])),
     others: rows.flatMap(({ entry, row }, place) => (row.isSpoken && !branch.has(place) ? [entry] : [])),
+    repeated,
+    gaps,
   };
 }
 
-function isSame(one: string | undefined, other: string | undefined): boolean {
-  return one === undefined || other === undefined || one === other;
+function precedes(row: Row | undefined, session: string | undefined): boolean {
+  if (row === undefined || !row.isSpoken) return false;
+  return row.session === undefined || session === undefined || row.session === session;
 }
 
-function distinct<Entry>(
+/** {@link branchOf}; `builder` counts gaps and rows that stand twice. */
+export function followedLast<Entry>(
   entries: readonly Entry[],
   rowOf: (entry: Entry) => Row,
   builder: ConversationBuilder,
-): readonly { readonly entry: Entry; readonly row: Row }[] {
-  const seen = new Set<string>();
-  return entries.flatMap((entry) => {
-    const row = rowOf(entry);
-    if (row.id !== undefined && seen.has(row.id)) {
-      builder.unread('row that stands twice');
-      return [];
-    }
-    if (row.id !== undefined) seen.add(row.id);
-    return [{ entry, row }];
-  });
+): Branch<Entry> {
+  const branch = branchOf(entries, rowOf);
+  for (const _ of branch.repeated) builder.unread('row that stands twice');
+  for (const [entry] of branch.gaps)
+    if (rowOf(entry).parent != null) builder.unread('gap in the chain of rows');
+  return branch;
 }

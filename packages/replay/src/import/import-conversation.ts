@@ -60,6 +60,24 @@ export function importConversation(
   options: { readonly format?: string } = {},
 ): RecordedConversation {
   const { entries, torn, around = {} } = parse(source);
+  const importer = importerFor(source, entries, options);
+  const builder = new ConversationBuilder(importer.format);
+  for (let count = 0; count < torn; count++) builder.unread('line that is no JSON');
+  importer.read(entries, builder, around);
+  const conversation = builder.build();
+  if (conversation.messages.length > 0) return conversation;
+  throw new ReplayError(
+    'empty_conversation',
+    `Read as ${importer.format}, the recording holds no message. Is it the right file, and the right format?`,
+  );
+}
+
+/** @throws {ReplayError} `unknown_format`. */
+export function importerFor(
+  source: string,
+  entries: readonly unknown[],
+  options: { readonly format?: string },
+): Importer {
   const importer = importers.find(({ format, recognizes }) =>
     options.format === undefined ? entries.some(recognizes) : format === options.format,
   );
@@ -71,15 +89,7 @@ export function importConversation(
         : `There is no format "${options.format}".`;
     throw new ReplayError('unknown_format', `${what}\nThese formats can be read:\n${known}`);
   }
-  const builder = new ConversationBuilder(importer.format);
-  for (let count = 0; count < torn; count++) builder.unread('line that is no JSON');
-  importer.read(entries, builder, around);
-  const conversation = builder.build();
-  if (conversation.messages.length > 0) return conversation;
-  throw new ReplayError(
-    'empty_conversation',
-    `Read as ${importer.format}, the recording holds no message. Is it the right file, and the right format?`,
-  );
+  return importer;
 }
 
 /** What keeps a text from being a log at all. */
@@ -97,7 +107,7 @@ interface Parsed {
   readonly around?: JsonAround;
 }
 
-function parse(source: string): Parsed {
+export function parse(source: string): Parsed {
   const whole = parseJson(source);
   const inner = Array.isArray(whole) ? { entries: whole } : listIn(whole);
   if (inner !== undefined) return { torn: 0, ...inner };

@@ -1,4 +1,5 @@
 import type { ConversationBuilder } from './conversation-builder.js';
+import type { Row } from './follow-branch.js';
 
 /** Reads one format. `entries` are the lines of a JSONL file, or the elements of a JSON array. */
 export interface Importer {
@@ -8,6 +9,8 @@ export interface Importer {
   recognizes(entry: unknown): boolean;
   /** @param around What stands beside the list of entries in a JSON object: an id, a title. Empty for lists alone. */
   read(entries: readonly unknown[], builder: ConversationBuilder, around: JsonAround): void;
+  /** Of a format whose rows name their parents: where an entry has its parent's id, and what it says of its place. */
+  readonly tree?: { readonly parent: string; rowOf(value: unknown): Row | undefined };
 }
 
 export type JsonAround = Readonly<Record<string, unknown>>;
@@ -29,7 +32,7 @@ export function importerOf<Entry>({
   readEntry,
   ...about
 }: Pick<Importer, 'format' | 'describes'> &
-  Partial<Pick<Importer, 'recognizes'>> & {
+  Partial<Pick<Importer, 'recognizes' | 'tree'>> & {
     readonly entry: EntrySchema<Entry>;
     choose?(entries: readonly Entry[], builder: ConversationBuilder, around: JsonAround): readonly Entry[];
     readEntry(entry: Entry, builder: ConversationBuilder, index: number): void;

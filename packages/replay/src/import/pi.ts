@@ -58,6 +58,13 @@ export const pi = importerOf({
     const entry = entrySchema.safeParse(value).data;
     return entry?.type === 'message' && message.safeParse(entry.message).success;
   },
+  tree: {
+    parent: 'parentId',
+    rowOf(value) {
+      const entry = entrySchema.safeParse(value).data;
+      return entry && entry.type !== 'session' ? rowOf(entry) : undefined;
+    },
+  },
   choose(entries, builder) {
     const isTree = entries.some(({ type, id }) => type !== 'session' && id !== undefined);
     if (!isTree) return entries;

@@ -1,7 +1,7 @@
 import { textOf, toolUsesOf } from '@x/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { importConversation } from '../../src/index.js';
+import { importConversation, repairLog } from '../../src/index.js';
 
 type Row = Record<string, unknown>;
 
@@ -41,6 +41,9 @@ function pi(turns: number): Row[] {
   return [{ type: 'session', id: 's' }, ...rows];
 }
 
+const uncut = (cuts: readonly number[]) =>
+  Array.from({ length: 40 }, (_, row) => row).filter((row) => !cuts.includes(row));
+
 describe.each([
   ['Claude Code', claudeCode],
   ['pi', pi],
@@ -54,6 +57,19 @@ describe.each([
         const torn = JSON.stringify(rows[at]).slice(0, 30);
         rows.splice(at, 1, ...(isTorn ? [torn] : []));
         expect(read(rows).said).toEqual(whole.toSpliced(cut, 1));
+      }),
+    );
+  });
+
+  it('is repaired: no row is out of reach, whatever was lost', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(39), { minLength: 1, maxLength: 4 }), (cuts) => {
+        const rows = talk(20);
+        const left = [...rows.filter((_, index) => !cuts.includes(index - (rows.length - 40))), rows.at(-1)];
+        const { repaired = '', unreachable } = repairLog(jsonl(left));
+        expect(unreachable > 0).toBe(cuts.some((cut) => cut < 39 && cut > Math.min(...uncut(cuts))));
+        expect(repairLog(repaired)).toMatchObject({ unreachable: 0, conversation: { unread: {} } });
+        expect(importConversation(repaired).messages).toEqual(importConversation(jsonl(left)).messages);
       }),
     );
   });

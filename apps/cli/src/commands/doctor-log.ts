@@ -1,0 +1,54 @@
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { errorText } from '@x/core/internal';
+import { ReplayError, repairLog } from '@x/replay';
+import { command, UsageError } from '../command.js';
+import { readInput } from '../read-input.js';
+
+/** Says what is in a log, and what the agent that wrote it would lose of it. */
+export const doctorLog = command({
+  name: 'doctor log',
+  takes: 'FILE',
+  options: {
+    write: { type: 'string', value: 'COPY', help: 'Writes a repaired copy, a file that is not there yet.' },
+    format: { type: 'string', value: 'NAME', help: 'The format, where the shape does not tell.' },
+  },
+  summary:
+    "Says what is in the log of another agent, what that agent's own resume would lose of it, and writes a repaired copy. The log itself is never changed.",
+  examples: ['x doctor log ~/.claude/projects/my-app/0b9f.jsonl --write repaired.jsonl'],
+  async run({ values: { write, format }, positionals: [file = ''], output }) {
+    if (write !== undefined && existsSync(write))
+      throw new UsageError(`There is a file ${write} already; name one that is not there.`);
+    const { conversation, unreachable, repaired } = await read(file, format);
+    const { messages, compactions, unread } = conversation;
+    output.write(`${conversation.format}, ${messages.length} messages, ${compactions.length} compactions\n`);
+    for (const [reason, count] of Object.entries(unread)) output.write(`left out: ${count} × ${reason}\n`);
+    output.write(
+      unreachable === 0
+        ? 'Its own resume reaches every message of the last branch.\n'
+        : `Its own resume loses ${unreachable} messages: a row behind them names a parent that the log does not have.\n`,
+    );
+    if (repaired === undefined) {
+      if (write === undefined) return;
+      throw new UsageError(`Rows of ${conversation.format} name no parents: there is nothing to repair.`);
+    }
+    if (write === undefined) {
+      if (unreachable > 0) output.write('A repaired copy: --write COPY\n');
+      return;
+    }
+    await writeFile(write, repaired, { flag: 'wx' }).catch((error: unknown) => {
+      throw new UsageError(`${write} cannot be written: ${errorText(error)}`);
+    });
+    output.write(`Written to ${write}\n`);
+  },
+});
+
+async function read(file: string, format: string | undefined) {
+  const source = await readInput(file);
+  try {
+    return repairLog(source, format === undefined ? {} : { format });
+  } catch (error) {
+    if (ReplayError.isInstance(error)) throw new UsageError(`${file}: ${error.message}`);
+    throw error;
+  }
+}
