@@ -14,8 +14,9 @@ export {
 export type { RuntimeContextBuilder, RuntimeIdentity, TypeKey } from './agent/runtime-context.js';
 export { type FileCapability, fileCapability, fileJsonSchema, toSnakeCase } from './config/file-config.js';
 export { callable, formatPath, having, parseWith } from './config/parse.js';
-export { mayRefuseItems } from './errors/classify-model-error.js';
+export { mayBeOverflow, mayRefuseItems } from './errors/classify-model-error.js';
 export type { Issue } from './errors/invalid-input-error.js';
+export { overflowFigures } from './errors/overflow-figures.js';
 export { isUnreadable } from './errors/session-errors.js';
 export type { WorkspaceErrorCode } from './errors/workspace-error.js';
 export { type Clock, systemClock } from './lib/clock.js';

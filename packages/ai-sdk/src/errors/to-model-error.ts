@@ -1,4 +1,5 @@
 import { ContextOverflowError, isContextOverflow, ModelError, XError } from '@x/core';
+import { overflowFigures } from '@x/core/internal';
 import { type ModelErrorFacts, modelErrorFacts } from '@x/core/messages';
 
 /** Connections that broke, and answers that broke off. */
@@ -27,7 +28,7 @@ export function toModelError(
   if (isContextOverflow(error)) {
     return new ContextOverflowError(
       `The request does not fit the context window of ${modelId}: ${message} Compact the conversation or use a larger window.`,
-      { cause: error, modelId, ...(contextWindow === undefined ? {} : { contextWindow }) },
+      { cause: error, modelId, contextWindow, ...overflowFigures(error) },
     );
   }
   const [status] = facts.statuses;

@@ -11,9 +11,10 @@ const OVERFLOW_CODES: ReadonlySet<string> = new Set([
   'exceed_context_size_error', // llama.cpp
   'request_too_large', // Anthropic
   'string_above_max_length', // OpenAI
+  'contextoverflowerror', // LangChain, and errors that are named so
 ]);
 
-/** Wordings of providers and gateways, one pattern each. */
+/** Wordings of providers and gateways, one pattern each. Refusals in other words are measured: see {@link mayBeOverflow}. */
 const OVERFLOW_TEXTS: readonly RegExp[] = [
   /prompt is too long/i, // Anthropic, also on Bedrock and Vertex; Fireworks
   /input length and `?max_tokens`? exceed context limit/i, // Anthropic
@@ -75,13 +76,17 @@ const TRANSIENT_CODES =
   /^(?:econn(?:reset|refused|aborted)|epipe|e?timed?_?out(?:error)?|enotfound|eai_again|e(?:net|host)unreach|und_err_\w+)$|overloaded|unavailable|server_?(?:error|exception)|not_?ready|deadline_exceeded|^internal$/;
 const TRANSIENT_TEXTS =
   /overloaded|(?:temporarily|service|currently) unavailable|socket hang up|fetch failed|timed out|connection (?:reset|refused|closed|error)/i;
+/** A request that is larger than all that may be sent in a minute never passes. */
+const LARGER_THAN_ANY = /\bLimit (\d+),? Requested (\d+)/i;
+/** Statuses with which providers refuse a request that is too large. */
+const REFUSING_STATUSES: ReadonlySet<number> = new Set([400, 413, 422]);
 const PAYLOAD_STATUSES: ReadonlySet<number> = new Set([400, 404, 405, 409, 415, 422]);
 
 /**
  * Classifies an error of any shape and depth: by the provider's code, by the HTTP status, or by the wording of the
  * message, over the whole chain of causes. Limits per minute and quotas are never taken for an overflow, however they
- * speak of tokens, except with HTTP 413: that body is too large at any time. A 401 that says that the conversation is
- * too long is an overflow.
+ * speak of tokens, except with HTTP 413, and where the request alone is larger than the limit: it is too large at any time.
+ * A 401, 402 or 403 is an overflow only where it has the code of one.
  */
 export function classifyModelError(error: unknown): ModelErrorKind {
   return classifyFacts(modelErrorFacts(error), ContextOverflowError.isInstance(error));
@@ -90,6 +95,17 @@ export function classifyModelError(error: unknown): ModelErrorKind {
 /** Tests whether {@link classifyModelError} finds an `overflow`: a shorter request may succeed. */
 export function isContextOverflow(error: unknown): boolean {
   return classifyModelError(error) === 'overflow';
+}
+
+/**
+ * Tests whether a provider may have refused a request for its size in words that nobody knows yet: a 400, 413 or 422 that is not about
+ * the content. Only together with the size of the request it means anything.
+ */
+export function mayBeOverflow(error: unknown): boolean {
+  const facts = modelErrorFacts(error);
+  const kind = classifyFacts(facts, false);
+  if (kind !== 'payload' && kind !== 'other') return false;
+  return facts.statuses.some((status) => REFUSING_STATUSES.has(status)) && !isAboutContent(facts);
 }
 
 /**
@@ -103,10 +119,17 @@ export function mayRefuseItems(error: unknown): boolean {
   return kind === 'unreadable' || kind === 'payload' || kind === 'other';
 }
 
-function classifyFacts(
-  { statuses, codes, texts, isRetryable }: ModelErrorFacts,
-  isOverflow: boolean,
-): ModelErrorKind {
+function isAboutContent({ codes, texts }: ModelErrorFacts): boolean {
+  return codes.some((code) => CONTENT_CODES.test(code)) || texts.some((text) => CONTENT_TEXTS.test(text));
+}
+
+function isLargerThanAny(text: string): boolean {
+  const [, limit, requested] = LARGER_THAN_ANY.exec(text) ?? [];
+  return Number(requested) > Number(limit);
+}
+
+function classifyFacts(facts: ModelErrorFacts, isOverflow: boolean): ModelErrorKind {
+  const { statuses, codes, texts, isRetryable } = facts;
   const says = (pattern: RegExp) => texts.some((text) => pattern.test(text));
   const isCoded = (pattern: RegExp) => codes.some((code) => pattern.test(code));
   const has = (...wanted: number[]) => wanted.some((status) => statuses.includes(status));
@@ -114,11 +137,12 @@ function classifyFacts(
   if (isOverflow || codes.some((code) => OVERFLOW_CODES.has(code)) || has(413)) return 'overflow';
   if (isCoded(UNREADABLE_CODES) || says(UNREADABLE_TEXTS)) return 'unreadable';
   if (has(402)) return 'quota';
+  if (texts.some(isLargerThanAny)) return 'overflow';
   // Some providers call what they allow per minute a quota too.
   if (isCoded(QUOTA_CODES) || says(QUOTA_TEXTS)) return says(SPAN_TEXTS) ? 'rate_limit' : 'quota';
   if (has(429) || isCoded(RATE_CODES) || says(RATE_TEXTS) || says(TOKENS_IN_SPAN)) return 'rate_limit';
-  if (OVERFLOW_TEXTS.some(says)) return 'overflow';
-  if (isCoded(CONTENT_CODES) || says(CONTENT_TEXTS)) return 'payload';
+  if (!has(401, 403) && OVERFLOW_TEXTS.some(says)) return 'overflow';
+  if (isAboutContent(facts)) return 'payload';
   if (has(401, 403) || isCoded(AUTH_CODES) || says(AUTH_TEXTS)) return 'auth';
   if (has(408, 425) || statuses.some((status) => status >= 500)) return 'transient';
   if (statuses.some((status) => PAYLOAD_STATUSES.has(status)) || isCoded(PAYLOAD_CODES)) return 'payload';
@@ -155,7 +179,7 @@ const NESTED = [
   '$metadata', // AWS SDK
 ];
 const TEXTS = ['message', 'msg', 'detail', 'error', 'error_description', 'raw', 'responseBody'];
-const CODES = ['code', 'type', 'status', 'name', '__type', 'error_code'];
+const CODES = ['code', 'type', 'status', 'name', '__type', 'error_code', 'lc_error_code'];
 const STATUSES = ['statusCode', 'status', 'code', 'httpStatusCode'];
 const MAX_DEPTH = 16;
 const MAX_TEXT = 4_000;

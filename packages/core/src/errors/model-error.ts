@@ -50,8 +50,8 @@ export class ModelError extends XError {
 }
 
 /**
- * A request did not fit the model's context window. Adapters throw it when they recognize the provider's own error
- * (kept as `cause`), or when the reported input exceeds the window.
+ * A request did not fit the model's context window. Adapters throw it when they recognize the provider's own error, which is
+ * kept as `cause`.
  */
 export class ContextOverflowError extends XError {
   static override readonly brand = 'ContextOverflowError';

@@ -14,15 +14,6 @@ export const otherRefusals: readonly AnswerCase[] = [
     'rate_limit',
   ],
   [
-    'OpenAI, more than a minute allows',
-    429,
-    openai(
-      'Request too large for gpt-5 in organization org-1 on tokens per min (TPM): Limit 30000, Requested 34567. The input or output tokens must be reduced in order to run successfully.',
-      { type: 'tokens', code: 'rate_limit_exceeded' },
-    ),
-    'rate_limit',
-  ],
-  [
     'a proxy that turns 429 into 400',
     400,
     openai('Request too large on tokens per min (TPM): please reduce the length of the messages'),
@@ -167,6 +158,34 @@ export const otherRefusals: readonly AnswerCase[] = [
       code: 'token_expired',
     }),
     'auth',
+  ],
+  [
+    'Moonshot, as 401',
+    401,
+    {
+      error: {
+        message: 'This model supports only 256K context. Please shorten the conversation.',
+        type: 'invalid_authentication_error',
+      },
+    },
+    'auth',
+  ],
+  [
+    'a gateway, tokens of a day',
+    403,
+    { error: { message: 'Daily token limit exceeded for this API key', type: 'forbidden' } },
+    'auth',
+  ],
+  [
+    'OpenAI, less than a minute may have',
+    429,
+    {
+      error: {
+        message: 'Rate limit reached (TPM): Limit 30000, Requested 9000.',
+        code: 'rate_limit_exceeded',
+      },
+    },
+    'rate_limit',
   ],
   [
     'OpenAI, an unknown parameter',

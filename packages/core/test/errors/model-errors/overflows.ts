@@ -300,15 +300,19 @@ export const overflows: readonly (readonly [provider: string, status: number, bo
     },
   ],
   [
-    'Moonshot, as 401',
-    401,
+    'OpenAI, more than a whole minute may have',
+    429,
     {
       error: {
-        message: 'This model supports only 256K context. Please shorten the conversation.',
-        type: 'invalid_authentication_error',
+        message:
+          'Request too large for gpt-5 on tokens per min (TPM): Limit 30000, Requested 90000. The input or output tokens must be reduced.',
+        type: 'tokens',
+        code: 'rate_limit_exceeded',
       },
     },
   ],
+  ['LangChain', 400, { error: { message: 'No.', lc_error_code: 'ContextOverflowError' } }],
+  ['a key that has a code', 403, { error: { message: 'No.', code: 'context_length_exceeded' } }],
   [
     'MiniMax',
     400,

@@ -1,0 +1,68 @@
+import { modelErrorFacts } from './classify-model-error.js';
+import { ContextOverflowError } from './model-error.js';
+
+/** What a provider said about a request that does not fit, in its own tokens. */
+export interface OverflowFigures {
+  /** Tokens of the request, without room for an answer. */
+  readonly inputTokens?: number | undefined;
+  /** Tokens that the request may have: the window, less the room that was asked for an answer. */
+  readonly contextWindow?: number | undefined;
+}
+
+const NUMBER = String.raw`(\d{1,3}(?:[,_']\d{3})+|\d+)(k\b)?`;
+const NUMBERS = new RegExp(NUMBER, 'gi');
+/** What stands in front of a limit, the plainest first. */
+const LIMITS = [
+  new RegExp(String.raw`(?:>|<=)\s*${NUMBER}`, 'gi'),
+  new RegExp(
+    String.raw`(?:max(?:imum)?|limit|context (?:length|window|size)|n_ctx|supports|exceeds?|less than|must be)[^\d]{0,60}?${NUMBER}`,
+    'gi',
+  ),
+];
+/** Texts about another unit than tokens. */
+const OTHER_UNITS = /\b(?:bytes?|characters?|[kmg]i?b)\b/i;
+/** No model has a smaller window: a smaller number is about something else. */
+const SMALLEST_WINDOW = 512;
+
+/**
+ * Reads the two numbers of an overflow: from the fields of a `ContextOverflowError`, else from the texts of the provider.
+ * A number that no text has is left out.
+ */
+export function overflowFigures(error: unknown): OverflowFigures {
+  const own = ContextOverflowError.isInstance(error) ? error : undefined;
+  if (own?.inputTokens !== undefined) {
+    return { inputTokens: own.inputTokens, contextWindow: own.contextWindow };
+  }
+  const told = modelErrorFacts(error).texts.map(figuresIn);
+  const found =
+    told.find(({ inputTokens }) => inputTokens !== undefined) ?? told.find((each) => each.contextWindow);
+  return found ?? { contextWindow: own?.contextWindow };
+}
+
+function figuresIn(text: string): OverflowFigures {
+  if (OTHER_UNITS.test(text)) return {};
+  const numbers = [...text.matchAll(NUMBERS)].map(numberOf).filter((value) => value > 0);
+  const limits = LIMITS.flatMap((pattern) => [...text.matchAll(pattern)])
+    .map(numberOf)
+    .filter((value) => value >= SMALLEST_WINDOW);
+  const large = [...new Set(numbers.filter((value) => value >= SMALLEST_WINDOW))];
+  const window = limits[0] ?? (large.length === 2 ? Math.min(...large) : undefined);
+  if (window === undefined) return {};
+  const others = numbers.filter((value) => value !== window);
+  // A request and the room for its answer, which together are too large: `199000 + 20000 > 200000`, `40 (38 in …, 2 in …)`.
+  for (const [at, input] of others.entries()) {
+    const answer = others[at + 1] ?? 0;
+    const sum = input + answer;
+    const isSum = others.includes(sum) || text.includes('+');
+    if (answer > 0 && answer < window && input >= answer && isSum && sum > window) {
+      return { inputTokens: input, contextWindow: window - answer };
+    }
+  }
+  const inputTokens = Math.max(0, ...others.filter((value) => value > window));
+  return { contextWindow: window, ...(inputTokens > 0 ? { inputTokens } : {}) };
+}
+
+function numberOf([, digits = '', thousands]: RegExpMatchArray): number {
+  const value = Number(digits.replaceAll(/\D/g, ''));
+  return thousands === undefined ? value : value * 1_000;
+}
