@@ -105,6 +105,11 @@ export interface Reducer {
   reduce(view: View, budget: ReductionTarget, context: ReducerContext): Promise<Reduction>;
 }
 
+/** Tests if the request exceeds what may be sent: then no saving is too small. */
+export function mustShrink(view: View, budget: ReductionTarget): boolean {
+  return view.tokens > budget.mostTokens;
+}
+
 /** Answers that the reducer leaves the view alone, and why. */
 export function unchanged(view: View, note: string): Reduction {
   return { messages: view.messages, fates: [], note };

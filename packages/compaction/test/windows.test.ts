@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compactionConfigSchema } from '../src/config/compaction-config.js';
 import { compaction, createCompactor } from '../src/index.js';
-import { budgetFor, FALLBACK_CONTEXT_WINDOW, isDue } from '../src/run/budget.js';
+import { budgetFor, contextWindowOf, FALLBACK_CONTEXT_WINDOW, isDue } from '../src/run/budget.js';
 import { lines, rounds } from './build.js';
 import { modelOf, said } from './models.js';
 import { scopeOf } from './scope.js';
@@ -23,8 +23,8 @@ describe('windows from 4 thousand to 2 million tokens', () => {
         expect(targetTokens).toBeGreaterThan(0);
         expect(targetTokens).toBeLessThan(dueTokens);
         expect(dueTokens).toBeLessThan(contextWindow);
-        expect(isDue(config, contextWindow, dueTokens, 1)).toBe(true);
-        expect(isDue(config, contextWindow, targetTokens, 1)).toBe(false);
+        expect(isDue(config, contextWindowOf(contextWindow), dueTokens, 1)).toBe(true);
+        expect(isDue(config, contextWindowOf(contextWindow), targetTokens, 1)).toBe(false);
       }),
     );
   });

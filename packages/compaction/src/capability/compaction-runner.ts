@@ -3,31 +3,46 @@ import {
   type CallScope,
   type CompactionOutcome,
   type CompactionReason,
-  ContextOverflowError,
   estimateCounter,
+  isContextOverflow,
   type Message,
   type Model,
   type ReasonScope,
   type Usage,
 } from '@x/core';
+import { mayBeOverflow, overflowFigures } from '@x/core/internal';
 import { errorLine } from '../conversation/text.js';
 import { Meter } from '../meter.js';
 import { RECALL_HINT } from '../recall/create-recall.js';
 import { RECALL } from '../recall/passages.js';
 import type { Reducer } from '../reducer.js';
-import { budgetFor, FALLBACK_CONTEXT_WINDOW, isDue } from '../run/budget.js';
+import { budgetFor, type ContextWindow, contextWindowOf, isDue } from '../run/budget.js';
 import { runCompaction, unchangedOutcome } from '../run/compaction-run.js';
 import { observerFor, reducersOf } from '../run/ladder.js';
 import { AHEAD_SHARE, AheadOfTime, type Prepared, withSpent } from './ahead.js';
 import type { ResolvedCapabilityConfig } from './capability-config.js';
 import { carriedState } from './carried-state.js';
 import { announce, callAfter, callBefore, flushRemoved } from './notify.js';
-import { SessionTracker } from './session-tracker.js';
-import { calibrate, calibrationOf, changeNotes, heldUntil, holdOff } from './stored-state.js';
+import { RETRY_GROWTH, SessionTracker } from './session-tracker.js';
+import {
+  calibrate,
+  calibrationOf,
+  changeNotes,
+  heldUntil,
+  holdOff,
+  isPlausible,
+  learnWindow,
+  toldWindow,
+} from './stored-state.js';
 import { swapContext, undoCompaction, undoRecordOf, withRecord } from './undo.js';
 
-/** After a run without effect: how much the request must have grown before the next one. */
-const RETRY_GROWTH = 0.05;
+/** The share of the window from which on a refusal without a reason that is known may be one for size. */
+const DOUBTFUL_SHARE = 0.7;
+/** Tokens that a provider may add to a request: such a report tells nothing about the count. */
+const OWN_PROMPT = 10_000;
+/** A provider that reports so many tokens for each of ours, so many times in a row, counts otherwise than it should. */
+const HIGH_RATIO = 1.6;
+const STEADY = 5;
 /** The share of a trigger from which messages are read ahead: most conversations end before. */
 const NEAR = 0.5;
 
@@ -40,8 +55,8 @@ interface RunOptions {
   readonly instructions?: string | undefined;
   /** In place of the call's own, which may be over. */
   readonly signal?: AbortSignal | undefined;
-  /** Overrides the window that the model is known to have. */
-  readonly contextWindow?: number | undefined;
+  /** The provider told the size of the request that it refused, and its window. */
+  readonly isMeasured?: boolean | undefined;
   /** Computed already, and for which conversation; to be used unless a hook says no. */
   readonly ready?: Prepared['ready'];
   /** Usage of what was made ahead of time in vain. */
@@ -79,7 +94,7 @@ export class CompactionRunner {
     const tracker = this.tracker(state);
     const tokens = (tracker.meter.conversation(state.context) + tracker.frame) * calibrationOf(state, model);
     const window = this.#window(scope);
-    return isDue(this.#config, window, tokens + more, state.context.length) ? 0 : window - tokens;
+    return isDue(this.#config, window, tokens + more, state.context.length) ? 0 : window.tokens - tokens;
   }
 
   /** Counts as the session's requests are counted. */
@@ -101,14 +116,15 @@ export class CompactionRunner {
 
   async #reduceIfDue(scope: ReasonScope, tracker: SessionTracker, tokens: number): Promise<void> {
     const { state } = scope;
+    const window = this.#window(scope);
     // A compaction that was undone is not made again, unless the request would not fit at all.
-    if (tokens < Math.min(heldUntil(state), this.#window(scope))) return;
-    if (isDue(this.#config, this.#window(scope), tokens, state.context.length)) {
-      if (tracker.isStillFutile(state.context, tokens)) return;
+    if (tokens < Math.min(heldUntil(state), window.tokens)) return;
+    if (isDue(this.#config, window, tokens, state.context.length)) {
+      if (tracker.isStillFutile(state.context, tokens, window.isKnown && tokens > window.tokens)) return;
       await this.run(scope, 'proactive_budget', await this.#prepared(scope, tokens));
       return;
     }
-    const isNear = isDue(this.#config, this.#window(scope), tokens / NEAR, state.context.length / NEAR);
+    const isNear = isDue(this.#config, window, tokens / NEAR, state.context.length / NEAR);
     if (isNear) tracker.readAhead(state.context);
     this.#prepare(scope, tokens);
     if (!this.#reducers.some((reducer) => reducer.isDueEarly) || !tracker.earlyCheckDue(tokens)) return;
@@ -121,17 +137,69 @@ export class CompactionRunner {
 
   /** After an overflow: whether the conversation is smaller now, so that the same call is worth another try. */
   async reduceAfterOverflow(scope: ReasonScope, error: unknown): Promise<boolean> {
-    // A raw provider's error says nothing that could be relied upon.
-    const { inputTokens = 0, contextWindow = Number.POSITIVE_INFINITY } = ContextOverflowError.isInstance(
-      error,
-    )
-      ? error
-      : {};
-    calibrate(scope.state, scope.model, inputTokens, this.measure(scope));
-    const outcome = await this.run(scope, 'request_too_large', {
-      contextWindow: Math.min(this.#window(scope), contextWindow),
-    });
+    const isMeasured = this.#learnFrom(scope, error);
+    const outcome = await this.run(scope, 'request_too_large', { isMeasured });
     return outcome.status === 'applied';
+  }
+
+  /** Keeps what a refusal proves of the model's window, and of our count. Answers whether it told the size of the request. */
+  #learnFrom(scope: ReasonScope, error: unknown): boolean {
+    if (!isContextOverflow(error)) return false;
+    const { state, model } = scope;
+    const counted = this.measure(scope);
+    const tokens = counted * calibrationOf(state, model);
+    const { inputTokens = 0, contextWindow } = overflowFigures(error);
+    const named = this.#namedWindow(scope);
+    // A refusal without a number proves at least that the window is smaller than the request.
+    const told = contextWindow ?? (named === undefined ? tokens : undefined);
+    if (told !== undefined && told < (named ?? Number.POSITIVE_INFINITY)) learnWindow(state, model, told);
+    const { tokens: window } = this.#window(scope);
+    const isMeasured = inputTokens > window && isPlausible(inputTokens / counted);
+    if (isMeasured) calibrate(state, model, inputTokens, counted, 1);
+    else if (tokens < window) calibrate(state, model, window, counted, 1);
+    return isMeasured;
+  }
+
+  /**
+   * Tests if a provider may have refused the request for its size, although it does not say so in words that are known. Once,
+   * until a request succeeds again.
+   */
+  mayBeTooLarge(scope: ReasonScope, counted: number, error: unknown): boolean {
+    const tracker = this.tracker(scope.state);
+    const { tokens: window, isKnown } = this.#window(scope);
+    const used = (counted * calibrationOf(scope.state, scope.model)) / window;
+    if (tracker.isDoubted || !isKnown || used < DOUBTFUL_SHARE || !mayBeOverflow(error)) return false;
+    tracker.isDoubted = true;
+    const message =
+      `${scope.model.id} refused a request that fills ${Math.round(used * 100)} % of its window: ${errorLine(error)}. ` +
+      'These words are not known as those of an overflow. The conversation is reduced, and the request sent once more.';
+    scope.emit({ type: 'warning', source: 'compaction', message });
+    return true;
+  }
+
+  /** Learns from the usage that a provider reports how far our count is off, and warns of what cannot be true. */
+  learnUsage(scope: ReasonScope, reported: number, counted: number): void {
+    const { state, model, emit } = scope;
+    const tracker = this.tracker(state);
+    tracker.isDoubted = false;
+    if (!(reported > 0 && counted > 0)) return;
+    const ratio = reported / counted;
+    calibrate(state, model, reported, counted);
+    if (!isPlausible(ratio)) {
+      // A provider may add a prompt of its own to a short request.
+      if (Math.abs(reported - counted) < OWN_PROMPT) return;
+      const cause =
+        ratio > 1 ? 'are cached tokens counted more than once' : 'are cached tokens left out of inputTokens';
+      const message = `${model.id} reports ${reported} tokens for a request of about ${counted}: ${cause}? Such reports are ignored.`;
+      this.#warnOnce(`usage ${model.id}`, emit, message);
+      return;
+    }
+    tracker.highReports = ratio > HIGH_RATIO && counted > OWN_PROMPT ? tracker.highReports + 1 : 0;
+    if (tracker.highReports < STEADY) return;
+    const message =
+      `${model.id} reports ${ratio.toFixed(1)} tokens for each that is counted here, again and again, so reductions begin ` +
+      'early. Are cached tokens counted twice? Otherwise give the counter of that model as `counter`.';
+    this.#warnOnce(`ratio ${model.id}`, emit, message);
   }
 
   /** One compaction from the first event to the last: log, hooks, reduce, swap, checkpoint. */
@@ -171,9 +239,8 @@ export class CompactionRunner {
       throw error;
     } finally {
       tracker.busy = false;
-      if (outcome.status === 'skipped') tracker.settle(state.context, tokens, 0);
-      else if (outcome.status !== 'applied' && outcome.status !== 'aborted') {
-        tracker.settle(state.context, tokens, RETRY_GROWTH);
+      if (outcome.status !== 'applied' && outcome.status !== 'aborted') {
+        tracker.settle(state.context, tokens, outcome.status === 'skipped');
       }
       announce(scope, reason, outcome, (this.#summarizer(scope.model) ?? scope.model).id);
     }
@@ -221,7 +288,7 @@ export class CompactionRunner {
     const answer = await callBefore(this.#config, scope, {
       forced: reason !== 'proactive_budget',
       tokensUsed: tokens,
-      contextPercent: Math.round((tokens / this.#window(scope)) * 1_000) / 10,
+      contextPercent: Math.round((tokens / this.#window(scope).tokens) * 1_000) / 10,
       messageCount: before.length,
       keepLast: this.#config.keep.messages,
     });
@@ -270,7 +337,7 @@ export class CompactionRunner {
     if (!writes || tracker.ahead || tracker.busy) return;
     if (
       tokens <
-      budgetFor(this.#config, 'proactive_budget', this.#window(scope), tokens).dueTokens * AHEAD_SHARE
+      budgetFor(this.#config, 'proactive_budget', this.#window(scope).tokens, tokens).dueTokens * AHEAD_SHARE
     )
       return;
     const ahead = new AheadOfTime([...state.context]);
@@ -287,7 +354,8 @@ export class CompactionRunner {
     const { ahead } = tracker;
     tracker.ahead = undefined;
     if (!ahead) return {};
-    const { enoughTokens } = budgetFor(this.#config, 'proactive_budget', this.#window(scope), tokens);
+    const window = this.#window(scope).tokens;
+    const { enoughTokens } = budgetFor(this.#config, 'proactive_budget', window, tokens);
     return await ahead.take(state.context, tokens, enoughTokens, signal);
   }
 
@@ -310,7 +378,6 @@ export class CompactionRunner {
         tools,
         reminders,
         signal: options.signal ?? scope.signal,
-        contextWindow: options.contextWindow ?? this.#window(scope),
         appendix: carriedState(state),
         logLocation: this.#config.offloadBeforeCompact ? log.location : undefined,
         recall: tools.some(({ name }) => name === RECALL) ? RECALL_HINT : undefined,
@@ -320,6 +387,8 @@ export class CompactionRunner {
       // "No model" means that none is called, unless the stages name the provider's own compaction.
       model: this.#summarizer(model) || this.#config.stages ? model : undefined,
       dryRun: false,
+      window: this.#window(scope),
+      isMeasured: options.isMeasured,
     });
   }
 
@@ -369,16 +438,27 @@ export class CompactionRunner {
     );
   }
 
-  #window(scope: CallScope): number {
-    const window = this.#config.contextWindow ?? scope.model.contextWindow;
-    if (window !== undefined) return window;
-    this.#warnOnce(
-      scope.model.id,
-      scope.emit,
-      `The context window of ${scope.model.id} is unknown; ${FALLBACK_CONTEXT_WINDOW} tokens are assumed. Set ` +
-        'contextWindow (context_window in files) on the model or in the compaction configuration.',
+  /** The smallest of the windows that are known: a provider that refused a request knows best. */
+  #window(scope: CallScope): ContextWindow {
+    const { state, model, emit } = scope;
+    const named = this.#namedWindow(scope);
+    const told = toldWindow(state, model);
+    const window = contextWindowOf(
+      named === undefined || told === undefined ? (named ?? told) : Math.min(named, told),
     );
-    return FALLBACK_CONTEXT_WINDOW;
+    if (!window.isKnown) {
+      this.#warnOnce(
+        model.id,
+        emit,
+        `The context window of ${model.id} is unknown; ${window.tokens} tokens are assumed. Set ` +
+          'contextWindow (context_window in files) on the model or in the compaction configuration.',
+      );
+    }
+    return window;
+  }
+
+  #namedWindow({ model }: CallScope): number | undefined {
+    return this.#config.contextWindow ?? model.contextWindow;
   }
 
   #warnOnce(key: string, emit: Emit, message: string): void {

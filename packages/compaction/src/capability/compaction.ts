@@ -10,13 +10,13 @@ import {
 } from '@x/core';
 import { parseWith, warn } from '@x/core/internal';
 import * as z from 'zod';
+import { triggerAbove } from '../config/compaction-config.js';
 import { redactorFor } from '../conversation/redaction.js';
 import { errorLine } from '../conversation/text.js';
 import { SessionRecall } from '../recall/session-recall.js';
 import { type CompactionCapabilityConfig, capabilityConfigSchema } from './capability-config.js';
 import { CompactionRunner } from './compaction-runner.js';
 import { refuseCopiedStubs } from './refuse-copied-stubs.js';
-import { calibrate } from './stored-state.js';
 
 /**
  * Keeps an agent's conversation inside its budget. It reduces before a model call when a trigger is reached, after a
@@ -48,8 +48,8 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
   ): Promise<ModelResponse> {
     const { version } = runner.tracker(scope.state);
     const response = await next();
-    if (response.usage && runner.tracker(scope.state).version === version) {
-      calibrate(scope.state, scope.model, response.usage.inputTokens, counted);
+    if (runner.tracker(scope.state).version === version) {
+      runner.learnUsage(scope, response.usage?.inputTokens ?? 0, counted);
     }
     return response;
   }
@@ -75,8 +75,10 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
       runner.warnOfNative(model, (event) => {
         if (event.type === 'warning') warn(`${event.source}: ${event.message}`);
       });
-      const unused = runner.unusedNative(model);
-      if (unused !== undefined) warn(`compaction: ${unused}`);
+      const above = triggerAbove(config, settings.contextWindow ?? model.contextWindow);
+      for (const problem of [runner.unusedNative(model), above]) {
+        if (problem !== undefined) warn(`compaction: ${problem}`);
+      }
     },
     remind: (scope) => (recall?.mayRemind(scope) ? remind(scope, recall) : []),
     async aroundReason(scope, next) {
@@ -86,7 +88,7 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
       try {
         return await measured(scope, next, counted);
       } catch (error) {
-        if (!isContextOverflow(error)) throw error;
+        if (!isContextOverflow(error) && !runner.mayBeTooLarge(scope, counted, error)) throw error;
         const reduced = await runner.reduceAfterOverflow(scope, error);
         // Skipped, failed or of no use: the provider's own error says more than we could.
         if (!reduced) throw error;

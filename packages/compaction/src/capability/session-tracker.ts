@@ -6,6 +6,18 @@ import type { AheadOfTime } from './ahead.js';
 /** Messages that a step reads ahead: more than it adds, so that a few steps have caught up with all before them. */
 const READ_AT_ONCE = 16;
 
+/** A conversation that a run has left as it was. */
+interface Settled {
+  readonly length: number;
+  readonly lastId: string | undefined;
+  readonly untilTokens: number;
+  /** A hook said so, which knows why. */
+  readonly isWanted: boolean;
+}
+
+/** After a run without effect: how much the request must have grown before the next one. */
+export const RETRY_GROWTH = 0.05;
+
 /**
  * What a capability remembers of one state between steps, so that a step costs what it adds: a running count of the
  * conversation, and where the last attempts left off. Lost with the process, and cheap to find again.
@@ -15,6 +27,10 @@ export class SessionTracker {
   readonly meter: ContextMeter;
   /** A compaction is under way. */
   busy = false;
+  /** A request was refused for a reason that is not known, and none has succeeded since. */
+  isDoubted = false;
+  /** Reports in a row of more tokens than a provider should count. */
+  highReports = 0;
   /** Grows with every reduction; what was measured under another version says nothing about this one. */
   version = 0;
   /** Tokens of system prompt, tools and reminders in the last request. */
@@ -22,9 +38,7 @@ export class SessionTracker {
   /** A summary made ahead of time, or that none could be made. */
   ahead: AheadOfTime | undefined;
   /** The conversation for which nothing could be done. */
-  #settled:
-    | { readonly length: number; readonly lastId: string | undefined; readonly untilTokens: number }
-    | undefined;
+  #settled: Settled | undefined;
   #checkedAt = 0;
   readonly #observe: ((message: Message) => void) | undefined;
   /** Messages that were read ahead. */
@@ -50,24 +64,25 @@ export class SessionTracker {
   }
 
   /**
-   * Remembers that nothing could be done for this conversation.
+   * Remembers that this conversation was left as it is.
    *
-   * @param growth The share by which the request must grow before it is worth another try.
+   * @param isWanted A hook said so.
    */
-  settle(context: readonly Message[], tokens: number, growth: number): void {
-    this.#settled = {
-      length: context.length,
-      lastId: context.at(-1)?.id,
-      untilTokens: tokens * (1 + growth),
-    };
+  settle(context: readonly Message[], tokens: number, isWanted: boolean): void {
+    const lastId = context.at(-1)?.id;
+    this.#settled = { length: context.length, lastId, untilTokens: tokens * (1 + RETRY_GROWTH), isWanted };
   }
 
-  /** Tests if too little was added since nothing could be done. */
-  isStillFutile(context: readonly Message[], tokens: number): boolean {
+  /**
+   * Tests if too little was added since nothing could be done.
+   *
+   * @param isUrgent The request exceeds the window: then whatever was added is worth a try.
+   */
+  isStillFutile(context: readonly Message[], tokens: number, isUrgent: boolean): boolean {
     const settled = this.#settled;
     if (settled === undefined) return false;
     if (settled.length === context.length && settled.lastId === context.at(-1)?.id) return true;
-    return tokens < settled.untilTokens;
+    return tokens < settled.untilTokens && (settled.isWanted || !isUrgent);
   }
 
   /**

@@ -29,8 +29,8 @@ export function changeNotes(
   };
 }
 
-const LOWEST = 0.5;
-const HIGHEST = 3;
+/** A report is believed within this factor of our own count. */
+const FACTOR = 3;
 /** The share by which one report moves the ratio. */
 const RATE = 0.3;
 
@@ -39,25 +39,61 @@ const RATE = 0.3;
  * session counts right from its first step. 1 until there was a report.
  */
 export function calibrationOf(state: AgentState, model: Model): number {
-  const ratio = ratiosIn(state)[model.id];
-  return typeof ratio === 'number' && ratio >= LOWEST && ratio <= HIGHEST ? ratio : 1;
+  const ratio = numberIn(state, 'calibration', model);
+  return ratio !== undefined && isPlausible(ratio) ? ratio : 1;
 }
 
-/** Takes a provider's report into account. Bounded and smoothed: one odd report changes little. */
-export function calibrate(state: AgentState, model: Model, reported: number, counted: number): void {
-  if (!(reported > 0 && counted > 0)) return;
-  const known = ratiosIn(state)[model.id];
-  const sample = Math.min(HIGHEST, Math.max(LOWEST, reported / counted));
-  const next = typeof known === 'number' ? known + RATE * (sample - known) : sample;
+/** Tests if a provider may have counted so many tokens for each that we count. */
+export function isPlausible(ratio: number): boolean {
+  return ratio >= 1 / FACTOR && ratio <= FACTOR;
+}
+
+/**
+ * Takes a provider's report into account, unless it cannot be true. Smoothed: one odd report changes little.
+ *
+ * @param rate The share by which it moves the ratio. 1 for what was measured.
+ */
+export function calibrate(
+  state: AgentState,
+  model: Model,
+  reported: number,
+  counted: number,
+  rate = RATE,
+): void {
+  const sample = reported / counted;
+  if (!isPlausible(sample)) return;
+  const known = numberIn(state, 'calibration', model);
+  const next = known === undefined ? sample : known + rate * (sample - known);
   // Two digits: the state is stored when it changes, and it need not change for less.
-  const rounded = Math.round(next * 100) / 100;
-  if (rounded === known) return;
-  changeNotes(state, { calibration: { ...ratiosIn(state), [model.id]: rounded } });
+  note(state, 'calibration', model, Math.round(next * 100) / 100);
 }
 
-function ratiosIn(state: AgentState): JsonObject {
-  const { calibration } = notesIn(state);
-  return isObject(calibration) ? calibration : {};
+/** The window that the model's provider told when it refused a request, in its tokens. */
+export function toldWindow(state: AgentState, model: Model): number | undefined {
+  return numberIn(state, 'windows', model);
+}
+
+/** Keeps the window that a provider told. */
+export function learnWindow(state: AgentState, model: Model, tokens: number): void {
+  note(state, 'windows', model, Math.floor(tokens));
+}
+
+/** What is noted of models, by their ids. */
+type ModelNote = 'calibration' | 'windows';
+
+function numberIn(state: AgentState, key: ModelNote, { id }: Model): number | undefined {
+  const value = notesOf(state, key)[id];
+  return typeof value === 'number' && value > 0 ? value : undefined;
+}
+
+function note(state: AgentState, key: ModelNote, { id }: Model, value: number): void {
+  const notes = notesOf(state, key);
+  if (notes[id] !== value) changeNotes(state, { [key]: { ...notes, [id]: value } });
+}
+
+function notesOf(state: AgentState, key: ModelNote): JsonObject {
+  const notes = notesIn(state)[key];
+  return isObject(notes) ? notes : {};
 }
 
 /**

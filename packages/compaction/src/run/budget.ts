@@ -71,32 +71,53 @@ function tokenTrigger({ share = 0, tokens = 0 }: Sizes['trigger'], contextWindow
   return Math.min(share > 0 ? Math.floor(contextWindow * share) : Infinity, tokens > 0 ? tokens : Infinity);
 }
 
-/** Tests if a proactive reduction is due. */
+/** The window of the model that reads the conversation. */
+export interface ContextWindow {
+  readonly tokens: number;
+  /** `false` where nobody named it: then it is assumed, and only a trigger makes a reduction due. */
+  readonly isKnown: boolean;
+}
+
+/** Makes the window of the first size that is named. */
+export function contextWindowOf(...named: readonly (number | undefined)[]): ContextWindow {
+  const tokens = named.find((size) => size !== undefined);
+  return { tokens: tokens ?? FALLBACK_CONTEXT_WINDOW, isKnown: tokens !== undefined };
+}
+
+/**
+ * Tests if a proactive reduction is due: a trigger is reached, or the request exceeds what may be sent and no trigger lies
+ * within the window.
+ */
 export function isDue(
   { trigger }: Pick<Sizes, 'trigger'>,
-  contextWindow: number,
+  { tokens: window, isKnown }: ContextWindow,
   tokens: number,
   messages: number,
 ): boolean {
   if (trigger.messages && messages >= trigger.messages) return true;
-  return tokens >= tokenTrigger(trigger, contextWindow);
+  const due = tokenTrigger(trigger, window);
+  return tokens >= due || (isKnown && due > window && tokens > mostTokensOf(window));
 }
 
-/** Computes the aim of a reduction for this reason. */
+/**
+ * Computes the aim of a reduction for this reason.
+ *
+ * @param isMeasured The provider told the size of the request and of its window, so that the count is right.
+ */
 export function budgetFor(
   config: Sizes,
   reason: CompactionReason,
   contextWindow: number,
   tokensBefore: number,
+  isMeasured = false,
 ): ReductionTarget {
   const { messages = 0 } = config.trigger;
-  let dueTokens = Math.min(tokenTrigger(config.trigger, contextWindow), contextWindow);
   let mostTokens = mostTokensOf(contextWindow);
-  // Too large for the model, yet not by our count: the count is wrong by an unknown factor, and there is one retry.
-  if (reason === 'request_too_large' && tokensBefore <= contextWindow) {
-    dueTokens = Math.min(dueTokens, Math.floor(tokensBefore / 2));
-    mostTokens = Math.min(mostTokens, dueTokens);
+  // Too large for the model, and nobody said by how much: the count is wrong by an unknown factor, and there is one retry.
+  if (reason === 'request_too_large' && !isMeasured) {
+    mostTokens = Math.min(mostTokens, Math.floor(Math.min(tokensBefore, contextWindow) / 2));
   }
+  const dueTokens = Math.min(tokenTrigger(config.trigger, contextWindow), mostTokens);
   const targetTokens = targetOf(config, dueTokens);
   return {
     reason,

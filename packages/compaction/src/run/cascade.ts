@@ -3,6 +3,7 @@ import { unlessAborted } from '@x/core/internal';
 import { errorLine } from '../conversation/text.js';
 import type { Meter } from '../meter.js';
 import {
+  mustShrink,
   type Reducer,
   type ReducerContext,
   type Reduction,
@@ -28,7 +29,7 @@ export interface CascadeResult {
 /**
  * Runs reducers from the first to the last, free ones before dear ones, until the view fits its budget. A step that
  * fails, or whose answer breaks a promise, leaves the view as it was; every step that worked is kept, so the cheap
- * stages count even where a dear one fails. Ends after one pass at most.
+ * stages count even where a dear one fails. Ends after one pass, and another one of the free reducers at most.
  *
  * @throws the signal's reason when aborted.
  */
@@ -46,11 +47,10 @@ export async function runCascade(
   let condensed = false;
   let usage: Usage | undefined;
 
-  for (const reducer of reducers) {
-    if (fits(view, budget, condensed)) break;
+  const run = async (reducer: Reducer, target: ReductionTarget) => {
     context.signal?.throwIfAborted();
     const startedAt = performance.now();
-    const reduction = await attempt(reducer, view, budget, context);
+    const reduction = await attempt(reducer, view, target, context);
     context.signal?.throwIfAborted();
 
     const before = view;
@@ -62,6 +62,15 @@ export async function runCascade(
       condensed ||= reduction.condensed ?? false;
     }
     steps.push(stepOf(reducer.name, before, view, performance.now() - startedAt, reduction));
+  };
+  for (const reducer of reducers) {
+    if (fits(view, budget, condensed)) break;
+    await run(reducer, budget);
+  }
+  // A stage that waits until it saves more waits no longer where the request is still too large.
+  for (const reducer of reducers) {
+    if (budget.forced || budget.early || !mustShrink(view, budget)) break;
+    if (reducer.cost === 'free') await run(reducer, { ...budget, forced: true });
   }
   // What reducers made and unmade in between has no entry.
   const manifest = start.messages.flatMap(({ id }) => fates.get(id) ?? []);

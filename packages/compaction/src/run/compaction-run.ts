@@ -11,10 +11,10 @@ import type { ResolvedCompactionConfig } from '../config/groups.js';
 import { redactorFor } from '../conversation/redaction.js';
 import { errorLine } from '../conversation/text.js';
 import type { Meter } from '../meter.js';
-import type { Reducer, ReductionTarget, View } from '../reducer.js';
+import { mustShrink, type Reducer, type ReductionTarget, type View } from '../reducer.js';
 import { savesEnough } from '../reducers/alter-messages.js';
 import { needsRepair, repairPairs } from '../reducers/repair-pairs.js';
-import { budgetFor, FALLBACK_CONTEXT_WINDOW, isDue } from './budget.js';
+import { budgetFor, type ContextWindow, contextWindowOf, isDue } from './budget.js';
 import { type CascadeResult, runCascade } from './cascade.js';
 import { sharedId } from './check-request.js';
 
@@ -30,6 +30,10 @@ interface RunInput {
   /** Reads the result. */
   readonly model: Model | undefined;
   readonly dryRun: boolean;
+  /** The window, where the caller knows more of it than options, configuration and model say. */
+  readonly window?: ContextWindow | undefined;
+  /** The provider told the size of a request that it refused. */
+  readonly isMeasured?: boolean | undefined;
   /** The summarizer is the model that the conversation is sent to. */
   readonly live?: boolean | undefined;
   /** Takes every message of a conversation that need not be reduced yet. */
@@ -49,22 +53,22 @@ export async function runCompaction(input: RunInput): Promise<CompactionOutcome>
 }
 
 async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
-  const { config, reducers: all, messages, options, observe, ...given } = input;
+  const { config, reducers: all, messages, options, observe, window: known, isMeasured, ...given } = input;
   const startedAt = performance.now();
   const { meter, model } = given;
   const { reason = 'manual', system, tools, reminders, signal } = options;
-  const contextWindow =
-    options.contextWindow ?? config.contextWindow ?? model?.contextWindow ?? FALLBACK_CONTEXT_WINDOW;
+  const window = known ?? contextWindowOf(options.contextWindow, config.contextWindow, model?.contextWindow);
+  const contextWindow = window.tokens;
   const fixedTokens = meter.frame({ system, tools, reminders });
   const tokens = fixedTokens + meter.messages(messages);
   // A frozen copy: a user's reducer could change the list.
   const view: View = { messages: Object.freeze([...messages]), fixedTokens, tokens };
-  const budget = budgetFor(config, reason, contextWindow, view.tokens);
+  const budget = budgetFor(config, reason, contextWindow, view.tokens, isMeasured);
 
   const report = reporter(view, messages, startedAt);
 
   if (signal?.aborted) return report('aborted', abortReason(signal));
-  const due = budget.forced || isDue(config, contextWindow, view.tokens, messages.length);
+  const due = budget.forced || isDue(config, window, view.tokens, messages.length);
   const reducers = due ? all : all.filter((reducer) => reducer.isDueEarly?.(view, budget));
   if (!due && observe) for (const message of messages) observe(message);
   if (reducers.length === 0) return report('skipped', 'nothing is due');
@@ -150,7 +154,8 @@ function judge(
   if (view.tokens > budget.contextWindow) return report('ineffective', irreducible(view, budget), result);
   const conversation = (of: View) => of.tokens - of.fixedTokens;
   const fitsNow = view.tokens <= budget.dueTokens && before.tokens > budget.dueTokens;
-  if (!repaired && !fitsNow && !savesEnough(conversation(before), conversation(view), config.saving)) {
+  const isNeeded = repaired || fitsNow || (mustShrink(before, budget) && view.tokens < before.tokens);
+  if (!isNeeded && !savesEnough(conversation(before), conversation(view), config.saving)) {
     return report('ineffective', 'the reduction would save too little', result);
   }
   const how = thatWorked(steps).map((step) => (step.note ? `${step.reducer} (${step.note})` : step.reducer));

@@ -10,6 +10,7 @@ import { excerptsOf } from '../record/excerpts.js';
 import { writeRecord } from '../record/write-record.js';
 import {
   type Fate,
+  mustShrink,
   type ReducerContext,
   type Reduction,
   type ReductionTarget,
@@ -345,6 +346,7 @@ export class SummaryRun {
     const byNumber = this.#budget.reason === 'proactive_budget' && this.#view.tokens < this.#budget.dueTokens;
     const nothingNew = part.previous.length > 0 && part.fresh === part.covered.length;
     if (byNumber && nothingNew && messages.length >= this.#view.messages.length) return false;
+    if (mustShrink(this.#view, this.#budget)) return candidate.tokens < this.#before;
     return savesEnough(this.#before, candidate.tokens, this.#settings.saving);
   }
 

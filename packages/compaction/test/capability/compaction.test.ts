@@ -290,7 +290,7 @@ describe('compaction, before a model call', () => {
   it('does not try again after a run without effect, until something worth it is added', async () => {
     const request = userMessage('word '.repeat(9_000));
     const scope = scopeOf([request]);
-    const capability = compaction({ contextWindow: 5_000, model: null });
+    const capability = compaction({ contextWindow: 20_000, trigger: { tokens: 5_000 }, model: null });
     await step(capability, scope);
     await step(capability, scope);
     expect(compacted(scope)).toHaveLength(1);
@@ -301,6 +301,32 @@ describe('compaction, before a model call', () => {
     scope.state.contextMutable().push(assistantMessage('word '.repeat(900)));
     await step(capability, scope);
     expect(compacted(scope)).toHaveLength(2);
+  });
+
+  it('tries again whatever is added, while the request exceeds the window', async () => {
+    const scope = scopeOf([userMessage('word '.repeat(9_000))]);
+    const capability = compaction({ contextWindow: 5_000, model: null });
+    await step(capability, scope);
+    await step(capability, scope);
+    expect(compacted(scope)).toMatchObject([{ status: 'ineffective' }]);
+    scope.state.contextMutable().push(assistantMessage('hm'));
+    await step(capability, scope);
+    expect(compacted(scope)).toHaveLength(2);
+  });
+
+  it('asks a hook that skips again once the request has grown', async () => {
+    let asked = 0;
+    const scope = scopeOf([userMessage('go'), ...rounds(10, () => ({ output: 'word '.repeat(100) }))]);
+    const capability = compaction({
+      contextWindow: 100_000,
+      trigger: { tokens: 500 },
+      beforeCompaction: () => ({ skip: ++asked > 0 }),
+    });
+    for (let index = 0; index < 22; index++) {
+      await step(capability, scope);
+      scope.state.contextMutable().push(assistantMessage('hm'));
+    }
+    expect(asked).toBeLessThanOrEqual(4);
   });
 
   it('warns once when the window is unknown, and assumes one', async () => {
@@ -514,9 +540,24 @@ describe('what a step costs', () => {
     await step(capability, scope, reporting(5_000));
     const first = ratio(scope);
     expect(first).toBeGreaterThan(1.5);
-    await step(capability, scope, reporting(1_000_000));
-    expect(ratio(scope)).toBeGreaterThan(first);
-    expect(ratio(scope)).toBeLessThanOrEqual(3);
+    for (const impossible of [1_000_000, 4_280_000, 10]) await step(capability, scope, reporting(impossible));
+    expect(ratio(scope)).toBe(first);
+    expect(scope.events).toMatchObject([
+      { type: 'warning', message: expect.stringContaining('reports 1000000 tokens for a request of about') },
+    ]);
+  });
+
+  it('warns once of a provider that steadily counts more than it should', async () => {
+    const scope = scopeOf([userMessage('word '.repeat(20_000))]);
+    const capability = compaction({ contextWindow: 200_000 });
+    const next = async (): Promise<ModelResponse> => ({
+      ...answer,
+      usage: { inputTokens: 42_000, outputTokens: 1 },
+    });
+    for (let index = 0; index < 12; index++) await step(capability, scope, next);
+    expect(scope.events).toMatchObject([
+      { type: 'warning', message: expect.stringContaining('reports 2.1 tokens for each that is counted') },
+    ]);
   });
 
   it('reduces earlier when usage shows that the count is too low', async () => {

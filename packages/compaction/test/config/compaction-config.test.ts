@@ -35,14 +35,24 @@ describe('a trigger', () => {
     expect(await isDueAt(config, above, 300)).toBe(true);
   });
 
-  it('by messages leaves the window alone', async () => {
-    const config = { contextWindow: 10_000, trigger: { messages: 20 } };
-    expect(await isDueAt(config, 9_900, 19)).toBe(false);
-    expect(await isDueAt(config, 100, 20)).toBe(true);
+  it.each<CompactionConfig>([
+    { trigger: { messages: 500 } },
+    { trigger: { share: 0 } },
+    { trigger: { share: 0, tokens: 0, messages: 0 } },
+    { preset: 'agentscope', triggerMessages: 0, triggerTokens: 0 },
+    { preset: 'aura', threshold: 0 },
+    { preset: 'everruns', proactive: false },
+  ])('never lets a request exceed what may be sent: %j', async (config) => {
+    expect(await isDueAt({ ...config, contextWindow: 100_000 }, 88_000, 30)).toBe(false);
+    expect(await isDueAt({ ...config, contextWindow: 100_000 }, 95_000, 30)).toBe(true);
   });
 
-  it('is off at 0', async () => {
-    expect(await isDueAt({ contextWindow: 1_000, trigger: { share: 0 } }, 5_000, 60)).toBe(false);
+  it('by messages fires whatever the tokens', async () => {
+    expect(await isDueAt({ contextWindow: 10_000, trigger: { messages: 20 } }, 100, 20)).toBe(true);
+  });
+
+  it('is off at 0 where nobody knows the window', async () => {
+    expect(await isDueAt({ trigger: { share: 0 } }, 200_000, 60)).toBe(false);
   });
 
   it('leaves every message as it is below it, over 100 messages', async () => {

@@ -41,7 +41,7 @@ describe('a compactor', () => {
   it('stops after masking when that makes room after an overflow: nothing else is cut', async () => {
     const messages = [
       userMessage('go'),
-      ...rounds(10, () => ({ output: lines(2_000) })),
+      ...rounds(20, () => ({ output: lines(2_000) })),
       assistantMessage('ok'),
     ];
     const model = modelOf(() => GOOD_SUMMARY);

@@ -39,7 +39,7 @@ describe('usage that a provider reports', () => {
       return reporting(1_000_000);
     });
     expect(scope.state.extensions.compaction).not.toHaveProperty('calibration');
-    await capability.aroundReason?.(scope, async () => reporting(100));
+    await capability.aroundReason?.(scope, async () => reporting(3_000));
     expect(scope.state.extensions.compaction).toHaveProperty('calibration');
   });
 });

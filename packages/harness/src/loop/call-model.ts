@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
   type ContentBlock,
-  ContextOverflowError,
   type Model,
   ModelError,
   type ModelRequest,
@@ -19,8 +18,6 @@ import type { RunningCall } from './running-call.js';
 /**
  * Calls the model, again after a pause when it failed for a passing reason (`ModelError.retryable`): exponential
  * backoff with jitter, or what the provider asked for.
- *
- * @throws {ContextOverflowError} also when the reported input exceeds the window: a provider that cuts silently.
  */
 export async function callModel(
   request: ModelRequest,
@@ -35,7 +32,6 @@ export async function callModel(
       refuseNoAnswer(model, answer);
       const response = { ...answer, content: answer.content.map(withId), usage: usageOf(answer) };
       refuseMalformed(model, response);
-      refuseSilentOverflow(model, response);
       return response;
     },
     {
@@ -139,14 +135,4 @@ function refuseMalformed(model: Model, response: ModelResponse): void {
     const message = `Model ${model.id} gave an answer that cannot be kept: ${errorText(cause)}`;
     throw new ModelError(message, { modelId: model.id, retryable: true, cause });
   }
-}
-
-function refuseSilentOverflow(model: Model, response: ModelResponse): void {
-  const inputTokens = response.usage?.inputTokens;
-  const { contextWindow } = model;
-  if (inputTokens === undefined || contextWindow === undefined || inputTokens <= contextWindow) return;
-  throw new ContextOverflowError(
-    `Model ${model.id} reported ${inputTokens} input tokens for a window of ${contextWindow}: it has cut the request silently. Compact the conversation.`,
-    { modelId: model.id, inputTokens, contextWindow },
-  );
 }
