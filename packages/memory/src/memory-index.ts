@@ -57,8 +57,8 @@ export interface MemoryHit {
 }
 
 /** Hits, and the reason why newer lines may be missing; `undefined` if the index is up to date. */
-export interface FreshHits {
-  readonly hits: readonly MemoryHit[];
+export interface FreshHits<Hit extends MemoryHit = MemoryHit> {
+  readonly hits: readonly Hit[];
   readonly stale: string | undefined;
 }
 

@@ -15,6 +15,7 @@ import {
 } from './facts/core-file.js';
 import { type FactOutcome, forgetLines, notedBullets, outcomeOf, pick } from './facts/find-facts.js';
 import { readState, type StoredFact, writeState } from './facts/memory-state.js';
+import { type StandingHit, standingHits } from './facts/standing-hits.js';
 import { listVersions, type MemoryVersion, readVersion } from './facts/versions.js';
 import { type FlushOptions, type FlushOutcome, flushSession } from './flush/flush-session.js';
 import { Maintenance, type MaintenanceReport } from './maintenance.js';
@@ -49,6 +50,10 @@ import {
   redactorFor,
 } from './settings.js';
 
+/** Facts that a search gives at most, unless it says otherwise. */
+const DEFAULT_HITS = 10;
+/** Lines that are looked through for them. */
+const MOST_HITS = 1_000;
 /** How many places this process remembers the last consolidation of. */
 const MOST_ATTEMPTS = 1_000;
 
@@ -211,13 +216,28 @@ export class MemoryService {
     });
   }
 
-  /** Finds the best lines of MEMORY.md and the notes. */
+  /**
+   * Finds the best facts of MEMORY.md and the notes: each once, one that no longer holds behind what replaced it, and marked.
+   *
+   * @throws {InvalidInputError} for unknown or invalid options.
+   */
   async search(
     place: MemoryPlace,
     query: string,
     options: Pick<MemorySearchOptions, 'limit' | 'offset' | 'since' | 'until' | 'snippetChars'> = {},
-  ): Promise<FreshHits> {
-    return this.#index.searchFresh(this.storage, { prefix: this.prefixOf(place) }, query, options);
+  ): Promise<FreshHits<StandingHit>> {
+    const { limit = DEFAULT_HITS, offset = 0 } = options;
+    const core = this.#core(place);
+    const { prefix } = core;
+    // A fact may stand in MEMORY.md, in two notes and in retired.md.
+    const most = Math.min(MOST_HITS, 4 * (offset + limit));
+    const { hits, stale } = await this.#index.searchFresh(this.storage, { prefix }, query, {
+      ...options,
+      offset: 0,
+      limit: limit === 0 ? 0 : most,
+    });
+    const standing = await standingHits(this.storage, prefix, hits, await peekCore(core));
+    return { hits: standing.slice(offset, offset + limit), stale };
   }
 
   /** Reads MEMORY.md, or another file of the memory; empty if there is none. */

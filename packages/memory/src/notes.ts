@@ -106,6 +106,11 @@ export function saidIn(line: string): string {
   return line.replace(LINE_SIGN, '');
 }
 
+/** Tests whether a line is a heading of Markdown. */
+export function isHeading(line: string): boolean {
+  return HEADING.test(line.trimStart());
+}
+
 /** Returns the text of a bullet, and `undefined` for any other line. */
 export function bulletText(line: string): string | undefined {
   const whole = withoutMark(line).trim();

@@ -361,7 +361,7 @@ describe('save, correct and forget', () => {
     await serviceIn(workspace).save(scope, 'Likes tea');
     const reader = serviceIn(readOnly(workspace), { index: join(workspace.root, 'index.db') });
     expect((await reader.facts(scope)).map(({ author }) => author)).toEqual(['person', 'model']);
-    expect((await reader.search(scope, 'tea')).hits).toHaveLength(2);
+    expect((await reader.search(scope, 'tea')).hits).toHaveLength(1);
     expect(await reader.read(scope)).toContain('Likes tea');
     expect(await reader.files(scope)).toHaveLength(2);
     expect(await reader.versions(scope)).toHaveLength(1);

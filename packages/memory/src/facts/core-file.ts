@@ -18,6 +18,8 @@ import { dropVersions, replaceFile } from './versions.js';
 
 /** Facts that are no longer true, with their days. They can be read and searched, but are not shown to the agent. */
 export const RETIRED_FILE = 'memory/retired.md';
+/** Why a fact is in the notes alone. It still holds. */
+export const NO_ROOM = 'no room';
 /** How often a replacement of MEMORY.md is repeated because a person saved the file at the same moment. */
 const MAX_ROUNDS = 10;
 /** Facts that are remembered after they left MEMORY.md. */
@@ -151,7 +153,7 @@ async function commit(
   };
   const reasons = [
     ...retired.map(({ old, by, why = '' }) => retiredLine(old, today, by ? `now: ${by.text}` : why)),
-    ...dropped.map((fact) => retiredLine(fact, today, 'no room')),
+    ...dropped.map((fact) => retiredLine(fact, today, NO_ROOM)),
   ];
   const appended = { ...lines, ...(reasons.length > 0 ? { [RETIRED_FILE]: reasons } : {}) };
   const pending: PendingChange = { lines: {}, edits, ...(flushed && { flushed }), after };

@@ -18,7 +18,7 @@ export interface FactOutcome {
 }
 
 /** What follows a retired fact: its days, and the reason. */
-const RETIRED = / \(((?:\d{4}-\d\d-\d\d )?to \d{4}-\d\d-\d\d); (.*)\)$/;
+export const RETIRED = / \(((?:\d{4}-\d\d-\d\d )?to \d{4}-\d\d-\d\d); (.*)\)$/;
 /** Scripts that have no space between words. */
 const UNSPACED = '\\p{sc=Han}\\p{sc=Hira}\\p{sc=Kana}\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmr}\\p{sc=Mymr}';
 

@@ -41,8 +41,9 @@ export function memoryTools(
         const prefix = service.prefixOf(memoryPrefix(context));
         const options = { limit: limit + 1, offset, since, until };
         const { hits, stale } = await service.search(prefix, query, options);
-        const rendered = hits.slice(0, limit).map(({ path, lineNumber, content }) => {
-          return `${path.slice(prefix.length)}:${lineNumber}: ${cut(withoutMark(content), MAX_LINE)}`;
+        const rendered = hits.slice(0, limit).map(({ path, lineNumber, content, retired }) => {
+          const mark = retired === undefined ? '' : `[no longer true; ${cut(retired, MAX_LINE)}] `;
+          return `${path.slice(prefix.length)}:${lineNumber}: ${mark}${cut(withoutMark(content), MAX_LINE)}`;
         });
         const lines = fitting(rendered, maxOutputChars);
         const next = offset + lines.length;

@@ -1,0 +1,85 @@
+import type { Workspace } from '@x/core';
+import { CORE_FILE, readIfFound } from '../memory-files.js';
+import type { MemoryHit } from '../memory-index.js';
+import { bulletsOf, factKey, hashIn, isHeading, keyHash, saidIn } from '../notes.js';
+import { type Core, NO_ROOM, RETIRED_FILE } from './core-file.js';
+import { RETIRED } from './find-facts.js';
+
+/** A line that was found, as it stands today. */
+export interface StandingHit extends MemoryHit {
+  /** Of a fact that no longer holds: what is true now, or the reason why it went. */
+  readonly retired?: string | undefined;
+}
+
+/** What a fact of retired.md says before the fact that replaced it. */
+const NOW = 'now: ';
+
+/**
+ * Puts hits into the order in which they may be believed: a fact is found once, in MEMORY.md if it is there; one that no longer
+ * holds stands behind the fact that replaced it, which is added if the search did not find it; headings are left out.
+ *
+ * @param hits the best first.
+ */
+export async function standingHits(
+  workspace: Workspace,
+  prefix: string,
+  hits: readonly MemoryHit[],
+  { text, state }: Core,
+): Promise<readonly StandingHit[]> {
+  const retired = retiredFacts((await readIfFound(workspace, `${prefix}${RETIRED_FILE}`)) ?? '');
+  // A note may have worded a fact otherwise than MEMORY.md does.
+  for (const fact of [...state.lost, ...state.facts]) {
+    const why = retired.get(keyHash(factKey(fact.text)));
+    if (why !== undefined) for (const from of fact.from) retired.set(hashIn(from), why);
+  }
+  const inCore = new Map(bulletsOf(text).map((bullet) => [bullet.key, bullet]));
+  const path = `${prefix}${CORE_FILE}`;
+  const standing = new Map<string, StandingHit>();
+  const add = (hit: MemoryHit, rank: number) => {
+    const said = hit.path === `${prefix}${RETIRED_FILE}` ? hit.content.replace(RETIRED, '') : hit.content;
+    const key = factKey(saidIn(said));
+    const why = inCore.has(key) ? undefined : retired.get(keyHash(key));
+    const newer = why?.startsWith(NOW)
+      ? inCore.get(currentKey(why.slice(NOW.length), retired, inCore))
+      : undefined;
+    if (newer !== undefined && !standing.has(newer.key))
+      standing.set(newer.key, { path, lineNumber: newer.start + 1, content: newer.whole, rank });
+    const known = standing.get(key);
+    if (known === undefined)
+      standing.set(key, {
+        ...hit,
+        content: said,
+        ...(why && { retired: newer ? `${NOW}${newer.text}` : why }),
+      });
+    else if (hit.path === path && known.path !== path) standing.set(key, { ...hit, rank: known.rank });
+  };
+  for (const hit of hits) if (!isHeading(hit.content)) add(hit, hit.rank);
+  return [...standing.values()];
+}
+
+/** Follows replacements to the fact that holds today. */
+function currentKey(
+  text: string,
+  retired: ReadonlyMap<string, string>,
+  inCore: ReadonlyMap<string, unknown>,
+): string {
+  let key = factKey(text);
+  for (const seen = new Set<string>(); !inCore.has(key) && !seen.has(key); ) {
+    seen.add(key);
+    const why = retired.get(keyHash(key));
+    if (why?.startsWith(NOW)) key = factKey(why.slice(NOW.length));
+  }
+  return key;
+}
+
+/** By the hash of its key, why a fact holds no longer, as retired.md says it. The latest reason counts. */
+function retiredFacts(text: string): Map<string, string> {
+  return new Map(
+    bulletsOf(text).flatMap((bullet): [string, string][] => {
+      const why = RETIRED.exec(bullet.text)?.[2];
+      return why === undefined || why === NO_ROOM
+        ? []
+        : [[keyHash(factKey(bullet.text.replace(RETIRED, ''))), why]];
+    }),
+  );
+}
