@@ -6,7 +6,12 @@ import {
   type ModelStreamPart,
 } from '@x/core';
 import { callable, having, isObject, parseWith, tell, unlessAborted } from '@x/core/internal';
-import type { NativeCompaction, NativeCompactionRequest } from '@x/core/messages';
+import {
+  type FileRole,
+  type NativeCompaction,
+  type NativeCompactionRequest,
+  sendable,
+} from '@x/core/messages';
 import * as z from 'zod';
 import type { ProviderCompaction } from './compact/provider-compaction.js';
 import { cutOff, toModelError, webPage } from './errors/to-model-error.js';
@@ -19,6 +24,7 @@ import {
   refuseNoModel,
 } from './language-model.js';
 import { type PromptTarget, providerFamily } from './prompt/prompt.js';
+import { isAccepted, rulesOf } from './prompt/provider-rules.js';
 import { type ResolveFile, resolveFiles } from './prompt/resolve-files.js';
 import { toPrompt } from './prompt/to-prompt.js';
 import { ContentAssembler } from './response/content-assembler.js';
@@ -61,6 +67,11 @@ const fromAiSdkOptionsSchema = z.strictObject({
   compact: z.optional(having<ProviderCompaction>('compact', 'openaiCompaction() or anthropicCompaction()')),
   /** Fetches files that the model cannot: those of the workspace, of other providers, and URLs it does not fetch. */
   resolveFile: z.optional(callable<ResolveFile>()),
+  /**
+   * Tests whether the model reads files of a media type, of a user, of its own or in a tool's result, and of a size. Others become a line
+   * that names them. Default: what the provider's documentation says; of unknown providers PNG, JPEG, GIF and WebP.
+   */
+  accepts: z.optional(callable<(mediaType: string, role: FileRole, bytes?: number) => boolean>()),
   /** Told what the provider could not do as asked, for example a setting that it does not know. Default: nobody. */
   onWarning: z.optional(callable<(warning: unknown) => void>()),
 });
@@ -74,8 +85,8 @@ const VERSIONS: readonly string[] = ['v2', 'v3', 'v4'];
  * An AI SDK language model (specification 2, 3 or 4) as a `Model`, streaming included. What a provider attaches to its
  * answer — signatures, encrypted reasoning, item ids — goes back to it byte for byte with the next request.
  *
- * Calls throw `ContextOverflowError` when the request does not fit, `ModelError` with `retryable` and `retryAfterMs`
- * when the provider fails, and `InvalidInputError` when a file cannot be sent.
+ * Calls throw `ContextOverflowError` when the request does not fit, and `ModelError` with `retryable` and `retryAfterMs`
+ * when the provider fails. A file that cannot be sent becomes a line that names it, and a warning.
  *
  * @throws {InvalidInputError} for options that do not fit.
  * @throws {InvalidInputError} for what is no such model, a model's name for one.
@@ -92,6 +103,7 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
     onWarning,
     compact,
     providerTools = [],
+    accepts = (mediaType, role, bytes) => isAccepted(target.rules, mediaType, role, bytes),
     ...callSettings
   } = settings;
   refuseMisfit(model, compact);
@@ -105,9 +117,12 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
 
   async function toCall(request: ModelRequest): Promise<CallOptions> {
     request.signal?.throwIfAborted();
-    const messages = compact?.view(request.messages, provider) ?? request.messages;
-    const sourceOf = await resolveFiles(messages, model, resolveFile, request.signal);
-    const prompt = toPrompt({ ...request, messages }, target, sourceOf);
+    const given = compact?.view(request.messages, provider) ?? request.messages;
+    const onReplaced = (line: string) => warn([line]);
+    const readable = sendable(given, self, onReplaced);
+    const files = { model, reader: self, resolve: resolveFile, signal: request.signal, onReplaced };
+    const messages = sendable(await resolveFiles(readable, files), self, onReplaced);
+    const prompt = toPrompt({ ...request, messages }, target);
     return { ...callSettings, prompt, ...callOptionsOf(request, callSettings, target, providerTools) };
   }
 
@@ -115,10 +130,11 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
     return toModelError(error, { modelId: id, contextWindow, signal: request.signal });
   }
 
-  return {
+  const self: Model = {
     id,
     contextWindow,
     structuredOutput,
+    accepts,
 
     async generate(request) {
       try {
@@ -148,6 +164,7 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
       },
     }),
   };
+  return self;
 }
 
 /** @throws {CapabilityError} for a model of another version, or one that does not have the compaction. */
@@ -165,13 +182,14 @@ function refuseMisfit(model: AiSdkLanguageModel, compact: ProviderCompaction | u
 }
 
 function targetOf(
-  { specificationVersion, provider }: AiSdkLanguageModel,
+  model: AiSdkLanguageModel,
   compact: ProviderCompaction | undefined,
   providerTools: readonly JsonObject[],
 ): PromptTarget {
   return {
-    specificationVersion,
-    provider,
+    specificationVersion: model.specificationVersion,
+    provider: model.provider,
+    rules: rulesOf(model),
     ...(compact === undefined ? {} : { compactedPart: compact.partOf }),
     providerTools: new Map(providerTools.map(({ name, id }) => [String(name), String(id)])),
   };

@@ -14,7 +14,7 @@ export {
 export type { RuntimeContextBuilder, RuntimeIdentity, TypeKey } from './agent/runtime-context.js';
 export { type FileCapability, fileCapability, fileJsonSchema, toSnakeCase } from './config/file-config.js';
 export { callable, formatPath, having, parseWith } from './config/parse.js';
-export { mayBeOverflow, mayRefuseItems } from './errors/classify-model-error.js';
+export { isRefused, mayBeOverflow, mayRefuseItems } from './errors/classify-model-error.js';
 export type { Issue } from './errors/invalid-input-error.js';
 export { overflowFigures } from './errors/overflow-figures.js';
 export { isUnreadable } from './errors/session-errors.js';
@@ -42,9 +42,13 @@ export {
 export { tell } from './lib/tell.js';
 export { errorText, escapeTags, headOf, nearNames, tailOf } from './lib/text.js';
 export { warn } from './lib/warn.js';
+export { same, wellFormed } from './lib/well-formed.js';
 export { readMessages } from './messages/check-messages.js';
+export { describeFile } from './messages/media.js';
 export { type MessageKind, nativeIndex } from './messages/message.js';
 export type { RepeatedPair } from './messages/pairing.js';
+export { distinctId, fileLine } from './messages/sendable.js';
+export { describeContent, isSetAside } from './messages/set-aside.js';
 export { answerFault, refuseNoAnswer } from './model/check-answer.js';
 export type { CompiledSchema, StandardResult } from './model/compile-schema.js';
 export { FINISH_REASONS, soundUsage, type ToolAnnotations } from './model/model.js';

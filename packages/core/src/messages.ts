@@ -1,7 +1,7 @@
 // For authors of adapters: what turns the messages of others into ours, and back.
 export { classifyModelError, type ModelErrorFacts, modelErrorFacts } from './errors/classify-model-error.js';
 export type { ModelErrorKind } from './errors/model-error.js';
-export { checkMessages } from './messages/check-messages.js';
+export { admitMessages, checkMessages } from './messages/check-messages.js';
 export type { FileSource } from './messages/content-block.js';
 export { aiSdkDialect, aiSdkOutput } from './messages/dialects/ai-sdk.js';
 export { anthropicDialect } from './messages/dialects/anthropic.js';
@@ -30,8 +30,11 @@ export {
   readOutput,
   readPart,
 } from './messages/parts.js';
+export { sendable } from './messages/sendable.js';
+export { type SetAsideExtent, setAside } from './messages/set-aside.js';
 export { compileSchema } from './model/compile-schema.js';
 export type {
+  FileRole,
   NativeCompaction,
   NativeCompactionRequest,
   ResponseFormat,

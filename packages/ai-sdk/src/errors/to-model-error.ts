@@ -11,6 +11,9 @@ const NETWORK_TEXTS =
 const PASSING_CODES = /overloaded|rate_limit|server_error|api_error|internal|unavailable|timeout/;
 const LASTING_CODES = /insufficient_quota|billing|authentication|permission/;
 
+/** An answer that came and could not be read: a proxy's page, half of a JSON, a broken compression. */
+const BROKEN_CODES = /^(?:ai_(?:jsonparse|typevalidation|invalidresponsedata|emptyresponsebody)error|z_\w+)$/;
+
 /** What a failed call throws: the signal's reason, our own errors as they are, and the provider's wrapped. */
 export function toModelError(
   error: unknown,
@@ -35,10 +38,12 @@ export function toModelError(
   const address = addressOf(error);
   const where = `${status === undefined ? '' : ` with ${status}`}${address === undefined ? '' : ` at ${address}`}`;
   const remedy = remedyFor(facts);
+  const isBroken = isBrokenAnswer(error, facts);
   const end = remedy === '' || /[.!?]\s*$/.test(message) ? '' : '.';
   return new ModelError(`The call of ${modelId} failed${where}: ${message}${end}${remedy}`, {
     modelId,
-    retryable: isRetryable(facts),
+    retryable: isBroken || isRetryable(facts),
+    ...(isBroken ? { maxRetries: 1 } : {}),
     status,
     retryAfterMs: retryAfterMs(facts.headers),
     cause: error,
@@ -58,7 +63,11 @@ const WEB_PAGE = 'The server answered with a web page (text/html): is its addres
 /** A stream that is none, as of a proxy's login, or where an address lacks its `/v1`; `undefined` for one that may be. */
 export function webPage(modelId: string, headers: HeaderFields | undefined): ModelError | undefined {
   return isWebPage(headers)
-    ? new ModelError(`The call of ${modelId} failed: ${WEB_PAGE}`, { modelId })
+    ? new ModelError(`The call of ${modelId} failed: ${WEB_PAGE}`, {
+        modelId,
+        retryable: true,
+        maxRetries: 1,
+      })
     : undefined;
 }
 
@@ -66,6 +75,11 @@ type HeaderFields = { readonly [name: string]: string };
 
 function isWebPage(headers: HeaderFields = {}): boolean {
   return /^text\/html\b/i.test(headers['content-type'] ?? '');
+}
+
+function isBrokenAnswer(error: unknown, { statuses, codes }: ModelErrorFacts): boolean {
+  const { statusCode } = Object(error ?? {}) as { readonly statusCode?: unknown };
+  return statuses.length === 0 && (statusCode === 200 || codes.some((code) => BROKEN_CODES.test(code)));
 }
 
 /** The address that an `APICallError` of the AI SDK names, without what may be secret in it. */

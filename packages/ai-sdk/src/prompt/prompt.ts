@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue, OpaqueBlock } from '@x/core';
 import type { Part } from '@x/core/messages';
 import type { AiSdkLanguageModel } from '../language-model.js';
+import type { ProviderRules } from './provider-rules.js';
 
 /** The prompt of an AI SDK model, as this package writes it. */
 export type Prompt = readonly PromptMessage[];
@@ -28,6 +29,8 @@ export function optionsOf(metadata: JsonObject | undefined): WithOptions {
 export interface PromptTarget extends Pick<AiSdkLanguageModel, 'specificationVersion' | 'provider'> {
   /** What stands for a compaction of the provider's own; `undefined` for all other blocks. */
   readonly compactedPart?: (block: OpaqueBlock) => Part | undefined;
+  /** What its provider takes. */
+  readonly rules: ProviderRules;
   /** Ids of the provider's own tools, such as `openai.shell`, by the names that the request has for them. */
   readonly providerTools?: ReadonlyMap<string, string>;
 }

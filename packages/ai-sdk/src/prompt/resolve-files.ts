@@ -1,8 +1,8 @@
-import { type FileBlock, InvalidInputError, type Message } from '@x/core';
-import type { FileSource } from '@x/core/messages';
+import type { FileBlock, Message, Model, TextBlock } from '@x/core';
+import { errorText, fileLine, same, unlessAborted } from '@x/core/internal';
+import type { FileRole, FileSource } from '@x/core/messages';
 import type { AiSdkLanguageModel, SupportedUrls } from '../language-model.js';
 import { providerFamily } from './prompt.js';
-import type { SendableSource } from './tool-output.js';
 
 /** Fetches a file that the model cannot: gives its bytes, or a URL that the model can fetch. */
 export type ResolveFile = (
@@ -10,81 +10,85 @@ export type ResolveFile = (
   signal: AbortSignal | undefined,
 ) => FileSource | Promise<FileSource>;
 
+/** How files of a conversation are sent. */
+export interface FileTarget {
+  readonly model: AiSdkLanguageModel;
+  readonly reader: Pick<Model, 'accepts'>;
+  readonly resolve: ResolveFile | undefined;
+  readonly signal: AbortSignal | undefined;
+  /** Receives each line that takes the place of a file. */
+  readonly onReplaced?: ((line: string) => void) | undefined;
+}
+
 /**
- * Finds out for every file of a conversation how it is sent. Asks `resolve` for what the model cannot take as it is:
- * files in the workspace, files at another provider, and URLs that it does not fetch.
- *
- * @throws {InvalidInputError} naming a file that cannot be sent.
+ * Gives every file of a conversation a source that can be sent. Asks `resolve`, once for a file, for what the model cannot take as it is:
+ * files in the workspace, files at another provider, and URLs that it does not fetch. What cannot be had becomes a line that says so.
  */
 export async function resolveFiles(
   messages: readonly Message[],
-  model: AiSdkLanguageModel,
-  resolve: ResolveFile | undefined,
-  signal: AbortSignal | undefined,
-): Promise<(file: FileBlock) => SendableSource> {
-  const sources = new Map<FileBlock, SendableSource>();
-  for (const { file, path } of filesOf(messages)) {
-    if (!sources.has(file)) sources.set(file, await sendable(file, path, model, resolve, signal));
-  }
-  return (file) => {
-    const source = sources.get(file);
-    if (source === undefined) throw new Error('A file that was not resolved is about to be sent.');
-    return source;
+  target: FileTarget,
+): Promise<readonly Message[]> {
+  const known = new Map<FileBlock, Promise<FileBlock | TextBlock>>();
+  const resolved = async <Block>(
+    block: Block | FileBlock,
+    role: FileRole,
+  ): Promise<Block | FileBlock | TextBlock> => {
+    if (!isFile(block)) return block;
+    const sent = known.get(block) ?? sendableFile(block, role, target);
+    known.set(block, sent);
+    return sent;
   };
+  const all = await Promise.all(
+    messages.map(async (message) => {
+      const role = message.role === 'system' ? 'user' : message.role;
+      const content = await Promise.all(
+        message.content.map(async (block) => {
+          if (block.type !== 'tool_result') return resolved(block, role);
+          const output = await Promise.all(block.output.map((part) => resolved(part, 'tool')));
+          return same(block.output, output) === block.output ? block : { ...block, output };
+        }),
+      );
+      return same(message.content, content) === message.content ? message : { ...message, content };
+    }),
+  );
+  return same(messages, all);
 }
 
-function* filesOf(messages: readonly Message[]): Generator<{ file: FileBlock; path: string }> {
-  for (const [index, message] of messages.entries()) {
-    for (const [position, block] of message.content.entries()) {
-      const path = `messages[${index}].content[${position}]`;
-      if (block.type === 'file') yield { file: block, path };
-      if (block.type !== 'tool_result') continue;
-      for (const [part, output] of block.output.entries()) {
-        if (output.type === 'file') yield { file: output, path: `${path}.output[${part}]` };
-      }
-    }
-  }
+function isFile(block: unknown): block is FileBlock {
+  return (block as FileBlock).type === 'file';
 }
 
-async function sendable(
+async function sendableFile(
   file: FileBlock,
-  path: string,
-  model: AiSdkLanguageModel,
+  role: FileRole,
+  { model, reader, resolve, signal, onReplaced }: FileTarget,
+): Promise<FileBlock | TextBlock> {
+  const { source, mediaType } = file;
+  if (source.type === 'base64' || (source.type === 'provider' && takesFileId(model, source.provider)))
+    return file;
+  if (source.type === 'url' && URL.canParse(source.url) && reader.accepts?.(mediaType, role) !== false) {
+    if (resolve === undefined || isFetched(source.url, mediaType, await model.supportedUrls)) return file;
+  }
+  const found = await fetched(file, resolve, signal);
+  if (found.source !== undefined) return { ...file, source: found.source };
+  const line = fileLine(file, found.fault, reader, role);
+  onReplaced?.(line);
+  return { type: 'text', text: line };
+}
+
+async function fetched(
+  file: FileBlock,
   resolve: ResolveFile | undefined,
   signal: AbortSignal | undefined,
-): Promise<SendableSource> {
-  const { source } = file;
-  switch (source.type) {
-    case 'base64':
-      return source;
-    case 'url': {
-      const inline = fromDataUrl(source.url);
-      if (inline !== undefined) return inline;
-      const known = resolve === undefined || isFetched(source.url, file.mediaType, await model.supportedUrls);
-      if (known && URL.canParse(source.url)) return source;
-      return await ask(`the URL ${source.url} cannot be fetched by`);
-    }
-    case 'provider':
-      if (takesFileId(model, source.provider)) return source;
-      return await ask(`a file kept at ${source.provider} cannot be read by`);
-    case 'workspace':
-      return await ask(`the workspace file ${source.path} cannot be read by`);
-  }
-
-  async function ask(problem: string): Promise<SendableSource> {
-    const answer = await resolve?.(file, signal);
-    if (answer?.type === 'base64') return answer;
-    if (answer?.type === 'url') {
-      const inline = fromDataUrl(answer.url);
-      if (inline !== undefined) return inline;
-      if (URL.canParse(answer.url)) return answer;
-    }
-    const remedy =
-      answer === undefined
-        ? 'pass the option resolveFile, which turns it into bytes'
-        : `and resolveFile answered with a ${answer.type} source; it must answer with base64 or a URL`;
-    const message = `${problem} ${model.provider} ${model.modelId}; ${remedy}`;
-    throw new InvalidInputError('model request', [{ path: `${path}.source`, message }]);
+): Promise<{ readonly source: FileSource } | { readonly source?: undefined; readonly fault: string }> {
+  if (resolve === undefined) return { fault: 'nobody fetches it. The option resolveFile of fromAiSdk does.' };
+  try {
+    const source = await unlessAborted(Promise.resolve(resolve(file, signal)), signal);
+    if (source.type === 'base64' || (source.type === 'url' && URL.canParse(source.url))) return { source };
+    return { fault: `resolveFile gave a source of type ${source.type}, and not base64 or a URL.` };
+  } catch (error) {
+    signal?.throwIfAborted();
+    return { fault: `it could not be fetched: ${errorText(error)}` };
   }
 }
 
@@ -105,9 +109,4 @@ function isFetched(url: string, mediaType: string, supported: SupportedUrls): bo
 function covers(pattern: string, mediaType: string): boolean {
   if (pattern === '*' || pattern === '*/*') return true;
   return pattern.endsWith('/*') ? mediaType.startsWith(pattern.slice(0, -1)) : mediaType === pattern;
-}
-
-function fromDataUrl(url: string): SendableSource | undefined {
-  const data = /^data:[^,]*;base64,(.*)$/s.exec(url)?.[1];
-  return data === undefined ? undefined : { type: 'base64', data };
 }

@@ -6,25 +6,37 @@ import {
   type Message,
   type OpaqueBlock,
   type ThinkingBlock,
+  type ToolOutputBlock,
   textOf,
 } from '@x/core';
-import { isObject } from '@x/core/internal';
-import { type Part, parseInput } from '@x/core/messages';
+import { describeFile, digest, isObject, wellFormed } from '@x/core/internal';
+import { type Part, parseInput, type ToolDefinition } from '@x/core/messages';
 import { optionsOf, type Prompt, type PromptMessage, type PromptTarget } from './prompt.js';
-import { filePart, type SendableSource, toolOutput } from './tool-output.js';
+import { filePart, toolOutput } from './tool-output.js';
 
 /**
  * A conversation as the prompt of an AI SDK model. Total: whatever the messages hold, each block goes where its kind
- * belongs (a tool result into a tool message, and so on), in the order of the conversation.
+ * belongs (a tool result into a tool message, and so on), in the order of the conversation. The messages are `sendable`, and their
+ * files resolved.
  */
 export function toPrompt(
-  request: { readonly system?: string | undefined; readonly messages: readonly Message[] },
+  request: {
+    readonly system?: string | undefined;
+    readonly messages: readonly Message[];
+    readonly tools?: readonly Pick<ToolDefinition, 'name'>[];
+  },
   target: PromptTarget,
-  sourceOf: (file: FileBlock) => SendableSource,
 ): Prompt {
   const builder = new PromptBuilder();
-  const callMetadata = new Map<string, JsonObject>();
-  builder.addSystem(request.system ?? '', undefined);
+  const writer: Writer = {
+    target,
+    names: new Set([
+      ...(request.tools ?? []).map(({ name }) => name),
+      ...(target.providerTools?.keys() ?? []),
+    ]),
+    callMetadata: new Map(),
+  };
+  builder.addSystem(wellFormed(request.system ?? ''), undefined);
   let started = false;
   for (const message of request.messages) {
     if (message.role === 'system' && !started) {
@@ -41,11 +53,36 @@ export function toPrompt(
     }
     const speaker = message.role === 'tool' ? 'user' : message.role;
     for (const block of message.content) {
-      const part = partOf(block, target, sourceOf, callMetadata);
+      const { kept, moved } = withoutMoved(block, target);
+      const part = partOf(kept, writer);
       if (part !== undefined) builder.add(roleOf(block, part) ?? speaker, part);
+      for (const file of moved) builder.addBehind(filePart(file, target));
     }
   }
-  return builder.messages;
+  return builder.end();
+}
+
+/** What the parts of one prompt depend on. */
+interface Writer {
+  readonly target: PromptTarget;
+  /** Names of the tools that the request offers. */
+  readonly names: ReadonlySet<string>;
+  readonly callMetadata: Map<string, JsonObject>;
+}
+
+/** Takes out of a result the files that its provider reads in messages alone. */
+function withoutMoved(
+  block: ContentBlock,
+  { rules }: PromptTarget,
+): { readonly kept: ContentBlock; readonly moved: readonly FileBlock[] } {
+  if (block.type !== 'tool_result') return { kept: block, moved: [] };
+  const moved: FileBlock[] = [];
+  const output = block.output.map((part): ToolOutputBlock => {
+    if (part.type !== 'file' || rules.resultFiles.test(part.mediaType)) return part;
+    moved.push(part);
+    return { type: 'text', text: `[${describeFile(part)} follows behind the results.]` };
+  });
+  return { kept: moved.length === 0 ? block : { ...block, output }, moved };
 }
 
 /** The role whose part this is, whoever's message it stands in; `undefined` for what both sides may say. */
@@ -58,20 +95,15 @@ function roleOf(block: ContentBlock, part: Part): PartRole | undefined {
   return block.type === 'text' || block.type === 'file' ? undefined : 'assistant';
 }
 
-function partOf(
-  block: ContentBlock,
-  target: PromptTarget,
-  sourceOf: (file: FileBlock) => SendableSource,
-  callMetadata: Map<string, JsonObject>,
-): Part | undefined {
+function partOf(block: ContentBlock, { target, names, callMetadata }: Writer): Part | undefined {
   const { providerMetadata } = block;
   switch (block.type) {
     case 'text':
       // Providers refuse blank text, which models do write beside tool calls.
-      if (providerMetadata === undefined && block.text.trim() === '') return undefined;
+      if (block.text.trim() === '' && !isKept(providerMetadata)) return undefined;
       return { type: 'text', text: block.text, ...optionsOf(providerMetadata) };
     case 'file':
-      return filePart(block, sourceOf(block), target);
+      return filePart(block, target);
     case 'thinking': {
       const options = optionsOf(thinkingMetadata(block));
       if (block.thinking === '' && options.providerOptions === undefined) return undefined;
@@ -81,17 +113,17 @@ function partOf(
       if (providerMetadata !== undefined) callMetadata.set(block.id, providerMetadata);
       return {
         type: 'tool-call',
-        toolCallId: block.id,
-        toolName: block.name,
+        toolCallId: callIdOf(block.id, target),
+        toolName: toolNameOf(block.name, names),
         input: objectInput(block.input),
         ...optionsOf(providerMetadata),
       };
     case 'tool_result':
       return {
         type: 'tool-result',
-        toolCallId: block.toolUseId,
-        toolName: block.toolName,
-        output: toolOutput(block, target, sourceOf),
+        toolCallId: callIdOf(block.toolUseId, target),
+        toolName: toolNameOf(block.toolName, names),
+        output: toolOutput(block, target),
         // As the SDK itself does: some providers mark calls so that they recognize the results.
         ...optionsOf(providerMetadata ?? callMetadata.get(block.toolUseId)),
       };
@@ -99,6 +131,13 @@ function partOf(
       if (block.provider !== target.provider) return undefined;
       return target.compactedPart?.(block) ?? carriedPart(block);
   }
+}
+
+/** Tests whether a provider asks for a text although it is empty: it has an id or a signature there. A mark of the cache is no reason. */
+function isKept(metadata: JsonObject = {}): boolean {
+  return Object.values(metadata).some(
+    (own) => isObject(own) && Object.keys(own).some((key) => key !== 'cacheControl'),
+  );
 }
 
 /** A system message carries its options as a whole. */
@@ -118,21 +157,46 @@ function objectInput(input: JsonValue): JsonValue {
   return isObject(input) ? input : { invalid_input: input };
 }
 
+/** An id that the provider takes: those of other providers have signs or a length that it refuses. */
+function callIdOf(id: string, { rules }: PromptTarget): string {
+  return rules.callId.test(id) ? id : digest(id).slice(0, 9);
+}
+
+/** The name of a tool that the request offers, or one that every provider takes: models call tools that there are not. */
+function toolNameOf(name: string, offered: ReadonlySet<string>): string {
+  if (offered.has(name) || /^[a-z_][\w-]{0,63}$/i.test(name)) return name;
+  return `_${name.replaceAll(/[^\w-]/g, '_')}`.slice(0, 64);
+}
+
 type PartRole = 'user' | 'assistant' | 'tool';
 
 /** Joins parts into messages: by message and role, except that tool results in a row are one message, as one turn. */
 class PromptBuilder {
-  readonly messages: PromptMessage[] = [];
+  readonly #messages: PromptMessage[] = [];
+  /** Files of results. They follow the last result of the step, as nothing may stand between results. */
+  readonly #behind: Part[] = [];
   #open: { readonly role: PartRole; readonly content: Part[] } | undefined;
 
   startMessage(): void {
     if (this.#open?.role !== 'tool') this.#open = undefined;
   }
 
+  addBehind(part: Part): void {
+    this.#behind.push(part);
+  }
+
+  end(): Prompt {
+    const files = this.#behind.splice(0);
+    const text = 'Files of the tool results above:';
+    if (files.length > 0) this.#messages.push({ role: 'user', content: [{ type: 'text', text }, ...files] });
+    return this.#messages;
+  }
+
   add(role: PartRole, part: Part): void {
+    if (role !== 'tool') this.end();
     if (this.#open?.role !== role) {
       this.#open = { role, content: [] };
-      this.messages.push(this.#open);
+      this.#messages.push(this.#open);
     }
     this.#open.content.push(part);
   }
@@ -140,11 +204,11 @@ class PromptBuilder {
   /** Texts without options are one message: some chat templates take no second one. */
   addSystem(text: string, metadata: JsonObject | undefined): void {
     if (text === '' && metadata === undefined) return;
-    const last = this.messages.at(-1);
+    const last = this.#messages.at(-1);
     if (last?.role === 'system' && last.providerOptions === undefined && metadata === undefined) {
-      this.messages[this.messages.length - 1] = { role: 'system', content: `${last.content}\n\n${text}` };
+      this.#messages[this.#messages.length - 1] = { role: 'system', content: `${last.content}\n\n${text}` };
     } else {
-      this.messages.push({ role: 'system', content: text, ...optionsOf(metadata) });
+      this.#messages.push({ role: 'system', content: text, ...optionsOf(metadata) });
     }
   }
 }

@@ -1,5 +1,5 @@
 import type { FileBlock, JsonObject, JsonValue, ToolResultBlock } from '@x/core';
-import type { FileSource, Part } from '@x/core/messages';
+import type { Part } from '@x/core/messages';
 import { optionsOf, type PromptTarget, type ToolOutput } from './prompt.js';
 
 /** Says of an answer in several parts what the prompt has no other word for. */
@@ -9,11 +9,7 @@ const FAILED: Part = { type: 'text', text: 'The tool failed.' };
  * A tool's answer: text as text, which every provider understands, and parts only where there are files or metadata to
  * keep, since some providers show the model such parts as JSON.
  */
-export function toolOutput(
-  result: ToolResultBlock,
-  target: PromptTarget,
-  sourceOf: (file: FileBlock) => SendableSource,
-): ToolOutput {
+export function toolOutput(result: ToolResultBlock, target: PromptTarget): ToolOutput {
   const own = providerOutput(result, target.providerTools?.get(result.toolName));
   if (own !== undefined) return own;
   const { output, isError } = result;
@@ -28,7 +24,7 @@ export function toolOutput(
   if (texts.length === output.length && plain)
     return { type, value: texts.map((part) => part.text).join('\n') };
   const parts = output.map((part): Part => {
-    if (part.type === 'file') return toolFilePart(part, sourceOf(part), target);
+    if (part.type === 'file') return toolFilePart(part, target);
     return { type: 'text', text: part.text, ...(keepsMetadata ? optionsOf(part.providerMetadata) : {}) };
   });
   return { type: 'content', value: isError ? [FAILED, ...parts] : parts };
@@ -87,14 +83,11 @@ function objectIn(text: string, key: string): JsonObject | undefined {
   }
 }
 
-/** A file that a model can be sent. */
-export type SendableSource = Exclude<FileSource, { type: 'workspace' }>;
-
 /** A file of a user or an assistant. */
-export function filePart(file: FileBlock, source: SendableSource, target: PromptTarget): Part {
+export function filePart(file: FileBlock, target: PromptTarget): Part {
   return {
     type: 'file',
-    data: dataOf(source, target.specificationVersion === 'v4'),
+    data: dataOf(file.source, target.specificationVersion === 'v4'),
     mediaType: file.mediaType,
     ...(file.filename === undefined ? {} : { filename: file.filename }),
     ...optionsOf(file.providerMetadata),
@@ -102,20 +95,26 @@ export function filePart(file: FileBlock, source: SendableSource, target: Prompt
 }
 
 /** A file in a tool's answer. Version 2 knows inline files alone: of others it is told where they are. */
-function toolFilePart(file: FileBlock, source: SendableSource, target: PromptTarget): Part {
+function toolFilePart(file: FileBlock, target: PromptTarget): Part {
+  const { source, mediaType } = file;
   switch (target.specificationVersion) {
     case 'v4':
-      return filePart(file, source, target);
+      return filePart(file, target);
     case 'v3':
-      return v3ToolFile(file, source);
+      return v3ToolFile(file);
     case 'v2':
       return source.type === 'base64'
-        ? { type: 'media', data: source.data, mediaType: file.mediaType }
-        : { type: 'text', text: `[${file.mediaType}: ${source.type === 'url' ? source.url : source.id}]` };
+        ? { type: 'media', data: source.data, mediaType }
+        : { type: 'text', text: `[${mediaType}: ${placeOf(source)}]` };
   }
 }
 
-function v3ToolFile({ mediaType, filename, providerMetadata }: FileBlock, source: SendableSource): Part {
+function placeOf(source: Exclude<FileBlock['source'], { type: 'base64' }>): string {
+  if (source.type === 'provider') return source.id;
+  return source.type === 'url' ? source.url : source.path;
+}
+
+function v3ToolFile({ mediaType, filename, providerMetadata, source }: FileBlock): Part {
   const isImage = mediaType.startsWith('image/');
   const kind = isImage ? 'image' : 'file';
   const options = optionsOf(providerMetadata);
@@ -130,14 +129,16 @@ function v3ToolFile({ mediaType, filename, providerMetadata }: FileBlock, source
       const fileId = { [source.provider]: source.id };
       return { type: isImage ? 'image-file-id' : 'file-id', fileId, ...options };
     }
+    case 'workspace':
+      return { type: 'text', text: `[${mediaType}: ${source.path}]` };
   }
 }
 
 /** The data of a file. Version 4 tags it: bytes, a URL, or the id that a provider gave the file. */
-function dataOf(source: SendableSource, isTagged: boolean): unknown {
+function dataOf(source: FileBlock['source'], isTagged: boolean): unknown {
   if (source.type === 'base64') return isTagged ? { type: 'data', data: source.data } : source.data;
   if (source.type === 'provider')
     return isTagged ? { type: 'reference', reference: { [source.provider]: source.id } } : source.id;
-  const url = new URL(source.url);
+  const url = new URL(source.type === 'url' ? source.url : `file:///${encodeURI(source.path)}`);
   return isTagged ? { type: 'url', url } : url;
 }

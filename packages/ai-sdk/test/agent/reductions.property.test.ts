@@ -4,16 +4,16 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { SdkMessage } from '../../src/agent/sdk-message.js';
 import { prepareStepWith } from '../../src/index.js';
+import { rulesOf } from '../../src/prompt/provider-rules.js';
 import { toPrompt } from '../../src/prompt/to-prompt.js';
 
-const target = { specificationVersion: 'v3', provider: 'acme' } as const;
+const acme = { specificationVersion: 'v3', provider: 'acme', modelId: 'large' } as const;
+const target = { ...acme, rules: rulesOf(acme) };
 
 /** A generated conversation as the SDK would hold it. */
 function conversation(seed: number): readonly SdkMessage[] {
   const messages = randomConversation(seed);
-  return toPrompt({ messages }, target, ({ source }) =>
-    source.type === 'workspace' ? { type: 'url', url: `https://files.example/${source.path}` } : source,
-  ) as readonly SdkMessage[];
+  return toPrompt({ messages }, target) as readonly SdkMessage[];
 }
 
 /** Calls and results by id, in order. */

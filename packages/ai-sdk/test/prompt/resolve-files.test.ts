@@ -1,4 +1,4 @@
-import { type FileBlock, InvalidInputError, toolResultMessage, userMessage } from '@x/core';
+import { type ContentBlock, type FileBlock, toolResultMessage, userMessage } from '@x/core';
 import type { FileSource } from '@x/core/messages';
 import { MockLanguageModelV3 } from 'ai/test';
 import { describe, expect, it } from 'vitest';
@@ -20,9 +20,11 @@ function model(provider = 'openai.responses') {
   });
 }
 
-async function sent(block: FileBlock, resolve?: ResolveFile, provider?: string): Promise<FileSource> {
-  const sourceOf = await resolveFiles([userMessage([block])], model(provider), resolve, undefined);
-  return sourceOf(block);
+async function sent(block: FileBlock, resolve?: ResolveFile, provider?: string) {
+  const target = { model: model(provider), reader: {}, resolve, signal: undefined };
+  const [message] = await resolveFiles([userMessage([block])], target);
+  const [found] = message?.content ?? [];
+  return found?.type === 'file' ? found.source : found;
 }
 
 describe('resolveFiles', () => {
@@ -41,11 +43,6 @@ describe('resolveFiles', () => {
     expect(await sent(file(anywhere, 'application/pdf'), never)).toEqual(anywhere);
   });
 
-  it('reads bytes out of data URLs', async () => {
-    const source = { type: 'url', url: 'data:image/png;base64,AAAA' } as const;
-    expect(await sent(file(source))).toEqual({ type: 'base64', data: 'AAAA' });
-  });
-
   it('sends a URL that the model may not fetch when nobody else does', async () => {
     const source = { type: 'url', url: 'https://else.test/a.png' } as const;
     expect(await sent(file(source))).toEqual(source);
@@ -55,7 +52,7 @@ describe('resolveFiles', () => {
     const asked: FileBlock[] = [];
     const resolve: ResolveFile = async (block) => {
       asked.push(block);
-      return { type: 'url', url: 'data:image/png;base64,BBBB' };
+      return { type: 'base64', data: 'BBBB' };
     };
     const foreign = file({ type: 'provider', provider: 'anthropic', id: 'f1' });
     const remote = file({ type: 'url', url: 'https://else.test/a.png' });
@@ -63,26 +60,45 @@ describe('resolveFiles', () => {
       userMessage([workspace, workspace, foreign]),
       toolResultMessage({ id: 'c', name: 't' }, [workspace, remote]),
     ];
-    const sourceOf = await resolveFiles(messages, model(), resolve, undefined);
+    const target = { model: model(), reader: {}, resolve, signal: undefined };
+    const resolved = await resolveFiles(messages, target);
     expect(asked).toEqual([workspace, foreign, remote]);
-    for (const block of asked) expect(sourceOf(block)).toEqual({ type: 'base64', data: 'BBBB' });
+    const files = resolved.flatMap(({ content }) =>
+      content.flatMap((block): readonly ContentBlock[] =>
+        block.type === 'tool_result' ? block.output : [block],
+      ),
+    );
+    expect(files).toHaveLength(5);
+    for (const block of files) expect(block).toMatchObject({ source: { type: 'base64', data: 'BBBB' } });
   });
 
-  it('names the file that cannot be sent, and the way out', async () => {
-    const failing = fromAiSdk(model('acme.chat')).generate({
+  it('names the file that cannot be sent, and the way out, in its place', async () => {
+    const mock = model('acme.chat');
+    const warnings: unknown[] = [];
+    const resolveFile = () => Promise.reject(new Error('gone'));
+    const onWarning = (warning: unknown) => void warnings.push(warning);
+    const failing = fromAiSdk(mock, { resolveFile, onWarning }).generate({
       messages: [userMessage('Hi'), toolResultMessage({ id: 'c', name: 't' }, [workspace])],
       tools: [],
     });
-    const error = await rejection(failing);
-    expect(InvalidInputError.isInstance(error)).toBe(true);
-    expect(error).toMatchObject({ issues: [{ path: 'messages[1].content[0].output[0].source' }] });
-    expect(String(error)).toMatch(/shots\/a\.png .*acme\.chat.*resolveFile/);
+    await rejection(failing);
+    const line = 'A file (image/png) cannot be shown to this model: it could not be fetched: gone';
+    expect(JSON.stringify(mock.doGenerateCalls[0]?.prompt)).toContain(line);
+    expect(warnings).toEqual([expect.stringContaining(line)]);
 
+    const lineFor = async (...given: Parameters<typeof sent>) => (await sent(...given)) as { text?: string };
     const foreign = file({ type: 'provider', provider: 'acme', id: 'f1' });
-    expect(String(await rejection(sent(foreign, undefined, 'acme.chat')))).toMatch(/resolveFile/);
-    expect(String(await rejection(sent(file({ type: 'url', url: 'not a url' }))))).toMatch(/not a url/);
-    expect(String(await rejection(sent(workspace, () => ({ type: 'workspace', path: 'b' }))))).toMatch(
-      /workspace source/,
+    expect((await lineFor(foreign, undefined, 'acme.chat')).text).toMatch(/resolveFile/);
+    expect((await lineFor(file({ type: 'url', url: 'not a url' }))).text).toMatch(/not a url/);
+    expect((await lineFor(workspace, () => ({ type: 'workspace', path: 'b' }))).text).toMatch(
+      /type workspace/,
     );
+    expect((await lineFor(workspace)).text).toMatch(/It is in the workspace at shots\/a\.png/);
+  });
+
+  it('ends with the signal, and not with a line', async () => {
+    const signal = AbortSignal.abort('enough');
+    const target = { model: model(), reader: {}, resolve: () => new Promise<never>(() => {}), signal };
+    expect(await rejection(resolveFiles([userMessage([workspace])], target))).toBe('enough');
   });
 });

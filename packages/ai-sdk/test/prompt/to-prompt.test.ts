@@ -9,9 +9,11 @@ import {
 } from '@x/core';
 import { describe, expect, it } from 'vitest';
 import type { PromptTarget } from '../../src/prompt/prompt.js';
+import { rulesOf } from '../../src/prompt/provider-rules.js';
 import { toPrompt } from '../../src/prompt/to-prompt.js';
 
-const v3: PromptTarget = { specificationVersion: 'v3', provider: 'openai.responses' };
+const rules = rulesOf({ provider: 'openai.responses', modelId: 'gpt-5', specificationVersion: 'v3' });
+const v3: PromptTarget = { specificationVersion: 'v3', provider: 'openai.responses', rules };
 const v2: PromptTarget = { ...v3, specificationVersion: 'v2' };
 const v4: PromptTarget = { ...v3, specificationVersion: 'v4' };
 const call = { type: 'tool_use', id: 'c1', name: 'look', input: {} } as const;
@@ -22,10 +24,7 @@ const linked = { type: 'url', url: 'https://a.test/x' } as const;
 const kept = { type: 'provider', provider: 'openai', id: 'file-1' } as const;
 
 function prompt(messages: readonly Message[], target = v3, system?: string) {
-  return toPrompt({ system, messages }, target, (file) => {
-    if (file.source.type === 'workspace') throw new Error('Not resolved.');
-    return file.source;
-  });
+  return toPrompt({ system, messages }, target);
 }
 
 const contentOf = (blocks: readonly ContentBlock[], target = v3) =>

@@ -250,10 +250,11 @@ describe('OpenAI-compatible servers', () => {
       expect(error).toMatchObject({ retryable: true, status: undefined, code: 'model_error' });
     });
 
-    it('tells of a web page, and does not ask it again', async () => {
+    it('tells of a web page, and that one more request may help', async () => {
       const { server, model } = await connect({ headers: { 'content-type': 'text/html' } });
       expect(await rejection(ask(model))).toMatchObject({
-        retryable: false,
+        retryable: true,
+        maxRetries: 1,
         message: expect.stringMatching(/answered with a web page \(text\/html\): is its address right\?$/),
       });
       expect(server.bodies).toHaveLength(1);

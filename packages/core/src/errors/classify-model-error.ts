@@ -70,7 +70,7 @@ const UNREADABLE_CODES =
 const UNREADABLE_TEXTS =
   /encrypted content .{0,200}could not be (?:verified|decrypted)|invalid `?signature`? in `?thinking`?/is;
 const PAYLOAD_CODES =
-  /invalid_?(?:request|argument|parameter)|validation_?(?:error|exception)|bad_?request|not_?found/;
+  /invalid_?(?:request|argument|parameter|prompt|data_?content)|unsupported_?functionality|validation_?(?:error|exception)|bad_?request|not_?found/;
 /** Codes of clients that lost the connection, and of servers that could not answer now. */
 const TRANSIENT_CODES =
   /^(?:econn(?:reset|refused|aborted)|epipe|e?timed?_?out(?:error)?|enotfound|eai_again|e(?:net|host)unreach|und_err_\w+)$|overloaded|unavailable|server_?(?:error|exception)|not_?ready|deadline_exceeded|^internal$/;
@@ -114,9 +114,15 @@ export function mayBeOverflow(error: unknown): boolean {
  */
 export function mayRefuseItems(error: unknown): boolean {
   const kind = classifyModelError(error);
+  return kind === 'unreadable' || kind === 'other' || isRefused(error);
+}
+
+/** Tests whether a provider refused a request for what it holds, and not for its length: another one may succeed. */
+export function isRefused(error: unknown): boolean {
+  const kind = classifyModelError(error);
   // The AI SDK makes a 500 of what Anthropic refuses within a stream.
   if (kind === 'transient') return modelErrorFacts(error).codes.some((code) => PAYLOAD_CODES.test(code));
-  return kind === 'unreadable' || kind === 'payload' || kind === 'other';
+  return kind === 'payload';
 }
 
 function isAboutContent({ codes, texts }: ModelErrorFacts): boolean {

@@ -30,6 +30,8 @@ export class ModelError extends XError {
   readonly status: number | undefined;
   /** Milliseconds that the provider asked to wait before the next attempt. */
   readonly retryAfterMs: number | undefined;
+  /** How often at most it is worth to try again, however many retries the agent allows. */
+  readonly maxRetries: number | undefined;
 
   constructor(
     message: string,
@@ -38,6 +40,7 @@ export class ModelError extends XError {
       retryable?: boolean;
       status?: number | undefined;
       retryAfterMs?: number | undefined;
+      maxRetries?: number | undefined;
       cause?: unknown;
     } = {},
   ) {
@@ -46,6 +49,7 @@ export class ModelError extends XError {
     this.retryable = details.retryable ?? false;
     this.status = details.status;
     this.retryAfterMs = details.retryAfterMs;
+    this.maxRetries = details.maxRetries;
   }
 }
 

@@ -4,6 +4,7 @@ import { digest } from '../lib/digest.js';
 import { isObject, type JsonValue, jsonFault } from '../lib/json.js';
 import { errorText } from '../lib/text.js';
 import { warn } from '../lib/warn.js';
+import { same, wellFormed } from '../lib/well-formed.js';
 import type { ContentBlock, OpaqueBlock } from './content-block.js';
 import type { Message } from './message.js';
 import { contentBlockSchema, messageSchema } from './message-schemas.js';
@@ -15,8 +16,20 @@ const checked = new WeakSet<object>();
 const DAMAGED = 'damaged';
 
 /**
- * Checks messages before they are stored or sent: the one door for what callers, models, tools, hooks, merges and imports
- * bring. What passes survives `JSON.stringify`, and every store can load it. A message object that passed is not looked at again.
+ * The door for messages that callers, models, tools, hooks and imports bring. Refuses what is no message, and mends every text that holds
+ * half a character, which providers refuse in every later request too. Returns the same list when there is nothing to mend.
+ *
+ * @param path The place of the list in its subject.
+ * @throws {InvalidInputError} with the path of every bad field.
+ */
+export function admitMessages(values: readonly unknown[], subject: string, path = ''): readonly Message[] {
+  checkMessages(values, subject, path);
+  return same(values, values.map(wellFormed));
+}
+
+/**
+ * Checks messages before they are stored. What passes survives `JSON.stringify`, and every store can load it. A message object that
+ * passed is not looked at again.
  *
  * @param path The place of the list in its subject.
  * @throws {InvalidInputError} with the path of every bad field.

@@ -17,12 +17,15 @@ export function refuseNoAnswer(model: Pick<Model, 'id'>, answer: unknown): void 
   throw new ModelError(message, { modelId: model.id, retryable: false });
 }
 
-/** Tells what is wrong with what should be an answer: in one of which nobody knows how it ended, half a call may stand. */
+/** Tells what is wrong with what should be an answer: in one with calls of which nobody knows how it ended, half a call may stand. */
 export function answerFault(answer: unknown): string | undefined {
   const { content, finishReason } = isObject(answer) ? answer : {};
   if (content === undefined) return 'no content';
   if (!Array.isArray(content)) return 'content that is no list of blocks';
   if (FINISH_REASONS.some((reason) => reason === finishReason)) return undefined;
+  // A word that nobody knows is no harm to a text.
+  if (typeof finishReason === 'string' && !content.some((block) => block?.type === 'tool_use'))
+    return undefined;
   const given = typeof finishReason === 'string' ? `the finishReason "${finishReason}"` : 'no finishReason';
   return `${given}, but not ${FINISH_REASONS.join(', ')}`;
 }

@@ -42,6 +42,9 @@ export interface ToolDefinition {
   readonly annotations?: ToolAnnotations | undefined;
 }
 
+/** Whose file it is: a user's, the model's own, or one in a tool's result. */
+export type FileRole = 'user' | 'assistant' | 'tool';
+
 /** The form that the text of an answer must have. */
 export interface ResponseFormat {
   readonly type: 'json';
@@ -122,6 +125,11 @@ export interface Model {
   readonly contextWindow?: number | undefined;
   /** It keeps to `responseFormat`, also in requests that have tools. Left out, an answer's form is asked for by a tool. */
   readonly structuredOutput?: boolean | undefined;
+  /**
+   * Tests whether the model reads files of a media type there, and of a size where one is named. A file that it does not read becomes a
+   * line that says what it was. Left out, it reads every file.
+   */
+  accepts?(mediaType: string, role: FileRole, bytes?: number): boolean;
   generate(request: ModelRequest): Promise<ModelResponse>;
   stream?(request: ModelRequest): AsyncIterable<ModelStreamPart>;
   /**

@@ -36,7 +36,8 @@ export async function withRetries<Answer>(
       return await ask();
     } catch (error) {
       signal?.throwIfAborted();
-      if (!ModelError.isInstance(error) || !error.retryable || attempt > maxRetries) throw error;
+      if (!ModelError.isInstance(error) || !error.retryable) throw error;
+      if (attempt > Math.min(maxRetries, error.maxRetries ?? maxRetries)) throw error;
       // Asked sooner, the provider would refuse, and count it.
       if ((error.retryAfterMs ?? 0) > retryAfterMs) throw error;
       const backoff = Math.min(MAX_DELAY_MS, retryDelayMs * 2 ** (attempt - 1) * (0.5 + Math.random() / 2));

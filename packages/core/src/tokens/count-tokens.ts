@@ -1,5 +1,6 @@
 import { jsonText } from '../lib/json.js';
 import type { ContentBlock, FileBlock } from '../messages/content-block.js';
+import { isTextual } from '../messages/media.js';
 import { type Message, nativeIndex } from '../messages/message.js';
 import type { ToolDefinition } from '../model/model.js';
 
@@ -93,7 +94,7 @@ function countFile(file: FileBlock): number {
   if (file.mediaType.startsWith('image/')) return IMAGE_TOKENS;
   if (file.source.type !== 'base64') return DOCUMENT_TOKENS_PER_100_KB;
   const hundredKilobytes = (file.source.data.length * 0.75) / 100_000;
-  if (file.mediaType.startsWith('text/')) return Math.ceil((file.source.data.length * 0.75) / 3.5);
+  if (isTextual(file.mediaType)) return Math.ceil((file.source.data.length * 0.75) / 3.5);
   const rate = file.mediaType.startsWith('audio/') ? AUDIO_TOKENS_PER_100_KB : DOCUMENT_TOKENS_PER_100_KB;
   return Math.max(1, Math.ceil(hundredKilobytes)) * rate;
 }

@@ -11,7 +11,7 @@ import {
   userMessage,
 } from '@x/core';
 import { jsonValueSchema, parseWith } from '@x/core/internal';
-import { checkMessages } from '@x/core/messages';
+import { admitMessages } from '@x/core/messages';
 import * as z from 'zod';
 import type { CallControl } from '../loop/control.js';
 import { type OutputSchema, RequestedOutput } from '../output/requested-output.js';
@@ -89,10 +89,10 @@ const repairsSchema = z.int().min(0).default(2);
 export function toMessages(input: CallInput, id?: string): readonly Message[] {
   const given =
     typeof input === 'string' ? [userMessage(input, id === undefined ? {} : { id })] : asList(input);
-  checkMessages(given, 'input of the call');
-  const messages = typeof input === 'string' ? given : structuredClone(given);
+  const admitted = admitMessages(given, 'input of the call');
   // A getter may answer otherwise when it is copied.
-  checkMessages(messages, 'input of the call');
+  const messages =
+    typeof input === 'string' ? admitted : admitMessages(structuredClone(admitted), 'input of the call');
   for (const [index, { content }] of messages.entries()) {
     const isEmpty = content.every((block) => block.type === 'text' && block.text.trim() === '');
     if (isEmpty) throw invalidInput(messages.length > 1 ? `[${index}]` : '', 'is empty; say something');

@@ -6,6 +6,7 @@ import {
   type CompactionOutcome,
   eraseUser,
   exportUser,
+  InvalidInputError,
   type Message,
   openSession,
   type ReasonScope,
@@ -17,6 +18,7 @@ import {
   type Workspace,
 } from '@x/core';
 import {
+  describeContent,
   type ErasedUser,
   type PermissionContext,
   parseWith,
@@ -24,13 +26,16 @@ import {
   type UserScope,
   withinLimit,
 } from '@x/core/internal';
+import { setAside } from '@x/core/messages';
 import { Interruption } from '../errors/interruption.js';
 import { EventJournal } from '../lib/event-journal.js';
 import { forEach } from '../lib/for-each.js';
 import { callControl } from '../loop/control.js';
 import { reasonScope } from '../loop/reason-scope.js';
+import { setAsideOf } from '../loop/refused-content.js';
 import { repeatOf } from '../loop/repeats.js';
 import { refuseNothingToResume, runCall } from '../loop/run-call.js';
+import type { RunningCall } from '../loop/running-call.js';
 import { type AgentParts, composedOf } from './agent-parts.js';
 import {
   type CallInput,
@@ -217,6 +222,53 @@ export class HarnessAgent {
       const result = await call.waitFor(`${name} of "${capability.name}"`, () => run(capability, scope));
       if (!isNew) await call.save();
       return result as Result;
+    });
+  }
+
+  /**
+   * Replaces a message that no provider takes, or that a person wants out of the model's sight, by a line that says what it was. The log keeps
+   * it. The agent does so by itself when a request is refused.
+   *
+   * @throws {InvalidInputError} when the session has no such message, or the message says nothing.
+   */
+  async setAside(context: RuntimeContext, messageId: string): Promise<void> {
+    await this.#replace(context, messageId, async (message, call) => {
+      const after = setAside(message, 'all');
+      const what = describeContent(setAsideOf(message, after));
+      if (after !== message) call.emit({ type: 'message.set_aside', messageId, what });
+      return after;
+    });
+  }
+
+  /**
+   * Brings back a message that was set aside, as the log has it.
+   *
+   * @throws {InvalidInputError} when the session or its log has no such message.
+   */
+  async restoreMessage(context: RuntimeContext, messageId: string): Promise<void> {
+    await this.#replace(context, messageId, async (_, call) => {
+      const logged = await call.logged(messageId);
+      call.emit({ type: 'state.changed' });
+      return logged;
+    });
+  }
+
+  #replace(
+    context: RuntimeContext,
+    messageId: string,
+    change: (message: Message, call: RunningCall) => Promise<Message | undefined>,
+  ): Promise<void> {
+    return this.#turns.take(context, {}, async (call) => {
+      const messages = call.scope.state.contextMutable();
+      const at = messages.findIndex(({ id }) => id === messageId);
+      const [message] = messages.slice(at, at + 1);
+      const changed = at === -1 || message === undefined ? undefined : await change(message, call);
+      if (changed === undefined) {
+        const issue = `${JSON.stringify(messageId)} is no message of this session: agent.state() has them all`;
+        throw new InvalidInputError('messageId', [{ path: '', message: issue }]);
+      }
+      messages[at] = changed;
+      await call.save();
     });
   }
 

@@ -1,5 +1,6 @@
 import { hash, randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   type AgentState,
   ApprovalRequiredError,
@@ -15,7 +16,7 @@ import {
   XError,
 } from '@x/core';
 import { confineWorkspace, Deadline, errorText, type PendingApproval } from '@x/core/internal';
-import { checkMessages, toolResultBlock } from '@x/core/messages';
+import { admitMessages, toolResultBlock } from '@x/core/messages';
 import { Interruption } from '../errors/interruption.js';
 import { prunePending, setPending } from './approvals.js';
 import { around } from './around.js';
@@ -64,6 +65,8 @@ export async function act(call: RunningCall, tools: ReadonlyMap<string, Tool>): 
       settle(batch.map(({ use }) => use));
       if (effects.length > 0) await call.protect([]);
       rest = rest.slice(batch.length);
+      // Hundreds of quick calls must not keep timers and other sessions waiting.
+      if (rest.length > 0) await nextTurn();
       // The calls that ran may have changed what is allowed: plan mode, a tool group.
       if (!waits && rest.length > 0 && batch.some(changesSomething)) {
         rest = await authorizeCalls(
@@ -231,8 +234,7 @@ function checkedResult(use: ToolUseBlock, { edited, tool }: Allowed, answer: Too
     // Copies: the tool may still hold its blocks.
     const output = answer.output.map((block) => ({ ...block }));
     const message = noted({ ...answer, output, toolUseId: use.id, toolName: use.name });
-    checkMessages([message], 'result');
-    return message;
+    return admitMessages([message], 'result')[0] as ResultMessage;
   } catch (error) {
     const text = `What the tool answered is no result: ${errorText(error)}`;
     return noted(toolResultBlock(use, unsure(tool, text), true));

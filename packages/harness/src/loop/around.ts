@@ -1,6 +1,6 @@
 import type { Capability, ModelResponse } from '@x/core';
 import { answerFault, Deadline } from '@x/core/internal';
-import { checkMessages } from '@x/core/messages';
+import { admitMessages } from '@x/core/messages';
 import type { ParsedLimits } from '../agent/limits.js';
 import { errorOf, hookInvalid } from '../errors/harness-error.js';
 
@@ -63,20 +63,23 @@ export function around<Name extends AroundHook>(
       }
       // The same object may have been emptied.
       const isGiven = given !== undefined && answer === given && answerFault(answer) === undefined;
-      if (hook !== 'aroundTool' && !isGiven) checkAnswer(waiting.name, answer);
-      return answer;
+      return hook === 'aroundTool' || isGiven ? answer : admittedAnswer(waiting.name, answer);
     };
   }, core as Layer) as NextOf<Name>;
 }
 
-/** Checks the answer of a hook's own: those of models have been checked. */
-function checkAnswer(name: string, answer: unknown): void {
+/** Takes in the answer of a hook's own: those of models have been taken in. */
+function admittedAnswer(name: string, answer: unknown): ModelResponse {
   if (answerFault(answer) !== undefined) {
     const wanted = "return what next() gives, or { content: [{ type: 'text', text }], finishReason: 'stop' }";
     throw hookInvalid(name, answer, wanted);
   }
-  const { content } = answer as ModelResponse;
-  checkMessages([{ id: 'answer', role: 'assistant', content, createdAt: '' }], `answer of ${name}`);
+  const { content, ...rest } = answer as ModelResponse;
+  const [message] = admitMessages(
+    [{ id: 'answer', role: 'assistant', content, createdAt: '' }],
+    `answer of ${name}`,
+  );
+  return { ...rest, content: message?.content ?? [] };
 }
 
 interface Waiting {

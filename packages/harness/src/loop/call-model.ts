@@ -11,8 +11,9 @@ import {
   withRetries,
 } from '@x/core';
 import { Deadline, errorText, refuseNoAnswer, soundUsage, stepwise } from '@x/core/internal';
-import { checkMessages } from '@x/core/messages';
+import { admitMessages } from '@x/core/messages';
 import { errorOf } from '../errors/harness-error.js';
+import { AnswerSize, cutAnswer } from './answer-size.js';
 import type { RunningCall } from './running-call.js';
 
 /**
@@ -30,9 +31,11 @@ export async function callModel(
     async () => {
       const answer = await withinLimits(request, call, streaming);
       refuseNoAnswer(model, answer);
-      const response = { ...answer, content: answer.content.map(withId), usage: usageOf(answer) };
-      refuseMalformed(model, response);
-      return response;
+      const content = admitted(model, { ...answer, content: answer.content.map(withId) });
+      const response = { ...answer, content, usage: usageOf(answer) };
+      const whole = cutAnswer(response, limits.answerBytes);
+      if (whole !== response) warnOfCut(call);
+      return whole;
     },
     {
       maxRetries,
@@ -95,13 +98,23 @@ async function streamed(
 ): Promise<ModelResponse> {
   const { draft } = call;
   const { model } = call.scope;
+  const size = new AnswerSize(call.settings.limits.answerBytes);
   for await (const part of paced(stream, deadline, call)) {
     if (part.type === 'response') return part.response;
+    // What may never end is left where it is.
+    if (size.isReached(part.type === 'tool-call-delta' ? part.inputDelta : part.text)) {
+      warnOfCut(call);
+      return {
+        content: draft.text === '' ? [] : [{ type: 'text', text: draft.text }],
+        finishReason: 'length',
+      };
+    }
     if (part.type !== 'tool-call-delta') {
       draft.add({ type: part.type === 'text-delta' ? 'text.delta' : 'thinking.delta', text: part.text });
     } else if (part.name === call.answerTool?.name) draft.add({ type: 'text.delta', text: part.inputDelta });
     else {
-      const { id: toolUseId, name, inputDelta } = part;
+      const { name, inputDelta } = part;
+      const toolUseId = call.answerIds?.of(part.id) ?? part.id;
       draft.add({ type: 'tool.delta', toolUseId, name, inputDelta });
     }
     await call.room();
@@ -110,6 +123,12 @@ async function streamed(
     modelId: model.id,
     retryable: true,
   });
+}
+
+function warnOfCut(call: RunningCall): void {
+  const { id } = call.scope.model;
+  const message = `An answer of ${id} was cut: it has more than limits.answerBytes (${call.settings.limits.answerBytes}), or thousands of blanks in a row.`;
+  call.emit({ type: 'warning', source: 'limits', message });
 }
 
 /** Some servers give calls no id, by which their results could be told apart. */
@@ -124,13 +143,15 @@ function usageOf({ usage }: ModelResponse): Usage | undefined {
 }
 
 /** What is no answer never reaches the conversation. The model may answer well when it is asked again. */
-function refuseMalformed(model: Model, response: ModelResponse): void {
+function admitted(model: Model, response: ModelResponse): readonly ContentBlock[] {
   if (response.finishReason === 'error') {
     const message = `Model ${model.id} ended its answer with an error.`;
     throw new ModelError(message, { modelId: model.id, retryable: true });
   }
   try {
-    checkMessages([{ id: 'answer', role: 'assistant', content: response.content, createdAt: '' }], 'answer');
+    const { content } = response;
+    const [message] = admitMessages([{ id: 'answer', role: 'assistant', content, createdAt: '' }], 'answer');
+    return message?.content ?? [];
   } catch (cause) {
     const message = `Model ${model.id} gave an answer that cannot be kept: ${errorText(cause)}`;
     throw new ModelError(message, { modelId: model.id, retryable: true, cause });

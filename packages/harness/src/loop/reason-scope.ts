@@ -1,8 +1,8 @@
-import type { Message, ReasonScope } from '@x/core';
+import { type Message, type ReasonScope, userMessage } from '@x/core';
 import { isObject } from '@x/core/internal';
 import type { ToolDefinition } from '@x/core/messages';
 import { hookInvalid } from '../errors/harness-error.js';
-import type { RunningCall } from './running-call.js';
+import { DROPPED, type RunningCall } from './running-call.js';
 
 /** Makes the scope that the hooks of one reasoning step see. */
 export async function reasonScope(call: RunningCall): Promise<ReasonScope> {
@@ -20,6 +20,11 @@ export async function reasonScope(call: RunningCall): Promise<ReasonScope> {
       throw hookInvalid(`remind of "${name}"`, messages, 'return a list of messages');
     }
     reminders.push(...(messages ?? []));
+  }
+  const dropped = call.scope.state.context.findLast(({ role }) => role === 'assistant')?.metadata?.[DROPPED];
+  if (dropped !== undefined) {
+    const text = `${dropped} calls of your last answer were not run, and are left out: an answer may have ${call.settings.limits.answerCalls}. Make them again, in later answers.`;
+    reminders.push(userMessage(text, { kind: 'synthetic' }));
   }
   const scope: ReasonScope = {
     ...call.scope,

@@ -1,6 +1,7 @@
 import {
   assistantMessage,
   type ContentBlock,
+  type FinishReason,
   isContextOverflow,
   type JsonObject,
   type Message,
@@ -10,62 +11,81 @@ import {
   type ReasonScope,
   textOf,
 } from '@x/core';
-import { mayRefuseItems, soundUsage } from '@x/core/internal';
-import { classifyModelError } from '@x/core/messages';
+import { FINISH_REASONS, mayRefuseItems, soundUsage } from '@x/core/internal';
+import { checkMessages, classifyModelError, sendable } from '@x/core/messages';
 import { answerAsText } from '../output/final-answer.js';
+import { AnswerIds } from './answer-ids.js';
 import { around } from './around.js';
 import { callModel } from './call-model.js';
 import { reasonScope } from './reason-scope.js';
-import { AUTHOR, type RunningCall } from './running-call.js';
+import { RefusedContent } from './refused-content.js';
+import { AUTHOR, DROPPED, type RunningCall } from './running-call.js';
 import { unfitRequest } from './unfit-request.js';
 
 /** One reasoning step: assembles the view, calls the model, appends what it answered. */
 export async function reason(call: RunningCall, streaming: boolean): Promise<Message | undefined> {
   const startedAt = performance.now();
   call.draft.begin();
+  const ids = new AnswerIds(call.scope.state, call.draft.messageId);
+  call.answerIds = ids;
   const response = await respond(call, streaming);
   // A hook may have answered in place of a model.
   const usage = soundUsage(response.usage);
   call.addUsage(usage);
 
-  const content = withDistinctIds(response.content);
+  const { content, ...dropped } = withoutSurplus(call, ids.distinct(response.content));
+  const metadata = { ...authorship(content, call.scope.model), ...dropped };
   const message = assistantMessage(content, {
     id: call.draft.messageId,
-    ...authorship(content, call.scope.model),
+    ...(Object.keys(metadata).length === 0 ? {} : { metadata }),
   });
   if (streaming) call.draft.complete(textOf(message));
   call.draft.end();
   // An empty answer is none: providers refuse empty messages in the next request.
   if (content.length > 0) call.add([message]);
   else call.lastAssistant = undefined;
-  call.finishReason = response.finishReason;
+  call.finishReason = knownReason(call, response);
   if (response.id !== undefined) call.responseIds.push(response.id);
   call.emit({
     type: 'model.completed',
     step: call.step,
     message,
-    finishReason: response.finishReason,
+    finishReason: call.finishReason,
     usage,
     durationMs: performance.now() - startedAt,
   });
   return content.length > 0 ? message : undefined;
 }
 
-/** Gives a number to the id of each call that an earlier call of the answer has too: providers refuse the next request else. */
-function withDistinctIds(content: readonly ContentBlock[]): readonly ContentBlock[] {
-  const taken = new Set<string>();
-  return content.map((block) => {
-    if (block.type !== 'tool_use') return block;
-    let { id } = block;
-    for (let number = 2; taken.has(id); number++) id = `${block.id}_${number}`;
-    taken.add(id);
-    return id === block.id ? block : { ...block, id };
-  });
+/** The reason for which the model stopped. A word that nobody knows is no reason to lose the answer. */
+function knownReason(call: RunningCall, { finishReason: given, content }: ModelResponse): FinishReason {
+  const reason = FINISH_REASONS.find((known) => known === given) ?? 'other';
+  if (reason === 'other' && !content.some(({ type }) => type === 'tool_use')) {
+    const { id } = call.scope.model;
+    const message = `${id} ended its answer for the reason ${JSON.stringify(given)}, which nobody knows: the answer may not be whole.`;
+    call.emit({ type: 'warning', source: id, message });
+  }
+  return reason;
+}
+
+/** Leaves out the calls beyond the limit of an answer. The model reads about them in the next step. */
+function withoutSurplus(
+  call: RunningCall,
+  content: readonly ContentBlock[],
+): { readonly content: readonly ContentBlock[]; readonly [DROPPED]?: number } {
+  const most = call.settings.limits.answerCalls || Number.POSITIVE_INFINITY;
+  let calls = 0;
+  const kept = content.filter((block) => block.type !== 'tool_use' || ++calls <= most);
+  if (calls <= most) return { content };
+  const message = `An answer of ${call.scope.model.id} had ${calls} tool calls. Only the first ${most} are run: limits.answerCalls.`;
+  call.emit({ type: 'warning', source: 'limits', message });
+  return { content: kept, [DROPPED]: calls - most };
 }
 
 /** Asks the model, or the next one when it failed for good, with a view that fits the new window. */
 async function respond(call: RunningCall, streaming: boolean): Promise<ModelResponse> {
   let leavesOut = false;
+  let refused = new RefusedContent(call);
   for (;;) {
     const scope = await reasonScope(call);
     call.lastRescue = undefined;
@@ -78,12 +98,15 @@ async function respond(call: RunningCall, streaming: boolean): Promise<ModelResp
         call.settings.limits,
       )();
       if (leavesOut) leaveOutRefused(call);
+      refused.keep();
       return response;
     } catch (error) {
       leavesOut = !leavesOut && isOfItems(call, error);
-      if (leavesOut) continue;
+      if (leavesOut || refused.setAside(error)) continue;
+      refused.restore();
       if (!(await call.fallBack(error)))
         throw isUnrescued(call, error) ? unfitRequest(call, scope, error) : error;
+      refused = new RefusedContent(call);
     }
   }
 }
@@ -131,9 +154,13 @@ async function ask(
   const readable = leavesOut
     ? messages.flatMap(withoutThoughts)
     : readableBy(scope.model, messages, call.authors);
+  const given = [...readable, ...scope.reminders];
+  // Hooks may have put anything into either.
+  checkMessages(given, 'request to the model', 'messages');
+  const replaced = (message: string) => call.emit({ type: 'warning', source: scope.model.id, message });
   const request: ModelRequest = {
     system: scope.system === '' ? undefined : scope.system,
-    messages: [...readable, ...scope.reminders],
+    messages: sendable(given, scope.model, replaced),
     tools: scope.tools,
     ...(scope.model.structuredOutput && output ? { responseFormat: output.responseFormat } : {}),
     maxOutputTokens: call.control.maxOutputTokens ?? settings.maxOutputTokens,
@@ -174,8 +201,8 @@ function definedOf<Values extends object>(values: Values): Partial<Values> {
 }
 
 /** Names the author of an answer that holds what only its author can read: thoughts, signatures, opaque items. */
-function authorship(content: readonly ContentBlock[], model: Model): { metadata?: JsonObject } {
-  return content.some(isPrivate) ? { metadata: { [AUTHOR]: model.id } } : {};
+function authorship(content: readonly ContentBlock[], model: Model): JsonObject {
+  return content.some(isPrivate) ? { [AUTHOR]: model.id } : {};
 }
 
 /**

@@ -18,7 +18,7 @@ import {
   type Usage,
   type Workspace,
 } from '@x/core';
-import { ContextMeter, confineWorkspace, errorText, type LogNote, startTimer } from '@x/core/internal';
+import { ContextMeter, confineWorkspace, errorText, type LogNote, startTimer, wellFormed } from '@x/core/internal';
 import { classifyModelError, type ToolChoice, type ToolDefinition } from '@x/core/messages';
 import type { WorkspaceSessionLog } from '@x/core/node';
 import type { AgentParts, ParsedSettings } from '../agent/agent-parts.js';
@@ -29,6 +29,7 @@ import type { BackgroundQueue } from '../lib/background-queue.js';
 import type { EventJournal } from '../lib/event-journal.js';
 import { freezeMessage } from '../lib/freeze-message.js';
 import type { RequestedOutput } from '../output/requested-output.js';
+import type { AnswerIds } from './answer-ids.js';
 import { hookResult } from './around.js';
 import { Audience } from './audience.js';
 import { type CallControl, type CallProgress, type StepControl, stepControl } from './control.js';
@@ -38,6 +39,9 @@ import type { Steering } from './steering.js';
 
 /** The key in a message's metadata that names the model which wrote it. */
 export const AUTHOR = 'modelId';
+
+/** The key in an answer's metadata that counts its calls that were left out. */
+export const DROPPED = 'droppedCalls';
 
 const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0 };
 
@@ -96,6 +100,8 @@ export class RunningCall {
   reason: ReasonScope | undefined;
   /** The answer that the model is writing. */
   readonly draft = new Draft((event) => this.emit(event));
+  /** The ids of the calls that the model is writing. */
+  answerIds: AnswerIds | undefined;
   /** The last error of the model itself, as opposed to errors of hooks. */
   modelFailure: unknown;
   /** The outcome of the last compaction that a too large request caused. */
@@ -265,7 +271,7 @@ export class RunningCall {
   /** Appends messages to the conversation. */
   add(messages: readonly Message[]): void {
     const context = this.scope.state.contextMutable();
-    for (const message of messages) {
+    for (const message of messages.map(wellFormed)) {
       freezeMessage(message);
       context.push(message);
       this.messages.push(message);

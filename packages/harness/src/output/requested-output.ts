@@ -99,7 +99,12 @@ export class RequestedOutput {
   }
 }
 
-const FENCED = /^```[a-z]*\s*\n(.*)\n\s*```$/is;
+/** The inside of a Markdown fence, where the text is one. A scan, as a model may write blank lines without end. */
+function unfenced(text: string): string {
+  const begin = text.indexOf('\n');
+  const isFence = text.startsWith('```') && text.endsWith('```') && begin !== -1 && begin < text.length - 3;
+  return isFence && /^[a-z]*$/i.test(text.slice(3, begin).trim()) ? text.slice(begin, -3) : text;
+}
 
 /**
  * The JSON of an answer, also of one in a Markdown fence.
@@ -107,10 +112,8 @@ const FENCED = /^```[a-z]*\s*\n(.*)\n\s*```$/is;
  * @throws {InvalidInputError} when it is no JSON.
  */
 function parseAnswer(text: string): JsonValue {
-  const trimmed = text.trim();
-  const json = FENCED.exec(trimmed)?.[1] ?? trimmed;
   try {
-    return JSON.parse(json) as JsonValue;
+    return JSON.parse(unfenced(text.trim())) as JsonValue;
   } catch (cause) {
     const message = `it is not JSON: ${errorText(cause)}`;
     throw new InvalidInputError('answer', [{ path: '', message }], { cause });

@@ -1,0 +1,120 @@
+import { fromBase64 } from '../lib/base64.js';
+import { headOf } from '../lib/text.js';
+import type { FileBlock } from './content-block.js';
+
+/** Other names of media types that providers know by one name. */
+const ALIASES: Readonly<Record<string, string>> = {
+  'image/jpg': 'image/jpeg',
+  'image/pjpeg': 'image/jpeg',
+  'image/x-png': 'image/png',
+  'image/svg': 'image/svg+xml',
+  'audio/mp3': 'audio/mpeg',
+  'audio/x-wav': 'audio/wav',
+  'audio/wave': 'audio/wav',
+  'application/x-pdf': 'application/pdf',
+};
+
+/** How files of a type begin, in Latin-1. The question mark stands for any byte. */
+const BEGINNINGS: readonly (readonly [mediaType: string, beginning: string])[] = [
+  ['image/png', '\x89PNG\r\n\x1a\n'],
+  ['image/jpeg', '\xff\xd8\xff'],
+  ['image/gif', 'GIF8'],
+  ['image/webp', 'RIFF????WEBP'],
+  ['image/heic', '????ftyphei'],
+  ['image/tiff', 'II*\0'],
+  ['image/tiff', 'MM\0*'],
+  ['application/pdf', '%PDF-'],
+  ['application/zip', 'PK\x03\x04'],
+  ['audio/wav', 'RIFF????WAVE'],
+  ['audio/ogg', 'OggS'],
+  ['audio/mpeg', 'ID3'],
+];
+const LONGEST_BEGINNING = 12;
+
+/** A media type in the form in which providers know it; bytes of no known kind for what is no media type. */
+export function normalMediaType(given: string): string {
+  const [type = ''] = given.toLowerCase().split(';', 1);
+  const name = type.trim();
+  return ALIASES[name] ?? (/^[a-z]+\/[\w.+*-]+$/.test(name) ? name : 'application/octet-stream');
+}
+
+/** The type that the bytes themselves tell; `undefined` where they tell none. */
+export function mediaTypeOf(data: string): string | undefined {
+  const begin = latin1(fromBase64(data.slice(0, Math.ceil(LONGEST_BEGINNING / 3) * 4)));
+  const isBegun = (beginning: string) =>
+    [...beginning].every((sign, index) => sign === '?' || sign === begin[index]);
+  return BEGINNINGS.find(([, beginning]) => isBegun(beginning))?.[0];
+}
+
+/** Types beside `text/*` that are text. */
+const TEXTUAL =
+  /^text\/|^application\/(?:json|xml|yaml|x-yaml|toml|sql|javascript|typescript|graphql|x-ndjson|x-sh|[\w.-]+\+(?:json|xml|yaml))$/;
+
+/** Tests whether files of a media type are text. Pictures that are written as text are pictures. */
+export function isTextual(mediaType: string): boolean {
+  return TEXTUAL.test(mediaType);
+}
+
+/** Reads a text file: UTF-8, UTF-16 by its mark, else Western. */
+export function textIn(data: string): string {
+  const bytes = fromBase64(data);
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return new TextDecoder('utf-16le').decode(bytes);
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return new TextDecoder('windows-1252').decode(bytes);
+  }
+}
+
+const DATA_URL = /^data:([^;,]*)(?:;[^;,]*)*?(;base64)?,/i;
+
+/** The bytes of a file that are at hand, as base64 with the media type of their address: `undefined` where they are elsewhere, `''` where they are none. */
+export function inlineData({
+  source,
+}: FileBlock): { readonly data: string; readonly mediaType?: string } | undefined {
+  if (source.type === 'base64' && !source.data.startsWith('data:')) return { data: plainBase64(source.data) };
+  const address = source.type === 'base64' ? source.data : source.type === 'url' ? source.url : '';
+  const [head, mediaType, isBase64] = DATA_URL.exec(address.slice(0, 1_000)) ?? [];
+  if (head === undefined) return undefined;
+  const body = address.slice(head.length);
+  const data = isBase64 ? plainBase64(body) : percentEncoded(body);
+  return { data, ...(mediaType ? { mediaType } : {}) };
+}
+
+/** Base64 with its own alphabet, without line breaks, and padded; `''` for what is none. */
+function plainBase64(text: string): string {
+  if (/^[A-Za-z0-9+/]*={0,2}$/.test(text) && text.length % 4 === 0) return text;
+  const plain = text
+    .replaceAll('-', '+')
+    .replaceAll('_', '/')
+    .replace(/\s+/g, '')
+    .replace(/={1,2}$/, '');
+  const isSound = /^[A-Za-z0-9+/]+$/.test(plain) && plain.length % 4 !== 1;
+  return isSound ? plain.padEnd(Math.ceil(plain.length / 4) * 4, '=') : '';
+}
+
+function percentEncoded(text: string): string {
+  try {
+    return btoa(latin1(new TextEncoder().encode(decodeURIComponent(text))));
+  } catch {
+    return '';
+  }
+}
+
+function latin1(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => String.fromCharCode(byte)).join('');
+}
+
+/** The bytes of base64. */
+export function byteLength(data: string): number {
+  return Math.floor((data.length * 3) / 4);
+}
+
+/** Names a file for a model: `shot.svg (image/svg+xml, 12 kB)`. */
+export function describeFile(file: FileBlock): string {
+  const bytes = file.source.type === 'base64' ? byteLength(file.source.data) : undefined;
+  const size =
+    bytes === undefined ? '' : `, ${bytes < 1_000 ? `${bytes} bytes` : `${Math.round(bytes / 1_000)} kB`}`;
+  const name = file.filename === undefined ? 'A file' : headOf(file.filename, 200);
+  return `${name} (${headOf(file.mediaType, 100)}${size})`;
+}

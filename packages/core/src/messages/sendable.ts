@@ -1,0 +1,162 @@
+import { digest } from '../lib/digest.js';
+import { same, wellFormed } from '../lib/well-formed.js';
+import type { FileRole, Model } from '../model/model.js';
+import type { ContentBlock, FileBlock, TextBlock, ToolOutputBlock } from './content-block.js';
+import {
+  byteLength,
+  describeFile,
+  inlineData,
+  isTextual,
+  mediaTypeOf,
+  normalMediaType,
+  textIn,
+} from './media.js';
+import type { Message } from './message.js';
+
+/** A model, as far as it decides what it can be sent. */
+type Reader = Pick<Model, 'accepts'>;
+
+const ANYTHING: Reader = {};
+
+/** What a message became for a model. Messages are immutable, so that one look is enough. */
+const made = new WeakMap<Reader, WeakMap<Message, Message>>();
+
+/**
+ * The conversation as a model can read it: the same messages, but for what would make the provider refuse the request. Halves of
+ * characters become U+FFFD, calls of one id get distinct ids, and text files become text. A file that the model does not accept, or that
+ * has no sound content, becomes a line that says what it was and how to look at it. The conversation itself keeps the bytes. The same
+ * messages give the same result.
+ *
+ * @param onReplaced Receives, once for each model and message, each line that took the place of a file.
+ */
+export function sendable(
+  messages: readonly Message[],
+  model: Reader = ANYTHING,
+  onReplaced?: (line: string) => void,
+): readonly Message[] {
+  const known = made.get(model) ?? new WeakMap<Message, Message>();
+  made.set(model, known);
+  const readable = messages.map((message) => {
+    const before = known.get(message);
+    if (before !== undefined) return before;
+    const after = readableBy(message, model, onReplaced);
+    known.set(message, after);
+    // An adapter is given what the harness has mended: one look is enough for both.
+    known.set(after, after);
+    return after;
+  });
+  return withDistinctCalls(same(messages, readable));
+}
+
+function readableBy(message: Message, model: Reader, onReplaced?: (line: string) => void): Message {
+  const role = message.role === 'system' ? 'user' : message.role;
+  const replaced = (file: FileBlock, owner: FileRole) => readableFile(file, owner, model, onReplaced);
+  const content = message.content.map((block): ContentBlock => {
+    const whole = wellFormed(block);
+    if (whole.type === 'file') return replaced(whole, role);
+    // A signature holds for the very bytes.
+    if (whole !== block && whole.type === 'thinking') return { type: 'thinking', thinking: whole.thinking };
+    if (whole.type !== 'tool_result') return whole;
+    const output = whole.output.map(
+      (part): ToolOutputBlock => (part.type === 'file' ? replaced(part, 'tool') : part),
+    );
+    return same(whole.output, output) === whole.output ? whole : { ...whole, output };
+  });
+  return same(message.content, content) === message.content ? message : { ...message, content };
+}
+
+/** A file in the form in which providers know it, its text, or a line in its place. */
+function readableFile(
+  file: FileBlock,
+  role: FileRole,
+  model: Reader,
+  onReplaced?: (line: string) => void,
+): FileBlock | TextBlock {
+  const inline = inlineData(file);
+  const told = normalMediaType(inline?.mediaType ?? file.mediaType);
+  const mediaType = (inline && mediaTypeOf(inline.data)) ?? told;
+  const accepts = (bytes?: number) => model.accepts?.(mediaType, role, bytes) ?? true;
+  const isSame =
+    mediaType === file.mediaType && file.source.type === 'base64' && file.source.data === inline?.data;
+  const known =
+    isSame || inline === undefined ? { ...file, mediaType } : inlined(file, mediaType, inline.data);
+  const replace = (reason: string) => {
+    const line = fileLine(known, reason, model, role);
+    onReplaced?.(line);
+    return asText(file, line);
+  };
+  if (inline?.data === '') return replace('it is empty, or its bytes are not valid base64.');
+  const isText = isTextual(mediaType);
+  if (isText && inline !== undefined && (model.accepts === undefined || !accepts())) {
+    return asText(file, `[${file.filename ?? 'A file'} (${mediaType})]\n${textIn(inline.data)}`);
+  }
+  // What is elsewhere, and text, is the matter of whoever fetches it.
+  if (!accepts() && !(isText && inline === undefined)) return replace('it does not read files of this kind.');
+  if (inline !== undefined && !accepts(byteLength(inline.data))) return replace('it is too large for it.');
+  return isSame ? file : known;
+}
+
+function inlined(file: FileBlock, mediaType: string, data: string): FileBlock {
+  return { ...file, mediaType, source: { type: 'base64', data } };
+}
+
+function asText({ providerMetadata }: FileBlock, text: string): TextBlock {
+  return { type: 'text', text, ...(providerMetadata === undefined ? {} : { providerMetadata }) };
+}
+
+/** What a model reads in place of a file that it cannot be shown. */
+export function fileLine(file: FileBlock, reason: string, model: Reader, role: FileRole): string {
+  const forms = [
+    ['image/png', 'PNG'],
+    ['application/pdf', 'PDF'],
+  ].flatMap(([mediaType = '', form]) => (model.accepts?.(mediaType, role) === false ? [] : [form]));
+  const { source } = file;
+  const place =
+    source.type === 'workspace'
+      ? `It is in the workspace at ${source.path}.`
+      : source.type === 'url'
+        ? `Its address is ${source.url}.`
+        : 'The log of the session keeps it.';
+  const how = `To look at it, get it as ${[...forms, 'text'].join(' or ')}.`;
+  return `[${describeFile(file)} cannot be shown to this model: ${reason} ${how} ${place}]`;
+}
+
+/** Gives each later call of an id, and its result, an id of its own. The same messages get the same ids. */
+function withDistinctCalls(messages: readonly Message[]): readonly Message[] {
+  const ids = messages.flatMap(({ content }) =>
+    content.flatMap((block) => (block.type === 'tool_use' ? block.id : [])),
+  );
+  if (new Set(ids).size === ids.length) return messages;
+  const taken = new Set<string>();
+  /** The new ids of calls whose results are to come, by the id that they had. */
+  const waiting = new Map<string, string[]>();
+  return messages.map((message) => {
+    if (message.role === 'assistant') waiting.clear();
+    const owned = message.content.map((block): ContentBlock => {
+      if (block.type === 'tool_use') {
+        const id = distinctId(block.id, message.id, taken);
+        waiting.set(block.id, [...(waiting.get(block.id) ?? []), id]);
+        return id === block.id ? block : { ...block, id };
+      }
+      const toolUseId = block.type === 'tool_result' ? waiting.get(block.toolUseId)?.shift() : undefined;
+      if (block.type !== 'tool_result' || toolUseId === undefined || toolUseId === block.toolUseId)
+        return block;
+      return { ...block, toolUseId };
+    });
+    const content = same(message.content, owned);
+    return content === message.content ? message : { ...message, content };
+  });
+}
+
+/**
+ * The id of a call as it is kept: the model's own, or where another call has it, one with an ending that the message gives it.
+ *
+ * @param taken Ids of other calls. The result is added.
+ */
+export function distinctId(id: string, messageId: string, taken: Set<string>): string {
+  const ending = digest(messageId).slice(0, 8);
+  let own = id;
+  for (let number = 1; taken.has(own); number++) own = `${id}_${ending}${number === 1 ? '' : `_${number}`}`;
+  taken.add(own);
+  return own;
+}

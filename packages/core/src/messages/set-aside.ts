@@ -1,0 +1,81 @@
+import type { ContentBlock, TextBlock, ToolOutputBlock } from './content-block.js';
+import { describeFile } from './media.js';
+import type { Message } from './message.js';
+
+/** UTF-16 units from which a text may be what a provider refuses. */
+const OVERSIZED = 100_000;
+
+/** The key in a message's metadata that marks a message of which something was set aside. */
+const MARK = 'setAside';
+
+/** How much of a message is set aside: its files, its oversized texts as well, or all that it says. */
+export type SetAsideExtent = 'files' | 'large' | 'all';
+
+/**
+ * Replaces content that a provider refused by lines that name it. The message keeps its id and role, and calls keep their results. The log
+ * of the session keeps what was replaced. Returns the same message when there is nothing to replace.
+ *
+ * @param extent `files`: files. `large`: files, and texts of more than 100 000 characters. `all`: everything, inputs of calls included.
+ */
+export function setAside(message: Message, extent: SetAsideExtent): Message {
+  if (extent === 'all' && message.metadata?.[MARK] === 'all') return message;
+  const isTaken = (block: ContentBlock) =>
+    block.type === 'file' ||
+    extent === 'all' ||
+    (extent === 'large' && block.type === 'text' && block.text.length > OVERSIZED);
+  const parts = message.content.flatMap((block): readonly ContentBlock[] =>
+    block.type === 'tool_result' ? block.output : [block],
+  );
+  if (!parts.some(isTaken)) return message;
+  const content = message.content.flatMap((block): ContentBlock[] => {
+    if (block.type === 'tool_result') {
+      const taken = block.output.filter(isTaken);
+      if (taken.length === 0 && extent !== 'all') return [block];
+      const output: ToolOutputBlock[] = [...block.output.filter((part) => !isTaken(part)), lineOf(taken)];
+      return [
+        {
+          type: 'tool_result',
+          toolUseId: block.toolUseId,
+          toolName: block.toolName,
+          output,
+          isError: block.isError,
+        },
+      ];
+    }
+    if (block.type === 'tool_use' && isTaken(block))
+      return [{ type: 'tool_use', id: block.id, name: block.name, input: {} }];
+    return isTaken(block) ? [] : [block];
+  });
+  const own = message.content.filter(
+    (block) => block.type !== 'tool_use' && block.type !== 'tool_result' && isTaken(block),
+  );
+  return {
+    ...message,
+    content: own.length === 0 ? content : [lineOf(own), ...content],
+    metadata: { ...message.metadata, [MARK]: extent },
+  };
+}
+
+/** Tests whether something of a message was set aside. */
+export function isSetAside({ metadata }: Message): boolean {
+  return metadata?.[MARK] !== undefined;
+}
+
+/** Says in a few words what a message holds. */
+export function describeContent(blocks: readonly ContentBlock[]): string {
+  const named = blocks.flatMap((block): readonly string[] => {
+    if (block.type === 'tool_result') return [`the result of ${block.toolName}`];
+    if (block.type === 'tool_use') return [`a call of ${block.name}`];
+    if (block.type === 'file') return [describeFile(block)];
+    return block.type === 'text' ? [`a text of ${block.text.length} characters`] : [];
+  });
+  return named.join(', ') || 'no text';
+}
+
+function lineOf(blocks: readonly ContentBlock[]): TextBlock {
+  const what = describeContent(blocks);
+  return {
+    type: 'text',
+    text: `[Set aside, because the provider refused a request with it: ${what}. The log of the session keeps it.]`,
+  };
+}

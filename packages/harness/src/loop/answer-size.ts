@@ -1,0 +1,46 @@
+import type { ContentBlock, ModelResponse } from '@x/core';
+import { headOf, jsonText } from '@x/core/internal';
+
+/** Blanks in a row from which a model is taken to repeat them for ever. */
+const MOST_BLANKS = 4_000;
+
+/** The size of an answer that is being streamed. */
+export class AnswerSize {
+  readonly #mostBytes: number;
+  #bytes = 0;
+  #blanks = 0;
+
+  /** @param mostBytes 0 for no limit. */
+  constructor(mostBytes: number) {
+    this.#mostBytes = mostBytes || Number.POSITIVE_INFINITY;
+  }
+
+  /** Adds a piece. Answers whether the answer is too long with it, or blank for too long. */
+  isReached(piece: string): boolean {
+    this.#bytes += Buffer.byteLength(piece);
+    const written = piece.trimEnd().length;
+    this.#blanks = written === 0 ? this.#blanks + piece.length : piece.length - written;
+    return this.#bytes > this.#mostBytes || this.#blanks > MOST_BLANKS;
+  }
+}
+
+/** An answer that came whole, cut where it is too long. None of its calls is run then. Returns the same answer when it fits. */
+export function cutAnswer(response: ModelResponse, mostBytes: number): ModelResponse {
+  let room = mostBytes || Number.POSITIVE_INFINITY;
+  let isCut = false;
+  const content = response.content.flatMap((block): readonly ContentBlock[] => {
+    if (isCut) return [];
+    const bytes = bytesOf(block);
+    isCut = bytes > room;
+    if (isCut) return block.type === 'text' ? [{ type: 'text', text: headOf(block.text, room) }] : [];
+    room -= bytes;
+    return [block];
+  });
+  return isCut ? { ...response, content, finishReason: 'length' } : response;
+}
+
+function bytesOf(block: ContentBlock): number {
+  if (block.type === 'text') return Buffer.byteLength(block.text);
+  if (block.type === 'thinking') return Buffer.byteLength(block.thinking);
+  return block.type === 'tool_use' ? Buffer.byteLength(jsonText(block.input)) : 0;
+}

@@ -1,0 +1,116 @@
+import { isContextOverflow, type Message } from '@x/core';
+import { describeContent, errorText, isRefused } from '@x/core/internal';
+import { type SetAsideExtent, setAside } from '@x/core/messages';
+import type { RunningCall } from './running-call.js';
+
+/** The place of a message in the conversation. */
+interface Place {
+  /** No answer stands behind it, so that nobody knows whether a provider takes it. The last answer is one itself. */
+  readonly isNew: boolean;
+  readonly isLastAnswer: boolean;
+  /** A call that failed has left it behind. */
+  readonly isLeft: boolean;
+}
+
+/** How much of a message at a place is set aside. */
+type Level = (place: Place, isOverflow: boolean) => SetAsideExtent | undefined;
+
+const partsOfNew: Level = ({ isNew }, isOverflow) => {
+  if (!isNew) return undefined;
+  return isOverflow ? 'files' : 'large';
+};
+
+const leftAndNew: Level = (place, isOverflow) => (place.isLeft ? 'all' : partsOfNew(place, isOverflow));
+
+/** From the least to the most. Each is asked for once, and only where it changes something. */
+const LEVELS: readonly Level[] = [
+  partsOfNew,
+  (place, isOverflow) => (place.isLastAnswer ? partsOfNew : leftAndNew)(place, isOverflow),
+  leftAndNew,
+  // What is only too large is the business of compaction.
+  (place, isOverflow) => leftAndNew(place, isOverflow) ?? (isOverflow ? undefined : 'large'),
+  (place, isOverflow) => (place.isLastAnswer && !isOverflow ? 'all' : leftAndNew(place, isOverflow)),
+];
+
+/**
+ * Sets aside what may be the reason for which a provider refuses a request: what is new since its last answer, then what a failed call left
+ * behind. So a message costs its turn at most, and never the next one. The log has every message whole.
+ */
+export class RefusedContent {
+  readonly #call: RunningCall;
+  readonly #changed = new Map<string, { readonly before: Message; readonly after: Message }>();
+  #level = 0;
+  #reason = '';
+
+  constructor(call: RunningCall) {
+    this.#call = call;
+  }
+
+  /** Changes the conversation for another attempt. Answers whether there is one. */
+  setAside(error: unknown): boolean {
+    const { modelFailure, scope } = this.#call;
+    const isOverflow = isContextOverflow(error);
+    if (error !== modelFailure || scope.signal.aborted || !(isOverflow || isRefused(error))) return false;
+    this.#reason ||= errorText(error);
+    for (let level = LEVELS[this.#level++]; level !== undefined; level = LEVELS[this.#level++]) {
+      if (this.#apply(level, isOverflow)) return true;
+    }
+    return false;
+  }
+
+  #apply(level: Level, isOverflow: boolean): boolean {
+    const context = this.#call.scope.state.contextMutable();
+    const own = new Set(this.#call.messages.map(({ id }) => id));
+    const answered = context.findLastIndex(({ role }) => role === 'assistant');
+    // A call that goes on with an earlier one has nothing else to say.
+    const speaks = this.#call.messages.some(({ role, kind }) => role === 'user' && kind === undefined);
+    const hasFailed = speaks && context.slice(answered + 1).some(({ id }) => !own.has(id));
+    let isChanged = false;
+    for (const [index, message] of context.entries()) {
+      if (message.kind === 'summary') continue;
+      const before = this.#changed.get(message.id)?.before ?? message;
+      const place = {
+        isNew: index >= answered,
+        isLastAnswer: index === answered,
+        isLeft: hasFailed && index >= answered && !own.has(message.id),
+      };
+      const extent = level(place, isOverflow);
+      const after = extent === undefined ? before : setAside(before, extent);
+      if (after === before || JSON.stringify(after) === JSON.stringify(message)) continue;
+      context[index] = after;
+      this.#changed.set(message.id, { before, after });
+      isChanged = true;
+    }
+    return isChanged;
+  }
+
+  /** Puts everything back, as no attempt has succeeded. */
+  restore(): void {
+    this.#replace((message) => this.#changed.get(message.id)?.before ?? message);
+    this.#changed.clear();
+  }
+
+  /** Leaves out for good what was set aside when a request succeeded. */
+  keep(): void {
+    for (const [messageId, { before, after }] of this.#changed) {
+      const what = describeContent(setAsideOf(before, after));
+      this.#call.emit({ type: 'message.set_aside', messageId, what });
+    }
+    if (this.#changed.size > 0) {
+      const { id } = this.#call.scope.model;
+      const message = `${id} refused a request, and took it without some content, which is set aside: ${this.#reason}`;
+      this.#call.emit({ type: 'warning', source: id, message });
+    }
+    this.#changed.clear();
+  }
+
+  #replace(change: (message: Message) => Message): void {
+    const context = this.#call.scope.state.contextMutable();
+    for (const [index, message] of context.entries()) context[index] = change(message);
+  }
+}
+
+/** The blocks that a message has lost. */
+export function setAsideOf(before: Message, after: Message): Message['content'] {
+  return before.content.filter((block) => !after.content.includes(block));
+}
