@@ -1,0 +1,150 @@
+import { isObject } from '@x/core/internal';
+
+/** A JSON object of a request, open to be read. */
+export type Json = Readonly<Record<string, unknown>>;
+
+/** Throws what a provider would answer with status 400. */
+export function refuse(message: string): never {
+  throw new Refusal(message, 400);
+}
+
+/** The answer of a provider that refuses a request. */
+export class Refusal extends Error {
+  readonly status: number;
+
+  constructor(message: string, status: number) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** Part of a text, and of a picture's bytes, that the strict servers refuse by their policy. */
+export const FORBIDDEN = 'FORBIDDEN-CONTENT';
+/** Bytes of a picture whose beginning is sound, and that cannot be decoded. */
+export const CORRUPT = 'CORRUPT-BYTES';
+
+/** Reads a list of objects. */
+export function listOf(value: unknown, place: string): readonly Json[] {
+  if (Array.isArray(value) && value.every(isObject)) return value;
+  return refuse(`${place}: must be a list of objects`);
+}
+
+/** Refuses what a text must not be: missing, blank, by policy, or a file that was written as text. */
+export function checkText(value: unknown, place: string, mayBeBlank = false): void {
+  if (typeof value !== 'string') refuse(`${place}: must be a text`);
+  else if (!mayBeBlank && value.trim() === '') refuse(`${place}: text content must not be empty`);
+  else if (value.includes(FORBIDDEN)) refuse(`${place}: flagged by the content policy`);
+  else if (/[A-Za-z0-9+/]{2000}/.test(value.slice(0, 1_000_000))) refuse(`${place}: holds a file as text`);
+}
+
+/** Refuses half of a surrogate pair: JSON parsers of providers do. */
+export function checkUnicode(value: unknown, place = 'body'): void {
+  if (typeof value === 'string' && !value.isWellFormed()) refuse(`${place}: no low surrogate in string`);
+  if (typeof value !== 'object' || value === null) return;
+  for (const [key, child] of Object.entries(value)) {
+    checkUnicode(key, place);
+    checkUnicode(child, `${place}.${key}`);
+  }
+}
+
+const BEGINNINGS: Readonly<Record<string, RegExp>> = {
+  'image/png': /^\x89PNG/,
+  'image/jpeg': /^\xff\xd8\xff/,
+  'image/gif': /^GIF8/,
+  'image/webp': /^RIFF....WEBP/s,
+  'application/pdf': /^%PDF-/,
+};
+
+/** Refuses a file that is of another kind, is not base64, is empty, is too large, or is not what it says. */
+export function checkFile(
+  file: { readonly mediaType: unknown; readonly data: unknown },
+  place: string,
+  { takes, most }: { readonly takes: RegExp; readonly most: number },
+): void {
+  const { mediaType, data } = file;
+  if (typeof mediaType !== 'string' || !takes.test(mediaType))
+    refuse(`${place}: unsupported media type ${mediaType}`);
+  if (
+    typeof data !== 'string' ||
+    !/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(data)
+  )
+    refuse(`${place}: invalid base64 data`);
+  if (data === '') refuse(`${place}: file is empty`);
+  if (data.length > most) refuse(`${place}: file exceeds ${most} bytes`);
+  const bytes = Buffer.from(data, 'base64').toString('latin1');
+  if (BEGINNINGS[mediaType]?.test(bytes) === false) refuse(`${place}: the file is not ${mediaType}`);
+  if (bytes.includes(CORRUPT)) refuse(`${place}: could not process the file`);
+}
+
+/** The two halves of `data:<type>;base64,<data>`. */
+export function dataUrl(
+  value: unknown,
+  place: string,
+): { readonly mediaType: unknown; readonly data: unknown } {
+  const [, mediaType, data] =
+    /^data:([^;,]*);base64,(.*)$/s.exec(String(value)) ?? refuse(`${place}: invalid URL`);
+  return { mediaType, data };
+}
+
+const TYPES = ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'];
+
+/** Refuses a JSON Schema with types that do not exist, references to nothing, or patterns that do not compile. */
+export function checkSchema(schema: unknown, place: string, root = schema): void {
+  if (typeof schema === 'boolean') return;
+  if (!isObject(schema)) refuse(`${place}: must be a schema`);
+  const { type, required, pattern, $ref, properties, items } = schema;
+  const isKnown = (name: unknown) => TYPES.includes(name as string);
+  if (type !== undefined && ![type].flat().every(isKnown))
+    refuse(`${place}: invalid type ${JSON.stringify(type)}`);
+  if (required !== undefined && !Array.isArray(required)) refuse(`${place}: required must be a list`);
+  if (typeof $ref === 'string') {
+    const found = $ref
+      .split('/')
+      .slice(1)
+      .reduce<unknown>((value, key) => Object(value)[key], root);
+    if (found === undefined) refuse(`${place}: unresolved $ref ${$ref}`);
+  }
+  try {
+    if (pattern !== undefined) new RegExp(String(pattern));
+  } catch {
+    refuse(`${place}: invalid pattern`);
+  }
+  for (const [name, child] of Object.entries(properties ?? {})) checkSchema(child, `${place}.${name}`, root);
+  if (items !== undefined) checkSchema(items, `${place}.items`, root);
+}
+
+/** Keeps the books of calls and results: each call has one result, right behind its answer, and an id of its own. */
+export class Calls {
+  readonly #id: RegExp;
+  readonly #name: RegExp;
+  readonly #known = new Set<string>();
+  #open = new Set<string>();
+
+  constructor(id: RegExp, name: RegExp) {
+    this.#id = id;
+    this.#name = name;
+  }
+
+  call(id: unknown, name: unknown, input: unknown, place: string): void {
+    if (typeof id !== 'string' || !this.#id.test(id)) refuse(`${place}: invalid id ${JSON.stringify(id)}`);
+    if (this.#known.has(id)) refuse(`${place}: ids of tool calls must be unique, ${id} is not`);
+    if (typeof name !== 'string' || !this.#name.test(name))
+      refuse(`${place}: invalid name ${JSON.stringify(name)}`);
+    if (!isObject(input)) refuse(`${place}: the input must be an object`);
+    checkText(JSON.stringify(input), place);
+    this.#known.add(id);
+    this.#open.add(id);
+  }
+
+  result(id: unknown, place: string): void {
+    if (!this.#open.delete(id as string))
+      refuse(`${place}: a result without its call: ${JSON.stringify(id)}`);
+  }
+
+  /** Anything but a result follows. */
+  settle(place: string): void {
+    const [open] = this.#open;
+    this.#open = new Set();
+    if (open !== undefined) refuse(`${place}: no result was found for the call ${open}`);
+  }
+}

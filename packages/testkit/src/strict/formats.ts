@@ -1,0 +1,363 @@
+import { isObject } from '@x/core/internal';
+import { Calls, checkFile, checkSchema, checkText, dataUrl, type Json, listOf, refuse } from './checks.js';
+
+/** An answer of a model, in nobody's words. */
+export interface StrictAnswer {
+  readonly text?: string;
+  readonly calls?: readonly { readonly id: string; readonly name: string; readonly input: unknown }[];
+}
+
+/** The protocol of a provider: what it refuses, and how it answers. */
+export interface Format {
+  /** The end of the addresses of its requests. */
+  readonly path: RegExp;
+  /** Refuses a request as the provider does. Answers what the user said last. */
+  check(body: Json): string;
+  answer(answer: StrictAnswer): object;
+  /** The answer as events: `[name, data]`. */
+  stream(answer: StrictAnswer): readonly (readonly [event: string | undefined, data: unknown])[];
+  refusal(message: string, status: number): object;
+}
+
+const MB = 1_048_576;
+const pictures = { takes: /^image\/(?:png|jpeg|gif|webp)$/, most: 5 * MB };
+const pdf = { takes: /^application\/pdf$/, most: 32 * MB };
+const openaiError = (message: string, status: number) => ({
+  error: { message, type: status === 400 ? 'invalid_request_error' : 'server_error', code: null },
+});
+const usage = { input_tokens: 10, output_tokens: 5 };
+
+const anthropic: Format = {
+  path: /\/messages$/,
+  check(body) {
+    const calls = new Calls(/^[a-zA-Z0-9_-]+$/, /^[a-zA-Z0-9_-]{1,128}$/);
+    let said = '';
+    const part = ({ type, text, source }: Json, place: string) => {
+      if (type === 'text') return checkText(text, place);
+      if (!isObject(source) || (type !== 'image' && type !== 'document'))
+        return refuse(`${place}: unknown type ${type}`);
+      if (source.type === 'text') return checkText(source.data, place);
+      if (source.type === 'url') return;
+      checkFile(
+        { mediaType: source.media_type, data: source.data },
+        place,
+        type === 'image' ? pictures : pdf,
+      );
+    };
+    for (const [at, { role, content }] of listOf(body.messages, 'messages').entries()) {
+      const place = `messages.${at}`;
+      const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : listOf(content, place);
+      if (blocks.length === 0) refuse(`${place}: must not be empty`);
+      const results = blocks.filter(({ type }) => type === 'tool_result');
+      for (const { tool_use_id, content: output = [] } of results) {
+        calls.result(tool_use_id, place);
+        if (typeof output === 'string') checkText(output, place, true);
+        else for (const one of listOf(output, place)) part(one, `${place}.tool_result`);
+      }
+      calls.settle(place);
+      for (const block of blocks) {
+        if (block.type === 'tool_use') calls.call(block.id, block.name, block.input, place);
+        else if (block.type !== 'tool_result' && block.type !== 'thinking') part(block, place);
+        if (role === 'user' && block.type === 'text') said = String(block.text);
+      }
+    }
+    calls.settle('messages');
+    for (const { name, input_schema } of listOf(body.tools ?? [], 'tools'))
+      checkSchema(input_schema, `tools.${name}`);
+    return said;
+  },
+  answer: ({ text, calls = [] }) => ({
+    ...{ type: 'message', id: 'msg_1', role: 'assistant', model: 'claude', usage },
+    content: [
+      ...(text === undefined ? [] : [{ type: 'text', text }]),
+      ...calls.map((call) => ({ type: 'tool_use', ...call })),
+    ],
+    stop_reason: calls.length > 0 ? 'tool_use' : 'end_turn',
+    stop_sequence: null,
+  }),
+  stream: ({ text, calls = [] }) => {
+    const blocks = [
+      ...(text === undefined
+        ? []
+        : [
+            [
+              { type: 'text', text: '' },
+              { type: 'text_delta', text },
+            ],
+          ]),
+      ...calls.map(({ input, ...call }) => [
+        { type: 'tool_use', ...call, input: {} },
+        { type: 'input_json_delta', partial_json: JSON.stringify(input) },
+      ]),
+    ];
+    const message = { type: 'message', id: 'msg_1', role: 'assistant', model: 'claude', content: [], usage };
+    const events: Json[] = [
+      { type: 'message_start', message: { ...message, stop_reason: null, stop_sequence: null } },
+      ...blocks.flatMap(([content_block, delta], index) => [
+        { type: 'content_block_start', index, content_block },
+        { type: 'content_block_delta', index, delta },
+        { type: 'content_block_stop', index },
+      ]),
+      {
+        type: 'message_delta',
+        delta: { stop_reason: calls.length > 0 ? 'tool_use' : 'end_turn', stop_sequence: null },
+        usage,
+      },
+      { type: 'message_stop' },
+    ];
+    return events.map((event) => [String(event.type), event]);
+  },
+  refusal: (message) => ({ type: 'error', error: { type: 'invalid_request_error', message } }),
+};
+
+/** A message of OpenAI's chat completions, or of those who speak its protocol. */
+const openaiChat: Format = {
+  path: /\/chat\/completions$/,
+  check(body) {
+    const calls = new Calls(/^.{1,40}$/s, /^[a-zA-Z0-9_-]{1,64}$/);
+    let said = '';
+    const part = ({ type, text, image_url, input_audio, file }: Json, place: string) => {
+      if (type === 'text') return checkText(text, place);
+      if (type === 'image_url' && isObject(image_url)) {
+        const { url } = image_url;
+        return String(url).startsWith('http') ? undefined : checkFile(dataUrl(url, place), place, pictures);
+      }
+      if (type === 'file' && isObject(file)) return checkFile(dataUrl(file.file_data, place), place, pdf);
+      return refuse(
+        `${place}: unknown part ${type} ${input_audio === undefined ? '' : 'for a model that does not hear'}`,
+      );
+    };
+    for (const [at, message] of listOf(body.messages, 'messages').entries()) {
+      const place = `messages.${at}`;
+      const { role, content, tool_calls = [], tool_call_id } = message;
+      if (role === 'tool') {
+        calls.result(tool_call_id, place);
+        checkText(content, place, true);
+        continue;
+      }
+      calls.settle(place);
+      const parts =
+        typeof content === 'string' ? [{ type: 'text', text: content }] : listOf(content ?? [], place);
+      if (parts.length === 0 && role !== 'assistant') refuse(`${place}: must not be empty`);
+      for (const one of parts) if (role !== 'assistant' || one.text !== '') part(one, place);
+      if (role === 'user') said = String(parts.findLast(({ type }) => type === 'text')?.text);
+      for (const { id, function: named } of listOf(tool_calls, place)) {
+        const { name, arguments: input } = Object(named) as Json;
+        calls.call(id, name, JSON.parse(String(input)), place);
+      }
+    }
+    calls.settle('messages');
+    for (const { function: named } of listOf(body.tools ?? [], 'tools'))
+      checkSchema(Object(named).parameters, 'tools');
+    return said;
+  },
+  answer: ({ text = null, calls = [] }) => ({
+    ...{ id: 'chat_1', object: 'chat.completion', created: 1, model: 'gpt' },
+    choices: [
+      {
+        index: 0,
+        finish_reason: calls.length > 0 ? 'tool_calls' : 'stop',
+        message: {
+          role: 'assistant',
+          content: text,
+          ...(calls.length > 0 && { tool_calls: calls.map(functionCall) }),
+        },
+      },
+    ],
+    usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
+  }),
+  stream: ({ text, calls = [] }) => {
+    const chunk = (delta: object, finish_reason: string | null = null): readonly [undefined, unknown] => [
+      undefined,
+      {
+        id: 'chat_1',
+        object: 'chat.completion.chunk',
+        created: 1,
+        model: 'gpt',
+        choices: [{ index: 0, delta, finish_reason }],
+      },
+    ];
+    return [
+      ...(text === undefined ? [] : [chunk({ role: 'assistant', content: text })]),
+      ...calls.map((call, index) => chunk({ tool_calls: [{ index, ...functionCall(call) }] })),
+      chunk({}, calls.length > 0 ? 'tool_calls' : 'stop'),
+      [undefined, '[DONE]'],
+    ];
+  },
+  refusal: openaiError,
+};
+
+function functionCall({ id, name, input }: NonNullable<StrictAnswer['calls']>[number]) {
+  return { id, type: 'function', function: { name, arguments: JSON.stringify(input) } };
+}
+
+const openaiResponses: Format = {
+  path: /\/responses$/,
+  check(body) {
+    const calls = new Calls(/^.{1,64}$/s, /^[a-zA-Z0-9_-]{1,128}$/);
+    let said = '';
+    const part = ({ type, text, image_url, file_data, file_url }: Json, place: string) => {
+      if (type === 'input_text' || type === 'output_text') return checkText(text, place);
+      if (type === 'input_image')
+        return String(image_url).startsWith('http')
+          ? undefined
+          : checkFile(dataUrl(image_url, place), place, pictures);
+      if (type === 'input_file')
+        return file_url ? undefined : checkFile(dataUrl(file_data, place), place, pdf);
+      return refuse(`${place}: unknown part ${type}`);
+    };
+    for (const [at, item] of listOf(body.input, 'input').entries()) {
+      const place = `input.${at}`;
+      const { type, role, content, call_id, name, output } = item;
+      if (type === 'function_call_output') {
+        calls.result(call_id, place);
+        if (typeof output === 'string') checkText(output, place, true);
+        else for (const one of listOf(output, place)) part(one, place);
+        continue;
+      }
+      if (type === 'function_call') {
+        calls.call(call_id, name, JSON.parse(String(item.arguments)), place);
+        continue;
+      }
+      if (role !== 'assistant') calls.settle(place);
+      if (type !== undefined && type !== 'message') continue;
+      const parts =
+        typeof content === 'string' ? [{ type: 'input_text', text: content }] : listOf(content, place);
+      if (parts.length === 0) refuse(`${place}: must not be empty`);
+      for (const one of parts) part(one, place);
+      if (role === 'user') said = String(parts.findLast((one) => one.type === 'input_text')?.text);
+    }
+    calls.settle('input');
+    for (const { parameters } of listOf(body.tools ?? [], 'tools')) checkSchema(parameters, 'tools');
+    return said;
+  },
+  answer: (answer) => ({
+    ...{ id: 'resp_1', object: 'response', created_at: 1, model: 'gpt', status: 'completed', error: null },
+    incomplete_details: null,
+    output: responseItems(answer),
+    usage: { ...usage, total_tokens: 15 },
+  }),
+  stream: (answer) => {
+    const response = { id: 'resp_1', object: 'response', created_at: 1, model: 'gpt', status: 'completed' };
+    const events: Json[] = [
+      { type: 'response.created', response },
+      ...responseItems(answer).flatMap((item, output_index): Json[] => [
+        { type: 'response.output_item.added', output_index, item: { ...item, content: [], arguments: '' } },
+        ...(item.text === undefined
+          ? []
+          : [
+              {
+                type: 'response.output_text.delta',
+                item_id: item.id,
+                output_index,
+                content_index: 0,
+                delta: item.text,
+              },
+            ]),
+        { type: 'response.output_item.done', output_index, item },
+      ]),
+      { type: 'response.completed', response: { ...response, usage: { ...usage, total_tokens: 15 } } },
+    ];
+    return events.map((event) => [String(event.type), event]);
+  },
+  refusal: openaiError,
+};
+
+function responseItems({ text, calls = [] }: StrictAnswer): readonly Json[] {
+  const status = 'completed';
+  const content = [{ type: 'output_text', text, annotations: [] }];
+  return [
+    ...(text === undefined
+      ? []
+      : [{ type: 'message', id: 'msg_1', role: 'assistant', status, text, content }]),
+    ...calls.map(({ id, name, input }, index) => {
+      return {
+        type: 'function_call',
+        id: `fc_${index}`,
+        call_id: id,
+        name,
+        arguments: JSON.stringify(input),
+        status,
+      };
+    }),
+  ];
+}
+
+const inline = {
+  takes:
+    /^(?:image\/(?:png|jpeg|webp|hei[cf])|application\/pdf|audio\/(?:wav|mpeg|mp3|aiff|aac|ogg|flac)|video\/[\w-]+|text\/plain)$/,
+  most: 20 * MB,
+};
+
+const google: Format = {
+  path: /:(?:streamGenerateContent|generateContent)$/,
+  check(body) {
+    const calls = new Calls(/^.*$/s, /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$/);
+    let said = '';
+    let count = 0;
+    let open: string[] = [];
+    for (const [at, { role, parts }] of listOf(body.contents, 'contents').entries()) {
+      const place = `contents.${at}`;
+      const all = listOf(parts, place);
+      if (all.length === 0) refuse(`${place}: parts must not be empty`);
+      const results = all.flatMap(({ functionResponse }) =>
+        isObject(functionResponse) ? [functionResponse] : [],
+      );
+      if (open.length !== results.length)
+        refuse(`${place}: the number of function responses must equal the number of function calls`);
+      for (const { response, parts: files } of results) {
+        calls.result(open.shift(), place);
+        checkText(JSON.stringify(response), place);
+        for (const { inlineData } of listOf(files ?? [], place)) inlineFile(inlineData, place);
+      }
+      calls.settle(place);
+      for (const { text, inlineData, functionCall: called } of all) {
+        if (text !== undefined) checkText(text, place);
+        if (text !== undefined && role === 'user') said = String(text);
+        if (inlineData !== undefined) inlineFile(inlineData, place);
+        if (isObject(called)) {
+          const id = `call ${++count}`;
+          calls.call(id, called.name, called.args, place);
+          open = [...open, id];
+        }
+      }
+    }
+    calls.settle('contents');
+    for (const { functionDeclarations } of listOf(body.tools ?? [], 'tools'))
+      for (const { parameters } of listOf(functionDeclarations ?? [], 'tools'))
+        if (parameters !== undefined) checkSchema(parameters, 'tools');
+    return said;
+  },
+  answer: (answer) => ({
+    candidates: [
+      {
+        content: {
+          role: 'model',
+          parts: [
+            ...(answer.text === undefined ? [] : [{ text: answer.text }]),
+            ...(answer.calls ?? []).map(({ name, input }) => ({ functionCall: { name, args: input } })),
+          ],
+        },
+        finishReason: 'STOP',
+      },
+    ],
+    usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 5, totalTokenCount: 15 },
+  }),
+  stream: (answer) => [[undefined, google.answer(answer)]],
+  refusal: (message, code) => ({ error: { code, message, status: 'INVALID_ARGUMENT' } }),
+};
+
+function inlineFile(value: unknown, place: string): void {
+  const { mimeType, data } = Object(value) as Json;
+  checkFile({ mediaType: mimeType, data }, place, inline);
+}
+
+/** The protocols of providers, by name. */
+export const FORMATS = {
+  anthropic,
+  'openai-responses': openaiResponses,
+  'openai-chat': openaiChat,
+  google,
+} as const satisfies Readonly<Record<string, Format>>;
+
+export type WireFormat = keyof typeof FORMATS;

@@ -1,0 +1,80 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { parsedJson } from '@x/core/internal';
+import { checkUnicode, type Json, Refusal } from './checks.js';
+import { FORMATS, type Format, type StrictAnswer, type WireFormat } from './formats.js';
+
+const MOST_BYTES = 64_000_000;
+
+/** A local server that refuses what the provider of its protocol refuses, by its documentation, and answers everything else. */
+export interface StrictServer {
+  readonly url: string;
+  /** The requests that it took, and those that it refused with the reason. */
+  readonly taken: readonly Json[];
+  readonly refused: readonly string[];
+  close(): Promise<void>;
+}
+
+/**
+ * Starts a strict server. It answers `ok`, or what the user's last words ask of it: `ANSWER` and the JSON of an answer with a `text` and
+ * `calls`, each `{ id, name, input }`.
+ */
+export async function strictServer(format: WireFormat): Promise<StrictServer> {
+  const taken: Json[] = [];
+  const refused: string[] = [];
+  const server = createServer((request, response) => {
+    void serve(FORMATS[format], request, response).then(
+      (body) => taken.push(body),
+      (error: unknown) => {
+        refused.push(String(error));
+        const [message, status] =
+          error instanceof Refusal ? [error.message, error.status] : [String(error), 500];
+        sendJson(response, status, FORMATS[format].refusal(message, status));
+      },
+    );
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, taken, refused, close: () => closed(server) };
+}
+
+async function closed(server: Server): Promise<void> {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+}
+
+async function serve(format: Format, request: IncomingMessage, response: ServerResponse): Promise<Json> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes <= MOST_BYTES) chunks.push(chunk);
+  }
+  if (bytes > MOST_BYTES) throw new Refusal('request too large', 413);
+  const address = request.url?.split('?')[0] ?? '';
+  if (!format.path.test(address)) throw new Refusal(`no such address: ${address}`, 404);
+  const body = JSON.parse(Buffer.concat(chunks).toString()) as Json;
+  checkUnicode(body);
+  const answer = wanted(format.check(body));
+  if (body.stream !== true && !address.includes('stream')) sendJson(response, 200, format.answer(answer));
+  else {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    for (const [event, data] of format.stream(answer)) {
+      const text = typeof data === 'string' ? data : JSON.stringify(data);
+      response.write(`${event === undefined ? '' : `event: ${event}\n`}data: ${text}\n\n`);
+    }
+    response.end();
+  }
+  return body;
+}
+
+function wanted(said: string): StrictAnswer {
+  const asked = said.startsWith('ANSWER ') ? parsedJson(said.slice('ANSWER '.length)) : undefined;
+  return (asked as StrictAnswer | undefined) ?? { text: 'ok' };
+}
+
+function sendJson(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+}
