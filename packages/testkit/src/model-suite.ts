@@ -1,7 +1,19 @@
-import { assistantMessage, type Model, type ModelResponse, userMessage } from '@x/core';
-import { checkMessages } from '@x/core/messages';
-import { describe, expect } from 'vitest';
+import {
+  assistantMessage,
+  ContextOverflowError,
+  type Message,
+  type Model,
+  ModelError,
+  type ModelResponse,
+  toolResultMessage,
+  userMessage,
+} from '@x/core';
+import { checkMessages, setAside } from '@x/core/messages';
+import { afterAll, describe, expect } from 'vitest';
 import { brokenServers } from './broken-servers.js';
+import { type BadContent, badContents } from './strict/bad-contents.js';
+import type { WireFormat } from './strict/formats.js';
+import { type StrictServer, strictServer } from './strict/strict-server.js';
 import { SuiteTests, type SuiteTestsOptions } from './suite-tests.js';
 
 export interface ModelSuiteOptions extends SuiteTestsOptions {
@@ -12,6 +24,11 @@ export interface ModelSuiteOptions extends SuiteTestsOptions {
    * of the model's own.
    */
   open(url: string): Model;
+  /**
+   * The protocol that your model speaks. The suite then starts a server that refuses what the provider refuses, and tests that a refused
+   * message costs its turn, and never the next one. Left out, these tests are.
+   */
+  readonly format?: WireFormat | undefined;
   /** Milliseconds after which the suite aborts a request, for servers that never answer. Default 300. */
   readonly abortMs?: number | undefined;
   /** Time limit of one test, in milliseconds. Default 30 000. */
@@ -28,7 +45,7 @@ export interface ModelSuiteOptions extends SuiteTestsOptions {
  * ```
  */
 export function modelSuite(options: ModelSuiteOptions): void {
-  const { name, open, abortMs = 300, timeoutMs = 30_000 } = options;
+  const { name, open, format, abortMs = 300, timeoutMs = 30_000 } = options;
   describe(`Model: ${name}`, () => {
     const suite = new SuiteTests({ ...options, timeoutMs });
     for (const broken of brokenServers(open)) {
@@ -44,12 +61,47 @@ export function modelSuite(options: ModelSuiteOptions): void {
         }
       });
     }
+    if (format !== undefined) {
+      let server: StrictServer | undefined;
+      afterAll(() => server?.close());
+      for (const bad of badContents) {
+        suite.register(`a refused message costs its turn, never the next: ${bad.name}`, async () => {
+          server ??= await strictServer(format);
+          for (const turn of turnsOf(bad)) await expectNextAnswered(open(server.url), turn);
+        });
+      }
+    }
     suite.testOptOuts();
 
     function request() {
       return { messages: [userMessage('Hi')], tools: [], signal: AbortSignal.timeout(abortMs) };
     }
   });
+}
+
+/** The conversations that bad content may stand in: said by a user, given by a tool, or called by the model. */
+function turnsOf({
+  blocks,
+  calls = [{ id: 'call_1', name: 'look', input: {} }],
+}: BadContent): readonly (readonly Message[])[] {
+  const step = [
+    userMessage('Look at it.'),
+    assistantMessage(calls.map((call) => ({ type: 'tool_use', ...call }))),
+    ...calls.map((call) => toolResultMessage(call, blocks ?? 'Seen.')),
+  ];
+  return blocks === undefined ? [step] : [[userMessage(blocks)], step];
+}
+
+/** The next plain message is answered: at once, or once what was refused is set aside. */
+async function expectNextAnswered(model: Model, turn: readonly Message[]): Promise<void> {
+  const hello = userMessage('Hello?');
+  const ask = (messages: readonly Message[]) => model.generate({ messages: [...messages, hello], tools: [] });
+  const answered = await ask(turn).catch(async (error: unknown) => {
+    const isSaid = ModelError.isInstance(error) ? !error.retryable : ContextOverflowError.isInstance(error);
+    expect(isSaid, `${error} says that the request is refused for good`).toBe(true);
+    return ask(turn.map((message) => setAside(message, 'all')));
+  });
+  expect(answered.content.length, 'blocks of the answer').toBeGreaterThan(0);
 }
 
 async function streamed(model: Model, request: Parameters<Model['generate']>[0]): Promise<ModelResponse> {

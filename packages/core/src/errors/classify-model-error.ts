@@ -80,6 +80,8 @@ const TRANSIENT_TEXTS =
 const LARGER_THAN_ANY = /\bLimit (\d+),? Requested (\d+)/i;
 /** Statuses with which providers refuse a request that is too large. */
 const REFUSING_STATUSES: ReadonlySet<number> = new Set([400, 413, 422]);
+/** The address or the model is wrong, whatever the request holds. */
+const ADDRESS_STATUSES: ReadonlySet<number> = new Set([404, 405]);
 const PAYLOAD_STATUSES: ReadonlySet<number> = new Set([400, 404, 405, 409, 415, 422]);
 
 /**
@@ -114,15 +116,16 @@ export function mayBeOverflow(error: unknown): boolean {
  */
 export function mayRefuseItems(error: unknown): boolean {
   const kind = classifyModelError(error);
-  return kind === 'unreadable' || kind === 'other' || isRefused(error);
+  return ['unreadable', 'other', 'payload'].includes(kind) || isRefused(error);
 }
 
 /** Tests whether a provider refused a request for what it holds, and not for its length: another one may succeed. */
 export function isRefused(error: unknown): boolean {
   const kind = classifyModelError(error);
+  const { codes, statuses } = modelErrorFacts(error);
   // The AI SDK makes a 500 of what Anthropic refuses within a stream.
-  if (kind === 'transient') return modelErrorFacts(error).codes.some((code) => PAYLOAD_CODES.test(code));
-  return kind === 'payload';
+  if (kind === 'transient') return codes.some((code) => PAYLOAD_CODES.test(code));
+  return kind === 'payload' && !statuses.some((status) => ADDRESS_STATUSES.has(status));
 }
 
 function isAboutContent({ codes, texts }: ModelErrorFacts): boolean {

@@ -27,19 +27,19 @@ const made = new WeakMap<Reader, WeakMap<Message, Message>>();
  * has no sound content, becomes a line that says what it was and how to look at it. The conversation itself keeps the bytes. The same
  * messages give the same result.
  *
- * @param onReplaced Receives, once for each model and message, each line that took the place of a file.
+ * @param onReplaced Receives, once for each model and message object, each line that took the place of a file.
  */
 export function sendable(
   messages: readonly Message[],
   model: Reader = ANYTHING,
-  onReplaced?: (line: string) => void,
+  onReplaced?: (line: string, message: Message) => void,
 ): readonly Message[] {
   const known = made.get(model) ?? new WeakMap<Message, Message>();
   made.set(model, known);
   const readable = messages.map((message) => {
     const before = known.get(message);
     if (before !== undefined) return before;
-    const after = readableBy(message, model, onReplaced);
+    const after = readableBy(message, model, (line) => onReplaced?.(line, message));
     known.set(message, after);
     // An adapter is given what the harness has mended: one look is enough for both.
     known.set(after, after);
@@ -48,7 +48,7 @@ export function sendable(
   return withDistinctCalls(same(messages, readable));
 }
 
-function readableBy(message: Message, model: Reader, onReplaced?: (line: string) => void): Message {
+function readableBy(message: Message, model: Reader, onReplaced: (line: string) => void): Message {
   const role = message.role === 'system' ? 'user' : message.role;
   const replaced = (file: FileBlock, owner: FileRole) => readableFile(file, owner, model, onReplaced);
   const content = message.content.map((block): ContentBlock => {
@@ -70,19 +70,16 @@ function readableFile(
   file: FileBlock,
   role: FileRole,
   model: Reader,
-  onReplaced?: (line: string) => void,
+  onReplaced: (line: string) => void,
 ): FileBlock | TextBlock {
   const inline = inlineData(file);
   const told = normalMediaType(inline?.mediaType ?? file.mediaType);
   const mediaType = (inline && mediaTypeOf(inline.data)) ?? told;
   const accepts = (bytes?: number) => model.accepts?.(mediaType, role, bytes) ?? true;
-  const isSame =
-    mediaType === file.mediaType && file.source.type === 'base64' && file.source.data === inline?.data;
-  const known =
-    isSame || inline === undefined ? { ...file, mediaType } : inlined(file, mediaType, inline.data);
+  const known = inform(file, mediaType, inline?.data);
   const replace = (reason: string) => {
     const line = fileLine(known, reason, model, role);
-    onReplaced?.(line);
+    onReplaced(line);
     return asText(file, line);
   };
   if (inline?.data === '') return replace('it is empty, or its bytes are not valid base64.');
@@ -93,11 +90,15 @@ function readableFile(
   // What is elsewhere, and text, is the matter of whoever fetches it.
   if (!accepts() && !(isText && inline === undefined)) return replace('it does not read files of this kind.');
   if (inline !== undefined && !accepts(byteLength(inline.data))) return replace('it is too large for it.');
-  return isSame ? file : known;
+  return known;
 }
 
-function inlined(file: FileBlock, mediaType: string, data: string): FileBlock {
-  return { ...file, mediaType, source: { type: 'base64', data } };
+/** The file with the type and the bytes that it has indeed; the same where it has them. */
+function inform(file: FileBlock, mediaType: string, data: string | undefined): FileBlock {
+  const { source } = file;
+  const isHeld = data === undefined || (source.type === 'base64' && source.data === data);
+  if (isHeld && mediaType === file.mediaType) return file;
+  return { ...file, mediaType, source: data === undefined ? source : { type: 'base64', data } };
 }
 
 function asText({ providerMetadata }: FileBlock, text: string): TextBlock {

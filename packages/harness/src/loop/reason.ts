@@ -157,7 +157,11 @@ async function ask(
   const given = [...readable, ...scope.reminders];
   // Hooks may have put anything into either.
   checkMessages(given, 'request to the model', 'messages');
-  const replaced = (message: string) => call.emit({ type: 'warning', source: scope.model.id, message });
+  const replaced = (line: string, { id }: Message) => {
+    // Once, and not again in each later call.
+    if (!call.messages.some((added) => added.id === id)) return;
+    call.emit({ type: 'warning', source: scope.model.id, message: line });
+  };
   const request: ModelRequest = {
     system: scope.system === '' ? undefined : scope.system,
     messages: sendable(given, scope.model, replaced),

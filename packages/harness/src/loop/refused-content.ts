@@ -10,6 +10,8 @@ interface Place {
   readonly isLastAnswer: boolean;
   /** A call that failed has left it behind. */
   readonly isLeft: boolean;
+  /** Messages of earlier calls behind it; negative for one of this call. */
+  readonly age: number;
 }
 
 /** How much of a message at a place is set aside. */
@@ -22,14 +24,23 @@ const partsOfNew: Level = ({ isNew }, isOverflow) => {
 
 const leftAndNew: Level = (place, isOverflow) => (place.isLeft ? 'all' : partsOfNew(place, isOverflow));
 
+/** What is only too large is the business of compaction. */
+const everything: Level = (place, isOverflow) =>
+  leftAndNew(place, isOverflow) ?? (isOverflow ? undefined : 'large');
+
+/** The newest messages of earlier calls, so many of them: what was imported may never have been taken. */
+const newest =
+  (count: number): Level =>
+  (place, isOverflow) =>
+    !isOverflow && place.age >= 0 && place.age < count ? 'all' : everything(place, isOverflow);
+
 /** From the least to the most. Each is asked for once, and only where it changes something. */
 const LEVELS: readonly Level[] = [
   partsOfNew,
   (place, isOverflow) => (place.isLastAnswer ? partsOfNew : leftAndNew)(place, isOverflow),
   leftAndNew,
-  // What is only too large is the business of compaction.
-  (place, isOverflow) => leftAndNew(place, isOverflow) ?? (isOverflow ? undefined : 'large'),
-  (place, isOverflow) => (place.isLastAnswer && !isOverflow ? 'all' : leftAndNew(place, isOverflow)),
+  everything,
+  ...[1, 4, 16, 64, Number.POSITIVE_INFINITY].map(newest),
 ];
 
 /**
@@ -65,14 +76,18 @@ export class RefusedContent {
     // A call that goes on with an earlier one has nothing else to say.
     const speaks = this.#call.messages.some(({ role, kind }) => role === 'user' && kind === undefined);
     const hasFailed = speaks && context.slice(answered + 1).some(({ id }) => !own.has(id));
+    let older = context.filter(({ id }) => !own.has(id)).length;
     let isChanged = false;
     for (const [index, message] of context.entries()) {
+      const isOwn = own.has(message.id);
+      if (!isOwn) older--;
       if (message.kind === 'summary') continue;
       const before = this.#changed.get(message.id)?.before ?? message;
       const place = {
         isNew: index >= answered,
         isLastAnswer: index === answered,
-        isLeft: hasFailed && index >= answered && !own.has(message.id),
+        isLeft: hasFailed && index >= answered && !isOwn,
+        age: isOwn ? -1 : older,
       };
       const extent = level(place, isOverflow);
       const after = extent === undefined ? before : setAside(before, extent);

@@ -249,8 +249,8 @@ describe('a fallback model', () => {
 
     it('and without it too, the item stays', async () => {
       const bad = { error: new ModelError('Bad', { status: 400 }) };
-      // As it is, without the item, and without what the answer said.
-      const model = modelOf('one', [item, bad, bad, bad, { text: 'Two.' }]);
+      // As it is, without the item, without what the answer said, and without what the user had said.
+      const model = modelOf('one', [item, bad, bad, bad, bad, { text: 'Two.' }]);
       const agent = build(model);
       await agent.call('Hi', context);
       await expect(agent.call('And now?', context)).rejects.toThrow('Bad');
@@ -258,8 +258,7 @@ describe('a fallback model', () => {
       expect(model.requests.map(({ messages }) => messages.some(holdsItem))).toEqual([
         false,
         true,
-        false,
-        false,
+        ...[false, false, false],
         true,
       ]);
     });

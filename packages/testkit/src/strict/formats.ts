@@ -11,11 +11,9 @@ export interface StrictAnswer {
 export interface Format {
   /** The end of the addresses of its requests. */
   readonly path: RegExp;
-  /** Refuses a request as the provider does. Answers what the user said last. */
+  /** Refuses a request as the provider does. Answers what the user said last; nothing behind results. */
   check(body: Json): string;
   answer(answer: StrictAnswer): object;
-  /** The answer as events: `[name, data]`. */
-  stream(answer: StrictAnswer): readonly (readonly [event: string | undefined, data: unknown])[];
   refusal(message: string, status: number): object;
 }
 
@@ -50,6 +48,7 @@ const anthropic: Format = {
       if (blocks.length === 0) refuse(`${place}: must not be empty`);
       const results = blocks.filter(({ type }) => type === 'tool_result');
       for (const { tool_use_id, content: output = [] } of results) {
+        said = '';
         calls.result(tool_use_id, place);
         if (typeof output === 'string') checkText(output, place, true);
         else for (const one of listOf(output, place)) part(one, `${place}.tool_result`);
@@ -75,38 +74,6 @@ const anthropic: Format = {
     stop_reason: calls.length > 0 ? 'tool_use' : 'end_turn',
     stop_sequence: null,
   }),
-  stream: ({ text, calls = [] }) => {
-    const blocks = [
-      ...(text === undefined
-        ? []
-        : [
-            [
-              { type: 'text', text: '' },
-              { type: 'text_delta', text },
-            ],
-          ]),
-      ...calls.map(({ input, ...call }) => [
-        { type: 'tool_use', ...call, input: {} },
-        { type: 'input_json_delta', partial_json: JSON.stringify(input) },
-      ]),
-    ];
-    const message = { type: 'message', id: 'msg_1', role: 'assistant', model: 'claude', content: [], usage };
-    const events: Json[] = [
-      { type: 'message_start', message: { ...message, stop_reason: null, stop_sequence: null } },
-      ...blocks.flatMap(([content_block, delta], index) => [
-        { type: 'content_block_start', index, content_block },
-        { type: 'content_block_delta', index, delta },
-        { type: 'content_block_stop', index },
-      ]),
-      {
-        type: 'message_delta',
-        delta: { stop_reason: calls.length > 0 ? 'tool_use' : 'end_turn', stop_sequence: null },
-        usage,
-      },
-      { type: 'message_stop' },
-    ];
-    return events.map((event) => [String(event.type), event]);
-  },
   refusal: (message) => ({ type: 'error', error: { type: 'invalid_request_error', message } }),
 };
 
@@ -131,6 +98,7 @@ const openaiChat: Format = {
       const place = `messages.${at}`;
       const { role, content, tool_calls = [], tool_call_id } = message;
       if (role === 'tool') {
+        said = '';
         calls.result(tool_call_id, place);
         checkText(content, place, true);
         continue;
@@ -166,24 +134,6 @@ const openaiChat: Format = {
     ],
     usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
   }),
-  stream: ({ text, calls = [] }) => {
-    const chunk = (delta: object, finish_reason: string | null = null): readonly [undefined, unknown] => [
-      undefined,
-      {
-        id: 'chat_1',
-        object: 'chat.completion.chunk',
-        created: 1,
-        model: 'gpt',
-        choices: [{ index: 0, delta, finish_reason }],
-      },
-    ];
-    return [
-      ...(text === undefined ? [] : [chunk({ role: 'assistant', content: text })]),
-      ...calls.map((call, index) => chunk({ tool_calls: [{ index, ...functionCall(call) }] })),
-      chunk({}, calls.length > 0 ? 'tool_calls' : 'stop'),
-      [undefined, '[DONE]'],
-    ];
-  },
   refusal: openaiError,
 };
 
@@ -210,6 +160,7 @@ const openaiResponses: Format = {
       const place = `input.${at}`;
       const { type, role, content, call_id, name, output } = item;
       if (type === 'function_call_output') {
+        said = '';
         calls.result(call_id, place);
         if (typeof output === 'string') checkText(output, place, true);
         else for (const one of listOf(output, place)) part(one, place);
@@ -237,29 +188,6 @@ const openaiResponses: Format = {
     output: responseItems(answer),
     usage: { ...usage, total_tokens: 15 },
   }),
-  stream: (answer) => {
-    const response = { id: 'resp_1', object: 'response', created_at: 1, model: 'gpt', status: 'completed' };
-    const events: Json[] = [
-      { type: 'response.created', response },
-      ...responseItems(answer).flatMap((item, output_index): Json[] => [
-        { type: 'response.output_item.added', output_index, item: { ...item, content: [], arguments: '' } },
-        ...(item.text === undefined
-          ? []
-          : [
-              {
-                type: 'response.output_text.delta',
-                item_id: item.id,
-                output_index,
-                content_index: 0,
-                delta: item.text,
-              },
-            ]),
-        { type: 'response.output_item.done', output_index, item },
-      ]),
-      { type: 'response.completed', response: { ...response, usage: { ...usage, total_tokens: 15 } } },
-    ];
-    return events.map((event) => [String(event.type), event]);
-  },
   refusal: openaiError,
 };
 
@@ -290,7 +218,7 @@ const inline = {
 };
 
 const google: Format = {
-  path: /:(?:streamGenerateContent|generateContent)$/,
+  path: /:generateContent$/,
   check(body) {
     const calls = new Calls(/^.*$/s, /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$/);
     let said = '';
@@ -306,6 +234,7 @@ const google: Format = {
       if (open.length !== results.length)
         refuse(`${place}: the number of function responses must equal the number of function calls`);
       for (const { response, parts: files } of results) {
+        said = '';
         calls.result(open.shift(), place);
         checkText(JSON.stringify(response), place);
         for (const { inlineData } of listOf(files ?? [], place)) inlineFile(inlineData, place);
@@ -343,7 +272,6 @@ const google: Format = {
     ],
     usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 5, totalTokenCount: 15 },
   }),
-  stream: (answer) => [[undefined, google.answer(answer)]],
   refusal: (message, code) => ({ error: { code, message, status: 'INVALID_ARGUMENT' } }),
 };
 

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { parsedJson } from '@x/core/internal';
 import { checkUnicode, type Json, Refusal } from './checks.js';
 import { FORMATS, type Format, type StrictAnswer, type WireFormat } from './formats.js';
 
@@ -17,8 +16,8 @@ export interface StrictServer {
 }
 
 /**
- * Starts a strict server. It answers `ok`, or what the user's last words ask of it: `ANSWER` and the JSON of an answer with a `text` and
- * `calls`, each `{ id, name, input }`.
+ * Starts a strict server. It answers `ok`, or what the user's last words ask of it: `ANSWER` and, in base64, the JSON of an answer with a
+ * `text` and `calls`, each `{ id, name, input }`.
  */
 export async function strictServer(format: WireFormat): Promise<StrictServer> {
   const taken: Json[] = [];
@@ -58,21 +57,14 @@ async function serve(format: Format, request: IncomingMessage, response: ServerR
   const body = JSON.parse(Buffer.concat(chunks).toString()) as Json;
   checkUnicode(body);
   const answer = wanted(format.check(body));
-  if (body.stream !== true && !address.includes('stream')) sendJson(response, 200, format.answer(answer));
-  else {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    for (const [event, data] of format.stream(answer)) {
-      const text = typeof data === 'string' ? data : JSON.stringify(data);
-      response.write(`${event === undefined ? '' : `event: ${event}\n`}data: ${text}\n\n`);
-    }
-    response.end();
-  }
+  sendJson(response, 200, format.answer(answer));
   return body;
 }
 
 function wanted(said: string): StrictAnswer {
-  const asked = said.startsWith('ANSWER ') ? parsedJson(said.slice('ANSWER '.length)) : undefined;
-  return (asked as StrictAnswer | undefined) ?? { text: 'ok' };
+  const [, encoded] = /^ANSWER (\S+)$/.exec(said) ?? [];
+  if (encoded === undefined) return { text: 'ok' };
+  return JSON.parse(Buffer.from(encoded, 'base64').toString()) as StrictAnswer;
 }
 
 function sendJson(response: ServerResponse, status: number, body: object): void {

@@ -1,0 +1,182 @@
+import {
+  type AgentState,
+  assistantMessage,
+  defineTool,
+  InMemorySession,
+  type Message,
+  type Model,
+  RuntimeContext,
+  type SessionLog,
+  type SessionStore,
+  type Tool,
+  toolResultMessage,
+  userMessage,
+} from '@x/core';
+import type { FileSource } from '@x/core/messages';
+import { describe, expect, it } from 'vitest';
+import { type BadContent, badContents } from '../../../packages/testkit/src/strict/bad-contents.js';
+import type { WireFormat } from '../../../packages/testkit/src/strict/formats.js';
+import { strictServer } from '../../../packages/testkit/src/strict/strict-server.js';
+
+/** The part of an agent that is tried; `HarnessAgent` of `@x/harness` has it. */
+export interface ContentAgent {
+  call(input: string | readonly Message[], context: RuntimeContext): Promise<{ readonly text: string }>;
+  updateState(context: RuntimeContext, change: (state: AgentState) => void): Promise<AgentState>;
+  log(context: RuntimeContext): SessionLog;
+  close(): Promise<void>;
+}
+
+/** What an agent is built of. */
+export interface ContentParts {
+  readonly model: Model;
+  readonly tools: readonly Tool[];
+  readonly session: SessionStore;
+  /** A client of an MCP server, called `far`, with a tool `look`. */
+  readonly mcp: { listTools(): Promise<unknown>; callTool(): Promise<unknown> };
+}
+
+export interface ContentSuiteOptions {
+  readonly name: string;
+  /** Opens a model of each protocol at an address. */
+  readonly open: Readonly<Record<WireFormat, (url: string) => Model>>;
+  build(parts: ContentParts): Promise<ContentAgent> | ContentAgent;
+}
+
+const context = RuntimeContext.of({ sessionId: 's' });
+/** How base64 of pictures begins. */
+const [PNG, JPEG] = ['iVBOR', '/9j/'];
+const look = { id: 'call_1', name: 'look', input: {} };
+
+/** Makes the model answer so, in words that no server takes offence at. */
+const answering = (answer: object) => `ANSWER ${Buffer.from(JSON.stringify(answer)).toString('base64')}`;
+
+/** How content comes into a session. Answers undefined for content that cannot come so. */
+const WAYS: Readonly<Record<string, (agent: ContentAgent, bad: BadContent) => Promise<unknown> | undefined>> =
+  {
+    'a caller': (agent, bad) => agent.call(spoken(bad), context),
+    'the model': (agent, { blocks = [], calls }) => {
+      const text = blocks.map((block) => (block.type === 'text' ? block.text : '')).join('');
+      if (blocks.some(({ type }) => type === 'file')) return undefined;
+      return agent.call(answering(calls === undefined ? { text } : { calls }), context);
+    },
+    'a tool': (agent, { blocks }) => (blocks ? agent.call(answering({ calls: [look] }), context) : undefined),
+    'an MCP server': (agent, { blocks }) =>
+      blocks ? agent.call(answering({ calls: [{ ...look, name: 'mcp__far__look' }] }), context) : undefined,
+    'an import': (agent, bad) =>
+      agent.updateState(context, (state) => void state.contextMutable().push(...spoken(bad))),
+  };
+
+/** A conversation with the content in every place where it may be. */
+function spoken({ blocks, calls = [look] }: BadContent): readonly Message[] {
+  const own = blocks?.filter(({ type }) => type === 'file') ?? [];
+  return [
+    userMessage('Look at it.'),
+    assistantMessage([...own, ...calls.map((call) => ({ type: 'tool_use' as const, ...call }))]),
+    ...calls.map((call) => toolResultMessage(call, blocks ?? 'Seen.')),
+    assistantMessage('I see.'),
+    userMessage(blocks ?? 'Go on.'),
+  ];
+}
+
+/**
+ * Registers, with vitest, a test of each protocol and each way into a session, with every kind of bad content: the next plain message is
+ * answered, the one after it without any refusal, the log has what came, and the model is told what it cannot see.
+ */
+export function contentSuite({ name, open, build }: ContentSuiteOptions): void {
+  const formats = Object.keys(open) as WireFormat[];
+  describe.each(formats)(`${name} over the protocol of %s`, (format) => {
+    it.each(Object.entries(WAYS))(
+      'answers the next message, whatever %s brings',
+      async (_, bring) => {
+        const faults: Record<string, unknown> = {};
+        for (const bad of badContents) {
+          const fault = await faultOf(bad, format, bring).catch((error: unknown) => String(error));
+          if (fault !== undefined) faults[bad.name] = fault;
+        }
+        expect(faults).toEqual({});
+      },
+      300_000,
+    );
+  });
+
+  async function faultOf(bad: BadContent, format: WireFormat, bring: NonNullable<(typeof WAYS)[string]>) {
+    const server = await strictServer(format);
+    const agent = await build({
+      model: open[format](server.url),
+      tools: [
+        defineTool({
+          name: 'look',
+          description: 'Looks',
+          readOnly: true,
+          input: { type: 'object' },
+          execute: () => [...(bad.blocks ?? [])],
+        }),
+      ],
+      session: new InMemorySession(),
+      mcp: clientOf(bad),
+    });
+    try {
+      const turn = bring(agent, bad);
+      if (turn === undefined) return undefined;
+      // It may cost its own turn.
+      const isRefusedAtTheDoor = await turn.then(
+        () => false,
+        (error: unknown) => (error as { code?: unknown }).code === 'invalid_input',
+      );
+      const next = await agent.call('Hello?', context);
+      const refusals = server.refused.length;
+      const after = await agent.call('And now?', context);
+      if (next.text !== 'ok' || after.text !== 'ok') return [next.text, after.text, server.refused];
+      if (server.refused.length > refusals) return `refused for ever: ${server.refused.at(-1)}`;
+      const [file] = bad.blocks?.filter(({ type }) => type === 'file') ?? [];
+      if (file?.type !== 'file' || isRefusedAtTheDoor) return undefined;
+      return lostOf(file.source, JSON.stringify(server.taken.at(-1)), await logOf(agent));
+    } finally {
+      await agent.close();
+      await server.close();
+    }
+  }
+}
+
+/** What neither the model nor the log knows of a file. */
+function lostOf(source: FileSource, sent: string, log: string): string | undefined {
+  const isHeld = source.type === 'base64' && source.data !== '';
+  const data = source.type === 'base64' ? source.data : 'url' in source ? source.url : '';
+  const isIn = (text: string) =>
+    [data, data.replace(/\s/g, '')].some((known) =>
+      text.includes(JSON.stringify(known.slice(0, 20)).slice(1, -1)),
+    );
+  if (isHeld && !isIn(log) && !log.includes('was left out')) return 'the log has lost it';
+  const isTold = /cannot be shown to this model|Set aside, because|was left out|resource_link/.test(sent);
+  const isText = /Pear,2|price|café/.test(sent);
+  const isShown = [PNG, JPEG].some((begin) => sent.includes(begin));
+  return isTold || isText || isShown || (data !== '' && isIn(sent))
+    ? undefined
+    : 'the model is not told of it';
+}
+
+async function logOf(agent: ContentAgent): Promise<string> {
+  const messages: Message[] = [];
+  for await (const message of agent.log(context).read()) messages.push(message);
+  return JSON.stringify(messages);
+}
+
+/** A server whose tool answers with the content, in the words of MCP. */
+function clientOf({ blocks = [] }: BadContent): ContentParts['mcp'] {
+  const content = blocks.map((block) => {
+    if (block.type === 'text') return block;
+    const { mediaType: mimeType, source } = block;
+    const [kind] = mimeType.split('/');
+    if (source.type === 'base64' && (kind === 'image' || kind === 'audio'))
+      return { type: kind, mimeType, data: source.data };
+    const uri = source.type === 'url' ? source.url : `file:///${block.filename ?? 'file'}`;
+    if (source.type !== 'base64') return { type: 'resource_link', uri, name: 'file', mimeType };
+    return { type: 'resource', resource: { uri, mimeType, blob: source.data } };
+  });
+  return {
+    listTools: async () => ({
+      tools: [{ name: 'look', description: 'Looks', inputSchema: { type: 'object' } }],
+    }),
+    callTool: async () => ({ content }),
+  };
+}
