@@ -78,6 +78,25 @@ describe('toModelError', () => {
     );
   });
 
+  it.each([
+    [
+      Object.assign(new Error('Invalid JSON response'), {
+        name: 'AI_APICallError',
+        statusCode: 200,
+        isRetryable: false,
+      }),
+    ],
+    [Object.assign(new Error('JSON parsing failed'), { name: 'AI_JSONParseError' })],
+    [Object.assign(new Error('Type validation failed'), { name: 'AI_TypeValidationError' })],
+    [
+      new TypeError('failed', {
+        cause: Object.assign(new Error('incorrect header check'), { code: 'Z_DATA_ERROR' }),
+      }),
+    ],
+  ])('asks once more after an answer that cannot be read: %s', (error) => {
+    expect(toModelError(error, details)).toMatchObject({ retryable: true, maxRetries: 1 });
+  });
+
   it('lets our own errors and the signal’s reason through', () => {
     const own = new InvalidInputError('x', []);
     expect(toModelError(own, details)).toBe(own);

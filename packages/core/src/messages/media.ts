@@ -107,7 +107,8 @@ function latin1(bytes: Uint8Array): string {
 
 /** The bytes of base64. */
 export function byteLength(data: string): number {
-  return Math.floor((data.length * 3) / 4);
+  const padding = data.endsWith('==') ? 2 : data.endsWith('=') ? 1 : 0;
+  return Math.floor((data.length * 3) / 4) - padding;
 }
 
 /** Names a file for a model: `shot.svg (image/svg+xml, 12 kB)`. */

@@ -162,6 +162,18 @@ describe('an answer by a tool', () => {
     expect((await agent.call('?', context, { output: Weather })).output).toEqual(BERN);
   });
 
+  it.each([
+    '```json\n{}```',
+    '```{}\n```',
+    `\`\`\`${'\n'.repeat(500_000)}`,
+    `\`\`\`${' \n'.repeat(500_000)}x\`\`\``,
+    `\`\`\`${'a'.repeat(500_000)}`,
+  ])('is refused at once where it is no fence with an answer (%#)', async (text) => {
+    const { agent } = setUp([{ text }]);
+    const asked = agent.call('?', context, { output: Weather, outputRepairs: 0 });
+    await expect(asked).rejects.toMatchObject({ code: 'output_invalid' });
+  });
+
   it('waits for the results of the calls beside it', async () => {
     const both = [{ name: 'look', input: { at: 1 } }, byTool(BERN).toolCalls[0] as never];
     const { agent, model } = setUp([{ toolCalls: both }, byTool(BERN)]);

@@ -1,0 +1,209 @@
+import {
+  type AgentEvent,
+  defineTool,
+  type FileBlock,
+  InMemorySession,
+  type Message,
+  type Model,
+  ModelError,
+  type ModelRequest,
+  RuntimeContext,
+  type ToolOutputBlock,
+  textOf,
+  userMessage,
+} from '@x/core';
+import { expect, it } from 'vitest';
+import { HarnessAgent } from '../../src/index.js';
+import { collect, isPaired, scratch } from '../support.js';
+
+const context = RuntimeContext.of({ sessionId: 's' });
+const png: FileBlock = {
+  type: 'file',
+  mediaType: 'image/png',
+  source: { type: 'base64', data: 'Q09SUlVQVA==' },
+};
+const POISON = 'poison';
+
+/** A provider that refuses pictures, and texts and inputs with a word. It looks when it is asked, and says so. */
+function strict(): Model & { readonly taken: ModelRequest[]; refusals: number; next?: string | undefined } {
+  const model = {
+    id: 'strict',
+    taken: [] as ModelRequest[],
+    refusals: 0,
+    next: undefined as string | undefined,
+    async generate(request: ModelRequest) {
+      const said = JSON.stringify(request.messages);
+      if (said.includes(POISON) || said.includes('"file"')) {
+        model.refusals++;
+        throw new ModelError('The provider refuses it.', { status: 400 });
+      }
+      model.taken.push(request);
+      const { next } = model;
+      model.next = undefined;
+      if (next === undefined)
+        return { content: [{ type: 'text' as const, text: 'ok' }], finishReason: 'stop' as const };
+      const call = { type: 'tool_use', id: 'c', name: 'look', input: { next } } as const;
+      return { content: [call], finishReason: 'tool-calls' as const };
+    },
+  };
+  return model;
+}
+
+function build(model: Model, output: readonly ToolOutputBlock[] = []) {
+  const look = defineTool({
+    name: 'look',
+    description: '',
+    input: { type: 'object' },
+    execute: () => [...output],
+  });
+  const events: AgentEvent[] = [];
+  const session = new InMemorySession();
+  const agent = HarnessAgent.builder()
+    .model(model)
+    .tools(look)
+    .workspace(scratch())
+    .session(session)
+    .onEvent((event) => events.push(event))
+    .build();
+  return { agent, events };
+}
+
+async function logged(agent: HarnessAgent): Promise<readonly Message[]> {
+  const messages: Message[] = [];
+  for await (const message of agent.log(context).read()) messages.push(message);
+  return messages;
+}
+
+it('asks again without the newest files, keeps that, and brings them back when somebody asks', async () => {
+  const model = strict();
+  const { agent, events } = build(model);
+  await agent.call('Hi', context);
+  const message = userMessage([{ type: 'text', text: 'See' }, png], { id: 'seen' });
+  expect((await agent.call(message, context)).text).toBe('ok');
+  expect(model.refusals).toBe(1);
+  expect(textOf(model.taken.at(-1)?.messages.at(-1) as Message)).toMatch(
+    /^\[Set aside, .*A file \(image\/png, 7 bytes\).*\]\nSee$/s,
+  );
+  expect(events.filter(({ type }) => type === 'message.set_aside')).toMatchObject([
+    { messageId: 'seen', what: 'A file (image/png, 7 bytes)' },
+  ]);
+  expect(events.filter(({ type }) => type === 'warning')).toMatchObject([
+    { message: expect.stringContaining('The provider refuses it.') },
+  ]);
+
+  expect((await agent.call('And now?', context)).text).toBe('ok');
+  expect(model.refusals).toBe(1);
+  expect((await logged(agent)).find(({ id }) => id === 'seen')).toMatchObject(message);
+
+  await agent.restoreMessage(context, 'seen');
+  expect((await agent.state(context))?.context.find(({ id }) => id === 'seen')).toMatchObject(message);
+});
+
+it.each([
+  ['text of a user', async (agent: HarnessAgent) => agent.call(POISON, context)],
+  [
+    'text of a tool',
+    async (agent: HarnessAgent, model: ReturnType<typeof strict>) => {
+      model.next = '1';
+      return agent.call('Look', context);
+    },
+  ],
+  [
+    'input of a call',
+    async (agent: HarnessAgent, model: ReturnType<typeof strict>) => {
+      model.next = POISON;
+      return agent.call('Look', context);
+    },
+  ],
+])('costs the turn of a refused %s, and never the next', async (_, spoil) => {
+  const model = strict();
+  const { agent, events } = build(model, [{ type: 'text', text: POISON }]);
+  await agent.call('Hi', context);
+  await expect(spoil(agent, model)).rejects.toThrow('The provider refuses it.');
+  expect(JSON.stringify((await agent.state(context))?.context)).toContain(POISON);
+
+  expect((await agent.call('Hello?', context)).text).toBe('ok');
+  const { refusals } = model;
+  expect((await agent.call('And now?', context)).text).toBe('ok');
+  expect(model.refusals).toBe(refusals);
+  const state = await agent.state(context);
+  expect(isPaired(state?.context ?? [])).toBe(true);
+  expect(state?.context.map(textOf)).toContain('Hi');
+  expect(JSON.stringify(await logged(agent))).toContain(POISON);
+  expect(events.some(({ type }) => type === 'message.set_aside')).toBe(true);
+});
+
+it('leaves everything as it is where no attempt succeeds', async () => {
+  let asked = 0;
+  const generate = () => {
+    asked++;
+    return Promise.reject(new ModelError('Unknown parameter: top_p', { status: 400 }));
+  };
+  const { agent, events } = build({ id: 'misconfigured', generate });
+  const said = [userMessage('One'), userMessage([{ type: 'text', text: 'Two' }, png])];
+  for (const message of said) await expect(agent.call(message, context)).rejects.toThrow('Unknown parameter');
+  expect((await agent.state(context))?.context).toMatchObject(said);
+  expect(events.some(({ type }) => type === 'message.set_aside')).toBe(false);
+  expect(asked).toBeLessThan(10);
+});
+
+it('asks once about a model that does not exist', async () => {
+  let asked = 0;
+  const generate = () => Promise.reject(new ModelError(`No such model ${++asked}`, { status: 404 }));
+  const { agent } = build({ id: 'missing', generate });
+  await expect(agent.call(userMessage([png, { type: 'text', text: 'See' }]), context)).rejects.toThrow(
+    'No such model 1',
+  );
+});
+
+it('sends the whole message again when its call is repeated', async () => {
+  let isDown = true;
+  const requests: ModelRequest[] = [];
+  const model: Model = {
+    id: 'mended',
+    async generate(request) {
+      requests.push(request);
+      if (isDown) throw new ModelError('Unknown parameter', { status: 400 });
+      return { content: [{ type: 'text', text: 'ok' }], finishReason: 'stop' };
+    },
+  };
+  const { agent } = build(model);
+  await expect(agent.call('Do it', context, { id: 'call' })).rejects.toThrow('Unknown parameter');
+  isDown = false;
+  expect((await agent.call('Do it', context, { id: 'call' })).text).toBe('ok');
+  expect(requests.at(-1)?.messages.map(textOf)).toEqual(['Do it']);
+});
+
+it('sets a message aside when a person asks, and says which messages there are not', async () => {
+  const { agent, events } = build(strict());
+  await agent.call(userMessage('The key is 1234', { id: 'secret' }), context);
+  await agent.setAside(context, 'secret');
+  expect(JSON.stringify((await agent.state(context))?.context)).not.toContain('1234');
+  expect(events.filter(({ type }) => type === 'message.set_aside')).toMatchObject([
+    { messageId: 'secret', what: 'a text of 15 characters' },
+  ]);
+  await agent.restoreMessage(context, 'secret');
+  expect((await agent.state(context))?.context.map(textOf)).toEqual(['The key is 1234', 'ok']);
+  await expect(agent.setAside(context, 'nobody')).rejects.toMatchObject({ code: 'invalid_input' });
+  await expect(agent.restoreMessage(context, 'nobody')).rejects.toMatchObject({ code: 'invalid_input' });
+});
+
+it('tells the model and the application, once, of a file that the model does not read', async () => {
+  const requests: ModelRequest[] = [];
+  const model: Model = {
+    id: 'blind',
+    accepts: () => false,
+    async generate(request) {
+      requests.push(request);
+      return { content: [{ type: 'text', text: 'ok' }], finishReason: 'stop' };
+    },
+  };
+  const { agent } = build(model);
+  const told = async (input: string | Message) =>
+    (await collect(agent.stream(input, context))).filter(({ type }) => type === 'warning');
+  const line = 'A file (image/png, 7 bytes) cannot be shown to this model';
+  expect(await told(userMessage([png]))).toMatchObject([{ message: expect.stringContaining(line) }]);
+  expect(await told('And now?')).toEqual([]);
+  expect(textOf(requests.at(-1)?.messages[0] as Message)).toContain(line);
+  expect((await agent.state(context))?.context[0]?.content).toEqual([png]);
+});
