@@ -99,7 +99,7 @@ describe.each(['sqlite', 'workspace'] as const)('with sessions in a store of the
     const exited = new Promise<number>((exit) => {
       const on = (_: string, listener: (signal: 'SIGTERM') => void) => listeners.push(listener);
       const target = { on, off: () => {}, exit, emitWarning: () => {} };
-      shutdownOnSignals(agent, { signals: ['SIGTERM'], process: target });
+      shutdownOnSignals(agent, { signals: ['SIGTERM'], drainMs: 50, process: target });
     });
     const call = agent.call('Pay', context);
     await begun;

@@ -44,7 +44,7 @@ export interface ChaosAgent {
     options: { signal: AbortSignal },
   ): { readonly reply: Promise<Outcome> };
   state(context: RuntimeContext): Promise<AgentState | undefined>;
-  close(): Promise<void>;
+  close(options?: { readonly drainMs: number }): Promise<void>;
 }
 
 export interface ChaosSuiteOptions {
@@ -124,7 +124,7 @@ export function chaosSuite({ name, models, build }: ChaosSuiteOptions): void {
         let closing: Promise<void> | undefined;
         const asked = async () => {
           if (at === 'interrupted') stop.abort();
-          if (at === 'shutdown') closing ??= agent.close();
+          if (at === 'shutdown') closing ??= agent.close({ drainMs: 0 });
           if (at) await nextTask();
         };
         const ms = chaos.ends === 'stalls' && at === undefined ? SHORT : LONG;

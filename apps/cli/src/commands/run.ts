@@ -75,7 +75,9 @@ export const run = command({
       warn: (message) => void errors.write(`${message}\n`),
     });
     await keepOutOfGit(agent);
-    const stop = shutdownOnSignals(agent, onTerminal ? { signals: ['SIGTERM'] } : {});
+    const stops = [shutdownOnSignals(agent, { signals: ['SIGTERM'] })];
+    // Whoever presses Ctrl-C does not want to wait.
+    if (!onTerminal) stops.push(shutdownOnSignals(agent, { signals: ['SIGINT'], drainMs: 0 }));
     // The reply goes to the output. Progress goes there too when the output is a terminal.
     const progress = process.stdout.isTTY === true ? output : errors;
     const printer = new EventPrinter({
@@ -112,7 +114,7 @@ export const run = command({
         });
       }
     } finally {
-      stop();
+      for (const stop of stops) stop();
       await close();
     }
   },

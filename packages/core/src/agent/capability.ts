@@ -150,6 +150,10 @@ export interface Capability {
   undo?(scope: ReasonScope): Promise<boolean>;
   /** Deletes what the capability keeps of a user outside of the agent's storage, and what it is about to write there. */
   erase?(user: UserScope): Promise<void>;
-  /** Releases what the capability opened. */
-  close?(): Promise<void>;
+  /**
+   * Releases what the capability opened.
+   *
+   * @param options `drainMs`: milliseconds that work which it has under way may still take.
+   */
+  close?(options?: { readonly drainMs?: number | undefined }): Promise<void>;
 }

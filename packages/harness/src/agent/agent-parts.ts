@@ -40,6 +40,12 @@ export const settingsSchema = z.strictObject({
   leaseTtlMs: z.int().min(1).default(LEASE_TTL_MS),
   /** Milliseconds between two looks of a running call for orders of other processes; 0 for none. */
   remoteControlMs: z.int().min(0).default(1_000),
+  /** Calls that may run at a time, those that wait for their model or a tool included; 0 for no limit. Others wait in line. */
+  maxRunningCalls: z.int().min(0).default(500),
+  /** Calls that may wait in line for a place, or for their session. Beyond it a call is refused with `overloaded`. */
+  maxWaitingCalls: z.int().min(0).default(1_000),
+  /** Calls of one user that may run at a time; 0 for no limit. Calls without a user have none. */
+  perUser: z.int().min(0).default(100),
   /** Attempts beyond the first for a model call that failed for a passing reason. */
   maxRetries: z.int().min(0).default(3),
   /** Milliseconds before the first such attempt; doubles each time. */
@@ -69,9 +75,17 @@ function withoutDefaults(shape: Readonly<Record<string, z.ZodType>>): Record<str
   return Object.fromEntries(Object.entries(shape).map(([key, schema]) => [key, bare(schema).optional()]));
 }
 
-type OwnSettings = Omit<AgentSettings, 'name' | 'systemPrompt' | 'isolation'>;
+/** Of the agent alone: a subagent works in the files, and in the place, of the call that it works for. */
+const { shape: ownShape } = settingsSchema.omit({
+  name: true,
+  systemPrompt: true,
+  isolation: true,
+  maxRunningCalls: true,
+  maxWaitingCalls: true,
+  perUser: true,
+});
 
-const { name: _name, systemPrompt: _prompt, isolation: _isolation, ...ownShape } = settingsSchema.shape;
+type OwnSettings = Pick<AgentSettings, keyof typeof ownShape>;
 
 /** The settings that an agent and each of its subagents may have their own of. */
 export const ownSettingsSchema = z.strictObject({

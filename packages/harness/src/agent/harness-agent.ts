@@ -27,6 +27,7 @@ import {
   withinLimit,
 } from '@x/core/internal';
 import { setAside } from '@x/core/messages';
+import * as z from 'zod';
 import { Interruption } from '../errors/interruption.js';
 import { EventJournal } from '../lib/event-journal.js';
 import { forEach } from '../lib/for-each.js';
@@ -53,8 +54,18 @@ import {
 } from './call-options.js';
 import { type CallStream, callStream } from './call-stream.js';
 import { HarnessAgentBuilder } from './harness-agent-builder.js';
-import { SessionTurns } from './session-turns.js';
+import { type Readiness, SessionTurns } from './session-turns.js';
 import { ToolList } from './tool-list.js';
+
+/** Milliseconds that running steps have when the agent closes: an orchestrator kills after 30 s. */
+export const DRAIN_MS = 25_000;
+const drainSchema = z.number().min(0).or(z.literal(Number.POSITIVE_INFINITY));
+
+/** How an agent closes. */
+export interface CloseOptions {
+  /** Milliseconds that running steps have before they are stopped. Default 25 000; 0 stops them at once. */
+  readonly drainMs?: number | undefined;
+}
 
 /**
  * An agent: a model, tools and capabilities around the loop "reason, act, repeat". It has no state between calls: each
@@ -119,7 +130,7 @@ export class HarnessAgent {
    * @throws {ContextOverflowError} when the request does not fit and nothing could make it fit.
    * @throws {OutputError} when the model gave no answer of the form that `output` asks for, however often it was told.
    * @throws {InvalidInputError} for an `output` that cannot be told to a model.
-   * @throws {HarnessError} `agent_closed`; `call_forgotten` for a message of this id that is in the session, though no call said it.
+   * @throws {HarnessError} `overloaded` when too many calls run and wait, with `retryAfterMs`; `agent_closed`; `call_forgotten` for a message of this id that is in the session, though no call said it.
    */
   call<Output>(
     input: CallInput,
@@ -431,21 +442,44 @@ export class HarnessAgent {
   }
 
   /**
-   * Refuses new calls, stops running ones where they can be resumed (`shutdown`), waits for background work and closes
-   * the capabilities, each for as long as `limits.closeMs` says. What does not end is left alone with a process warning; what
-   * fails is thrown once all others are closed. The session store and its client stay open: they are the user's.
+   * Says whether the agent takes calls, and how many it has: for a load balancer that asks `/ready`.
+   *
+   * @example
+   * ```ts
+   * import type { HarnessAgent } from '@x/harness';
+   *
+   * export function ready(agent: HarnessAgent): Response {
+   *   const readiness = agent.readiness();
+   *   return Response.json(readiness, { status: readiness.isReady ? 200 : 503 });
+   * }
+   * ```
    */
-  close(): Promise<void> {
-    this.#closing ??= this.#close();
+  readiness(): Readiness {
+    return this.#turns.readiness();
+  }
+
+  /**
+   * Refuses new calls, and those in line, with `agent_closed`. A running call ends its present step, model call and tools, and stops where it
+   * can be resumed (`shutdown`). After `drainMs` it is stopped in the middle of the step; the results of the tools that were cut say
+   * whether they may have taken effect. Then it waits for background work and closes the capabilities, each for as long as
+   * `limits.closeMs` says. What does not end is left alone with a process warning; what fails is thrown once all others are closed. The
+   * session store and its client stay open: they are the user's. Called again, it may shorten the wait.
+   *
+   * @param options `drainMs`: milliseconds that running steps have. Default 25 000; 0 stops them at once.
+   */
+  close({ drainMs = DRAIN_MS }: CloseOptions = {}): Promise<void> {
+    this.#turns.drain(parseWith(drainSchema, drainMs, 'drainMs'));
+    this.#closing ??= this.#close(performance.now() + drainMs);
     return this.#closing;
   }
 
-  async #close(): Promise<void> {
+  async #close(drainsUntil: number): Promise<void> {
     await this.#turns.close();
     const { closeMs } = this.#parts.settings.limits;
     await forEach(this.#parts.capabilities, async (capability) => {
       const wait = [`The close of ${capability.name}`, 'limits.closeMs', closeMs] as const;
-      await withinLimit(wait, async () => capability.close?.()).catch((error: unknown) => {
+      const drainMs = Math.max(0, drainsUntil - performance.now());
+      await withinLimit(wait, async () => capability.close?.({ drainMs })).catch((error: unknown) => {
         if (!TimeLimitError.isInstance(error)) throw error;
         process.emitWarning(error.message);
       });

@@ -19,6 +19,7 @@ import {
   takeTurn,
   tell,
   type UserScope,
+  unlessAborted,
   withinLimit,
 } from '@x/core/internal';
 import { WorkspaceSessionLog } from '@x/core/node';
@@ -30,6 +31,7 @@ import type { CallControl } from '../loop/control.js';
 import { RunningCall } from '../loop/running-call.js';
 import { Steering } from '../loop/steering.js';
 import type { RequestedOutput } from '../output/requested-output.js';
+import { Admission } from './admission.js';
 import { type AgentParts, FilesOwner } from './agent-parts.js';
 import { StoreLimit } from './bounded-store.js';
 import { checkContext, type Reply, replyOf } from './call-options.js';
@@ -57,6 +59,23 @@ interface TurnOptions {
   readonly control?: CallControl | undefined;
 }
 
+/** Marks the work of a call that has a place: what its tools call in turn needs no other, or all would wait for each other. */
+class Placed {}
+
+/** Whether an agent takes calls, and how many it has. */
+export interface Readiness {
+  /** Takes calls: neither draining nor overloaded. For a load balancer. */
+  readonly isReady: boolean;
+  /** Calls that have a place. */
+  readonly running: number;
+  /** Calls in line for a place, or for their session. */
+  readonly waiting: number;
+  /** Closing: refuses calls, and waits for running ones. */
+  readonly isDraining: boolean;
+  /** The places are taken and the line is full. */
+  readonly isOverloaded: boolean;
+}
+
 /** The turns of an agent's sessions: one call to a session at a time, side by side with calls to others. */
 export class SessionTurns {
   /** Orders to calls that run in other processes. */
@@ -69,6 +88,9 @@ export class SessionTurns {
   readonly #running = new Map<string, Running>();
   /** By session, those who follow its calls. */
   readonly #followers = new Map<string, Set<Parameters<Subscribe>[0]>>();
+  readonly #admission: Admission;
+  /** Fires when running calls are to stop at once. */
+  readonly #stopped = new AbortController();
   #isClosed = false;
 
   constructor(parts: AgentParts, tools: ToolList) {
@@ -76,6 +98,7 @@ export class SessionTurns {
     this.#tools = tools;
     this.#logs = new OpenLogs(parts.storage);
     this.#background = new BackgroundQueue(parts.settings.limits);
+    this.#admission = new Admission(parts.settings);
     this.control = new RemoteControl(parts.session, parts.settings.remoteControlMs);
   }
 
@@ -139,7 +162,7 @@ export class SessionTurns {
   /**
    * Takes the session's turn, opens the session and runs `task`. A context without a session id begins a session.
    *
-   * @throws {HarnessError} `agent_closed`.
+   * @throws {HarnessError} `agent_closed`, `overloaded`.
    * @throws {SessionLeaseError} `lease_unavailable` when the turn could not be had.
    */
   async take<Result>(
@@ -147,26 +170,44 @@ export class SessionTurns {
     options: TurnOptions,
     task: (call: RunningCall, isNew: boolean) => Promise<Result>,
   ): Promise<Result> {
-    this.#refuseClosed();
     checkContext(context);
-    const runtime =
-      context.sessionId === undefined
-        ? RuntimeContext.builder(context).sessionId(randomUUID()).build()
-        : context;
+    const isPlaced = context.get(Placed) !== undefined;
+    if (!isPlaced) this.#refuseClosed();
+    const runtime = RuntimeContext.builder(context)
+      .sessionId(context.sessionId ?? randomUUID())
+      .put(Placed, new Placed())
+      .build();
     const key = this.keyOf(runtime);
     const id = key.toString();
     const limits = { ...this.#parts.settings.limits, ...options.control?.limits };
     if (this.#parts.settings.turns === 'reject' && this.#turns.isBusy(id)) throw sessionBusy(key);
     if (this.#turns.isBusy(id)) tell('onWait', options.control?.onWait, undefined);
-    const inTurn = () => this.#runTurn(key, runtime, limits, options, task);
-    return this.#turns.run(id, inTurn, async (before) => {
-      try {
-        const wait = ['The turn of the session', 'limits.queueMs', limits.queueMs] as const;
-        await withinLimit(wait, () => before, options.signal);
-      } catch (cause) {
-        throw TimeLimitError.isInstance(cause) ? sessionBusy(key, cause) : new Interruption('interrupted');
-      }
-    });
+    const ticket = isPlaced ? undefined : this.#admission.enter(key, !this.#turns.isBusy(id));
+    const inTurn = () => {
+      if (!isPlaced) this.#refuseClosed();
+      return this.#runTurn(key, runtime, limits, options, task);
+    };
+    try {
+      return await this.#turns.run(id, inTurn, async (before) => {
+        try {
+          const wait = ['The turn of the session', 'limits.queueMs', limits.queueMs] as const;
+          const isFree = before.then(() => ticket?.ready());
+          await withinLimit(wait, () => ticket?.placed ?? isFree, options.signal);
+        } catch (cause) {
+          if (HarnessError.isInstance(cause)) throw cause;
+          if (!TimeLimitError.isInstance(cause)) throw new Interruption('interrupted');
+          throw ticket?.tooLong() ?? sessionBusy(key, cause);
+        }
+      });
+    } finally {
+      ticket?.leave();
+    }
+  }
+
+  readiness(): Readiness {
+    const { running, waiting, isFull: isOverloaded } = this.#admission;
+    const isDraining = this.#isClosed;
+    return { isReady: !isDraining && !isOverloaded, running, waiting, isDraining, isOverloaded };
   }
 
   /** Runs a task in the turn of a session, which it waits for and gives back. */
@@ -178,7 +219,6 @@ export class SessionTurns {
     task: (call: RunningCall, isNew: boolean) => Promise<Result>,
   ): Promise<Result> {
     const id = key.toString();
-    this.#refuseClosed();
     const abort = new AbortController();
     const onAbort = () => abort.abort(new Interruption('interrupted'));
     if (options.signal?.aborted) onAbort();
@@ -226,16 +266,33 @@ export class SessionTurns {
   }
 
   /**
-   * Refuses new turns, stops running calls where they can be resumed, and waits for them and for background work, each for as long
-   * as `limits.closeMs` says.
+   * Refuses calls, those in line too. Running calls stop behind their present step, or in the middle of it once `drainMs` are over: where they
+   * can be resumed.
    */
-  async close(): Promise<void> {
+  drain(drainMs: number): void {
     this.#isClosed = true;
+    this.#admission.refuseAll(this.#closed());
+    // A call that waits for its turn elsewhere has not begun.
+    for (const { call, abort } of this.#running.values()) {
+      if (call === undefined) abort.abort(new Interruption('shutdown'));
+    }
+    const stop = () => {
+      for (const { abort } of this.#running.values()) abort.abort(new Interruption('shutdown'));
+      const { closeMs } = this.#parts.settings.limits;
+      this.#stopped.abort(new TimeLimitError('The end of running calls', 'limits.closeMs', closeMs));
+    };
+    if (drainMs === 0) stop();
+    else {
+      const cancel = startTimer(drainMs, stop);
+      void this.#turns.idle().then(cancel);
+    }
+  }
+
+  /** Waits for the calls that {@link SessionTurns.drain} lets end, and for work in the background. */
+  async close(): Promise<void> {
     const { closeMs } = this.#parts.settings.limits;
-    for (const { abort } of this.#running.values()) abort.abort(new Interruption('shutdown'));
-    const idle = withinLimit(['The end of running calls', 'limits.closeMs', closeMs], () =>
-      this.#turns.idle(),
-    );
+    const grace = closeMs || Number.POSITIVE_INFINITY;
+    const idle = unlessAborted(this.#turns.idle(), this.#stopped.signal, grace);
     await idle.catch((error) => process.emitWarning(errorText(error)));
     await this.#background.drain(closeMs);
   }
@@ -284,6 +341,7 @@ export class SessionTurns {
       callId: randomUUID(),
       abort,
       background: this.#background,
+      isDraining: () => this.#isClosed,
       steering,
       output,
       control,
@@ -293,8 +351,11 @@ export class SessionTurns {
   }
 
   #refuseClosed(): void {
-    if (!this.#isClosed) return;
-    throw new HarnessError(
+    if (this.#isClosed) throw this.#closed();
+  }
+
+  #closed(): HarnessError {
+    return new HarnessError(
       'agent_closed',
       `Agent "${this.#parts.settings.name}" is closed or shutting down and takes no more calls. Nothing was stored; call another instance.`,
     );

@@ -1,12 +1,15 @@
 import { constants } from 'node:os';
 import { withinLimit } from '@x/core/internal';
 
+/** Milliseconds to store what was stopped. */
+const STORE_MS = 4_000;
+
 /** The signals that ask a process to end. Named here, so that a program needs no types of Node.js to read ours. */
 type EndSignal = 'SIGTERM' | 'SIGINT' | 'SIGHUP' | 'SIGQUIT' | 'SIGBREAK' | 'SIGUSR1' | 'SIGUSR2';
 
 /** The part of an agent that a shutdown uses. */
 interface Closable {
-  close(): Promise<void>;
+  close(options: { readonly drainMs: number }): Promise<void>;
 }
 
 /** The part of a process that a shutdown uses; `process` is one. */
@@ -20,14 +23,19 @@ export interface SignalSource {
 export interface ShutdownOptions {
   /** Default `SIGTERM` and `SIGINT`. */
   readonly signals?: readonly EndSignal[] | undefined;
-  /** Milliseconds after which the process ends, whatever is left; 0 for no limit. Default 25 000. */
+  /** Milliseconds that running steps, with their tools, have to end by themselves. Default 25 000; 0 stops them at once. */
+  readonly drainMs?: number | undefined;
+  /**
+   * Milliseconds after which the process ends, whatever is left; 0 for no limit. Default: 4 000 more than `drainMs`, to store what was
+   * stopped. Keep it below the time after which the process is killed: on Kubernetes 30 s, `terminationGracePeriodSeconds`.
+   */
   readonly timeoutMs?: number | undefined;
   /** Default: this process. */
   readonly process?: SignalSource | undefined;
 }
 
 /**
- * Ends the process in an orderly way at a signal. Running calls are brought to a checkpoint and stored, so that any other
+ * Ends the process in an orderly way at a signal. Running calls end their present step and are stored, so that any other
  * process can resume them; new calls are refused with `agent_closed`. The process then exits with 128 plus the signal's
  * number, as shells expect, or 1 when an agent could not be closed in time. A second signal exits at once.
  *
@@ -48,7 +56,8 @@ export function shutdownOnSignals(
   agents: Closable | readonly Closable[],
   options: ShutdownOptions = {},
 ): () => void {
-  const { signals = ['SIGTERM', 'SIGINT'], timeoutMs = 25_000, process: target = process } = options;
+  const { signals = ['SIGTERM', 'SIGINT'], drainMs = 25_000, process: target = process } = options;
+  const { timeoutMs = drainMs + STORE_MS } = options;
   const all: readonly Closable[] = 'close' in agents ? [agents] : agents;
   let closing = false;
   const onSignal = (signal: EndSignal) => {
@@ -58,7 +67,7 @@ export function shutdownOnSignals(
       return;
     }
     closing = true;
-    const closed = withinLimit(['The shutdown', 'timeoutMs', timeoutMs], () => closeAll(all));
+    const closed = withinLimit(['The shutdown', 'timeoutMs', timeoutMs], () => closeAll(all, drainMs));
     closed
       .catch((error: unknown) => [error])
       .then((errors) => {
@@ -73,7 +82,7 @@ export function shutdownOnSignals(
 }
 
 /** Closes all agents, and collects the errors of those that fail. */
-async function closeAll(agents: readonly Closable[]): Promise<readonly unknown[]> {
-  const results = await Promise.allSettled(agents.map((agent) => agent.close()));
+async function closeAll(agents: readonly Closable[], drainMs: number): Promise<readonly unknown[]> {
+  const results = await Promise.allSettled(agents.map((agent) => agent.close({ drainMs })));
   return results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
 }

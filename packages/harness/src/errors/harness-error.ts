@@ -4,6 +4,7 @@ import { errorText, exactText, headOf } from '@x/core/internal';
 
 export type HarnessErrorCode =
   | 'agent_closed'
+  | 'overloaded'
   | 'nothing_to_resume'
   | 'call_forgotten'
   | 'not_pending'
@@ -15,9 +16,16 @@ export type HarnessErrorCode =
 /** A refusal of the agent, or of a tool of the harness, in the present state. */
 export class HarnessError extends XError {
   static override readonly brand = 'HarnessError';
+  /** Milliseconds after which it may be worth another try; of `overloaded` alone. */
+  readonly retryAfterMs: number | undefined;
 
-  constructor(code: HarnessErrorCode, message: string, options: { cause?: unknown } = {}) {
+  constructor(
+    code: HarnessErrorCode,
+    message: string,
+    { retryAfterMs, ...options }: { cause?: unknown; retryAfterMs?: number } = {},
+  ) {
     super(code, message, options);
+    this.retryAfterMs = retryAfterMs;
   }
 }
 

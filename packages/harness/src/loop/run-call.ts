@@ -128,6 +128,7 @@ async function loop(call: RunningCall, { streaming, tools }: RunCallOptions): Pr
   const { scope } = call;
   const { steering } = call.options;
   while (call.step < maxIterations) {
+    if (call.options.isDraining()) call.options.abort.abort(new Interruption('shutdown'));
     scope.signal.throwIfAborted();
     await call.room();
     if (await steering.deliver((messages) => steer(call, messages))) await scope.checkpoint();

@@ -63,6 +63,8 @@ export interface RunningCallOptions {
   /** Ends the call, with an `Interruption` for a reason. */
   readonly abort: AbortController;
   readonly background: BackgroundQueue;
+  /** Whether the agent closes: the call stops behind its present step. */
+  readonly isDraining: () => boolean;
   /** Messages that come in while the call runs. */
   readonly steering: Steering;
   /** The form that the answer must have, where one was asked for. */

@@ -433,7 +433,7 @@ describe('close', () => {
           description: '',
           input: z.object({}),
           execute: () => {
-            void agent.close();
+            void agent.close({ drainMs: 0 });
             return new Promise<string>(() => {});
           },
         }),

@@ -21,7 +21,7 @@ const agent = HarnessAgent.builder()
   .tools(migrate)
   .workspace(directory)
   .build();
-shutdownOnSignals(agent);
+shutdownOnSignals(agent, { drainMs: 0 });
 // What keeps a server alive; the shutdown has to end it all the same.
 setInterval(() => {}, 1000);
 process.on('SIGTERM', () => {

@@ -55,7 +55,7 @@ describe('an agent that closes', () => {
     const waiting = SESSIONS.map((id) => first.agent.call('And then', contextOf(id)));
     const refused = Promise.allSettled(waiting);
     await first.busy(3);
-    const [one, other] = [first.agent.close(), first.agent.close()];
+    const [one, other] = [first.agent.close({ drainMs: 0 }), first.agent.close()];
     expect(one).toBe(other);
     await one;
     expect((await Promise.all(calls)).map(({ stopReason }) => stopReason)).toEqual(
@@ -88,7 +88,7 @@ describe('an agent that closes', () => {
     const first = start(directory, [working(true)]);
     const call = first.agent.call('Work', contextOf('s'));
     await first.busy(1);
-    await first.agent.close();
+    await first.agent.close({ drainMs: 0 });
     await call;
     const next = start(directory, [{ text: 'I see both' }]);
     expect((await next.agent.call('Work', contextOf('s'))).text).toBe('I see both');

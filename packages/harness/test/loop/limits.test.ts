@@ -66,7 +66,7 @@ it.each(['limits.modelMs', 'limits.callMs', 'an interruption', 'a close'])(
       .build();
     const { reply } = agent.stream('Hi', context);
     if (end === 'an interruption') setTimeout(() => agent.interrupt(context), 100);
-    if (end === 'a close') setTimeout(() => agent.close(), 100);
+    if (end === 'a close') setTimeout(() => agent.close({ drainMs: 0 }), 100);
     const stopReason = { 'an interruption': 'interrupted', 'a close': 'shutdown' }[end] ?? 'timed_out';
     expect(await reply).toMatchObject({ stopReason });
   },
@@ -153,6 +153,7 @@ describe('a model that stalls', () => {
       const on = (_: string, listener: (signal: string) => void) => listeners.push(listener);
       shutdownOnSignals(agent, {
         signals: ['SIGTERM'],
+        drainMs: 0,
         process: { on, off: () => {}, exit, emitWarning: () => {} } as never,
       });
       end = () => listeners[0]?.('SIGTERM');
@@ -161,7 +162,7 @@ describe('a model that stalls', () => {
     for await (const event of events) {
       if (event.type !== 'text.delta' || event.text !== ' word') continue;
       if (way === 'interrupt') expect(agent.interrupt(context)).toBe(true);
-      else if (way === 'close') void agent.close();
+      else if (way === 'close') void agent.close({ drainMs: 0 });
       else end();
     }
     if (way === 'SIGTERM') expect(await exited).toBe(143);

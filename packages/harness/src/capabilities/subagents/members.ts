@@ -13,7 +13,7 @@ import {
 import type { Clock } from '@x/core/internal';
 import * as z from 'zod';
 import { type AgentSettings, type ComposedAgent, ownSettingsSchema } from '../../agent/agent-parts.js';
-import { HarnessAgent } from '../../agent/harness-agent.js';
+import { type CloseOptions, HarnessAgent } from '../../agent/harness-agent.js';
 import { share } from '../../agent/share-capability.js';
 import { unknownTools } from '../../agent/tool-references.js';
 import { loadSubagents, subagentFileSchema } from '../../config/subagent-files.js';
@@ -160,8 +160,8 @@ export class Members {
     return agent;
   }
 
-  async close(): Promise<void> {
-    await Promise.all([...this.#agents.values()].map((agent) => agent.close()));
+  async close(options: CloseOptions): Promise<void> {
+    await Promise.all([...this.#agents.values()].map((agent) => agent.close(options)));
   }
 }
 

@@ -19,6 +19,7 @@ import { agentFiles, errorText, headOf, parseWith, systemClock } from '@x/core/i
 import * as z from 'zod';
 import { type ComposedAgent, FilesOwner } from '../../agent/agent-parts.js';
 import type { Reply } from '../../agent/call-options.js';
+import type { CloseOptions } from '../../agent/harness-agent.js';
 import { HarnessConfigError } from '../../errors/harness-config-error.js';
 import { HarnessError } from '../../errors/harness-error.js';
 import { Interruption } from '../../errors/interruption.js';
@@ -183,11 +184,11 @@ class Team implements Capability {
   }
 
   /** Stops running tasks so that they can be resumed, and waits until that is stored. */
-  async close(): Promise<void> {
+  async close(options: CloseOptions): Promise<void> {
     if (this.#installed === undefined) return;
     const { agent, members, tasks } = this.#installed;
     const { runner } = this.settings;
-    await (runner === undefined ? members.close() : runner.close(() => members.close()));
+    await (runner === undefined ? members.close(options) : runner.close(() => members.close(options)));
     const running = [...tasks.live.values()].filter(({ owner }) => owner.parts.agentId === agent.name);
     await Promise.all(running.map(({ done }) => done));
   }

@@ -431,7 +431,7 @@ describe('an interruption', () => {
         if (event.type === 'tool.call') stop();
       },
     });
-    stop = () => void agent.close();
+    stop = () => void agent.close({ drainMs: 0 });
     const reply = await agent.call('Go', context);
     expect(reply.stopReason).toBe('shutdown');
 

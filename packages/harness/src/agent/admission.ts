@@ -1,0 +1,205 @@
+import type { SessionKey } from '@x/core';
+import { HarnessError } from '../errors/harness-error.js';
+import type { ParsedSettings } from './agent-parts.js';
+
+const SHORTEST_RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 60_000;
+/** The mean duration of calls, before there was one, and the share that the last call has in it. */
+const FIRST_MEAN_MS = 2_000;
+const WEIGHT = 0.1;
+
+/** A tenant or a user, and the numbers of its calls. */
+interface Owner {
+  readonly name: string;
+  running: number;
+  waiting: number;
+}
+
+type Stage = 'running' | 'waiting';
+
+/** A call that wants a place, or has one. */
+export interface Ticket {
+  /** Resolves once the call has its place, and rejects when it is refused. */
+  readonly placed: Promise<void>;
+  /** Says that the call could run now: its session is free. */
+  ready(): void;
+  /** Gives up the place, or the wait for it. */
+  leave(): void;
+  /** Makes the error of a call that waited for too long: for its place, and not for its session. */
+  tooLong(): HarnessError | undefined;
+}
+
+/** A call in the line. */
+interface Entry {
+  readonly tenant: Owner;
+  readonly user: Owner;
+  /** Places that the user may have. */
+  readonly most: number;
+  readonly admit: () => void;
+  readonly refuse: (error: unknown) => void;
+  isReady: boolean;
+}
+
+export type AdmissionSettings = Pick<ParsedSettings, 'maxRunningCalls' | 'maxWaitingCalls' | 'perUser'>;
+
+/**
+ * The places of an agent's calls, and the line before them. A free place is given to those who run least: by tenant, then by user, then
+ * by arrival. When the line is full, the last of those who wait most is refused, be it the newcomer. So nobody takes all places.
+ */
+export class Admission {
+  readonly #settings: AdmissionSettings;
+  /** By arrival. */
+  readonly #line = new Set<Entry>();
+  /** Those who have calls. */
+  readonly #owners = new Map<string, Owner>();
+  #running = 0;
+  #meanMs = FIRST_MEAN_MS;
+
+  constructor(settings: AdmissionSettings) {
+    this.#settings = settings;
+  }
+
+  get running(): number {
+    return this.#running;
+  }
+
+  get waiting(): number {
+    return this.#line.size;
+  }
+
+  /** Tells whether a call that had to wait would be refused, unless others wait more. */
+  get isFull(): boolean {
+    return this.waiting >= this.#settings.maxWaitingCalls && this.#running >= this.#places;
+  }
+
+  get #places(): number {
+    return this.#settings.maxRunningCalls || Number.POSITIVE_INFINITY;
+  }
+
+  /**
+   * Enters a call: it runs at once, or it waits.
+   *
+   * @param isReady Whether its session is free, so that it could run at once.
+   * @throws {HarnessError} `overloaded` when the line is full.
+   */
+  enter({ parts: { tenantId, userId } }: SessionKey, isReady: boolean): Ticket {
+    // Calls without a user are not one user's.
+    const most = (userId !== undefined && this.#settings.perUser) || Number.POSITIVE_INFINITY;
+    let startedAt: number | undefined;
+    let settle = { admit() {}, refuse(_: unknown) {} };
+    const placed = new Promise<void>((resolve, refuse) => {
+      const admit = () => {
+        startedAt = performance.now();
+        resolve();
+      };
+      settle = { admit, refuse };
+    });
+    // A call that has given up is not there to hear of it.
+    placed.catch(() => {});
+    const tenant = this.#ownerOf(JSON.stringify([tenantId]));
+    const user = this.#ownerOf(JSON.stringify([tenantId, userId]));
+    const entry: Entry = { tenant, user, most, ...settle, isReady };
+    if (!isReady || !this.#hasPlace(entry)) this.#makeRoom(entry);
+    this.#line.add(entry);
+    this.#count(entry, 'waiting', 1);
+    this.#fill();
+    return {
+      placed,
+      ready: () => {
+        entry.isReady = true;
+        this.#fill();
+      },
+      leave: () => {
+        if (startedAt === undefined) this.#remove(entry);
+        else {
+          this.#running--;
+          this.#count(entry, 'running', -1);
+          this.#meanMs += WEIGHT * (performance.now() - startedAt - this.#meanMs);
+          startedAt = undefined;
+        }
+        this.#fill();
+      },
+      tooLong: () => (entry.isReady ? this.#overloaded() : undefined),
+    };
+  }
+
+  /** Refuses those who wait. */
+  refuseAll(error: unknown): void {
+    for (const entry of this.#line) this.#refuse(entry, error);
+  }
+
+  /** Gives free places to those who are ready and run least. */
+  #fill(): void {
+    while (this.#running < this.#places) {
+      let next: Entry | undefined;
+      for (const entry of this.#line) {
+        if (!entry.isReady || !this.#hasPlace(entry)) continue;
+        if (next === undefined || compare(entry, next, 'running') < 0) next = entry;
+      }
+      if (next === undefined) return;
+      this.#remove(next);
+      this.#running++;
+      this.#count(next, 'running', 1);
+      next.admit();
+    }
+  }
+
+  #hasPlace({ user, most }: Entry): boolean {
+    return this.#running < this.#places && user.running < most;
+  }
+
+  #makeRoom(newcomer: Entry): void {
+    if (this.waiting < this.#settings.maxWaitingCalls) return;
+    let last = newcomer;
+    this.#count(newcomer, 'waiting', 1);
+    for (const entry of this.#line) {
+      const order = compare(entry, last, 'waiting');
+      // Where the newcomer waits as much as others, the others were there first.
+      if (order > 0 || (order === 0 && last !== newcomer)) last = entry;
+    }
+    this.#count(newcomer, 'waiting', -1);
+    const error = this.#overloaded();
+    if (last === newcomer) throw error;
+    this.#refuse(last, error);
+  }
+
+  #refuse(entry: Entry, error: unknown): void {
+    this.#remove(entry);
+    entry.refuse(error);
+  }
+
+  #remove(entry: Entry): void {
+    if (this.#line.delete(entry)) this.#count(entry, 'waiting', -1);
+  }
+
+  #overloaded(): HarnessError {
+    const { maxRunningCalls, maxWaitingCalls } = this.#settings;
+    const expected = ((this.waiting + 1) / this.#places) * this.#meanMs;
+    const bounded = Math.min(LONGEST_RETRY_MS, Math.max(SHORTEST_RETRY_MS, expected));
+    // Spread, so that those who were refused together do not come back together.
+    const retryAfterMs = Math.round(bounded * (1 + Math.random() / 2));
+    return new HarnessError(
+      'overloaded',
+      `The agent has ${this.#running} running and ${this.waiting} waiting calls (maxRunningCalls ${maxRunningCalls}, maxWaitingCalls ` +
+        `${maxWaitingCalls}), and takes no more. Nothing was stored; call again in ${retryAfterMs} ms, or call another instance.`,
+      { retryAfterMs },
+    );
+  }
+
+  #ownerOf(name: string): Owner {
+    return this.#owners.get(name) ?? { name, running: 0, waiting: 0 };
+  }
+
+  #count({ tenant, user }: Entry, stage: Stage, by: number): void {
+    for (const owner of [tenant, user]) {
+      owner[stage] += by;
+      if (owner.running + owner.waiting === 0) this.#owners.delete(owner.name);
+      else this.#owners.set(owner.name, owner);
+    }
+  }
+}
+
+/** Compares the numbers of calls: those of the tenants, then those of the users. */
+function compare(left: Entry, right: Entry, stage: Stage): number {
+  return left.tenant[stage] - right.tenant[stage] || left.user[stage] - right.user[stage];
+}
