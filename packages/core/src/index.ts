@@ -1,3 +1,4 @@
+export type { AgentActivity } from './agent/agent-activity.js';
 export type { AgentEvent, AgentEventBody, PendingCall, StopReason } from './agent/agent-event.js';
 export { AgentState, type PermissionRule, type Todo } from './agent/agent-state.js';
 export type {

@@ -1,4 +1,5 @@
 // What only the packages of this repository use. It is unsupported: any release may change or remove it.
+export type { AgentActivityBody } from './agent/agent-activity.js';
 export type { DraftReference } from './agent/agent-event.js';
 export {
   type ActiveCall,

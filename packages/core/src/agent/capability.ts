@@ -7,6 +7,7 @@ import type { UserScope } from '../sessions/user-data.js';
 import type { Isolation } from '../workspace/agent-files.js';
 import type { WorkspaceConfine } from '../workspace/confine-workspace.js';
 import type { Workspace } from '../workspace/workspace.js';
+import type { AgentActivity } from './agent-activity.js';
 import type { AgentEventBody } from './agent-event.js';
 import type { AgentState, PermissionRule } from './agent-state.js';
 import type { CompactionOutcome } from './compactor.js';
@@ -136,6 +137,11 @@ export interface Capability {
   ): Promise<ToolResultBlock>;
   /** Observes every event of the agent's calls. Its first error in a call becomes an event `warning`; the others are ignored. */
   observe?(event: AgentEventBody, scope: CallScope): void;
+  /**
+   * Observes what happens around the agent's calls, for metrics: the wait for a place and for the turn, requests to the store, calls that are
+   * refused and have no events therefore. Its errors cost a process warning.
+   */
+  monitor?(activity: AgentActivity): void;
   /**
    * These messages are about to leave the context for good: what is worth keeping must be taken now. It delays the
    * reduction, so leave long work to `scope.background`.

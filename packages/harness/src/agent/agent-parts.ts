@@ -11,6 +11,7 @@ import type {
 } from '@x/core';
 import { ISOLATIONS, LEASE_TTL_MS } from '@x/core/internal';
 import * as z from 'zod';
+import type { WarningLimit } from '../lib/warning-limit.js';
 import type { ModelFallback } from '../loop/model-fallback.js';
 import type { StoreLimit } from './bounded-store.js';
 import { limitsSchema, type ParsedLimits } from './limits.js';
@@ -112,6 +113,8 @@ export interface AgentParts {
   readonly sessionWithin: (limit: StoreLimit) => SessionStore;
   readonly counter: TokenCounter;
   readonly listeners: readonly ((event: AgentEvent) => void)[];
+  /** Bounds the warnings that listeners hear. */
+  readonly warnings: WarningLimit;
 }
 
 /** The agent as its capabilities see it at installation. */

@@ -17,6 +17,7 @@ import { type Issue, parseWith } from '@x/core/internal';
 import { LocalWorkspace, WorkspaceSession } from '@x/core/node';
 import { keptBy, type Narrowing, narrowing } from '../capabilities/permissions/permissions.js';
 import { HarnessConfigError } from '../errors/harness-config-error.js';
+import { WarningLimit } from '../lib/warning-limit.js';
 import { isWorthAnother, type ModelFailure, type ModelFallback } from '../loop/model-fallback.js';
 import { type AgentParts, type AgentSettings, settingsSchema } from './agent-parts.js';
 import { boundedStore, StoreLimit } from './bounded-store.js';
@@ -193,7 +194,8 @@ export class HarnessAgentBuilder<Agent> {
 
   /**
    * Adds a listener for every event of every call. The first time that it throws, or rejects, in a call is an event `warning` for the
-   * others. Such an event becomes a process warning where neither a sound listener nor a reader of the call's events is there.
+   * others. Such an event becomes a process warning where neither a sound listener nor a reader of the call's events is there. Of the
+   * warnings of one source, listeners and the process get ten a minute, and then how many were left out.
    */
   onEvent(listener: (event: AgentEvent) => void): this {
     this.#listeners.push(listener);
@@ -278,6 +280,7 @@ export class HarnessAgentBuilder<Agent> {
       sessionWithin: (limit) => boundedStore(session, () => limit),
       counter: this.#counter,
       listeners: this.#listeners,
+      warnings: new WarningLimit(),
     });
   }
 

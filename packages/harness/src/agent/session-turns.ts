@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import {
   type AgentEvent,
   type Message,
+  observeStore,
   openSession,
   RuntimeContext,
   SessionKey,
@@ -10,6 +11,7 @@ import {
   type Workspace,
 } from '@x/core';
 import {
+  type AgentActivityBody,
   agentFiles,
   errorText,
   KeyedMutex,
@@ -31,12 +33,12 @@ import type { CallControl } from '../loop/control.js';
 import { RunningCall } from '../loop/running-call.js';
 import { Steering } from '../loop/steering.js';
 import type { RequestedOutput } from '../output/requested-output.js';
+import { type Report, reportOf } from './activity.js';
 import { Admission } from './admission.js';
 import { type AgentParts, FilesOwner } from './agent-parts.js';
 import { StoreLimit } from './bounded-store.js';
 import { checkContext, type Reply, replyOf } from './call-options.js';
 import { followSession, type Subscribe } from './follow-session.js';
-import type { ParsedLimits } from './limits.js';
 import { RemoteControl } from './remote-control.js';
 import type { ToolList } from './tool-list.js';
 
@@ -57,6 +59,18 @@ interface TurnOptions {
   readonly output?: RequestedOutput | undefined;
   readonly events?: EventJournal<Reply> | undefined;
   readonly control?: CallControl | undefined;
+}
+
+type Task<Result> = (call: RunningCall, isNew: boolean) => Promise<Result>;
+
+/** A call on its way to its turn. */
+interface Waiting {
+  readonly key: SessionKey;
+  readonly runtime: RuntimeContext;
+  readonly callId: string;
+  readonly report: Report | undefined;
+  readonly options: TurnOptions;
+  stage: Extract<AgentActivityBody, { readonly type: 'call.ended' }>['stage'];
 }
 
 /** Marks the work of a call that has a place: what its tools call in turn needs no other, or all would wait for each other. */
@@ -165,32 +179,51 @@ export class SessionTurns {
    * @throws {HarnessError} `agent_closed`, `overloaded`.
    * @throws {SessionLeaseError} `lease_unavailable` when the turn could not be had.
    */
-  async take<Result>(
-    context: RuntimeContext,
-    options: TurnOptions,
-    task: (call: RunningCall, isNew: boolean) => Promise<Result>,
-  ): Promise<Result> {
+  async take<Result>(context: RuntimeContext, options: TurnOptions, task: Task<Result>): Promise<Result> {
     checkContext(context);
-    const isPlaced = context.get(Placed) !== undefined;
-    if (!isPlaced) this.#refuseClosed();
     const runtime = RuntimeContext.builder(context)
       .sessionId(context.sessionId ?? randomUUID())
       .put(Placed, new Placed())
       .build();
     const key = this.keyOf(runtime);
+    const { sessionId } = key.parts;
+    const callId = randomUUID();
+    const kind = options.events === undefined ? 'command' : 'call';
+    const name = { agentId: this.#parts.settings.name, sessionId, callId, kind } as const;
+    const report = reportOf(this.#parts.capabilities, name);
+    const waiting: Waiting = { key, runtime, callId, report, options, stage: 'queued' };
+    report?.({ type: 'call.queued' });
+    let failure: { readonly error?: unknown } = {};
+    try {
+      return await this.#admit(waiting, context.get(Placed) !== undefined, task);
+    } catch (error) {
+      failure = { error };
+      throw error;
+    } finally {
+      report?.({ type: 'call.ended', stage: waiting.stage, ...failure });
+    }
+  }
+
+  /** Waits until the session is free here, and for a place. */
+  async #admit<Result>(waiting: Waiting, isPlaced: boolean, task: Task<Result>): Promise<Result> {
+    if (!isPlaced) this.#refuseClosed();
+    const { key, options, report } = waiting;
     const id = key.toString();
-    const limits = { ...this.#parts.settings.limits, ...options.control?.limits };
+    const { queueMs } = { ...this.#parts.settings.limits, ...options.control?.limits };
+    const queuedAt = performance.now();
     if (this.#parts.settings.turns === 'reject' && this.#turns.isBusy(id)) throw sessionBusy(key);
     if (this.#turns.isBusy(id)) tell('onWait', options.control?.onWait, undefined);
     const ticket = isPlaced ? undefined : this.#admission.enter(key, !this.#turns.isBusy(id));
     const inTurn = () => {
       if (!isPlaced) this.#refuseClosed();
-      return this.#runTurn(key, runtime, limits, options, task);
+      waiting.stage = 'placed';
+      report?.({ type: 'call.placed', waitedMs: performance.now() - queuedAt });
+      return this.#runTurn(waiting, task);
     };
     try {
       return await this.#turns.run(id, inTurn, async (before) => {
         try {
-          const wait = ['The turn of the session', 'limits.queueMs', limits.queueMs] as const;
+          const wait = ['The turn of the session', 'limits.queueMs', queueMs] as const;
           const isFree = before.then(() => ticket?.ready());
           await withinLimit(wait, () => ticket?.placed ?? isFree, options.signal);
         } catch (cause) {
@@ -211,13 +244,9 @@ export class SessionTurns {
   }
 
   /** Runs a task in the turn of a session, which it waits for and gives back. */
-  async #runTurn<Result>(
-    key: SessionKey,
-    runtime: RuntimeContext,
-    limits: ParsedLimits,
-    options: TurnOptions,
-    task: (call: RunningCall, isNew: boolean) => Promise<Result>,
-  ): Promise<Result> {
+  async #runTurn<Result>(waiting: Waiting, task: Task<Result>): Promise<Result> {
+    const { key, options, report } = waiting;
+    const limits = { ...this.#parts.settings.limits, ...options.control?.limits };
     const id = key.toString();
     const abort = new AbortController();
     const onAbort = () => abort.abort(new Interruption('interrupted'));
@@ -225,10 +254,14 @@ export class SessionTurns {
     else options.signal?.addEventListener('abort', onAbort, { once: true });
     const { events = new EventJournal<Reply>() } = options;
     const storeLimit = new StoreLimit(limits.storeMs);
-    const store = this.#parts.sessionWithin(storeLimit);
+    const bounded = this.#parts.sessionWithin(storeLimit);
+    const store = report
+      ? observeStore(bounded, (ended) => report({ type: 'store.request', ...ended }))
+      : bounded;
     const running: Running = { abort, steering: new Steering(), events, storeLimit, store };
     this.#running.set(id, running);
     for (const begin of this.#followers.get(id) ?? []) begin(events);
+    const placedAt = performance.now();
     let turn: SessionTurn | undefined;
     let stopTimer = () => {};
     let stopWatching = async () => {};
@@ -237,8 +270,13 @@ export class SessionTurns {
         timeoutMs: limits.queueMs,
         onWait: options.control?.onWait,
       });
+      report?.({ type: 'turn.taken', waitedMs: performance.now() - placedAt });
       const { lost } = turn;
-      lost.addEventListener('abort', () => abort.abort(lost.reason), { once: true });
+      const onLost = () => {
+        report?.({ type: 'turn.lost' });
+        abort.abort(lost.reason);
+      };
+      lost.addEventListener('abort', onLost, { once: true });
       stopTimer = startTimer(limits.callMs, () => abort.abort(new Interruption('timed_out')));
       stopWatching = await this.control.watch(
         key,
@@ -249,7 +287,8 @@ export class SessionTurns {
         },
         store,
       );
-      const call = await this.#open(key, runtime, turn, running, options);
+      const call = await this.#open(waiting, turn, running);
+      waiting.stage = 'begun';
       this.#running.set(id, { ...running, call });
       return await task(call, call.options.session.version === 0);
     } finally {
@@ -315,11 +354,9 @@ export class SessionTurns {
   }
 
   async #open(
-    key: SessionKey,
-    runtime: RuntimeContext,
+    { key, runtime, callId, report, options: { output, control = {} } }: Waiting,
     turn: SessionTurn,
     { abort, steering, events, storeLimit, store }: Running,
-    { output, control = {} }: TurnOptions,
   ): Promise<RunningCall> {
     const unstored: Message[] = [];
     const session = await openSession(store, key, {
@@ -338,7 +375,8 @@ export class SessionTurns {
       storeLimit,
       files: this.files(runtime),
       runtime,
-      callId: randomUUID(),
+      callId,
+      report,
       abort,
       background: this.#background,
       isDraining: () => this.#isClosed,

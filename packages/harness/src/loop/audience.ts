@@ -8,6 +8,7 @@ import type { EventJournal } from '../lib/event-journal.js';
 export class Audience {
   readonly #observers: readonly Capability[];
   readonly #listeners: AgentParts['listeners'];
+  readonly #warnings: AgentParts['warnings'];
   readonly #events: EventJournal<Reply>;
   readonly #emit: (event: AgentEventBody) => void;
   /** Those who have failed. */
@@ -15,12 +16,13 @@ export class Audience {
 
   /** @param emit Begins the telling of another event. */
   constructor(
-    { capabilities, listeners }: AgentParts,
+    { capabilities, listeners, warnings }: AgentParts,
     events: EventJournal<Reply>,
     emit: (event: AgentEventBody) => void,
   ) {
     this.#observers = capabilities.filter((capability) => capability.observe !== undefined);
     this.#listeners = listeners;
+    this.#warnings = warnings;
     this.#events = events;
     this.#emit = emit;
   }
@@ -33,11 +35,14 @@ export class Audience {
 
   hear(event: AgentEvent): void {
     this.#events.push(event);
+    // Those who read this call have all of its warnings; those who hear of all calls have some of each kind.
+    const told = event.type === 'warning' ? this.#warnings.pass(event) : event;
+    if (told === undefined) return;
     const isUnheard = !this.#events.hasReaders && this.#listeners.every((each) => this.#failing.has(each));
-    if (event.type === 'warning' && isUnheard) {
-      process.emitWarning(`${event.source}: ${event.message}`, { code: 'agent_warning' });
+    if (told.type === 'warning' && isUnheard) {
+      process.emitWarning(`${told.source}: ${told.message}`, { code: 'agent_warning' });
     }
-    for (const listener of this.#listeners) this.#tell('onEvent', listener, listener, event);
+    for (const listener of this.#listeners) this.#tell('onEvent', listener, listener, told);
   }
 
   /** Tells one. That it fails is a warning, once a call: it is told of the warning, too. */

@@ -17,10 +17,12 @@ import {
   type Tool,
   type Usage,
   type Workspace,
+  XError,
 } from '@x/core';
 import { ContextMeter, confineWorkspace, errorText, type LogNote, startTimer, wellFormed } from '@x/core/internal';
 import { classifyModelError, type ToolChoice, type ToolDefinition } from '@x/core/messages';
 import type { WorkspaceSessionLog } from '@x/core/node';
+import type { Report } from '../agent/activity.js';
 import type { AgentParts, ParsedSettings } from '../agent/agent-parts.js';
 import type { StoreLimit } from '../agent/bounded-store.js';
 import type { Reply } from '../agent/call-options.js';
@@ -60,6 +62,8 @@ export interface RunningCallOptions {
   readonly files: Workspace;
   readonly runtime: RuntimeContext;
   readonly callId: string;
+  /** Tells of its requests to the log. */
+  readonly report: Report | undefined;
   /** Ends the call, with an `Interruption` for a reason. */
   readonly abort: AbortController;
   readonly background: BackgroundQueue;
@@ -351,8 +355,7 @@ export class RunningCall {
     const messages = this.#unlogged;
     this.#unlogged = [];
     try {
-      const { log, storeLimit } = this.options;
-      await storeLimit.within('The log', 'append', () => log.append(messages, notes));
+      await this.#logRequest('append', (log) => log.append(messages, notes));
       done();
     } catch (error) {
       this.#unlogged = [...messages, ...this.#unlogged];
@@ -362,12 +365,27 @@ export class RunningCall {
 
   /** Finds a message in the log. */
   logged(id: string): Promise<Message | undefined> {
-    return this.options.storeLimit.within('The log', 'get', () => this.options.log.get(id));
+    return this.#logRequest('get', (log) => log.get(id));
   }
 
   /** Finds what the log keeps beside its messages. */
   noted(id: string): Promise<LogNote | undefined> {
-    return this.options.storeLimit.within('The log', 'get', () => this.options.log.note(id));
+    return this.#logRequest('get', (log) => log.note(id));
+  }
+
+  async #logRequest<Value>(name: 'append' | 'get', work: (log: WorkspaceSessionLog) => Promise<Value>) {
+    const { log, storeLimit, report } = this.options;
+    const startedAt = performance.now();
+    let outcome = 'ok';
+    try {
+      return await storeLimit.within('The log', name, () => work(log));
+    } catch (error) {
+      outcome = XError.isInstance(error) ? error.code : 'error';
+      throw error;
+    } finally {
+      const durationMs = performance.now() - startedAt;
+      report?.({ type: 'store.request', operation: `log.${name}`, durationMs, outcome });
+    }
   }
 
   addUsage(usage: Usage | undefined): void {

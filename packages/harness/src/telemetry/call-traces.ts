@@ -10,8 +10,22 @@ import {
   trace,
 } from '@opentelemetry/api';
 import type { AgentState, CallScope } from '@x/core';
+import { spendingOf } from '../capabilities/budget/budget.js';
 import { callAttributes, errorAttributes } from './conventions.js';
 import type { Instruments } from './instruments.js';
+
+/** Something that happened in a call: a name, attributes, and when. */
+type Note = readonly [name: string, attributes: Attributes, at: number];
+
+/** A call from the moment when it came in. */
+export interface Arrival {
+  /** Milliseconds since 1970, and of the steady clock. */
+  readonly at: number;
+  readonly steadyAt: number;
+  /** What happened before it had a span. */
+  readonly notes: Note[];
+  span?: Span;
+}
 
 /** Spans and measurements under way in one call. */
 export interface CallTrace {
@@ -20,6 +34,8 @@ export interface CallTrace {
   /** Absent outside of calls, as when a session is compacted by hand. */
   readonly span: Span | undefined;
   readonly startedAt: number;
+  /** What the session had cost before. */
+  readonly costBefore: number;
   compaction?: Span | undefined;
   chat?: Chat | undefined;
   /** A summary stands in the conversation. */
@@ -57,6 +73,7 @@ interface Recorder {
 /** The traces of calls, by the state that each call has for itself. */
 export class CallTraces implements Recorder {
   readonly #traces = new WeakMap<AgentState, CallTrace>();
+  readonly #arrivals = new Map<string, Arrival>();
   readonly tracer: Tracer;
   readonly instruments: Instruments;
   readonly captureContent: boolean;
@@ -69,13 +86,43 @@ export class CallTraces implements Recorder {
     this.provider = provider;
   }
 
+  arrive(callId: string): void {
+    this.#arrivals.set(callId, { at: Date.now(), steadyAt: performance.now(), notes: [] });
+  }
+
+  /** Answers a call that is over. */
+  leave(callId: string): Arrival | undefined {
+    const arrival = this.#arrivals.get(callId);
+    this.#arrivals.delete(callId);
+    return arrival;
+  }
+
+  /** Adds an event to the span of a call, once there is one. */
+  note(callId: string, name: string, attributes: Attributes): void {
+    const arrival = this.#arrivals.get(callId);
+    if (arrival?.span === undefined) arrival?.notes.push([name, attributes, Date.now()]);
+    else arrival.span.addEvent(name, attributes);
+  }
+
+  /** Begins the trace of a call with its span, which begins when the call came in. */
+  beginCall(scope: CallScope, attributes: Attributes): void {
+    const arrival = this.#arrivals.get(scope.callId);
+    const startTime = arrival === undefined ? {} : { startTime: arrival.at };
+    const options = { kind: SpanKind.INTERNAL, attributes, ...startTime };
+    const span = this.tracer.startSpan(`invoke_agent ${scope.agentId}`, options);
+    for (const [name, noted, at] of arrival?.notes ?? []) span.addEvent(name, noted, at);
+    if (arrival !== undefined) arrival.span = span;
+    this.begin(scope, span, arrival?.steadyAt);
+  }
+
   /** Begins the trace of a call with its span; without a span, that of work outside of calls. */
-  begin({ state }: CallScope, span?: Span): CallTrace {
+  begin({ state }: CallScope, span?: Span, startedAt = performance.now()): CallTrace {
     const parent = context.active();
     const created: CallTrace = {
       context: span === undefined ? parent : trace.setSpan(parent, span),
       span,
-      startedAt: performance.now(),
+      startedAt,
+      costBefore: spendingOf(state).cost,
       compacted: state.context.some((message) => message.kind === 'summary'),
       steps: 0,
       toolCalls: 0,

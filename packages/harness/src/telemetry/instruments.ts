@@ -1,4 +1,4 @@
-import type { Attributes, Counter, Histogram, Meter } from '@opentelemetry/api';
+import type { Attributes, Counter, Histogram, Meter, UpDownCounter } from '@opentelemetry/api';
 import type { Usage } from '@x/core';
 import { TOKENS, type TokenKind } from './conventions.js';
 
@@ -7,6 +7,8 @@ const INFERENCE = 'gen_ai.client.inference';
 /** Bucket boundaries that the conventions ask for. */
 const SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
 const AGENT_SECONDS = [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 51.2, 102.4, 204.8, 409.6];
+const STORE_SECONDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30];
+const COSTS = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30];
 const CALLS = [1, 2, 4, 8, 16, 32, 64, 128];
 const TOKEN_COUNTS = Array.from({ length: 14 }, (_, power) => 4 ** power);
 const SHARES = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99];
@@ -23,6 +25,15 @@ const HISTOGRAMS = {
   toolCalls: ['gen_ai.invoke_agent.tool_calls', '{tool_call}', CALLS, 'Tool calls of an agent call.'],
   toolDuration: ['gen_ai.execute_tool.duration', 's', SECONDS, 'Duration of a tool call.'],
   compactionDuration: ['x.agent.compaction.duration', 's', SECONDS, 'Duration of a compaction.'],
+  wait: ['x.agent.call.wait', 's', AGENT_SECONDS, 'Wait of a call: for a place, or for its session’s turn.'],
+  storeDuration: ['x.agent.store.duration', 's', STORE_SECONDS, 'Duration of a request to store or log.'],
+  callTokens: ['x.agent.call.tokens', '{token}', TOKEN_COUNTS, 'Tokens of an agent call, by type.'],
+  callCost: [
+    'x.agent.call.cost',
+    '1',
+    COSTS,
+    'Cost of an agent call, in the currency of the budget’s prices.',
+  ],
   cacheShare: ['x.agent.cache.share', '1', SHARES, 'Share of input tokens from the provider’s cache.'],
 } as const;
 
@@ -31,13 +42,22 @@ const COUNTERS = {
   compactions: ['x.agent.compactions', '{compaction}', 'Compactions, by outcome.'],
   conflicts: ['x.agent.session.conflicts', '{conflict}', 'Commits that met another writer’s.'],
   retries: ['x.agent.model.retries', '{retry}', 'Model calls that were made again.'],
+  refused: ['x.agent.calls.refused', '{call}', 'Calls that ended before they had begun, by error.'],
+  lostTurns: ['x.agent.turns.lost', '{turn}', 'Turns that another process took from a running call.'],
   fallbacks: ['x.agent.model.fallbacks', '{fallback}', 'Models that another one took over from.'],
+} as const;
+
+/** Numbers that go up and down: names, units and descriptions. */
+const GAUGES = {
+  running: ['x.agent.calls.running', '{call}', 'Calls that have a place.'],
+  waiting: ['x.agent.calls.waiting', '{call}', 'Calls in line for a place, or for their session.'],
 } as const;
 
 /** Everything that is measured. */
 export type Instruments = Readonly<
   Record<keyof typeof HISTOGRAMS, Histogram> &
-    Record<keyof typeof COUNTERS, Counter> & { tokens: Readonly<Record<TokenKind, Counter>> }
+    Record<keyof typeof COUNTERS, Counter> &
+    Record<keyof typeof GAUGES, UpDownCounter> & { tokens: Readonly<Record<TokenKind, Counter>> }
 >;
 
 export function createInstruments(meter: Meter): Instruments {
@@ -48,10 +68,13 @@ export function createInstruments(meter: Meter): Instruments {
   const counters = Object.entries(COUNTERS).map(([key, [name, unit, description]]) => {
     return [key, meter.createCounter(name, { description, unit })];
   });
+  const gauges = Object.entries(GAUGES).map(([key, [name, unit, description]]) => {
+    return [key, meter.createUpDownCounter(name, { description, unit })];
+  });
   const tokens = Object.entries(TOKENS).map(([kind, [name, description]]) => {
     return [kind, meter.createCounter(`${INFERENCE}.usage.${name}`, { description, unit: '{token}' })];
   });
-  return Object.fromEntries([...histograms, ...counters, ['tokens', Object.fromEntries(tokens)]]);
+  return Object.fromEntries([...histograms, ...counters, ...gauges, ['tokens', Object.fromEntries(tokens)]]);
 }
 
 /** Counts the tokens of one model call. */

@@ -1,5 +1,6 @@
-import { type Attributes, SpanKind, SpanStatusCode } from '@opentelemetry/api';
+import { type Attributes, SpanStatusCode } from '@opentelemetry/api';
 import { type AgentEventBody, type CallScope, SessionConflictError } from '@x/core';
+import { spendingOf } from '../capabilities/budget/budget.js';
 import { type CallTraces, secondsSince } from './call-traces.js';
 import { callAttributes, errorAttributes, modelAttributes, usageAttributes } from './conventions.js';
 import { recordUsage } from './instruments.js';
@@ -17,9 +18,7 @@ export function observe(event: AgentEventBody, traces: CallTraces, scope: CallSc
 
 const HANDLERS: Handlers = {
   'call.started'(_, traces, scope) {
-    const attributes = { ...agentAttributes(traces, scope), ...callAttributes(scope) };
-    const options = { kind: SpanKind.INTERNAL, attributes };
-    traces.begin(scope, traces.tracer.startSpan(`invoke_agent ${scope.agentId}`, options));
+    traces.beginCall(scope, { ...agentAttributes(traces, scope), ...callAttributes(scope) });
   },
   'call.completed'({ stopReason, usage }, traces, scope) {
     const { span, steps } = traces.of(scope);
@@ -29,6 +28,10 @@ const HANDLERS: Handlers = {
       ...usageAttributes(usage),
     });
     endCall(traces, scope, {});
+    const agent = { 'gen_ai.agent.name': scope.agentId };
+    const { callTokens } = traces.instruments;
+    callTokens.record(usage.inputTokens, { ...agent, 'gen_ai.token.type': 'input' });
+    callTokens.record(usage.outputTokens, { ...agent, 'gen_ai.token.type': 'output' });
   },
   'call.failed'({ error }, traces, scope) {
     const { span } = traces.of(scope);
@@ -111,8 +114,10 @@ function agentAttributes({ provider }: CallTraces, { model, agentId }: CallScope
 }
 
 function endCall(traces: CallTraces, scope: CallScope, failure: Attributes): void {
-  const { span, startedAt, steps, toolCalls } = traces.of(scope);
+  const { span, startedAt, costBefore, steps, toolCalls } = traces.of(scope);
   span?.end();
+  const cost = spendingOf(scope.state).cost - costBefore;
+  if (cost > 0) traces.instruments.callCost.record(cost, { 'gen_ai.agent.name': scope.agentId });
   const attributes = { ...agentAttributes(traces, scope), ...failure };
   traces.instruments.agentDuration.record(secondsSince(startedAt), attributes);
   traces.instruments.modelCalls.record(steps, attributes);

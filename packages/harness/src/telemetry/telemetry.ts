@@ -29,6 +29,7 @@ import {
   responseContent,
 } from './conventions.js';
 import { createInstruments, recordUsage } from './instruments.js';
+import { monitor } from './monitor.js';
 import { observe } from './observe.js';
 
 const withMethod = <Kind>(method: string, kind: string) =>
@@ -55,7 +56,7 @@ const SCOPE = '@x/harness';
 /**
  * Traces and measures an agent with the OpenTelemetry API, by the semantic conventions for generative AI: a span for each
  * call, model call, tool call, compaction and work on the memory; metrics for tokens, the cache's share, durations,
- * compactions and conflicts. Without an SDK nothing is recorded. By default only names, counts, ids and classes of errors are
+ * compactions and conflicts, for calls that run, wait or are refused, and for the store. Without an SDK nothing is recorded. By default only names, counts, ids and classes of errors are
  * recorded; `captureContent` adds the conversation.
  *
  * Install it first: its times leave out capabilities installed before it.
@@ -86,6 +87,7 @@ export function telemetry(config: TelemetryConfig = {}): Capability {
   return {
     name: 'telemetry',
     observe: (event, scope) => observe(event, traces, scope),
+    monitor: (activity) => monitor(activity, traces),
     aroundCall: (scope, next) => context.with(traces.of(scope).context, next),
     aroundModel: (request, scope, next) => traceModel(traces, request, scope, () => next(request)),
     aroundTool: (call, scope, next) => traceTool(traces, call, scope, () => next(call)),
@@ -135,14 +137,16 @@ function traceTool(
   next: () => Promise<ToolResultBlock>,
 ): Promise<ToolResultBlock> {
   const { instruments, captureContent } = traces;
-  const measured = { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': call.name };
+  // A name that the model made up would be a series of its own.
+  const name = scope.tool?.definition.name ?? '_OTHER';
+  const measured = { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': name };
   const attributes = {
     'gen_ai.tool.type': 'function',
     'gen_ai.tool.call.id': call.id,
     ...(captureContent ? { 'gen_ai.tool.call.arguments': JSON.stringify(call.input) } : {}),
   };
   const work = {
-    name: `execute_tool ${call.name}`,
+    name: `execute_tool ${name}`,
     attributes,
     duration: instruments.toolDuration,
     measured,

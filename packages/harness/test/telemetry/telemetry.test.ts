@@ -28,7 +28,7 @@ import type { FileSource } from '@x/core/messages';
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { HarnessAgent } from '../../src/index.js';
+import { type AgentSettings, budget, HarnessAgent } from '../../src/index.js';
 import { mcp } from '../../src/mcp/index.js';
 import { telemetry, traceContext } from '../../src/telemetry/index.js';
 import type { TelemetryConfig } from '../../src/telemetry/telemetry.js';
@@ -56,6 +56,7 @@ interface Options extends TelemetryConfig {
   readonly fallback?: readonly ScriptedModel[];
   readonly session?: InMemorySession;
   readonly onConflict?: 'fail' | 'merge';
+  readonly settings?: AgentSettings;
 }
 
 function setUp(script: readonly ScriptEntry[], options: Options = {}) {
@@ -64,6 +65,7 @@ function setUp(script: readonly ScriptEntry[], options: Options = {}) {
     fallback = [],
     session = new InMemorySession(),
     onConflict,
+    settings = {},
     ...config
   } = options;
   const spans = new InMemorySpanExporter();
@@ -91,7 +93,7 @@ function setUp(script: readonly ScriptEntry[], options: Options = {}) {
     .workspace(scratch())
     .session(session)
     .tools(look)
-    .settings({ retryDelayMs: 0 })
+    .settings({ retryDelayMs: 0, ...settings })
     .use(telemetry({ tracer, meter, ...config }), ...capabilities);
   const agent = onConflict === undefined ? builder.build() : builder.onConflict(onConflict).build();
 
@@ -383,6 +385,120 @@ describe('telemetry', () => {
     expect(flush?.attributes['gen_ai.memory.record.count']).toBe(3);
     expect(flush?.parentSpanContext?.spanId).toBe(root?.spanContext().spanId);
     expect(named(finished(), 'update_memory')[0]?.status.code).toBe(2);
+  });
+
+  it('traces and measures the wait of a call, and its requests to store and log', async () => {
+    const { agent, finished, points } = setUp([
+      { text: 'one', usage },
+      { text: 'two', usage },
+    ]);
+    await Promise.all([agent.call('Hi', context), agent.call('Hi', context)]);
+    const [first, second] = named(finished(), 'invoke_agent guide');
+    const millis = ([seconds = 0, nanos = 0]: readonly number[] = []) => seconds * 1_000 + nanos / 1e6;
+    // The second came in with the first, and is over behind it.
+    expect(millis(second?.startTime)).toBeLessThan(millis(first?.endTime));
+    expect(millis(second?.endTime)).toBeGreaterThanOrEqual(millis(first?.endTime));
+    const events = second?.events.map(({ name, attributes }) => [
+      name,
+      attributes?.['x.store.operation'] ?? attributes?.['x.agent.wait'],
+    ]);
+    expect(events).toEqual(
+      expect.arrayContaining([
+        ['wait', 'place'],
+        ['wait', 'turn'],
+        ['store', 'load'],
+        ['store', 'log.append'],
+        ['store', 'commit'],
+      ]),
+    );
+    const waits = await points('x.agent.call.wait');
+    expect(
+      waits.map(({ attributes, value }) => [attributes['x.agent.wait'], (value as { count: number }).count]),
+    ).toEqual([
+      ['place', 2],
+      ['turn', 2],
+    ]);
+    const requests = await points('x.agent.store.duration');
+    const operations = requests.map(({ attributes }) => [
+      attributes['x.store.operation'],
+      attributes['x.store.outcome'],
+    ]);
+    expect(operations).toEqual(
+      expect.arrayContaining([
+        ['load', 'ok'],
+        ['commit', 'ok'],
+        ['log.append', 'ok'],
+      ]),
+    );
+    expect(await points('x.agent.calls.running')).toMatchObject([{ value: 0 }]);
+    expect(await points('x.agent.calls.waiting')).toMatchObject([{ value: 0 }]);
+    expect(await points('x.agent.calls.refused')).toEqual([]);
+  });
+
+  it('counts what runs and waits, and traces and counts what is refused', async () => {
+    let answer = () => {};
+    const held = async () => {
+      await new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+      return { text: 'Bye', usage };
+    };
+    const { agent, finished, points } = setUp([held, held], {
+      settings: { maxRunningCalls: 1, maxWaitingCalls: 1 },
+    });
+    const calls = ['a', 'b', 'c'].map((sessionId) => agent.call('Hi', RuntimeContext.of({ sessionId })));
+    await expect(calls[2]).rejects.toMatchObject({ code: 'overloaded' });
+    expect(await points('x.agent.calls.running')).toMatchObject([
+      { attributes: { 'gen_ai.agent.name': 'guide' }, value: 1 },
+    ]);
+    expect(await points('x.agent.calls.waiting')).toMatchObject([{ value: 1 }]);
+    expect(await points('x.agent.calls.refused')).toMatchObject([
+      { attributes: { 'error.type': 'overloaded' }, value: 1 },
+    ]);
+    expect(finished().map(({ name, attributes }) => [name, attributes['error.type']])).toEqual([
+      ['invoke_agent guide', 'overloaded'],
+    ]);
+    const closed = agent.close({ drainMs: 0 });
+    await Promise.allSettled(calls);
+    answer();
+    await closed;
+    expect(await points('x.agent.calls.running')).toMatchObject([{ value: 0 }]);
+    expect(await points('x.agent.calls.waiting')).toMatchObject([{ value: 0 }]);
+  });
+
+  it('has one series for all tools that a model made up', async () => {
+    const invented = (count: number) => ({
+      toolCalls: Array.from({ length: count }, (_, n) => ({ name: `invented_${n}`, input: {} })),
+      usage,
+    });
+    const { agent, points, finished } = setUp([invented(20), LOOK, { text: 'Bye', usage }]);
+    await agent.call('Hi', context);
+    const series = await points('gen_ai.execute_tool.duration');
+    expect(series.map(({ attributes }) => attributes['gen_ai.tool.name']).sort()).toEqual(['_OTHER', 'look']);
+    expect(named(finished(), 'execute_tool _OTHER')).toHaveLength(20);
+  });
+
+  it('measures the tokens and the cost of each call', async () => {
+    const capabilities = [budget({ maxCostPerSession: 5, prices: { '*': { input: 1_000, output: 2_000 } } })];
+    const { agent, points } = setUp(
+      [
+        { text: 'Hi', usage },
+        { text: 'Bye', usage },
+      ],
+      { capabilities },
+    );
+    for (const _ of ['first', 'second']) await agent.call('Hi', context);
+    expect(await points('x.agent.call.cost')).toMatchObject([
+      { value: { count: 2, sum: expect.closeTo(0.24) } },
+    ]);
+    const tokens = (await points('x.agent.call.tokens')).map(({ attributes, value }) => [
+      attributes['gen_ai.token.type'],
+      value,
+    ]);
+    expect(tokens).toMatchObject([
+      ['input', { count: 2, sum: 200 }],
+      ['output', { count: 2, sum: 20 }],
+    ]);
   });
 
   it('counts retries and fallbacks', async () => {
