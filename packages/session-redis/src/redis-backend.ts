@@ -1,19 +1,48 @@
+import type { SessionStore, Workspace } from '@x/core';
+import { parseWith } from '@x/core/internal';
+import * as z from 'zod';
+import { backendSchema } from './options.js';
 import { RedisSession } from './redis-session.js';
 import { RedisWorkspace, type RedisWorkspaceOptions } from './workspace/redis-workspace.js';
+import { withLogs } from './workspace/with-logs.js';
+
+/** Options of `redisBackend`. */
+export interface RedisBackendOptions extends RedisWorkspaceOptions {
+  /**
+   * Keeps the logs of sessions elsewhere, which are more than half of the memory: in a workspace, such as a `LocalWorkspace` on a volume
+   * that all machines mount or a `RedisWorkspace` of another Redis, or in the collection `logs` of a session store, such as a
+   * `PostgresSession`. Default: in Redis. The agent never closes it.
+   */
+  readonly logs?: Workspace | SessionStore | undefined;
+}
+
+const optionsSchema = backendSchema.extend({
+  logs: z
+    .custom<Workspace | SessionStore>(
+      (value) => typeof value === 'object' && value !== null && ('append' in value || 'commit' in value),
+      'must be a workspace, or a session store with collections',
+    )
+    .optional(),
+});
 
 /**
  * Opens sessions, the leases of their turns, and files on one Redis.
  *
- * @param options `keyPrefix`: before every key; default `x:`.
+ * @param options `keyPrefix`: before every key; default `x:`. `logs`: another place for the logs of sessions.
  * @example
  * ```ts
  * const builder = HarnessAgent.builder().distributed(redisBackend({ client }));
  * ```
  * @throws {InvalidInputError} for unknown or impossible options.
  */
-export function redisBackend(options: RedisWorkspaceOptions): {
+export function redisBackend(options: RedisBackendOptions): {
   readonly session: RedisSession;
-  readonly workspace: RedisWorkspace;
+  readonly workspace: Workspace;
 } {
-  return { session: new RedisSession(options), workspace: new RedisWorkspace(options) };
+  const { logs, ...backend } = parseWith(optionsSchema, options, 'redisBackend options');
+  const workspace = new RedisWorkspace(backend);
+  return {
+    session: new RedisSession(backend),
+    workspace: logs === undefined ? workspace : withLogs(workspace, logs),
+  };
 }

@@ -1,15 +1,10 @@
-import { STORAGE } from '@x/core/internal';
 import { operationId } from '@x/core/store';
 import type { RedisClient, RedisValue } from '../redis-client.js';
 import { keysOfMember } from '../redis-keys.js';
 import { deleteLogsScript, readLogScript, statLogsScript, writeLogScript } from '../scripts/logs.js';
 import { runScript, runScriptForBytes } from '../scripts/run-script.js';
+import { isLog, memberOf } from './log-path.js';
 import type { Refusal } from './workspace-failure.js';
-
-/** Names that were cut for a file system tell no key. */
-const LOG = new RegExp(
-  `^\\${STORAGE}/(?!.*%_)(?:tenants/([^/]+)/)?(?:users/([^/]+)/)?(?:agents/([^/]+)/)?sessions/([^/]+)\\.log\\.jsonl$`,
-);
 
 /** Log keys that one script takes. */
 const PAGE = 1_000;
@@ -33,11 +28,6 @@ export class RedisLogs {
   constructor(client: RedisClient, keyPrefix: string) {
     this.#client = client;
     this.#keyPrefix = keyPrefix;
-  }
-
-  /** Tells whether a path is that of a session's log. */
-  has(path: string): boolean {
-    return LOG.test(path);
   }
 
   /** Reads a part; answers `undefined` where there is no log. */
@@ -91,9 +81,7 @@ export class RedisLogs {
   }
 
   #keys(path: string) {
-    const [, ...parts] = LOG.exec(path) ?? [];
-    // An absent part is empty.
-    return keysOfMember(this.#keyPrefix, parts.join('/'));
+    return keysOfMember(this.#keyPrefix, memberOf(path));
   }
 
   /** Does something with the logs among the paths, those of a slot together. */
@@ -102,7 +90,7 @@ export class RedisLogs {
     task: (group: readonly string[], logs: readonly string[]) => Promise<unknown>,
   ): Promise<void> {
     const groups = new Map<string, string[]>();
-    for (const path of paths.filter((each) => this.has(each))) {
+    for (const path of paths.filter(isLog)) {
       const { operations } = this.#keys(path);
       groups.set(operations, [...(groups.get(operations) ?? []), path]);
     }

@@ -13,6 +13,7 @@ import {
   writeScript,
 } from '../scripts/files.js';
 import { runScript, runScriptForBytes } from '../scripts/run-script.js';
+import { isLog } from './log-path.js';
 import { withRedisLock } from './redis-lock.js';
 import { type Mode, RedisLogs } from './redis-logs.js';
 import { asWorkspaceError, type Refusal, refused } from './workspace-failure.js';
@@ -58,13 +59,13 @@ export class RedisWorkspace implements Workspace {
     const length = range.length === undefined ? '' : String(Math.max(0, range.length));
     const name = segments.join('/');
     return asWorkspaceError(path, async () => {
-      const logged = this.#logs.has(name) ? await this.#logs.read(name, [offset, length]) : undefined;
+      const logged = isLog(name) ? await this.#logs.read(name, [offset, length]) : undefined;
       if (logged !== undefined) return logged;
       const values = [offset, length, ...segments];
       const reply = await runScriptForBytes(this.#client, readScript, this.#keys.along(segments), values);
       if (Array.isArray(reply)) return reply[0] as Uint8Array;
       // A log that has ended leaves its name for a while.
-      const isEnded = this.#logs.has(name) && String(reply) === 'workspace_io';
+      const isEnded = isLog(name) && String(reply) === 'workspace_io';
       throw refused(path, isEnded ? 'not_found' : (String(reply) as Refusal));
     });
   }
@@ -125,13 +126,13 @@ export class RedisWorkspace implements Workspace {
       const logs: string[] = [];
       if (segments[0] === STORAGE) {
         for await (const entry of this.list(name, { recursive: true })) logs.push(entry.path);
-        if (this.#logs.has(name) && (await this.stat(name)) !== undefined) logs.push(name);
+        if (isLog(name) && (await this.stat(name)) !== undefined) logs.push(name);
         await this.#logs.delete(logs);
       }
       const removed = await runScript(this.#client, deleteScript, keys, segments);
       if (!Array.isArray(removed)) return false;
       await this.#logs.delete(removed.map((rest) => name + rest));
-      return !this.#logs.has(name) || logs.length > 0;
+      return !isLog(name) || logs.length > 0;
     });
   }
 
@@ -149,7 +150,7 @@ export class RedisWorkspace implements Workspace {
     const name = segments.join('/');
     const value = asValue(data);
     const reply = await asWorkspaceError(path, async () => {
-      if (!this.#logs.has(name)) return this.#put(segments, mode, value);
+      if (!isLog(name)) return this.#put(segments, mode, value);
       return this.#logs.write(name, mode, value, () => this.#put(segments, 'name', ''));
     });
     if (reply !== undefined) throw refused(path, reply);
@@ -188,7 +189,7 @@ export class RedisWorkspace implements Workspace {
 
   /** Tells whether an entry is the mere name of a log. */
   #isEnded({ path, type, size }: WorkspaceEntry): boolean {
-    return type === 'file' && size === 0 && this.#logs.has(path);
+    return type === 'file' && size === 0 && isLog(path);
   }
 }
 

@@ -1,0 +1,209 @@
+import {
+  AgentState,
+  assistantMessage,
+  InvalidInputError,
+  type Message,
+  SessionConflictError,
+  type SessionKey,
+  type SessionStore,
+  WorkspaceError,
+} from '@x/core';
+import { isObject, STORAGE } from '@x/core/internal';
+import { operationId, pathSegments, sessionPrefix, type WorkspaceEntry } from '@x/core/store';
+import { isLog, keyOfLog, type LogFiles } from './log-path.js';
+
+const PROVIDER = 'log';
+/** How often an append is tried anew when others append at the same time. */
+const MAX_ATTEMPTS = 20;
+/** Ends that are remembered between the look at a log and the append that follows. */
+const MAX_ENDS = 1_000;
+/** Pieces that are loaded first for the end of a log. */
+const LAST_PIECES = 8;
+const SCOPE = { tenants: 'tenantId', users: 'userId', agents: 'agentId' } as const;
+
+/** One append: a message of the record. */
+interface Piece {
+  /** Counts the pieces from 0. */
+  readonly number: number;
+  /** Where it begins in the log, in bytes. */
+  readonly offset: number;
+  readonly bytes: Buffer;
+}
+
+/** The end of a log. */
+interface End {
+  readonly token: string | undefined;
+  readonly pieces: number;
+  readonly size: number;
+  readonly updatedAt: string;
+}
+
+/** Logs in a collection of a session store: a record for each log, by the key of its session, and a message for each append. */
+export class StoreLogs implements LogFiles {
+  readonly #records: SessionStore;
+  readonly #ends = new Map<string, End>();
+
+  /** @throws {InvalidInputError} when the store has no collections. */
+  constructor(store: SessionStore) {
+    const records = store.collection?.('logs');
+    if (records === undefined) {
+      const message = 'must be a workspace, or a session store with collections';
+      throw new InvalidInputError('redisBackend options', [{ path: 'logs', message }]);
+    }
+    this.#records = records;
+  }
+
+  async read(
+    path: string,
+    {
+      offset = 0,
+      length = Number.POSITIVE_INFINITY,
+    }: { readonly offset?: number; readonly length?: number } = {},
+  ): Promise<Uint8Array> {
+    const pieces = await this.#piecesFrom(keyOfLog(path), offset);
+    if (pieces === undefined)
+      throw new WorkspaceError('not_found', path, `There is no file ${JSON.stringify(path)}.`);
+    const start = offset - (pieces[0]?.offset ?? 0);
+    return Buffer.concat(pieces.map(({ bytes }) => bytes)).subarray(start, start + length);
+  }
+
+  async write(
+    path: string,
+    data: string | Uint8Array,
+    { ifAbsent = false }: { readonly ifAbsent?: boolean } = {},
+  ): Promise<void> {
+    await this.#change(path, data, (end) => {
+      if (ifAbsent && end !== undefined)
+        throw new WorkspaceError('already_exists', path, `There is a file ${JSON.stringify(path)} already.`);
+      return 0;
+    });
+  }
+
+  async append(path: string, data: string | Uint8Array): Promise<void> {
+    await this.#change(path, data, (end) => end?.pieces ?? 0);
+  }
+
+  async stat(path: string): Promise<WorkspaceEntry | undefined> {
+    const name = pathSegments(path).join('/');
+    if (isLog(name)) {
+      const key = keyOfLog(name);
+      const end = await this.#endOf(key);
+      if (end !== undefined) this.#ends.set(key.toString(), end);
+      const [oldest] = this.#ends.size > MAX_ENDS ? this.#ends.keys() : [];
+      if (oldest !== undefined) this.#ends.delete(oldest);
+      return end && { path: name, type: 'file', size: end.size, modifiedAt: end.updatedAt };
+    }
+    for await (const { updatedAt } of this.#below(name)) {
+      return { path: name, type: 'directory', size: 0, modifiedAt: updatedAt };
+    }
+    return undefined;
+  }
+
+  async delete(path: string): Promise<boolean> {
+    const name = pathSegments(path).join('/');
+    if (isLog(name)) return this.#records.delete(keyOfLog(name));
+    const keys: SessionKey[] = [];
+    for await (const { key } of this.#below(name)) keys.push(key);
+    for (const key of keys) await this.#records.delete(key);
+    return keys.length > 0;
+  }
+
+  async *list(
+    path = '',
+    { recursive = false }: { readonly recursive?: boolean } = {},
+  ): AsyncGenerator<WorkspaceEntry, void, undefined> {
+    const name = pathSegments(path).join('/');
+    const directories = new Set<string>();
+    for await (const { key, log, updatedAt } of this.#below(name)) {
+      const inner = name === '' ? log : log.slice(name.length + 1);
+      const folders = inner.split('/').slice(0, -1);
+      for (const depth of recursive ? folders.keys() : folders.slice(0, 1).keys()) {
+        const directory = log.slice(0, log.length - inner.length) + folders.slice(0, depth + 1).join('/');
+        if (directories.has(directory)) continue;
+        directories.add(directory);
+        yield { path: directory, type: 'directory', size: 0, modifiedAt: updatedAt };
+      }
+      if (!recursive && folders.length > 0) continue;
+      const end = await this.#endOf(key);
+      if (end !== undefined) yield { path: log, type: 'file', size: end.size, modifiedAt: end.updatedAt };
+    }
+  }
+
+  /** The logs below a directory, and those of no other user where it is a user's. */
+  async *#below(name: string) {
+    const levels = name.split('/');
+    const scope: Record<string, string> = {};
+    for (const [at, level] of levels.entries()) {
+      const part = SCOPE[level as keyof typeof SCOPE];
+      const value = levels[at + 1];
+      if (part === undefined || value === undefined) continue;
+      const { parts } = keyOfLog(`${STORAGE}/${level}/${value}/sessions/s.log.jsonl`);
+      scope[part] = parts[part] ?? '';
+    }
+    for await (const { key, updatedAt } of this.#records.list(scope, { expired: true })) {
+      const log = `${STORAGE}/${sessionPrefix(key)}sessions/${key.path.sessionId}.log.jsonl`;
+      if (name === '' || log.startsWith(`${name}/`)) yield { key, log, updatedAt };
+    }
+  }
+
+  /** Loads the pieces from the one that holds a byte on; all where none does. */
+  async #piecesFrom(key: SessionKey, offset: number): Promise<readonly Piece[] | undefined> {
+    for (let last = offset === 0 ? Number.POSITIVE_INFINITY : LAST_PIECES; ; last *= 8) {
+      const isWhole = last === Number.POSITIVE_INFINITY;
+      const stored = await this.#records.load(key, isWhole ? {} : { last });
+      if (stored === undefined) return undefined;
+      const pieces = stored.messages.map(pieceOf);
+      if (isWhole || pieces.length < last || (pieces[0]?.offset ?? 0) <= offset) return pieces;
+    }
+  }
+
+  async #endOf(key: SessionKey): Promise<End | undefined> {
+    const stored = await this.#records.load(key, { last: 1 });
+    if (stored === undefined) return undefined;
+    const { token, updatedAt, messages } = stored;
+    const [last] = messages.map(pieceOf);
+    if (last === undefined) return { token, pieces: 0, size: 0, updatedAt };
+    return { token, pieces: last.number + 1, size: last.offset + last.bytes.length, updatedAt };
+  }
+
+  /** @param keep Answers how many of the pieces stay. */
+  async #change(
+    path: string,
+    data: string | Uint8Array,
+    keep: (end: End | undefined) => number,
+  ): Promise<void> {
+    const key = keyOfLog(path);
+    const looked = this.#ends.get(key.toString());
+    this.#ends.delete(key.toString());
+    for (let attempt = 1; ; attempt++) {
+      const end = attempt === 1 && looked ? looked : await this.#endOf(key);
+      const number = keep(end);
+      const offset = number === 0 ? 0 : (end?.size ?? 0);
+      const append = [messageOf({ number, offset, bytes: Buffer.from(data as Uint8Array) })];
+      const { sessionId, userId, tenantId } = key.parts;
+      // The head of an agent's state, so that whatever lists or inspects sessions can read this one, too.
+      const head = AgentState.create({ sessionId, userId, tenantId }).head();
+      const change = { operation: operationId(), expected: end?.token, head, keep: number, append };
+      try {
+        await this.#records.commit(key, change);
+        return;
+      } catch (error) {
+        if (!SessionConflictError.isInstance(error) || attempt >= MAX_ATTEMPTS) throw error;
+      }
+    }
+  }
+}
+
+function messageOf({ number, offset, bytes }: Piece): Message {
+  const text = bytes.toString('utf8');
+  // What is no UTF-8 would not come back.
+  const content = Buffer.from(text).equals(bytes) ? { text } : { base64: bytes.toString('base64') };
+  return assistantMessage([{ type: 'opaque', provider: PROVIDER, data: { number, offset, ...content } }]);
+}
+
+function pieceOf({ content: [block] }: Message): Piece {
+  const data = block?.type === 'opaque' && isObject(block.data) ? block.data : {};
+  const { number, offset, text, base64: coded } = data;
+  const bytes = typeof text === 'string' ? Buffer.from(text) : Buffer.from(String(coded ?? ''), 'base64');
+  return { number: Number(number), offset: Number(offset), bytes };
+}
