@@ -25,6 +25,8 @@ export interface ReductionTarget {
   readonly targetTokens: number;
   /** The aim of a cheap reducer, below the trigger and at least the target. The cascade stops there. */
   readonly enoughTokens: number;
+  /** Messages from which on a reduction is due; `Infinity` when their number does not matter. */
+  readonly dueMessages: number;
   /** Messages to aim for; `Infinity` when their number does not matter. */
   readonly targetMessages: number;
   /** `true` when a user or an overflow asked for it: worth doing even when it saves little. */
@@ -108,6 +110,11 @@ export interface Reducer {
 /** Tests if the request exceeds what may be sent: then no saving is too small. */
 export function mustShrink(view: View, budget: ReductionTarget): boolean {
   return view.tokens > budget.mostTokens;
+}
+
+/** Tests if the number of messages alone makes a reduction due: then fewer messages are what it must save. */
+export function isByMessages(view: View, budget: ReductionTarget): boolean {
+  return budget.reason === 'proactive_budget' && view.tokens < budget.dueTokens;
 }
 
 /** Answers that the reducer leaves the view alone, and why. */

@@ -116,3 +116,8 @@ export function savesEnough(before: number, after: number, minimum: Saving): boo
   const saved = before - after;
   return saved > 0 && saved >= Math.max(before * minimum.share, minimum.tokens);
 }
+
+/** Tests if a conversation has so many messages less that a reduction for their number is worthwhile. */
+export function savesMessages(before: number, after: number, minimum: Saving): boolean {
+  return after < before && before - after >= (minimum === false ? 1 : before * minimum.share);
+}

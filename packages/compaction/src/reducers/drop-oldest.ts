@@ -15,7 +15,8 @@ import { type Fate, type Reducer, unchanged } from '../reducer.js';
  * request, the latest one, a call that is still open, nor a result that no model has seen. A note says how many messages
  * went, and where they can be read.
  *
- * @param window `newest`: messages that stay. With it the trigger is the limit, not the model's window.
+ * @param window `newest`: messages that stay, unless the request would exceed what may be sent. With it the trigger is the limit,
+ *   not the model's window.
  */
 export function dropOldest(window?: { readonly newest: number }): Reducer {
   return {
@@ -25,14 +26,17 @@ export function dropOldest(window?: { readonly newest: number }): Reducer {
       const most = window ? budget.dueTokens : budget.mostTokens;
       if (view.tokens <= most) return unchanged(view, 'within the limit');
       const { messages } = view;
-      const droppable = droppableGroups(messages, messages.length - (window?.newest ?? 0));
+      const kept = messages.length - (window?.newest ?? 0);
       const dropped = new Set<Message>();
       let tokens = view.tokens;
-      const asked = ({ start }: MessageGroup) => isUserRequest(messages[start] as Message);
-      const order = [...droppable.filter((group) => !asked(group)), ...droppable.filter(asked)];
+      /** The later a group goes: its requests last, and before them what is among the newest. */
+      const rank = ({ start, end }: MessageGroup) =>
+        (end > kept ? 2 : 0) + (isUserRequest(messages[start] as Message) ? 1 : 0);
+      const limits = [budget.enoughTokens, most, budget.mostTokens, budget.mostTokens];
+      const order = droppableGroups(messages).toSorted((one, other) => rank(one) - rank(other));
       for (const group of order) {
         const { start, end } = group;
-        if (tokens <= (asked(group) ? most : budget.enoughTokens)) break;
+        if (tokens <= (limits[rank(group)] ?? 0)) continue;
         for (const message of messages.slice(start, end)) {
           dropped.add(message);
           tokens -= meter.message(message);
@@ -61,9 +65,9 @@ export function dropOldest(window?: { readonly newest: number }): Reducer {
   };
 }
 
-function droppableGroups(messages: readonly Message[], kept: number): readonly MessageGroup[] {
+function droppableGroups(messages: readonly Message[]): readonly MessageGroup[] {
   const pinned = new Set([firstUserRequest(messages), latestUserRequest(messages)]);
-  const most = Math.min(startOfUnseen(messages), kept);
+  const most = startOfUnseen(messages);
   return pairingOf(messages).groups.filter(({ start, end, open }) => {
     if (open || end > most) return false;
     for (let index = start; index < end; index++) {

@@ -17,12 +17,16 @@ import { type Reducer, unchanged } from '../reducer.js';
 import { alterMessages, ifWorthwhile } from './alter-messages.js';
 import { observationStub, placesIn } from './stubs.js';
 
+/** Outputs that stay whole where nothing is named. */
+const KEPT = 5;
+
 const optionsSchema = z.strictObject({
-  keepRecentToolOutputs: z._default(countSchema, 5),
+  /** The newest outputs, which stay whole. Default 5, unless messages are named. */
+  keepRecentToolOutputs: z.optional(countSchema),
   format: z._default(z.enum(['one_line', 'head_tail']), 'one_line'),
   /** Tools whose outputs stay whole; a name may end in `*`. */
   excludeTools: z._default(namesSchema, []),
-  /** When given: the newest messages whose outputs stay whole, in place of a number of outputs. */
+  /** The outputs of so many of the newest messages stay whole, too. */
   keepRecentMessages: z.optional(countSchema),
   /** Leave outputs alone while only the number of messages is over: masking cannot change that. */
   onlyForTokens: z._default(z.boolean(), false),
@@ -61,16 +65,17 @@ export function maskOutputs(options: z.input<typeof optionsSchema> = {}): Reduce
 
 function findMaskable(
   messages: readonly Message[],
-  { keepRecentToolOutputs, keepRecentMessages, excludeTools }: z.output<typeof optionsSchema>,
+  { keepRecentMessages, keepRecentToolOutputs, excludeTools }: z.output<typeof optionsSchema>,
 ): ReadonlyMap<Message, ReadonlySet<ToolResultBlock>> {
   const found = new Map<Message, Set<ToolResultBlock>>();
   const end = Math.min(startOfLive(messages), messages.length - (keepRecentMessages ?? 0));
-  let kept = keepRecentMessages === undefined ? 0 : keepRecentToolOutputs;
+  const outputs = keepRecentToolOutputs ?? (keepRecentMessages === undefined ? KEPT : 0);
+  let kept = 0;
   for (let index = messages.length - 1; index >= 0; index--) {
     const message = messages[index] as Message;
     const done = new Set(stringsIn(marksOf(message).masked));
     for (const block of toolResultsOf(message).toReversed()) {
-      if (kept < keepRecentToolOutputs) {
+      if (kept < outputs) {
         kept++;
         continue;
       }

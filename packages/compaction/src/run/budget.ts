@@ -126,6 +126,7 @@ export function budgetFor(
     mostTokens,
     targetTokens,
     enoughTokens: Math.max(targetTokens, Math.floor(dueTokens * ENOUGH_SHARE)),
+    dueMessages: messages > 0 ? messages : Number.POSITIVE_INFINITY,
     targetMessages:
       messages > 0
         ? Math.floor(messages * (typeof config.target === 'number' ? config.target : TARGET_SHARE))
@@ -151,9 +152,9 @@ function targetOf({ target, keep, summary }: Sizes, dueTokens: number): number {
   const most = Math.floor(dueTokens * ENOUGH_SHARE);
   if (typeof target === 'object') return Math.min(target.tokens, most);
   if (typeof target === 'number') return Math.floor(dueTokens * target);
-  const kept = Math.min(keep.tokens ?? Infinity, dueTokens * (keep.share ?? Infinity));
+  const kept = Math.max(keep.tokens ?? 0, dueTokens * (keep.share ?? 0));
   const record = recordTokens(summary.record, dueTokens);
-  const wanted = Number.isFinite(kept) ? kept + record : 0;
+  const wanted = kept > 0 ? kept + record : 0;
   // The larger record of a small window takes nothing from what stays verbatim.
   const more = summary.record === undefined ? record - dueTokens * RECORD_SHARE : 0;
   return Math.min(most, Math.floor(Math.max(dueTokens * TARGET_SHARE + more, wanted)));

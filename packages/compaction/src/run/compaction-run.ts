@@ -11,8 +11,8 @@ import type { ResolvedCompactionConfig } from '../config/groups.js';
 import { redactorFor } from '../conversation/redaction.js';
 import { errorLine } from '../conversation/text.js';
 import type { Meter } from '../meter.js';
-import { mustShrink, type Reducer, type ReductionTarget, type View } from '../reducer.js';
-import { savesEnough } from '../reducers/alter-messages.js';
+import { isByMessages, mustShrink, type Reducer, type ReductionTarget, type View } from '../reducer.js';
+import { savesEnough, savesMessages } from '../reducers/alter-messages.js';
 import { needsRepair, repairPairs } from '../reducers/repair-pairs.js';
 import { budgetFor, type ContextWindow, contextWindowOf, isDue } from './budget.js';
 import { type CascadeResult, runCascade } from './cascade.js';
@@ -155,7 +155,10 @@ function judge(
   const conversation = (of: View) => of.tokens - of.fixedTokens;
   const fitsNow = view.tokens <= budget.dueTokens && before.tokens > budget.dueTokens;
   const isNeeded = repaired || fitsNow || (mustShrink(before, budget) && view.tokens < before.tokens);
-  if (!isNeeded && !savesEnough(conversation(before), conversation(view), config.saving)) {
+  const isEnough = isByMessages(before, budget)
+    ? savesMessages(before.messages.length, view.messages.length, config.saving)
+    : savesEnough(conversation(before), conversation(view), config.saving);
+  if (!isNeeded && !isEnough) {
     return report('ineffective', 'the reduction would save too little', result);
   }
   const how = thatWorked(steps).map((step) => (step.note ? `${step.reducer} (${step.note})` : step.reducer));

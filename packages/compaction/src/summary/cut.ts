@@ -1,9 +1,9 @@
-import type { Message } from '@x/core';
+import { type Message, toolResultsOf } from '@x/core';
 import { type MessageGroup, pairingOf } from '@x/core/messages';
 import { isUserRequest, startOfUnseen } from '../conversation/regions.js';
 import type { Meter } from '../meter.js';
-import type { ReductionTarget, View } from '../reducer.js';
-import type { Keep } from './options.js';
+import { mustShrink, type ReductionTarget, type View } from '../reducer.js';
+import { KEEP_SHARE, type Keep } from './options.js';
 import { type KeptRequest, keepUserWords } from './user-words.js';
 
 /** Limits of the part that stays verbatim at the end of a conversation. */
@@ -20,21 +20,37 @@ interface TailLimits {
   readonly pinned: ReadonlySet<Message>;
 }
 
+/** A place where a conversation may be cut. */
+export interface Cut {
+  readonly start: number;
+  /** What the user named stays behind it: it may fill what may be sent, and the summary takes what is left. */
+  readonly isFloor: boolean;
+}
+
+/** Cuts to try, those that keep most first. */
+interface Cuts {
+  readonly cuts: readonly Cut[];
+  /** From here on everything stays that the user named; `undefined` where nothing was named. */
+  readonly floor: number | undefined;
+}
+
 /**
- * Cuts to try in order: what was asked for as far as it leaves room for the summary, a half, a quarter, an eighth of it,
- * last only open calls and results that no model has seen.
+ * Cuts to try in order. Where the user named what stays, that; less only where the request would exceed what may be sent. Else what
+ * is wanted as far as it leaves room for the summary, a half, a quarter, an eighth of it, last only open calls and results
+ * that no model has seen.
  *
+ * @param warmMessages Messages that stay beyond what is named, where there is room.
  * @param pinned Messages that stay on whichever side of the cut they are.
  * @param reserve Tokens that the summary itself may need, with all that stays in front of it.
  */
 export function candidateCuts(
   view: View,
   budget: ReductionTarget,
-  keep: Keep,
+  { keep, warmMessages = 0 }: { readonly keep: Keep; readonly warmMessages?: number },
   pinned: ReadonlySet<Message>,
   reserve: number,
   meter: Meter,
-): readonly number[] {
+): Cuts {
   const { messages, fixedTokens } = view;
   const { groups } = pairingOf(messages);
   const room = budget.targetTokens - fixedTokens - reserve;
@@ -42,23 +58,74 @@ export function candidateCuts(
   const most = budget.forced
     ? { messages: Math.floor(messages.length / 2), tokens: (view.tokens - fixedTokens) / 2 }
     : { messages: Infinity, tokens: Infinity };
-  const keepTokens = Math.min(keep.tokens ?? Infinity, budget.dueTokens * (keep.share ?? Infinity));
-  const wanted = keep.messages === undefined ? messages.length : Math.min(keep.messages, most.messages);
+  const { share, tokens, messages: count, outputs } = keep;
+  const isNamed = [share, tokens, count, outputs].some((size) => size !== undefined);
+  const isBySize = !isNamed || share !== undefined || tokens !== undefined;
+  const keepTokens = isBySize
+    ? Math.max(tokens ?? 0, budget.dueTokens * (share ?? (isNamed ? 0 : KEEP_SHARE)))
+    : Infinity;
+  const wanted =
+    count === undefined ? messages.length : Math.min(Math.max(count, warmMessages), most.messages);
   // So few that their number is not a reason to reduce again at once: a summary and requests come on top.
   const maxMessages = Number.isFinite(budget.targetMessages)
-    ? Math.max(keep.messages ?? 0, budget.targetMessages - 3)
+    ? Math.max(count ?? 0, budget.targetMessages - 3)
     : Infinity;
   const limits = { maxMessages, pinned, unseen: startOfUnseen(messages) };
 
-  const cuts: number[] = [];
-  for (const factor of [1, 1 / 2, 1 / 4, 1 / 8, 0]) {
+  const cuts: Cut[] = [];
+  const add = (start: number, isFloor: boolean) => {
+    if (start > (cuts.at(-1)?.start ?? 0)) cuts.push({ start, isFloor });
+  };
+  const tail = (factor: number) => {
     const maxTokens = Number.isFinite(keepTokens)
       ? Math.min(room, Math.min(keepTokens, most.tokens) * factor)
       : room;
-    const cut = startOfTail(messages, groups, { ...limits, keepMessages: wanted * factor, maxTokens }, meter);
-    if (cut > (cuts.at(-1) ?? 0)) cuts.push(cut);
+    return startOfTail(messages, groups, { ...limits, keepMessages: wanted * factor, maxTokens }, meter);
+  };
+  const floor = isNamed
+    ? startOfFloor(messages, groups, keep, isBySize ? keepTokens : 0, limits, meter)
+    : undefined;
+  if (floor !== undefined) {
+    if (warmMessages > (count ?? 0)) add(Math.min(tail(1), floor), false);
+    add(floor, true);
+    if (!mustShrink(view, budget)) return { cuts, floor };
   }
-  return cuts;
+  for (const factor of [1, 1 / 2, 1 / 4, 1 / 8, 0]) add(tail(factor), false);
+  return { cuts, floor };
+}
+
+/** Among so many of the newest messages for each output that is to stay it is looked for: a chat goes on for long without any. */
+const MESSAGES_PER_OUTPUT = 4;
+
+/** Finds the index from which everything stays that the user named, in whichever unit. It separates no call from its results. */
+function startOfFloor(
+  messages: readonly Message[],
+  groups: readonly MessageGroup[],
+  keep: Keep,
+  maxTokens: number,
+  { pinned, unseen }: Pick<TailLimits, 'pinned' | 'unseen'>,
+  meter: Meter,
+): number {
+  const { messages: count = 0, outputs = 0 } = keep;
+  const { length } = messages;
+  const fromOutputs = length - outputs * MESSAGES_PER_OUTPUT;
+  let first = length - count;
+  let left = outputs;
+  for (let index = length - 1; index >= fromOutputs && index >= 0 && left > 0; index--) {
+    const results = toolResultsOf(messages[index] as Message).length;
+    left -= results;
+    if (results > 0) first = Math.min(first, index);
+  }
+  let floor = length;
+  let tokens = 0;
+  for (const { start, end, open } of groups.toReversed()) {
+    for (const message of messages.slice(start, end))
+      if (!pinned.has(message)) tokens += meter.message(message);
+    const isNamed = end > first || tokens <= maxTokens;
+    if (!open && !isNamed && start < unseen) break;
+    floor = start;
+  }
+  return floor;
 }
 
 /**

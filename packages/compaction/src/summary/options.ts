@@ -4,25 +4,24 @@ import { redactSchema } from '../conversation/redaction.js';
 import { savingSchema } from '../reducers/alter-messages.js';
 
 /** The share of the trigger point that stays verbatim where nothing else is named. */
-const KEEP_SHARE = 0.15;
+export const KEEP_SHARE = 0.15;
 
-/** What stays verbatim. If you set several sizes, the smallest wins. */
-export const keepSchema = z.pipe(
-  z.strictObject({
-    /** The newest messages, up to this share of the tokens at which a reduction is due. Default 0.15, unless a size is named. */
-    share: z.optional(shareSchema),
-    /** The newest messages, up to this many tokens. */
-    tokens: z.optional(countSchema),
-    /** The newest messages, up to this many. */
-    messages: z.optional(countSchema),
-    /** The user's own words, up to this share of the window. */
-    users: z._default(shareSchema, 0.15),
-  }),
-  z.transform((keep) => {
-    const named = keep.share ?? keep.tokens ?? keep.messages;
-    return named === undefined ? { ...keep, share: KEEP_SHARE } : keep;
-  }),
-);
+/**
+ * What stays verbatim. What you name is a floor up to what may be sent: only a request that would exceed that takes from it. If you set
+ * several sizes, the one that keeps most wins.
+ */
+export const keepSchema = z.strictObject({
+  /** The newest messages, up to this share of the tokens at which a reduction is due. Default 0.15, unless a size is named. */
+  share: z.optional(shareSchema),
+  /** The newest messages, up to this many tokens. */
+  tokens: z.optional(countSchema),
+  /** The newest messages, this many. */
+  messages: z.optional(countSchema),
+  /** The newest messages from this many tool outputs on. */
+  outputs: z.optional(countSchema),
+  /** The user's own words, up to this share of the window. */
+  users: z._default(shareSchema, 0.15),
+});
 
 export type Keep = z.output<typeof keepSchema>;
 
@@ -60,6 +59,8 @@ export const summarizeOptionsSchema = z.strictObject({
   ...summaryShape,
   /** Summarize in this many parts, each summary feeding the next. More when the model's window asks for it. */
   chunks: z._default(positiveSchema, 1),
+  /** More of the newest messages that stay where the target has room, beyond what `keep` names. */
+  warmMessages: z._default(countSchema, 0),
   /** The lengths of tool results to fall back to when the model overflows. */
   truncationRetries: z._default(z.array(countSchema), [2_000, 500, 100, 0]),
   /** Falls back to them also when the summary itself is too long. */

@@ -10,6 +10,7 @@ import { excerptsOf } from '../record/excerpts.js';
 import { writeRecord } from '../record/write-record.js';
 import {
   type Fate,
+  isByMessages,
   mustShrink,
   type ReducerContext,
   type Reduction,
@@ -17,7 +18,7 @@ import {
   unchanged,
   type View,
 } from '../reducer.js';
-import { savesEnough } from '../reducers/alter-messages.js';
+import { savesEnough, savesMessages } from '../reducers/alter-messages.js';
 import { stayingTokens } from '../reducers/cut-unseen.js';
 import { recordTokens } from '../run/budget.js';
 import { askProvider } from './ask-provider.js';
@@ -34,6 +35,10 @@ import { type NarrativeTask, writeNarrative } from './write-narrative.js';
 
 /** Below this many tokens no model can write four sections. */
 const SHORTEST_NARRATIVE = 150;
+/** Where the number of messages is limited, requests in front have this share of what may come until the next reduction. */
+const REQUESTS_SHARE = 0.25;
+/** Tokens in which a summary can still tell something. */
+const LEAST_SUMMARY = 400;
 /** Tokens of what stands around a record: tags, headlines, the legend. */
 const FRAME = 120;
 /** Beside a narrative the record has this share of its room at least: it holds what the narrative may have left out. */
@@ -71,6 +76,8 @@ export class SummaryRun {
   #narrated = 0;
   #usage: Usage | undefined;
   #problem: string | undefined;
+  /** Says how much less was kept than the user named. */
+  #yielded: string | undefined;
 
   constructor(settings: SummarizeOptions, view: View, budget: ReductionTarget, context: ReducerContext) {
     this.#view = view;
@@ -122,11 +129,13 @@ export class SummaryRun {
     // Never so much that the summary outgrows what it replaces. An earlier one that is in the way by itself is halved:
     // to take a little from it each time would rewrite the conversation at every step.
     const previous = part.previous.reduce((sum, message) => sum + meter.text(textOf(message)), 0);
-    const most =
+    const replacing =
       this.#budget.reason !== 'manual' && part.previous.length > 0 && part.fresh === part.covered.length
         ? previous / 2
         : (meter.messages(part.covered) - meter.messages(part.requests.map((r) => r.original))) * 0.6 +
           previous;
+    // Where the number of messages is too large, a short summary may be longer than what it replaces.
+    const most = isByMessages(this.#view, this.#budget) ? Math.max(replacing, LEAST_SUMMARY) : replacing;
     const others = this.#view.fixedTokens + meter.messages(reassemble(part, [])) + meter.text(appendix ?? '');
     const replaced = [...part.previous, ...part.covered].filter(({ id }) => !requests.has(id));
     const covers = replaced.map(({ id }) => id);
@@ -185,18 +194,24 @@ export class SummaryRun {
   /** The first cut whose summary fits whatever it comes to, else the one that leaves least. */
   async #search(): Promise<Candidate | undefined> {
     const { meter } = this.#context;
-    // Requests in front of the summary must not reach a trigger that counts messages again.
-    const { targetMessages } = this.#budget;
+    const { messages } = this.#view;
     const pinned = Math.min(this.#maxRequests, meter.messages(this.#pinned));
     const narrative = this.#writer ? this.#maxNarrative : 0;
     const summary = narrative + this.#maxRecord() * (this.#writer ? BESIDE_NARRATIVE : 1);
     const reserve = summary + pinned;
-    const cuts = candidateCuts(this.#view, this.#budget, this.#settings.keep, this.#pinned, reserve, meter);
+    const { cuts, floor = messages.length } = candidateCuts(
+      this.#view,
+      this.#budget,
+      this.#settings,
+      this.#pinned,
+      reserve,
+      meter,
+    );
     const enough = this.#writer ? this.#budget.dueTokens : this.#budget.enoughTokens;
     let best: Candidate | undefined;
     let silent: Candidate | undefined;
-    for (const [index, cut] of cuts.entries()) {
-      const part = partitionAt(this.#view.messages, cut, this.#maxRequests, meter, targetMessages / 2);
+    for (const [index, { start, isFloor }] of cuts.entries()) {
+      const part = partitionAt(messages, start, this.#maxRequests, meter, this.#mostRequests());
       if (part.covered.length === 0) {
         // Nothing is to be saved: what is to be kept makes way for its own size alone.
         if (!this.#settings.saving && this.#view.tokens <= enough) break;
@@ -204,11 +219,14 @@ export class SummaryRun {
       }
       const bare = this.#compose(part, undefined, 0);
       if (!this.#savesEnough(bare)) continue;
-      const most = this.#total(bare) + summary;
-      if (most > enough && index < cuts.length - 1) continue;
-      await this.#extendNarrative(part);
+      const limit = isFloor ? this.#budget.mostTokens : enough;
+      const most = this.#total(bare) + (isFloor ? LEAST_SUMMARY : summary);
+      if (most > limit && index < cuts.length - 1) continue;
+      // The summary makes way before what the user named does.
+      const room = Math.max(LEAST_SUMMARY, (isFloor ? enough : Infinity) - this.#total(bare));
+      await this.#extendNarrative(part, room);
       if (this.#problem && this.#context.summarizer && !this.#writer && !this.#mayFallBack()) return best;
-      const candidate = this.#compose(part, this.#narrativeFor(part), this.#maxRecord());
+      const candidate = this.#compose(part, this.#narrativeFor(part), Math.min(room, this.#maxRecord()));
       if (!this.#savesEnough(candidate)) continue;
       if (!candidate.tells) {
         // Nothing is lost for nothing; where the window is full, less is said rather than nothing at all be possible.
@@ -216,10 +234,24 @@ export class SummaryRun {
           silent = candidate;
         continue;
       }
-      if (this.#total(candidate) <= enough) return candidate;
+      const wanted = messages.length - floor;
+      const kept = part.tail.length;
+      this.#yielded =
+        kept < wanted
+          ? `kept the newest ${kept} of ${wanted} messages that keep names: more would exceed the ${this.#budget.mostTokens} tokens that may be sent`
+          : undefined;
+      if (this.#total(candidate) <= limit) return candidate;
       if (!best || candidate.tokens < best.tokens) best = candidate;
     }
     return best ?? silent;
+  }
+
+  /** How many requests may stay in front of the summary, so that they do not reach a trigger that counts messages again. */
+  #mostRequests(): number {
+    const { dueMessages, targetMessages } = this.#budget;
+    const { messages: kept } = this.#settings.keep;
+    if (kept === undefined) return targetMessages / 2;
+    return Math.max(1, Math.floor((dueMessages - kept - 1) * REQUESTS_SHARE));
   }
 
   #total(candidate: Candidate): number {
@@ -227,9 +259,10 @@ export class SummaryRun {
   }
 
   /** Has the model take in what the narrative does not cover yet; without success there is no model any more. */
-  async #extendNarrative(part: Partition): Promise<void> {
+  async #extendNarrative(part: Partition, room: number): Promise<void> {
     const model = this.#writer;
-    if (!model) return;
+    const maxTokens = Math.floor(Math.min(this.#maxNarrative, room));
+    if (!model || maxTokens < SHORTEST_NARRATIVE) return;
     const { meter, instructions, appendix, signal } = this.#context;
     try {
       const fresh = part.covered.slice(Math.max(this.#narrated, part.previous.length > 0 ? part.fresh : 0));
@@ -238,7 +271,7 @@ export class SummaryRun {
         window: model.contextWindow ?? this.#budget.contextWindow,
         options: this.#settings,
         meter,
-        maxTokens: this.#maxNarrative,
+        maxTokens,
         previous: this.#toldBefore(part),
         messages: fresh.map((message) => this.#redactedOriginal(message)),
         live: this.#livePrefix(part, model),
@@ -343,10 +376,11 @@ export class SummaryRun {
   #savesEnough(candidate: Candidate): boolean {
     // Where the number of messages made it due, an earlier summary written anew leaves as many, and is due again at once.
     const { part, messages } = candidate;
-    const byNumber = this.#budget.reason === 'proactive_budget' && this.#view.tokens < this.#budget.dueTokens;
+    const byNumber = isByMessages(this.#view, this.#budget);
     const nothingNew = part.previous.length > 0 && part.fresh === part.covered.length;
     if (byNumber && nothingNew && messages.length >= this.#view.messages.length) return false;
     if (mustShrink(this.#view, this.#budget)) return candidate.tokens < this.#before;
+    if (byNumber) return savesMessages(this.#view.messages.length, messages.length, this.#settings.saving);
     return savesEnough(this.#before, candidate.tokens, this.#settings.saving);
   }
 
@@ -361,7 +395,8 @@ export class SummaryRun {
   #note(): string | undefined {
     if (this.#context.dryRun && this.#context.summarizer)
       return 'planned with the record alone; a model would write more';
-    return this.#problem ? `the record stands in for the model: ${this.#problem}` : undefined;
+    const problem = this.#problem && `the record stands in for the model: ${this.#problem}`;
+    return [this.#yielded, problem].filter(Boolean).join('; ') || undefined;
   }
 }
 

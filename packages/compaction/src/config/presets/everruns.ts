@@ -7,6 +7,9 @@ import { countSchema, wordsSchema } from '../values.js';
 /** Messages that Everruns' summary leaves as they are. */
 const KEPT = 10;
 
+/** Tool outputs that Everruns' masking leaves as they are. */
+const KEPT_OUTPUTS = 5;
+
 /** Tools whose outputs Everruns never masks: a skill's instructions hold until the end. The second is the one of this project. */
 const NEVER_MASKED = ['activate_skill', 'load_skill'];
 
@@ -45,8 +48,8 @@ export const everrunsShape = {
   ),
   observationMasking: z.prefault(
     z.strictObject({
-      /** The newest tool outputs, which stay whole. */
-      keepRecentToolOutputs: z._default(countSchema, 5),
+      /** The newest tool outputs, which stay whole. Default 5, unless `memoryTiers` says it in messages. */
+      keepRecentToolOutputs: z.optional(countSchema),
       summaryFormat: z._default(z.enum(['one_line', 'head_tail']), 'one_line'),
     }),
     {},
@@ -93,9 +96,10 @@ export function fromEverruns(
     contextWindow = Number.POSITIVE_INFINITY,
     infinityContext = strategy === 'infinity_context' ? infinityContextSchema.parse({}) : undefined,
   } = config;
-  const newest = infinityContext?.minRecentMessages ?? KEPT;
+  const newest = infinityContext?.minRecentMessages ?? (tiers ? 0 : KEPT);
+  const isMasking = strategy === 'auto' || strategy === 'observation_masking';
   const callsModel = strategy !== 'observation_masking' && strategy !== 'infinity_context';
-  const { keepRecentToolOutputs, summaryFormat } = observationMasking;
+  const { keepRecentToolOutputs = tiers ? 0 : KEPT_OUTPUTS, summaryFormat } = observationMasking;
   const masking = maskOutputs({
     keepRecentToolOutputs,
     format: summaryFormat,
@@ -117,8 +121,12 @@ export function fromEverruns(
       share: proactive ? budgetPercent : 0,
       ...(infinityContext ? { tokens: Math.min(infinityContext.contextBudgetTokens, contextWindow) } : {}),
     },
-    keep: { messages: tiers ? tiers.hotMessages + tiers.warmMessages : Math.max(newest, KEPT) },
+    keep: {
+      messages: tiers ? Math.max(tiers.hotMessages, newest) : newest,
+      ...(isMasking ? { outputs: keepRecentToolOutputs } : {}),
+    },
     summary: {
+      warmMessages: tiers ? tiers.hotMessages + tiers.warmMessages : 0,
       preserve: summarization.preserve ?? undefined,
       ...(callsModel
         ? { prompt: config.summaryPrompt, instructions: summarization.instructions ?? undefined }
