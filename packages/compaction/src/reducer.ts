@@ -1,6 +1,6 @@
 import type { CompactionReason, Message, MessageFate, Model, Usage } from '@x/core';
 import type { Redact } from '@x/core/internal';
-import type { ToolDefinition } from '@x/core/messages';
+import { messageBytes, type ToolDefinition } from '@x/core/messages';
 import type { Meter } from './meter.js';
 
 /** A conversation as a reducer sees it. */
@@ -25,6 +25,8 @@ export interface ReductionTarget {
   readonly targetTokens: number;
   /** The aim of a cheap reducer, below the trigger and at least the target. The cascade stops there. */
   readonly enoughTokens: number;
+  /** Bytes of a request from which on a reduction is due; `Infinity` when they do not matter. */
+  readonly dueBytes: number;
   /** Messages from which on a reduction is due; `Infinity` when their number does not matter. */
   readonly dueMessages: number;
   /** Messages to aim for; `Infinity` when their number does not matter. */
@@ -110,6 +112,11 @@ export interface Reducer {
 /** Tests if the request exceeds what may be sent: then no saving is too small. */
 export function mustShrink(view: View, budget: ReductionTarget): boolean {
   return view.tokens > budget.mostTokens;
+}
+
+/** Tests if the request has so many bytes that a reduction is due. */
+export function isHeavy({ messages }: Pick<View, 'messages'>, { dueBytes }: ReductionTarget): boolean {
+  return dueBytes < Number.POSITIVE_INFINITY && messageBytes(messages) >= dueBytes;
 }
 
 /** Tests if the number of messages alone makes a reduction due: then fewer messages are what it must save. */

@@ -53,6 +53,7 @@ export function budgetOf(budget: Partial<ReductionTarget> = {}): ReductionTarget
     mostTokens: 30_000,
     enoughTokens: 14_000,
     targetTokens: 14_000,
+    dueBytes: Number.POSITIVE_INFINITY,
     dueMessages: Number.POSITIVE_INFINITY,
     targetMessages: Number.POSITIVE_INFINITY,
     forced: true,

@@ -11,6 +11,7 @@ import {
   type Usage,
 } from '@x/core';
 import { mayBeOverflow, overflowFigures } from '@x/core/internal';
+import { messageBytes } from '@x/core/messages';
 import { errorLine } from '../conversation/text.js';
 import { Meter } from '../meter.js';
 import { RECALL_HINT } from '../recall/create-recall.js';
@@ -119,7 +120,7 @@ export class CompactionRunner {
     const window = this.#window(scope);
     // A compaction that was undone is not made again, unless the request would not fit at all.
     if (tokens < Math.min(heldUntil(state), window.tokens)) return;
-    if (isDue(this.#config, window, tokens, state.context.length)) {
+    if (isDue(this.#config, window, tokens, state.context.length, messageBytes(state.context))) {
       if (tracker.isStillFutile(state.context, tokens, window.isKnown && tokens > window.tokens)) return;
       await this.run(scope, 'proactive_budget', await this.#prepared(scope, tokens));
       return;

@@ -10,11 +10,10 @@ import {
 import { parseWith } from '@x/core/internal';
 import * as z from 'zod';
 import { countSchema } from '../config/values.js';
-import { startOfUnseen } from '../conversation/regions.js';
 import { errorLine } from '../conversation/text.js';
 import { matchesTool } from '../conversation/tool-calls.js';
 import { Meter } from '../meter.js';
-import { capOfUnseen, cutMessage, fileOf, tokensOf } from '../reducers/cut-unseen.js';
+import { cutMessage, fairShare, fileOf, tokensOf } from '../reducers/cut-unseen.js';
 import { FALLBACK_CONTEXT_WINDOW, mostTokensOf } from '../run/budget.js';
 import { evictedPath, evictText, previewBlock } from './evict-text.js';
 
@@ -26,7 +25,7 @@ export const evictionConfigSchema = z
      * the model's window is.
      */
     maxResultChars: z.optional(countSchema),
-    /** UTF-16 units of text above which a user's message is evicted; 0: none is. */
+    /** UTF-16 units of text above which a user's message is evicted, and below that one that does not fit the window; 0: none is. */
     maxUserChars: z._default(countSchema, 200_000),
     /** UTF-16 units of head and of tail that stay. */
     previewChars: z._default(countSchema, 2_000),
@@ -70,8 +69,8 @@ const UNREADABLE =
 /**
  * Writes the text of a large tool result to the workspace when the tool returns, before anything is counted. Its size, its
  * head, its tail and a pointer for `read_file` stay in the conversation. Before a model call it does the same to the
- * largest new results that do not fit the window together. It also does so to a very long message of the user. The log
- * keeps both whole. Files and other blocks stay, and so do the results of `paged` tools. When the write fails the text
+ * largest new results and messages of the user that do not fit the window together, and to a very long message of the user. The log
+ * keeps all of them whole. Files and other blocks stay, and so do the results of `paged` tools. When the write fails the text
  * stays whole. The capability stands before `compaction()`.
  *
  * @example
@@ -85,7 +84,7 @@ const UNREADABLE =
  */
 export function toolResultEviction(config: EvictionConfig = {}): Capability {
   const settings = parseWith(evictionConfigSchema, config, 'toolResultEviction configuration');
-  const { maxResultChars, maxUserChars, excludeTools } = settings;
+  const { maxResultChars, excludeTools } = settings;
   const settled = new WeakSet<Message>();
   const paged = new Set<string>();
   let unreadable = false;
@@ -103,8 +102,7 @@ export function toolResultEviction(config: EvictionConfig = {}): Capability {
       unreadable = !tools.some((tool) => tool.paged && tool.definition.name === 'read_file');
     },
     async aroundReason(scope, next) {
-      if (maxUserChars > 0) await evictUserMessages(scope, settings, settled);
-      if (maxResultChars !== 0 && (await evictBatch(scope, settings, stays))) warnUnreadable(scope);
+      if (await evictNew(scope, settings, stays, settled)) warnUnreadable(scope);
       return next();
     },
     async aroundTool(call, scope, next) {
@@ -145,47 +143,110 @@ function warnWhole(scope: Pick<ReasonScope, 'emit'>, what: string, text: string,
 }
 
 /**
- * Cuts the largest of the results that the model has not seen, where they do not fit the window together, once log and
- * workspace have them whole.
+ * Evicts messages of the user that are too long, and the largest of the texts that the model has not seen, where they do not fit
+ * the window together. Log and workspace have them whole by then; what cannot be logged or written stays whole.
  *
- * @returns `true` when a result was evicted.
+ * @param settled Messages that need no second look for their length; grows.
+ * @returns `true` when a text was evicted.
  */
-async function evictBatch(
+async function evictNew(
   scope: ReasonScope,
   settings: ResolvedEvictionConfig,
   stays: (tool: string) => boolean,
+  settled: WeakSet<Message>,
 ): Promise<boolean> {
-  const { context } = scope.state;
-  const start = startOfUnseen(context);
-  const window = windowOf(scope);
-  // Most steps add little: the whole conversation is counted only where it could matter.
-  if (start === context.length || meter.messages(context.slice(start)) < window * RESULT_SHARE) return false;
-  const fixedTokens = meter.frame(scope);
-  const view = { messages: context, fixedTokens, tokens: fixedTokens + meter.messages(context) };
-  const cap = capOfUnseen(view, mostTokensOf(window), meter);
-  if (cap === undefined) return false;
-
+  const { maxUserChars, maxResultChars } = settings;
+  const context = [...scope.state.context];
+  const fresh = context.findLastIndex(({ role }) => role === 'assistant') + 1;
+  const cap = capOfNew(scope, context, fresh);
   let evicted = false;
-  for (const message of context.slice(start)) {
-    const paths = new Map<string, string>();
-    for (const block of toolResultsOf(message)) {
-      const text = textOf(block.output);
-      if (stays(block.toolName) || evictedPath(block) || text === '' || tokensOf(block, meter) <= cap)
-        continue;
-      try {
-        await scope.log.append([message]);
-        const path = await evictText(scope, settings, text);
-        paths.set(block.toolUseId, path);
-        scope.emit({ type: 'tool.evicted', toolUseId: block.toolUseId, path, chars: text.length });
-      } catch (error) {
-        warnWhole(scope, `A result of ${block.toolName}`, text, error);
-      }
-    }
-    if (paths.size === 0) continue;
-    const cut = cutMessage(message, cap, meter, ({ toolUseId }) => fileOf(paths.get(toolUseId)));
-    evicted = replace(scope, message, cut) || evicted;
+  for (const [index, message] of context.entries()) {
+    const isNew = cap !== undefined && index >= fresh;
+    if (!isNew && settled.has(message)) continue;
+    settled.add(message);
+    let by: Message | undefined;
+    if (isRequest(message)) {
+      const isTooLong = textOfUser(message).length > maxUserChars || (isNew && userTokens(message) > cap);
+      if (maxUserChars > 0 && isTooLong) by = await evictedRequest(scope, settings, message);
+    } else if (isNew && maxResultChars !== 0) by = await evictedResults(scope, settings, message, cap, stays);
+    if (by === undefined || !replace(scope, message, by)) continue;
+    settled.add(by);
+    evicted = true;
   }
   return evicted;
+}
+
+/** Finds how many tokens each new text may have, so that all of them fit the window; `undefined` where they do as they are. */
+function capOfNew(scope: ReasonScope, context: readonly Message[], fresh: number): number | undefined {
+  const added = context.slice(fresh);
+  const window = windowOf(scope);
+  // Most steps add little: the whole conversation is counted only where it could matter.
+  if (meter.messages(added) < window * RESULT_SHARE) return undefined;
+  const frame = meter.frame(scope);
+  const rules = context.slice(0, fresh).filter(({ role }) => role === 'system');
+  const sizes = added.flatMap((message) =>
+    isRequest(message)
+      ? [userTokens(message)]
+      : toolResultsOf(message).map((block) => tokensOf(block, meter)),
+  );
+  const staying = frame + meter.messages(rules) + meter.messages(added);
+  return fairShare(sizes, staying, frame + meter.messages(context), mostTokensOf(window));
+}
+
+function isRequest({ role, kind }: Message): boolean {
+  return role === 'user' && kind === undefined;
+}
+
+function textOfUser({ content }: Message): string {
+  return textOf(content.filter((block) => block.type === 'text'));
+}
+
+function userTokens(message: Message): number {
+  return meter.text(textOfUser(message));
+}
+
+/** Cuts the results of a message that have more than `cap` tokens. */
+async function evictedResults(
+  scope: ReasonScope,
+  settings: ResolvedEvictionConfig,
+  message: Message,
+  cap: number,
+  stays: (tool: string) => boolean,
+): Promise<Message | undefined> {
+  const paths = new Map<string, string>();
+  for (const block of toolResultsOf(message)) {
+    const text = textOf(block.output);
+    if (stays(block.toolName) || evictedPath(block) || text === '' || tokensOf(block, meter) <= cap) continue;
+    try {
+      await scope.log.append([message]);
+      const path = await evictText(scope, settings, text);
+      paths.set(block.toolUseId, path);
+      scope.emit({ type: 'tool.evicted', toolUseId: block.toolUseId, path, chars: text.length });
+    } catch (error) {
+      warnWhole(scope, `A result of ${block.toolName}`, text, error);
+    }
+  }
+  if (paths.size === 0) return undefined;
+  return cutMessage(message, cap, meter, ({ toolUseId }) => fileOf(paths.get(toolUseId)));
+}
+
+/** Makes a message of the user with a preview in place of its text. */
+async function evictedRequest(
+  scope: ReasonScope,
+  settings: ResolvedEvictionConfig,
+  message: Message,
+): Promise<Message | undefined> {
+  const text = textOfUser(message);
+  try {
+    await scope.log.append([message]);
+    const path = await evictText(scope, settings, text);
+    const block = previewBlock('This message of the user', text, path, settings.previewChars);
+    scope.emit({ type: 'message.evicted', messageId: message.id, path, chars: text.length });
+    return { ...message, content: [block, ...message.content.filter(({ type }) => type !== 'text')] };
+  } catch (error) {
+    warnWhole(scope, 'A message of the user', text, error);
+    return undefined;
+  }
 }
 
 /** Puts one message in the place of another, unless a hook has rewritten the conversation meanwhile. */
@@ -194,36 +255,4 @@ function replace({ state }: ReasonScope, message: Message, by: Message): boolean
   const index = context.lastIndexOf(message);
   if (index >= 0) context[index] = by;
   return index >= 0;
-}
-
-/**
- * Replaces, in the conversation, user messages whose text is too long, once the log has them whole. A message that
- * cannot be logged or written stays whole.
- *
- * @param settled Messages that need no second look; grows.
- */
-async function evictUserMessages(
-  scope: ReasonScope,
-  settings: ResolvedEvictionConfig,
-  settled: WeakSet<Message>,
-): Promise<void> {
-  for (const message of [...scope.state.context]) {
-    if (settled.has(message)) continue;
-    settled.add(message);
-    if (message.role !== 'user' || message.kind !== undefined) continue;
-    const { content } = message;
-    const text = textOf(content.filter((block) => block.type === 'text'));
-    if (text.length <= settings.maxUserChars) continue;
-    try {
-      await scope.log.append([message]);
-      const path = await evictText(scope, settings, text);
-      const block = previewBlock('This message of the user', text, path, settings.previewChars);
-      const evicted = { ...message, content: [block, ...content.filter((other) => other.type !== 'text')] };
-      if (!replace(scope, message, evicted)) continue;
-      settled.add(evicted);
-      scope.emit({ type: 'message.evicted', messageId: message.id, path, chars: text.length });
-    } catch (error) {
-      warnWhole(scope, 'A message of the user', text, error);
-    }
-  }
 }

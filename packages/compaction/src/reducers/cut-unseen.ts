@@ -65,22 +65,33 @@ export function stayingTokens({ messages, fixedTokens }: View, meter: Meter): nu
   );
 }
 
-/**
- * Finds how many tokens each unseen result may have so that all fit: results below it stay, so that the largest give way.
- *
- * @returns `undefined` where all fit as they are.
- */
-export function capOfUnseen(view: View, mostTokens: number, meter: Meter): number | undefined {
-  const staying = stayingTokens(view, meter);
-  const room = mostTokens - Math.min(view.tokens - staying, mostTokens * REST_SHARE);
-  if (staying <= room) return undefined;
+/** Finds how many tokens each unseen result may have so that all fit. */
+function capOfUnseen(view: View, mostTokens: number, meter: Meter): number | undefined {
   const sizes = view.messages
     .slice(startOfUnseen(view.messages))
-    .flatMap((message) => toolResultsOf(message).map((block) => tokensOf(block, meter)))
-    .sort((one, other) => one - other);
-  let left = room - staying + sizes.reduce((sum, size) => sum + size, 0);
-  for (const [index, size] of sizes.entries()) {
-    const share = left / (sizes.length - index);
+    .flatMap((message) => toolResultsOf(message).map((block) => tokensOf(block, meter)));
+  return fairShare(sizes, stayingTokens(view, meter), view.tokens, mostTokens);
+}
+
+/**
+ * Finds how many tokens each of several new texts may have so that all fit: texts below it stay, so that the largest give way.
+ *
+ * @param staying Tokens of all that stays in any case, the texts among them.
+ * @param tokens Tokens of the whole request.
+ * @returns `undefined` where all fit as they are.
+ */
+export function fairShare(
+  sizes: readonly number[],
+  staying: number,
+  tokens: number,
+  mostTokens: number,
+): number | undefined {
+  const room = mostTokens - Math.min(tokens - staying, mostTokens * REST_SHARE);
+  if (staying <= room) return undefined;
+  const sorted = sizes.toSorted((one, other) => one - other);
+  let left = room - staying + sorted.reduce((sum, size) => sum + size, 0);
+  for (const [index, size] of sorted.entries()) {
+    const share = left / (sorted.length - index);
     if (size > share) return Math.max(SHORTEST, Math.floor(share));
     left -= size;
   }

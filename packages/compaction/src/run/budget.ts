@@ -1,11 +1,14 @@
 import type { CompactionReason } from '@x/core';
 import * as z from 'zod/mini';
 import { countSchema, shareSchema } from '../config/values.js';
-import type { ReductionTarget, View } from '../reducer.js';
+import { isHeavy, type ReductionTarget, type View } from '../reducer.js';
 import type { Keep, SummarizeOptions } from '../summary/options.js';
 
 /** The share of the window at which a reduction is due where no trigger is named. */
 const TRIGGER_SHARE = 0.85;
+
+/** Bytes of a request from which on files make way: providers refuse requests of 32 MB, and gateways smaller ones. */
+const HEAVY_BYTES = 20_000_000;
 
 /** When a reduction is due. */
 export const triggerSchema = z.pipe(
@@ -17,6 +20,8 @@ export const triggerSchema = z.pipe(
       tokens: z.optional(countSchema),
       /** This many messages. */
       messages: z.optional(countSchema),
+      /** A request of this many bytes, beside any other trigger: connections break under heavy ones. Files go first. */
+      bytes: z._default(countSchema, HEAVY_BYTES),
     },
     {
       error: ({ code, input }) =>
@@ -27,7 +32,7 @@ export const triggerSchema = z.pipe(
   ),
   z.transform((trigger) => {
     const named = trigger.share ?? trigger.tokens ?? trigger.messages;
-    return named === undefined ? { share: TRIGGER_SHARE } : trigger;
+    return named === undefined ? { ...trigger, share: TRIGGER_SHARE } : trigger;
   }),
 );
 
@@ -93,8 +98,10 @@ export function isDue(
   { tokens: window, isKnown }: ContextWindow,
   tokens: number,
   messages: number,
+  bytes = 0,
 ): boolean {
   if (trigger.messages && messages >= trigger.messages) return true;
+  if (trigger.bytes > 0 && bytes >= trigger.bytes) return true;
   const due = tokenTrigger(trigger, window);
   return tokens >= due || (isKnown && due > window && tokens > mostTokensOf(window));
 }
@@ -126,6 +133,7 @@ export function budgetFor(
     mostTokens,
     targetTokens,
     enoughTokens: Math.max(targetTokens, Math.floor(dueTokens * ENOUGH_SHARE)),
+    dueBytes: config.trigger.bytes > 0 ? config.trigger.bytes : Number.POSITIVE_INFINITY,
     dueMessages: messages > 0 ? messages : Number.POSITIVE_INFINITY,
     targetMessages:
       messages > 0
@@ -166,7 +174,12 @@ function targetOf({ target, keep, summary }: Sizes, dueTokens: number): number {
  * number of messages does not matter.
  */
 export function fits(view: View, budget: ReductionTarget, condensed: boolean): boolean {
-  if (budget.early || view.tokens > (condensed ? budget.dueTokens : budget.enoughTokens)) return false;
+  if (
+    budget.early ||
+    isHeavy(view, budget) ||
+    view.tokens > (condensed ? budget.dueTokens : budget.enoughTokens)
+  )
+    return false;
   if (condensed || budget.reason === 'request_too_large') return true;
   return budget.reason === 'proactive_budget' && view.messages.length <= budget.targetMessages;
 }

@@ -11,8 +11,16 @@ import type { ResolvedCompactionConfig } from '../config/groups.js';
 import { redactorFor } from '../conversation/redaction.js';
 import { errorLine } from '../conversation/text.js';
 import type { Meter } from '../meter.js';
-import { isByMessages, mustShrink, type Reducer, type ReductionTarget, type View } from '../reducer.js';
+import {
+  isByMessages,
+  isHeavy,
+  mustShrink,
+  type Reducer,
+  type ReductionTarget,
+  type View,
+} from '../reducer.js';
 import { savesEnough, savesMessages } from '../reducers/alter-messages.js';
+import { reduceMedia } from '../reducers/reduce-media.js';
 import { needsRepair, repairPairs } from '../reducers/repair-pairs.js';
 import { budgetFor, type ContextWindow, contextWindowOf, isDue } from './budget.js';
 import { type CascadeResult, runCascade } from './cascade.js';
@@ -68,7 +76,9 @@ async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
   const report = reporter(view, messages, startedAt);
 
   if (signal?.aborted) return report('aborted', abortReason(signal));
-  const due = budget.forced || isDue(config, window, view.tokens, messages.length);
+  const isOtherwiseDue = budget.forced || isDue(config, window, view.tokens, messages.length);
+  const isTooHeavy = isHeavy(view, budget);
+  const due = isOtherwiseDue || isTooHeavy;
   const reducers = due ? all : all.filter((reducer) => reducer.isDueEarly?.(view, budget));
   if (!due && observe) for (const message of messages) observe(message);
   if (reducers.length === 0) return report('skipped', 'nothing is due');
@@ -98,14 +108,17 @@ async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
   }
 
   try {
-    const steps = broken ? [repairPairs, ...reducers] : reducers;
+    const steps = [...(broken ? [repairPairs] : []), ...(isTooHeavy ? [reduceMedia] : []), ...reducers];
+    // Where only the bytes are too many, files are all that must go.
+    const isLightOtherwise = isTooHeavy && !isOtherwiseDue;
+    const aim = !isLightOtherwise ? {} : { enoughTokens: budget.mostTokens, targetMessages: Infinity };
     const context = {
       ...options,
       ...given,
       redact: redactorFor(config.redact),
       original: originalsOf(messages),
     };
-    const result = await runCascade(steps, view, { ...budget, early: !due }, context);
+    const result = await runCascade(steps, view, { ...budget, ...aim, early: !due }, context);
     return due ? judge(config, view, budget, result, report, broken) : judgeEarly(view, result, report);
   } catch (error) {
     if (signal?.aborted) return report('aborted', abortReason(signal));
@@ -154,7 +167,9 @@ function judge(
   if (view.tokens > budget.contextWindow) return report('ineffective', irreducible(view, budget), result);
   const conversation = (of: View) => of.tokens - of.fixedTokens;
   const fitsNow = view.tokens <= budget.dueTokens && before.tokens > budget.dueTokens;
-  const isNeeded = repaired || fitsNow || (mustShrink(before, budget) && view.tokens < before.tokens);
+  const isLighter = isHeavy(before, budget) && !isHeavy(view, budget);
+  const isNeeded =
+    repaired || fitsNow || isLighter || (mustShrink(before, budget) && view.tokens < before.tokens);
   const isEnough = isByMessages(before, budget)
     ? savesMessages(before.messages.length, view.messages.length, config.saving)
     : savesEnough(conversation(before), conversation(view), config.saving);

@@ -1,9 +1,9 @@
-import { type Message, textOf, userMessage, type Workspace } from '@x/core';
+import { assistantMessage, type Message, textOf, userMessage, type Workspace } from '@x/core';
 import { describe, expect, it } from 'vitest';
 import type { EvictionConfig } from '../../src/eviction/tool-result-eviction.js';
 import { toolResultEviction } from '../../src/index.js';
-import { at } from '../build.js';
-import { said } from '../models.js';
+import { at, meter, round } from '../build.js';
+import { modelOf, said } from '../models.js';
 import { memoryLog, scopeOf } from '../scope.js';
 
 const files = new Map<string, string>();
@@ -59,6 +59,7 @@ describe('toolResultEviction of user messages', () => {
       userMessage('x'.repeat(200_000)),
       userMessage(long, { kind: 'summary' }),
       userMessage(long, { kind: 'synthetic' }),
+      assistantMessage('ok'),
     ];
     expect((await reason(messages)).scope.state.context).toEqual(messages);
     const whole = [userMessage(long)];
@@ -77,5 +78,38 @@ describe('toolResultEviction of user messages', () => {
       expect(scope.state.context[0]).toBe(message);
       expect(scope.events).toMatchObject([{ type: 'warning', message: expect.stringContaining(why) }]);
     }
+  });
+
+  it.each([
+    [16_000, 60_000],
+    [32_000, 134_000],
+    [48_000, 199_000],
+    [32_000, 224_000],
+  ])('takes a paste that does not fit a window of %i: %i characters', async (contextWindow, length) => {
+    const paste = 'a word or two, '.repeat(length / 15);
+    const model = modelOf(() => 'unused', { contextWindow });
+    const before = [userMessage('hi'), assistantMessage('hello')];
+    const { scope } = await reason([...before, userMessage(paste)], {}, { model });
+    expect(meter.messages(scope.state.context)).toBeLessThan(contextWindow / 2);
+    expect(scope.events.filter(({ type }) => type === 'message.evicted')).toHaveLength(1);
+    expect([...files.values()]).toContain(paste);
+  });
+
+  it('takes the largest of several new messages that do not fit together, and results beside them', async () => {
+    const model = modelOf(() => 'unused', { contextWindow: 16_000 });
+    const short = userMessage('Compare these.');
+    const pastes = ['one', 'two', 'three'].map((word) => userMessage(`${word} `.repeat(6_000)));
+    const { scope } = await reason([short, ...pastes], {}, { model });
+    expect(meter.messages(scope.state.context)).toBeLessThanOrEqual(14_400);
+    expect(scope.state.context[0]).toBe(short);
+    const mixed = [...round({ output: 'row '.repeat(8_000) }), userMessage('and this '.repeat(5_000))];
+    const beside = await reason(mixed, {}, { model });
+    expect(meter.messages(beside.scope.state.context)).toBeLessThanOrEqual(14_400);
+  });
+
+  it('leaves a long message that fits', async () => {
+    const model = modelOf(() => 'unused', { contextWindow: 16_000 });
+    const message = userMessage('word '.repeat(8_000));
+    expect((await reason([message], {}, { model })).scope.state.context).toEqual([message]);
   });
 });

@@ -17,6 +17,7 @@ import { answerAsText } from '../output/final-answer.js';
 import { AnswerIds } from './answer-ids.js';
 import { around } from './around.js';
 import { callModel } from './call-model.js';
+import { withWeight } from './heavy-request.js';
 import { reasonScope } from './reason-scope.js';
 import { RefusedContent } from './refused-content.js';
 import { AUTHOR, DROPPED, type RunningCall } from './running-call.js';
@@ -104,9 +105,13 @@ async function respond(call: RunningCall, streaming: boolean): Promise<ModelResp
       leavesOut = !leavesOut && isOfItems(call, error);
       if (leavesOut || refused.setAside(error)) continue;
       refused.restore();
-      if (!(await call.fallBack(error)))
-        throw isUnrescued(call, error) ? unfitRequest(call, scope, error) : error;
-      refused = new RefusedContent(call);
+      if (await call.fallBack(error)) {
+        refused = new RefusedContent(call);
+        continue;
+      }
+      if (isUnrescued(call, error)) throw unfitRequest(call, scope, error);
+      if (error !== call.modelFailure) throw error;
+      throw withWeight(error, scope.model.id, scope.state.context);
     }
   }
 }

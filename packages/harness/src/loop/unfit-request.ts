@@ -6,6 +6,7 @@ import {
   toolResultsOf,
 } from '@x/core';
 import { countMessage } from '@x/core/messages';
+import { weightOf } from './heavy-request.js';
 import type { RunningCall } from './running-call.js';
 
 /** Makes the error for a request that compaction could not make fit. It says what fills the window, and what would help. */
@@ -17,9 +18,11 @@ export function unfitRequest(call: RunningCall, scope: ReasonScope, cause: unkno
   const usage = { ...call.measure(scope), contextWindow };
   const largest = largestOf(state.context, (message) => countMessage(call.options.parts.counter, message));
   const window = contextWindow === undefined ? '' : ` (${contextWindow} tokens)`;
+  const weight = weightOf(state.context);
+  const heavy = weight === undefined ? '' : ` It weighs ${weight}.`;
   const message =
     `The request does not fit the context window of ${model.id}${window}, and compaction could not make it fit ` +
-    `(${lastRescue?.status}: ${lastRescue?.detail}). ${contents(usage, largest)} ${remedy(usage, largest)} The ` +
+    `(${lastRescue?.status}: ${lastRescue?.detail}). ${contents(usage, largest)}${heavy} ${remedy(usage, largest)} The ` +
     'conversation is stored.';
   return new ContextOverflowError(message, {
     cause,

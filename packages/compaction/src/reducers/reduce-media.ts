@@ -1,0 +1,58 @@
+import type { ContentBlock, FileBlock, Message, TextBlock } from '@x/core';
+import { blockBytes, messageBytes } from '@x/core/messages';
+import { marksOf, stringsIn, withMarks } from '../conversation/marks.js';
+import { firstUserRequest, latestUserRequest, startOfUnseen } from '../conversation/regions.js';
+import { type Fate, type Reducer, unchanged } from '../reducer.js';
+import { mediaReference, placesIn } from './stubs.js';
+
+/** The share of the bytes at which a reduction is due that may stay. */
+const LEFT = 0.5;
+
+/**
+ * Replaces encoded files by references to them, the oldest first, until half of the bytes are left at which a reduction is due.
+ * Files of the latest request and of results that no model has seen stay, and those of the first request as long as any other is
+ * left. Runs before all other reducers, where a request has too many bytes.
+ */
+export const reduceMedia: Reducer = {
+  name: 'reduce_media',
+  cost: 'free',
+  async reduce(view, { dueBytes }, context) {
+    const { messages } = view;
+    const end = startOfUnseen(messages);
+    const [first, latest] = [firstUserRequest(messages), latestUserRequest(messages)];
+    const order = messages
+      .slice(0, end)
+      .flatMap((_, index) => (index === first || index === latest ? [] : index));
+    if (first !== latest && first >= 0 && first < end) order.push(first);
+    const places = placesIn(messages, context);
+    const result = [...messages];
+    const fates: Fate[] = [];
+    let bytes = messageBytes(messages);
+    for (const index of order) {
+      if (bytes <= dueBytes * LEFT) break;
+      const message = messages[index] as Message;
+      const reduced = withoutFiles(message, places(message));
+      if (reduced === message) continue;
+      bytes += messageBytes([reduced]) - messageBytes([message]);
+      result[index] = reduced;
+      fates.push({ messageId: message.id, fate: 'truncated' });
+    }
+    return fates.length > 0 ? { messages: result, fates } : unchanged(view, 'no file can go');
+  },
+};
+
+/** The message with a reference in the place of each encoded file; the very message where it has none. */
+function withoutFiles(message: Message, where: string | undefined): Message {
+  const cut: string[] = [];
+  const reference = (file: FileBlock): TextBlock => ({ type: 'text', text: mediaReference(file, where) });
+  const isEncoded = (block: ContentBlock): block is FileBlock =>
+    block.type === 'file' && blockBytes(block) > 0;
+  const content = message.content.map((block): ContentBlock => {
+    if (isEncoded(block)) return reference(block);
+    if (block.type !== 'tool_result' || !block.output.some(isEncoded)) return block;
+    cut.push(block.toolUseId);
+    return { ...block, output: block.output.map((part) => (isEncoded(part) ? reference(part) : part)) };
+  });
+  if (content.every((block, index) => block === message.content[index])) return message;
+  return withMarks({ ...message, content }, { cut: [...stringsIn(marksOf(message).cut), ...cut] });
+}

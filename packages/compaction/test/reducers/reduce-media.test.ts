@@ -1,0 +1,84 @@
+import {
+  assistantMessage,
+  type FileBlock,
+  type Message,
+  textOf,
+  toolResultMessage,
+  userMessage,
+} from '@x/core';
+import { messageBytes } from '@x/core/messages';
+import { assertAccounted, assertPaired } from '@x/test-support';
+import { describe, expect, it } from 'vitest';
+import { type CompactionConfig, createCompactor } from '../../src/index.js';
+import { lines, rounds } from '../build.js';
+
+const file = (size: number, mediaType = 'image/png'): FileBlock => ({
+  type: 'file',
+  mediaType,
+  filename: 'shot.png',
+  source: { type: 'base64', data: 'A'.repeat(size) },
+});
+
+/** So many screenshots, each of them a call and its result. */
+function shots(count: number, size: number): Message[] {
+  return Array.from({ length: count }, (_, index) => {
+    const call = { type: 'tool_use', id: `s${index}`, name: 'screenshot', input: { index } } as const;
+    const shown = toolResultMessage(call, [{ type: 'text', text: `slide ${index}` }, file(size)]);
+    return [assistantMessage([call]), shown];
+  }).flat();
+}
+
+const compact = (messages: readonly Message[], config: CompactionConfig = {}) =>
+  createCompactor({ contextWindow: 1_000_000, ...config }).compact(messages, { reason: 'proactive_budget' });
+
+describe('a request with too many bytes', () => {
+  it.each<CompactionConfig>([
+    {},
+    { preset: 'agentscope' },
+    { preset: 'everruns' },
+    { preset: 'aura' },
+    { trigger: { messages: 500 } },
+  ])('loses its oldest files, and nothing else: %j', async (config) => {
+    const first = userMessage([{ type: 'text', text: 'Check each' }, file(465_000)]);
+    const messages = [first, ...shots(20, 1_300_000), assistantMessage('looks good')];
+    const outcome = await compact(messages, { model: null, ...config });
+    expect(outcome).toMatchObject({ status: 'applied', messagesAfter: messages.length });
+    expect(outcome.steps.map(({ reducer }) => reducer)).toEqual(['reduce_media']);
+    assertAccounted(messages, outcome);
+    assertPaired(outcome.messages);
+    expect(messageBytes(outcome.messages)).toBeLessThanOrEqual(10_000_000);
+    expect(messageBytes(outcome.messages)).toBeGreaterThan(8_000_000);
+    expect(outcome.messages[0]).toBe(first);
+    expect(outcome.messages.slice(-12)).toEqual(messages.slice(-12));
+    expect(textOf(outcome.messages[2] as Message)).toMatch(/^slide 0\n?\[image\/png, shot.png/);
+  });
+
+  it('keeps what no model has seen, and the latest request', async () => {
+    const latest = userMessage([{ type: 'text', text: 'This one' }, file(25_000_000)]);
+    expect(await compact([latest])).toMatchObject({ status: 'ineffective' });
+    const unseen = shots(1, 25_000_000);
+    const outcome = await compact([userMessage([{ type: 'text', text: 'Go' }, file(1_000_000)]), ...unseen]);
+    expect(outcome.messages.slice(-2)).toEqual(unseen);
+  });
+
+  it('is due at trigger.bytes, beside other triggers; 0 is never', async () => {
+    const messages = [userMessage('Go'), ...shots(6, 1_000_000), assistantMessage('ok')];
+    expect(await compact(messages)).toMatchObject({ status: 'skipped' });
+    expect(await compact(messages, { trigger: { bytes: 5_000_000 } })).toMatchObject({ status: 'applied' });
+    const heavy = [userMessage('Go'), ...shots(30, 1_000_000), assistantMessage('ok')];
+    expect(await compact(heavy, { trigger: { bytes: 0 } })).toMatchObject({ status: 'skipped' });
+  });
+
+  it('goes on with the other stages where tokens are too many, too', async () => {
+    const messages = [
+      userMessage('Go'),
+      ...shots(10, 2_500_000),
+      ...rounds(20, () => ({ output: lines(400) })),
+      assistantMessage('ok'),
+    ];
+    const outcome = await compact(messages, { model: null, contextWindow: 40_000 });
+    expect(outcome.status).toBe('applied');
+    expect(outcome.tokensAfter).toBeLessThan(34_000);
+    expect(messageBytes(outcome.messages)).toBeLessThan(20_000_000);
+  });
+});

@@ -1,0 +1,40 @@
+import { jsonText } from '../lib/json.js';
+import type { ContentBlock } from './content-block.js';
+import type { Message } from './message.js';
+
+const known = new WeakMap<Message, number>();
+
+/**
+ * Estimates the bytes of messages in a request: one for each UTF-16 unit of texts, arguments and encoded files. Counted once per
+ * message object and then remembered.
+ */
+export function messageBytes(messages: Iterable<Message>): number {
+  let total = 0;
+  for (const message of messages) {
+    let bytes = known.get(message);
+    if (bytes === undefined) {
+      bytes = message.content.reduce((sum, block) => sum + blockBytes(block), 0);
+      known.set(message, bytes);
+    }
+    total += bytes;
+  }
+  return total;
+}
+
+/** Estimates the bytes of a block in a request. */
+export function blockBytes(block: ContentBlock): number {
+  switch (block.type) {
+    case 'text':
+      return block.text.length;
+    case 'thinking':
+      return block.thinking.length;
+    case 'file':
+      return block.source.type === 'base64' ? block.source.data.length : 0;
+    case 'tool_use':
+      return jsonText(block.input).length;
+    case 'tool_result':
+      return block.output.reduce((sum, part) => sum + blockBytes(part), 0);
+    case 'opaque':
+      return jsonText(block.data).length;
+  }
+}

@@ -1,0 +1,47 @@
+import { ContextOverflowError, type Message, ModelError } from '@x/core';
+import { errorText } from '@x/core/internal';
+import { blockBytes, classifyModelError, type ModelErrorKind, messageBytes } from '@x/core/messages';
+
+/** From so many bytes on the weight of a request may be why it failed. */
+const HEAVY_BYTES = 4_000_000;
+/** Failures that have nothing to do with the weight of a request. */
+const OTHER_CAUSES: ReadonlySet<ModelErrorKind> = new Set(['rate_limit', 'quota', 'auth', 'unreadable']);
+
+/** Says what the request weighs: `33.2 MB, 32.9 MB of it in 53 files`; nothing for one that is light. */
+export function weightOf(messages: readonly Message[]): string | undefined {
+  const bytes = messageBytes(messages);
+  if (bytes < HEAVY_BYTES) return undefined;
+  const files = messages
+    .flatMap(({ content }) =>
+      content.flatMap((block) => (block.type === 'tool_result' ? block.output : block)),
+    )
+    .filter(({ type }) => type === 'file');
+  const inFiles = files.reduce((sum, file) => sum + blockBytes(file), 0);
+  return `${megabytes(bytes)}, ${megabytes(inFiles)} of it in ${files.length} files`;
+}
+
+/** The error of a heavy request with what the request weighs, where that may be why it failed; else the error itself. */
+export function withWeight(error: unknown, modelId: string, messages: readonly Message[]): unknown {
+  const weight = weightOf(messages);
+  if (weight === undefined || OTHER_CAUSES.has(classifyModelError(error))) return error;
+  const said = errorText(error);
+  const message =
+    `${said}${/[.!?]$/.test(said) ? '' : '.'} The request weighs ${weight}: providers refuse heavy requests, and connections break under them. ` +
+    'Send smaller files, or have compaction() take older ones out sooner (trigger.bytes).';
+  if (ContextOverflowError.isInstance(error)) {
+    const { inputTokens, contextWindow } = error;
+    return new ContextOverflowError(message, { cause: error, modelId, inputTokens, contextWindow });
+  }
+  const known = ModelError.isInstance(error) ? error : undefined;
+  return new ModelError(message, {
+    modelId,
+    retryable: known?.retryable ?? false,
+    status: known?.status,
+    retryAfterMs: known?.retryAfterMs,
+    cause: error,
+  });
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1_000_000).toFixed(1)} MB`;
+}
