@@ -36,7 +36,6 @@ export function createCompactor(options: CompactionConfig = {}): Compactor {
   // There is no agent whose model could stand in.
   if (config.model === undefined && config.summary.record === 0)
     throw new InvalidInputError('compaction configuration', [NOTHING_WRITTEN]);
-  const meter = new Meter(config.counter ?? estimateCounter);
   const model = config.model ?? undefined;
   const reducers = reducersOf(config);
   const observe = observerFor(config);
@@ -49,7 +48,7 @@ export function createCompactor(options: CompactionConfig = {}): Compactor {
     return runCompaction({
       config,
       reducers,
-      meter,
+      meter: new Meter(config.counter ?? estimateCounter, compactOptions.tokenRatio),
       messages,
       options: compactOptions,
       summarizer: model,

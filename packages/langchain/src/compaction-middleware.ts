@@ -60,7 +60,7 @@ export function compactionMiddleware(options: CompactionMiddlewareOptions = {}) 
       ...(system ? { system } : {}),
       ...(signal === undefined ? {} : { signal }),
     });
-    tell('onCompaction', options.onCompaction, outcome);
+    if (outcome.status !== 'skipped') tell('onCompaction', options.onCompaction, outcome);
     if (outcome.status !== 'applied') return undefined;
     const isCompat = options.compat !== false && options.compactor === undefined;
     const originals = new Map(sources.map((source) => [source.id, source]));

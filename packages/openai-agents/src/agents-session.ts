@@ -153,7 +153,7 @@ export class AgentsSession
     const { compactor, onCompaction } = this.#options;
     if (compactor === undefined) return null;
     const outcome = await compactHistory(this.#log(run), compactor, force ? 'manual' : 'proactive_budget');
-    if (outcome !== undefined) tell('onCompaction', onCompaction, outcome);
+    if (outcome !== undefined && outcome.status !== 'skipped') tell('onCompaction', onCompaction, outcome);
     if (outcome?.usage === undefined) return null;
     const { inputTokens, outputTokens } = outcome.usage;
     const totalTokens = inputTokens + outputTokens;

@@ -34,13 +34,10 @@ export function prepareStepWith(compactor: Compactor, options: AgentCompactionOp
     const ratio = contextWindow === undefined ? 1 : usageRatio(reductions, messages, steps, frame);
     const reduced = await reductions.reduce(messages, {
       ...frame,
-      // A provider that counts twice as much as we do has half the window, in our tokens.
-      ...(contextWindow === undefined
-        ? {}
-        : { contextWindow: Math.max(1, Math.round(contextWindow / ratio)) }),
+      ...(contextWindow === undefined ? {} : { contextWindow, tokenRatio: ratio }),
       reason: 'proactive_budget',
     });
-    tell('onCompaction', onCompaction, reduced.outcome);
+    if (reduced.outcome.status !== 'skipped') tell('onCompaction', onCompaction, reduced.outcome);
     return { messages: [...reduced.messages] };
   };
 }

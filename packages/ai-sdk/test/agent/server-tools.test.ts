@@ -63,7 +63,7 @@ const summarizer: Model = {
 };
 const window = { contextWindow: 3_000, target: 0.8 };
 const strategies: readonly (readonly [string, Compactor])[] = [
-  ['the ladder', createCompactor({ ...window, keep: { messages: 6 } })],
+  ['the ladder', createCompactor({ ...window, keep: { messages: 2 } })],
   [
     'a summary alone',
     createCompactor({

@@ -118,6 +118,8 @@ export class CompactionRunner {
   async #reduceIfDue(scope: ReasonScope, tracker: SessionTracker, tokens: number): Promise<void> {
     const { state } = scope;
     const window = this.#window(scope);
+    const { dueTokens, dueMessages } = budgetFor(this.#config, 'proactive_budget', window.tokens, tokens);
+    tracker.fill = Math.max(tokens / dueTokens, state.context.length / dueMessages);
     // A compaction that was undone is not made again, unless the request would not fit at all.
     if (tokens < Math.min(heldUntil(state), window.tokens)) return;
     if (isDue(this.#config, window, tokens, state.context.length, messageBytes(state.context))) {

@@ -37,7 +37,7 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
   const settings = parseWith(capabilityConfigSchema, config, 'compaction configuration');
   const runner = new CompactionRunner(settings);
   const recall = settings.recall ? new SessionRecall(redactorFor(settings.redact)) : undefined;
-  const requests = settings.compactTool ? compactRequests() : undefined;
+  const requests = settings.compactTool ? compactRequests((state) => runner.tracker(state).fill) : undefined;
   const tools = [recall?.tool, requests?.tool].filter((tool) => tool !== undefined);
 
   /** Calls the model, and learns from the usage that it reports how far our count is off. */
@@ -102,8 +102,15 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
   };
 }
 
-/** Lets a model choose the moment of a compaction: what it asks for happens before its next step. */
-function compactRequests() {
+/** A model may ask for a compaction from this share of what makes one due: below it much would be lost for little. */
+const WORTH_ASKING = 0.5;
+
+/**
+ * Lets a model choose the moment of a compaction: what it asks for happens before its next step.
+ *
+ * @param fillOf The share of what makes a compaction due that a session's last request had.
+ */
+function compactRequests(fillOf: (state: AgentState) => number) {
   const asked = new WeakMap<AgentState, { readonly instructions: string | undefined }>();
   const tool = defineTool({
     name: 'compact',
@@ -115,6 +122,13 @@ function compactRequests() {
     }),
     sessionOnly: true,
     execute: ({ keep }, { state }) => {
+      const fill = fillOf(state);
+      if (fill < WORTH_ASKING) {
+        throw new Error(
+          `The conversation has ${Math.round(fill * 100)} % of the size at which it is compacted by itself: there is room for ` +
+            `what it holds. Go on, and ask again from ${WORTH_ASKING * 100} % on.`,
+        );
+      }
       asked.set(state, { instructions: keep });
       return 'The older part will be replaced by a record before your next step.';
     },

@@ -29,6 +29,8 @@ export class SessionTracker {
   busy = false;
   /** A request was refused for a reason that is not known, and none has succeeded since. */
   isDoubted = false;
+  /** The share of what makes a compaction due that the last request had. */
+  fill = 1;
   /** Reports in a row of more tokens than a provider should count. */
   highReports = 0;
   /** Grows with every reduction; what was measured under another version says nothing about this one. */

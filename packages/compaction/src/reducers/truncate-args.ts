@@ -2,8 +2,15 @@ import { parseWith } from '@x/core/internal';
 import * as z from 'zod/mini';
 import { countSchema, textSchema } from '../config/values.js';
 import { cutMiddle, mapStrings } from '../conversation/text.js';
-import type { Reducer } from '../reducer.js';
+import { type Reducer, unchanged, type View } from '../reducer.js';
 import { alterArguments } from './alter-messages.js';
+
+/**
+ * Due by tokens alone, arguments are cut once that leaves this share of the trigger, or this share of the request: a cut at every step
+ * would void the provider's cache at every step.
+ */
+const LOWER_MARK = 0.8;
+const MOST_LEFT = 2 / 3;
 
 const optionsSchema = z
   .strictObject({
@@ -35,15 +42,14 @@ export function truncateArgs(options: z.input<typeof optionsSchema> = {}): Reduc
   const settings = parseWith(optionsSchema, options, 'truncateArgs options');
   const { triggerMessages, triggerTokens, maxArgLength, truncationText } = settings;
   const shorten = (text: string) => cutMiddle(text, maxArgLength, truncationText);
+  const isDueByMessages = ({ messages }: View) => triggerMessages > 0 && messages.length >= triggerMessages;
 
   return {
     name: 'truncate_args',
     cost: 'free',
-    isDueEarly: (view) =>
-      (triggerMessages > 0 && view.messages.length >= triggerMessages) ||
-      (triggerTokens > 0 && view.tokens >= triggerTokens),
-    reduce: async (view, budget, context) =>
-      alterArguments(
+    isDueEarly: (view) => isDueByMessages(view) || (triggerTokens > 0 && view.tokens >= triggerTokens),
+    async reduce(view, budget, context) {
+      const reduction = alterArguments(
         view,
         budget,
         context,
@@ -51,6 +57,12 @@ export function truncateArgs(options: z.input<typeof optionsSchema> = {}): Reduc
         'truncated',
         ({ input }) => mapStrings(input, shorten),
         { truncated: truncationText },
-      ),
+      );
+      if (!budget.early || isDueByMessages(view) || reduction.messages === view.messages) return reduction;
+      const tokens = view.fixedTokens + context.meter.messages(reduction.messages);
+      const mark = triggerTokens * LOWER_MARK;
+      if (tokens <= mark || tokens <= view.tokens * MOST_LEFT) return reduction;
+      return unchanged(view, `would leave ${Math.round(tokens)} tokens; waits until it leaves ${mark}`);
+    },
   };
 }

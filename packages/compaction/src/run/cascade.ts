@@ -29,7 +29,7 @@ export interface CascadeResult {
 /**
  * Runs reducers from the first to the last, free ones before dear ones, until the view fits its budget. A step that
  * fails, or whose answer breaks a promise, leaves the view as it was; every step that worked is kept, so the cheap
- * stages count even where a dear one fails. Ends after one pass, and another one of the free reducers at most.
+ * stages count even where a dear one fails. Ends after one pass, and another one without a model at most.
  *
  * @throws the signal's reason when aborted.
  */
@@ -47,10 +47,15 @@ export async function runCascade(
   let condensed = false;
   let usage: Usage | undefined;
 
-  const run = async (reducer: Reducer, target: ReductionTarget) => {
+  const run = async (reducer: Reducer, target: ReductionTarget, isFree = false) => {
     context.signal?.throwIfAborted();
     const startedAt = performance.now();
-    const reduction = await attempt(reducer, view, target, context);
+    const reduction = await attempt(
+      reducer,
+      view,
+      target,
+      isFree ? { ...context, summarizer: undefined } : context,
+    );
     context.signal?.throwIfAborted();
 
     const before = view;
@@ -70,7 +75,8 @@ export async function runCascade(
   // A stage that waits until it saves more waits no longer where the request is still too large.
   for (const reducer of reducers) {
     if (budget.forced || budget.early || !mustShrink(view, budget)) break;
-    if (reducer.cost === 'free') await run(reducer, { ...budget, forced: true });
+    if (reducer.cost === 'free' || reducer.worksInDryRun)
+      await run(reducer, { ...budget, forced: true }, true);
   }
   // What reducers made and unmade in between has no entry.
   const manifest = start.messages.flatMap(({ id }) => fates.get(id) ?? []);

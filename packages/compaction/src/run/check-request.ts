@@ -13,6 +13,7 @@ const optionsSchema = z.strictObject({
   system: z.optional(z.string()),
   tools: z.optional(z.array(holding<ToolDefinition>('name', 'a tool definition'))),
   contextWindow: z.optional(z.number().check(z.minimum(1))),
+  tokenRatio: z.optional(z.number().check(z.gt(0))),
   appendix: z.optional(z.string()),
   logLocation: z.optional(z.string()),
   recall: z.optional(z.string('is a text that tells the model of the tool, such as RECALL_HINT')),

@@ -170,9 +170,10 @@ function judge(
   const isLighter = isHeavy(before, budget) && !isHeavy(view, budget);
   const isNeeded =
     repaired || fitsNow || isLighter || (mustShrink(before, budget) && view.tokens < before.tokens);
-  const isEnough = isByMessages(before, budget)
-    ? savesMessages(before.messages.length, view.messages.length, config.saving)
-    : savesEnough(conversation(before), conversation(view), config.saving);
+  const isEnough =
+    savesEnough(conversation(before), conversation(view), config.saving) ||
+    (isByMessages(before, budget) &&
+      savesMessages(before.messages.length, view.messages.length, config.saving));
   if (!isNeeded && !isEnough) {
     return report('ineffective', 'the reduction would save too little', result);
   }

@@ -379,7 +379,7 @@ export class SummaryRun {
     const byNumber = isByMessages(this.#view, this.#budget);
     const nothingNew = part.previous.length > 0 && part.fresh === part.covered.length;
     if (byNumber && nothingNew && messages.length >= this.#view.messages.length) return false;
-    if (mustShrink(this.#view, this.#budget)) return candidate.tokens < this.#before;
+    if (this.#budget.forced && mustShrink(this.#view, this.#budget)) return candidate.tokens < this.#before;
     if (byNumber) return savesMessages(this.#view.messages.length, messages.length, this.#settings.saving);
     return savesEnough(this.#before, candidate.tokens, this.#settings.saving);
   }

@@ -143,6 +143,21 @@ describe('a refusal in words that nobody knows', () => {
   });
 });
 
+describe('the tool compact', () => {
+  const ask = async (size: number) => {
+    const scope = scopeOf(history(size), { model: modelWith(20_000) });
+    const capability = compaction({ model: null, compactTool: true });
+    await send(capability, scope, { window: 20_000, error: () => new Error('unused') });
+    const tool = capability.tools?.find(({ definition }) => definition.name === 'compact');
+    return tool?.run({}, { state: scope.state } as never);
+  };
+
+  it('refuses below half of what makes a compaction due', async () => {
+    await expect(ask(5)).rejects.toThrow(/has \d+ % of the size at which it is compacted by itself/);
+    expect(await ask(17)).toMatchObject([{ text: expect.stringContaining('will be replaced') }]);
+  });
+});
+
 describe('a trigger above the window', () => {
   const warned = async (config: CompactionCapabilityConfig) => {
     const spy = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});

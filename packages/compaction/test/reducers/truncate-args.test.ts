@@ -65,6 +65,21 @@ describe('truncateArgs', () => {
     expect(truncateArgs().isDueEarly?.(viewOf(rounds(50)), budgetOf())).toBe(false);
   });
 
+  it('cuts down to a lower mark in one go where tokens alone make it due, or waits', async () => {
+    const options = { triggerMessages: 0, triggerTokens: 40_000, keepMessages: 4 };
+    const early = { early: true, forced: false };
+    const written = (count: number) =>
+      rounds(count, () => ({ name: 'write_file', input: { path: 'a', content: 'word '.repeat(9_000) } }));
+    // One argument in front of newest messages that fill the rest: cutting it alone waits.
+    const large = rounds(2, () => ({ output: 'word '.repeat(16_400) }));
+    const patient = [...written(1), ...large];
+    const waits = await reduceWith(truncateArgs(options), patient, early);
+    expect(waits.messages).toBe(patient);
+    expect(waits.note).toContain('waits until it leaves 32000');
+    const enough = await reduceWith(truncateArgs(options), [...written(5), ...rounds(2)], early);
+    expect(enough.fates).toHaveLength(5);
+  });
+
   it('never exceeds the limit nor splits a surrogate pair', async () => {
     await fc.assert(
       fc.asyncProperty(

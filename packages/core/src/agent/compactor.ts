@@ -38,7 +38,7 @@ export interface CompactionStep {
   readonly tokensBefore: number;
   readonly tokensAfter: number;
   readonly durationMs: number;
-  /** The reason for which the step changed nothing; left out when it changed something. */
+  /** The reason for which the step changed nothing, or a remark. */
   readonly note?: string | undefined;
 }
 
@@ -72,6 +72,8 @@ export interface CompactOptions {
   readonly tools?: readonly ToolDefinition[] | undefined;
   /** The window of the model that will read the result, in tokens; overrides the compactor's own. */
   readonly contextWindow?: number | undefined;
+  /** Tokens that the provider counts for each that is counted here: all numbers are in its tokens then. Default 1. */
+  readonly tokenRatio?: number | undefined;
   /** Text to be carried mechanically behind a summary: todos, the plan's path. */
   readonly appendix?: string | undefined;
   /** Location of the full messages, named in summaries and stubs. */
