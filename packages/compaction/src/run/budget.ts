@@ -119,12 +119,13 @@ export function budgetFor(
   isMeasured = false,
 ): ReductionTarget {
   const { messages = 0 } = config.trigger;
+  let dueTokens = Math.min(tokenTrigger(config.trigger, contextWindow), contextWindow);
   let mostTokens = mostTokensOf(contextWindow);
   // Too large for the model, and nobody said by how much: the count is wrong by an unknown factor, and there is one retry.
   if (reason === 'request_too_large' && !isMeasured) {
-    mostTokens = Math.min(mostTokens, Math.floor(Math.min(tokensBefore, contextWindow) / 2));
+    dueTokens = Math.min(dueTokens, Math.floor(Math.min(tokensBefore, contextWindow) / 2));
+    mostTokens = Math.min(mostTokens, dueTokens);
   }
-  const dueTokens = Math.min(tokenTrigger(config.trigger, contextWindow), mostTokens);
   const targetTokens = targetOf(config, dueTokens);
   return {
     reason,

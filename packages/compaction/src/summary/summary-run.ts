@@ -37,6 +37,8 @@ import { type NarrativeTask, writeNarrative } from './write-narrative.js';
 const SHORTEST_NARRATIVE = 150;
 /** Where the number of messages is limited, requests in front have this share of what may come until the next reduction. */
 const REQUESTS_SHARE = 0.25;
+/** The share of a request that may be left where the next reduction is due at once. */
+const MOST_LEFT = 0.75;
 /** Tokens in which a summary can still tell something. */
 const LEAST_SUMMARY = 400;
 /** Tokens of what stands around a record: tags, headlines, the legend. */
@@ -218,7 +220,7 @@ export class SummaryRun {
         continue;
       }
       const bare = this.#compose(part, undefined, 0);
-      if (!this.#savesEnough(bare)) continue;
+      if (!this.#savesEnough(bare) || (isFloor && this.#isDueAgain(bare))) continue;
       const limit = isFloor ? this.#budget.mostTokens : enough;
       const most = this.#total(bare) + (isFloor ? LEAST_SUMMARY : summary);
       if (most > limit && index < cuts.length - 1) continue;
@@ -244,6 +246,15 @@ export class SummaryRun {
       if (!best || candidate.tokens < best.tokens) best = candidate;
     }
     return best ?? silent;
+  }
+
+  /** Tests if what the user named leaves so much that the next reduction is due at once: then more must go than one step adds. */
+  #isDueAgain(bare: Candidate): boolean {
+    const { reason, dueTokens } = this.#budget;
+    const left = this.#total(bare) + LEAST_SUMMARY;
+    if (reason !== 'proactive_budget' || mustShrink(this.#view, this.#budget) || left <= dueTokens)
+      return false;
+    return left > this.#view.tokens * MOST_LEFT;
   }
 
   /** How many requests may stay in front of the summary, so that they do not reach a trigger that counts messages again. */
