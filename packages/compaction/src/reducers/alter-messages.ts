@@ -119,5 +119,5 @@ export function savesEnough(before: number, after: number, minimum: Saving): boo
 
 /** Tests if a conversation has so many messages less that a reduction for their number is worthwhile. */
 export function savesMessages(before: number, after: number, minimum: Saving): boolean {
-  return after < before && before - after >= (minimum === false ? 1 : before * minimum.share);
+  return minimum === false || (after < before && before - after >= before * minimum.share);
 }

@@ -252,8 +252,8 @@ export class SummaryRun {
   #isDueAgain(bare: Candidate): boolean {
     const { reason, dueTokens } = this.#budget;
     const left = this.#total(bare) + LEAST_SUMMARY;
-    if (reason !== 'proactive_budget' || mustShrink(this.#view, this.#budget) || left <= dueTokens)
-      return false;
+    const isWanted = this.#settings.saving === false || reason !== 'proactive_budget';
+    if (isWanted || mustShrink(this.#view, this.#budget) || left <= dueTokens) return false;
     return left > this.#view.tokens * MOST_LEFT;
   }
 
