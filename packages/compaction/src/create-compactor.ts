@@ -11,6 +11,7 @@ import {
   type CompactionConfig,
   compactionConfigSchema,
   NOTHING_WRITTEN,
+  type WithoutPreset,
 } from './config/compaction-config.js';
 import { Meter } from './meter.js';
 import { checkRequest } from './run/check-request.js';
@@ -31,6 +32,9 @@ import { observerFor, reducersOf } from './run/ladder.js';
  *
  * @throws {InvalidInputError} naming every unknown key and every combination that cannot work.
  */
+export function createCompactor(options: CompactionConfig): Compactor;
+// The last form is the one that a compiler speaks of where none fits.
+export function createCompactor(options?: WithoutPreset<CompactionConfig>): Compactor;
 export function createCompactor(options: CompactionConfig = {}): Compactor {
   const config = parseWith(compactionConfigSchema, options, 'compaction configuration');
   // There is no agent whose model could stand in.

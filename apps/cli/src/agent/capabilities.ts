@@ -10,7 +10,7 @@ import {
   infinityContextSchema,
   type SummarizerSources,
 } from '@x/compaction/internal';
-import type { JsonObject } from '@x/core';
+import { type JsonObject, parseFileConfig } from '@x/core';
 import { type FileCapability, fileCapability, parseWith } from '@x/core/internal';
 import { agentJsonSchema, CapabilityRegistry, type Hooks, harnessCapabilities, hooks } from '@x/harness';
 import { hooksConfigSchema } from '@x/harness/internal';
@@ -76,6 +76,15 @@ function infinityContext(named: ReadonlyMap<string, unknown>, around: Compaction
   });
 }
 
+function isWindow(config: unknown): boolean {
+  try {
+    parseFileConfig(infinityContextSchema, config ?? {}, 'infinity_context configuration');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 type CompactionHooks = NonNullable<CompactionFactoryOptions['hooks']>;
 
 /** By name, what files can name. */
@@ -97,9 +106,11 @@ function fileCapabilities(
     fileName,
     hooks: around,
   });
-  const window = named.has('infinity_context')
-    ? { infinity_context: named.get('infinity_context') ?? {} }
-    : undefined;
+  // What is wrong about it, its own capability says.
+  const window =
+    named.has('infinity_context') && isWindow(named.get('infinity_context'))
+      ? { infinity_context: named.get('infinity_context') ?? {} }
+      : undefined;
   return {
     compaction: {
       create: (config) => reducing.compaction(window ? { ...Object(config ?? {}), ...window } : config),

@@ -1,6 +1,6 @@
 import type { CallScope, CompactionOutcome, Message } from '@x/core';
 import * as z from 'zod/mini';
-import { configSchema } from '../config/compaction-config.js';
+import { configSchema, type Grouped } from '../config/compaction-config.js';
 import type { ResolvedCompactionConfig } from '../config/groups.js';
 
 /** The facts known when a compaction is about to begin. */
@@ -69,9 +69,6 @@ export const capabilityConfigSchema = configSchema(codeShape);
 export type CompactionCapabilityConfig = z.input<typeof capabilityConfigSchema>;
 
 /** Options of `compaction` in groups, without a preset. */
-export type CompactionCapabilitySettings = Extract<
-  CompactionCapabilityConfig,
-  { readonly preset?: undefined }
->;
+export type CompactionCapabilitySettings = Grouped<typeof codeShape>;
 
 export type ResolvedCapabilityConfig = ResolvedCompactionConfig & z.output<z.ZodMiniObject<typeof codeShape>>;

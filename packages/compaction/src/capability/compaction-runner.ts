@@ -17,6 +17,7 @@ import { Meter } from '../meter.js';
 import { RECALL_HINT } from '../recall/create-recall.js';
 import { RECALL } from '../recall/passages.js';
 import type { Reducer } from '../reducer.js';
+import { nativeIsOff } from '../reducers/summarize.js';
 import { budgetFor, type ContextWindow, contextWindowOf, isDue } from '../run/budget.js';
 import { runCompaction, unchangedOutcome } from '../run/compaction-run.js';
 import { observerFor, reducersOf } from '../run/ladder.js';
@@ -422,9 +423,8 @@ export class CompactionRunner {
     this.#warnOnce(
       `native ${model.id}`,
       emit,
-      `${model.id} offers no compaction of its own, which the stage native asks for. That stage does nothing; ` +
-        `${others.length > 0 ? `these act: ${others.join(', ')}` : 'nothing else reduces'}. Where the provider has one (OpenAI, ` +
-        'Anthropic), set native_compaction: auto on the model in files, in code the option compact of fromAiSdk.',
+      `The stage native does nothing: ${nativeIsOff(model.id)} ` +
+        `${others.length > 0 ? `These act: ${others.join(', ')}` : 'Nothing else reduces'}.`,
     );
   }
 

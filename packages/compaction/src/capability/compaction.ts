@@ -10,7 +10,7 @@ import {
 } from '@x/core';
 import { parseWith, warn } from '@x/core/internal';
 import * as z from 'zod';
-import { triggerAbove } from '../config/compaction-config.js';
+import { triggerAbove, type WithoutPreset } from '../config/compaction-config.js';
 import { redactorFor } from '../conversation/redaction.js';
 import { errorLine } from '../conversation/text.js';
 import { SessionRecall } from '../recall/session-recall.js';
@@ -33,6 +33,9 @@ import { refuseCopiedStubs } from './refuse-copied-stubs.js';
  *
  * @throws {InvalidInputError} naming every unknown key and every combination that cannot work.
  */
+export function compaction(config: CompactionCapabilityConfig): Capability;
+// The last form is the one that a compiler speaks of where none fits.
+export function compaction(config?: WithoutPreset<CompactionCapabilityConfig>): Capability;
 export function compaction(config: CompactionCapabilityConfig = {}): Capability {
   const settings = parseWith(capabilityConfigSchema, config, 'compaction configuration');
   const runner = new CompactionRunner(settings);

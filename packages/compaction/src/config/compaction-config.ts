@@ -145,8 +145,8 @@ function refuseNames(written: Written, context: z.core.$RefinementCtx): void {
     refuse(['summarization', 'model'], `${named} give a Model as model`);
   }
   if (written.preset !== 'aura') return;
-  if (written.agent !== undefined) refuse(['agent'], `${named} give a Model as model`);
-  if (written.prompt !== undefined) refuse(['prompt'], `${named} give the text as summaryPrompt`);
+  if (written.agent != null) refuse(['agent'], `${named} give a Model as model`);
+  if (written.prompt != null) refuse(['prompt'], `${named} give the text as summaryPrompt`);
 }
 
 /**
@@ -171,9 +171,24 @@ function codeSchema<Extra extends z.core.$ZodShape>(extra: Extra) {
   return writtenSchema({ ...codeShape.common, ...extra }, codeShape.grouped);
 }
 
+type KeysOf<Union> = Union extends unknown ? keyof Union : never;
+
+/** Of several forms, each without the keys that only others have: a union alone would take these, too. */
+type Apart<Union, Keys extends PropertyKey = KeysOf<Union>> = Union extends unknown
+  ? Union & { readonly [Key in Exclude<Keys, keyof Union>]?: never }
+  : never;
+
+/** The form without a preset, of a compaction with keys of its own. */
+export type Grouped<Extra extends z.core.$ZodShape> = Extract<
+  z.input<ReturnType<typeof codeSchema<Extra>>>,
+  { readonly preset?: undefined }
+>;
+/** The same, and none of the keys of the presets. */
+export type WithoutPreset<Config> = Extract<Config, { readonly preset?: undefined }>;
+
 /** The schema of what code writes, with keys of its own beside those of a compaction. */
 export function configSchema<Extra extends z.core.$ZodShape>(extra: Extra) {
-  type Config = z.input<ReturnType<typeof codeSchema<Extra>>>;
+  type Config = Apart<z.input<ReturnType<typeof codeSchema<Extra>>>>;
   type Resolved = ResolvedCompactionConfig & z.output<z.ZodMiniObject<Extra>>;
   const schema = codeSchema(extra).check(
     z.superRefine((written, context) => {
@@ -197,4 +212,4 @@ export const compactionConfigSchema = configSchema({});
 /** Options of `createCompactor`: groups of settings, or a preset with the keys of another system. */
 export type CompactionConfig = z.input<typeof compactionConfigSchema>;
 /** Options of `createCompactor` in groups, without a preset. */
-export type CompactionSettings = Extract<CompactionConfig, { readonly preset?: undefined }>;
+export type CompactionSettings = Grouped<Record<never, never>>;

@@ -71,7 +71,7 @@ function namesOf({ model, ...written }: FileOutput): ParsedCompactionConfig {
       };
     }
     case 'aura': {
-      const { prompt, agent, ...options } = data as typeof data & { agent?: string };
+      const { prompt, agent, ...options } = data as typeof data & { agent?: string | null };
       // Aura's own files write "" for what they leave open.
       if (model !== undefined || prompt) return { options, prompt: prompt || undefined, model };
       return { options, model, ...(agent ? { agent } : {}) };
@@ -99,30 +99,41 @@ const OWN_KEYS = Object.entries(PRESETS).map(([preset, { shape }]) => ({
   ),
 }));
 
-/** Names the preset of a configuration that was written for another system: nobody else has its keys. */
-function withPreset(config: unknown): unknown {
+/**
+ * Names the preset of a configuration that was written for another system: nobody else has its keys.
+ *
+ * @throws {InvalidInputError} for keys of two systems.
+ */
+function withPreset(config: unknown, subject: string): unknown {
   if (typeof config !== 'object' || config === null || Object.hasOwn(config, 'preset')) return config;
-  const written = Object.keys(config);
-  const [own, other] = OWN_KEYS.filter(({ keys }) => written.some((key) => keys.has(key)));
-  return own === undefined || other !== undefined ? config : { preset: own.preset, ...config };
+  const owned = OWN_KEYS.map(({ preset, keys }) => ({
+    preset,
+    keys: Object.keys(config).filter((key) => keys.has(key)),
+  })).filter(({ keys }) => keys.length > 0);
+  const [own, ...others] = owned;
+  if (own === undefined) return config;
+  if (others.length === 0) return { preset: own.preset, ...config };
+  const said = owned.map(({ preset, keys }) => `${keys.join(', ')} of ${preset}`).join(', ');
+  const message = `has keys of ${owned.length} presets: ${said}. Keep those of one.`;
+  throw new InvalidInputError(subject, [{ path: '', message }]);
 }
 
 /**
  * Takes the value of `config` in the form that names the capability, or of `compaction`, else the value itself. Adds the preset
  * of another system's keys.
  *
- * @throws {InvalidInputError} when something else stands beside them.
+ * @throws {InvalidInputError} when something else stands beside them, and for keys of two systems.
  */
 export function configOf(value: unknown, subject = 'compaction configuration'): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const { ref, config, compaction, ...rest } = value as Readonly<Record<string, unknown>>;
-  if (ref !== 'compaction' && compaction === undefined) return withPreset(value);
+  if (ref !== 'compaction' && compaction === undefined) return withPreset(value, subject);
   const issues = Object.keys(rest).map((path) => ({
     path,
     message: `unknown key; options stand under ${ref === 'compaction' ? 'config' : 'compaction'}`,
   }));
   if (issues.length > 0) throw new InvalidInputError(subject, issues);
-  return withPreset(ref === 'compaction' ? config : compaction);
+  return withPreset(ref === 'compaction' ? config : compaction, subject);
 }
 
 /** JSON Schema of the `compaction` configuration in a file, for editors and for validation elsewhere. */

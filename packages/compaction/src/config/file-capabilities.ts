@@ -12,7 +12,7 @@ export type FileCapabilityFactory = (config: unknown) => Capability;
 /** Tables of prompts and summarizers by name, and the values for keys that an agent's file leaves out. */
 export interface CompactionFactoryOptions
   extends SummarizerSources,
-    Omit<CompactionConfigSources, 'frontMatter'> {
+    Omit<CompactionConfigSources, 'frontMatter' | 'onWarning'> {
   /** `false`: no summary is begun ahead of time, whatever files say. For a program that ends after one answer. */
   readonly background?: false | undefined;
   /** What the program calls around each compaction. */
@@ -28,13 +28,13 @@ export interface CompactionFactoryOptions
 export function createCompactionFactories(sources: CompactionFactoryOptions = { defaultModel: 'own' }): {
   readonly [Name in 'compaction' | 'tool_result_eviction']: FileCapabilityFactory;
 } {
-  const { file, fileName, defaults, background } = sources;
+  const { file, fileName, defaults, background, onWarning } = sources;
   // A mistake in what holds for all is told at once, and not as one of an agent's file.
   resolveCompactionConfig({ file, fileName, defaults });
   return {
     compaction(config) {
       const frontMatter = { features: { compaction: config } };
-      const parsed = resolveCompactionConfig({ frontMatter, file, fileName, defaults });
+      const parsed = resolveCompactionConfig({ frontMatter, file, fileName, defaults, onWarning });
       return compactionOf(background === false ? withoutBackground(parsed) : parsed, sources);
     },
     tool_result_eviction: (config) =>

@@ -1,4 +1,5 @@
 import { InvalidInputError } from '@x/core';
+import { tell } from '@x/core/internal';
 import { configOf, type ParsedCompactionConfig, parseCompactionConfig } from './compaction-file.js';
 
 /** Places of a configuration, each as parsed data with keys in snake_case. */
@@ -11,6 +12,8 @@ export interface CompactionConfigSources {
   readonly fileName?: string | undefined;
   /** The program's own values for keys that no file has. */
   readonly defaults?: unknown;
+  /** Hears of a layer that counts for nothing, because a nearer one names another preset. */
+  readonly onWarning?: ((message: string) => void) | undefined;
 }
 
 type Layer = Readonly<Record<string, unknown>>;
@@ -40,6 +43,7 @@ export function resolveCompactionConfig({
   file,
   fileName = 'compaction.yaml',
   defaults,
+  onWarning,
 }: CompactionConfigSources): ParsedCompactionConfig {
   const subjects = ['compaction configuration', fileName, 'defaults of the compaction configuration'];
   const features = field(frontMatter, 'features', 'front matter');
@@ -52,6 +56,11 @@ export function resolveCompactionConfig({
     const isOther = firstNamed !== -1 && index > firstNamed && layer.preset !== preset;
     // A layer is checked where it is written: beside others its mistakes would be theirs.
     parseCompactionConfig(isOther || index >= firstNamed ? layer : { preset, ...layer }, subjects[index]);
+    if (isOther && Object.keys(layer).length > 0) {
+      const named = layer.preset === undefined ? 'no preset' : `preset ${layer.preset}`;
+      const message = `counts for nothing here: its keys are those of ${named}, and the agent's own file has those of preset ${preset}`;
+      tell('onWarning', onWarning, `${subjects[index]} ${message}`);
+    }
     return isOther ? {} : layer;
   });
   try {

@@ -22,7 +22,7 @@ export interface SummarizerSources {
   readonly models?: ((name: string, preset: string | undefined) => Model | undefined) | undefined;
   /** The folder whose files `NAME.md` are in the tables, for messages. */
   readonly folder?: string | undefined;
-  /** Hears that Aura's `agent` names nobody, so that the default takes over. Without it such a name is refused. */
+  /** Hears that Aura's `agent` names nobody, so that the default takes over, and of a file that counts for nothing. Without it such a name is refused. */
   readonly onWarning?: ((message: string) => void) | undefined;
   /** The summarizer when the file names none; `'own'` is the agent's own model. Default: none. */
   readonly defaultModel?: Model | 'own' | undefined;
@@ -63,6 +63,11 @@ export function resolveSummarizer(
     const model = under(preset === 'everruns' ? '' : key, () => models?.(name, preset));
     return model && { model };
   };
+  // A prompt that names no model is for the agent's own.
+  const own = agent !== undefined && Object.hasOwn(prompts, agent) ? prompts[agent] : undefined;
+  if (own !== undefined && config.model === undefined && summarizer(agent as string) === undefined) {
+    return own === '' ? {} : { prompt: own };
+  }
   const isMissing =
     agent !== undefined && (onWarning !== undefined || isShipped(agent)) && summarizer(agent) === undefined;
   if (isMissing && !isShipped(agent)) {

@@ -19,6 +19,14 @@ export function summarize(options: z.input<typeof summarizeOptionsSchema> = {}):
   };
 }
 
+/** Says why a provider's own compaction does not run, and how to switch it on. */
+export function nativeIsOff(modelId: string): string {
+  return (
+    `the compaction of the provider is not switched on for ${modelId}. OpenAI and Anthropic have one: set native_compaction: auto ` +
+    'on the model in files, in code the option compact of fromAiSdk.'
+  );
+}
+
 /**
  * Has the provider condense the older part with its own endpoint, where the model offers `compact`. Its answer is kept
  * byte for byte beside the record of {@link summarize}, which everybody reads who cannot read the provider's. Used only when it
@@ -32,6 +40,6 @@ export function nativeCompaction(options: z.input<typeof summarizeOptionsSchema>
     reduce: async (view, budget, context) =>
       context.model?.compact
         ? new SummaryRun(settings, view, budget, { ...context, summarizer: undefined }).runNative()
-        : unchanged(view, 'the model offers no compaction of its own'),
+        : unchanged(view, nativeIsOff(context.model?.id ?? 'the model')),
   };
 }

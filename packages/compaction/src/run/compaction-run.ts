@@ -221,7 +221,7 @@ function tooLargeFrame(
 
 function irreducible(view: View, budget: ReductionTarget): string {
   const conversation = Math.round(view.tokens - view.fixedTokens);
-  const advice = 'shorten what is new, have toolResultEviction() take it, or use a larger window';
+  const advice = 'shorten what is new, put it into files (tool_result_eviction does), or use a larger window';
   return (
     `still ${Math.round(view.tokens)} of ${budget.contextWindow} tokens after every stage: ` +
     `${Math.round(view.fixedTokens)} of system prompt, tools and reminders, ${conversation} of messages that must stay: ` +

@@ -647,20 +647,20 @@ describe('what is told of stages', () => {
     };
     expect(await warnings(undefined)).toEqual([]);
     const [warning, ...others] = await warnings(['native', 'summarize']);
-    expect(warning).toMatch(/acme:large offers no compaction of its own.*native_compaction: auto/);
+    expect(warning).toMatch(/not switched on for acme:large.*native_compaction: auto/);
     expect(others).toEqual([]);
   });
 
   it.each([
-    [{ stages: ['native', 'summarize'] }, 'these act: summarize.'],
+    [{ stages: ['native', 'summarize'] }, 'These act: summarize.'],
     [
       { stages: ['native', 'drop_oldest'] },
-      'these act: summarize (a record, without a model call), drop_oldest.',
+      'These act: summarize (a record, without a model call), drop_oldest.',
     ],
-    [{ stages: ['native'], summary: { fallback: 'none' } }, 'nothing else reduces.'],
+    [{ stages: ['native'], summary: { fallback: 'none' } }, 'Nothing else reduces.'],
     [
       { preset: 'everruns', strategy: 'native' },
-      'these act: cut_unseen, summarize (a record, without a model call), drop_oldest.',
+      'These act: cut_unseen, summarize (a record, without a model call), drop_oldest.',
     ],
     [{ preset: 'everruns' }, undefined],
     [{}, undefined],

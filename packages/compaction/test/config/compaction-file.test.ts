@@ -20,6 +20,13 @@ describe('parseCompactionConfig', () => {
     [{ preset: 'aura', threshold: 40, trim_threshold: 50 }, 'trim_threshold: 50 must be below threshold 40'],
     [{ preset: 'everruns', keep: {} }, 'keep: unknown key'],
     [{ ref: 'compaction', keep: {} }, 'keep: unknown key; options stand under config'],
+    [
+      { threshold: 80, strategy: 'auto', chunks: 2 },
+      'has keys of 2 presets: strategy of everruns, threshold, chunks of aura. Keep those of one.',
+    ],
+    [{ prune: { protect_percent: 0.3 } }, 'prune.protect_percent: is in percent: write 30 for 30 %'],
+    [{ threshold: 0.8 }, 'threshold: is in percent: write 80 for 80 %'],
+    [{ '// my threshold "threshold"': 80 }, 'holds a comment that begins with //: write # in its place'],
     ...[{}, { preset: 'everruns' }, { preset: 'aura' }, { preset: 'agentscope' }].map(
       (preset): [object, string] => [
         { ...preset, summarizer: 'anthropic:claude-haiku-4-5' },
@@ -28,6 +35,11 @@ describe('parseCompactionConfig', () => {
     ),
   ])('refuses %j in the words of the file', (written, message) => {
     expect(() => parseCompactionConfig(written)).toThrow(message);
+  });
+
+  it('takes null for what Aura leaves empty', () => {
+    const { prompt, agent } = parseCompactionConfig({ threshold: 80, prompt: null, agent: null });
+    expect([prompt, agent]).toEqual([undefined, undefined]);
   });
 
   it('takes one word for the name of a prompt, and more for the prompt', () => {
@@ -48,6 +60,19 @@ describe('parseCompactionConfig', () => {
 describe('resolveCompactionConfig', () => {
   const resolve = (own: object, file: object, defaults = {}) =>
     resolveCompactionConfig({ frontMatter: { features: { compaction: own } }, file, defaults });
+
+  it('tells of a layer that counts for nothing', () => {
+    const told: string[] = [];
+    const { options } = resolveCompactionConfig({
+      frontMatter: { features: { compaction: { strategy: 'auto' } } },
+      file: { threshold: 70 },
+      onWarning: (message) => void told.push(message),
+    });
+    expect(options).toMatchObject({ preset: 'everruns' });
+    expect(told).toEqual([
+      "compaction.yaml counts for nothing here: its keys are those of preset aura, and the agent's own file has those of preset everruns",
+    ]);
+  });
 
   it('lets the nearest layer speak, key by key, and sizes of a group together', () => {
     const { options } = resolve(

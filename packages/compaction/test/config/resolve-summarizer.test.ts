@@ -22,6 +22,7 @@ describe('resolveSummarizer', () => {
     });
     expect(resolve({ preset: 'aura', prompt: 'short', agent: 'scribe' })).toEqual({ prompt: 'Be short.' });
     expect(resolve({ preset: 'aura', agent: 'scribe' })).toEqual({ model: scribe, prompt: 'Write minutes.' });
+    expect(resolve({ preset: 'aura', agent: 'short' })).toEqual({ prompt: 'Be short.' });
     expect(resolve({ model: 'plain' })).toEqual({ model: scribe });
     expect(resolve({})).toEqual({ model: standard });
     expect(resolve({}, { ...sources, defaultModel: 'own' })).toEqual({});

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import type { Capability } from '../agent/capability.js';
 import { InvalidInputError, type Issue } from '../errors/invalid-input-error.js';
 import { isObject, type JsonObject, type JsonValue } from '../lib/json.js';
+import { headOf } from '../lib/text.js';
 import { jsonObjectSchema } from '../lib/json-schemas.js';
 import { parseWith } from './parse.js';
 
@@ -105,6 +106,9 @@ function withCamelKeys(value: unknown, schema: JsonObject, subject: string): unk
   return converted;
 }
 
+/** JSON has no comments: read as YAML, one becomes a part of the next key. */
+const COMMENT = 'holds a comment that begins with //: write # in its place, or delete it.';
+
 function convert(value: unknown, schemas: readonly JsonObject[], path: string, issues: Issue[]): unknown {
   const forms = schemas.flatMap(alternatives);
   if (Array.isArray(value)) {
@@ -117,7 +121,9 @@ function convert(value: unknown, schemas: readonly JsonObject[], path: string, i
   const entries = Object.entries(value).map(([key, item]) => {
     const at = path ? `${path}.${key}` : key;
     if (named.length === 0) return [key, convert(item, open, at, issues)];
-    if (/[A-Z]/.test(key)) issues.push({ path: at, message: `unknown key; files write ${toSnakeCase(key)}` });
+    if (key.startsWith('//')) issues.push({ path: '', message: `${COMMENT} Found: ${headOf(key, 60)}` });
+    else if (/[A-Z]/.test(key))
+      issues.push({ path: at, message: `unknown key; files write ${toSnakeCase(key)}` });
     const camel = toCamel(key);
     const inner = named.flatMap(({ [camel]: schema }) => (isObject(schema) ? [schema] : []));
     return [camel, convert(item, inner, at, issues)];

@@ -65,3 +65,9 @@ it('leads to rules and to servers as well', async () => {
     expect.stringMatching(/^mcp_servers: MCP server "wiki" cannot be reached/),
   ]);
 });
+
+it('says where the configuration of a capability is written', async () => {
+  expect(await issuesOf({ capabilities: [{ ref: 'budget', strategy: 'auto' }] })).toEqual([
+    'capabilities[0]: has strategy beside ref: write it under config',
+  ]);
+});

@@ -7,7 +7,12 @@ import { countSchema, wordsSchema } from '../values.js';
 const percentSchema = z.number().check(
   z.minimum(0),
   z.maximum(100),
-  z.refine((value) => value === 0 || value >= 1, 'is in percent: write 80 for 80 %'),
+  z.refine((value) => value === 0 || value >= 1, {
+    error: ({ input }) => {
+      const percent = Math.round(Number(input) * 10_000) / 100;
+      return `is in percent: write ${percent} for ${percent} %`;
+    },
+  }),
 );
 
 /** Percent of the window from which on repeated injected messages go. */
@@ -26,9 +31,9 @@ export const auraShape = {
   /** Messages that a summary leaves as they are. */
   keepLastMessages: z._default(countSchema, 10),
   /** In files: the name of a prompt with which the agent's own model summarizes. */
-  prompt: z.optional(z.string()),
+  prompt: z.nullish(z.string()),
   /** In files: the name of a dedicated summarizer; `prompt` goes before it. */
-  agent: z.optional(z.string()),
+  agent: z.nullish(z.string()),
   /** Replaces the instructions to the model, in words. */
   summaryPrompt: z.optional(wordsSchema),
   /** Summarize in this many parts, each summary feeding the next. */
