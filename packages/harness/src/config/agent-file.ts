@@ -14,24 +14,14 @@ const partName = z.string().min(1);
 /** A part by name, with its configuration where it takes one. */
 export type PartReference = string | { readonly ref: string; readonly config?: unknown };
 
-const reference = z.union(
-  [
-    partName,
-    z.strictObject({
-      ref: partName,
-      /** The configuration of the part, which the part checks. */
-      config: z.unknown().optional(),
-    }),
-  ],
-  {
-    error: ({ input }) => {
-      const { ref, config: _, ...beside } = Object(input ?? {}) as Readonly<Record<string, unknown>>;
-      const keys = Object.keys(beside);
-      if (typeof ref !== 'string' || ref === '' || keys.length === 0) return undefined;
-      return `has ${keys.join(', ')} beside ref: write it under config`;
-    },
-  },
-);
+const reference = z.union([
+  partName,
+  z.strictObject({
+    ref: partName,
+    /** The configuration of the part, which the part checks. */
+    config: z.unknown().optional(),
+  }),
+]);
 
 /** A model as the file names it. */
 export interface ModelReference {

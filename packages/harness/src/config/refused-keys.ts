@@ -28,6 +28,9 @@ const REASONS: Readonly<Record<'agent' | 'definition' | 'file', Readonly<Record<
   file: { ...Object.fromEntries(OF_OPERATOR.map((key) => [key, NARROWS])), ...NOT_IN_DEFINITIONS },
 };
 
+/** A key of a capability's configuration that stands where only `ref` and `config` do. */
+const BESIDE_REF = /^capabilities\[\d+\]\.[^.[]+$/;
+
 /** Says why a subagent has no capability of its own by this name. */
 export function notOfMembers(capability: string): string | undefined {
   return NOT_IN_DEFINITIONS[capability === 'mcp' ? 'mcp_servers' : capability];
@@ -41,7 +44,10 @@ export function withReasons<Result>(kind: 'agent' | 'definition' | 'file', run: 
     if (!InvalidInputError.isInstance(error)) throw error;
     const reasons = new Map(Object.entries(REASONS[kind]));
     const issues = error.issues.map(({ path, message }) => {
-      const reason = message.startsWith('unknown key') ? reasons.get(path) : undefined;
+      const known = BESIDE_REF.test(path)
+        ? 'write it under config, which stands beside ref'
+        : reasons.get(path);
+      const reason = message.startsWith('unknown key') ? known : undefined;
       return { path, message: reason === undefined ? message : `unknown key here; ${reason}` };
     });
     throw new InvalidInputError(error.subject, issues, { cause: error.cause });

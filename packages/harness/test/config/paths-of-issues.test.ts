@@ -67,7 +67,11 @@ it('leads to rules and to servers as well', async () => {
 });
 
 it('says where the configuration of a capability is written', async () => {
-  expect(await issuesOf({ capabilities: [{ ref: 'budget', strategy: 'auto' }] })).toEqual([
-    'capabilities[0]: has strategy beside ref: write it under config',
-  ]);
+  const model = () => Promise.reject(new Error('not called'));
+  const capabilities = [{ ref: 'budget', strategy: 'auto' }];
+  await expect(
+    agentFromConfig({ model: 'known', capabilities }, { model, registry } as never),
+  ).rejects.toThrow(
+    'capabilities[0].strategy: unknown key here; write it under config, which stands beside ref',
+  );
 });
