@@ -51,7 +51,7 @@ await first.close();
 // The second finds in the session what waits, and hears the decisions.
 const second = clerk([{ text: 'Ann has her letter.' }]);
 const state = await second.state(session);
-const [ann, bob] = state ? pendingCalls(state) : [];
+const [ann, bob] = pendingCalls(state);
 console.log(ann?.input, bob?.input, bob?.reason);
 const reply = await second.resume(session, {
   decisions: {

@@ -7,19 +7,13 @@ import type {
   Todo,
   ToolResultBlock,
 } from '@x/core';
-import type { PermissionContext } from '@x/core/internal';
+import type { ForClient, PermissionContext } from '@x/core/internal';
 import type { SubagentTask } from '@x/harness';
 import type { Prices } from '@x/replay';
 
 // What the server and the page tell each other. The page takes this file too: it imports types alone.
 
-type Body<Type extends AgentEventBody['type']> = Extract<AgentEventBody, { readonly type: Type }>;
-
-/** An error for people: a stable code, and a sentence with the problem and the remedy. */
-export interface ErrorInfo {
-  readonly code: string;
-  readonly message: string;
-}
+type Body<Type extends AgentEventBody['type']> = Extract<ForClient<AgentEventBody>, { readonly type: Type }>;
 
 /**
  * The conversation right after a compaction or an undo: messages that the log has unchanged by their id, others (summaries, altered
@@ -31,8 +25,7 @@ interface ViewAfter {
 
 /** An event of the agent as plain JSON. */
 export type PageEvent = (
-  | Exclude<AgentEventBody, Body<'call.failed'> | Body<'context.compacted'> | Body<'context.restored'>>
-  | { readonly type: 'call.failed'; readonly error: ErrorInfo }
+  | Exclude<ForClient<AgentEventBody>, Body<'context.compacted'> | Body<'context.restored'>>
   | (Body<'context.compacted'> & ViewAfter)
   | (Body<'context.restored'> & ViewAfter)
 ) &

@@ -92,9 +92,9 @@ describe('the transcript', () => {
     expect(drafting.call?.text).not.toBe('');
     const retrying = [
       { type: 'draft.discarded', messageId: 'm', draft: 1, text: drafting.call?.text ?? '' },
-      { type: 'model.retrying', attempt: 1, delayMs: 10, error: 'overloaded' },
+      { type: 'model.retrying', attempt: 1, delayMs: 10, error: { code: 'model_error', message: 'busy' } },
     ].reduce((transcript, event) => fold(transcript, { ...event, at: '' } as PageEvent), drafting);
-    expect(retrying.call).toMatchObject({ text: '', retry: { attempt: 1, error: 'overloaded' } });
+    expect(retrying.call).toMatchObject({ text: '', retry: { attempt: 1, error: 'busy' } });
   });
 
   it('keeps a failed compaction apart from one that took something away', () => {

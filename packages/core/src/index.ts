@@ -9,6 +9,7 @@ export type {
   ReasonScope,
   ToolScope,
 } from './agent/capability.js';
+export { type ClientEvent, toClientEvent } from './agent/client-event.js';
 export type {
   CompactionOutcome,
   CompactionReason,
@@ -28,6 +29,7 @@ export {
   StopCallError,
 } from './errors/call-errors.js';
 export { isContextOverflow } from './errors/classify-model-error.js';
+export { type ClientError, httpStatusOf, toClientError } from './errors/client-error.js';
 export { InvalidInputError } from './errors/invalid-input-error.js';
 export { ContextOverflowError, ModelError } from './errors/model-error.js';
 export { SessionConflictError, SessionLeaseError, SessionStoreError } from './errors/session-errors.js';

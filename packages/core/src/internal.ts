@@ -12,10 +12,13 @@ export {
   type TasksContext,
   type ToolGroupContext,
 } from './agent/agent-state.js';
+export type { ForClient } from './agent/client-event.js';
+export { OpenToolCalls, withoutOpenCalls } from './agent/open-tool-calls.js';
 export type { RuntimeContextBuilder, RuntimeIdentity, TypeKey } from './agent/runtime-context.js';
 export { type FileCapability, fileCapability, fileJsonSchema, toSnakeCase } from './config/file-config.js';
-export { callable, formatPath, having, parseWith } from './config/parse.js';
+export { callable, formatPath, fromClient, having, parseWith } from './config/parse.js';
 export { isRefused, mayBeOverflow, mayRefuseItems } from './errors/classify-model-error.js';
+export type { WordError } from './errors/client-error.js';
 export type { Issue } from './errors/invalid-input-error.js';
 export { overflowFigures } from './errors/overflow-figures.js';
 export { isUnreadable } from './errors/session-errors.js';

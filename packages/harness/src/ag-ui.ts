@@ -1,5 +1,12 @@
-import { type AgentEvent, type ContentBlock, textOf } from '@x/core';
-import type { DraftReference } from '@x/core/internal';
+import {
+  type AgentEvent,
+  type ClientEvent,
+  type ContentBlock,
+  textOf,
+  toClientError,
+  toClientEvent,
+} from '@x/core';
+import { type DraftReference, type WordError, withoutOpenCalls } from '@x/core/internal';
 
 /** An event of the AG-UI protocol, as its schemas take it. */
 export type AgUiEvent = { readonly type: string; readonly [field: string]: unknown };
@@ -9,8 +16,8 @@ export interface ToAgUiOptions {
   readonly threadId?: string | undefined;
   /** The page's name of the run. Default: the call's id. */
   readonly runId?: string | undefined;
-  /** Words an error for the user. Default: `An error occurred.`, so that nothing of the server shows. */
-  readonly onError?: ((error: unknown) => string) | undefined;
+  /** Words an error for the user. Default: the error's `clientMessage`, or "An error occurred.". */
+  readonly onError?: WordError | undefined;
 }
 
 /**
@@ -44,19 +51,19 @@ export function toAgUi(
 
 async function* runOf(
   events: AsyncIterable<AgentEvent>,
-  { threadId, runId, onError = () => 'An error occurred.' }: ToAgUiOptions,
+  { threadId, runId, onError }: ToAgUiOptions,
 ): AsyncGenerator<AgUiEvent, void, void> {
-  const told = { pieces: new Set<string>(), discarded: new Map<string, number>() };
-  const failed = (error: unknown): AgUiEvent => ({ type: 'RUN_ERROR', message: onError(error) });
+  const told = { pieces: new Set<string>(), inputs: new Set<string>(), discarded: new Map<string, number>() };
+  const failed = (error: unknown): AgUiEvent => ({ type: 'RUN_ERROR', ...toClientError(error, onError) });
   try {
-    for await (const event of events) {
+    for await (const event of withoutOpenCalls(events)) {
       const run = { threadId: threadId ?? event.sessionId, runId: runId ?? event.callId };
       if (event.type === 'call.started') yield { type: 'RUN_STARTED', ...run };
       else if (event.type === 'call.failed') return yield failed(event.error);
       else if (event.type === 'call.completed') {
         const { stopReason, usage, pendingCalls, output } = event;
         yield { type: 'RUN_FINISHED', ...run, result: { stopReason, usage, pendingCalls, output } };
-      } else yield* eventsOf(event, told);
+      } else yield* eventsOf(toClientEvent(event, onError), told);
     }
   } catch (error) {
     yield failed(error);
@@ -67,11 +74,13 @@ async function* runOf(
 interface Told {
   /** Ids of messages and calls that were told in pieces. */
   readonly pieces: Set<string>;
+  /** Ids of the calls that the present draft mentions. */
+  readonly inputs: Set<string>;
   /** The last discarded draft of a message. */
   readonly discarded: Map<string, number>;
 }
 
-function* eventsOf(event: AgentEvent, { pieces, discarded }: Told): Generator<AgUiEvent> {
+function* eventsOf(event: ClientEvent, { pieces, inputs, discarded }: Told): Generator<AgUiEvent> {
   switch (event.type) {
     case 'text.delta':
     case 'thinking.delta':
@@ -81,6 +90,7 @@ function* eventsOf(event: AgentEvent, { pieces, discarded }: Told): Generator<Ag
     case 'tool.delta': {
       const { toolUseId, name, inputDelta: delta } = event;
       pieces.add(toolUseId);
+      inputs.add(toolUseId);
       yield {
         type: 'TOOL_CALL_CHUNK',
         toolCallId: toolUseId,
@@ -91,6 +101,7 @@ function* eventsOf(event: AgentEvent, { pieces, discarded }: Told): Generator<Ag
       return;
     }
     case 'model.completed':
+      inputs.clear();
       if (pieces.has(event.message.id)) return;
       for (const block of event.message.content)
         yield* whole(block, {
@@ -105,22 +116,15 @@ function* eventsOf(event: AgentEvent, { pieces, discarded }: Told): Generator<Ag
       return;
     }
     case 'tool.result': {
-      const { toolUseId: toolCallId, isError } = event.result;
-      const content = textOf([event.result]);
-      const error = isError ? { error: content } : {};
-      yield {
-        type: 'TOOL_CALL_RESULT',
-        messageId: `result-${toolCallId}`,
-        toolCallId,
-        role: 'tool',
-        content,
-        ...error,
-      };
+      const { toolUseId, isError } = event.result;
+      yield toolResult(toolUseId, textOf([event.result]), isError);
       return;
     }
     case 'draft.discarded':
       pieces.delete(event.messageId);
       discarded.set(event.messageId, event.draft);
+      for (const id of inputs) yield toolResult(id, 'This call was not made.', true);
+      inputs.clear();
       yield { type: 'CUSTOM', name: event.type, value: { messageId: idOf(event) } };
       return;
     case 'permission.required':
@@ -132,6 +136,18 @@ function* eventsOf(event: AgentEvent, { pieces, discarded }: Told): Generator<Ag
     case 'warning':
       yield { type: 'CUSTOM', name: event.type, value: event };
   }
+}
+
+function toolResult(toolCallId: string, content: string, isError: boolean): AgUiEvent {
+  const error = isError ? { error: content } : {};
+  return {
+    type: 'TOOL_CALL_RESULT',
+    messageId: `result-${toolCallId}`,
+    toolCallId,
+    role: 'tool',
+    content,
+    ...error,
+  };
 }
 
 /** A message's id on the page: a later draft is a message of its own, since what was streamed cannot be taken back. */

@@ -1,5 +1,13 @@
-import { type AgentEvent, InvalidInputError } from '@x/core';
-import { errorText } from '@x/core/internal';
+import { setTimeout } from 'node:timers/promises';
+import {
+  type AgentEvent,
+  type ClientEvent,
+  httpStatusOf,
+  InvalidInputError,
+  toClientError,
+  toClientEvent,
+} from '@x/core';
+import { type WordError, withoutOpenCalls } from '@x/core/internal';
 
 /** One event as it is sent; without a name an `EventSource` hears it as `message`. */
 export interface SentEvent {
@@ -9,80 +17,129 @@ export interface SentEvent {
   readonly data: unknown;
 }
 
+interface ServerSentEventsOptions {
+  /** Milliseconds between events `ping`, the first at once. Default 15 000; 0 sends none. */
+  readonly heartbeatMs?: number | undefined;
+  /** Words an error for the user. Default: the error's `clientMessage`, or "An error occurred.". */
+  readonly onError?: WordError | undefined;
+}
+
+/** Milliseconds in which the stream may fail before the status is sent. */
+const STATUS_MS = 250;
+
+/** A part of the answer. */
+interface Part {
+  readonly text: string;
+  /** Of a failure. */
+  readonly status?: number;
+  readonly isLast: boolean;
+}
+
 /**
  * Makes an HTTP answer of an agent's events, as server-sent events: `event` is the type of each, `id` its `seq`, `data` the event as JSON. An
- * `EventSource` hears them by their types. An event `ping` keeps a quiet connection open, and tells that it is. A failure of the
- * stream is an event `error`. When the reader goes away the stream of events is closed, and with it whatever the agent does then.
+ * `EventSource` hears them by their types. An event `ping` keeps a quiet connection open, and shows that it is. Each message is sent
+ * whole once, in `message.added`.
+ *
+ * If the stream fails, the last event is `error`, with `{ code, message }`. If it fails at once, that event is the whole answer, and the
+ * answer has the status of the error. When the reader goes away, the stream of events is closed, and the agent's call with it.
  *
  * @example
  * ```ts
  * import type { RuntimeContext } from '@x/core';
  * import { type HarnessAgent, serverSentEvents } from '@x/harness';
  *
- * export function answer(agent: HarnessAgent, text: string, context: RuntimeContext): Response {
+ * export function answer(agent: HarnessAgent, text: string, context: RuntimeContext): Promise<Response> {
  *   return serverSentEvents(agent.stream(text, context));
  * }
  * ```
  * @param events An agent's events, or what is to be sent as it is.
- * @param options `heartbeatMs`: milliseconds between events `ping`, the first at once; 15 000 by default, 0 sends none.
- * @throws {InvalidInputError} for what is no stream.
+ * @throws {InvalidInputError} for `events` that is not a stream.
  */
-export function serverSentEvents(
+export async function serverSentEvents(
   events: AsyncIterable<AgentEvent | SentEvent>,
-  { heartbeatMs = 15_000 }: { readonly heartbeatMs?: number } = {},
-): Response {
+  { heartbeatMs = 15_000, onError }: ServerSentEventsOptions = {},
+): Promise<Response> {
   if (typeof events?.[Symbol.asyncIterator] !== 'function') {
     const message = 'must be a stream of events: agent.stream(…) or agent.follow(…)';
     throw new InvalidInputError('serverSentEvents events', [{ path: '', message }]);
   }
-  const iterator = events[Symbol.asyncIterator]();
+  const source = events[Symbol.asyncIterator]();
+  const items = withoutOpenCalls({ [Symbol.asyncIterator]: () => source });
+  const next = (): Promise<Part> =>
+    items
+      .next()
+      .then(({ done, value }) => ({
+        text: done ? '' : textOf(sentOf(value, onError)),
+        isLast: done === true,
+      }))
+      .catch((error: unknown) => {
+        const text = textOf({ event: 'error', data: toClientError(error, onError) });
+        return { text, status: httpStatusOf(error), isLast: true };
+      });
+  const first = next();
+  const { status } = { ...(await Promise.race([first, setTimeout(STATUS_MS, undefined, { ref: false })])) };
+  let part: Promise<Part> | undefined = first;
   const encoder = new TextEncoder();
   let timer: NodeJS.Timeout | undefined;
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
       // A timer takes what is no number, or too large a one, for a millisecond.
-      if (!(heartbeatMs > 0 && heartbeatMs < 2 ** 31)) return;
+      if (status !== undefined || !(heartbeatMs > 0 && heartbeatMs < 2 ** 31)) return;
       const ping = (retry = '') => controller.enqueue(encoder.encode(`${retry}event: ping\ndata:\n\n`));
       ping('retry: 1000\n');
       timer = setInterval(ping, heartbeatMs);
       timer.unref();
     },
     async pull(controller) {
-      const send = ({ event, id, data }: SentEvent) => {
-        const head = `${id === undefined ? '' : `id: ${id}\n`}${event === undefined ? '' : `event: ${event}\n`}`;
-        controller.enqueue(encoder.encode(`${head}data: ${jsonOf(data)}\n\n`));
-      };
-      try {
-        const { done, value } = await iterator.next();
-        if (!done) return send('data' in value ? value : sentOf(value));
-      } catch (error) {
-        send({ event: 'error', data: { message: errorText(error) } });
-      }
+      const { text, isLast } = await (part ?? next());
+      part = undefined;
+      if (text !== '') controller.enqueue(encoder.encode(text));
+      if (!isLast) return;
       clearInterval(timer);
       controller.close();
       // What has failed otherwise would wait for its reader.
-      await iterator.return?.();
+      await source.return?.();
     },
     async cancel() {
       clearInterval(timer);
-      await iterator.return?.();
+      await source.return?.();
     },
   });
-  return new Response(body, {
-    headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-cache', 'x-accel-buffering': 'no' },
-  });
+  const headers = {
+    'content-type': 'text/event-stream',
+    'cache-control': 'no-cache',
+    'x-accel-buffering': 'no',
+  };
+  return new Response(body, { status: status ?? 200, headers });
+}
+
+function sentOf(item: AgentEvent | SentEvent, onError: WordError | undefined): SentEvent {
+  if ('data' in item) return item;
+  const { type, seq } = item;
+  return { event: type, id: seq, data: onceWhole(toClientEvent(item, onError)) };
+}
+
+/** Leaves out of an event the message that `message.added` sends whole. */
+function onceWhole(event: ClientEvent): object {
+  if (event.type === 'model.completed') {
+    const { message, ...rest } = event;
+    return { ...rest, messageId: message.id };
+  }
+  if (event.type !== 'tool.result') return event;
+  const { output: _, ...result } = event.result;
+  return { ...event, result };
+}
+
+function textOf({ event, id, data }: SentEvent): string {
+  const head = `${id === undefined ? '' : `id: ${id}\n`}${event === undefined ? '' : `event: ${event}\n`}`;
+  return `${head}data: ${jsonOf(data)}\n\n`;
 }
 
 /** What a capability tells may hold what no JSON can. */
 function jsonOf(data: unknown): string {
   try {
     return JSON.stringify(data);
-  } catch (error) {
-    return JSON.stringify({ message: `This event cannot be sent: ${errorText(error)}` });
+  } catch {
+    return JSON.stringify({ code: 'internal', message: 'This event cannot be sent.' });
   }
-}
-
-function sentOf(event: AgentEvent): SentEvent {
-  const data = event.type === 'call.failed' ? { ...event, error: errorText(event.error) } : event;
-  return { event: event.type, id: event.seq, data };
 }

@@ -81,9 +81,9 @@ it('tells what a person is to decide', async () => {
 it('tells a failure in the words that it was given, and nothing of the server', async () => {
   const failing = () => agentOf([{ error: new Error('db at 10.0.0.7 is down') }]).stream('Hi', context());
   const events = await page(failing());
-  expect(events.at(-1)).toEqual({ type: 'RUN_ERROR', message: 'An error occurred.' });
+  expect(events.at(-1)).toEqual({ type: 'RUN_ERROR', code: 'internal', message: 'An error occurred.' });
   const worded = await page(failing(), { onError: () => 'Try later.' });
-  expect(worded.at(-1)).toEqual({ type: 'RUN_ERROR', message: 'Try later.' });
+  expect(worded.at(-1)).toEqual({ type: 'RUN_ERROR', code: 'internal', message: 'Try later.' });
 });
 
 it('gives each draft of an answer a message of its own, and names the one that does not count', async () => {

@@ -1,4 +1,4 @@
-import type { AgentEvent } from '@x/core';
+import { type AgentEvent, assistantMessage, toolResultMessage } from '@x/core';
 import { expect, it } from 'vitest';
 import { serverSentEvents } from '../src/index.js';
 
@@ -17,7 +17,7 @@ const warning = (message: string): AgentEvent => ({
 
 it('names each event by its type, on one line of JSON, and ends with the stream', async () => {
   async function* events() {
-    yield warning('two\nlines');
+    yield { ...warning(''), type: 'text.delta', text: 'two\nlines', messageId: 'm', draft: 1 } as AgentEvent;
     yield {
       type: 'call.failed',
       callId: 'c',
@@ -27,15 +27,18 @@ it('names each event by its type, on one line of JSON, and ends with the stream'
       seq: 8,
     } as AgentEvent;
   }
-  const response = serverSentEvents(events(), { heartbeatMs: 0 });
+  const response = await serverSentEvents(events(), { heartbeatMs: 0 });
   expect(response.headers.get('content-type')).toBe('text/event-stream');
   const parts = (await response.text()).trimEnd().split('\n\n');
   expect(parts.map((part) => part.split('\n').slice(0, 2).join())).toEqual([
-    'id: 7,event: warning',
+    'id: 7,event: text.delta',
     'id: 8,event: call.failed',
   ]);
   const data = parts.map((part) => JSON.parse(part.split('\ndata: ')[1] ?? ''));
-  expect(data).toMatchObject([{ message: 'two\nlines' }, { error: 'lost' }]);
+  expect(data).toMatchObject([
+    { text: 'two\nlines' },
+    { error: { code: 'internal', message: 'An error occurred.' } },
+  ]);
 });
 
 it.each([0, Number.NaN, Number.POSITIVE_INFINITY, -1])(
@@ -44,12 +47,12 @@ it.each([0, Number.NaN, Number.POSITIVE_INFINITY, -1])(
     async function* events() {
       yield warning('only');
     }
-    expect(await serverSentEvents(events(), { heartbeatMs }).text()).not.toContain('ping');
+    expect(await (await serverSentEvents(events(), { heartbeatMs })).text()).not.toContain('ping');
   },
 );
 
-it('refuses what is no stream', () => {
-  expect(() => serverSentEvents('x' as never)).toThrow('must be a stream of events: agent.stream(');
+it('refuses what is no stream', async () => {
+  await expect(serverSentEvents('x' as never)).rejects.toThrow('must be a stream of events: agent.stream(');
 });
 
 it('tells of a failure of the stream, and closes the stream of a reader who goes away', async () => {
@@ -57,8 +60,8 @@ it('tells of a failure of the stream, and closes the stream of a reader who goes
     yield warning('first');
     throw new Error('The store is gone.');
   }
-  expect(await serverSentEvents(failing(), { heartbeatMs: 0 }).text()).toContain(
-    'event: error\ndata: {"message":"The store is gone."}',
+  expect(await (await serverSentEvents(failing(), { heartbeatMs: 0 })).text()).toContain(
+    'event: error\ndata: {"code":"internal","message":"An error occurred."}',
   );
 
   let closed = false;
@@ -69,7 +72,7 @@ it('tells of a failure of the stream, and closes the stream of a reader who goes
       closed = true;
     }
   }
-  const reader = serverSentEvents(endless()).body?.getReader();
+  const reader = (await serverSentEvents(endless())).body?.getReader();
   await reader?.read();
   await reader?.cancel();
   expect(closed).toBe(true);
@@ -79,8 +82,41 @@ it('begins with a sign of life, and sends what is no event of an agent as it is'
   async function* events() {
     yield { id: 'p-1', data: { type: 'todos.changed' } };
   }
-  const text = await serverSentEvents(events()).text();
+  const text = await (await serverSentEvents(events())).text();
   expect(text).toBe('retry: 1000\nevent: ping\ndata:\n\nid: p-1\ndata: {"type":"todos.changed"}\n\n');
+});
+
+it('sends each message whole once, and says what ended', async () => {
+  const message = assistantMessage('An answer.');
+  const result = toolResultMessage({ id: 't', name: 'look' }, 'What I saw.');
+  async function* events() {
+    yield { ...warning(''), type: 'message.added', message } as AgentEvent;
+    yield {
+      ...warning(''),
+      type: 'model.completed',
+      message,
+      finishReason: 'stop',
+      durationMs: 1,
+    } as AgentEvent;
+    yield { ...warning(''), type: 'tool.result', result: result.content[0], durationMs: 1 } as AgentEvent;
+    yield { ...warning(''), type: 'message.added', message: result } as AgentEvent;
+  }
+  const text = await (await serverSentEvents(events(), { heartbeatMs: 0 })).text();
+  expect([text.split('An answer.').length, text.split('What I saw.').length]).toEqual([2, 2]);
+  expect(text).toContain(`"messageId":"${message.id}"`);
+  expect(text).toContain('"result":{"type":"tool_result","toolUseId":"t","toolName":"look","isError":false}');
+});
+
+it('waits for the first event no longer than a moment', async () => {
+  const quiet = new Promise<never>(() => {});
+  const events = {
+    [Symbol.asyncIterator]: () => ({ next: () => quiet, return: async () => ({ done: true }) }),
+  };
+  const answer = await serverSentEvents(events as never);
+  expect(answer.status).toBe(200);
+  const reader = answer.body?.getReader();
+  expect(new TextDecoder().decode((await reader?.read())?.value)).toContain('ping');
+  await reader?.cancel();
 });
 
 it('goes on behind an event that no JSON can hold', async () => {
@@ -88,9 +124,9 @@ it('goes on behind an event that no JSON can hold', async () => {
     yield Object.assign(warning('odd'), { n: 1n });
     yield warning('behind');
   }
-  const sent = await serverSentEvents(events(), { heartbeatMs: 0 }).text();
+  const sent = await (await serverSentEvents(events(), { heartbeatMs: 0 })).text();
   expect(sent).toMatch(
-    /id: 7\nevent: warning\ndata: \{"message":"This event cannot be sent: .*BigInt.*"message":"behind"/s,
+    /id: 7\nevent: warning\ndata: \{"code":"internal","message":"This event cannot be sent."\}\n\nid: 7\n/,
   );
 });
 
@@ -102,7 +138,7 @@ it('closes what it can read no more', async () => {
       return: async () => ({ done: true, value: closed++ }),
     }),
   };
-  const response = serverSentEvents(events as never, { heartbeatMs: 0 });
+  const response = await serverSentEvents(events as never, { heartbeatMs: 0 });
   expect(await response.text()).toContain('event: error');
   expect(closed).toBe(1);
 });

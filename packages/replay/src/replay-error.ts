@@ -9,6 +9,6 @@ export class ReplayError extends XError {
   declare readonly code: ReplayErrorCode;
 
   constructor(code: ReplayErrorCode, message: string, options: { readonly cause?: unknown } = {}) {
-    super(code, message, options);
+    super(code, message, { ...options, clientMessage: message });
   }
 }

@@ -11,8 +11,8 @@ import {
   type RequestPermissionRequest,
   type SessionUpdate,
 } from '@agentclientprotocol/sdk';
-import { type PendingCall, RuntimeContext, userMessage } from '@x/core';
-import { errorText, unlessAborted } from '@x/core/internal';
+import { type PendingCall, RuntimeContext, toClientError, toClientEvent, userMessage } from '@x/core';
+import { unlessAborted, type WordError, withoutOpenCalls } from '@x/core/internal';
 import { type CallStream, type Decisions, formatRule, type HarnessAgent, previewCall } from '@x/harness';
 import { oneLine } from '@x/harness/view';
 import {
@@ -23,6 +23,7 @@ import {
   STOPPED,
   textContent,
   toolCall,
+  undecided,
   updatesOf,
 } from './updates.js';
 
@@ -39,18 +40,25 @@ interface Session {
   readonly turns: Set<AbortController>;
 }
 
+interface AcpOptions {
+  /** The user whose sessions they are. */
+  readonly userId?: string | undefined;
+  /** Told of each error; may word it for the editor. Default: see `toClientError`. */
+  readonly onError?: WordError | undefined;
+}
+
 /**
  * An agent as editors speak to it, by version 1 of the Agent Client Protocol: sessions in the project that is open, their loading,
  * prompts, cancelling, permissions, and todos as plans.
  *
  * @param info Name and version, which editors show.
- * @param userId The user whose sessions they are.
  */
 export function acpAgent(
   open: OpenInProject,
   info: { readonly name: string; readonly version: string },
-  userId?: string,
+  { userId, onError }: AcpOptions = {},
 ): AgentApp {
+  // Long because it has a handler for each request of the protocol.
   const sessions = new Map<string, Session>();
 
   async function sessionIn(
@@ -69,6 +77,19 @@ export function acpAgent(
     return session;
   }
 
+  /** The SDK would send the text of any error. */
+  function safely<Given, Answer>(answer: (given: Given) => Promise<Answer>) {
+    return async (given: Given): Promise<Answer> => {
+      try {
+        return await answer(given);
+      } catch (error) {
+        if (error instanceof RequestError) throw error;
+        const { code, message } = toClientError(error, onError);
+        throw RequestError.internalError({ code }, message);
+      }
+    };
+  }
+
   return agentApp({ name: info.name })
     .onRequest(methods.agent.initialize, () => ({
       protocolVersion: PROTOCOL_VERSION,
@@ -79,38 +100,47 @@ export function acpAgent(
         mcpCapabilities: { http: true },
       },
     }))
-    .onRequest(methods.agent.session.new, async ({ params }) => {
-      const sessionId = randomUUID();
-      sessions.set(sessionId, await sessionIn(sessionId, params));
-      return { sessionId };
-    })
-    .onRequest(methods.agent.session.load, async ({ params, client }) => {
-      const session = await sessionIn(params.sessionId, params);
-      const state = await session.agent.state(session.context);
-      if (state === undefined) throw RequestError.sessionNotFound(params.sessionId);
-      sessions.set(params.sessionId, session);
-      for await (const message of session.agent.log(session.context).read()) {
-        await tell(client, session, replayOf(message, session.directory));
-      }
-      await tellPlan(client, session);
-      return {};
-    })
+    .onRequest(
+      methods.agent.session.new,
+      safely(async ({ params }) => {
+        const sessionId = randomUUID();
+        sessions.set(sessionId, await sessionIn(sessionId, params));
+        return { sessionId };
+      }),
+    )
+    .onRequest(
+      methods.agent.session.load,
+      safely(async ({ params, client }) => {
+        const session = await sessionIn(params.sessionId, params);
+        const state = await session.agent.state(session.context);
+        if (state === undefined) throw RequestError.sessionNotFound(params.sessionId);
+        sessions.set(params.sessionId, session);
+        for await (const message of session.agent.log(session.context).read()) {
+          await tell(client, session, replayOf(message, session.directory));
+        }
+        await tellPlan(client, session);
+        return {};
+      }),
+    )
     .onNotification(methods.agent.session.cancel, ({ params }) => {
       for (const one of sessionOf(params.sessionId).turns) one.abort();
     })
-    .onRequest(methods.agent.session.prompt, async ({ params, client }) => {
-      const session = sessionOf(params.sessionId);
-      const message = userMessage(blocksOf(params.prompt, session.directory));
-      const cancel = new AbortController();
-      const { signal } = cancel;
-      const stream = session.agent.stream(message, session.context, { signal });
-      session.turns.add(cancel);
-      try {
-        return await turn(client, session, stream, signal);
-      } finally {
-        session.turns.delete(cancel);
-      }
-    });
+    .onRequest(
+      methods.agent.session.prompt,
+      safely(async ({ params, client }) => {
+        const session = sessionOf(params.sessionId);
+        const message = userMessage(blocksOf(params.prompt, session.directory));
+        const cancel = new AbortController();
+        const { signal } = cancel;
+        const stream = session.agent.stream(message, session.context, { signal });
+        session.turns.add(cancel);
+        try {
+          return await turn(client, session, stream, { signal, onError });
+        } finally {
+          session.turns.delete(cancel);
+        }
+      }),
+    );
 }
 
 /** Tells the editor what happens until the turn is over; asks it about calls that wait for a decision. */
@@ -118,28 +148,32 @@ async function turn(
   client: AgentContext,
   session: Session,
   stream: CallStream,
-  signal: AbortSignal,
+  options: AcpOptions & { readonly signal: AbortSignal },
 ): Promise<PromptResponse> {
+  const { signal, onError } = options;
   let pending: readonly PendingCall[] = [];
   try {
-    for await (const event of stream) {
-      await tell(client, session, updatesOf(event, session.directory));
+    for await (const event of withoutOpenCalls(stream)) {
+      await tell(client, session, updatesOf(toClientEvent(event, onError), session.directory));
       if (event.type === 'tool.result') await tellPlan(client, session);
       if (event.type === 'permission.required') pending = event.calls;
     }
     const { stopReason } = await stream.reply;
     const decisions = pending.length > 0 ? await decided(client, session, pending, signal) : {};
-    if (decisions === undefined || signal.aborted) return { stopReason: 'cancelled' };
+    if (decisions === undefined || signal.aborted) {
+      await tell(client, session, pending.map(undecided));
+      return { stopReason: 'cancelled' };
+    }
     if (pending.length > 0) {
       const resumed = session.agent.resumeStream(session.context, { decisions, signal });
-      return await turn(client, session, resumed, signal);
+      return await turn(client, session, resumed, options);
     }
     const stopped = STOPPED[stopReason];
     if (stopped) return { stopReason: stopped };
     throw RequestError.internalError({ stopReason }, 'the turn took longer than its limit');
   } catch (error) {
     if (signal.aborted) return { stopReason: 'cancelled' };
-    throw error instanceof RequestError ? error : RequestError.internalError(undefined, errorText(error));
+    throw error;
   }
 }
 

@@ -8,9 +8,10 @@ import type {
   ToolKind,
 } from '@agentclientprotocol/sdk';
 import type {
-  AgentEvent,
+  ClientEvent,
   ContentBlock,
   Message,
+  PendingCall,
   StopReason,
   Todo,
   ToolResultBlock,
@@ -53,7 +54,7 @@ function chunk(sessionUpdate: Chunk, text: string): SessionUpdate {
 }
 
 /** What an editor shows of an event; nothing for most. */
-export function updatesOf(event: AgentEvent, directory: string): readonly SessionUpdate[] {
+export function updatesOf(event: ClientEvent, directory: string): readonly SessionUpdate[] {
   switch (event.type) {
     case 'text.delta':
       return [chunk('agent_message_chunk', event.text)];
@@ -143,6 +144,12 @@ export function textContent(text: string): ToolCallContent {
 function result({ toolUseId, output, isError }: ToolResultBlock): SessionUpdate {
   const status = isError ? 'failed' : 'completed';
   return { sessionUpdate: 'tool_call_update', toolCallId: toolUseId, status, ...shown(output) };
+}
+
+/** A call that nobody decided on: the next prompt supersedes it. */
+export function undecided({ id: toolCallId }: PendingCall): SessionUpdate {
+  const output = [{ type: 'text' as const, text: 'Not run: nobody decided on this call.' }];
+  return { sessionUpdate: 'tool_call_update', toolCallId, status: 'failed', ...shown(output) };
 }
 
 function shown(output: ToolResultBlock['output']) {

@@ -1,11 +1,17 @@
 import { resolve } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { ndJsonStream } from '@agentclientprotocol/sdk';
+import { errorText } from '@x/core/internal';
 import { acpAgent, mcpServersOf } from '../acp/acp-agent.js';
 import { keepOutOfGit, type OpenAgent, openAgent } from '../agent/open-agent.js';
 import { command } from '../command.js';
 import { version } from '../version.js';
 import { DEFAULT_AGENT_FILE } from './run.js';
+
+/** Editors keep what a program writes to its standard error. */
+function logged(error: unknown): undefined {
+  console.error(errorText(error));
+}
 
 /** Makes the agent of a file an agent of editors, over standard input and output. */
 export const acp = command({
@@ -43,7 +49,7 @@ export const acp = command({
         return agent;
       },
       { name: 'x', version: version() },
-      values.user,
+      { userId: values.user, onError: logged },
     );
     const input = Readable.toWeb(process.stdin) as ReadableStream<Uint8Array>;
     const { closed } = app.connect(

@@ -30,7 +30,7 @@ export async function answerOnce({
   decide,
 }: OnceOptions): Promise<number> {
   const state = await agent.state(context);
-  const waiting = (state ? pendingCalls(state) : []).map(({ approvalId }) => approvalId);
+  const waiting = pendingCalls(state).map(({ approvalId }) => approvalId);
   const options = { decisions: decide(waiting), onWait: printer.waiting };
   const events =
     prompt === '' ? agent.resumeStream(context, options) : agent.stream(prompt, context, options);

@@ -9,7 +9,7 @@ import {
   SessionKey,
   SessionStoreError,
   type TokenCounter,
-  XError,
+  toClientEvent,
 } from '@x/core';
 import { errorText, headOf, type PermissionContext } from '@x/core/internal';
 import { sessionPrefix } from '@x/core/store';
@@ -26,7 +26,7 @@ import type {
   SessionState,
   SessionSummary,
 } from '../page.js';
-import { BackendError } from '../server/errors.js';
+import { BackendError, forPage, isForClients } from '../server/errors.js';
 import { EventFile, isStored, neverStored } from './event-file.js';
 import { requestOf, requestView } from './inspect.js';
 import { WorkspaceMemory } from './memory.js';
@@ -49,7 +49,7 @@ const STATE_TOOL = /^(?:todo_write$|plan_|agent_|task_)/;
 /**
  * The sessions of the demo's agent, as the page sees them. Give {@link Backend.onEvent} to the agent as its listener.
  *
- * Methods reject with an `XError`, whose code and message reach the page: `session_not_found` for a session that does not exist,
+ * Methods reject with an `XError`, whose code and client message reach the page: `session_not_found` for a session that does not exist,
  * `session_busy` for a change that has to wait for the running call.
  */
 export class Backend {
@@ -138,7 +138,7 @@ export class Backend {
     return {
       running: this.#isRunning(sessionId),
       todos: state?.tasksContext.todos ?? [],
-      pending: state ? pendingCalls(state) : [],
+      pending: pendingCalls(state),
       plan: hasPlan
         ? { active, path: planFile, text: headOf(await readText(storage, planFile), MAX_PLAN_CHARS) }
         : { active },
@@ -190,7 +190,7 @@ export class Backend {
    */
   async decide(sessionId: string, decisions: Decisions): Promise<void> {
     const state = await this.#idle(sessionId);
-    const pending = new Set((state ? pendingCalls(state) : []).map(({ approvalId }) => approvalId));
+    const pending = new Set(pendingCalls(state).map(({ approvalId }) => approvalId));
     if (Object.keys(decisions).some((id) => !pending.has(id)))
       throw new BackendError('not_pending', 'This call was already decided. The conversation says how.');
     void finished(this.#agent.resumeStream(contextOf(sessionId), { decisions }));
@@ -371,8 +371,8 @@ export class Backend {
   }
 
   #pageEvent(event: AgentEvent): PageEvent | Promise<PageEvent> {
-    if (event.type === 'call.failed') return { ...event, error: toErrorInfo(event.error) };
-    if (event.type !== 'context.compacted' && event.type !== 'context.restored') return event;
+    const told = toClientEvent(event, (error) => forPage(error).message);
+    if (told.type !== 'context.compacted' && told.type !== 'context.restored') return told;
     // The state is read at once: the call goes on meanwhile.
     return this.#agent.state(contextOf(event.sessionId)).then(async (state) => {
       const context = [...(state?.context ?? [])];
@@ -384,7 +384,7 @@ export class Backend {
           ? message.id
           : message,
       );
-      return { ...event, view };
+      return { ...told, view };
     });
   }
 
@@ -435,16 +435,13 @@ function changesState(event: PageEvent): boolean {
   return /^(?:call|permission|state|task)\./.test(event.type) || event.type === 'context.compacted';
 }
 
-/** An error for people: its own code and message where it has them, never a stack. */
-function toErrorInfo(error: unknown) {
-  return { code: XError.isInstance(error) ? error.code : 'internal', message: errorText(error) };
-}
-
-/** Reads a call to its end. Its errors reach the page as `call.failed`. */
+/** Reads a call to its end. Its errors reach the page as `call.failed`, without what is for those who run the server alone. */
 async function finished(stream: AsyncIterable<unknown>): Promise<void> {
   try {
     for await (const _ of stream);
-  } catch {}
+  } catch (error) {
+    if (!isForClients(error)) warn(error);
+  }
 }
 
 const warned = new Set<string>();

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createCompactor } from '@x/compaction';
 import { InvalidInputError } from '@x/core';
-import { parseWith } from '@x/core/internal';
+import { fromClient, parseWith } from '@x/core/internal';
 import {
   compareStrategies,
   importConversation,
@@ -47,11 +47,10 @@ export function replayRoutes(): Hono {
   api.post('/replay', limit, async (context) => {
     // A type that forms of other web sites cannot send.
     if (context.req.header('content-type') !== 'application/octet-stream') {
-      throw new InvalidInputError('request', [
-        { path: '', message: 'Content-Type must be application/octet-stream' },
-      ]);
+      const message = 'Content-Type must be application/octet-stream';
+      throw new InvalidInputError('request', [{ path: '', message }], { isFromClient: true });
     }
-    const { window, ...prices } = parseWith(query, context.req.query(), 'query');
+    const { window, ...prices } = fromClient(() => parseWith(query, context.req.query(), 'query'));
     const conversation = importConversation(await context.req.text());
     const comparison = await compareStrategies(conversation, strategies, {
       window,

@@ -1,10 +1,11 @@
 import { InvalidInputError, WorkspaceError } from '@x/core';
-import { jsonValueSchema, PERMISSION_MODES, parsedJson, parseWith } from '@x/core/internal';
+import { fromClient, jsonValueSchema, PERMISSION_MODES, parsedJson, parseWith } from '@x/core/internal';
 import { type SentEvent, serverSentEvents } from '@x/harness';
 import { type Context, Hono } from 'hono';
 import * as z from 'zod';
 import type { Backend } from '../backend/backend.js';
 import type { WorkspaceMemory } from '../backend/memory.js';
+import { forPage } from './errors.js';
 
 /** What the routes ask a backend for. */
 export type PageBackend = Omit<Backend, 'memory' | 'onEvent' | 'takeOver' | 'watch' | 'close'> & {
@@ -58,7 +59,10 @@ export function apiRoutes(backend: PageBackend, { heartbeatMs, closing }: RouteO
   ) =>
     api.on(method, `/sessions/:id${path}`, async (context) => {
       const body = method === 'DELETE' ? {} : await bodyOf(context);
-      await run(sessionOf(context), parseWith(schema, body, 'request'));
+      await run(
+        sessionOf(context),
+        fromClient(() => parseWith(schema, body, 'request')),
+      );
       return context.body(null, 204);
     });
   const nothing = z.object({});
@@ -86,27 +90,27 @@ export function apiRoutes(backend: PageBackend, { heartbeatMs, closing }: RouteO
     async function* sent(): AsyncGenerator<SentEvent> {
       for await (const data of backend.events(session, ended)) yield { data };
     }
-    return serverSentEvents(sent(), { heartbeatMs });
+    return serverSentEvents(sent(), { heartbeatMs, onError: (error) => forPage(error).message });
   });
   api.get('/sessions/:id/messages/:message', async (context) =>
     context.json(await backend.expand(sessionOf(context), context.req.param('message'))),
   );
   api.get('/sessions/:id/request', async (context) => {
-    const { step } = parseWith(requestQuery, context.req.query(), 'query');
+    const { step } = fromClient(() => parseWith(requestQuery, context.req.query(), 'query'));
     return context.json(await backend.request(sessionOf(context), step));
   });
   api.get('/memory', async (context) => context.json(await backend.memory.files()));
   api.get('/memory/file', async (context) => {
-    const { path } = parseWith(memoryQuery, context.req.query(), 'query');
+    const { path } = fromClient(() => parseWith(memoryQuery, context.req.query(), 'query'));
     return context.json({ path, text: await backend.memory.read(path) });
   });
   api.get('/memory/search', async (context) => {
-    const { query } = parseWith(searchQuery, context.req.query(), 'query');
+    const { query } = fromClient(() => parseWith(searchQuery, context.req.query(), 'query'));
     return context.json(await backend.memory.search(query));
   });
   api.get('/files', async (context) => context.json(await backend.files()));
   api.get('/file', async (context) => {
-    const { path, optional, ...range } = parseWith(fileQuery, context.req.query(), 'query');
+    const { path, optional, ...range } = fromClient(() => parseWith(fileQuery, context.req.query(), 'query'));
     try {
       return context.json(await backend.readFile(path, range));
     } catch (error) {
@@ -119,7 +123,7 @@ export function apiRoutes(backend: PageBackend, { heartbeatMs, closing }: RouteO
 }
 
 function sessionOf(context: Context): string {
-  return parseWith(id, context.req.param('id'), 'session id');
+  return fromClient(() => parseWith(id, context.req.param('id'), 'session id'));
 }
 
 /** @throws {InvalidInputError} when the body is not JSON. */
@@ -133,5 +137,5 @@ async function bodyOf(context: Context): Promise<unknown> {
 }
 
 function invalidRequest(message: string): InvalidInputError {
-  return new InvalidInputError('request', [{ path: '', message }]);
+  return new InvalidInputError('request', [{ path: '', message }], { isFromClient: true });
 }

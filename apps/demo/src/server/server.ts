@@ -1,13 +1,13 @@
 import type { AddressInfo } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import { serveStatic } from '@hono/node-server/serve-static';
-import { InvalidInputError, XError } from '@x/core';
+import { InvalidInputError } from '@x/core';
 import { Hono, type MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { except } from 'hono/combine';
 import { compress } from 'hono/compress';
 import { etag } from 'hono/etag';
-import { apiError, thrownError } from './errors.js';
+import { apiError, isForClients, thrownError } from './errors.js';
 import { bearer, isLoopback, sameOrigin } from './guard.js';
 import { replayRoutes, reportStyle } from './replay-routes.js';
 import { apiRoutes, type PageBackend } from './routes.js';
@@ -85,7 +85,7 @@ export function createServer(options: ServerOptions): DemoServer {
   });
   app.onError((error, context) => {
     // Who has gone away, and so ended what was done for them, is no failure.
-    if (!XError.isInstance(error) && !context.req.raw.signal.aborted) onError(error);
+    if (!isForClients(error) && !context.req.raw.signal.aborted) onError(error);
     return thrownError(context, error);
   });
 

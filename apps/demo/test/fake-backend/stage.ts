@@ -200,7 +200,8 @@ export class Stage {
 
   *fail(code: string, message: string): Generator<Beat> {
     yield* this.#startModel();
-    yield { type: 'model.retrying', attempt: 1, delayMs: 1_000, error: message, at: this.#tick(900) };
+    const error = { code: 'model_error', message };
+    yield { type: 'model.retrying', attempt: 1, delayMs: 1_000, error, at: this.#tick(900) };
     yield { type: 'gate', name: 'retrying' };
     yield { type: 'call.failed', error: { code, message }, at: this.#tick(1_200) };
   }

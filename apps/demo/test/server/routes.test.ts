@@ -1,3 +1,4 @@
+import { SessionStoreError } from '@x/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ExpandedMessage, FilePart } from '../../src/page.js';
 import { chat, longSession, survey } from '../fake-backend/scenarios.js';
@@ -171,7 +172,13 @@ describe('what it refuses', () => {
       message: expect.not.stringContaining('secret'),
       issues: [],
     });
-    expect(told).toHaveLength(1);
+    const ours = new SessionStoreError('session_corrupt', 'secret key of a session');
+    failing.backend.sessions = () => Promise.reject(ours);
+    expect(await errorOf(await failing.ask('/api/sessions'))).toMatchObject({
+      code: 'session_corrupt',
+      message: expect.not.stringContaining('secret'),
+    });
+    expect(told).toEqual([expect.any(Error), ours]);
     await failing.close();
   });
 });

@@ -1,12 +1,15 @@
 import {
   type AgentEvent,
+  type ClientEvent,
   type ContentBlock,
   type OpaqueBlock,
   type ThinkingBlock,
   type ToolResultBlock,
   textOf,
+  toClientError,
+  toClientEvent,
 } from '@x/core';
-import { isObject } from '@x/core/internal';
+import { isObject, type WordError, withoutOpenCalls } from '@x/core/internal';
 import { parseInput } from '@x/core/messages';
 import { thinkingMetadata } from '../prompt/to-prompt.js';
 import { readableOf } from '../readable-of.js';
@@ -15,8 +18,8 @@ import type { Metadata, UIChunk, UIFinishReason } from './ui-chunk.js';
 export interface ToUIMessageStreamOptions {
   /** The id of the answer's message. Default: the client makes one. */
   readonly messageId?: string | undefined;
-  /** Words an error for the user. Default: `An error occurred.`, so that nothing of the server shows. */
-  readonly onError?: ((error: unknown) => string) | undefined;
+  /** Words an error for the user. Default: the error's `clientMessage`, or "An error occurred.". */
+  readonly onError?: WordError | undefined;
   /**
    * The version of the SDK on the page. Version 5 knows no requests for approval: there they are `data-approval` parts with
    * `approvalId` and `toolCallId`, and the page sends what a person decided in a form of its own. Default 6, or later.
@@ -37,7 +40,8 @@ const FINISH: { readonly [stopReason: string]: UIFinishReason } = {
  * An agent's events as the stream that `useChat` reads: give it to `createUIMessageStreamResponse`. Each step is a step,
  * tools are dynamic ones with their input as it is written and their progress as preliminary output, a call that waits for a human is an approval request. Tools that the provider ran, sources and files come when the model has
  * answered, and the end of a thought then, too, with the provider's metadata.
- * `context.compacted`, retries and discarded drafts (the ids of their parts) are transient data. The stream always ends with `finish`, also after an error; a reader who leaves ends the agent's call.
+ * `context.compacted`, retries and discarded drafts (the ids of their parts) are transient data. An error is a transient part `data-error`, with
+ * `{ code, message }`, and then `error` with the message. The stream always ends with `finish`, also after an error; a reader who leaves ends the agent's call.
  *
  * @example
  * ```ts
@@ -61,13 +65,14 @@ export function toUIMessageStream(
 
 async function* chunksOf(
   events: AsyncIterable<AgentEvent>,
-  { messageId, onError = () => 'An error occurred.', version = 6 }: ToUIMessageStreamOptions,
+  { messageId, onError, version = 6 }: ToUIMessageStreamOptions,
 ): AsyncGenerator<UIChunk, void, void> {
   const step = new Step(version);
   let finish: UIChunk = { type: 'finish', finishReason: 'error' };
+  let isToldFailed = false;
   yield { type: 'start', ...(messageId === undefined ? {} : { messageId }) };
   try {
-    for await (const event of events) {
+    for await (const event of withoutOpenCalls(events)) {
       if (event.type === 'call.completed') {
         const { stopReason, usage } = event;
         finish = {
@@ -77,15 +82,23 @@ async function* chunksOf(
         };
       } else if (event.type === 'call.failed') {
         yield* step.end();
-        yield { type: 'error', errorText: onError(event.error) };
-      } else yield* step.add(event);
+        yield* failureOf(event.error, onError);
+        isToldFailed = true;
+      } else yield* step.add(toClientEvent(event, onError));
     }
     yield* step.end();
   } catch (error) {
     yield* step.end();
-    yield { type: 'error', errorText: onError(error) };
+    if (!isToldFailed) yield* failureOf(error, onError);
   }
   yield finish;
+}
+
+/** A page tells errors apart by the code. */
+function* failureOf(error: unknown, onError: WordError | undefined): Generator<UIChunk> {
+  const data = toClientError(error, onError);
+  yield { type: 'data-error', data, transient: true };
+  yield { type: 'error', errorText: data.message };
 }
 
 /** The state of the step that is being told. */
@@ -108,7 +121,7 @@ class Step {
     this.#version = version;
   }
 
-  *add(event: AgentEvent): Generator<UIChunk> {
+  *add(event: ClientEvent): Generator<UIChunk> {
     // Long because it says for each type of event which chunks a page gets.
     switch (event.type) {
       case 'model.started':
@@ -141,7 +154,7 @@ class Step {
         return;
       case 'model.retrying':
       case 'model.fallback':
-        yield { type: 'data-retry', data: { error: event.error }, transient: true };
+        yield { type: 'data-retry', data: { error: event.error.message }, transient: true };
         return;
       case 'model.completed': {
         const { content } = event.message;

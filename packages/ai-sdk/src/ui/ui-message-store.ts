@@ -65,11 +65,23 @@ export class UIMessageStore<Message extends UIMessageLike = UIMessageLike> {
     });
   }
 
-  /** Adds messages to the end, whoever else adds some meanwhile. */
+  /** Adds messages to the end, whoever else adds some meanwhile. A message whose id the chat has takes the place of that one. */
   async append(chatId: string, messages: readonly Message[]): Promise<void> {
     const items = itemsOf(messages);
     const log = this.#log(chatId);
-    await log.append(() => items.map((item) => log.message(item, roleOf(item))));
+    await log.change(({ messages: stored }) => {
+      const whole = stored.map((message) => log.item(message));
+      let keep = whole.length;
+      for (const item of items) {
+        const known = whole.findLastIndex(({ id }) => id === item.id);
+        const at = known === -1 ? whole.length : known;
+        if (isDeepStrictEqual(whole[at], item)) continue;
+        whole[at] = item;
+        keep = Math.min(keep, at);
+      }
+      if (keep === whole.length) return undefined;
+      return { keep, append: whole.slice(keep).map((item) => log.message(item, roleOf(item))) };
+    });
   }
 
   /** Tells whether there was a chat to delete. */

@@ -81,6 +81,24 @@ it('loses nothing that two append at once', async () => {
   expect(new Set((await new UIMessageStore({ store }).load('c')).map(({ id }) => id)).size).toBe(10);
 });
 
+it('replaces a message that is appended again, as by a request that was sent twice', async () => {
+  const chats = new UIMessageStore<UIMessage>({ store: new InMemorySession() });
+  await chats.append('c', chat(2));
+  await chats.append('c', [says('u1', 'user', 'Question 1')]);
+  await chats.append('c', [
+    says('a0', 'assistant', 'Better'),
+    says('u2', 'user', 'x'),
+    says('u2', 'user', 'y'),
+  ]);
+  const [first, , ...rest] = chat(2);
+  expect(await chats.load('c')).toEqual([
+    first,
+    says('a0', 'assistant', 'Better'),
+    ...rest,
+    says('u2', 'user', 'y'),
+  ]);
+});
+
 it('refuses what is no UI message, and stores nothing of it', async () => {
   const chats = new UIMessageStore({ store: new InMemorySession() });
   const wrong = chats.save('c', [says('a', 'user', 'Hi'), { role: 'user', content: 'Hi' } as never]);

@@ -21,6 +21,16 @@ export function parseWith<Schema extends z.$ZodType>(
   throw new InvalidInputError(subject, told, { remedy });
 }
 
+/** Reads what a client sent. The client may read what is wrong with it. */
+export function fromClient<Value>(read: () => Value): Value {
+  try {
+    return read();
+  } catch (error) {
+    if (!InvalidInputError.isInstance(error)) throw error;
+    throw Object.assign(error, { clientMessage: error.message });
+  }
+}
+
 /** A schema for objects that are told by a member: `having<Model>('generate', 'a model')`. */
 export function having<Kind>(member: keyof Kind, what: string): ZodMiniCustom<Kind, Kind> {
   return custom<Kind>(

@@ -14,15 +14,18 @@ export class InvalidInputError extends XError {
   readonly subject: string;
   readonly issues: readonly Issue[];
 
+  /** @param options `isFromClient`: a client sent the value, and may read what is wrong with it. Default false. */
   constructor(
     subject: string,
     issues: readonly Issue[],
-    options: { cause?: unknown; remedy?: string | undefined } = {},
+    options: { cause?: unknown; remedy?: string | undefined; isFromClient?: boolean | undefined } = {},
   ) {
     const list = issues.map((issue) => (issue.path ? `${issue.path}: ${issue.message}` : issue.message));
     const remedy = options.remedy ? ` ${options.remedy}` : '';
     const said = list.join('; ').replace(/[.?!]?$/, (end) => end || '.');
-    super('invalid_input', `Invalid ${subject}: ${said}${remedy}`, { cause: options.cause });
+    const message = `Invalid ${subject}: ${said}${remedy}`;
+    const { cause, isFromClient } = options;
+    super('invalid_input', message, { cause, clientMessage: isFromClient ? message : undefined });
     this.subject = subject;
     this.issues = issues;
   }

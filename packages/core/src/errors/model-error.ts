@@ -44,7 +44,12 @@ export class ModelError extends XError {
       cause?: unknown;
     } = {},
   ) {
-    super('model_error', message, details);
+    super('model_error', message, {
+      cause: details.cause,
+      clientMessage: details.retryable
+        ? 'The model is not available at the moment. Try again later.'
+        : undefined,
+    });
     this.modelId = details.modelId;
     this.retryable = details.retryable ?? false;
     this.status = details.status;
@@ -77,7 +82,10 @@ export class ContextOverflowError extends XError {
       usage?: ContextUsage;
     } = {},
   ) {
-    super('context_overflow', message, details);
+    super('context_overflow', message, {
+      cause: details.cause,
+      clientMessage: 'The conversation is too long for the model.',
+    });
     this.modelId = details.modelId;
     this.inputTokens = details.inputTokens;
     this.contextWindow = details.contextWindow;

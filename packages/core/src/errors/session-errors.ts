@@ -1,5 +1,12 @@
 import { XError } from './x-error.js';
 
+/** What clients read when a store fails. */
+const STORE_TEXTS: { readonly [code: string]: string } = {
+  session_unavailable: 'The conversation cannot be loaded or saved at the moment. Try again later.',
+  stream_failed: 'The answer broke off. Reload the conversation.',
+  stream_stalled: 'The answer broke off. Reload the conversation.',
+};
+
 /**
  * A session store failed: the stored data is damaged (`session_corrupt`) or has the format of an older or newer release
  * (`session_older`, `session_newer`), its backend is out of reach or refuses (`session_unavailable`), or it answers what no
@@ -30,7 +37,7 @@ export class SessionStoreError extends XError {
     message: string,
     details: { sessionKey?: string | undefined; cause?: unknown; outcome?: 'none' | 'unknown' } = {},
   ) {
-    super(code, message, details);
+    super(code, message, { cause: details.cause, clientMessage: STORE_TEXTS[code] });
     this.outcome = details.outcome ?? (code === 'session_unavailable' ? 'unknown' : 'none');
     this.sessionKey = details.sessionKey;
   }
@@ -65,7 +72,7 @@ export class SessionConflictError extends XError {
     super(
       'session_conflict',
       `Session ${sessionKey} ${whatHappened(expected, actualVersion)}. Nothing was written; load the session again and retry.`,
-      { cause },
+      { cause, clientMessage: 'The conversation was changed elsewhere. Reload it and try again.' },
     );
     this.sessionKey = sessionKey;
     this.expected = expected;
@@ -95,7 +102,11 @@ export class SessionLeaseError extends XError {
     message: string,
     details: { readonly sessionKey: string; readonly cause?: unknown },
   ) {
-    super(code, message, details);
+    const clientMessage =
+      code === 'lease_lost'
+        ? 'Another server went on with this conversation. Reload it.'
+        : 'This conversation is busy. Try again when the present answer has ended.';
+    super(code, message, { cause: details.cause, clientMessage });
     this.sessionKey = details.sessionKey;
   }
 }

@@ -13,7 +13,9 @@ export class TimeLimitError extends XError {
 
   /** @param subject The one that was waited for, as the beginning of a sentence. */
   constructor(subject: string, limit: string, ms: number) {
-    super('timed_out', `${subject} timed out after ${ms} ms (${limit}; 0 for no limit).`);
+    super('timed_out', `${subject} timed out after ${ms} ms (${limit}; 0 for no limit).`, {
+      clientMessage: 'This took too long. Try again.',
+    });
     this.limit = limit;
     this.ms = ms;
   }

@@ -208,6 +208,7 @@ function outputOf<Output>(result: StandardResult<Output>, subject: string): Outp
       path: formatPath((issue.path ?? []).map((step) => (typeof step === 'object' ? step.key : step))),
       message: issue.message,
     })),
+    { isFromClient: true },
   );
 }
 

@@ -1,4 +1,13 @@
+import {
+  type ClientEvent,
+  errorFrom,
+  fromClientEvent,
+  isAgentEvent,
+  toClientEvent,
+} from '../agent/client-event.js';
+import { type ClientError, toClientError, type WordError } from '../errors/client-error.js';
 import { SessionStoreError } from '../errors/session-errors.js';
+import type { XError } from '../errors/x-error.js';
 import { letEnd, systemClock } from '../lib/clock.js';
 import type { JsonValue } from '../lib/json.js';
 import { collectionOf } from './collections.js';
@@ -6,7 +15,7 @@ import { ItemLog } from './item-log.js';
 import type { SessionKey } from './session-key.js';
 import type { SessionStore } from './session-store.js';
 
-/** The pace of a log of a stream. */
+/** The pace of a log of a stream, and what it keeps of errors. */
 export interface StreamLogOptions {
   /** Milliseconds between two looks of a reader for more. Default 100. */
   readonly pollMs?: number | undefined;
@@ -15,6 +24,8 @@ export interface StreamLogOptions {
    * the store's: clocks that differ by more than half of it make a living writer a dead one. Default 60 000.
    */
   readonly stallMs?: number | undefined;
+  /** Words errors in the stream for those who read it later. Default: see {@link toClientError}. */
+  readonly onError?: WordError | undefined;
 }
 
 /** An entry of the log, in the order of writing; `at` counts the items before it. */
@@ -22,7 +33,7 @@ interface Entry {
   readonly at: number;
   readonly chunks: readonly JsonValue[];
   /** The source is at its end, by an error or without one. */
-  readonly end?: { readonly error?: JsonValue };
+  readonly end?: { readonly error?: ClientError };
 }
 
 const NAME = 'x-stream';
@@ -46,6 +57,7 @@ export class StreamLog {
   readonly #key: SessionKey;
   readonly #pollMs: number;
   readonly #stallMs: number;
+  readonly #onError: WordError | undefined;
 
   /**
    * @param key One stream is kept for each key, for example that of the agent's session.
@@ -54,17 +66,19 @@ export class StreamLog {
   constructor(
     store: SessionStore,
     key: SessionKey,
-    { pollMs = 100, stallMs = 60_000 }: StreamLogOptions = {},
+    { pollMs = 100, stallMs = 60_000, onError }: StreamLogOptions = {},
   ) {
     this.#streams = collectionOf(store, COLLECTION);
     this.#key = key;
     this.#pollMs = pollMs;
     this.#stallMs = stallMs;
+    this.#onError = onError;
   }
 
   /**
    * Passes a stream on and keeps it. The source is read to its end whether or not somebody still reads the result: who
-   * leaves comes back by {@link StreamLog.resume}. A store that fails ends the keeping, not the stream.
+   * leaves comes back by {@link StreamLog.resume}. A store that fails ends the keeping, not the stream. Agents' events are kept as
+   * {@link toClientEvent} words them.
    *
    * @throws {SessionStoreError} when the store cannot begin the record.
    */
@@ -81,7 +95,7 @@ export class StreamLog {
       let failure: { readonly error?: unknown } = {};
       try {
         for await (const item of source) {
-          writer.add(plain(item));
+          writer.add(plain(isAgentEvent(item) ? toClientEvent(item, this.#onError) : item, this.#onError));
           if (isRead) queue.push(item);
           wake();
         }
@@ -89,7 +103,7 @@ export class StreamLog {
         failure = { error };
       }
       // First: whoever has read the end must not find a stream that is still being written.
-      await writer.end(failure);
+      await writer.end('error' in failure ? { error: toClientError(failure.error, this.#onError) } : {});
       end = failure;
       wake();
     };
@@ -117,8 +131,8 @@ export class StreamLog {
    *
    * @param cursor The number of items that the reader has already.
    * @returns `undefined` when nothing is being recorded.
-   * @throws {SessionStoreError} while reading: `stream_failed` when the source failed, with what it said as the `cause`;
-   * `stream_stalled` when the writer gives no sign of life.
+   * @throws {SessionStoreError} while reading: `stream_stalled` when the writer gives no sign of life; `stream_failed` when the source
+   * failed. Its `cause` has the code and the words of the source's error.
    */
   async resume<Item>(cursor = 0): Promise<AsyncGenerator<Item, void> | undefined> {
     const log = new ItemLog(this.#streams, this.#key, NAME);
@@ -136,10 +150,10 @@ export class StreamLog {
       updatedAt = now.updatedAt;
       for (const chunk of now.chunksFrom(next)) {
         next += 1;
-        yield chunk as Item;
+        yield (isAgentEvent(chunk) ? fromClientEvent(chunk as ClientEvent) : chunk) as Item;
       }
       if (now.end?.error !== undefined)
-        throw this.#broken('stream_failed', 'its source failed', now.end.error);
+        throw this.#broken('stream_failed', 'its source failed', errorFrom(now.end.error));
       if (now.end) return;
       if (Date.now() - seenAt > this.#stallMs) {
         throw this.#broken(
@@ -152,7 +166,7 @@ export class StreamLog {
     // Another stream took its place: this one is at its end.
   }
 
-  #broken(code: 'stream_failed' | 'stream_stalled', why: string, cause?: JsonValue): SessionStoreError {
+  #broken(code: 'stream_failed' | 'stream_stalled', why: string, cause?: XError): SessionStoreError {
     return new SessionStoreError(code, `The stream broke off: ${why}. Read the session itself.`, {
       sessionKey: this.#key.toString(),
       cause,
@@ -182,15 +196,11 @@ async function read(log: ItemLog, cursor: number): Promise<Recorded | undefined>
   }
 }
 
-/** JSON leaves nothing of an error; its name, code and message are what a reader needs. */
-function plain(item: unknown): JsonValue {
-  return JSON.parse(JSON.stringify(item, plainError)) as JsonValue;
-}
-
-function plainError(_: string, value: unknown): unknown {
-  if (!(value instanceof Error)) return value;
-  const { name, message } = value;
-  return { name, message, ...('code' in value ? { code: value.code } : {}) };
+/** JSON leaves nothing of an error: its code and what a client may read of it are kept. */
+function plain(item: unknown, onError: WordError | undefined): JsonValue {
+  const forClient = (_: string, value: unknown) =>
+    value instanceof Error ? toClientError(value, onError) : value;
+  return JSON.parse(JSON.stringify(item, forClient)) as JsonValue;
 }
 
 /** Writes what came while the last commit was under way in one go. */
@@ -218,10 +228,10 @@ class Writer {
     if (!this.#isQueued) this.#flush();
   }
 
-  async end(failure: { readonly error?: unknown }): Promise<void> {
+  async end(end: Entry['end']): Promise<void> {
     clearInterval(this.#alive);
     await this.#writing;
-    await this.#write(plain(failure) as Entry['end']);
+    await this.#write(end);
   }
 
   #flush(): void {

@@ -102,7 +102,7 @@ describe('a log of a stream', () => {
     );
   });
 
-  it('passes the error of its source on, and keeps the errors within items readable', async () => {
+  it('passes the error of its source on, and keeps of errors what a client may read', async () => {
     const log = new StreamLog(new InMemorySession(), key, { pollMs: 1 });
     async function* failing() {
       yield { type: 'call.failed', error: new ModelError('overloaded', { retryable: true }) };
@@ -111,12 +111,13 @@ describe('a log of a stream', () => {
     const passing = await log.record(failing());
     const other = await log.resume();
     await expect(drain(passing)).rejects.toThrow('broken');
-    const item = { name: 'ModelError', message: 'overloaded', code: 'model_error' };
+    const message = 'The model is not available at the moment. Try again later.';
+    const item = { code: 'model_error', message };
     expect((await other?.next())?.value).toEqual({ type: 'call.failed', error: item });
     // Who came back is told, too.
     await expect(drain(other)).rejects.toMatchObject({
       code: 'stream_failed',
-      cause: { name: 'Error', message: 'broken' },
+      cause: { code: 'internal', message: 'An error occurred.' },
     });
   });
 

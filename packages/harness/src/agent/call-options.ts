@@ -10,7 +10,7 @@ import {
   type Usage,
   userMessage,
 } from '@x/core';
-import { jsonValueSchema, parseWith } from '@x/core/internal';
+import { fromClient, jsonValueSchema, parseWith } from '@x/core/internal';
 import { admitMessages } from '@x/core/messages';
 import * as z from 'zod';
 import type { CallControl } from '../loop/control.js';
@@ -41,7 +41,7 @@ export type Decisions = Readonly<Record<string, Decision>>;
 
 /** @throws {InvalidInputError} naming the path of every bad field. */
 export function parseDecisions(decisions: unknown): Decisions {
-  return parseWith(decisionsSchema, decisions, 'decisions');
+  return fromClient(() => parseWith(decisionsSchema, decisions, 'decisions'));
 }
 
 /** The input of a call: text, a message, or several messages. */
@@ -78,6 +78,8 @@ export type OutputOptions<Output> = CallOptions & { readonly output: OutputSchem
 /** The `seq` of an event. */
 export const cursorSchema = z.int().min(0).optional();
 
+const SUBJECT = 'input of the call';
+
 const repairsSchema = z.int().min(0).default(2);
 
 /**
@@ -89,10 +91,12 @@ const repairsSchema = z.int().min(0).default(2);
 export function toMessages(input: CallInput, id?: string): readonly Message[] {
   const given =
     typeof input === 'string' ? [userMessage(input, id === undefined ? {} : { id })] : asList(input);
-  const admitted = admitMessages(given, 'input of the call');
+  const admitted = fromClient(() => admitMessages(given, SUBJECT));
   // A getter may answer otherwise when it is copied.
   const messages =
-    typeof input === 'string' ? admitted : admitMessages(structuredClone(admitted), 'input of the call');
+    typeof input === 'string'
+      ? admitted
+      : fromClient(() => admitMessages(structuredClone(admitted), SUBJECT));
   for (const [index, { content }] of messages.entries()) {
     const isEmpty = content.every((block) => block.type === 'text' && block.text.trim() === '');
     if (isEmpty) throw invalidInput(messages.length > 1 ? `[${index}]` : '', 'is empty; say something');
@@ -107,7 +111,7 @@ function asList(input: Message | readonly Message[]): readonly Message[] {
 }
 
 function invalidInput(path: string, message: string): InvalidInputError {
-  return new InvalidInputError('input of the call', [{ path, message }]);
+  return new InvalidInputError(SUBJECT, [{ path, message }], { isFromClient: true });
 }
 
 /** The options of a call with its id, where it has one: messages bring theirs, and the last is what is new in them. */

@@ -20,6 +20,7 @@ import {
 import {
   describeContent,
   type ErasedUser,
+  fromClient,
   type PermissionContext,
   parseWith,
   type UserRecord,
@@ -31,6 +32,7 @@ import * as z from 'zod';
 import { Interruption } from '../errors/interruption.js';
 import { EventJournal } from '../lib/event-journal.js';
 import { forEach } from '../lib/for-each.js';
+import { refuseUnknown } from '../loop/approvals.js';
 import { callControl } from '../loop/control.js';
 import { reasonScope } from '../loop/reason-scope.js';
 import { setAsideOf } from '../loop/refused-content.js';
@@ -173,8 +175,7 @@ export class HarnessAgent {
    * import { type HarnessAgent, pendingCalls } from '@x/harness';
    *
    * export async function approveAll(agent: HarnessAgent, session: RuntimeContext) {
-   *   const state = await agent.state(session);
-   *   const calls = state ? pendingCalls(state) : [];
+   *   const calls = pendingCalls(await agent.state(session));
    *   const decisions = Object.fromEntries(calls.map(({ approvalId }) => [approvalId, { type: 'approve' as const }]));
    *   return agent.resume(session, { decisions });
    * }
@@ -353,7 +354,7 @@ export class HarnessAgent {
       readonly signal?: AbortSignal | undefined;
     } = {},
   ): AsyncGenerator<AgentEvent, Reply | undefined> | undefined {
-    const after = parseWith(cursorSchema, options.after, 'cursor of follow()');
+    const after = fromClient(() => parseWith(cursorSchema, options.after, 'cursor of follow()'));
     if (options.live) return this.#turns.follow(context, { after, signal: options.signal });
     return this.#turns.running(context)?.events.read(after);
   }
@@ -504,6 +505,8 @@ export class HarnessAgent {
       begun = true;
       const { earlier, unsaid } = await repeatOf(call, id, input);
       if (earlier !== undefined) return earlier;
+      // Said first: a call that was decided already is no reason to send a message.
+      refuseUnknown(call.scope.state, decisions);
       if (unsaid.length === 0) refuseNothingToResume(call.scope.state, isNew, input[0] && id);
       return runCall(call, {
         id,

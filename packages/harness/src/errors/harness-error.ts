@@ -13,6 +13,15 @@ export type HarnessErrorCode =
   | 'no_error'
   | 'events_gone';
 
+/** What clients read. */
+const CLIENT_TEXTS: { readonly [Code in HarnessErrorCode]?: string } = {
+  agent_closed: 'The server is shutting down. Try again in a moment.',
+  nothing_to_resume: 'There is nothing to go on with. Send a message.',
+  call_forgotten: 'This message was answered before. Reload the conversation.',
+  not_pending: 'This call does not wait for a decision. Reload the conversation.',
+  events_gone: 'Events before this one are no longer kept. Reload the conversation.',
+};
+
 /** A refusal of the agent, or of a tool of the harness, in the present state. */
 export class HarnessError extends XError {
   static override readonly brand = 'HarnessError';
@@ -24,7 +33,7 @@ export class HarnessError extends XError {
     message: string,
     { retryAfterMs, ...options }: { cause?: unknown; retryAfterMs?: number } = {},
   ) {
-    super(code, message, options);
+    super(code, message, { ...options, clientMessage: CLIENT_TEXTS[code] });
     this.retryAfterMs = retryAfterMs;
   }
 }

@@ -16,7 +16,7 @@ export class OutputError extends XError {
       'output_invalid',
       `The model gave no valid answer in ${attempts} attempts. ${cause.message} The conversation is stored; allow more ` +
         'repairs (outputRepairs), describe the fields in the schema, or use a stronger model.',
-      { cause },
+      { cause, clientMessage: 'The model gave no valid answer. Try again.' },
     );
     this.text = text;
     this.attempts = attempts;

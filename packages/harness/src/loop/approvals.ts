@@ -33,9 +33,12 @@ export function prunePending(state: AgentState): void {
     );
 }
 
-/** The tool calls of a session that wait for a human's decision, in the order in which the model made them. */
-export function pendingCalls(state: AgentState): readonly PendingCall[] {
-  if (state.permissionContext.pending === undefined) return [];
+/**
+ * The tool calls of a session that wait for a human's decision, in the order in which the model made them; none where there is no
+ * session yet.
+ */
+export function pendingCalls(state: AgentState | undefined): readonly PendingCall[] {
+  if (state?.permissionContext.pending === undefined) return [];
   const open = openCalls(state.context);
   const approvals = approvalsOf(state, open);
   return open.flatMap((call) =>
@@ -82,14 +85,10 @@ export function recordDecisions(
   state: AgentState,
   { decisions, superseding, timeoutMs }: RecordOptions,
 ): readonly AgentEventBody[] {
+  refuseUnknown(state, decisions);
   const open = approvalsOf(state, openCalls(state.context));
   const approvals = [...open].flatMap(([call, entries]) =>
     entries.map((approval) => ({ call: { ...call, ...approval.call }, approval })),
-  );
-  refuseUnknown(
-    state,
-    decisions,
-    approvals.flatMap(({ approval }) => (approval.decision === undefined ? [approval.id] : [])),
   );
 
   const announcements: AgentEventBody[] = [];
@@ -115,7 +114,9 @@ export function recordDecisions(
   return announcements;
 }
 
-function refuseUnknown(state: AgentState, decisions: Decisions, known: readonly string[]): void {
+/** @throws {HarnessError} `not_pending` for a decision on a call that does not wait for one. */
+export function refuseUnknown(state: AgentState, decisions: Decisions): void {
+  const known = pendingCalls(state).map(({ approvalId }) => approvalId);
   const unknown = Object.keys(decisions).filter((id) => !known.includes(id));
   if (unknown.length === 0) return;
   throw new HarnessError(

@@ -204,6 +204,6 @@ async function ask(
     scope.signal.throwIfAborted();
     const message = errorText(error);
     scope.emit({ type: 'warning', source, message: `A tool call could not be judged: ${message}` });
-    return { type: 'deny', reason: `Whether it is allowed could not be found out: ${message}` };
+    return { type: 'deny', reason: 'Whether it is allowed could not be found out: the check failed.' };
   }
 }

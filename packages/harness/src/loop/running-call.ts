@@ -19,7 +19,15 @@ import {
   type Workspace,
   XError,
 } from '@x/core';
-import { ContextMeter, confineWorkspace, errorText, type LogNote, startTimer, wellFormed } from '@x/core/internal';
+import {
+  ContextMeter,
+  confineWorkspace,
+  errorText,
+  type LogNote,
+  OpenToolCalls,
+  startTimer,
+  wellFormed,
+} from '@x/core/internal';
 import { classifyModelError, type ToolChoice, type ToolDefinition } from '@x/core/messages';
 import type { WorkspaceSessionLog } from '@x/core/node';
 import type { Report } from '../agent/activity.js';
@@ -118,6 +126,7 @@ export class RunningCall {
   readonly #others: Model[];
   readonly #toolNames: ReadonlySet<string>;
   readonly #audience: Audience;
+  readonly #openCalls = new OpenToolCalls();
   readonly #meter: ContextMeter;
   #unlogged: Message[] = [];
   /** Settles when the last save that was asked for is done. */
@@ -192,6 +201,7 @@ export class RunningCall {
   }
 
   emit(body: AgentEventBody): void | Promise<void> {
+    for (const result of this.#openCalls.before(body)) this.emit(result);
     const { session } = this.options;
     const changesWindow = body.type === 'context.compacted' || body.type === 'context.restored';
     const event = changesWindow && this.reason ? { ...body, context: this.measure(this.reason) } : body;

@@ -189,7 +189,7 @@ describe('tools side by side', () => {
     while (ended.length < 2) await turn();
     await turn();
     expect(types.at(-1)).toBe('call.failed');
-    expect(types).not.toContain('tool.result');
+    expect(types.filter((type) => type === 'tool.result')).toHaveLength(3);
     for (const { text } of await resultsOf(agent)) expect(text).toContain('the step failed');
   });
 

@@ -265,7 +265,7 @@ describe('a reader who leaves while it waits for the next event', () => {
     [
       'of an HTTP answer',
       async (events, quiet) => {
-        const reader = serverSentEvents(events).body?.getReader();
+        const reader = (await serverSentEvents(events)).body?.getReader();
         const reading = (async () => {
           while (!(await reader?.read())?.done);
         })();

@@ -5,7 +5,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
-import { defineTool, type Tool, userMessage } from '@x/core';
+import { defineTool, type Tool, userMessage, XError } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
@@ -255,7 +255,7 @@ describe('mcpServer', () => {
       description: 'Draws',
       input: z.object({ fail: z.boolean().default(false) }),
       execute({ fail }) {
-        if (fail) throw new Error('out of ink');
+        if (fail) throw new XError('empty', 'printer-7: out of ink', { clientMessage: 'out of ink' });
         const image = { type: 'base64', data: png } as const;
         return [
           { type: 'text', text: 'Here' },

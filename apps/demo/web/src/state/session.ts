@@ -1,7 +1,8 @@
 import { batch, computed, signal } from '@preact/signals';
+import type { ClientError } from '@x/core';
 import type { PermissionContext } from '@x/core/internal';
 import type { Decision } from '@x/harness';
-import type { BackendInfo, ErrorInfo, FileInfo, Sent, SessionSummary } from '../../../src/page.js';
+import type { BackendInfo, FileInfo, Sent, SessionSummary } from '../../../src/page.js';
 import { announce } from './announcer.js';
 import { ApiError, api, sessionUrl } from './api.js';
 import { emptyTranscript, fold, type Transcript } from './transcript.js';
@@ -12,7 +13,7 @@ type Phase = 'new' | 'loading' | 'ready' | 'failed';
 export const phase = signal<Phase>('new');
 export const connected = signal(true);
 /** The reason why the last request failed. */
-export const problem = signal<ErrorInfo | undefined>(undefined);
+export const problem = signal<ClientError | undefined>(undefined);
 export const sending = signal(false);
 /** The text in the composer. */
 export const draftText = signal('');

@@ -1,5 +1,13 @@
-import type { CompactionStatus, ContentBlock, ContextUsage, ManifestEntry, Message, Usage } from '@x/core';
-import type { ErrorInfo, PageEvent, Sent, SessionState } from '../../../src/page.js';
+import type {
+  ClientError,
+  CompactionStatus,
+  ContentBlock,
+  ContextUsage,
+  ManifestEntry,
+  Message,
+  Usage,
+} from '@x/core';
+import type { PageEvent, Sent, SessionState } from '../../../src/page.js';
 
 type EventOf<Type extends PageEvent['type']> = Extract<PageEvent, { readonly type: Type }>;
 
@@ -49,7 +57,7 @@ export interface Compaction extends EventOf<'context.compacted'> {
 }
 
 /** A sentence for the user between two messages. */
-export interface Notice extends ErrorInfo {
+export interface Notice extends ClientError {
   readonly level: 'error' | 'warning' | 'info';
 }
 
@@ -127,11 +135,11 @@ function foldEvent(transcript: Transcript, event: PageEvent): Transcript {
     case 'draft.discarded':
       return withCall(transcript, NO_DRAFT);
     case 'model.retrying':
-      return withCall(transcript, { retry: { attempt: event.attempt, error: event.error } });
+      return withCall(transcript, { retry: { attempt: event.attempt, error: event.error.message } });
     case 'model.fallback':
       return withNotice(withCall(transcript, { retry: undefined }), event, 'warning', {
         code: 'model_fallback',
-        message: `${event.from} failed (${event.error}). ${event.to} goes on.`,
+        message: `${event.from} failed. ${event.to} goes on.`,
       });
     case 'model.completed': {
       const { message, usage, durationMs } = event;
@@ -246,7 +254,7 @@ function withNotice(
   transcript: Transcript,
   { at }: PageEvent,
   level: Notice['level'],
-  words: ErrorInfo,
+  words: ClientError,
 ): Transcript {
   const id = `notice-${at}-${words.code}`;
   return withEntry(transcript, { type: 'notice', id, notice: { level, ...words } });

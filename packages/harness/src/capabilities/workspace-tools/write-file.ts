@@ -35,18 +35,12 @@ export function editFileTool(): Tool {
       const pieces = text.split(oldText);
       const count = pieces.length - 1;
       if (count === 0) {
-        throw new WorkspaceError(
-          'not_found',
-          path,
-          `oldText does not occur in ${path}. Read the file again and copy it exactly.`,
-        );
+        const message = `oldText does not occur in ${path}. Read the file again and copy it exactly.`;
+        throw new WorkspaceError('not_found', path, message, { clientMessage: message });
       }
       if (count > 1 && !replaceAll) {
-        throw new WorkspaceError(
-          'already_exists',
-          path,
-          `oldText occurs ${count} times in ${path}. Add surrounding lines to make it unique, or set replaceAll.`,
-        );
+        const message = `oldText occurs ${count} times in ${path}. Add surrounding lines to make it unique, or set replaceAll.`;
+        throw new WorkspaceError('already_exists', path, message, { clientMessage: message });
       }
       await workspace.write(path, pieces.join(newText));
       return `Replaced ${count} ${count === 1 ? 'occurrence' : 'occurrences'} in ${path}.`;

@@ -223,6 +223,20 @@ describe('a decision', () => {
     expect(JSON.stringify(await shared.session.load(key))).toBe(before);
   });
 
+  it('that comes a second time, after the call has ended, does not wait any more', async () => {
+    const { shared, effects, reply } = await waiting();
+    const { agent } = node({ ...shared, script: [{ text: 'Done.' }] });
+    const decisions = Object.fromEntries(reply.pendingCalls.map(({ approvalId }) => [approvalId, approve]));
+    await agent.resume(context, { decisions });
+    const ran = [...effects];
+    await expect(agent.resume(context, { decisions })).rejects.toMatchObject({ code: 'not_pending' });
+    const other = RuntimeContext.of({ sessionId: 'none' });
+    await expect(agent.resume(other, { decisions })).rejects.toMatchObject({ code: 'not_pending' });
+    expect(pendingCalls(await agent.state(other))).toEqual([]);
+    await expect(agent.resume(context)).rejects.toMatchObject({ code: 'nothing_to_resume' });
+    expect(effects).toEqual(ran);
+  });
+
   it('on a call holds for that call alone, whatever id a later call has', async () => {
     const { shared, effects, reply } = await waiting();
     const { agent } = node({

@@ -1,0 +1,414 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type ClientContext, client, methods, ndJsonStream } from '@agentclientprotocol/sdk';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
+import { ResumableStreams, toUIMessageStream } from '@x/ai-sdk';
+import {
+  type AgentEvent,
+  type Capability,
+  defineTool,
+  InMemorySession,
+  type Model,
+  ModelError,
+  RuntimeContext,
+  SessionKey,
+  SessionStoreError,
+  StreamLog,
+  toClientError,
+  toClientEvent,
+  XError,
+} from '@x/core';
+import { LocalWorkspace } from '@x/core/node';
+import { HarnessAgent, permissions, serverSentEvents, toAgUi } from '@x/harness';
+import { MemoryService } from '@x/memory';
+import { mcpServer } from '@x/memory/mcp';
+import { type ScriptEntry, ScriptedModel } from '@x/testkit';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { acpAgent } from '../src/acp/acp-agent.js';
+
+const CANARY = 'canary-9d41';
+const context = RuntimeContext.of({ userId: 'u', sessionId: 's' });
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'x-ways-out-'));
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20 }));
+
+/** All that a client gets to read of a call, by way. */
+type Way = (agent: HarnessAgent, signal?: AbortSignal) => Promise<string>;
+
+const ask = (agent: HarnessAgent, signal?: AbortSignal) =>
+  agent.stream('Go', context, signal === undefined ? {} : { signal });
+
+async function textsOf(items: AsyncIterable<unknown>): Promise<string> {
+  const texts: string[] = [];
+  try {
+    for await (const item of items) texts.push(JSON.stringify(item));
+  } catch (error) {
+    texts.push(`threw ${String(error)}`);
+  }
+  return texts.join('\n');
+}
+
+/** Keeps a stream, and reads what was kept: before its end by `resume`, as a page does that was reloaded. */
+async function kept<Item>(
+  events: AsyncIterable<Item>,
+  read: (items: AsyncIterable<Item>) => Promise<string>,
+) {
+  const log = new StreamLog(new InMemorySession(), SessionKey.of('s'), { pollMs: 1 });
+  const passing = await log.record(events);
+  const again = await log.resume<Item>();
+  const drained = textsOf(passing);
+  const text = await read(again as AsyncIterable<Item>);
+  await drained;
+  return text;
+}
+
+const WAYS: Readonly<Record<string, Way>> = {
+  'server-sent events': async (agent, signal) => (await serverSentEvents(ask(agent, signal))).text(),
+  'server-sent events of a page that stays open': async (agent, signal) => {
+    const left = new AbortController();
+    const answer = await serverSentEvents(agent.follow(context, { live: true, signal: left.signal }));
+    await textsOf(ask(agent, signal));
+    left.abort();
+    return answer.text();
+  },
+  'AG-UI': (agent, signal) => textsOf(toAgUi(ask(agent, signal))),
+  useChat: (agent, signal) => textsOf(toUIMessageStream(ask(agent, signal))),
+  'useChat of version 5': (agent, signal) => textsOf(toUIMessageStream(ask(agent, signal), { version: 5 })),
+  'a resumed useChat': async (agent, signal) => {
+    const streams = new ResumableStreams({ store: new InMemorySession(), pollMs: 1 });
+    const passing = textsOf(await streams.record('c', toUIMessageStream(ask(agent, signal))));
+    const again = await streams.resume('c');
+    const text = again === undefined ? '' : await textsOf(again);
+    return `${await passing}\n${text}`;
+  },
+  'a stored stream': (agent, signal) =>
+    kept<AgentEvent>(ask(agent, signal), async (items) => (await serverSentEvents(items)).text()),
+  'a stored stream as it is': (agent, signal) => kept<AgentEvent>(ask(agent, signal), textsOf),
+  ACP: async (agent, signal) =>
+    (await edited(agent, signal)).map((update) => JSON.stringify(update)).join('\n'),
+  'a socket': async (agent, signal) => {
+    const texts: string[] = [];
+    try {
+      for await (const event of ask(agent, signal)) texts.push(JSON.stringify(toClientEvent(event)));
+    } catch (error) {
+      texts.push(JSON.stringify(toClientError(error)));
+    }
+    return texts.join('\n');
+  },
+};
+
+/** The updates that an editor gets, and the error of its prompt. */
+async function edited(agent: HarnessAgent, signal?: AbortSignal): Promise<readonly unknown[]> {
+  const [there, back] = [new TransformStream(), new TransformStream()];
+  acpAgent(async () => agent, { name: 'x', version: '1' }).connect(
+    ndJsonStream(back.writable, there.readable),
+  );
+  const updates: unknown[] = [];
+  const work = async (editor: ClientContext) => {
+    await editor.request(methods.agent.initialize, { protocolVersion: 1, clientCapabilities: {} });
+    const { sessionId } = await editor.request(methods.agent.session.new, { cwd: directory, mcpServers: [] });
+    signal?.addEventListener('abort', () => void editor.notify(methods.agent.session.cancel, { sessionId }));
+    await editor
+      .request(methods.agent.session.prompt, { sessionId, prompt: [{ type: 'text', text: 'Go' }] })
+      .catch((error: unknown) => updates.push({ error: String(error), data: Object(error).data }));
+  };
+  await client({ name: 'editor' })
+    .onNotification(methods.client.session.update, ({ params }) => void updates.push(params.update))
+    .onRequest(methods.client.session.requestPermission, () => ({ outcome: { outcome: 'cancelled' } }))
+    .connectWith(ndJsonStream(there.writable, back.readable), work);
+  return updates;
+}
+
+class Broken extends InMemorySession {
+  readonly #method: 'load' | 'commit';
+
+  constructor(method: 'load' | 'commit') {
+    super();
+    this.#method = method;
+  }
+
+  override load(...given: Parameters<InMemorySession['load']>): ReturnType<InMemorySession['load']> {
+    return this.#method === 'load' ? refused() : super.load(...given);
+  }
+
+  override commit(...given: Parameters<InMemorySession['commit']>): ReturnType<InMemorySession['commit']> {
+    return this.#method === 'commit' ? refused() : super.commit(...given);
+  }
+}
+
+function refused(): Promise<never> {
+  const text = `connect ECONNREFUSED ${CANARY}:6379 (user ${CANARY})`;
+  return Promise.reject(new SessionStoreError('session_unavailable', text, { cause: new Error(CANARY) }));
+}
+
+const failing = (error: unknown): Model => ({ id: 'm', generate: () => Promise.reject(error) });
+const hook = (capability: Partial<Capability>): Capability => ({ name: 'mine', ...capability });
+const broken = () => {
+  throw new Error(CANARY);
+};
+const look = defineTool({
+  name: 'look',
+  description: 'l',
+  readOnly: true,
+  input: z.object({}),
+  execute: () => 'seen',
+});
+const looks: ScriptEntry[] = [{ toolCalls: [{ name: 'look', input: {} }] }, { text: 'end' }];
+
+/** Agents in which something fails, each with a canary in every text of the error. */
+const FAILURES: Readonly<Record<string, (builder: ReturnType<typeof HarnessAgent.builder>) => unknown>> = {
+  'a model': (builder) =>
+    builder.model(failing(new ModelError(CANARY, { modelId: CANARY, cause: new Error(CANARY) }))),
+  'a model that is down': (builder) => builder.model(failing(new ModelError(CANARY, { retryable: true }))),
+  'a client of a provider': (builder) =>
+    builder.model(failing(new Error(`POST https://${CANARY}/v1?key=${CANARY}`))),
+  'what is no error': (builder) => builder.model(failing({ code: CANARY, message: CANARY })),
+  'an error of an application': (builder) => builder.model(failing(new XError('mine', CANARY))),
+  'a model with another behind it': (builder) =>
+    builder.model(failing(new ModelError(CANARY, { status: 401 })), {
+      fallback: [new ScriptedModel([{ text: 'end' }])],
+    }),
+  'a store that loads nothing': (builder) => builder.session(new Broken('load')),
+  'a store that stores nothing': (builder) => builder.session(new Broken('commit')),
+  'a hook around the call': (builder) => builder.use(hook({ aroundCall: broken })),
+  'a hook around a tool': (builder) => builder.use(hook({ aroundTool: broken })),
+  'a hook around the model': (builder) => builder.use(hook({ aroundModel: broken })),
+  'a hook that judges': (builder) => builder.use(hook({ authorize: broken })),
+  'a hook that observes': (builder) => builder.use(hook({ observe: broken })),
+  'a hook that writes the prompt': (builder) => builder.use(hook({ system: broken })),
+  'a listener': (builder) => builder.onEvent(broken),
+  'work in the background': (builder) =>
+    builder.use(
+      hook({
+        async aroundCall(scope, next) {
+          scope.background('work', async () => broken());
+          await next();
+        },
+      }),
+    ),
+};
+
+describe.each(Object.entries(WAYS))('%s', (_, way) => {
+  it.each(Object.entries(FAILURES))('says nothing of an error in %s', async (_, fail) => {
+    const warned = process.listenerCount('warning');
+    const builder = HarnessAgent.builder()
+      .model(new ScriptedModel(looks))
+      .workspace(directory)
+      .settings({ retryDelayMs: 1, maxRetries: 1 })
+      .use(permissions({ mode: 'bypass' }))
+      .tools(look);
+    fail(builder);
+    const agent = builder.build();
+    const text = await way(agent);
+    expect(text).not.toContain(CANARY);
+    await agent.close();
+    expect(process.listenerCount('warning')).toBe(warned);
+  });
+});
+
+it('gives an answer that fails at once the status and the code of its error', async () => {
+  const agent = HarnessAgent.builder().model(new ScriptedModel(looks)).workspace(directory).build();
+  const decisions = { nope: { type: 'approve' as const } };
+  const answers = [
+    [agent.resumeStream(context), 409, 'nothing_to_resume'],
+    [agent.resumeStream(context, { decisions }), 409, 'not_pending'],
+    [agent.stream('Hi', context, { toolChoice: { tool: 'nope' } }), 400, 'invalid_input'],
+  ] as const;
+  for (const [events, status, code] of answers) {
+    const answer = await serverSentEvents(events);
+    const [, data = ''] = (await answer.text()).split('event: error\ndata: ');
+    expect([answer.status, JSON.parse(data).code]).toEqual([status, code]);
+  }
+  await agent.close();
+  const closed = await serverSentEvents(agent.stream('Hi', context));
+  expect(closed.status).toBe(503);
+  expect(await closed.text()).toBe(
+    'event: error\ndata: {"code":"agent_closed","message":"The server is shutting down. Try again in a moment."}\n\n',
+  );
+});
+
+it('says over MCP nothing of an error in a tool, or in the memory', async () => {
+  const workspace = new LocalWorkspace(directory);
+  const memory = new MemoryService({ workspace });
+  memory.read = async () => broken();
+  memory.files = async () => broken();
+  const execute = (error: unknown) => async () => {
+    throw error;
+  };
+  const tool = (name: string, error: unknown) =>
+    defineTool({ name, description: name, input: z.strictObject({}), execute: execute(error) });
+  const tools = [
+    tool('plain', new Error(CANARY)),
+    tool('ours', new SessionStoreError('session_unavailable', CANARY)),
+    tool('worded', new XError('full', CANARY, { clientMessage: 'The plan is full.' })),
+  ];
+  const server = mcpServer({ workspace, memory, tools, scope: { userId: 'u' } });
+  const [near, far] = InMemoryTransport.createLinkedPair();
+  const other = new Client({ name: 'other', version: '1.0.0' });
+  await Promise.all([server.connect(far), other.connect(near)]);
+  const call = async (name: string, input = {}) =>
+    JSON.stringify(await other.callTool({ name, arguments: input }));
+  const said = [
+    ...(await Promise.all(['plain', 'ours', 'worded'].map((name) => call(name)))),
+    await call('plain', { odd: CANARY.length }),
+    await other.listResources().catch(String),
+    await other.readResource({ uri: 'memory://MEMORY.md' }).catch(String),
+    await other.getPrompt({ name: 'memory' }).catch(String),
+  ].map((one) => (typeof one === 'string' ? one : JSON.stringify(one)));
+  expect(said.join('\n')).not.toContain(CANARY);
+  expect(said[0]).toContain('An error occurred.');
+  expect(said[2]).toContain('The plan is full.');
+  // What is wrong with its input is for the client's model to mend.
+  expect(said[3]).toContain('odd');
+  await other.close();
+  await memory.close();
+});
+
+/** The ids of calls that a client was told of, without those that were told to have a result, or to wait for a human. */
+const OPEN_CALLS: Readonly<Record<string, (text: string) => ReadonlySet<string>>> = {
+  events: openIn((item) => {
+    const data = 'event' in item && item.type === 'subagent.event' ? item.event : item;
+    if (data.type === 'tool.call') return { opens: [data.call.id] };
+    if (data.type === 'tool.delta') return { opens: [data.toolUseId] };
+    if (data.type === 'tool.result') return { closes: [data.result.toolUseId] };
+    if (data.type === 'draft.discarded') return { discards: true };
+    if (data.type === 'permission.required')
+      return { closes: data.calls.map((call: { id: string }) => call.id) };
+    return {};
+  }),
+  'AG-UI': openIn((item) => {
+    if (item.type === 'TOOL_CALL_CHUNK') return { opens: [item.toolCallId] };
+    if (item.type === 'TOOL_CALL_RESULT') return { closes: [item.toolCallId] };
+    if (item.name === 'permission.required')
+      return { closes: item.value.calls.map((call: { id: string }) => call.id) };
+    return {};
+  }),
+  useChat: openIn((item) => {
+    if (item.type === 'tool-input-start' || item.type === 'tool-input-available')
+      return { opens: [item.toolCallId] };
+    const ends = ['tool-output-error', 'tool-input-error', 'tool-approval-request'];
+    const isOver = ends.includes(item.type) || (item.type === 'tool-output-available' && !item.preliminary);
+    if (item.type === 'data-approval') return { closes: [item.data.toolCallId] };
+    return isOver ? { closes: [item.toolCallId] } : {};
+  }),
+  ACP: openIn((item) => {
+    if (item.sessionUpdate === 'tool_call') return { opens: [item.toolCallId] };
+    return ['completed', 'failed'].includes(item.status) ? { closes: [item.toolCallId] } : {};
+  }),
+};
+
+interface Change {
+  readonly opens?: readonly string[];
+  readonly closes?: readonly string[];
+  readonly discards?: boolean;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: items of four protocols, read as a page without types would.
+function openIn(change: (item: any) => Change) {
+  return (text: string): ReadonlySet<string> => {
+    const open = new Set<string>();
+    for (const line of text.split('\n')) {
+      const json = line.replace(/^data: ?/, '');
+      if (!json.startsWith('{')) continue;
+      const { opens = [], closes = [], discards } = change(JSON.parse(json));
+      if (discards) open.clear();
+      for (const id of opens) open.add(id);
+      for (const id of closes) open.delete(id);
+    }
+    return open;
+  };
+}
+
+const READERS: Readonly<Record<string, string>> = { 'AG-UI': 'AG-UI', ACP: 'ACP' };
+const readerOf = (way: string) => READERS[way] ?? (way.includes('useChat') ? 'useChat' : 'events');
+
+const ENDS = [
+  'stops',
+  'fails',
+  'reaches a limit',
+  'loses its turn',
+  'asks a human',
+  'closes',
+  'is cut off',
+  'ends',
+] as const;
+
+class Taken extends InMemorySession {
+  isTaken = false;
+
+  override commit(...given: Parameters<InMemorySession['commit']>): ReturnType<InMemorySession['commit']> {
+    if (this.isTaken) return refused();
+    return super.commit(...given);
+  }
+}
+
+describe.each(Object.keys(WAYS))('%s', (name) => {
+  it('never ends with an open tool call, whatever ends the call', async () => {
+    const way = WAYS[name] as Way;
+    const scenario = fc.record({
+      end: fc.constantFrom(...ENDS),
+      calls: fc.integer({ min: 1, max: 3 }),
+      step: fc.integer({ min: 0, max: 2 }),
+      kind: fc.constantFrom('readOnly' as const, 'parallel' as const, undefined),
+    });
+    await fc.assert(
+      fc.asyncProperty(scenario, async ({ end, calls, step, kind }) => {
+        const stop = new AbortController();
+        const session = new Taken();
+        let steps = 0;
+        const at = (run: () => unknown) => (steps++ >= step * calls ? run() : 'done');
+        const work = defineTool({
+          name: 'work',
+          description: 'w',
+          ...(kind === undefined ? {} : { [kind]: true }),
+          input: z.object({ n: z.number() }),
+          async execute({ n }, { signal }) {
+            if (n > 0) return 'beside';
+            return at(async () => {
+              if (end === 'stops') stop.abort();
+              if (end === 'closes') void agent.close();
+              if (end === 'loses its turn') session.isTaken = true;
+              if (end === 'stops' || end === 'closes')
+                await new Promise((_, reject) =>
+                  signal.addEventListener('abort', () => reject(signal.reason)),
+                );
+              return 'done';
+            }) as Promise<string>;
+          },
+        });
+        const use = { toolCalls: Array.from({ length: calls }, (_, n) => ({ name: 'work', input: { n } })) };
+        const cut: ScriptEntry = { ...use, finishReason: 'length' } as ScriptEntry;
+        const script: ScriptEntry[] = [use, use, use, end === 'is cut off' ? cut : use, { text: 'end' }];
+        const agent = HarnessAgent.builder()
+          .model(new ScriptedModel(script))
+          .workspace(directory)
+          .session(session)
+          .settings({ maxIterations: end === 'reaches a limit' ? step + 1 : 9, limits: { closeMs: 200 } })
+          .use(
+            permissions(end === 'asks a human' ? { ask: ['work'] } : { mode: 'bypass' }),
+            hook({
+              async aroundTool(call, scope, next) {
+                if (end === 'fails' && steps >= step * calls) throw new Error('the hook broke');
+                scope.signal.throwIfAborted();
+                return next(call);
+              },
+            }),
+          )
+          .tools(work)
+          .build();
+        const text = await way(agent, stop.signal);
+        expect([...(OPEN_CALLS[readerOf(name)]?.(text) ?? ['?'])]).toEqual([]);
+        await agent.close();
+        rmSync(join(directory, '.x'), { recursive: true, force: true });
+      }),
+      { numRuns: 25 },
+    );
+  });
+});

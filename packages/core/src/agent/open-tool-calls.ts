@@ -1,0 +1,114 @@
+import type { ToolUseBlock } from '../messages/content-block.js';
+import { toolResultBlock, toolResultsOf, toolUsesOf } from '../messages/message.js';
+import type { AgentEvent, AgentEventBody } from './agent-event.js';
+import { isAgentEvent } from './client-event.js';
+
+interface Mentioned {
+  readonly use: Pick<ToolUseBlock, 'id' | 'name'>;
+  /** The answer whose draft mentions the call; left out once the answer is whole. */
+  readonly messageId?: string;
+}
+
+type SubagentEvent = Extract<AgentEventBody, { readonly type: 'subagent.event' }>;
+
+const UNFINISHED = 'No result: the stream ended before this call did.';
+
+/**
+ * The tool calls that a stream of events mentions, without those whose results it tells. A stream may end with open calls only if they
+ * wait for a human.
+ */
+export class OpenToolCalls {
+  readonly #open = new Map<string, Mentioned>();
+  /** Subagents with open calls, by task, each with its last event. */
+  readonly #tasks = new Map<string, { readonly calls: OpenToolCalls; readonly last: SubagentEvent }>();
+
+  /** Notes an event. Answers the events that must be told before it. */
+  before(event: AgentEventBody): readonly AgentEventBody[] {
+    switch (event.type) {
+      case 'tool.delta': {
+        const { toolUseId: id, name, messageId } = event;
+        if (!this.#open.has(id)) this.#open.set(id, { use: { id, name }, messageId });
+        return [];
+      }
+      case 'draft.discarded':
+        for (const [id, { messageId }] of this.#open)
+          if (messageId === event.messageId) this.#open.delete(id);
+        return [];
+      case 'tool.call':
+        this.#open.set(event.call.id, { use: event.call });
+        return [];
+      case 'tool.result':
+        this.#open.delete(event.result.toolUseId);
+        return [];
+      case 'message.added':
+        for (const use of toolUsesOf(event.message)) this.#open.set(use.id, { use });
+        return toolResultsOf(event.message)
+          .filter(({ toolUseId }) => this.#open.delete(toolUseId))
+          .map((result) => ({ type: 'tool.result', result, durationMs: 0 }));
+      case 'subagent.event':
+        return this.#beforeTask(event);
+      case 'call.completed':
+      case 'call.failed': {
+        const results = this.end();
+        const waits = event.type === 'call.completed' && event.stopReason === 'permission_required';
+        return waits ? [] : results;
+      }
+      default:
+        return [];
+    }
+  }
+
+  /** Ends the stream: answers a result for each open call. */
+  end(): readonly AgentEventBody[] {
+    const own = [...this.#open.values()].map(({ use }): AgentEventBody => {
+      const result = toolResultBlock(use, UNFINISHED, true);
+      return { type: 'tool.result', result, durationMs: 0 };
+    });
+    const theirs = [...this.#tasks.values()].flatMap(({ calls, last }) => ofTask(last, calls.end()));
+    this.#open.clear();
+    this.#tasks.clear();
+    return [...theirs, ...own];
+  }
+
+  #beforeTask(event: SubagentEvent): readonly AgentEventBody[] {
+    const { taskId } = event;
+    const calls = this.#tasks.get(taskId)?.calls ?? new OpenToolCalls();
+    const results = ofTask(event, calls.before(event.event));
+    if (calls.#open.size + calls.#tasks.size === 0) this.#tasks.delete(taskId);
+    else this.#tasks.set(taskId, { calls, last: event });
+    return results;
+  }
+}
+
+function ofTask(told: SubagentEvent, bodies: readonly AgentEventBody[]): readonly AgentEventBody[] {
+  return bodies.map((body) => ({ ...told, event: placed(body, told.event) }));
+}
+
+/** Gives an event the place of another one in its stream. */
+function placed(body: AgentEventBody, { seq, sessionId, agentId, callId, step, at }: AgentEvent): AgentEvent {
+  return { ...body, seq, sessionId, agentId, callId, step, at };
+}
+
+/**
+ * Passes events on, with a result for each call that is open when they end or break off. Items that are not events of an agent pass
+ * unchanged.
+ */
+export async function* withoutOpenCalls<Item>(events: AsyncIterable<Item>): AsyncGenerator<Item, void> {
+  const calls = new OpenToolCalls();
+  let last: AgentEvent | undefined;
+  const told = (bodies: readonly AgentEventBody[]) =>
+    bodies.map((body) => placed(body, last as AgentEvent) as Item);
+  try {
+    for await (const item of events) {
+      if (isAgentEvent(item)) {
+        last = item;
+        yield* told(calls.before(item));
+      }
+      yield item;
+    }
+  } catch (error) {
+    yield* told(calls.end());
+    throw error;
+  }
+  yield* told(calls.end());
+}
