@@ -111,5 +111,10 @@ export type { StoreWrapper } from './sessions/wrappers/wrap-store.js';
 export { ContextMeter, type MeasuredRequest } from './tokens/context-meter.js';
 export { countSystem } from './tokens/count-tokens.js';
 export { agentFiles, ISOLATIONS } from './workspace/agent-files.js';
-export { confineWorkspace, type WorkspaceConfine } from './workspace/confine-workspace.js';
-export { keepsKind, STORAGE } from './workspace/workspace.js';
+export { allOf, confineWorkspace, keepingKinds } from './workspace/confine-workspace.js';
+export {
+  type FileIdentity,
+  type FileUse,
+  STORAGE,
+  type WorkspaceConfine,
+} from './workspace/workspace.js';

@@ -1,5 +1,5 @@
 import { type CallScope, type Capability, estimateCounter, type Workspace, WorkspaceError } from '@x/core';
-import { escapeTags, keepsKind, parseWith } from '@x/core/internal';
+import { escapeTags, keepingKinds, parseWith } from '@x/core/internal';
 import * as z from 'zod';
 import { readIfFound } from './memory-files.js';
 import { fitTokens } from './message-text.js';
@@ -107,10 +107,11 @@ async function contextParts(
   return parts.flatMap((part) => (part === undefined || part.text === '' ? [] : [part]));
 }
 
-/** Reads a file. A link has to lead to one of the same kind: see {@link keepsKind}. */
+/** Reads a file, whose name may be a link to one of the same kind. */
 async function textOf(workspace: Workspace, path: string, maxBytes: number, note: string): Promise<string> {
-  if (!(await keepsKind(workspace, path))) return '';
-  const text = (await readIfFound({ read: (at) => workspace.read(at, { length: maxBytes }) }, path)) ?? '';
+  const files = keepingKinds(workspace);
+  const read = (at: string) => files.read(at, { length: maxBytes });
+  const text = (await readIfFound({ read }, path)) ?? '';
   const isCut = Buffer.byteLength(text) >= maxBytes;
   return isCut ? `${text.trim()}\n${note}` : text.trim();
 }

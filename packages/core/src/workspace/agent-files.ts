@@ -2,6 +2,7 @@ import { WorkspaceError } from '../errors/workspace-error.js';
 import { encodeSegment } from '../lib/encode-segment.js';
 import { COLLECTIONS, sessionPrefix } from '../sessions/files/session-files.js';
 import { SessionKey } from '../sessions/session-key.js';
+import { confineWorkspace } from './confine-workspace.js';
 import { pathSegments, STORAGE, type Workspace } from './workspace.js';
 import { subtreeOf } from './workspace-tree.js';
 
@@ -37,8 +38,10 @@ interface AgentFilesOptions {
  * of tasks. Those are at the paths by which the harness names them, and in no listing of the root.
  */
 export function agentFiles(key: SessionKey, { workspace, storage, isolation }: AgentFilesOptions): Workspace {
-  const tree = subtreeOf(workspace, treeOf(key, isolation));
-  const isOwn = ownershipOf(key);
+  return filesOf(subtreeOf(workspace, treeOf(key, isolation)), storage, ownershipOf(key));
+}
+
+function filesOf(tree: Workspace, storage: Workspace, isOwn: (path: string) => boolean): Workspace {
   /** Runs an operation where the path belongs. */
   const route = async <T>(path: string, operation: (of: Workspace) => Promise<T>): Promise<T> => {
     const at = pathSegments(path).join('/');
@@ -67,6 +70,8 @@ export function agentFiles(key: SessionKey, { workspace, storage, isolation }: A
     delete: (path) => change(path, (of) => of.delete(path)),
     identify: (path) =>
       route(path, async (of) => (await of.identify?.(path)) ?? { path, id: path, links: 1 }),
+    confined: (confine) =>
+      filesOf(confineWorkspace(tree, confine), confineWorkspace(storage, confine), isOwn),
     ...('root' in tree ? { root: tree.root } : {}),
     ...(lock && { lock: lock.bind(tree) }),
     ...(replace && {

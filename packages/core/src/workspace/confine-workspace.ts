@@ -1,14 +1,8 @@
 import { WorkspaceError } from '../errors/workspace-error.js';
-import type { Workspace } from './workspace.js';
-
-/** Says why a file may not be read or written; nothing when it may. */
-export type WorkspaceConfine = (
-  path: string,
-  use: 'read' | 'write',
-) => string | undefined | Promise<string | undefined>;
+import type { FileUse, Workspace, WorkspaceConfine } from './workspace.js';
 
 /** What methods do with which of their parameters. */
-const USES: Readonly<Partial<Record<PropertyKey, readonly (readonly [number, 'read' | 'write'])[]>>> = {
+const USES: Readonly<Partial<Record<PropertyKey, readonly (readonly [number, FileUse])[]>>> = {
   read: [[0, 'read']],
   write: [[0, 'write']],
   append: [[0, 'write']],
@@ -21,8 +15,39 @@ const USES: Readonly<Partial<Record<PropertyKey, readonly (readonly [number, 're
   ],
 };
 
+/** Every file that one of them refuses is refused. */
+export function allOf(confines: readonly (WorkspaceConfine | undefined)[]): WorkspaceConfine | undefined {
+  const all = confines.filter((confine) => confine !== undefined);
+  if (all.length < 2) return all[0];
+  return async (...file) => {
+    for (const confine of all) {
+      const reason = await confine(...file);
+      if (reason !== undefined) return reason;
+    }
+    return undefined;
+  };
+}
+
+/**
+ * Opens the same files, but for symbolic links to a file with another ending: `AGENTS.md` may lead to `CLAUDE.md`, and not to `.env`.
+ * For files that go to a model by their names, before any rule is asked.
+ */
+export function keepingKinds(workspace: Workspace): Workspace {
+  return confineWorkspace(workspace, (path, _, file) =>
+    file === undefined || kindOf(file.path) === kindOf(path)
+      ? undefined
+      : `${JSON.stringify(path)} is a symbolic link to a file of another kind.`,
+  );
+}
+
+function kindOf(path: string): string {
+  return /\.[^./]+$/.exec(path)?.[0].toLowerCase() ?? path;
+}
+
 /** A workspace that refuses some of its files: its methods fail for these with a `WorkspaceError` `refused`. */
-export function confineWorkspace(workspace: Workspace, confine: WorkspaceConfine): Workspace {
+export function confineWorkspace(workspace: Workspace, confine: WorkspaceConfine | undefined): Workspace {
+  if (confine === undefined) return workspace;
+  if (workspace.confined !== undefined) return workspace.confined(confine);
   return new Proxy(workspace, {
     get(target, property) {
       const value: unknown = Reflect.get(target, property, target);

@@ -1,52 +1,91 @@
 import { lstatSync, readlinkSync } from 'node:fs';
-import { lstat, realpath } from 'node:fs/promises';
+import { lstat } from 'node:fs/promises';
 import { join, parse, relative, sep } from 'node:path';
 import { WorkspaceError } from '../errors/workspace-error.js';
-import { ABSENT, undefinedOn } from './io-error.js';
+import { ABSENT, errorCode, undefinedOn } from './io-error.js';
+import { openPlace, type Place } from './place.js';
 import { STORAGE } from './workspace.js';
 
-/**
- * Resolves a path below `root`: its deepest part that exists, with symbolic links followed, and what is still
- * missing below it. From a directory `.x` on, no link is followed: what a harness keeps would lie among the files of tools,
- * or what is one user's among those of another.
- *
- * @param root a path that was real when the workspace was opened.
- * @param path as it was given, for errors.
- * @throws {WorkspaceError} `outside_workspace` when that is not in `root`, or for such a link.
- */
-export async function resolveInside(
-  root: string,
-  path: string,
-  segments: readonly string[],
-): Promise<string> {
-  const kept = storageAt(segments);
-  if (kept < 0) return follow(root, path, segments);
-  const above = kept === 0 ? root : await follow(root, path, segments.slice(0, kept));
-  const place = join(above, ...segments.slice(kept));
-  const real = await follow(root, path, segments).catch((error: unknown) => {
-    assertUnlinked(path, place);
-    throw error;
-  });
-  if (real === place) return real;
-  assertUnlinked(path, place);
-  throw leadsOut(path);
+/** What a path leads to or, if that does not exist, the deepest directory on the way that does. */
+export interface Found {
+  readonly place: Place;
+  /** The names that do not exist below the place. */
+  readonly missing: readonly string[];
+  /** The error of the system for what is missing. */
+  readonly absence?: unknown;
 }
 
-async function follow(root: string, path: string, segments: readonly string[]): Promise<string> {
+/**
+ * Opens what a path below `root` leads to, following symbolic links. From a directory `.x` on, no link is followed: what a harness
+ * keeps would lie among the files of tools, or what is one user's among those of another. Close the place that is found.
+ *
+ * @param root A path that was real when the workspace was opened.
+ * @param path As it was given, for errors.
+ * @throws {WorkspaceError} `outside_workspace` if the place is not in `root`, or for such a link.
+ */
+export async function openInside(root: string, path: string, segments: readonly string[]): Promise<Found> {
+  const kept = storageAt(segments);
+  let place: Place | undefined;
+  try {
+    const found = await openDeepest(root, path, segments);
+    place = found.place;
+    const depth = segments.length - found.missing.length;
+    // A negative depth is that of a directory above a root that is gone.
+    if (depth >= 0 && !isInside(root, place.real)) throw leadsOut(path);
+    const isLinked = kept >= 0 && kept < depth && place.real !== join(root, ...segments.slice(0, depth));
+    if (isLinked) throw leadsOut(path);
+    return found;
+  } catch (error) {
+    place?.close();
+    // Names the link.
+    if (kept >= 0) assertUnlinked(path, join(root, ...segments));
+    throw error;
+  }
+}
+
+async function openDeepest(root: string, path: string, segments: readonly string[]): Promise<Found> {
+  let absence: unknown;
+  const open = (depth: number) =>
+    openPlace(join(root, ...segments.slice(0, depth))).catch((error: unknown) => {
+      absence ??= error;
+      return undefined;
+    });
+  let place = await open(segments.length);
+  if (place !== undefined) return { place, missing: [] };
   // What lies below a missing directory is missing: the deepest that exists is found by halves.
-  let [real, found, missing] = [root, -1, segments.length + 1];
-  for (let depth = segments.length; found + 1 < missing; depth = Math.floor((found + missing) / 2)) {
-    const at = await undefinedOn(ABSENT, realpath(join(root, ...segments.slice(0, depth))));
-    if (at === undefined) missing = depth;
-    else [real, found] = [at, depth];
+  let [found, missing] = [-1, segments.length];
+  for (let depth = missing - 1; found + 1 < missing; depth = Math.floor((found + missing) / 2)) {
+    const next = await open(depth);
+    if (next === undefined) missing = depth;
+    else {
+      place?.close();
+      [place, found] = [next, depth];
+    }
   }
-  if (found < 0) {
-    // The root is gone: a link may be on the way to it now.
-    const { root: top } = parse(root);
-    if ((await follow(top, path, segmentsBelow(top, root))) !== root) throw leadsOut(path);
+  if (place === undefined) return { ...(await openAbove(root, path, segments)), absence };
+  try {
+    // A link that leads nowhere yet is one through which a file could be made anywhere.
+    const next = lstat(place.at(segments[found] ?? ''));
+    if ((await undefinedOn([...ABSENT, 'EACCES', 'ENAMETOOLONG'], next))?.isSymbolicLink())
+      throw leadsOut(path);
+    if (!ABSENT.includes(errorCode(absence) ?? '')) throw absence;
+    return { place, missing: segments.slice(found), absence };
+  } catch (error) {
+    place.close();
+    throw error;
   }
-  if (!isInside(root, real)) throw leadsOut(path);
-  return below(path, real, segments.slice(Math.max(0, found)));
+}
+
+/** The root is gone: a link may be on the way to it now. */
+async function openAbove(root: string, path: string, segments: readonly string[]): Promise<Found> {
+  const { root: top } = parse(root);
+  const names = segmentsBelow(top, root);
+  if (names.length === 0) throw leadsOut(path);
+  const { place, missing } = await openDeepest(top, path, names);
+  if (place.real === join(top, ...names.slice(0, names.length - missing.length)))
+    return { place, missing: [...missing, ...segments] };
+  place.close();
+  throw leadsOut(path);
 }
 
 /**
@@ -82,26 +121,12 @@ function storageAt(segments: readonly string[]): number {
 
 /** The names from a directory down to what is in it. */
 export function segmentsBelow(root: string, real: string): readonly string[] {
-  return relative(root, real).split(sep);
+  return relative(root, real)
+    .split(sep)
+    .filter((name) => name !== '');
 }
 
-/** Finds the file that a symbolic link leads to; `undefined` when there is none in `root`. */
-export async function targetInside(root: string, link: string): Promise<string | undefined> {
-  const real = await undefinedOn([...ABSENT, 'ELOOP'], realpath(link));
-  return real !== undefined && isInside(root, real) ? real : undefined;
-}
-
-// A link that leads nowhere yet is one through which a file could be made anywhere.
-async function below(path: string, directory: string, missing: readonly string[]): Promise<string> {
-  const next = missing[0];
-  if (next !== undefined) {
-    const found = await undefinedOn(ABSENT, lstat(join(directory, next)));
-    if (found?.isSymbolicLink()) throw leadsOut(path);
-  }
-  return join(directory, ...missing);
-}
-
-function isInside(root: string, real: string): boolean {
+export function isInside(root: string, real: string): boolean {
   return real === root || real.startsWith(root.endsWith(sep) ? root : root + sep);
 }
 

@@ -14,8 +14,10 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { digest } from '../lib/digest.js';
 import { ABSENT, errorCode, undefinedOn } from './io-error.js';
+import { moved, openPlace, type Place } from './place.js';
 
-const { O_APPEND, O_CREAT, O_EXCL, O_WRONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
+const { O_APPEND, O_CREAT, O_EXCL, O_RDONLY, O_WRONLY } = constants;
+const { O_DIRECTORY = 0, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
 
 /** The mode of new files that are for this user alone; new directories on the way to one are 0700. */
 export const PRIVATE = 0o600;
@@ -29,8 +31,8 @@ export function isTemporaryName(name: string): boolean {
 }
 
 /** The beginning of the names of a file's temporary files. */
-function temporaryNamesOf(file: string): string {
-  return `.x-${digest(basename(file)).slice(0, 12)}`;
+function temporaryNamesOf(name: string): string {
+  return `.x-${digest(name).slice(0, 12)}`;
 }
 
 /** Removes what a writer of a file that was killed has left. Only where nobody writes the file. */
@@ -38,28 +40,35 @@ export async function removeTemporaries(file: string): Promise<void> {
   const directory = dirname(file);
   const names = (await undefinedOn(ABSENT, readdir(directory))) ?? [];
   for (const name of names)
-    if (isTemporaryName(name) && name.startsWith(temporaryNamesOf(file)))
+    if (isTemporaryName(name) && name.startsWith(temporaryNamesOf(basename(file))))
       await undefinedOn(ABSENT, unlink(join(directory, name)));
 }
 
-/**
- * Replaces or creates a file so that readers, and a machine that loses power, see the old bytes or the new ones; with
- * `ifAbsent` an existing file is left alone and the call fails with EEXIST.
- *
- * @param options `mode`: the permissions of the new file; by default those that new files have. `kept`: another name for the
- *   file that is replaced.
- */
+interface ReplaceOptions {
+  /** Leaves an existing file alone: the call fails with EEXIST. */
+  readonly ifAbsent?: boolean;
+  /** Another directory and a name in it that the file that is replaced keeps. */
+  readonly kept?: { readonly directory: Place; readonly name: string };
+  /** The permissions of the new file. Default: those that new files have. */
+  readonly mode?: number | undefined;
+}
+
+/** Replaces or creates a file so that readers, and a machine that loses power, see the old bytes or the new ones. */
 export async function replaceFile(
-  file: string,
+  directory: Place,
+  name: string,
   data: string | Uint8Array,
-  options: { readonly ifAbsent?: boolean; readonly kept?: string; readonly mode?: number | undefined } = {},
+  options: ReplaceOptions = {},
 ): Promise<void> {
-  const directory = dirname(file);
-  const temporary = join(directory, `${temporaryNamesOf(file)}${randomBytes(6).toString('hex')}.tmp`);
-  const { mode = 0o666 } = options;
-  const handle = await openBelow(directory, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
+  const [file, temporary] = [name, `${temporaryNamesOf(name)}${randomBytes(6).toString('hex')}.tmp`].map(
+    (each) => directory.at(each),
+  ) as [string, string];
+  const { mode = 0o666, kept } = options;
+  await directory.verify();
+  const handle = await open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
   try {
     try {
+      await directory.verify();
       // Bits that the umask may have taken away; those of an ordinary file it does not.
       if (options.mode !== undefined && (mode & ~0o644) !== 0) await handle.chmod(mode);
       await writeFully(handle, data);
@@ -70,11 +79,11 @@ export async function replaceFile(
     if (options.ifAbsent) {
       await link(temporary, file);
       await unlink(temporary);
-    } else if (options.kept !== undefined) {
+    } else if (kept !== undefined) {
       // Nothing in between: a file that somebody put in its place by then would be lost.
-      linkSync(file, options.kept);
+      linkSync(file, kept.directory.at(kept.name));
       renameSync(temporary, file);
-      await syncDirectory(dirname(options.kept));
+      await syncDirectory(kept.directory);
     } else await rename(temporary, file);
   } catch (error) {
     await unlink(temporary).catch(() => {});
@@ -83,27 +92,42 @@ export async function replaceFile(
   await syncDirectory(directory);
 }
 
-/** Adds to the end of a file, or creates it with `mode`, and returns once the bytes are on the disk. */
-export async function appendToFile(file: string, data: string | Uint8Array, mode?: number): Promise<void> {
-  const directory = dirname(file);
+/** Adds to the end of a file, and returns once the bytes are on the disk. */
+export async function appendToFile(file: Place, data: string | Uint8Array): Promise<void> {
   // Non-blocking, or a named pipe would wait for a reader.
-  const flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK;
-  const handle = await openBelow(directory, file, flags, mode);
-  let created: boolean;
+  const handle = await file.open(O_WRONLY | O_APPEND | O_NONBLOCK);
   try {
-    created = (await handle.stat()).size === 0;
     await writeFully(handle, data);
     await handle.datasync();
   } finally {
     await handle.close();
   }
-  if (created) await syncDirectory(directory);
+}
+
+/** Creates a file with `mode`. If there is one, the call fails with EEXIST. */
+export async function createFile(
+  directory: Place,
+  name: string,
+  data: string | Uint8Array,
+  mode?: number,
+): Promise<void> {
+  await directory.verify();
+  const flags = O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW;
+  const handle = await open(directory.at(name), flags, mode);
+  try {
+    await directory.verify();
+    await writeFully(handle, data);
+    await handle.datasync();
+  } finally {
+    await handle.close();
+  }
+  await syncDirectory(directory);
 }
 
 /** Makes the names in a directory durable. Platforms that cannot open directories do it by themselves. */
-export async function syncDirectory(directory: string): Promise<void> {
+export async function syncDirectory(directory: Place): Promise<void> {
   if (process.platform === 'win32') return;
-  const handle = await open(directory, 'r');
+  const handle = await directory.open(O_RDONLY);
   try {
     await handle.sync();
   } catch (error) {
@@ -114,28 +138,42 @@ export async function syncDirectory(directory: string): Promise<void> {
   }
 }
 
-/** Opens a file, making its directory when that is what is missing. */
-async function openBelow(directory: string, file: string, flags: number, mode = 0o666): Promise<FileHandle> {
-  for (let attempt = 1; ; attempt++) {
+/**
+ * Opens a directory below another one, and makes those on the way that are missing, durably. Close it.
+ *
+ * @param mode The mode of the files that are to be in it: {@link PRIVATE} makes it private, too.
+ */
+export async function makeWithin(place: Place, names: readonly string[], mode?: number): Promise<Place> {
+  let directory = await openExpected(place.self, place.real);
+  for (const name of names) {
     try {
-      return await open(file, flags, mode);
+      await directory.verify();
+      const isMade = await mkdir(directory.at(name), modeOfDirectory(mode)).then(
+        () => true,
+        unlessMeanwhileMade,
+      );
+      if (isMade) await syncDirectory(directory);
+      const next = await openExpected(directory.at(name), join(directory.real, name));
+      directory.close();
+      directory = next;
     } catch (error) {
-      // Again when another process removed the empty directory in between.
-      if (errorCode(error) !== 'ENOENT' || attempt === ATTEMPTS) throw error;
-      await makeDurableDirectory(directory, mode);
+      directory.close();
+      throw error;
     }
   }
+  return directory;
 }
 
-/** {@link makeDirectory}, with all that it made durable. */
-export async function makeDurableDirectory(directory: string, mode?: number): Promise<void> {
-  const first = await makeDirectory(directory, mode);
-  if (first === undefined) return;
-  const top = dirname(first);
-  for (let parent = dirname(directory); parent.length >= top.length; parent = dirname(parent)) {
-    await undefinedOn(ABSENT, syncDirectory(parent));
-    if (parent === top) return;
-  }
+/** Opens a directory that has to be at a place. */
+export async function openExpected(path: string, real: string): Promise<Place> {
+  const directory = await openPlace(path, O_DIRECTORY);
+  if (directory.real === real) return directory;
+  directory.close();
+  throw moved(real);
+}
+
+function modeOfDirectory(mode: number | undefined): number {
+  return mode === PRIVATE ? 0o700 : 0o777;
 }
 
 // One system call as a rule, so that lines from two processes that append do not mix.
@@ -158,7 +196,7 @@ async function writeFully(handle: FileHandle, data: string | Uint8Array): Promis
 export async function makeDirectory(directory: string, mode?: number): Promise<string | undefined> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await makeLevel(directory, mode === PRIVATE ? 0o700 : 0o777);
+      return await makeLevel(directory, modeOfDirectory(mode));
     } catch (error) {
       // A directory above that was removed between two steps.
       if (attempt === ATTEMPTS || !ABSENT.includes(errorCode(error) ?? '')) throw error;
@@ -193,6 +231,7 @@ export function makeDirectorySync(directory: string): void {
   }
 }
 
-function unlessMeanwhileMade(error: unknown): void {
+function unlessMeanwhileMade(error: unknown): false {
   if (errorCode(error) !== 'EEXIST') throw error;
+  return false;
 }

@@ -24,6 +24,12 @@ const turns = new KeyedMutex();
 /** Directories in which this process has cleaned up already. */
 const swept = new Set<string>();
 
+interface LockOptions {
+  readonly timeoutMs?: number | undefined;
+  /** A path of the lock for calls of the system. Default: `path`, which is what the lock is called. */
+  readonly at?: string;
+}
+
 /**
  * Runs `task` while no other task, of this or another process, holds the lock `path`.
  *
@@ -40,8 +46,9 @@ const swept = new Set<string>();
 export async function withFileLock<T>(
   path: string,
   task: (lock: HeldLock) => Promise<T>,
-  options: { readonly timeoutMs?: number | undefined } = {},
+  options: LockOptions = {},
 ): Promise<T> {
+  const { at = path } = options;
   const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
   const deadline = performance.now() + timeoutMs;
   // To a limit, 0 is none.
@@ -51,7 +58,7 @@ export async function withFileLock<T>(
       throw locked(path, 'another task of this process', timeoutMs);
     });
   const run = async () => {
-    const entry = await acquire(path, deadline, timeoutMs).catch((error: unknown) => {
+    const entry = await acquire(path, at, deadline, timeoutMs).catch((error: unknown) => {
       throw toWorkspaceError(path, error);
     });
     // A failed beat has no consequence here: `check` finds out whether the lock was lost.
@@ -63,26 +70,25 @@ export async function withFileLock<T>(
       return await task({ check: () => assertHeld(path, entry) });
     } finally {
       clearInterval(beat);
-      await removeEntry(path, entry);
-      await rmdir(dirname(path)).catch(() => {});
+      await removeEntry(at, entry);
     }
   };
   return turns.run(path, run, inTurn);
 }
 
 /** Waits for the lock and answers the entry that stands for holding it. */
-async function acquire(path: string, deadline: number, timeoutMs: number): Promise<string> {
+async function acquire(path: string, at: string, deadline: number, timeoutMs: number): Promise<string> {
   const holder: LockHolder = { ...thisProcess(), token: randomUUID() };
-  await sweepOnce(dirname(path));
+  await sweepOnce(dirname(path), dirname(at));
   for (let pause = 1; ; pause = Math.min(2 * pause, LONGEST_POLL_MS)) {
-    if (await claim(path, holder)) break;
-    const living = await removeDead(path);
-    if (living === undefined && (await claim(path, holder))) break;
+    if (await claim(at, holder)) break;
+    const living = await removeDead(at);
+    if (living === undefined && (await claim(at, holder))) break;
     const rest = deadline - performance.now();
     if (rest <= 0) throw locked(path, holderText(living), timeoutMs);
     await sleep(Math.min(rest, pause * (0.5 + Math.random())));
   }
-  return join(path, formatHolder(holder));
+  return join(at, formatHolder(holder));
 }
 
 /** Removes the entries of holders that are dead, and answers one that is not. */
@@ -129,9 +135,9 @@ async function isDead(entry: string, name: string): Promise<boolean> {
 }
 
 /** Removes what processes left that were killed between preparing a lock and renaming it into place. */
-async function sweepOnce(directory: string): Promise<void> {
-  if (swept.has(directory)) return;
-  swept.add(directory);
+async function sweepOnce(name: string, directory: string): Promise<void> {
+  if (swept.has(name)) return;
+  swept.add(name);
   for (const entry of (await undefinedOn(ABSENT, readdir(directory, { withFileTypes: true }))) ?? []) {
     // What a link leads to is nobody's lock.
     if (!entry.isDirectory()) continue;

@@ -1,54 +1,82 @@
 import type { Stats } from 'node:fs';
-import { lstat, readdir, stat } from 'node:fs/promises';
+import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isInStorage, targetInside } from './confined-path.js';
+import { isInStorage } from './confined-path.js';
 import { ABSENT, undefinedOn } from './io-error.js';
+import { openPlace, type Place, REAL_DIRECTORY } from './place.js';
 import type { WorkspaceEntry } from './workspace.js';
 
 interface DirectoryListing {
-  /** A real path. Symbolic links that lead out of it are left out. */
-  readonly root: string;
   readonly recursive: boolean;
   /** Leaves an entry out. */
-  isHidden(path: string, file: string): Promise<boolean>;
-  /** Tests the real path that a link leads to. */
+  isHidden(path: string, name: string, directory: Place): Promise<boolean>;
+  /** Tests the real path that a link leads to. Links to others are left out. */
   isVisible(real: string): boolean;
 }
 
 /**
  * Lists a directory, sorted by path, under the workspace path `path`. Symbolic links appear as what they lead
  * to; their contents are not listed again. From a directory `.x` on they are left out.
+ *
+ * @param real The path of the directory, without links. If it leads elsewhere by now, there is nothing to list.
  */
 export async function* listDirectory(
-  directory: string,
+  real: string,
   path: string,
   options: DirectoryListing,
 ): AsyncGenerator<WorkspaceEntry, void, undefined> {
-  const found = await entriesOf(directory);
+  const found = await entriesOf(real, path, options);
   const names = [...found.keys()];
   // Whole paths sort `a.txt` before `a/b`: the contents of a directory have a place of their own.
   const places = options.recursive ? names.flatMap((name) => [name, `${name}/`]) : names;
-  const directories = new Set<string>();
   for (const place of places.sort()) {
     const name = place.endsWith('/') ? place.slice(0, -1) : place;
-    const file = join(directory, name);
-    const childPath = path === '' ? name : `${path}/${name}`;
-    if (place !== name) {
-      if (directories.has(name)) yield* listDirectory(file, childPath, options);
-      continue;
-    }
-    if (await options.isHidden(childPath, file)) continue;
-    let stats = found.get(name);
-    if (stats?.isDirectory()) directories.add(name);
-    if (stats?.isSymbolicLink()) {
-      const target = isInStorage(childPath) ? undefined : await targetInside(options.root, file);
-      stats =
-        target !== undefined && options.isVisible(target)
-          ? await undefinedOn(ABSENT, stat(target))
-          : undefined;
-    }
-    const entry = entryOf(childPath, stats);
-    if (entry !== undefined) yield entry;
+    const { entry, isOwn } = found.get(name) ?? {};
+    if (place === name) {
+      if (entry) yield entry;
+    } else if (isOwn && entry?.type === 'directory')
+      yield* listDirectory(join(real, name), entry.path, options);
+  }
+}
+
+interface Listed {
+  readonly entry: WorkspaceEntry | undefined;
+  /** It is in this directory, and not what a link leads to. */
+  readonly isOwn: boolean;
+}
+
+async function entriesOf(
+  real: string,
+  path: string,
+  options: DirectoryListing,
+): Promise<ReadonlyMap<string, Listed>> {
+  const directory = await undefinedOn(ABSENT, openPlace(real, REAL_DIRECTORY));
+  const listed = new Map<string, Listed>();
+  if (directory === undefined) return listed;
+  try {
+    if (directory.real !== real) return listed;
+    const lookUp = async ([name, own]: readonly [string, Stats]) => {
+      const at = path === '' ? name : `${path}/${name}`;
+      if (await options.isHidden(at, name, directory)) return;
+      const isOwn = !own.isSymbolicLink();
+      const stats = isOwn ? own : isInStorage(at) ? undefined : await targetOf(directory.at(name), options);
+      const entry = entryOf(at, stats);
+      const hardLinked = isOwn && own.isFile() && own.nlink > 1 ? { hardLinked: idOf(own) } : {};
+      listed.set(name, { entry: entry && { ...entry, ...hardLinked }, isOwn });
+    };
+    await Promise.all([...(await statsIn(directory))].map(lookUp));
+    return listed;
+  } finally {
+    directory.close();
+  }
+}
+
+async function targetOf(link: string, { isVisible }: DirectoryListing): Promise<Stats | undefined> {
+  const place = await undefinedOn([...ABSENT, 'ELOOP'], openPlace(link));
+  try {
+    return place !== undefined && isVisible(place.real) ? await place.stat() : undefined;
+  } finally {
+    place?.close();
   }
 }
 
@@ -59,12 +87,12 @@ const MAX_LOOKS = 10;
  * What a directory holds, as one moment shows it: a name that takes another's place while they are looked up is there, or
  * the other one. Who replaces a file by one of another name, such as a version by the next, relies on it.
  */
-async function entriesOf(directory: string): Promise<ReadonlyMap<string, Stats>> {
+async function statsIn(directory: Place): Promise<ReadonlyMap<string, Stats>> {
   for (let look = 1; ; look++) {
-    const names = (await undefinedOn(ABSENT, readdir(directory))) ?? [];
+    const names = (await undefinedOn(ABSENT, readdir(directory.self))) ?? [];
     const found = new Map<string, Stats>();
     const lookUp = async (name: string) => {
-      const stats = await undefinedOn(ABSENT, lstat(join(directory, name)));
+      const stats = await undefinedOn(ABSENT, lstat(directory.at(name)));
       if (stats !== undefined) found.set(name, stats);
     };
     await Promise.all(names.map(lookUp));
@@ -82,4 +110,9 @@ export function entryOf(path: string, found: Stats | undefined): WorkspaceEntry 
     size: isFile ? found.size : 0,
     modifiedAt: found.mtime.toISOString(),
   };
+}
+
+/** Identifies a file by device and inode, which all its names share. */
+export function idOf({ dev, ino }: Stats): string {
+  return `${dev}:${ino}`;
 }

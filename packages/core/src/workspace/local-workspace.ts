@@ -1,27 +1,40 @@
-import { accessSync, constants, opendirSync } from 'node:fs';
-import { type FileHandle, lstat, open, realpath, unlink } from 'node:fs/promises';
-import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+import { accessSync, constants, opendirSync, type Stats } from 'node:fs';
+import { type FileHandle, lstat, realpath, unlink } from 'node:fs/promises';
+import { basename, dirname, join, resolve, sep } from 'node:path';
 import * as z from 'zod';
 import { parseWith } from '../config/parse.js';
 import { WorkspaceError } from '../errors/workspace-error.js';
 import { fileSegment } from '../lib/encode-segment.js';
 import { errorText } from '../lib/text.js';
-import { assertUnlinked, resolveInside, segmentsBelow } from './confined-path.js';
+import { allOf } from './confine-workspace.js';
+import { assertUnlinked, type Found, isInside, openInside, segmentsBelow } from './confined-path.js';
 import {
   appendToFile,
+  createFile,
   isTemporaryName,
   makeDirectory,
   makeDirectorySync,
-  makeDurableDirectory,
+  makeWithin,
+  openExpected,
   PRIVATE,
   replaceFile,
   syncDirectory,
 } from './durable-file.js';
 import { withFileLock } from './file-lock.js';
-import { ABSENT, toWorkspaceError, undefinedOn } from './io-error.js';
-import { entryOf, listDirectory } from './list-directory.js';
+import { ABSENT, errorCode, toWorkspaceError, undefinedOn } from './io-error.js';
+import { entryOf, idOf, listDirectory } from './list-directory.js';
+import { openPlace, type Place, REAL_DIRECTORY } from './place.js';
 import { remove } from './remove.js';
-import { type HeldLock, pathSegments, STORAGE, type Workspace, type WorkspaceEntry } from './workspace.js';
+import {
+  type FileIdentity,
+  type FileUse,
+  type HeldLock,
+  pathSegments,
+  STORAGE,
+  type Workspace,
+  type WorkspaceConfine,
+  type WorkspaceEntry,
+} from './workspace.js';
 
 const optionsSchema = z.strictObject({
   readOnly: z.boolean().default(false),
@@ -37,13 +50,15 @@ const optionsSchema = z.strictObject({
 });
 const rootSchema = z.string().min(1, 'must name a directory');
 
-const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0, R_OK, W_OK, X_OK } = constants;
+const { O_RDONLY, O_NONBLOCK = 0, R_OK, W_OK, X_OK } = constants;
 /** The directory below the root that holds the locks. Callers cannot list, read or write it. */
 const LOCKS = '.locks';
 /** Bytes that are read at once: Node ends the process where it is asked for 2 GiB. */
 const MOST_BYTES = 2 ** 30;
 /** A temporary file this old was left by a process that died. */
 const ABANDONED_MS = 3_600_000;
+/** Bounds retries while others remove or replace directories over and over. */
+const ATTEMPTS = 20;
 
 /**
  * A directory on this machine. It is made when it is first used; nothing outside of it is read or written.
@@ -53,9 +68,9 @@ const ABANDONED_MS = 3_600_000;
  *
  * With `private`, and always below a directory `.x`, what it makes is for this user alone (files 0600, directories 0700).
  *
- * Symbolic links that stay inside are followed, others are refused, as is every one from a directory `.x` on. A link that another program swaps in at the very
- * moment of an access is caught for the file itself, not for the directories above it: run programs that you do not
- * trust in a sandbox, not merely in a workspace.
+ * Symbolic links that stay inside are followed, others are refused, as is every one from a directory `.x` on. On Linux this holds
+ * while other programs swap files, folders and links: each file is opened once, and what was opened is checked and used.
+ * Elsewhere device and inode are compared right before a file is read or written.
  *
  * @example
  * ```ts
@@ -71,6 +86,10 @@ export class LocalWorkspace implements Workspace {
   #opening: Promise<string> | undefined;
   /** Finds the directory, where this is a part of another workspace. */
   #placeWithin: (() => Promise<string>) | undefined;
+  /** Refuses files that are open, before they are used. */
+  #confine: WorkspaceConfine | undefined;
+  /** Opens the directory, where this is the same as another workspace. */
+  #same: LocalWorkspace | undefined;
 
   /**
    * @param root a directory, absolute or relative to the working directory.
@@ -82,10 +101,22 @@ export class LocalWorkspace implements Workspace {
   }
 
   subtree(path: string): LocalWorkspace {
-    const root = join(this.root, ...pathSegments(path));
+    const segments = pathSegments(path);
+    const root = join(this.root, ...segments);
     const tree = new LocalWorkspace(root, { ...this.#options, hidden: [...this.#options.hidden, STORAGE] });
-    tree.#placeWithin = async () => resolveInside(await this.#open(), path, pathSegments(path));
+    tree.#placeWithin = () => this.#makeTree(path, segments);
+    const [confine, prefix] = [this.#confine, segments.map((segment) => `${segment}/`).join('')];
+    if (confine !== undefined)
+      tree.#confine = (inner, use, file) =>
+        confine(prefix + inner, use, file && { ...file, path: prefix + file.path });
     return tree;
+  }
+
+  confined(confine: WorkspaceConfine): LocalWorkspace {
+    const same = new LocalWorkspace(this.root, this.#options);
+    same.#confine = allOf([this.#confine, confine]);
+    same.#same = this;
+    return same;
   }
 
   /**
@@ -110,13 +141,13 @@ export class LocalWorkspace implements Workspace {
     path: string,
     range: { readonly offset?: number; readonly length?: number } = {},
   ): Promise<Uint8Array> {
-    return this.#withFile(path, async (file) => {
-      // Non-blocking, or a named pipe would wait for a writer.
-      const handle = await open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    return this.#use(path, ['read'], async ({ place, absence }) => {
+      if (absence !== undefined) throw toWorkspaceError(path, absence);
+      const found = await place.stat();
+      if (found.isDirectory()) throw isDirectory(path);
+      if (!found.isFile()) throw notAFile(path);
+      const handle = await place.open(O_RDONLY | O_NONBLOCK);
       try {
-        const found = await handle.stat();
-        if (found.isDirectory()) throw isDirectory(path);
-        if (!found.isFile()) throw notAFile(path);
         const offset = Math.max(0, range.offset ?? 0);
         const rest = Math.max(0, found.size - offset);
         const length = Math.min(rest, Math.max(0, range.length ?? rest));
@@ -134,59 +165,70 @@ export class LocalWorkspace implements Workspace {
     options: { readonly ifAbsent?: boolean } = {},
   ): Promise<void> {
     this.#assertWritable(path);
-    await this.#withFile(path, (file) => this.#replace(path, file, data, options));
+    await this.#use(path, ['write'], (found) =>
+      this.#inDirectoryOf(path, found, (directory, name, mode) =>
+        replaceFile(directory, name, data, { ...options, mode }),
+      ),
+    );
   }
 
   async replace(path: string, kept: string, data: string | Uint8Array): Promise<void> {
     this.#assertWritable(path);
-    await this.#withFile(path, (file) =>
-      this.#withFile(kept, async (other) => {
-        await makeDurableDirectory(dirname(other), this.#modeOf(other));
-        await this.#replace(path, file, data, { kept: other });
-      }),
-    );
+    await this.#use(path, ['read', 'write'], async (found) => {
+      if (found.absence !== undefined) throw toWorkspaceError(path, found.absence);
+      await this.#use(kept, ['write'], (other) =>
+        this.#inDirectoryOf(path, found, (directory, name, mode) =>
+          this.#inDirectoryOf(kept, other, (to, named) =>
+            replaceFile(directory, name, data, { kept: { directory: to, name: named }, mode }),
+          ),
+        ),
+      );
+    });
   }
 
   async append(path: string, data: string | Uint8Array): Promise<void> {
     this.#assertWritable(path);
-    await this.#withFile(path, (file) => appendToFile(file, data, this.#modeOf(file)));
+    const add = (found: Found) =>
+      found.absence === undefined
+        ? appendToFile(found.place, data)
+        : this.#inDirectoryOf(path, found, (directory, name, mode) =>
+            createFile(directory, name, data, mode),
+          );
+    // Another writer may have created it meanwhile.
+    await this.#use(path, ['write'], add, { again: ['ENOENT', 'EEXIST'] });
   }
 
   async *list(
     path = '',
     options: { readonly recursive?: boolean } = {},
   ): AsyncGenerator<WorkspaceEntry, void, undefined> {
-    const segments = pathSegments(path);
     const root = await this.#open();
     const listing = {
-      root,
       recursive: options.recursive ?? false,
-      isHidden: (child: string, file: string) => this.#isHidden(child, file),
-      isVisible: (real: string) => this.#isVisible(segmentsBelow(root, real)),
+      isHidden: (child: string, name: string, directory: Place) => this.#isHidden(child, name, directory),
+      isVisible: (real: string) => isInside(root, real) && this.#isVisible(segmentsBelow(root, real)),
     };
     try {
-      yield* listDirectory(await this.#resolveInside(root, path), segments.join('/'), listing);
+      const { real, isThere } = await this.#use(path, [], async ({ place, absence }) => ({
+        real: place.real,
+        isThere: absence === undefined,
+      }));
+      if (isThere) yield* listDirectory(real, pathSegments(path).join('/'), listing);
     } catch (error) {
       throw toWorkspaceError(path, error);
     }
   }
 
   async stat(path: string): Promise<WorkspaceEntry | undefined> {
-    return this.#withFile(path, async (file) =>
-      entryOf(pathSegments(path).join('/'), await undefinedOn(ABSENT, lstat(file))),
+    return this.#use(path, [], async ({ place, absence }) =>
+      absence === undefined ? entryOf(pathSegments(path).join('/'), await place.stat()) : undefined,
     );
   }
 
-  async identify(path: string): ReturnType<NonNullable<Workspace['identify']>> {
-    return this.#withFile(path, async (file) => {
-      const [root, found] = [await this.#open(), await undefinedOn(ABSENT, lstat(file))];
-      return {
-        path: relative(root, file).split(sep).join('/'),
-        id: found === undefined ? file : `${found.dev}:${found.ino}`,
-        links: found?.isFile() ? found.nlink : 1,
-        ...(found && { changedAt: found.ctimeMs }),
-      };
-    });
+  async identify(path: string): Promise<FileIdentity> {
+    return this.#use(path, [], async (found, root) =>
+      identityOf(join(found.place.real, ...found.missing), root, await statsOf(found)),
+    );
   }
 
   async delete(path: string): Promise<boolean> {
@@ -197,14 +239,16 @@ export class LocalWorkspace implements Workspace {
       throw new WorkspaceError('invalid_path', path, 'The root of the workspace cannot be deleted.');
     }
     this.#assertVisible(path, segments);
-    // The directory is resolved, not the path itself: of a symbolic link, the link is deleted.
-    const parent = segments.slice(0, -1).join('/');
-    const inParent = async (directory: string) => {
-      const deleted = await undefinedOn(ABSENT, remove(join(directory, name)));
-      if (deleted) await undefinedOn(ABSENT, syncDirectory(directory));
+    // The directory is opened, not what is deleted: of a symbolic link, the link is deleted.
+    const inParent = async ({ place, absence }: Found, root: string) => {
+      const own = absence === undefined && (await undefinedOn(ABSENT, lstat(place.at(name))));
+      if (!own) return false;
+      await this.#judge(path, ['write'], identityOf(join(place.real, name), root, own));
+      const deleted = await undefinedOn(ABSENT, remove(place, name));
+      if (deleted) await undefinedOn(ABSENT, syncDirectory(place));
       return deleted ?? false;
     };
-    return this.#withFile(path, inParent, parent);
+    return this.#use(path, [], inParent, { at: segments.slice(0, -1).join('/') });
   }
 
   async lock<T>(
@@ -213,31 +257,38 @@ export class LocalWorkspace implements Workspace {
     options: { readonly timeoutMs?: number | undefined } = {},
   ): Promise<T> {
     this.#assertWritable(name);
-    const segments = [LOCKS, `${fileSegment(name)}.lock`];
     const root = await this.#open();
-    const place = join(root, ...segments);
-    const real = await resolveInside(root, LOCKS, segments).catch((error: unknown) => {
+    const file = `${fileSegment(name)}.lock`;
+    const place = join(root, LOCKS, file);
+    const locks = await this.#openLocks(root, file).catch((error: unknown) => {
       throw toWorkspaceError(place, error);
     });
-    if (real === place) return withFileLock(place, task, options);
+    try {
+      return await withFileLock(place, task, { ...options, at: locks.at(file) });
+    } finally {
+      locks.close();
+    }
+  }
+
+  async #openLocks(root: string, file: string): Promise<Place> {
+    const path = join(root, LOCKS);
+    const isLink = async (at: string) => (await undefinedOn(ABSENT, lstat(at)))?.isSymbolicLink() === true;
+    if (!(await isLink(path))) {
+      const locks =
+        (await undefinedOn(['ENOENT'], openPlace(path, REAL_DIRECTORY))) ?? (await this.#makeLocks(root));
+      if (locks.real === path && !(await isLink(locks.at(file)))) return locks;
+      locks.close();
+    }
     throw new WorkspaceError(
       'outside_workspace',
       LOCKS,
-      `${place} runs through a symbolic link, and locks are not looked for behind links. Delete the link.`,
+      `${join(path, file)} runs through a symbolic link, and locks are not looked for behind links. Delete the link.`,
     );
   }
 
-  async #replace(
-    path: string,
-    file: string,
-    data: string | Uint8Array,
-    options: { readonly ifAbsent?: boolean; readonly kept?: string },
-  ): Promise<void> {
-    const old = await undefinedOn(ABSENT, lstat(file));
-    if (old?.isDirectory()) throw isDirectory(path);
-    // A script stays executable.
-    const mode = old === undefined ? this.#modeOf(file) : old.mode & 0o777;
-    await replaceFile(file, data, { ...options, mode });
+  async #makeLocks(root: string): Promise<Place> {
+    const { place, missing } = await openInside(root, LOCKS, []);
+    return makeWithin(place, [...missing, LOCKS], this.#modeOf(root)).finally(() => place.close());
   }
 
   /** Chooses the mode of what is made at a place; that of ordinary files where it is `undefined`. */
@@ -245,18 +296,77 @@ export class LocalWorkspace implements Workspace {
     return this.#options.private || file.split(sep).includes(STORAGE) ? PRIVATE : undefined;
   }
 
-  /** Runs an operation on the real place of `at`, and gives what goes wrong its meaning. */
-  async #withFile<T>(path: string, operation: (file: string) => Promise<T>, at = path): Promise<T> {
+  /**
+   * Runs an operation on what a path leads to, while it is open, and gives what goes wrong its meaning.
+   *
+   * @param options.at What is opened in place of the path.
+   * @param options.again Codes of the system after which the path is opened again, because others removed or made something on it.
+   */
+  async #use<T>(
+    path: string,
+    uses: readonly FileUse[],
+    operation: (found: Found, root: string) => Promise<T>,
+    options: { readonly at?: string; readonly again?: readonly string[] } = {},
+  ): Promise<T> {
+    const { at = path, again = ['ENOENT'] } = options;
     const root = await this.#open();
     try {
-      return await operation(await this.#resolveInside(root, at));
+      const segments = pathSegments(at);
+      this.#assertVisible(path, segments);
+      for (let attempt = 1; ; attempt++) {
+        const found = await openInside(root, path, segments);
+        try {
+          // A link, or a file system that folds names, may lead to what the path does not say.
+          const real = join(found.place.real, ...found.missing);
+          this.#assertVisible(path, segmentsBelow(root, real));
+          if (this.#confine !== undefined && uses.length > 0)
+            await this.#judge(path, uses, identityOf(real, root, await statsOf(found)));
+          return await operation(found, root);
+        } catch (error) {
+          if (attempt === ATTEMPTS || !again.includes(errorCode(error) ?? '')) throw error;
+        } finally {
+          found.place.close();
+        }
+      }
     } catch (error) {
       throw toWorkspaceError(path, error);
     }
   }
 
+  async #judge(path: string, uses: readonly FileUse[], file: FileIdentity): Promise<void> {
+    for (const use of uses) {
+      const reason = await this.#confine?.(path, use, file);
+      if (reason !== undefined) throw new WorkspaceError('refused', path, reason);
+    }
+  }
+
+  /** Opens the directory of a file that is to be written, and makes it where it is missing. */
+  async #inDirectoryOf(
+    path: string,
+    { place, missing }: Found,
+    operation: (directory: Place, name: string, mode: number | undefined) => Promise<void>,
+  ): Promise<void> {
+    const file = join(place.real, ...missing);
+    const old = missing.length === 0 ? await place.stat() : undefined;
+    if (old?.isDirectory()) throw isDirectory(path);
+    const mode = this.#modeOf(file);
+    const directory =
+      missing.length === 1
+        ? place
+        : await (old
+            ? openExpected(dirname(file), dirname(file))
+            : makeWithin(place, missing.slice(0, -1), mode));
+    try {
+      // A script stays executable.
+      await operation(directory, basename(file), old === undefined ? mode : old.mode & 0o777);
+    } finally {
+      if (directory !== place) directory.close();
+    }
+  }
+
   /** The real path of the root. */
   #open(): Promise<string> {
+    if (this.#same) return this.#same.#open();
     this.#opening ??= this.#prepare().catch((error: unknown) => {
       this.#opening = undefined;
       throw WorkspaceError.isInstance(error) ? error : this.#unusable(error);
@@ -266,9 +376,23 @@ export class LocalWorkspace implements Workspace {
 
   async #prepare(): Promise<string> {
     assertUnlinked(this.root, this.root);
-    const place = (await this.#placeWithin?.()) ?? this.root;
-    if (!this.#options.readOnly) await makeDirectory(place, this.#modeOf(place));
-    return realpath(place);
+    if (this.#placeWithin !== undefined) return this.#placeWithin();
+    if (!this.#options.readOnly) await makeDirectory(this.root, this.#modeOf(this.root));
+    return realpath(this.root);
+  }
+
+  /** Opens the directory of a tree, and makes it where it is missing. */
+  async #makeTree(path: string, segments: readonly string[]): Promise<string> {
+    const { place, missing, absence } = await openInside(await this.#open(), path, segments);
+    try {
+      const real = join(place.real, ...missing);
+      if (absence === undefined) return real;
+      if (this.#options.readOnly) throw absence;
+      (await makeWithin(place, missing, this.#modeOf(real))).close();
+      return real;
+    } finally {
+      place.close();
+    }
   }
 
   #unusable(error: unknown): WorkspaceError {
@@ -288,15 +412,6 @@ export class LocalWorkspace implements Workspace {
       path,
       `${JSON.stringify(path)} cannot be changed: the workspace ${this.root} was opened read-only.`,
     );
-  }
-
-  async #resolveInside(root: string, path: string): Promise<string> {
-    const segments = pathSegments(path);
-    this.#assertVisible(path, segments);
-    const real = await resolveInside(root, path, segments);
-    // A link, or a file system that folds names, may lead to what the path does not say.
-    this.#assertVisible(path, segmentsBelow(root, real));
-    return real;
   }
 
   #assertVisible(path: string, segments: readonly string[]): void {
@@ -322,15 +437,29 @@ export class LocalWorkspace implements Workspace {
   }
 
   /** Hides locks and temporary files. Removes a temporary file whose writer cannot be at work any more. */
-  async #isHidden(path: string, file: string): Promise<boolean> {
-    if (path === LOCKS || this.#isKeptBack(basename(file))) return true;
-    if (!isTemporaryName(basename(file))) return false;
+  async #isHidden(path: string, name: string, directory: Place): Promise<boolean> {
+    if (path === LOCKS || this.#isKeptBack(name)) return true;
+    if (!isTemporaryName(name)) return false;
+    const file = directory.at(name);
     const found = await undefinedOn(ABSENT, lstat(file));
     if (found !== undefined && !this.#options.readOnly && Date.now() - found.mtimeMs > ABANDONED_MS) {
       await unlink(file).catch(() => {});
     }
     return true;
   }
+}
+
+async function statsOf({ place, absence }: Found): Promise<Stats | undefined> {
+  return absence === undefined ? place.stat() : undefined;
+}
+
+function identityOf(real: string, root: string, found: Stats | undefined): FileIdentity {
+  return {
+    path: segmentsBelow(root, real).join('/'),
+    id: found === undefined ? real : idOf(found),
+    links: found?.isFile() ? found.nlink : 1,
+    ...(found && { changedAt: found.ctimeMs }),
+  };
 }
 
 /** Fewer bytes than asked for where the file ends earlier. */

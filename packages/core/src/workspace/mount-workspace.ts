@@ -1,6 +1,13 @@
 import { WorkspaceError, type WorkspaceErrorCode } from '../errors/workspace-error.js';
+import { confineWorkspace } from './confine-workspace.js';
 import { shareStorage } from './storage.js';
-import { pathSegments, type Reach, type Workspace, type WorkspaceEntry } from './workspace.js';
+import {
+  type FileIdentity,
+  pathSegments,
+  type Reach,
+  type Workspace,
+  type WorkspaceEntry,
+} from './workspace.js';
 import { subtreeOf } from './workspace-tree.js';
 
 const REACHES: readonly Reach[] = ['process', 'host', 'cluster'];
@@ -54,14 +61,20 @@ export function mountWorkspace(base: Workspace, mounts: Readonly<Record<string, 
       }),
     identify: (path) =>
       within(path, async (workspace, inner) => {
-        const found = (await workspace.identify?.(inner)) ?? { path: inner, id: inner, links: 1 };
         const [name = ''] = workspace === base ? [] : pathSegments(path);
-        return {
-          ...found,
-          path: name === '' ? found.path : `${name}/${found.path}`,
-          id: `${name}:${found.id}`,
-        };
+        const found = await workspace.identify?.(inner);
+        return inMount(name, found ?? { path: inner, id: `${name}:${inner}`, links: 1 });
       }),
+    confined: (confine) => {
+      const confinedBy = (workspace: Workspace, name = '') =>
+        confineWorkspace(workspace, (path, use, file) =>
+          confine(name === '' ? path : `${name}/${path}`, use, file && inMount(name, file)),
+        );
+      return mountWorkspace(
+        confinedBy(base),
+        Object.fromEntries([...mounted].map(([name, workspace]) => [name, confinedBy(workspace, name)])),
+      );
+    },
     async *list(path = '', options) {
       const [name, ...rest] = pathSegments(path);
       const workspace = mounted.get(name ?? '');
@@ -104,6 +117,10 @@ export function mountWorkspace(base: Workspace, mounts: Readonly<Record<string, 
       if (!mounted.has(entry.path.split('/', 1)[0] ?? '')) yield entry;
     }
   }
+}
+
+function inMount(name: string, file: FileIdentity): FileIdentity {
+  return name === '' ? file : { ...file, path: `${name}/${file.path}` };
 }
 
 async function* prefixed(

@@ -1,37 +1,52 @@
-import { lstat, readdir, rename, rm, unlink } from 'node:fs/promises';
-import { join } from 'node:path';
-import { undefinedOn } from './io-error.js';
+import { randomBytes } from 'node:crypto';
+import { lstat, readdir, rename, rmdir, unlink } from 'node:fs/promises';
+import { errorCode, undefinedOn } from './io-error.js';
+import { openPlace, type Place, REAL_DIRECTORY } from './place.js';
 
-/** Removes a file, or a directory with all in it, however deep. */
-export async function remove(file: string): Promise<true> {
-  if (!(await lstat(file)).isDirectory()) await unlink(file);
-  else {
-    const removed = await undefinedOn(
-      ['ENAMETOOLONG'],
-      rm(file, { recursive: true, maxRetries: 3 }).then(() => true),
-    );
-    if (!removed) await removeDeep(file);
-  }
+/** Levels of directories that are open at once, and characters of a path by which they are reached. What lies deeper is moved up first. */
+const OPEN_LEVELS = 32;
+const LONGEST = 1_000;
+/** How often a directory is emptied to which others add files meanwhile. */
+const ATTEMPTS = 4;
+
+/** Removes a file, or a directory with all in it, however deep; of a symbolic link, the link. */
+export async function remove(directory: Place, name: string): Promise<true> {
+  await directory.verify();
+  await removeEntry(directory, name, (await lstat(directory.at(name))).isDirectory());
   return true;
 }
 
-/** UTF-16 units of a path below a directory that is removed, from which on a folder is moved up. */
-const DEEP = 1_000;
-
-/** Removes a directory whose files lie deeper than a path may be long: what is deep is moved up first. */
-async function removeDeep(directory: string): Promise<void> {
-  const open = [directory];
-  for (let moved = 0, next = open.pop(); next !== undefined; next = open.pop()) {
-    for (const entry of await readdir(next, { withFileTypes: true })) {
-      if (!entry.isDirectory()) continue;
-      let path = join(next, entry.name);
-      if (path.length > directory.length + DEEP) {
-        const above = join(directory, `.x-${moved++}`);
-        await rename(path, above);
-        path = above;
-      }
-      open.push(path);
+async function removeEntry(
+  directory: Place,
+  name: string,
+  isDirectory: boolean,
+  top?: Place,
+  level = 0,
+): Promise<void> {
+  const path = directory.at(name);
+  if (!isDirectory) return unlink(path);
+  if (top !== undefined && (level === OPEN_LEVELS || path.length > top.self.length + LONGEST))
+    return rename(path, top.at(`.x-${randomBytes(12).toString('hex')}`));
+  for (let attempt = 1; ; attempt++) {
+    const place = await openPlace(path, REAL_DIRECTORY);
+    try {
+      await empty(place, top ?? place, level + 1);
+    } finally {
+      place.close();
+    }
+    try {
+      return await rmdir(path);
+    } catch (error) {
+      if (errorCode(error) !== 'ENOTEMPTY' || attempt === ATTEMPTS) throw error;
     }
   }
-  await rm(directory, { recursive: true, maxRetries: 3 });
+}
+
+async function empty(directory: Place, top: Place, level: number): Promise<void> {
+  const entries = await readdir(directory.self, { withFileTypes: true });
+  await directory.verify();
+  for (const entry of entries)
+    await undefinedOn(['ENOENT'], removeEntry(directory, entry.name, entry.isDirectory(), top, level));
+  // What was moved up.
+  if (directory === top && entries.some((entry) => entry.isDirectory())) await empty(directory, top, level);
 }

@@ -29,7 +29,7 @@ export function below(workspace: Workspace, root: string, options: TreeOptions):
       throw new WorkspaceError(error.code as WorkspaceErrorCode, path, message, { cause: error });
     }
   };
-  const { lock, replace, identify } = workspace;
+  const { lock, replace, identify, confined } = workspace;
   return {
     reach: workspace.reach,
     read: (path, range) => within(path, (at) => workspace.read(at, range)),
@@ -47,6 +47,14 @@ export function below(workspace: Workspace, root: string, options: TreeOptions):
           const found = await identify.call(workspace, at);
           return { ...found, path: found.path.slice(prefix.length) };
         }),
+    }),
+    ...(confined && {
+      confined: (confine) => {
+        const inner = confined.call(workspace, (path, use, file) =>
+          confine(path.slice(prefix.length), use, file && { ...file, path: file.path.slice(prefix.length) }),
+        );
+        return below(inner, root, options);
+      },
     }),
     async *list(path = '', how) {
       for await (const entry of await within(path, async (at) => workspace.list(at, how))) {

@@ -12,7 +12,35 @@ export interface WorkspaceEntry {
   readonly size: number;
   /** ISO 8601, UTC. */
   readonly modifiedAt: string;
+  /** The `id` of a file that has several names, as `identify` answers it. Not for symbolic links. */
+  readonly hardLinked?: string;
 }
+
+/** A file, whichever of its names led to it. */
+export interface FileIdentity {
+  /** The path with links followed. If nothing is there yet, where it would be. */
+  readonly path: string;
+  /** All names of the file share it. */
+  readonly id: string;
+  /** How many names the file has. */
+  readonly links: number;
+  /** When its content, times or names last changed, in milliseconds since 1970, if that is known. */
+  readonly changedAt?: number;
+}
+
+export type FileUse = 'read' | 'write';
+
+/**
+ * Says why a file may not be read or written; nothing if it may.
+ *
+ * @param path As it was given.
+ * @param file What is read or written, if the workspace knows: the path may lead elsewhere by now.
+ */
+export type WorkspaceConfine = (
+  path: string,
+  use: FileUse,
+  file?: FileIdentity,
+) => string | undefined | Promise<string | undefined>;
 
 /** The directory of a workspace in which a harness keeps its own; see {@link storageOf}. */
 export const STORAGE = '.x';
@@ -46,18 +74,17 @@ export interface Workspace {
    */
   list(path?: string, options?: { readonly recursive?: boolean }): AsyncIterable<WorkspaceEntry>;
   /**
-   * Finds the file that a path means: its path with links followed, an id that all its names share, how many it has, and when
-   * its content, times or names last changed, in milliseconds since 1970, where that is known. For a path at which nothing is
-   * yet, where it would be. Left out by workspaces in which a file has one name.
+   * Finds the file that a path means. Left out by workspaces in which a file has one name.
    *
    * @throws {WorkspaceError} `outside_workspace`.
    */
-  identify?(path: string): Promise<{
-    readonly path: string;
-    readonly id: string;
-    readonly links: number;
-    readonly changedAt?: number;
-  }>;
+  identify?(path: string): Promise<FileIdentity>;
+  /**
+   * Opens the same files, but for those that `confine` refuses: its methods fail for these with a `WorkspaceError` `refused`. Each
+   * file is judged while it is open, and what was judged is what is read or written. Left out by workspaces in which a path always
+   * means the same file.
+   */
+  confined?(confine: WorkspaceConfine): Workspace;
   /** `undefined` when there is nothing at that path. */
   stat(path: string): Promise<WorkspaceEntry | undefined>;
   /** Deletes a file, or a directory with its contents. Answers whether there was one. */
@@ -114,21 +141,6 @@ export async function readText(
   const bytes = await workspace.read(path, { length: maxBytes + 1 });
   if (bytes.length <= maxBytes) return decoder.decode(bytes);
   throw new WorkspaceError('refused', path, `${JSON.stringify(path)} has more than ${maxBytes} bytes.`);
-}
-
-/**
- * Tells whether a path is no symbolic link, or one to a file with the same ending: `AGENTS.md` may lead to `CLAUDE.md`, and not
- * to `.env`. For files that go to a model by their names, before any rule is asked.
- *
- * @throws {WorkspaceError} `outside_workspace`.
- */
-export async function keepsKind(workspace: Pick<Workspace, 'identify'>, path: string): Promise<boolean> {
-  const real = (await workspace.identify?.(path))?.path ?? path;
-  return kindOf(real) === kindOf(path);
-}
-
-function kindOf(path: string): string {
-  return /\.[^./]+$/.exec(path)?.[0].toLowerCase() ?? path;
 }
 
 /**

@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, readdir, rename, rm, symlink, writeFile } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openPlace } from '../../src/workspace/place.js';
 import { remove } from '../../src/workspace/remove.js';
 
 describe('remove', () => {
@@ -9,6 +10,10 @@ describe('remove', () => {
   beforeEach(async () => {
     root = await mkdtemp(join(tmpdir(), 'x-remove-'));
   });
+  const removed = async (name: string) => {
+    const place = await openPlace(root);
+    return remove(place, name).finally(() => place.close());
+  };
   afterEach(() => rm(root, { recursive: true, force: true }));
 
   it('removes a directory whose files lie deeper than a path may be long', async () => {
@@ -18,7 +23,7 @@ describe('remove', () => {
     await writeFile(join(root, 'lower', ...names, 'a'), 'deep');
     await rename(join(root, 'lower'), join(root, 'tree', ...names, 'lower'));
 
-    expect(await remove(join(root, 'tree'))).toBe(true);
+    expect(await removed('tree')).toBe(true);
     expect(await readdir(root)).toEqual([]);
   });
 
@@ -27,7 +32,7 @@ describe('remove', () => {
     await writeFile(join(root, 'kept/a'), 'kept');
     await symlink(join(root, 'kept'), join(root, 'link'));
 
-    await remove(join(root, 'link'));
+    await removed('link');
     expect(await readdir(root)).toEqual(['kept']);
     expect(await readdir(join(root, 'kept'))).toEqual(['a']);
   });

@@ -6,7 +6,7 @@ import {
   toolResultsOf,
   type Workspace,
 } from '@x/core';
-import { escapeTags, headOf, keepsKind, parseWith } from '@x/core/internal';
+import { escapeTags, headOf, keepingKinds, parseWith } from '@x/core/internal';
 import { pathSegments } from '@x/core/store';
 import * as z from 'zod';
 
@@ -77,9 +77,8 @@ function foldersOf(input: unknown, names: readonly string[]): readonly string[] 
 
 async function textOfFile(workspace: Workspace, path: string, maxChars: number): Promise<string | undefined> {
   try {
-    if (!(await keepsKind(workspace, path))) return undefined;
     // No letter has more than three bytes, and the last may be cut.
-    const bytes = await workspace.read(path, { length: 3 * maxChars + 3 });
+    const bytes = await keepingKinds(workspace).read(path, { length: 3 * maxChars + 3 });
     const text = new TextDecoder().decode(bytes).trim();
     if (text === '') return undefined;
     // It must not be able to end its own quotation, or to begin another one.

@@ -10,6 +10,7 @@ import {
 } from '@x/core';
 import {
   type ApprovalDecision,
+  allOf,
   errorText,
   type PendingApproval,
   type WorkspaceConfine,
@@ -154,7 +155,7 @@ export async function authorize(
     }
     if (objection?.confine) confines.push(objection.confine);
   }
-  const confine = confines.length > 1 ? allOf(confines) : confines[0];
+  const confine = allOf(confines);
   const [first, ...others] = questions;
   if (first === undefined) return confine && { type: 'confine', confine };
   const reasons = questions.flatMap(({ reason }) => reason ?? []);
@@ -171,17 +172,6 @@ type Question = Extract<Objection, { type: 'ask' }>;
 
 function isSame(left: Question, right: Question): boolean {
   return JSON.stringify([left.reason, left.suggestion]) === JSON.stringify([right.reason, right.suggestion]);
-}
-
-/** Every file that one of them refuses is refused. */
-export function allOf(confines: readonly WorkspaceConfine[]): WorkspaceConfine {
-  return async (path, use) => {
-    for (const confine of confines) {
-      const reason = await confine(path, use);
-      if (reason !== undefined) return reason;
-    }
-    return undefined;
-  };
 }
 
 const OBJECTIONS: ReadonlySet<unknown> = new Set<Objection['type']>(['deny', 'confine', 'ask']);

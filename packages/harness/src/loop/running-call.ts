@@ -20,6 +20,7 @@ import {
   XError,
 } from '@x/core';
 import {
+  allOf,
   ContextMeter,
   confineWorkspace,
   errorText,
@@ -162,14 +163,16 @@ export class RunningCall {
       model: this.#model,
       runtime,
       state: session.state,
-      workspace: confineWorkspace(options.files, async (path, use) => {
-        for (const each of confining) {
-          const hook = `confine of "${each.name}"`;
-          const reason = await this.waitFor(hook, () => each.confine?.(this.scope)?.(path, use));
-          if (reason !== undefined) return reason;
-        }
-        return undefined;
-      }),
+      workspace: confineWorkspace(
+        options.files,
+        allOf(
+          confining.map(
+            (each) =>
+              async (...file) =>
+                this.waitFor(`confine of "${each.name}"`, () => each.confine?.(this.scope)?.(...file)),
+          ),
+        ),
+      ),
       storage: parts.storage,
       log,
       signal,

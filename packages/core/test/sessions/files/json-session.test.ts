@@ -50,6 +50,7 @@ describe('JsonSession', () => {
       messages: numbered(2),
     });
     expect(await readdir(directory, { recursive: true })).toEqual([
+      '.locks',
       'tenants',
       'tenants/%41cme',
       'tenants/%41cme/users',
@@ -83,7 +84,7 @@ describe('JsonSession', () => {
     await writeFile(file.replace('.json', `~${(await store.load(key))?.token}`), before);
     await store.delete(key);
     expect(await store.load(key)).toBeUndefined();
-    expect(await readdir(directory)).toEqual([]);
+    expect(await readdir(directory, { recursive: true })).toEqual(['.locks']);
   });
 
   test('sweeps what ended writers left of other sessions, and nothing that counts', async () => {
@@ -136,11 +137,11 @@ describe('JsonSession', () => {
       await commitAt(store, each, { expectedVersion: 0, head: {}, keep: 0, append: numbered(1) });
     }
     await store.delete(key);
-    expect(await readdir(directory, { recursive: true })).toHaveLength(4);
+    expect(await readdir(directory, { recursive: true })).toHaveLength(5);
     await store.delete(other);
-    expect(await readdir(directory)).toEqual([]);
+    expect(await readdir(directory, { recursive: true })).toEqual(['.locks']);
     expect(await store.delete(other)).toBe(false);
-    expect(await readdir(directory)).toEqual([]);
+    expect(await readdir(directory, { recursive: true })).toEqual(['.locks']);
   });
 
   test('commits while others delete in the same directories', async () => {

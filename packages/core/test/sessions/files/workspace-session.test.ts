@@ -106,7 +106,7 @@ describe('files', () => {
     await commit(store, 0, 3, 'a');
     expect(await store.delete(key)).toBe(true);
     await expect(stat(directory)).rejects.toThrow('ENOENT');
-    expect(await readdir(root)).toEqual(['users']);
+    expect(await readdir(root)).toEqual(['.locks', 'users']);
   });
 });
 

@@ -54,8 +54,8 @@ export async function judgedCall(
   tool: Tool | undefined,
   workspace: Workspace,
   against: readonly PermissionRule[],
+  real = new RealPaths(workspace),
 ): Promise<JudgedCall> {
-  const real = new RealPaths(workspace);
   const paths = new Map<string, readonly JudgedPath[]>();
   for (const [name, role] of Object.entries(tool?.paths ?? {})) {
     const given = textsOf(call, name);

@@ -1,11 +1,19 @@
 import { type Capability, InvalidInputError, type PermissionRule, type Tool, type Workspace } from '@x/core';
-import { PERMISSION_MODES, parseWith, type WorkspaceConfine } from '@x/core/internal';
+import { allOf, PERMISSION_MODES, parseWith, type WorkspaceConfine } from '@x/core/internal';
 import * as z from 'zod';
 import { type ToolReference, ToolReferences } from '../../agent/tool-references.js';
 import { formatRule, parseRule } from '../../lib/permission-rule.js';
 import { matchWildcard } from '../../lib/wildcard.js';
 import { isHarmless, judge, type Policy } from './judge.js';
-import { allowsFiles, concernsFile, fileRuleOf, inWorkspace, judgedCall } from './match-rule.js';
+import {
+  allowsFiles,
+  concernsFile,
+  fileRuleOf,
+  inWorkspace,
+  type JudgedCall,
+  judgedCall,
+} from './match-rule.js';
+import { type PlainPath, plainPath } from './path-pattern.js';
 import { RealPaths } from './real-paths.js';
 
 const NAME = 'permissions';
@@ -106,10 +114,11 @@ export function permissions(config: PermissionsConfig = {}): Capability {
       // No mode objects to reading, and to find all names of a file may take long.
       const rules = [...denied, ...deny, ...wanted, ...ask];
       if (isHarmless(tool) && rules.length === 0 && !editTools.includes(call.name)) return undefined;
-      const judged = await judgedCall(call, tool, workspace, [...policy.deny, ...policy.ask]);
+      const real = new RealPaths(workspace);
+      const judged = await judgedCall(call, tool, workspace, [...policy.deny, ...policy.ask], real);
       const objection = judge(policy, judged, tool);
       if (objection?.type === 'deny') return objection;
-      const confine = confineBy(policy, workspace, tool);
+      const confine = allOf([confineBy(policy, workspace, tool, real), asJudged(judged, real)]);
       if (confine === undefined) return objection;
       return objection === undefined ? { type: 'confine', confine } : { ...objection, confine };
     },
@@ -167,18 +176,40 @@ function confineBy(
   { deny, ask }: Pick<Policy, 'deny' | 'ask'>,
   workspace: Workspace,
   tool?: Tool,
+  real = new RealPaths(workspace),
 ): WorkspaceConfine | undefined {
   const asksNobody = tool === undefined || Object.values(tool.paths ?? {}).includes('walk');
   const rules = [...deny, ...(asksNobody ? ask : [])]
     .flatMap((rule) => inWorkspace(rule, workspace))
     .flatMap((rule) => ({ rule, files: fileRuleOf(rule) }));
   if (rules.every(({ files }) => files === undefined)) return undefined;
-  const real = new RealPaths(workspace);
-  return async (path, use) => {
-    const names = await real.namesOf(path);
+  return async (path, use, file) => {
+    const names = await real.namesOf(path, file);
     const found = rules.find(({ files }) => files?.use === use && concernsFile(files, names));
     return found && `Denied by the rule ${formatRule(found.rule)}.`;
   };
+}
+
+/** Keeps a tool from files that took the place of those that were judged. */
+function asJudged({ paths }: JudgedCall, real: RealPaths): WorkspaceConfine | undefined {
+  const judged = new Map<string, ReadonlySet<string>>();
+  for (const { role, names } of [...paths.values()].flat()) {
+    // Which files a search opens is found out as it goes.
+    if (role !== 'walk' && names[0]) judged.set(formatPath(names[0]), new Set(names.map(formatPath)));
+  }
+  if (judged.size === 0) return undefined;
+  return async (path, _, file) => {
+    const known = file && judged.get(formatPath(plainPath(path)));
+    if (known === undefined) return undefined;
+    const isJudged = (await real.namesOf(path, file)).every((name) => known.has(formatPath(name)));
+    return isJudged
+      ? undefined
+      : `${JSON.stringify(path)} leads to another file than when the call was judged. Try again.`;
+  };
+}
+
+function formatPath({ names }: PlainPath): string {
+  return names.join('/');
 }
 
 function readRules<List extends 'allow' | 'deny' | 'ask'>(

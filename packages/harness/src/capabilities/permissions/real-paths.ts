@@ -1,9 +1,8 @@
 import { type Workspace, WorkspaceError } from '@x/core';
-import { pathSegments, type WorkspaceEntry } from '@x/core/store';
+import type { FileIdentity } from '@x/core/internal';
+import { pathSegments } from '@x/core/store';
 import { type PlainPath, plainPath } from './path-pattern.js';
 
-/** Files that are looked at to find the names of one that has hard links: more would hold up every call for seconds. */
-const MAX_ALIKE = 5_000;
 /** By how much the times of files may lag behind the clock. */
 const CLOCK_TICK_MS = 20;
 
@@ -16,26 +15,27 @@ type KnownEnds = Map<string, Promise<readonly PlainPath[] | undefined>>;
  */
 export class RealPaths {
   readonly #workspace: Workspace;
-  /** The paths of the files of one size and time, and since when they were listed. */
+  /** The paths of the files that have hard links, by their ids, and since when they were listed. */
   #listing:
-    | { readonly since: number; readonly files: Promise<ReadonlyMap<string, readonly string[]>> }
+    | { readonly since: number; readonly names: Promise<ReadonlyMap<string, readonly string[]>> }
     | undefined;
-  /** Those paths by the ids of the files. */
-  readonly #names = new Map<string, Promise<ReadonlyMap<string, readonly string[]>>>();
 
   constructor(workspace: Workspace) {
     this.#workspace = workspace;
   }
 
-  /** @throws {WorkspaceError} when the file cannot be looked at, which a judge takes for a denial. */
-  async namesOf(path: string): Promise<readonly PlainPath[]> {
+  /**
+   * @param file What the path leads to, if it is open. Default: what it leads to now.
+   * @throws {WorkspaceError} when the file cannot be looked at, which a judge takes for a denial.
+   */
+  async namesOf(path: string, file?: FileIdentity): Promise<readonly PlainPath[]> {
     const given = plainPath(path);
     // A tool refuses these itself; where they would lead is nobody's to know.
     if (!isInside(path)) return [given, plainPath(path.replaceAll('\\', '/'))];
-    if (this.#workspace.identify === undefined) return [given];
-    const { path: real, links } = await this.#workspace.identify(path);
-    const others = links > 1 ? await this.#hardLinksOf(real) : [];
-    return [given, ...[real, ...others].map(plainPath)];
+    const found = file ?? (await this.#workspace.identify?.(path));
+    if (found === undefined) return [given];
+    const others = found.links > 1 ? await this.#hardLinksOf(found) : [];
+    return [given, ...[found.path, ...others].map(plainPath)];
   }
 
   /**
@@ -94,61 +94,37 @@ export class RealPaths {
     return false;
   }
 
-  async #hardLinksOf(path: string): Promise<readonly string[]> {
-    this.#listing ??= { since: Date.now(), files: this.#listFiles() };
-    const { since, files: listed } = this.#listing;
-    const files = await listed;
-    const now = likenessOf(await this.#workspace.stat(path));
-    const { id, links, changedAt } = (await this.#workspace.identify?.(path)) ?? { id: '', links: 0 };
-    const alike = files.get(now);
-    // All names of a file have its size and its time, unless it changed meanwhile.
-    const isSteady =
-      alike?.includes(path) === true && changedAt !== undefined && changedAt < since - CLOCK_TICK_MS;
-    const candidates = isSteady ? alike : [...files.values()].flat();
-    const refused = (why: string) =>
-      new WorkspaceError('refused', path, `${JSON.stringify(path)} has hard links, ${why}`);
-    if (candidates.length > MAX_ALIKE) {
-      throw refused(`which may be any of ${candidates.length} files; ${MAX_ALIKE} can be looked at.`);
-    }
-    const names = (isSteady ? this.#names.get(now) : undefined) ?? this.#identify(candidates);
-    if (isSteady) this.#names.set(now, names);
-    const found = (await names).get(id) ?? [];
+  async #hardLinksOf(file: FileIdentity): Promise<readonly string[]> {
+    // Names of a file that changed since may have come after the listing.
+    if (this.#listing === undefined || !hasNotChanged(file, this.#listing.since))
+      this.#listing = { since: Date.now(), names: this.#listHardLinks() };
+    const { since, names } = this.#listing;
+    const found = (await names).get(file.id) ?? [];
+    if (found.length >= file.links) return found;
     // Names that are missing lie outside of the workspace (a package manager's store), or moved while they were looked for.
-    if (!isSteady && found.length < links)
-      throw refused('and changed while they were looked for. Try again.');
-    return found;
+    const now = await this.#workspace.identify?.(file.path);
+    if (now?.id === file.id && hasNotChanged(now, since)) return found;
+    throw new WorkspaceError(
+      'refused',
+      file.path,
+      `${JSON.stringify(file.path)} has hard links, and changed while they were looked for. Try again.`,
+    );
   }
 
-  async #identify(paths: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
+  async #listHardLinks(): Promise<ReadonlyMap<string, readonly string[]>> {
     const names = new Map<string, string[]>();
-    for (const path of paths) {
-      // What has a name that is none here is judged where it is named.
-      const found = isInside(path) ? await this.#workspace.identify?.(path) : undefined;
-      if (found)
-        names
-          .set(found.id, names.get(found.id) ?? [])
-          .get(found.id)
-          ?.push(path);
+    for await (const { path, hardLinked } of this.#workspace.list('', { recursive: true })) {
+      if (hardLinked === undefined) continue;
+      const known = names.get(hardLinked) ?? [];
+      names.set(hardLinked, known);
+      known.push(path);
     }
     return names;
   }
-
-  async #listFiles(): Promise<ReadonlyMap<string, readonly string[]>> {
-    const files = new Map<string, string[]>();
-    for await (const entry of this.#workspace.list('', { recursive: true })) {
-      if (entry.type !== 'file') continue;
-      const key = likenessOf(entry);
-      files
-        .set(key, files.get(key) ?? [])
-        .get(key)
-        ?.push(entry.path);
-    }
-    return files;
-  }
 }
 
-function likenessOf(entry: WorkspaceEntry | undefined): string {
-  return `${entry?.size} ${entry?.modifiedAt}`;
+function hasNotChanged({ changedAt }: FileIdentity, since: number): boolean {
+  return changedAt !== undefined && changedAt < since - CLOCK_TICK_MS;
 }
 
 function isInside(path: string): boolean {

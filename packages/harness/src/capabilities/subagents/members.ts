@@ -10,7 +10,7 @@ import {
   type Usage,
   type Workspace,
 } from '@x/core';
-import type { Clock } from '@x/core/internal';
+import { allOf, type Clock } from '@x/core/internal';
 import * as z from 'zod';
 import { type AgentSettings, type ComposedAgent, ownSettingsSchema } from '../../agent/agent-parts.js';
 import { type CloseOptions, HarnessAgent } from '../../agent/harness-agent.js';
@@ -18,7 +18,7 @@ import { share } from '../../agent/share-capability.js';
 import { unknownTools } from '../../agent/tool-references.js';
 import { loadSubagents, subagentFileSchema } from '../../config/subagent-files.js';
 import { HarnessConfigError } from '../../errors/harness-config-error.js';
-import { allOf, authorize } from '../../loop/clearance.js';
+import { authorize } from '../../loop/clearance.js';
 import { keptBy, NARROWING, narrowing } from '../permissions/permissions.js';
 import { NAME, type TaskRunner } from './tasks.js';
 
@@ -301,11 +301,12 @@ function inheritance({ name, capabilities }: ComposedAgent): Capability {
       const asked = scopes.flatMap((above) => capabilities.map((each) => each.unattended?.(above)));
       return (await Promise.all(asked)).includes(true);
     },
-    confine: (scope) => async (path, use) => {
-      const scopes = await inherited(scope);
-      const confines = scopes.flatMap((above) => capabilities.flatMap((each) => each.confine?.(above) ?? []));
-      return allOf(confines)(path, use);
-    },
+    confine:
+      (scope) =>
+      async (...file) => {
+        const scopes = await inherited(scope);
+        return allOf(scopes.flatMap((above) => capabilities.map((each) => each.confine?.(above))))?.(...file);
+      },
     async remind(scope) {
       const present = (await inherited(scope))[0]?.state;
       if (present) scope.state.planModeContext = structuredClone(present.planModeContext);

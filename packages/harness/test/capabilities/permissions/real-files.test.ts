@@ -325,37 +325,85 @@ function touchAsBefore({ atime, mtime }: Stats): void {
   utimesSync(join(root, 'docs/hard'), atime, mtime);
 }
 
-it('looks for the other names of a linked file among those alike alone', async () => {
-  for (let at = 0; at < 40; at++) {
-    writeFileSync(join(root, `docs/part-${at}`), 'x'.repeat(at + 10));
-    linkSync(join(root, `docs/part-${at}`), join(root, `docs/copy-${at}`));
-  }
-  // What changed just now may be changing.
+it('finds any number of names of a file by one list, and reads without rules by none at all', async () => {
+  for (let at = 0; at < 6_000; at++) linkSync(join(root, 'secrets/key'), join(root, `docs/copy-${at}`));
   await setTimeout(50);
-  const identify = vi.spyOn(LocalWorkspace.prototype, 'identify');
-  const { results } = await run({ deny: ['read(**/copy-7)'] }, [
-    { name: 'read_file', input: { path: 'docs/part-7' } },
-  ]);
-  const looked = identify.mock.calls.map(([path]) => path);
-  identify.mockRestore();
-  expect(JSON.stringify(results)).toContain('Denied by the rule');
-  expect(looked).toContain('docs/copy-7');
-  expect(looked.length).toBeLessThan(12);
-});
-
-it('judges no file by more names than can be looked for, and reads without rules by none at all', async () => {
-  for (let at = 0; at < 5_000; at++) linkSync(join(root, 'secrets/key'), join(root, `docs/copy-${at}`));
   const list = vi.spyOn(LocalWorkspace.prototype, 'list');
+  const walks = () => list.mock.calls.filter(([, options]) => options?.recursive).length;
   const read = { name: 'read_file', input: { path: 'docs/copy-0' } };
   const { results: free } = await run({ mode: 'dont_ask' }, [read]);
   expect(JSON.stringify(free)).toContain(CANARY);
-  expect(list.mock.calls.filter(([, options]) => options?.recursive)).toEqual([]);
+  expect(walks()).toBe(0);
+  const { results } = await run({ deny: ['read(**/copy-5999)'] }, [read]);
+  expect(results['0']).toContain('Denied by the rule');
+  expect(walks()).toBe(1);
+  const { results: others } = await run({ deny: ['read(public/**)'] }, [read]);
+  expect(JSON.stringify(others)).toContain(CANARY);
   list.mockRestore();
-  const rules = { deny: ['read(public/**)'], allow: ['execute(cat *)'] };
-  const cat = { name: 'execute', input: { command: 'cat docs/copy-0' } };
-  const { results } = await run({ mode: 'dont_ask', ...rules }, [read, cat]);
-  expect(JSON.stringify(results)).not.toContain(CANARY);
-  expect(results['0']).toContain('5000 can be looked at');
+});
+
+describe('a file that is swapped once its call was judged', () => {
+  /** Runs a call under rules, and swaps files between its judgment and its run. */
+  async function swapped(rules: PermissionsConfig, call: ScriptedToolCall, swap: () => void) {
+    const swapper: Capability = {
+      name: 'swapper',
+      aroundTool(use, _, next) {
+        swap();
+        return next(use);
+      },
+    };
+    const model = new ScriptedModel([{ toolCalls: [{ id: '0', ...call }] }, { text: 'Done.' }]);
+    const agent = HarnessAgent.builder()
+      .model(model)
+      .workspace(new LocalWorkspace(root))
+      .isolation('shared')
+      .use(permissions(rules), workspaceTools(), swapper)
+      .build();
+    await agent.call('Go', context);
+    await agent.close();
+    return resultsIn(model)['0'];
+  }
+
+  const turn = (place: string, target: string) => () => {
+    renameSync(join(root, place), join(root, 'elsewhere'));
+    symlinkSync(target, join(root, place));
+  };
+
+  it('is not read where a rule denies it by another of its names', async () => {
+    const result = await swapped(
+      { mode: 'bypass', deny: ['read(**/.env*)'] },
+      { name: 'read_file', input: { path: 'docs/page' } },
+      () => {
+        renameSync(join(root, 'docs/page'), join(root, 'docs/old'));
+        linkSync(join(root, '.env'), join(root, 'docs/page'));
+      },
+    );
+    expect(result).toContain('Denied by the rule read(**/.env*)');
+  });
+
+  it.each([
+    ['read_file', { path: 'docs/page' }, { deny: ['read(other/**)'] }],
+    ['write_file', { path: 'docs/page', content: 'x' }, { allow: ['write(docs/**)'] }],
+    ['write_file', { path: 'docs/new', content: 'x' }, { mode: 'accept_edits' }],
+    ['edit_file', { path: 'docs/page', oldText: 'p', newText: 'x' }, { mode: 'bypass' }],
+  ] as const)('is neither read nor written in its place: %s %j', async (name, input, rules) => {
+    const result = await swapped(rules as PermissionsConfig, { name, input }, turn('docs', 'secrets'));
+    expect(result).toContain('leads to another file than when the call was judged');
+    expect(existsSync(join(root, 'secrets/new'))).toBe(false);
+    expect(existsSync(join(root, 'secrets/page'))).toBe(false);
+  });
+
+  it('may be replaced by another one of its name', async () => {
+    const result = await swapped(
+      { mode: 'bypass', deny: ['read(secrets/**)'] },
+      { name: 'read_file', input: { path: 'docs/page' } },
+      () => {
+        writeFileSync(join(root, 'docs/next'), 'next');
+        renameSync(join(root, 'docs/next'), join(root, 'docs/page'));
+      },
+    );
+    expect(result).toContain('next');
+  });
 });
 
 describe('a command line that goes elsewhere first', () => {
