@@ -47,7 +47,8 @@ function kindOf(path: string): string {
 /** A workspace that refuses some of its files: its methods fail for these with a `WorkspaceError` `refused`. */
 export function confineWorkspace(workspace: Workspace, confine: WorkspaceConfine | undefined): Workspace {
   if (confine === undefined) return workspace;
-  if (workspace.confined !== undefined) return workspace.confined(confine);
+  const confined = workspace.confined?.(confine);
+  if (confined !== undefined) return confined;
   return new Proxy(workspace, {
     get(target, property) {
       const value: unknown = Reflect.get(target, property, target);

@@ -112,7 +112,9 @@ export class LocalWorkspace implements Workspace {
     return tree;
   }
 
-  confined(confine: WorkspaceConfine): LocalWorkspace {
+  confined(confine: WorkspaceConfine): LocalWorkspace | undefined {
+    // Another class may read and write in its own way.
+    if (this.constructor !== LocalWorkspace) return undefined;
     const same = new LocalWorkspace(this.root, this.#options);
     same.#confine = allOf([this.#confine, confine]);
     same.#same = this;

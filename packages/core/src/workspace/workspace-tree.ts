@@ -1,4 +1,5 @@
 import { WorkspaceError, type WorkspaceErrorCode } from '../errors/workspace-error.js';
+import { confineWorkspace } from './confine-workspace.js';
 import { pathSegments, STORAGE, type Workspace } from './workspace.js';
 
 /** Opens a directory of a workspace, `''` for the root, as {@link Workspace.subtree} does, for any workspace. */
@@ -29,7 +30,7 @@ export function below(workspace: Workspace, root: string, options: TreeOptions):
       throw new WorkspaceError(error.code as WorkspaceErrorCode, path, message, { cause: error });
     }
   };
-  const { lock, replace, identify, confined } = workspace;
+  const { lock, replace, identify } = workspace;
   return {
     reach: workspace.reach,
     read: (path, range) => within(path, (at) => workspace.read(at, range)),
@@ -48,14 +49,13 @@ export function below(workspace: Workspace, root: string, options: TreeOptions):
           return { ...found, path: found.path.slice(prefix.length) };
         }),
     }),
-    ...(confined && {
-      confined: (confine) => {
-        const inner = confined.call(workspace, (path, use, file) =>
-          confine(path.slice(prefix.length), use, file && { ...file, path: file.path.slice(prefix.length) }),
-        );
-        return below(inner, root, options);
-      },
-    }),
+    confined: (confine) => {
+      const inner = (path: string) => path.slice(prefix.length);
+      const confined = confineWorkspace(workspace, (path, use, file) =>
+        confine(inner(path), use, file && { ...file, path: inner(file.path) }),
+      );
+      return below(confined, root, options);
+    },
     async *list(path = '', how) {
       for await (const entry of await within(path, async (at) => workspace.list(at, how))) {
         const inner = entry.path.slice(prefix.length);

@@ -82,9 +82,9 @@ export interface Workspace {
   /**
    * Opens the same files, but for those that `confine` refuses: its methods fail for these with a `WorkspaceError` `refused`. Each
    * file is judged while it is open, and what was judged is what is read or written. Left out by workspaces in which a path always
-   * means the same file.
+   * means the same file. `undefined` if this one cannot.
    */
-  confined?(confine: WorkspaceConfine): Workspace;
+  confined?(confine: WorkspaceConfine): Workspace | undefined;
   /** `undefined` when there is nothing at that path. */
   stat(path: string): Promise<WorkspaceEntry | undefined>;
   /** Deletes a file, or a directory with its contents. Answers whether there was one. */

@@ -82,8 +82,9 @@ describe('workspaceContext', () => {
   it('ends the call when the store of the files fails', async () => {
     const workspace = await testWorkspace();
     const failed = new WorkspaceError('workspace_io', 'AGENTS.md', 'The server is gone.');
-    vi.spyOn(workspace, 'read').mockRejectedValue(failed);
+    const read = vi.spyOn(LocalWorkspace.prototype, 'read').mockRejectedValue(failed);
     await expect(system(workspace)).rejects.toBe(failed);
+    read.mockRestore();
   });
 
   it.each(['instructions', 'Instructions', 'KNOWLEDGE', 'file', 'memory'])(
