@@ -23,8 +23,8 @@ export const USAGE = `Usage: npm start -- [options]
   --once PROMPT     answer one prompt in the terminal and exit; run it again to resume after a crash
   --session ID      the session to use with --once
   --port N          port of the page (default 4173, or PORT)
-  --host ADDRESS    address to listen on (default 127.0.0.1); anything else needs --token
-  --token SECRET    what the page must be opened with, as ?token=SECRET (or X_TOKEN)
+  --host ADDRESS    address to listen on (default 127.0.0.1)
+  --token SECRET    what the page is opened with, as ?token=SECRET (default a new one; or X_TOKEN)
   --data DIR        where sessions, logs and reports live (default .x, or X_DATA)
   --redis URL       keep sessions, logs and reports on Redis (or X_REDIS_URL); several servers may share it
   --repo DIR        the repository that the agent may read (default the current directory)

@@ -24,12 +24,15 @@ afterEach(() => {
   rmSync(directory, { recursive: true, force: true, maxRetries: 20 });
 });
 
+/** Sends a request to a server, with a text to say something. */
+type Ask = (path: string, text?: string) => Promise<Response>;
+
 /** A server of its own process, on a Redis that it shares; answers its address. */
 async function serve(
   name: string,
   database: string,
   repo = repository,
-): Promise<{ url: string; child: ChildProcess }> {
+): Promise<{ ask: Ask; child: ChildProcess }> {
   const args = ['--conditions=@x/source', '--import', 'tsx', main, '--port', '0', '--repo', repo];
   const child = spawn(process.execPath, [...args, '--data', join(directory, name), '--redis', database], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -39,14 +42,21 @@ async function serve(
   let output = '';
   for await (const chunk of child.stdout) {
     output += chunk;
-    const url = /Open (\S+)\//.exec(output)?.[1];
-    if (url !== undefined) return { url, child };
+    const [, url, token] = /Open (\S+)\/\?token=(\S+)/.exec(output) ?? [];
+    if (url === undefined) continue;
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const ask: Ask = (path, text) =>
+      fetch(
+        url + path,
+        text === undefined ? { headers } : { method: 'POST', headers, body: JSON.stringify({ text }) },
+      );
+    return { ask, child };
   }
   throw new Error(`The server ended: ${output}`);
 }
 
-const transcriptOf = async (url: string, session: string): Promise<Transcript | undefined> => {
-  const answer = await fetch(`${url}/api/sessions/${session}/events`);
+const transcriptOf = async (ask: Ask, session: string): Promise<Transcript | undefined> => {
+  const answer = await ask(`/api/sessions/${session}/events`);
   if (!answer.ok) return undefined;
   const reader = readEvents(answer);
   const items = await reader.until('state');
@@ -72,21 +82,17 @@ it('goes on in another server on the same Redis when one is killed in the middle
   const session = randomUUID();
   const [first, second] = [await serve('first', database), await serve('second', database)];
 
-  const asked = await fetch(`${first.url}/api/sessions/${session}/messages`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ text: 'survey this repository' }),
-  });
+  const asked = await first.ask(`/api/sessions/${session}/messages`, 'survey this repository');
   expect(asked.status).toBe(204);
   await until(async () => {
-    const transcript = await transcriptOf(first.url, session);
+    const transcript = await transcriptOf(first.ask, session);
     return transcript && transcript.totals.modelCalls >= 8 ? transcript : undefined;
   });
   first.child.kill('SIGKILL');
   await once(first.child, 'exit');
 
   const finished = await until(async () => {
-    const transcript = await transcriptOf(second.url, session);
+    const transcript = await transcriptOf(second.ask, session);
     const last = transcript && messagesOf(transcript).at(-1);
     const done =
       last?.role === 'assistant' && toolUsesOf(last).length === 0 && transcript?.call === undefined;
@@ -98,7 +104,7 @@ it('goes on in another server on the same Redis when one is killed in the middle
   const calls = messages.flatMap((message) => toolUsesOf(message)).map(({ id }) => id);
   const results = messages.flatMap((message) => toolResultsOf(message)).map(({ toolUseId }) => toolUseId);
   expect(results.toSorted()).toEqual(calls.toSorted());
-  const report = await fetch(`${second.url}/api/file?path=REPORT.md`);
+  const report = await second.ask('/api/file?path=REPORT.md');
   expect(((await report.json()) as { text: string }).text).toContain('## Conclusions');
 });
 
@@ -110,15 +116,11 @@ it('shows in one server what is said in the other', async () => {
     await serve('first', database, directory),
     await serve('second', database, directory),
   ];
-  for (const [index, { url }] of [first, second].entries()) {
-    await fetch(`${url}/api/sessions/${session}/messages`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ text: `Question ${index}` }),
-    });
+  for (const [index, { ask }] of [first, second].entries()) {
+    await ask(`/api/sessions/${session}/messages`, `Question ${index}`);
     for (const other of [first, second]) {
       await until(async () => {
-        const transcript = await transcriptOf(other.url, session);
+        const transcript = await transcriptOf(other.ask, session);
         const users = transcript ? messagesOf(transcript).filter(({ role }) => role === 'user') : [];
         const answered = transcript !== undefined && messagesOf(transcript).at(-1)?.role === 'assistant';
         return users.length === index + 1 && answered && transcript.call === undefined
@@ -128,7 +130,7 @@ it('shows in one server what is said in the other', async () => {
     }
   }
   const said = await until(async () => {
-    const [left, right] = await Promise.all([first, second].map(({ url }) => transcriptOf(url, session)));
+    const [left, right] = await Promise.all([first, second].map(({ ask }) => transcriptOf(ask, session)));
     const same = left && right && messagesOf(left).length === messagesOf(right).length;
     return same ? [messagesOf(left), messagesOf(right)] : undefined;
   });

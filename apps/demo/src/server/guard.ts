@@ -1,9 +1,8 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
 import { apiError } from './errors.js';
 
-const COOKIE = 'x_demo_token';
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
 const SAFE_METHODS = ['GET', 'HEAD'];
 
@@ -23,10 +22,8 @@ export function sameOrigin(host: string): MiddlewareHandler {
     if (isLoopback(host) && !LOOPBACK.includes(name) && name !== host) {
       return apiError(context, 421, 'wrong_host', `This server does not answer to the name "${name}".`);
     }
-    if (!SAFE_METHODS.includes(context.req.method) && isForeign(context)) {
-      return apiError(context, 403, 'wrong_origin', 'This request comes from another web site.');
-    }
-    if (context.req.path.startsWith('/api/') && context.req.header('sec-fetch-site') === 'cross-site') {
+    const isApi = context.req.path.startsWith('/api/');
+    if ((isApi || !SAFE_METHODS.includes(context.req.method)) && isForeign(context)) {
       return apiError(context, 403, 'wrong_origin', 'This request comes from another web site.');
     }
     return next();
@@ -38,16 +35,21 @@ export function sameOrigin(host: string): MiddlewareHandler {
  * streams cannot carry headers.
  */
 export function bearer(token: string): MiddlewareHandler {
+  // Browsers send cookies to every port of a host. So another server there gets neither the token nor a name that it shares.
+  const secret = createHmac('sha256', token).update('cookie').digest('base64url');
   return async (context, next) => {
+    const cookie = `x_demo_${/:(\d+)$/.exec(context.req.header('host') ?? '')?.[1] ?? ''}`;
     const offered = context.req.query('token');
     if (offered !== undefined && context.req.path === '/' && matches(offered, token)) {
       // Behind a proxy that speaks TLS, which says so, the cookie goes nowhere else.
       const secure = context.req.header('x-forwarded-proto') === 'https';
-      setCookie(context, COOKIE, offered, { httpOnly: true, sameSite: 'Strict', path: '/', secure });
+      setCookie(context, cookie, secret, { httpOnly: true, sameSite: 'Strict', path: '/', secure });
       return context.redirect('/', 303);
     }
     const header = context.req.header('authorization')?.match(/^Bearer (.+)$/i)?.[1];
-    if (matches(header ?? getCookie(context, COOKIE) ?? '', token)) return next();
+    const isKnown =
+      header === undefined ? matches(getCookie(context, cookie) ?? '', secret) : matches(header, token);
+    if (isKnown) return next();
     const message = 'Open the address with ?token=… that the server printed when it started.';
     return apiError(context, 401, 'token_required', message);
   };
@@ -55,7 +57,7 @@ export function bearer(token: string): MiddlewareHandler {
 
 function isForeign(context: Context): boolean {
   const site = context.req.header('sec-fetch-site');
-  if (site !== undefined && site !== 'same-origin' && site !== 'none') return true;
+  if (site !== undefined && site !== 'same-origin') return true;
   const origin = context.req.header('origin');
   if (origin === undefined) return false;
   return !URL.canParse(origin) || new URL(origin).host !== context.req.header('host');

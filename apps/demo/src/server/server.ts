@@ -1,14 +1,16 @@
+import { randomBytes } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import { serveStatic } from '@hono/node-server/serve-static';
-import { InvalidInputError } from '@x/core';
+import { InvalidInputError, XError } from '@x/core';
 import { Hono, type MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { except } from 'hono/combine';
 import { compress } from 'hono/compress';
 import { etag } from 'hono/etag';
 import { apiError, isForClients, thrownError } from './errors.js';
-import { bearer, isLoopback, sameOrigin } from './guard.js';
+import { bearer, sameOrigin } from './guard.js';
 import { replayRoutes, reportStyle } from './replay-routes.js';
 import { apiRoutes, type PageBackend } from './routes.js';
 
@@ -18,11 +20,11 @@ export interface ServerOptions {
   readonly backend: PageBackend;
   /** The folder of the built page. */
   readonly webRoot: string;
-  /** The host to listen on. Default `127.0.0.1`; a host that other machines can reach needs a token. */
+  /** The host to listen on. Default `127.0.0.1`. */
   readonly host?: string | undefined;
   /** 0 for any free one. Default 4173. */
   readonly port?: number | undefined;
-  /** The secret that callers must send; none by default. */
+  /** The secret that callers must send, also from this machine. Default: a new random one. */
   readonly token?: string | undefined;
   /** How often a quiet event stream gives a sign of life. Default 15 000. */
   readonly heartbeatMs?: number | undefined;
@@ -31,29 +33,23 @@ export interface ServerOptions {
 }
 
 export interface DemoServer {
-  /** Begins to listen and answers the address to open, with the token where there is one. */
+  /** Begins to listen and answers the address to open, with the token. */
   listen(): Promise<string>;
   /** Ends event streams and open connections. The backend is the caller's to close. */
   close(): Promise<void>;
 }
 
-/**
- * The demo's server: the page, and an API for it.
- *
- * @throws {InvalidInputError} when it would be open to other machines without a token.
- */
+/** The demo's server: the page, and an API for it. Being on this machine gives no right: a command that the agent runs is, too. */
 export function createServer(options: ServerOptions): DemoServer {
-  const { backend, webRoot, host = '127.0.0.1', port = 4173, token, heartbeatMs = 15_000 } = options;
+  const { backend, webRoot, host = '127.0.0.1', port = 4173, heartbeatMs = 15_000 } = options;
+  const token = options.token ?? randomBytes(24).toString('base64url');
   const onError = options.onError ?? ((error: unknown) => console.error(error));
-  if (!isLoopback(host) && !token) {
-    const message = `"${host}" can be reached from other machines, and whoever reaches it can run the agent's tools: set a token, or listen on 127.0.0.1`;
-    throw new InvalidInputError('server options', [{ path: 'token', message }]);
-  }
 
   const closing = new AbortController();
+  // Each event stream listens.
+  setMaxListeners(0, closing.signal);
   const app = new Hono();
-  app.use(compress(), securityHeaders(), sameOrigin(host));
-  if (token) app.use(bearer(token));
+  app.use(compress(), securityHeaders(), sameOrigin(host), bearer(token));
   app.use(
     '/api/*',
     // Logs are larger, and have a limit of their own.
@@ -98,7 +94,7 @@ export function createServer(options: ServerOptions): DemoServer {
       });
       const address = server.address() as AddressInfo;
       const name = address.family === 'IPv6' ? `[${address.address}]` : address.address;
-      return `http://${name}:${address.port}/${token ? `?token=${encodeURIComponent(token)}` : ''}`;
+      return `http://${name}:${address.port}/?token=${encodeURIComponent(token)}`;
     },
     async close() {
       closing.abort();

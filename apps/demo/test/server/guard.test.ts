@@ -1,7 +1,5 @@
 import { request } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createServer } from '../../src/server/server.js';
-import { FakeBackend } from '../fake-backend/fake-backend.js';
 import { startServer } from './running-server.js';
 
 let server: Awaited<ReturnType<typeof startServer>>;
@@ -12,10 +10,10 @@ beforeEach(async () => {
 afterEach(() => server.close());
 
 /** A request whose `Host` a browser would set, which `fetch` does not let one choose. */
-function statusFor(origin: string, host: string): Promise<number | undefined> {
+function statusFor({ origin, cookie }: typeof server, host: string): Promise<number | undefined> {
   const { hostname, port } = new URL(origin);
   return new Promise((resolve, reject) => {
-    const options = { hostname, port, path: '/api/info', headers: { Host: host } };
+    const options = { hostname, port, path: '/api/info', headers: { Host: host, Cookie: cookie } };
     request(options, (response) => {
       response.resume();
       resolve(response.statusCode);
@@ -28,11 +26,11 @@ function statusFor(origin: string, host: string): Promise<number | undefined> {
 describe('a server on loopback', () => {
   it('answers to its own names and to no other, so that no rebound name reaches it', async () => {
     const { port } = new URL(server.origin);
-    expect(await statusFor(server.origin, `localhost:${port}`)).toBe(200);
-    expect(await statusFor(server.origin, `127.0.0.1:${port}`)).toBe(200);
-    expect(await statusFor(server.origin, `[::1]:${port}`)).toBe(200);
-    expect(await statusFor(server.origin, `evil.example:${port}`)).toBe(421);
-    expect(await statusFor(server.origin, 'localhost.evil.example')).toBe(421);
+    expect(await statusFor(server, `localhost:${port}`)).toBe(200);
+    expect(await statusFor(server, `127.0.0.1:${port}`)).toBe(200);
+    expect(await statusFor(server, `[::1]:${port}`)).toBe(200);
+    expect(await statusFor(server, `evil.example:${port}`)).toBe(421);
+    expect(await statusFor(server, 'localhost.evil.example')).toBe(421);
   });
 
   it.each([
@@ -52,8 +50,8 @@ describe('a server on loopback', () => {
     expect((await server.post('/api/sessions/s/messages', { text: 'Hi' }, headers)).status).toBe(204);
   });
 
-  it('refuses other sites even to read', async () => {
-    const response = await server.ask('/api/sessions', { headers: { 'Sec-Fetch-Site': 'cross-site' } });
+  it.each(['cross-site', 'same-site', 'none'])('shows a request of %s nothing', async (site) => {
+    const response = await server.ask('/api/sessions', { headers: { 'Sec-Fetch-Site': site } });
     expect(response.status).toBe(403);
   });
 
@@ -67,16 +65,29 @@ describe('a server on loopback', () => {
 });
 
 describe('a token', () => {
-  it('is needed where other machines could reach the server', () => {
-    const options = { backend: new FakeBackend(), webRoot: '.', host: '0.0.0.0' };
-    expect(() => createServer(options)).toThrow(/set a token/);
-    expect(() => createServer({ ...options, token: 'secret' })).not.toThrow();
+  it.each(['127.0.0.1', '0.0.0.0'])('is a new one at each start, and needed on %s', async (host) => {
+    const [one, other] = [await startServer({ host }), await startServer({ host })];
+    const tokenOf = ({ address }: typeof one) => new URL(address).searchParams.get('token') ?? '';
+    expect(tokenOf(one).length).toBeGreaterThan(30);
+    expect(tokenOf(one)).not.toBe(tokenOf(other));
+    for (const headers of [{}, { Cookie: other.cookie }, { Authorization: `Bearer ${tokenOf(other)}` }]) {
+      const url = new URL('/api/sessions/s/permissions', one.origin);
+      const init = {
+        method: 'PUT',
+        body: '{"mode":"bypass"}',
+        headers: { 'Content-Type': 'application/json', ...headers },
+      };
+      expect((await fetch(url, init)).status).toBe(401);
+      expect((await fetch(new URL('/api/sessions', one.origin), { headers })).status).toBe(401);
+    }
+    await Promise.all([one.close(), other.close()]);
   });
 
   it('opens the door as a header, or once in the address for a cookie', async () => {
     const guarded = await startServer({ token: 'open sesame' });
-    expect((await guarded.ask('/api/info')).status).toBe(401);
-    expect((await guarded.ask('/')).status).toBe(401);
+    const none = { headers: { Cookie: '' } };
+    expect((await guarded.ask('/api/info', none)).status).toBe(401);
+    expect((await guarded.ask('/', none)).status).toBe(401);
     const wrong = { headers: { Authorization: 'Bearer nope' } };
     expect((await guarded.ask('/api/info', wrong)).status).toBe(401);
     const right = { headers: { Authorization: 'Bearer open sesame' } };
@@ -86,6 +97,7 @@ describe('a token', () => {
     expect(first.status).toBe(303);
     expect(first.headers.get('location')).toBe('/');
     const cookie = first.headers.get('set-cookie') ?? '';
+    expect(cookie).not.toMatch(/open|sesame/);
     expect(cookie).toMatch(/HttpOnly/);
     expect(cookie).toMatch(/SameSite=Strict/);
     expect(cookie).not.toMatch(/Secure/);

@@ -79,7 +79,8 @@ async function openPage(browser: Browser, options: BrowserContextOptions): Promi
 export async function visit(browser: Browser, options: BrowserContextOptions = {}): Promise<Visit> {
   const backend = new FakeBackend();
   const server = createServer({ backend, webRoot: inject('webRoot'), port: 0, heartbeatMs: 1_000 });
-  const url = await server.listen();
+  const address = await server.listen();
+  const url = new URL('/', address).href;
   const pages = visited.get(browser) ?? new Map<string, Page>();
   visited.set(browser, pages);
   const opened = JSON.stringify(options);
@@ -87,6 +88,8 @@ export async function visit(browser: Browser, options: BrowserContextOptions = {
   // Whoever visits meanwhile has another.
   pages.delete(opened);
   const context = page.context();
+  // Leaves the cookie, as the address that is printed does.
+  await page.request.get(address);
   await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: new URL(url).origin });
   const complaints: string[] = [];
   const expected: string[] = [];
