@@ -61,6 +61,7 @@ const STATUSES: { readonly [code: string]: number } = {
   model_error: 502,
   output_invalid: 502,
   agent_closed: 503,
+  overloaded: 503,
   session_unavailable: 503,
   timed_out: 504,
 };

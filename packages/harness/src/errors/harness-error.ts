@@ -16,6 +16,7 @@ export type HarnessErrorCode =
 /** What clients read. */
 const CLIENT_TEXTS: { readonly [Code in HarnessErrorCode]?: string } = {
   agent_closed: 'The server is shutting down. Try again in a moment.',
+  overloaded: 'The server is busy. Try again in a moment.',
   nothing_to_resume: 'There is nothing to go on with. Send a message.',
   call_forgotten: 'This message was answered before. Reload the conversation.',
   not_pending: 'This call does not wait for a decision. Reload the conversation.',
