@@ -13,6 +13,7 @@ import {
 import { acp } from './commands/acp.js';
 import { doctor } from './commands/doctor.js';
 import { init } from './commands/init.js';
+import { memory } from './commands/memory.js';
 import { replay } from './commands/replay/replay.js';
 import { run } from './commands/run.js';
 import { schema } from './commands/schema.js';
@@ -29,6 +30,7 @@ const commands: readonly Command[] = [
   run,
   acp,
   sessions,
+  memory,
   users,
   { ...show, name: 'show' },
   schema,

@@ -6,7 +6,7 @@ import { dailyNotes, isMerged } from './consolidate/new-notes.js';
 import { exclusively } from './exclusively.js';
 import { readProgress, readState } from './facts/memory-state.js';
 import { flushSession } from './flush/flush-session.js';
-import { ifWhole, memoryPrefixes, readIfFound, readJson, writeJson } from './memory-files.js';
+import { ifWhole, isEncoded, memoryPrefixes, readIfFound, readJson, writeJson } from './memory-files.js';
 import type { MemoryIndex } from './memory-index.js';
 import { isCommon, type SessionPlace } from './memory-scope.js';
 import { sessionLogs } from './session-logs.js';
@@ -133,6 +133,12 @@ export class Maintenance {
     for await (const prefix of memoryPrefixes(workspace)) {
       if (signal.aborted) break;
       await check();
+      if (!isEncoded(prefix)) {
+        failures.push(
+          `${prefix} is read by nobody, as the names in its path are not encoded; x memory import puts it where its agent finds it`,
+        );
+        continue;
+      }
       count.scopes++;
       const isKept = isCommon(prefix, withoutUser);
       if (isKept) {

@@ -1,5 +1,5 @@
 import { InvalidInputError, readText, type Workspace, WorkspaceError } from '@x/core';
-import { isObject, parsedJson, parseWith } from '@x/core/internal';
+import { decodeSegment, encodeSegment, isObject, parsedJson, parseWith } from '@x/core/internal';
 import type { WorkspaceEntry } from '@x/core/store';
 import type * as z from 'zod';
 import { MemoryFormatError } from './errors.js';
@@ -29,6 +29,13 @@ export async function* memoryFiles(workspace: Workspace, prefix: string): AsyncI
   for await (const entry of workspace.list(`${prefix}${FOLDER}`, { recursive: true })) {
     if (entry.type === 'file' && isMemoryPath(entry.path.slice(prefix.length))) yield entry;
   }
+}
+
+/** Tests whether the names of a prefix are written as agents write them. People copy folders with plain names beside those. */
+export function isEncoded(prefix: string): boolean {
+  return prefix
+    .split('/')
+    .every((name) => name.includes('%_') || encodeSegment(decodeSegment(name)) === name);
 }
 
 /** Reads a file; `undefined` if it does not exist or may not be read. */

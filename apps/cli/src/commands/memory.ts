@@ -1,0 +1,65 @@
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { SessionKey, type Workspace } from '@x/core';
+import { sessionPrefix } from '@x/core/store';
+import { type Command, command, commandGroup, UsageError } from '../command.js';
+import { identityOptions, openWorkspace, scopeOf } from '../identity-options.js';
+import { unreadable } from '../read-input.js';
+
+const importCommand = command({
+  name: 'memory import',
+  takes: 'FILE…',
+  options: identityOptions,
+  summary:
+    "Puts MEMORY.md files and folders of notes into an agent's memory, where the agent finds them: the names of its folders are encoded. A file that is there already stays.",
+  examples: ['x memory import MEMORY.md memory/ --agent MyAgent --user alice@example.com'],
+  async run({ values, positionals, output }) {
+    const storage = openWorkspace(values);
+    const prefix = sessionPrefix(SessionKey.of({ ...scopeOf(values), sessionId: 'any' }));
+    const files = (await Promise.all(positionals.map(notesAt))).flat();
+    if (files.length === 0)
+      throw new UsageError(
+        `There are no Markdown files in ${positionals.join(', ')}; name MEMORY.md, or a folder of notes.`,
+      );
+    const taken = await findTaken(
+      storage,
+      files.map(({ place }) => `${prefix}${place}`),
+    );
+    if (taken.length > 0)
+      throw new UsageError(`There is a memory already: ${taken.join(', ')}. Nothing was imported.`);
+    for (const { place, path } of files) await storage.write(`${prefix}${place}`, await readFile(path));
+    output.write(
+      `Imported ${files.length} ${files.length === 1 ? 'file' : 'files'} into .x/${prefix} of the workspace.\n`,
+    );
+  },
+});
+
+/** Imports memories. */
+export const memory: Command = commandGroup({
+  name: 'memory',
+  options: {},
+  summary: "Puts files into an agent's memory.",
+  examples: importCommand.examples,
+  subcommands: [importCommand],
+});
+
+/** The Markdown files at a path, with their places below the prefix of a memory. */
+async function notesAt(path: string): Promise<readonly { readonly path: string; readonly place: string }[]> {
+  try {
+    if (!(await stat(path)).isDirectory()) {
+      const name = basename(path);
+      return [{ path, place: name === 'MEMORY.md' ? name : `memory/${name}` }];
+    }
+    const names = await readdir(path, { recursive: true });
+    return names
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => ({ path: join(path, name), place: `memory/${name}` }));
+  } catch (error) {
+    throw unreadable(path, error);
+  }
+}
+
+async function findTaken(storage: Workspace, paths: readonly string[]): Promise<readonly string[]> {
+  const found = await Promise.all(paths.map((path) => storage.stat(path)));
+  return paths.filter((_, index) => found[index] !== undefined);
+}
