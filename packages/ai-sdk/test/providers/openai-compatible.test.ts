@@ -209,7 +209,7 @@ describe('OpenAI-compatible servers', () => {
       expect(ContextOverflowError.isInstance(error)).toBe(true);
       expect(error).toMatchObject({
         modelId: 'acme.chat:large',
-        contextWindow: 10_000,
+        contextWindow: 8_192,
         message: expect.stringContaining(message),
         cause: { statusCode: 400, responseBody: expect.stringContaining('context_length_exceeded') },
       });
