@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { benchHarness } from './harness.js';
 import { benchMemory } from './memory-recall.js';
+import { benchOverload } from './overload.js';
 import { benchReader } from './reader.js';
 import { benchScale } from './scale.js';
 import { benchSessions } from './sessions.js';
@@ -13,6 +14,8 @@ const OPTIONS = {
   out: { type: 'string' },
   sessions: { type: 'string' },
   messages: { type: 'string' },
+  store: { type: 'string' },
+  seconds: { type: 'string' },
 } as const;
 
 function optionsOf(args: readonly string[]) {
@@ -32,6 +35,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<unknown>>> = {
   harness: () => benchHarness({ withNode22: values['with-node22'] }),
   sessions: benchSessions,
   scale: () => benchScale(values),
+  overload: () => benchOverload(values),
   memory: () => benchMemory(values),
   reader: () => benchReader(values),
 };

@@ -1,11 +1,11 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { SessionStore } from '@x/core';
+import type { SessionStore, Workspace } from '@x/core';
 import { LocalWorkspace, WorkspaceSession } from '@x/core/node';
 import { MysqlSession } from '@x/session-mysql';
 import { PostgresSession } from '@x/session-postgres';
-import { RedisSession } from '@x/session-redis';
+import { RedisSession, RedisWorkspace } from '@x/session-redis';
 import { SqliteSession } from '@x/session-sqlite';
 import { Redis } from 'ioredis';
 import { createPool, type RowDataPacket } from 'mysql2/promise';
@@ -20,6 +20,8 @@ import { someHead, someTurn } from './sessions-conversation.js';
 /** A store that is measured. */
 export interface MeasuredStore {
   readonly store: SessionStore;
+  /** Files on the same server, where it has any. */
+  readonly workspace?: Workspace;
   /**
    * Bytes that were written for it so far: what Redis appended to its file, MySQL was sent, PostgreSQL logged, and this
    * process wrote for files.
@@ -87,6 +89,7 @@ async function openRedis(address: string): Promise<MeasuredStore> {
     Number(new RegExp(`${name}:(\\d+)`).exec(await client.info(section))?.[1]);
   return {
     store: new RedisSession({ client }),
+    workspace: new RedisWorkspace({ client }),
     written: () => told('persistence', 'aof_current_size'),
     held: () => told('memory', 'used_memory'),
     raw: {

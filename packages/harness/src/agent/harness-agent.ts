@@ -60,7 +60,7 @@ import { type Readiness, SessionTurns } from './session-turns.js';
 import { ToolList } from './tool-list.js';
 
 /** Milliseconds that running steps have when the agent closes: an orchestrator kills after 30 s. */
-export const DRAIN_MS = 25_000;
+const DRAIN_MS = 25_000;
 const drainSchema = z.number().min(0).or(z.literal(Number.POSITIVE_INFINITY));
 
 /** How an agent closes. */
