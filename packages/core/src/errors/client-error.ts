@@ -5,6 +5,8 @@ export interface ClientError {
   /** The code of the error; `internal` for errors that have none of ours. */
   readonly code: string;
   readonly message: string;
+  /** Milliseconds after which it may be worth another try, where that is known: of a server that is busy. */
+  readonly retryAfterMs?: number;
 }
 
 /** Words an error for clients. `undefined`: as it is by default. */
@@ -30,7 +32,9 @@ const MASKED = 'An error occurred.';
 export function toClientError(error: unknown, onError?: WordError): ClientError {
   const known = XError.isInstance(error) ? error : undefined;
   const message = worded(error, onError) ?? known?.clientMessage ?? MASKED;
-  return { code: known?.code ?? 'internal', message };
+  const retryAfterMs = known !== undefined && 'retryAfterMs' in known ? known.retryAfterMs : undefined;
+  const hint = typeof retryAfterMs === 'number' ? { retryAfterMs } : {};
+  return { code: known?.code ?? 'internal', message, ...hint };
 }
 
 /** A function that fails says nothing: its own error may hold what must not be shown. */

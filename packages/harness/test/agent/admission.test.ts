@@ -1,4 +1,12 @@
-import { defineTool, InMemorySession, type Model, RuntimeContext, SessionKey } from '@x/core';
+import {
+  defineTool,
+  httpStatusOf,
+  InMemorySession,
+  type Model,
+  RuntimeContext,
+  SessionKey,
+  toClientError,
+} from '@x/core';
 import { ScriptedModel } from '@x/testkit';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -166,6 +174,8 @@ describe('an agent with more calls than places', () => {
     const refused = await agent.call('three', of('c')).catch((error) => error);
     expect(refused).toMatchObject({ code: 'overloaded', retryAfterMs: expect.any(Number) });
     expect(refused.retryAfterMs).toBeGreaterThanOrEqual(1_000);
+    expect(httpStatusOf(refused)).toBe(503);
+    expect(toClientError(refused)).toMatchObject({ code: 'overloaded', retryAfterMs: refused.retryAfterMs });
     expect(await agent.state(of('c'))).toBeUndefined();
     answerAll();
     expect((await first).text).toBe('done');
