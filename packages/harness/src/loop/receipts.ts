@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { AgentState, StopReason } from '@x/core';
 import { isObject, type LogNote } from '@x/core/internal';
 import type { Reply } from '../agent/call-options.js';
@@ -25,6 +26,11 @@ interface Calls {
   /** Those that have been said and have no receipt, the last one last. */
   readonly open: readonly CallIds[];
   readonly finished: readonly Receipt[];
+  /**
+   * Marks the receipts of this session in its log; none before one is there. A session that was deleted and begun anew has another, though
+   * its log may still be there.
+   */
+  readonly mark?: string | undefined;
 }
 
 /**
@@ -35,11 +41,11 @@ interface Calls {
 export function openReceipt(state: AgentState, own: CallIds, said: CallIds): CallIds {
   const ids = [...own, ...said];
   if (ids.length === 0) return ids;
-  const { open, finished } = callsOf(state);
+  const { open, ...rest } = callsOf(state);
   const others = open.filter((one) => !sharesId(one, ids));
   const earlier = open.filter((one) => !others.includes(one));
   const all = [...new Set([...earlier.flat(), ...ids])];
-  keep(state, { open: [...others, all], finished });
+  keep(state, { ...rest, open: [...others, all] });
   return all;
 }
 
@@ -52,14 +58,14 @@ export function resumeReceipt(state: AgentState, id: string | undefined): CallId
 /** Remembers how the call of these ids ended. Others that have been said and not answered have its reply, too: it came after them. */
 export function settleReceipts(state: AgentState, own: CallIds, reply: Reply): void {
   if (UNFINISHED.includes(reply.stopReason)) return;
-  const { open, finished } = callsOf(state);
+  const { open, finished, mark } = callsOf(state);
   const { stopReason, finishReason, usage, steps, message } = reply;
   const messageId = message?.id;
   const receipts = open.map((ids): Receipt => {
     if (sharesId(ids, own)) return { ids, stopReason, finishReason, usage, steps, messageId };
     return { ids, ...SUPERSEDED, finishReason, messageId };
   });
-  keep(state, { open: [], finished: [...finished, ...receipts] });
+  keep(state, { open: [], finished: [...finished, ...receipts], mark });
 }
 
 /** The outcome of a call that another one answered: the reply of that one has the tokens. */
@@ -74,16 +80,17 @@ export const SUPERSEDED = {
  * be found there.
  */
 export function spareReceipts(state: AgentState): { readonly notes: readonly LogNote[]; done(): void } {
-  const { open, finished } = callsOf(state);
+  const { open, finished, mark = randomUUID() } = callsOf(state);
   const given = open.slice(0, -MAX_OPEN).map((ids): Receipt => ({ ids, ...SUPERSEDED }));
   const spare = [...finished.slice(0, -CARRIED), ...given];
   return {
-    notes: spare.map(({ ids, ...data }) => ({ ids, data: JSON.parse(JSON.stringify(data)) })),
+    notes: spare.map(({ ids, ...data }) => ({ ids, data: JSON.parse(JSON.stringify({ ...data, mark })) })),
     done() {
       if (spare.length === 0) return;
       const now = callsOf(state);
       const isLeft = (ids: CallIds) => !spare.some((one) => sharesId(one.ids, ids));
-      keep(state, { open: now.open.filter(isLeft), finished: now.finished.filter(({ ids }) => isLeft(ids)) });
+      const finished = now.finished.filter(({ ids }) => isLeft(ids));
+      keep(state, { open: now.open.filter(isLeft), finished, mark });
     },
   };
 }
@@ -97,16 +104,17 @@ function sharesId(left: CallIds, right: CallIds): boolean {
   return left.some((id) => right.includes(id));
 }
 
-function keep(state: AgentState, { open, finished }: Calls): void {
+function keep(state: AgentState, { open, finished, mark }: Calls): void {
   if (open.length + finished.length === 0) delete state.extensions[EXTENSION];
   // What is undefined has no place in JSON.
-  else state.extensions[EXTENSION] = JSON.parse(JSON.stringify({ open, finished }));
+  else state.extensions[EXTENSION] = JSON.parse(JSON.stringify({ open, finished, mark }));
 }
 
 /** Programs may write what they like into a state. */
 export function callsOf(state: AgentState): Calls {
-  const { open, finished } = state.extensions[EXTENSION] ?? {};
+  const { open, finished, mark } = state.extensions[EXTENSION] ?? {};
   return {
+    mark: typeof mark === 'string' ? mark : undefined,
     open: Array.isArray(open) ? open.filter(isIds) : [],
     finished: Array.isArray(finished) ? finished.filter(isReceipt) : [],
   };

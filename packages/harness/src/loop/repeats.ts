@@ -19,7 +19,7 @@ export async function repeatOf(
     return { earlier: await replyOfReceipt(call, receipt), unsaid: [] };
   }
   const open = callsOf(state).open.find((ids) => ids.includes(id));
-  if (open === undefined) return { unsaid: await unsaidOf(call, input) };
+  if (open === undefined) return { unsaid: await unsaidOf(call, input, id) };
   const unsaid = await refuseOther(call, input, open);
   const answer = unsaid.length === 0 ? answerIn(state) : undefined;
   if (answer === undefined) return { unsaid };
@@ -39,11 +39,13 @@ function answerIn(state: AgentState): Message | undefined {
 
 /** What a session carries of its last calls comes before what its log says: that may be ahead of the session. */
 async function findReceipt(call: RunningCall, id: string): Promise<Receipt | undefined> {
-  const { open, finished } = callsOf(call.scope.state);
+  const { open, finished, mark } = callsOf(call.scope.state);
   const carried = finished.findLast(({ ids }) => ids.includes(id));
   if (carried !== undefined || open.some((ids) => ids.includes(id))) return carried;
-  const note = await call.noted(id);
-  const receipt = { ...note?.data, ids: note?.ids };
+  const { ids, data } = (mark && (await call.noted(id))) || {};
+  const { mark: itsMark, ...outcome } = data ?? {};
+  if (itsMark !== mark) return undefined;
+  const receipt = { ...outcome, ids };
   return isReceipt(receipt) ? receipt : undefined;
 }
 
@@ -64,14 +66,23 @@ async function replyOfReceipt(call: RunningCall, receipt: Receipt): Promise<Repl
   });
 }
 
-/** Leaves out what was said already, by whichever call. */
-export async function unsaidOf(call: RunningCall, input: readonly Message[]): Promise<readonly Message[]> {
+/**
+ * Leaves out what was said already, by whichever call.
+ *
+ * @param fresh An id that is known to be new.
+ */
+export async function unsaidOf(
+  call: RunningCall,
+  input: readonly Message[],
+  fresh?: string,
+): Promise<readonly Message[]> {
   const { state } = call.scope;
   const inContext = new Set(state.context.map(({ id }) => id));
   const unsaid: Message[] = [];
   for (const message of input) {
     const { id } = message;
-    const isSaid = inContext.has(id) || isOpenCall(state, id) || (await findReceipt(call, id)) !== undefined;
+    const isKnown = isOpenCall(state, id) || (id !== fresh && (await findReceipt(call, id)) !== undefined);
+    const isSaid = inContext.has(id) || isKnown;
     if (isSaid) await refuseOther(call, [message], [id]);
     else unsaid.push(message);
   }

@@ -8,9 +8,10 @@ import {
   textOf,
   userMessage,
 } from '@x/core';
+import { WorkspaceSessionLog } from '@x/core/node';
 import type { SessionChange } from '@x/core/store';
 import { ScriptedModel } from '@x/testkit';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
 import { HarnessAgent } from '../../src/index.js';
 import { scratch } from '../support.js';
@@ -74,7 +75,7 @@ function manyCalls(count: number) {
   const model = new ScriptedModel(Array.from({ length: count }, (_, call) => ({ text: `answer ${call}` })));
   const [workspace, store] = [scratch(), new InMemorySession()];
   const again = () => HarnessAgent.builder().model(model).workspace(workspace).session(store).build();
-  return { agent: again(), model, again };
+  return { agent: again(), model, store, again };
 }
 
 describe('a call with an id', () => {
@@ -133,6 +134,27 @@ describe('a call with an id', () => {
     }
     expect(model.requests).toHaveLength(40);
     expect((await agent.state(context))?.extensions.calls?.finished).toHaveLength(8);
+  });
+
+  it('is a new one in a session that was deleted, whose log is still there', async () => {
+    const { agent, model, store } = manyCalls(40);
+    for (let call = 0; call < 12; call++) await agent.call('question', context, { id: `c-${call}` });
+    await store.delete(agent.keyOf(context));
+    for (let call = 0; call < 12; call++) await agent.call('question', context, { id: `c-${call}` });
+    expect(model.requests).toHaveLength(24);
+    expect((await agent.call('question', context, { id: 'c-0' })).text).toBe('answer 12');
+  });
+
+  it('is looked for in the log once, where the session has had more calls than it carries', async () => {
+    const { agent } = manyCalls(40);
+    const note = vi.spyOn(WorkspaceSessionLog.prototype, 'note');
+    onTestFinished(() => note.mockRestore());
+    for (let call = 0; call < 9; call++) await agent.call('question', context, { id: `c-${call}` });
+    await agent.call('question', context, { id: 'c-8' });
+    await agent.call('question', context);
+    expect(note).not.toHaveBeenCalled();
+    await agent.call('question', context, { id: 'c-9' });
+    expect(note).toHaveBeenCalledTimes(1);
   });
 
   it.each(['error', 'interrupted', 'resume'])(
