@@ -114,6 +114,7 @@ export { agentFiles, ISOLATIONS } from './workspace/agent-files.js';
 export { allOf, confineWorkspace, keepingKinds } from './workspace/confine-workspace.js';
 export {
   type FileIdentity,
+  type FileRule,
   type FileUse,
   STORAGE,
   type WorkspaceConfine,

@@ -5,7 +5,7 @@ import type { Tool } from '../model/tool.js';
 import type { SessionLog, SessionStore } from '../sessions/session-store.js';
 import type { UserScope } from '../sessions/user-data.js';
 import type { Isolation } from '../workspace/agent-files.js';
-import type { Workspace, WorkspaceConfine } from '../workspace/workspace.js';
+import type { FileRule, Workspace, WorkspaceConfine } from '../workspace/workspace.js';
 import type { AgentActivity } from './agent-activity.js';
 import type { AgentEventBody } from './agent-event.js';
 import type { AgentState, PermissionRule } from './agent-state.js';
@@ -128,6 +128,8 @@ export interface Capability {
   unattended?(scope: CallScope): boolean | Promise<boolean>;
   /** Refuses files of the workspace in the call: to tools, and to capabilities that show the model what they read. */
   confine?(scope: CallScope): WorkspaceConfine | undefined;
+  /** Names the files that it refuses by rules, for tools that keep what they run from these files. */
+  deniesFiles?(scope: CallScope): readonly FileRule[] | Promise<readonly FileRule[]>;
   /** Around one tool call that may run. */
   aroundTool?(
     call: ToolUseBlock,

@@ -9,7 +9,7 @@ import { turnTaker } from '../lib/turn-taker.js';
 import type { ToolOutputBlock, ToolUseBlock } from '../messages/content-block.js';
 import { toolOutputBlockSchema } from '../messages/message-schemas.js';
 import type { SessionLog } from '../sessions/session-store.js';
-import type { Workspace } from '../workspace/workspace.js';
+import type { FileRule, Workspace } from '../workspace/workspace.js';
 import { compileSchema, type StandardSchema } from './compile-schema.js';
 import type { ToolDefinition } from './model.js';
 
@@ -36,6 +36,8 @@ export interface ToolContext {
   /** What the agent keeps for itself, of all its users. */
   readonly storage: Workspace;
   readonly log: SessionLog;
+  /** The rules that deny files, for a tool that keeps what it runs from them. `workspace` refuses these files by itself. */
+  readonly deniedFiles?: readonly FileRule[];
   /** Aborted when the call is interrupted or the tool's time is up. */
   readonly signal: AbortSignal;
   /** Shows how far the tool is to who reads the call's events. Each update replaces the one before. */
@@ -94,6 +96,8 @@ export interface Tool {
   readonly paths?: Readonly<Record<string, PathRole>> | undefined;
   /** The directory in which it runs the lines of an argument `command`. Default: the root of the workspace. Rules read paths from there. */
   readonly directory?: string | undefined;
+  /** Keeps whatever it runs from the files that `deniedFiles` of its context names. Default false. */
+  readonly keepsFiles?: boolean | undefined;
   /** Changes when the tool becomes another under its name, as a server's may: approvals and kept rules hold for one alone. */
   readonly fingerprint?: string | undefined;
   /**
@@ -128,6 +132,7 @@ interface ToolOptions {
   readonly paged?: boolean;
   readonly paths?: Readonly<Record<string, PathRole>>;
   readonly directory?: string;
+  readonly keepsFiles?: boolean;
   readonly timeoutMs?: number;
 }
 
@@ -139,6 +144,7 @@ const OPTIONAL = [
   'paged',
   'paths',
   'directory',
+  'keepsFiles',
   'timeoutMs',
 ] as const;
 

@@ -30,6 +30,13 @@ export interface FileIdentity {
 
 export type FileUse = 'read' | 'write';
 
+/** A rule that denies a use of files. */
+export interface FileRule {
+  readonly use: FileUse;
+  /** A path from the root of the workspace, in which `*`, `?` and `**` may stand for others. */
+  readonly match: string;
+}
+
 /**
  * Says why a file may not be read or written; nothing if it may.
  *

@@ -1,70 +1,90 @@
-import { lstatSync } from 'node:fs';
+import { existsSync, lstatSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import { WorkspaceError } from '@x/core';
 
 /** The directory of a workspace that holds what the harness keeps. */
 export const STORAGE = '.x';
 
+/** The directory of a workspace that holds its locks. */
+export const LOCKS = '.locks';
+
 /** Mounts that hide folders. Each slows the start of a command, the more the more there are: these by half a second. */
 const MAX_MOUNTS = 500;
 
-/** What a sandbox mounts over its working directory, in this order, so that nothing hidden in it is seen. */
+/** Files below a working directory that a command is kept from. */
+export interface KeptFiles {
+  /** Directories and files that it must not see. They may not exist. */
+  readonly hidden?: readonly string[];
+  /** Directories and files that it may read, and not change. */
+  readonly readOnly?: readonly string[];
+}
+
+/** What a sandbox mounts over its working directory, in this order, so that nothing kept in it is seen or changed. */
 interface Masks {
   /**
    * Directories to mount on themselves. The kernel renames and removes no mount point, so what lies below keeps the path by which
-   * it is hidden, also from the next command.
+   * it is kept, also from the next command.
    */
   readonly pinned: readonly string[];
+  /** Directories and files to mount on themselves for reading alone. */
+  readonly fixed: readonly string[];
   /** Directories over which an empty one is laid. */
   readonly covered: readonly string[];
+  /** Files over which nothing is laid. */
+  readonly emptied: readonly string[];
 }
 
 /**
- * Says what hides the harness's own directory and others below `cwd`. A folder that this process may not look into is hidden whole:
- * whose it is can open it again.
+ * Says what hides the harness's own directory and others below `cwd`, and what keeps files from being changed. A folder that this process
+ * may not look into is hidden whole: whose it is can open it again.
  *
- * @param hidden Paths below `cwd`. They may not exist.
- * @throws {WorkspaceError} where hiding would not last: below a symbolic link or for a file, in a directory that cannot be read, or for too
- * many folders.
+ * @throws {WorkspaceError} where hiding would not last: below a symbolic link, in a directory that cannot be read, or for too
+ * many places.
  */
-export function masksOf(cwd: string, hidden: readonly string[] = []): Masks {
-  const places = new Set(hidden.map((place) => coveredBy(cwd, place)));
-  // A link of this name is no storage.
-  const own = join(cwd, STORAGE);
-  if (lstatSync(own, { throwIfNoEntry: false })?.isDirectory()) places.add(own);
-  const found = [...places].filter((place) => place !== undefined).sort();
-  const covered = found.filter((place) => !parentsOf(cwd, place).some((parent) => places.has(parent)));
-  const pinned = [...new Set(covered.flatMap((place) => parentsOf(cwd, place)))].sort();
-  if (pinned.length + covered.length > MAX_MOUNTS) {
-    const hides = `to hide ${covered.length} folders in it takes ${pinned.length + covered.length} mounts, more than ${MAX_MOUNTS}`;
+export function masksOf(cwd: string, { hidden = [], readOnly = [] }: KeptFiles = {}): Masks {
+  const places = new Map(hidden.flatMap((place) => coveredBy(cwd, place)));
+  // Links of these names are no storage, and no locks.
+  for (const own of [STORAGE, LOCKS].map((name) => join(cwd, name)))
+    if (lstatSync(own, { throwIfNoEntry: false })?.isDirectory()) places.set(own, 'directory');
+  const isCovered = (place: string) =>
+    parentsOf(cwd, place).some((parent) => places.get(parent) === 'directory');
+  const found = [...places.keys()].sort().filter((place) => !isCovered(place));
+  const fixed = readOnly
+    .filter((place) => !places.has(place) && !isCovered(place) && existsSync(place))
+    .sort();
+  const pinned = [...new Set([...found, ...fixed].flatMap((place) => parentsOf(cwd, place)))].sort();
+  const mounts = pinned.length + fixed.length + found.length;
+  if (mounts > MAX_MOUNTS) {
+    const keeps = `to keep commands from ${found.length + fixed.length} files and folders in it takes ${mounts} mounts, more than ${MAX_MOUNTS}`;
     throw refusal(
       cwd,
-      `${hides}. Use a directory further down, or delete folders ${STORAGE} that nobody needs`,
+      `${keeps}. Use a directory further down, rules for whole folders, or delete folders ${STORAGE} that nobody needs`,
     );
   }
-  return { pinned, covered };
+  const isFile = (place: string) => places.get(place) === 'file';
+  return { pinned, fixed, covered: found.filter((place) => !isFile(place)), emptied: found.filter(isFile) };
 }
 
-/** The directory to cover for a place; `undefined` where there is none. */
-function coveredBy(cwd: string, place: string): string | undefined {
+/** What to cover for a place: itself, or a folder above that nobody here may look into. Nothing if there is nothing. */
+function coveredBy(cwd: string, place: string): readonly (readonly [string, 'file' | 'directory'])[] {
   let above = cwd;
   for (const path of [...parentsOf(cwd, place), place]) {
     try {
       const found = lstatSync(path, { throwIfNoEntry: false });
-      if (found === undefined) return undefined;
-      if (!found.isDirectory()) {
-        const what = found.isSymbolicLink()
-          ? 'a symbolic link, which a command can turn elsewhere'
-          : 'a file';
-        throw refusal(cwd, `${path}, which is to be hidden, is ${what}. Hide a folder by its real path`);
-      }
+      if (found === undefined) return [];
+      if (found.isSymbolicLink())
+        throw refusal(
+          cwd,
+          `${path}, which is to be hidden, is a symbolic link, which a command can turn elsewhere. Hide it by its real path`,
+        );
+      if (!found.isDirectory()) return path === place ? [[place, 'file']] : [];
     } catch (error) {
       if (!isDenied(error)) throw error;
-      return above === cwd ? unreadable(cwd) : above;
+      return [[above === cwd ? unreadable(cwd) : above, 'directory']];
     }
     above = path;
   }
-  return place === cwd ? unreadable(cwd) : place;
+  return [[place === cwd ? unreadable(cwd) : place, 'directory']];
 }
 
 /** The directories between `cwd` and a place, from above. */

@@ -1,17 +1,24 @@
 import { existsSync, realpathSync } from 'node:fs';
-import { mkdir, readdir, stat } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
 import { type Capability, defineTool, InvalidInputError, type Tool, WorkspaceError } from '@x/core';
 import { parseWith } from '@x/core/internal';
 import * as z from 'zod';
 import { runProgram } from '../lib/run-program.js';
-import { type Executor, findSandbox, GIT_ENVIRONMENT, localExecutor } from './executors.js';
-import { isDenied, STORAGE } from './masks.js';
+import {
+  type Executor,
+  findSandbox,
+  GIT_ENVIRONMENT,
+  localExecutor,
+  sandboxLimitsSchema,
+} from './executors.js';
+import { type Folders, keptBelow } from './kept-files.js';
+import { isDenied, LOCKS, STORAGE } from './masks.js';
 
 export const shellConfigSchema = z.strictObject({
   /** The directory in which commands run. Default: the root of a local workspace. */
   cwd: z.string().min(1).optional(),
-  /** Directories that commands in a sandbox do not see, beside each `.x/` below the working directory. */
+  /** Directories and files that commands in a sandbox do not see, beside each `.x/` below the working directory and what rules deny. */
   hidden: z
     .array(
       z
@@ -29,8 +36,10 @@ export const shellConfigSchema = z.strictObject({
   passEnvironment: z.array(z.string()).default([]),
   /** Runs commands in a sandbox (bubblewrap): always, where the machine has one, or never. */
   sandbox: z.enum(['required', 'auto', 'none']).default('none'),
-  /** Whether commands in the sandbox reach the network. */
-  network: z.boolean().default(true),
+  /** What commands in the sandbox reach: `none`, or `host`: all that this machine reaches, servers on it included. */
+  network: z.enum(['none', 'host']).default('none'),
+  /** What a command in the sandbox may use, in bytes and numbers; 0 is no limit. */
+  limits: sandboxLimitsSchema.prefault({}),
   /** The place in which commands run, in place of `sandbox`: `bubblewrap(…)`, `container(…)`, or one of your own. */
   executor: z.custom<Executor>((value) => typeof (value as Executor).execution === 'function').optional(),
 });
@@ -49,8 +58,8 @@ export interface ShellConfig extends Omit<z.input<typeof shellConfigSchema>, 'ex
  */
 export function shell(config: ShellConfig = {}): Capability {
   const settings = parseWith(shellConfigSchema, config, 'shell configuration');
-  const { sandbox, network } = settings;
-  const found = settings.executor ?? (sandbox === 'none' ? undefined : findSandbox({ network }));
+  const { sandbox, network, limits } = settings;
+  const found = settings.executor ?? (sandbox === 'none' ? undefined : findSandbox({ network, limits }));
   if (found === undefined && sandbox === 'required') {
     throw new InvalidInputError('shell configuration', [{ path: 'sandbox', message: NO_SANDBOX }]);
   }
@@ -78,11 +87,12 @@ function executeTool(settings: z.output<typeof shellConfigSchema>, executor: Exe
     // The limit below is the command's own; the harness's would only hide its message.
     timeoutMs: 0,
     ...(settings.cwd === undefined ? {} : { directory: settings.cwd }),
+    ...(executor.keepsFiles === undefined ? {} : { keepsFiles: executor.keepsFiles }),
     input: z.strictObject({
       command: z.string().trim().min(1).describe('The command, for sh -c'),
       timeoutMs: z.int().min(1).max(settings.maxTimeoutMs).optional().describe('Milliseconds it may take'),
     }),
-    async execute({ command, timeoutMs = settings.timeoutMs }, { workspace, signal }) {
+    async execute({ command, timeoutMs = settings.timeoutMs }, { workspace, signal, deniedFiles = [] }) {
       const { root } = workspace as { readonly root?: unknown };
       const cwd = settings.cwd ?? root;
       if (typeof cwd !== 'string') {
@@ -98,8 +108,12 @@ function executeTool(settings: z.output<typeof shellConfigSchema>, executor: Exe
       // Or a command could make it, with what agents take for their own.
       if (!isOpen && typeof root === 'string') await makeStorage(root);
       const hidden = hiddenFrom(cwd, settings, root);
-      const storages = isOpen || !existsSync(cwd) ? [] : await storagesBelow(cwd, folders, signal);
-      const execution = executor.execution(command, cwd, [...hidden, ...storages]);
+      const search = { folders, signal, rules: deniedFiles, root: typeof root === 'string' ? root : cwd };
+      const kept = isOpen || !existsSync(cwd) ? undefined : await keptBelow(cwd, search);
+      const execution = executor.execution(command, cwd, {
+        hidden: [...hidden, ...(kept?.hidden ?? [])],
+        readOnly: kept?.readOnly ?? [],
+      });
       const environment = GIT_ENVIRONMENT;
       const { status, output } = await runProgram(execution, {
         ...settings,
@@ -128,7 +142,7 @@ function hiddenFrom(
     const message = `Commands do not run in ${cwd}: it is in a directory ${STORAGE}, where agents keep what is of all users.`;
     throw new WorkspaceError('outside_workspace', cwd, message);
   }
-  const storages = typeof root === 'string' ? [realOf(storageIn(root))] : [];
+  const storages = typeof root === 'string' ? ownIn(root).map(realOf) : [];
   // A link in the directory that leads to one of these is for the sandbox to refuse: it is not resolved.
   const configured = settings.hidden.map((place) => resolve(cwd, place));
   const tops = [cwd, realOf(cwd)].map((top) => join(top, sep));
@@ -141,14 +155,15 @@ function hiddenFrom(
   });
 }
 
-/** The directory in which an agent keeps what is its own and of all its users. */
-function storageIn(root: string): string {
-  return join(root.split(`${sep}${STORAGE}${sep}`)[0] ?? root, STORAGE);
+/** The directories in which an agent keeps what is its own and of all its users, and the locks of its workspace. */
+function ownIn(root: string): readonly string[] {
+  const workspace = root.split(`${sep}${STORAGE}${sep}`)[0] ?? root;
+  return [STORAGE, LOCKS].map((name) => join(workspace, name));
 }
 
 async function makeStorage(root: string): Promise<void> {
   try {
-    await mkdir(storageIn(root), { recursive: true, mode: 0o700 });
+    for (const own of ownIn(root)) await mkdir(own, { recursive: true, mode: 0o700 });
   } catch (error) {
     // Where this process may not, a command may not.
     if (!isDenied(error) && (error as NodeJS.ErrnoException).code !== 'EROFS') throw error;
@@ -157,55 +172,4 @@ async function makeStorage(root: string): Promise<void> {
 
 function realOf(path: string): string {
   return existsSync(path) ? realpathSync(path) : path;
-}
-
-/** Folders without sources, which are not searched. */
-const SKIPPED = ['.git', 'node_modules'];
-
-/** The names of the folders within folders that were read, and what of each folder changes with them. */
-type Folders = Map<
-  string,
-  { readonly dev: bigint; readonly ino: bigint; readonly ctimeNs: bigint; readonly names: readonly string[] }
->;
-
-/** Milliseconds for which a change may leave a folder's time as it is: systems write times in ticks. */
-const TICK_MS = 2_000;
-
-/**
- * Finds what any agent keeps below a directory: whose it is, nobody knows. A folder that this process may not look into is taken for such.
- * A folder is read again when its device, its inode or the time of its last change is another; a command cannot set that time, as it
- * can that of the contents.
- */
-async function storagesBelow(
-  directory: string,
-  folders: Folders,
-  signal: AbortSignal,
-): Promise<readonly string[]> {
-  signal.throwIfAborted();
-  const now = await stat(directory, { bigint: true }).catch(gone);
-  if (now === undefined) return [];
-  const { dev, ino, ctimeNs } = now;
-  let known = folders.get(directory);
-  try {
-    if (known?.dev !== dev || known.ino !== ino || known.ctimeNs !== ctimeNs) {
-      const entries = (await readdir(directory, { withFileTypes: true }).catch(gone)) ?? [];
-      const below = entries.filter((entry) => entry.isDirectory() && !SKIPPED.includes(entry.name));
-      known = { dev, ino, ctimeNs, names: below.map(({ name }) => name) };
-      if (ctimeNs < BigInt(Date.now() - TICK_MS) * 1_000_000n) folders.set(directory, known);
-    }
-    const found = known.names.map((name) => {
-      const place = join(directory, name);
-      return name.toLowerCase() === STORAGE ? [place] : storagesBelow(place, folders, signal);
-    });
-    return (await Promise.all(found)).flat();
-  } catch (error) {
-    // To read a folder, or to look at one in it, takes a right that its owner can give back to a command.
-    if (!isDenied(error)) throw error;
-    return [directory];
-  }
-}
-
-/** Takes a folder for empty that is gone. Any other failure would show what it holds. */
-function gone(error: NodeJS.ErrnoException): undefined {
-  if (!['ENOENT', 'ENOTDIR'].includes(error.code ?? '')) throw error;
 }

@@ -183,8 +183,10 @@ async function runOne(
   await call.room();
   const progress = progressOf(call, use);
   const { runtime, state, storage, log } = scope;
+  const denied = tool?.keepsFiles ? capabilities.map((each) => each.deniesFiles?.(scope) ?? []) : [];
   const given = {
     ...{ runtime, state, workspace, storage, log, signal },
+    deniedFiles: (await Promise.all(denied)).flat(),
     idempotencyKey: idempotencyKeyOf(call, use),
     fence: call.options.fence,
     onUpdate: progress.update,

@@ -38,7 +38,7 @@ async function run(command: string, cwd: string, config: ShellConfig) {
 
 describe('bubblewrap', () => {
   it('shows a command the system, its directory, and nothing else', () => {
-    const { file, args } = bubblewrap({ network: false, read: ['/data'] }).execution('ls', '/work');
+    const { file, args } = bubblewrap({ read: ['/data'] }).execution('ls', '/work');
     expect(file).toBe('bwrap');
     const text = args.join(' ');
     for (const part of [
@@ -52,9 +52,11 @@ describe('bubblewrap', () => {
       expect(text).toContain(part);
     }
     expect(text).toContain('--ro-bind-try /data /data');
-    expect(text).not.toMatch(/--share-net|resolv\.conf|--(ro-)?bind \/ |\/root|\/home/);
-    expect(args.slice(-3)).toEqual(['sh', '-c', 'ls']);
-    expect(bubblewrap().execution('ls', '/work').args).toContain('--share-net');
+    expect(text).not.toMatch(
+      /--share-net|resolv\.conf|--(ro-)?bind \/ |\/root|\/home|bind(-try)? \/etc\/passwd/,
+    );
+    expect(args.at(-1)).toBe('ls');
+    expect(bubblewrap({ network: 'host' }).execution('ls', '/work').args).toContain('--share-net');
   });
 
   it('keeps files, environment and processes from a command, or the machine says that it has none', async () => {
@@ -102,8 +104,8 @@ describe('an executor', () => {
     const told: (readonly string[] | undefined)[] = [];
     const executor: Executor = {
       name: 'own',
-      execution(_, __, hidden) {
-        told.push(hidden);
+      execution(_, __, kept) {
+        told.push(kept?.hidden);
         return { file: 'true', args: [] };
       },
     };
@@ -112,10 +114,13 @@ describe('an executor', () => {
     }
     await run('ls', root, { executor, cwd, hidden: ['secrets', '/elsewhere'] });
     const others = [join(cwd, 'other/.X'), join(cwd, 'other/deep/.x')];
-    expect([...new Set(told[0])].sort()).toEqual([join(root, '.x'), join(cwd, 'secrets'), ...others].sort());
+    const own = [join(root, '.x'), join(root, '.locks')];
+    expect([...new Set(told[0])].sort()).toEqual([...own, join(cwd, 'secrets'), ...others].sort());
     for (const place of [bubblewrap(), container({ image: 'node:22' })]) {
       mkdirSync(join(cwd, 'secrets'), { recursive: true });
-      expect(place.execution('ls', cwd, [join(cwd, 'secrets')]).args).toContain(join(cwd, 'secrets'));
+      expect(place.execution('ls', cwd, { hidden: [join(cwd, 'secrets')] }).args).toContain(
+        join(cwd, 'secrets'),
+      );
     }
   });
 
@@ -130,9 +135,9 @@ describe('an executor', () => {
   });
 
   it('of a container runs the line there, and stops the container with the command', () => {
-    const { file, args, stop } = container({ image: 'node:22', network: false }).execution('ls', '/work');
+    const { file, args, stop } = container({ image: 'node:22' }).execution('ls', '/work');
     expect([file, ...args].join(' ')).toMatch(
-      /^docker run --rm --init --name (x-\w+) --network none (?:-e GIT_\S+ ){3}-v \/work:\/work -w \/work node:22 sh -c ls$/,
+      /^docker run --rm --init --name (x-\w+) --network none --memory 4294967296 --pids-limit 512 --ulimit fsize=1073741824 --tmpfs \/tmp:\S+ (?:-e GIT_\S+ ){3}-v \/work:\/work -w \/work node:22 sh -c ls$/,
     );
     expect(stop?.args).toEqual(['kill', args[args.indexOf('--name') + 1]]);
   });
@@ -171,8 +176,9 @@ describe('what other agents keep below the directory', () => {
     const told: (readonly string[])[] = [];
     const executor: Executor = {
       name: 'spy',
-      execution(_, __, hidden = []) {
-        told.push(hidden.filter((place) => place !== join(cwd, '.x')).sort());
+      execution(_, __, { hidden = [] } = {}) {
+        const own = [join(cwd, '.x'), join(cwd, '.locks')];
+        told.push(hidden.filter((place) => !own.includes(place)).sort());
         return { file: 'true', args: [] };
       },
     };
@@ -204,7 +210,7 @@ describe('what other agents keep below the directory', () => {
     const told: (readonly string[])[] = [];
     const executor: Executor = {
       name: 'spy',
-      execution(_, __, hidden = []) {
+      execution(_, __, { hidden = [] } = {}) {
         told.push(hidden);
         return { file: 'true', args: [] };
       },

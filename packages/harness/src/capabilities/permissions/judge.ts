@@ -2,7 +2,15 @@ import type { JsonObject, Objection, PermissionRule, Tool } from '@x/core';
 import { isObject, type PermissionContext } from '@x/core/internal';
 import { formatRule } from '../../lib/permission-rule.js';
 import { escapeWildcards } from '../../lib/wildcard.js';
-import { concerns, covers, type JudgedCall, mainArgument, namedIn, textsOf } from './match-rule.js';
+import {
+  concerns,
+  covers,
+  fileRuleOf,
+  type JudgedCall,
+  mainArgument,
+  namedIn,
+  textsOf,
+} from './match-rule.js';
 import { plainPath } from './path-pattern.js';
 
 export type PermissionMode = NonNullable<PermissionContext['mode']>;
@@ -30,7 +38,9 @@ export function judge(policy: Policy, judged: JudgedCall, tool: Tool): Objection
       `Denied: only reading is possible now (permission mode explore), and ${call.name} may change something.`,
     );
   }
-  const doubted = policy.deny.find((rule) => concerns(rule, judged) === 'perhaps');
+  // What is kept from whatever runs is not in doubt: a file is there to be read, but one that is written may be new.
+  const isKept = (rule: PermissionRule) => tool.keepsFiles && fileRuleOf(rule)?.use === 'read';
+  const doubted = policy.deny.find((rule) => !isKept(rule) && concerns(rule, judged) === 'perhaps');
   if (doubted) return { type: 'ask', reason: `The rule ${formatRule(doubted)} may deny this. ${UNCLEAR}` };
   const asked = policy.ask.find((rule) => concerns(rule, judged) !== 'no');
   if (asked) return { type: 'ask', reason: `The rule ${formatRule(asked)} wants approval.` };

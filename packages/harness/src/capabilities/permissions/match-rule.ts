@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises';
 import { relative, resolve } from 'node:path';
 import type { JsonValue, PermissionRule, Tool, ToolUseBlock, Workspace } from '@x/core';
-import { isObject, type PathRole } from '@x/core/internal';
+import { type FileRule, type FileUse, isObject, type PathRole } from '@x/core/internal';
 import { matchWildcard } from '../../lib/wildcard.js';
 import { pathsOf } from './command-paths.js';
 import { allowsCommand, catchesCommand, type Fit } from './command-pattern.js';
@@ -26,9 +26,6 @@ interface JudgedPath {
   readonly role: PathRole;
   readonly names: readonly PlainPath[];
 }
-
-/** A use of files that a rule may be about, whichever tool makes it: `read(**\/.env*)`. */
-export type FileUse = 'read' | 'write';
 
 const USES: Readonly<Record<PathRole, readonly FileUse[]>> = {
   read: ['read'],
@@ -170,12 +167,6 @@ function placesOf(word: string): readonly string[] {
 /** Whether a rule that allows is about a use of files. */
 export function allowsFiles({ tool, match }: PermissionRule): boolean {
   return match !== undefined && (tool === 'read' || tool === 'write');
-}
-
-/** A rule that denies or asks for a use of files. */
-interface FileRule {
-  readonly use: FileUse;
-  readonly match: string;
 }
 
 /** What a rule that denies or asks says of files, if it does: `Read` is `read`, and `read` alone is `read(**)`. */

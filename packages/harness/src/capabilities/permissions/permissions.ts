@@ -1,5 +1,12 @@
-import { type Capability, InvalidInputError, type PermissionRule, type Tool, type Workspace } from '@x/core';
-import { allOf, PERMISSION_MODES, parseWith, type WorkspaceConfine } from '@x/core/internal';
+import {
+  type AgentComposition,
+  type Capability,
+  InvalidInputError,
+  type PermissionRule,
+  type Tool,
+  type Workspace,
+} from '@x/core';
+import { allOf, isObject, PERMISSION_MODES, parseWith, type WorkspaceConfine, warn } from '@x/core/internal';
 import * as z from 'zod';
 import { type ToolReference, ToolReferences } from '../../agent/tool-references.js';
 import { formatRule, parseRule } from '../../lib/permission-rule.js';
@@ -94,11 +101,19 @@ export function permissions(config: PermissionsConfig = {}): Capability {
   return {
     name: NAME,
     ...references.hooks,
+    install(agent) {
+      references.hooks.install(agent);
+      warnOfCommands(agent, denied);
+    },
     confine: ({ state: { permissionContext }, workspace }) =>
       confineBy(
         { deny: [...denied, ...permissionContext.deny], ask: [...wanted, ...permissionContext.ask] },
         workspace,
       ),
+    deniesFiles: ({ state: { permissionContext }, workspace }) =>
+      [...denied, ...permissionContext.deny]
+        .flatMap((rule) => inWorkspace(rule, workspace))
+        .flatMap((rule) => fileRuleOf(rule) ?? []),
     unattended: ({ state }) => (state.permissionContext.mode ?? settings.mode) === 'dont_ask',
     async authorize(call, { state, tool, workspace }) {
       // A tool that does not exist does no harm; the loop answers that there is none.
@@ -210,6 +225,26 @@ function asJudged({ paths }: JudgedCall, real: RealPaths): WorkspaceConfine | un
 
 function formatPath({ names }: PlainPath): string {
   return names.join('/');
+}
+
+/** Agents about whose commands this process was warned. */
+const warned = new Set<string>();
+
+/** Warns of rules that deny files beside a tool that runs any program, which opens any file. */
+function warnOfCommands(agent: AgentComposition, denied: readonly PermissionRule[]): void {
+  const rule = denied.find((each) => fileRuleOf(each) !== undefined);
+  const tools = [...agent.tools, ...agent.capabilities.flatMap((each) => each.tools ?? [])];
+  const open = tools.find(({ keepsFiles, paths, definition: { inputSchema } }) => {
+    const { properties } = inputSchema;
+    return !keepsFiles && paths === undefined && isObject(properties) && 'command' in properties;
+  });
+  if (rule === undefined || open === undefined || warned.has(agent.name)) return;
+  warned.add(agent.name);
+  const { name } = open.definition;
+  warn(
+    `Agent "${agent.name}": the rule ${formatRule(rule)} does not keep programs that "${name}" runs from these files. Commands that are not ` +
+      "understood ask. Run commands in a sandbox, with shell({ sandbox: 'required' }), where the rule holds for every program.",
+  );
 }
 
 function readRules<List extends 'allow' | 'deny' | 'ask'>(

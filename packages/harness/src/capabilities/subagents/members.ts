@@ -241,7 +241,13 @@ function settingsOf({ settings, maxIterations, maxOutputTokens, temperature }: S
 /** What a team above does for a definition's capability. */
 const OWNED_ABOVE: readonly PropertyKey[] = ['install', 'close'] satisfies (keyof Capability)[];
 /** What the parent does for its own: its judgment is asked for by {@link inheritance}. */
-const FROM_PARENT: readonly PropertyKey[] = [...OWNED_ABOVE, 'authorize', 'unattended', 'confine'];
+const FROM_PARENT: readonly PropertyKey[] = [
+  ...OWNED_ABOVE,
+  'authorize',
+  'unattended',
+  'confine',
+  'deniesFiles',
+];
 
 const INHERITANCE = 'subagent_inheritance';
 
@@ -307,6 +313,11 @@ function inheritance({ name, capabilities }: ComposedAgent): Capability {
         const scopes = await inherited(scope);
         return allOf(scopes.flatMap((above) => capabilities.map((each) => each.confine?.(above))))?.(...file);
       },
+    async deniesFiles(scope) {
+      const scopes = await inherited(scope);
+      const denied = scopes.flatMap((above) => capabilities.map((each) => each.deniesFiles?.(above) ?? []));
+      return (await Promise.all(denied)).flat();
+    },
     async remind(scope) {
       const present = (await inherited(scope))[0]?.state;
       if (present) scope.state.planModeContext = structuredClone(present.planModeContext);

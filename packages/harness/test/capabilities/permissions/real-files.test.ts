@@ -326,7 +326,7 @@ function touchAsBefore({ atime, mtime }: Stats): void {
 }
 
 it('finds any number of names of a file by one list, and reads without rules by none at all', async () => {
-  for (let at = 0; at < 6_000; at++) linkSync(join(root, 'secrets/key'), join(root, `docs/copy-${at}`));
+  for (let at = 0; at < 1_000; at++) linkSync(join(root, 'secrets/key'), join(root, `docs/copy-${at}`));
   await setTimeout(50);
   const list = vi.spyOn(LocalWorkspace.prototype, 'list');
   const walks = () => list.mock.calls.filter(([, options]) => options?.recursive).length;
@@ -334,7 +334,7 @@ it('finds any number of names of a file by one list, and reads without rules by 
   const { results: free } = await run({ mode: 'dont_ask' }, [read]);
   expect(JSON.stringify(free)).toContain(CANARY);
   expect(walks()).toBe(0);
-  const { results } = await run({ deny: ['read(**/copy-5999)'] }, [read]);
+  const { results } = await run({ deny: ['read(**/copy-999)'] }, [read]);
   expect(results['0']).toContain('Denied by the rule');
   expect(walks()).toBe(1);
   const { results: others } = await run({ deny: ['read(public/**)'] }, [read]);

@@ -1,0 +1,185 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { dirname, join } from 'node:path';
+import { RuntimeContext } from '@x/core';
+import { ScriptedModel } from '@x/testkit';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { keptBelow } from '../../src/capabilities/kept-files.js';
+import type { PermissionsConfig } from '../../src/capabilities/permissions/permissions.js';
+import type { ShellConfig } from '../../src/capabilities/shell.js';
+import { bubblewrap, type Executor, findSandbox, HarnessAgent, permissions, shell } from '../../src/index.js';
+import { resultsIn } from '../loop/approvals/support.js';
+import { scratch } from '../support.js';
+
+const SECRET = 'canary-7f3a';
+
+function files(texts: Readonly<Record<string, string>>): string {
+  const root = scratch();
+  for (const [path, text] of Object.entries(texts)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  }
+  return root;
+}
+
+/** Runs command lines in the sandbox, each in a step of its own; what the model read of each. */
+async function run(
+  root: string,
+  lines: readonly string[],
+  rules: PermissionsConfig = {},
+  config: ShellConfig = {},
+): Promise<readonly string[]> {
+  const calls = lines.map((command, index) => ({
+    toolCalls: [{ id: `c${index}`, name: 'execute', input: { command } }],
+  }));
+  const model = new ScriptedModel([...calls, { text: 'Done.' }]);
+  const agent = HarnessAgent.builder()
+    .model(model)
+    .workspace(root)
+    .isolation('shared')
+    .maxIterations(1_000)
+    .use(permissions({ mode: 'bypass', ...rules }), shell({ sandbox: 'required', ...config }))
+    .build();
+  await agent.call('Go', RuntimeContext.of({ sessionId: 's' }));
+  await agent.close();
+  const results = resultsIn(model);
+  return lines.map((_, index) => results[`c${index}`] ?? '');
+}
+
+/** Ways to open `.env`, `secrets/key` or `vault/key` that no word of the line names. */
+const LINES = [
+  'cat .e*',
+  'ls -A | xargs cat',
+  'cp -a . ../c; cat ../c/.env; mkdir c; cp -a .env secrets c; cat c/.env c/secrets/*',
+  'find . -type f -exec cat {} +',
+  'grep -r . .',
+  "python3 -c \"import glob; [print(open(f).read()) for f in glob.glob('**', recursive=True, include_hidden=True) if __import__('os').path.isfile(f)]\"",
+  "node -e \"for (const f of require('fs').readdirSync('.')) try { console.log(String(require('fs').readFileSync(f))) } catch {}\"",
+  'tar c . | cat',
+  'git init -q . && git add -A; git grep --cached .; git show :.env',
+  'ln .env hard; cat hard; ln -s .env soft; cat soft; mv .env moved; cat moved; mv secrets s2; cat s2/key',
+  'echo "cat .env" > x.sh; sh x.sh; . ./x.sh',
+  'x=.env; cat $x; cat "$(printf .e)nv"; cat < .env; while read l; do echo $l; done < .env',
+  'cat /proc/self/cwd/.env; cat "$PWD"/.env; cd secrets; cat *; cat ../link ../linked/key',
+  'awk "{print}" .env; sed -n p .env; dd if=.env; od -c .env; base64 .env; rev .env',
+  'umount .env; umount secrets; cat .env secrets/key',
+  'unshare -Urm sh -c "umount .env; cat .env"; nsenter -t 1 -m cat .env',
+  'rm -f .env; git checkout .env; cat .env; chmod 777 .env; cat .env',
+  'cat a/hard a/b/.env.local',
+  'make --eval "x:; cat .env" x; perl -pe 1 .env; zip -r - . | cat; rsync -a . /tmp/r && cat /tmp/r/.env',
+];
+
+describe('rules that deny files beside a shell', () => {
+  const build = (name: string, config: ShellConfig, deny: string[]) => {
+    const warning = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
+    HarnessAgent.builder()
+      .name(name)
+      .model(new ScriptedModel([]))
+      .use(permissions({ deny }), shell(config))
+      .build();
+    const said = warning.mock.calls.map(([text]) => String(text));
+    warning.mockRestore();
+    return said;
+  };
+  const sandbox: Executor = { name: 'box', keepsFiles: true, execution: () => ({ file: 'true', args: [] }) };
+
+  it('warn once where commands have no sandbox', () => {
+    expect(build('fenced', {}, ['read(**/.env*)'])).toEqual([
+      expect.stringMatching(/read\(\*\*\/\.env\*\) does not keep programs.*sandbox: 'required'/s),
+    ]);
+    expect(build('fenced', {}, ['read(**/.env*)'])).toEqual([]);
+    expect(build('boxed', { executor: sandbox }, ['read(**/.env*)'])).toEqual([]);
+    expect(build('commands', {}, ['execute(rm *)'])).toEqual([]);
+  });
+});
+
+describe.skipIf(findSandbox() === undefined)('in the sandbox', () => {
+  it('a denied file is read by no program, by no name, and is still there', async () => {
+    const root = files({
+      '.env': SECRET,
+      'secrets/key': SECRET,
+      'a/b/.env.local': SECRET,
+      'a/file': 'plain',
+    });
+    writeFileSync(join(root, 'vault'), SECRET);
+    symlinkSync('vault', join(root, '.env.link'));
+    symlinkSync('.env', join(root, 'link'));
+    symlinkSync('secrets', join(root, 'linked'));
+    linkSync(join(root, '.env'), join(root, 'a/hard'));
+    const rules = { deny: ['read(**/.env*)', 'read(secrets/**)'] };
+    const results = await run(root, ['cat a/file', ...LINES], rules);
+    expect(results[0]).toContain('plain');
+    for (const [index, result] of results.entries()) expect(result, LINES[index - 1]).not.toContain(SECRET);
+    // A mask asks nobody about lines that are not understood.
+    expect(results.join('')).not.toMatch(/may deny this|nobody can be asked/);
+    for (const path of ['.env', 'secrets/key', 'a/b/.env.local', 'a/hard'])
+      expect(readFileSync(join(root, path), 'utf8')).toBe(SECRET);
+  });
+
+  it('a file that may not be written stays as it is, and what is not understood is asked about', async () => {
+    const root = files({ 'lock.json': 'old', 'infra/a.tf': 'old', 'src/a.ts': 'old' });
+    const rules = { deny: ['write(lock.json)', 'write(infra/**)'] };
+    const allowed = { ...rules, mode: 'dont_ask' as const, allow: ['execute(*)'] };
+    const [denied, free] = await run(
+      root,
+      ['for f in *.json; do echo new > $f; done', 'cp src/a.ts src/b.ts'],
+      allowed,
+    );
+    expect(denied).toContain('may deny this');
+    expect(free).toContain('exit 0');
+    // Whoever approves such a line has the mask all the same.
+    const search = { folders: new Map(), signal: new AbortController().signal, root };
+    const kept = await keptBelow(root, {
+      ...search,
+      rules: [
+        { use: 'write', match: 'lock.json' },
+        { use: 'write', match: 'infra/**' },
+      ],
+    });
+    const { file, args } = bubblewrap().execution(
+      'echo new > lock.json; rm -rf infra; mv infra i2; echo new > infra/b.tf; cat lock.json infra/a.tf; echo new > src/a.ts',
+      root,
+      kept,
+    );
+    expect(spawnSync(file, args, { encoding: 'utf8' }).stdout).toBe('oldold');
+    expect(
+      ['lock.json', 'infra/a.tf', 'src/a.ts'].map((path) => readFileSync(join(root, path), 'utf8')),
+    ).toEqual(['old', 'old', 'new\n']);
+    expect(existsSync(join(root, 'infra/b.tf'))).toBe(false);
+  });
+
+  it('neither loopback nor a socket of the machine is reached, unless its network is the host’s', async () => {
+    const server = createServer((_, response) => response.end('REACHED'));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const line = `node -e "fetch('http://127.0.0.1:${port}').then((r) => r.text()).then(console.log, () => console.log('refused'))"`;
+    expect(await run(scratch(), [line])).toEqual([expect.stringContaining('refused')]);
+    expect(await run(scratch(), [line], {}, { network: 'host' })).toEqual([
+      expect.stringContaining('REACHED'),
+    ]);
+  });
+
+  it('memory, files and /tmp have limits, and nobody of the machine is seen', async () => {
+    const limits = { memory: 2 ** 28, fileSize: 2 ** 20, tmp: 2 ** 21, processes: 100 };
+    const results = await run(
+      scratch(),
+      [
+        'python3 -c "x = bytearray(2 ** 29)"',
+        'head -c 2000000 /dev/zero > large; stat -c %s large',
+        'for i in 1 2 3; do head -c 1000000 /dev/zero > /tmp/$i; done; du -sb /tmp',
+        'ulimit -a; cat /etc/passwd /etc/group; ls -A /usr/local/etc; whoami',
+      ],
+      {},
+      { limits },
+    );
+    expect(results[0]).toContain('MemoryError');
+    expect(results[1]).toContain('1048576');
+    expect(results[2]).toMatch(/No space left/);
+    expect(results[3]).toMatch(/proc\w*\D+100\b/);
+    expect(results[3]?.match(/^\w+:x:/gm)).toHaveLength(2);
+    expect(results[3]).not.toContain('npmrc');
+  });
+});
