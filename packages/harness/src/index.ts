@@ -17,6 +17,7 @@ export { previewCall } from './agent/preview-call.js';
 export { shutdownOnSignals } from './agent/shutdown-on-signals.js';
 export { agentsFiles } from './capabilities/agents-files.js';
 export { budget, spendingOf } from './capabilities/budget/budget.js';
+export { type EventLog, eventLog } from './capabilities/event-log.js';
 export {
   bubblewrap,
   container,

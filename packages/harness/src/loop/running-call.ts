@@ -1,4 +1,5 @@
 import {
+  type AgentEvent,
   type AgentEventBody,
   type AgentState,
   addUsage,
@@ -207,19 +208,20 @@ export class RunningCall {
     for (const result of this.#openCalls.before(body)) this.emit(result);
     const { session } = this.options;
     const changesWindow = body.type === 'context.compacted' || body.type === 'context.restored';
-    const event = changesWindow && this.reason ? { ...body, context: this.measure(this.reason) } : body;
-    if (event.type === 'context.compacted' && event.reason === 'request_too_large') this.lastRescue = event;
-    this.#audience.observe(event, this.scope);
     const { agentId, callId } = this.scope;
-    this.#audience.hear({
-      ...event,
+    const event: AgentEvent = {
+      ...(changesWindow && this.reason ? { ...body, context: this.measure(this.reason) } : body),
       seq: ++this.#events,
       sessionId: session.state.sessionId,
       agentId,
       callId,
       step: this.step,
       at: new Date().toISOString(),
-    });
+    };
+    if (event.type === 'context.compacted' && event.reason === 'request_too_large') this.lastRescue = event;
+    // An observer may emit an event about this one, which then has the next number.
+    this.#audience.hear(event);
+    this.#audience.observe(event, this.scope);
     return this.room();
   }
 

@@ -80,7 +80,8 @@ export function renderCall(
   const others = rest.length > 0 ? [Object.fromEntries(rest)] : [];
   const json = (value: JsonValue) => plainLines(JSON.stringify(value, null, 2) ?? '');
   if (typeof main !== 'string') {
-    const argument = short(jsonLine(input));
+    // Our own tools without such an argument say enough by their name.
+    const argument = kind === 'other' || field !== '' ? short(jsonLine(input)) : '';
     const title = oneLine(argument === '' ? name : `${name} ${argument}`);
     const lines = name === 'plan_exit' && plan !== undefined ? plainLines(plan) : json(input);
     return { kind, title, wants: kind === 'other' || field !== '' ? `use ${title}` : verb, lines, rest: [] };

@@ -1,0 +1,155 @@
+import { isDeepStrictEqual } from 'node:util';
+import {
+  type AgentEvent,
+  type Capability,
+  type ClientEvent,
+  type Message,
+  type RuntimeContext,
+  readText,
+  type SessionLog,
+  toClientEvent,
+  toolResultsOf,
+  toolUsesOf,
+} from '@x/core';
+import { errorText, parsedJson, warn } from '@x/core/internal';
+import type { HarnessAgent } from '../agent/harness-agent.js';
+import type { KeptEvent } from '../view/request-at.js';
+
+/** Events that are not kept: a later event has all that they say. */
+const PASSING: ReadonlySet<string> = new Set([
+  'text.delta',
+  'thinking.delta',
+  'tool.delta',
+  'draft.discarded',
+  'tool.progress',
+  'subagent.event',
+  'context.compacting',
+  'state.changed',
+]);
+
+interface EventLogOptions {
+  /** Words an error, as in `toClientEvent`. Default: the words that the error has for clients. */
+  readonly onError?: Parameters<typeof toClientEvent>[1];
+}
+
+/** A capability that keeps the events of sessions. */
+export interface EventLog extends Capability {
+  /** Reads the events of all calls of a session, oldest first. Messages that the log alone has stand at the end. */
+  read(agent: HarnessAgent, context: RuntimeContext): Promise<readonly KeptEvent[]>;
+}
+
+/**
+ * Keeps the events of each session in a file beside its log, so that a page shows requests, compactions, durations and usage also after
+ * a restart. The file has the ids of messages, whose content is in the log. No call waits until an event is written: what must not be
+ * lost is in the log and in the session store. Errors are kept as a client may read them.
+ *
+ * @example
+ * ```ts
+ * import type { Model, RuntimeContext } from '@x/core';
+ * import { eventLog, HarnessAgent } from '@x/harness';
+ * import { requestAt } from '@x/harness/view';
+ *
+ * export async function firstRequest(model: Model, session: RuntimeContext) {
+ *   const kept = eventLog();
+ *   const agent = HarnessAgent.builder().model(model).use(kept).build();
+ *   await agent.call('Hi', session);
+ *   return requestAt(await kept.read(agent, session), 1);
+ * }
+ * ```
+ */
+export function eventLog({ onError }: EventLogOptions = {}): EventLog {
+  /** By path, what is being written. */
+  const writing = new Map<string, Promise<void>>();
+  const written = async () => void (await Promise.all(writing.values()));
+  return {
+    name: 'event_log',
+    // The harness passes events with their number, call and time.
+    observe(event, { log, storage, state }) {
+      if (PASSING.has(event.type)) return;
+      const path = pathOf(log);
+      const isReduced = event.type === 'context.compacted' || event.type === 'context.restored';
+      const context = isReduced ? [...state.context] : undefined;
+      const write = async () => {
+        const told = toClientEvent(event as AgentEvent, onError);
+        const kept = context ? { ...told, view: await viewOf(context, log) } : told;
+        await storage.append(path, `${JSON.stringify(withoutContent(kept))}\n`);
+      };
+      const done = (writing.get(path) ?? Promise.resolve())
+        .then(write)
+        .catch((error) => warn(`An event could not be written to ${path}: ${errorText(error)}`))
+        .then(() => void (writing.get(path) === done && writing.delete(path)));
+      writing.set(path, done);
+    },
+    async read(agent, context) {
+      await written();
+      const log = agent.log(context);
+      const path = pathOf(log);
+      const messages = new Map<string, Message>();
+      for await (const message of log.read()) messages.set(message.id, message);
+      const now = (await agent.state(context))?.context ?? [];
+      for (const id of neverStored([...messages.values()], now)) messages.delete(id);
+      // A summary comes with its compaction.
+      const alone = new Map([...messages].filter(([, { kind }]) => kind !== 'summary'));
+      const text = (await agent.storage.stat(path)) ? await readText(agent.storage, path) : '';
+      const events: KeptEvent[] = [];
+      for (const line of text.split('\n')) {
+        // A crash may have cut off a line.
+        const kept = parsedJson(line) as (KeptEvent & { readonly messageId?: string }) | undefined;
+        const { messageId } = kept ?? {};
+        const message = messages.get(messageId ?? '');
+        alone.delete(messageId ?? '');
+        if (kept && (messageId === undefined || kept.type === 'message.evicted')) events.push(kept);
+        else if (kept && message) events.push({ ...kept, message } as KeptEvent);
+      }
+      for (const message of alone.values())
+        events.push({ type: 'message.added', message, at: message.createdAt, callId: '', seq: 0 });
+      return events;
+    },
+    close: written,
+  };
+}
+
+function pathOf({ location }: SessionLog): string {
+  return location.replace(/(?:\.log)?\.jsonl$/, '.events.jsonl');
+}
+
+/** Names the messages that the log has as they are, and keeps all others whole. */
+async function viewOf(context: readonly Message[], log: SessionLog): Promise<readonly (string | Message)[]> {
+  const logged = new Map<string, Message>();
+  for await (const message of log.read()) logged.set(message.id, message);
+  return context.map((message) =>
+    isDeepStrictEqual(logged.get(message.id)?.content, message.content) && message.kind !== 'summary'
+      ? message.id
+      : message,
+  );
+}
+
+function withoutContent(event: ClientEvent): object {
+  if (event.type === 'tool.result') return { ...event, result: { ...event.result, output: [] } };
+  if (!('message' in event) || typeof event.message !== 'object') return event;
+  const { message, ...rest } = event;
+  return { ...rest, messageId: message.id };
+}
+
+/**
+ * Finds the messages of a log that never became part of the conversation. A process logs a step before it stores it, and may die in
+ * between. The next process makes another step, so the lost one would show up as calls without answers, or as a second answer.
+ *
+ * @param logged Every message of the log, in order.
+ * @param context The conversation as it is now. Compactions removed other messages from it, but never a call without its results.
+ */
+function neverStored(logged: readonly Message[], context: readonly Message[]): ReadonlySet<string> {
+  const stored = new Set(context.map(({ id }) => id));
+  const current = new Set(context.flatMap((message) => toolUsesOf(message)).map(({ id }) => id));
+  const answered = new Set<string>();
+  const lost = new Set<string>();
+  // From the end: the answer to a call stands behind it, and the last answer is the stored one.
+  for (const message of logged.toReversed()) {
+    const results = toolResultsOf(message).map(({ toolUseId }) => toolUseId);
+    const repeated = results.length > 0 && results.every((call) => answered.has(call) || current.has(call));
+    const unanswered = toolUsesOf(message).some((call) => !answered.has(call.id));
+    if (!stored.has(message.id) && (unanswered || repeated)) lost.add(message.id);
+    else for (const call of results) answered.add(call);
+  }
+  return lost;
+}
