@@ -1,9 +1,11 @@
 import { join, relative, sep } from 'node:path';
 import { compaction, toolResultEviction } from '@x/compaction';
 import { tiktokenCounter } from '@x/compaction/tiktoken';
-import { type AgentEvent, type Model, mountWorkspace, type SessionStore, type Workspace } from '@x/core';
+import { type Model, mountWorkspace, type SessionStore, type Workspace } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
 import {
+  type EventLog,
+  eventLog,
   HarnessAgent,
   planMode,
   type SubagentDefinition,
@@ -14,6 +16,7 @@ import {
 } from '@x/harness';
 import { memory, sessionHistory } from '@x/memory';
 import { approvals } from './approvals.js';
+import { forPage } from './server/errors.js';
 import { openFiles, type Storage } from './storage.js';
 
 export const AGENT = 'guide';
@@ -38,6 +41,8 @@ const SUBAGENTS: readonly SubagentDefinition[] = [
 
 export interface DemoAgent {
   readonly agent: HarnessAgent;
+  /** The events of its sessions. */
+  readonly events: EventLog;
   /** What the agent keeps for itself: logs, memory, tasks, plans. */
   readonly storage: Workspace;
   readonly store: SessionStore;
@@ -61,8 +66,6 @@ interface CreateAgentOptions {
   readonly repo: string;
   /** True when no human can be asked for permission. Default false. */
   readonly unattended?: boolean | undefined;
-  /** Hears every event of every call. */
-  readonly onEvent?: ((event: AgentEvent) => void) | undefined;
 }
 
 /** The share of the window at which compaction is due by default. */
@@ -70,7 +73,7 @@ const DUE_AT = 0.85;
 
 /** The demo's agent: every package of the house, put together from parts. */
 export function createAgent(options: CreateAgentOptions): DemoAgent {
-  const { model, embedded, data, repo, onEvent, unattended = false } = options;
+  const { model, embedded, data, repo, unattended = false } = options;
   const { storage = openFiles(data) } = options;
   // The guide can write neither summaries nor notes: the record is the summary, and nothing is remembered.
   const { background = embedded ? null : undefined } = options;
@@ -93,6 +96,7 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
   // The demo's data may lie in the repository: commands are not to read it.
   const hidden = dataWithin(repo, data).map((name) => join(repo, name));
 
+  const events = eventLog({ onError: (error) => forPage(error).message });
   const agent = HarnessAgent.builder()
     .name(AGENT)
     .systemPrompt(SYSTEM_PROMPT)
@@ -117,11 +121,12 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
       ...(embedded ? [] : [planMode(), subagents(SUBAGENTS)]),
       sessionHistory({ withoutUser: 'shared' }),
       approvals({ embedded, unattended }),
+      events,
     )
-    .onEvent((event) => onEvent?.(event))
     .build();
   return {
     agent,
+    events,
     storage: agent.storage,
     store,
     memoryIndex,

@@ -1,33 +1,17 @@
 import { fileURLToPath } from 'node:url';
 import { tiktokenCounter } from '@x/compaction/tiktoken';
-import { type AgentEvent, InvalidInputError, XError } from '@x/core';
+import { InvalidInputError, XError } from '@x/core';
 import { modelPrices } from '../../cli/src/known-models.js';
 import { Backend } from './backend/backend.js';
 import { chooseModel } from './choose-model.js';
 import { createAgent } from './create-agent.js';
 import { once } from './once.js';
-import type { BackendInfo } from './page.js';
 import { createServer } from './server/server.js';
 import { type DemoSettings, readSettings, USAGE } from './settings.js';
 import { openFiles, openRedis } from './storage.js';
 
 /** Milliseconds between two words of the embedded guide's answers in the page. */
 const PACE_MS = 8;
-
-const STARTERS: BackendInfo['starters'] = [
-  {
-    icon: 'survey',
-    title: 'Survey this repository',
-    description: 'Read it area by area through a small window, and write REPORT.md',
-    prompt: 'survey this repository',
-  },
-  {
-    icon: 'write',
-    title: 'Be asked first',
-    description: 'Writing outside its notes takes your approval',
-    prompt: 'write ideas.md: look at the stores first',
-  },
-];
 
 async function main(): Promise<number> {
   const settings = readSettings(process.argv.slice(2), process.env);
@@ -38,49 +22,35 @@ async function main(): Promise<number> {
   return settings.once === undefined ? serve(settings) : runOnce(settings, settings.once);
 }
 
-/** Opens the agent, and the page's backend over it. */
+/** Opens the agent. */
 async function open(settings: DemoSettings, paceMs: number, unattended = false) {
   const choice = await chooseModel(process.env, { ...settings, paceMs });
-  const { id, contextWindow = 0 } = choice.model;
-  let backend: Backend | undefined;
-  const onEvent = (event: AgentEvent) => backend?.onEvent(event);
   const { data, repo, redis } = settings;
   const storage = redis === undefined ? openFiles(data) : await openRedis(redis);
-  const demo = createAgent({ ...choice, data, repo, storage, unattended, onEvent });
-  const { triggerTokens } = demo;
-  const { embedded } = choice;
-  const model = { id, embedded, prices: embedded ? undefined : modelPrices(id) };
-  const opened = new Backend({
-    demo,
-    counter: tiktokenCounter(),
-    info: { model, contextWindow, triggerTokens, plans: !embedded, starters: STARTERS },
-  });
-  backend = opened;
-  console.log(`Model ${id}${embedded ? ' (rules, no LLM)' : ''}, ${storage.name}`);
-  return {
-    demo,
-    backend: opened,
-    storage,
-    async closeAgent() {
-      await demo.agent.close();
-      await opened.close();
-    },
-  };
+  const demo = createAgent({ ...choice, data, repo, storage, unattended });
+  const { id } = choice.model;
+  console.log(`Model ${id}${choice.embedded ? ' (rules, no LLM)' : ''}, ${storage.name}`);
+  return { ...choice, demo, storage };
 }
 
 async function runOnce(settings: DemoSettings, prompt: string): Promise<number> {
-  // With the page's backend, which can show later what was done here.
-  const { demo, storage, closeAgent } = await open(settings, 0, true);
+  const { demo, storage } = await open(settings, 0, true);
   onSignals(() => demo.agent.close());
-  const completed = await once(demo, { prompt, session: settings.session, output: process.stdout });
-  await closeAgent();
+  const { session } = settings;
+  const code = await once(demo, { prompt, session, output: process.stdout, folder: storage.folder });
+  await demo.agent.close();
   await storage.close();
-  return completed ? 0 : 1;
+  return code;
 }
 
 async function serve(settings: DemoSettings): Promise<number> {
   const { host, port, token } = settings;
-  const { backend, storage, closeAgent } = await open(settings, PACE_MS);
+  const { demo, storage, model, embedded } = await open(settings, PACE_MS);
+  const { id, contextWindow = 0 } = model;
+  const { triggerTokens } = demo;
+  const prices = embedded ? undefined : modelPrices(id);
+  const info = { model: { id, embedded, prices }, contextWindow, triggerTokens, plans: !embedded };
+  const backend = new Backend({ demo, counter: tiktokenCounter(), info });
   // The same from the sources as from what was built.
   const webRoot = fileURLToPath(new URL('../dist/web', import.meta.url));
   const server = createServer({ backend, webRoot, host, port, token });
@@ -96,7 +66,8 @@ async function serve(settings: DemoSettings): Promise<number> {
   console.log(`\n  Open ${url}\n`);
   await new Promise<void>((resolve) => onSignals(resolve));
   unwatch();
-  await closeAgent();
+  await demo.agent.close();
+  await backend.close();
   await server.close();
   await storage.close();
   return 0;

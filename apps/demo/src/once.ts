@@ -1,45 +1,53 @@
+import { join, relative } from 'node:path';
 import { RuntimeContext, textOf } from '@x/core';
 import { EventPrinter } from '../../cli/src/terminal/event-printer.js';
+import { answerOnce } from '../../cli/src/terminal/once.js';
 import { styleFor } from '../../cli/src/terminal/style.js';
 import { AGENT, type DemoAgent } from './create-agent.js';
 
 interface OnceOptions {
   readonly prompt: string;
-  /** The session to use; left out: one that was cut off with the same prompt, else a new one. */
+  /** The session to use. Default: one that was cut off with the same prompt, else a new one. */
   readonly session?: string | undefined;
   readonly output: NodeJS.WriteStream;
+  /** The folder of the agent's files, to name those that it wrote. */
+  readonly folder?: string | undefined;
 }
 
 const PREFIX = 'once-';
 
-/** Answers one prompt in the terminal. Resolves to true when the call completed. */
-export async function once(demo: DemoAgent, { prompt, session, output }: OnceOptions): Promise<boolean> {
+/** Answers one prompt in the terminal. Resolves to the exit code of the program. */
+export async function once(demo: DemoAgent, options: OnceOptions): Promise<number> {
+  const { prompt, session, output, folder } = options;
+  const { agent } = demo;
   const unfinished = session === undefined ? await findUnfinished(demo, prompt) : undefined;
   const sessionId =
     session ?? unfinished ?? `${PREFIX}${new Date().toISOString().replace(/\D/g, '').slice(0, 17)}`;
   const context = RuntimeContext.of({ sessionId });
   const printer = new EventPrinter({ reply: output, progress: output, style: styleFor(output) });
   printer.note(unfinished ? `Resuming session ${sessionId} at its last checkpoint.` : `Session ${sessionId}`);
-  const events = unfinished ? demo.agent.resumeStream(context) : demo.agent.stream(prompt, context);
-  let stopReason = '';
-  for await (const event of events) {
-    printer.print(event);
-    if (event.type === 'call.completed') stopReason = event.stopReason;
+  const startedAt = new Date().toISOString();
+  const code = await answerOnce({
+    agent,
+    context,
+    printer,
+    prompt: unfinished ? '' : prompt,
+    goOn: () => 'the same command',
+    decide: () => ({}),
+  });
+  for await (const { path, type, modifiedAt } of agent.files(context).list('')) {
+    if (type === 'file' && modifiedAt >= startedAt)
+      printer.note(`Wrote ${folder === undefined ? path : relative(process.cwd(), join(folder, path))}`);
   }
-  if (stopReason !== 'completed')
-    printer.note(`Stopped: ${stopReason}. Run the same command again to go on.`);
-  return stopReason === 'completed';
+  return code;
 }
 
 /** The latest session of this kind whose call never ended and which began with the same prompt. */
 async function findUnfinished({ agent, store }: DemoAgent, prompt: string): Promise<string | undefined> {
-  const candidates: { readonly sessionId: string; readonly updatedAt: string }[] = [];
-  for await (const { key, updatedAt } of store.list({ agentId: AGENT })) {
+  // A store lists the last changed first.
+  for await (const { key } of store.list({ agentId: AGENT })) {
     const { sessionId } = key.parts;
-    if (sessionId.startsWith(PREFIX)) candidates.push({ sessionId, updatedAt });
-  }
-  candidates.sort((left, right) => right.updatedAt.localeCompare(left.updatedAt));
-  for (const { sessionId } of candidates) {
+    if (!sessionId.startsWith(PREFIX)) continue;
     const state = await agent.state(RuntimeContext.of({ sessionId }));
     const asked = state?.context.find((message) => message.role === 'user' && message.kind === undefined);
     if (state?.activeCall && asked && textOf(asked) === prompt) return sessionId;

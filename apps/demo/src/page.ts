@@ -1,35 +1,13 @@
-import type {
-  AgentEvent,
-  AgentEventBody,
-  ContextUsage,
-  Message,
-  PendingCall,
-  Todo,
-  ToolResultBlock,
-} from '@x/core';
-import type { ForClient, PermissionContext } from '@x/core/internal';
+import type { ContextUsage, Message, PendingCall, Todo } from '@x/core';
+import type { PermissionContext } from '@x/core/internal';
 import type { SubagentTask } from '@x/harness';
+import type { KeptEvent, RenderedCall } from '@x/harness/view';
 import type { Prices } from '@x/replay';
 
 // What the server and the page tell each other. The page takes this file too: it imports types alone.
 
-type Body<Type extends AgentEventBody['type']> = Extract<ForClient<AgentEventBody>, { readonly type: Type }>;
-
-/**
- * The conversation right after a compaction or an undo: messages that the log has unchanged by their id, others (summaries, altered
- * messages) whole.
- */
-interface ViewAfter {
-  readonly view?: readonly (string | Message)[] | undefined;
-}
-
 /** An event of the agent as plain JSON. */
-export type PageEvent = (
-  | Exclude<ForClient<AgentEventBody>, Body<'context.compacted'> | Body<'context.restored'>>
-  | (Body<'context.compacted'> & ViewAfter)
-  | (Body<'context.restored'> & ViewAfter)
-) &
-  Pick<AgentEvent, 'callId' | 'seq' | 'at'>;
+export type PageEvent = KeptEvent;
 
 /** One item of a session's stream: first its history and its state, then what happens. */
 export type Sent =
@@ -37,13 +15,18 @@ export type Sent =
   | { readonly type: 'state'; readonly state: SessionState }
   | PageEvent;
 
+/** A call that waits for the user's permission, and what a person has to see of it. */
+export interface WaitingCall extends PendingCall {
+  readonly seen: RenderedCall;
+}
+
 /** The parts of a session's state that the page shows beside the conversation. */
 export interface SessionState {
   /** True while a call or a compaction runs in this server. */
   readonly running: boolean;
   readonly todos: readonly Todo[];
   /** Tool calls that wait for the user's permission, in the order in which they were made. */
-  readonly pending: readonly PendingCall[];
+  readonly pending: readonly WaitingCall[];
   readonly plan: Plan;
   /** Tasks of subagents, oldest first. */
   readonly tasks: readonly BackgroundTask[];
@@ -79,13 +62,6 @@ export interface BackendInfo {
   readonly triggerTokens: number;
   /** True when the agent can plan. */
   readonly plans: boolean;
-  /** Suggestions on an empty page; a click sends `prompt`. */
-  readonly starters: readonly {
-    readonly icon: 'survey' | 'ask' | 'write';
-    readonly title: string;
-    readonly description: string;
-    readonly prompt: string;
-  }[];
 }
 
 export interface SessionSummary {
@@ -97,12 +73,8 @@ export interface SessionSummary {
   readonly running: boolean;
   /** True when the stored session cannot be read. */
   readonly damaged?: boolean;
-}
-
-export interface ExpandedMessage {
-  readonly original: Message;
-  /** The message as the model sees it now; `undefined` when it was removed from the model's view. */
-  readonly current?: Message | undefined;
+  /** The text around the words that were searched for. */
+  readonly found?: string | undefined;
 }
 
 export interface FileInfo {
@@ -122,51 +94,50 @@ export interface FilePart {
   readonly nextOffset?: number | undefined;
 }
 
-/** A request to the model, message by message, and what changed since the request before. */
+/** What the model saw at a place of the session, message by message, and what changed since the place before. */
 export interface RequestView extends Pick<ContextUsage, 'system' | 'tools' | 'reminders'> {
   readonly messages: readonly RequestMessage[];
-  /** Messages that the request before had and this one lacks. */
+  /** Messages that the place before had and this one lacks. */
   readonly removed: readonly RequestMessage[];
 }
 
 export interface RequestMessage {
   readonly id: string;
   readonly source: 'summary' | 'conversation' | 'toolResults';
+  /** What it is and what it works on, in one line. */
+  readonly label: string;
   readonly tokens: number;
   readonly text: string;
-  /** Absent when the request before had the same message. */
-  readonly change?: 'added' | 'altered' | undefined;
+  /** Absent when the place before had the same message. */
+  readonly change?: 'added' | 'changed' | undefined;
+  /** The text at the place before, where it changed. */
+  readonly before?: string | undefined;
 }
 
-/** A memory file; its path is for example `MEMORY.md` or `memory/2026-01-31.md`. */
+/** A memory file. Its `name` is for example `MEMORY.md` or `memory/2026-01-31.md`. */
 export interface MemoryFile extends FileInfo {
+  readonly name: string;
   readonly kind: 'core' | 'note' | 'other';
 }
 
 export interface MemoryLine {
   readonly path: string;
+  readonly name: string;
   /** From 1. */
   readonly lineNumber: number;
   /** So much of the line as fits, around the match. */
   readonly snippet: string;
 }
 
-/** What a message says, tool outputs included, thinking left out. */
-export function textOf(message: Message): string {
+/** What a message says, tool outputs included, thinking left out. Other content is named. */
+export function textOf(message: Pick<Message, 'content'>): string {
   return message.content
     .flatMap((block) => {
       if (block.type === 'text') return [block.text];
-      if (block.type === 'tool_result') return [outputOf(block)];
+      if (block.type === 'tool_result') return [textOf({ content: block.output })];
       if (block.type === 'tool_use') return [`${block.name} ${JSON.stringify(block.input)}`];
-      return [];
+      return block.type === 'file' ? [`[${block.filename ?? block.mediaType}]`] : [];
     })
-    .join('\n');
-}
-
-/** A tool's output as text; other content is named. */
-export function outputOf(result: ToolResultBlock): string {
-  return result.output
-    .map((block) => (block.type === 'text' ? block.text : `[${block.filename ?? block.mediaType}]`))
     .join('\n');
 }
 

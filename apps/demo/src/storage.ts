@@ -7,6 +7,8 @@ import { openSessions, sessionsFile, stores } from '../../cli/src/stores.js';
 export interface Storage {
   /** Such as `files in .x` or `Redis`. */
   readonly name: string;
+  /** The folder of the agent's files; left out where they are not on this machine. */
+  readonly folder?: string;
   readonly workspace: Workspace;
   readonly store: SessionStore;
   close(): Promise<void>;
@@ -26,5 +28,5 @@ export function openFiles(data: string): Storage {
   const workspace = new LocalWorkspace(join(data, 'workspace'));
   workspace.check();
   const sessions = openSessions(sessionsFile(workspace.root), console.error);
-  return { name: `files in ${data}`, workspace, ...sessions };
+  return { name: `files in ${data}`, folder: workspace.root, workspace, ...sessions };
 }

@@ -2,11 +2,18 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { tiktokenCounter } from '@x/compaction/tiktoken';
-import { assistantMessage, type Message, RuntimeContext, textOf, userMessage } from '@x/core';
+import {
+  assistantMessage,
+  type Message,
+  RuntimeContext,
+  textOf,
+  toolResultMessage,
+  userMessage,
+} from '@x/core';
 import type { HarnessAgent } from '@x/harness';
 import { expect, it, onTestFinished } from 'vitest';
 import { createAgent } from '../src/create-agent.js';
-import { latestCommit, readme } from '../src/guide/facts.js';
+import { readme } from '../src/guide/facts.js';
 import { decide, GuideModel } from '../src/guide/guide-model.js';
 import { readView } from '../src/guide/view.js';
 
@@ -117,9 +124,48 @@ it('surveys again when asked again', () => {
   expect(decide(readView({ messages, tools: [] })).calls).toMatchObject([{ name: 'todo_write' }]);
 });
 
-it('reads a command without output as an empty answer', () => {
-  expect(latestCommit.read('exit 0')).toBe('');
-  expect(latestCommit.read('exit 0\nabc Begin\nabd Before')).toBe('abc Begin');
+/** A survey that is at `engine`, whose figures are in a record, in a search of the log, or nowhere. */
+function atEngine(record: readonly string[], found?: string) {
+  const todos = '[x] Orient myself: top level, manifest, README, areas\n[>] Survey engine';
+  const recall = { id: 'c', name: 'recall', input: { query: 'engine files, lines, tests, largest' } };
+  const looked = [
+    assistantMessage([{ type: 'tool_use', ...recall }]),
+    toolResultMessage(recall, found ?? ''),
+  ];
+  return decide(
+    readView({
+      messages: [
+        userMessage('survey this repository'),
+        userMessage(['» r1 survey this repository', ...record].join('\n'), { kind: 'summary' }),
+        ...(found === undefined ? [] : looked),
+        userMessage(todos, { kind: 'synthetic' }),
+      ],
+      tools: [],
+    }),
+  );
+}
+
+const FOUND = 'engine: 3 files, 9 lines, 0 tests, largest engine/a.ts with 4.';
+
+it('goes on from the record of what was removed, says so in one line, and begins nothing again', () => {
+  const { text, calls } = atEngine([`- r9 ${FOUND}`, '· r7 list_files repo/engine']);
+  expect(text).toBe(`Going on at engine from the record. ${FOUND}`);
+  expect(calls.map(({ name }) => name)).toEqual(['grep_files']);
+});
+
+it('looks up what the record only names, and goes on from there', () => {
+  const { text, calls } = atEngine(['· r7 list_files repo/engine ;; r9 read_file repo/engine/a.ts']);
+  expect(text).toBe('The record says that I began with engine. Looking up what I found.');
+  expect(calls).toMatchObject([{ name: 'recall' }]);
+  const found = atEngine(['· r7 list_files repo/engine'], `r9 assistant\n${FOUND}`);
+  expect(found.text).toBe(`Going on at engine from the record. ${FOUND}`);
+  expect(atEngine(['· r7 list_files repo/engine'], 'No passage.').text).toBe('Looking at engine.');
+});
+
+it('takes nothing from the record of an earlier survey, or of another area', () => {
+  const again = [`- r9 ${FOUND}`, '» r40 survey this repository'];
+  expect(atEngine(again).text).toBe('Looking at engine.');
+  expect(atEngine([`- r9 other-${FOUND}`, '· r7 list_files repo/engine/x']).text).toBe('Looking at engine.');
 });
 
 it('cuts the first paragraph of a README between words', () => {

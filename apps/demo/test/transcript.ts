@@ -1,12 +1,45 @@
+import { textOf } from '@x/core';
+import type { PageEvent, Sent, SessionState } from '../src/page.js';
 import type { PageBackend } from '../src/server/routes.js';
-import { emptyTranscript, fold, type Transcript } from '../web/src/state/transcript.js';
+import {
+  type Block,
+  type Notice,
+  transcriptOf as read,
+  type Transcript,
+} from '../web/src/state/transcript.js';
+
+/** What the page shows of a session: what its events say, and its state. */
+export type Told = Transcript & SessionState & { readonly events: readonly PageEvent[] };
+
+/** What a page shows that was sent these items. */
+export function told(items: readonly Sent[]): Told {
+  let events: PageEvent[] = [];
+  let state: SessionState = { running: false, todos: [], pending: [], plan: { active: false }, tasks: [] };
+  for (const item of items) {
+    if (item.type === 'history') events = [...item.events];
+    else if (item.type === 'state') state = item.state;
+    else events.push(item);
+  }
+  const transcript = read(events);
+  return { ...state, ...transcript, call: state.running ? transcript.call : undefined, events };
+}
 
 /** What the page shows of a session now. */
-export async function transcriptOf(backend: Pick<PageBackend, 'events'>, id: string): Promise<Transcript> {
-  let transcript = emptyTranscript(id);
+export async function transcriptOf(backend: Pick<PageBackend, 'events'>, id: string): Promise<Told> {
+  const items: Sent[] = [];
   for await (const sent of backend.events(id, new AbortController().signal)) {
-    transcript = fold(transcript, sent);
+    items.push(sent);
     if (sent.type === 'state') break;
   }
-  return transcript;
+  return told(items);
+}
+
+export function textsOf({ messages }: Transcript): readonly string[] {
+  return [...messages.values()].map(textOf);
+}
+
+/** The notices, but for the one that this machine has no sandbox, which only some machines give. */
+export function noticesOf({ blocks }: Transcript): readonly Notice[] {
+  const notices = blocks.flatMap((block: Block) => (block.type === 'notice' ? [block.notice] : []));
+  return notices.filter(({ message }) => !message.includes('no sandbox here'));
 }

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Message, toolResultsOf, toolUsesOf } from '@x/core';
 import { afterEach, beforeEach, expect, inject, it } from 'vitest';
-import { emptyTranscript, fold, type Transcript } from '../web/src/state/transcript.js';
 import { readEvents } from './server/event-reader.js';
+import { type Told, told } from './transcript.js';
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 const repository = fileURLToPath(new URL('../../../packages/session-redis', import.meta.url));
@@ -55,13 +55,13 @@ async function serve(
   throw new Error(`The server ended: ${output}`);
 }
 
-const transcriptOf = async (ask: Ask, session: string): Promise<Transcript | undefined> => {
+const transcriptOf = async (ask: Ask, session: string): Promise<Told | undefined> => {
   const answer = await ask(`/api/sessions/${session}/events`);
   if (!answer.ok) return undefined;
   const reader = readEvents(answer);
   const items = await reader.until('state');
   await reader.close();
-  return items.reduce(fold, emptyTranscript(session));
+  return told(items);
 };
 
 async function until<Value>(look: () => Promise<Value | undefined>): Promise<Value> {
@@ -72,8 +72,7 @@ async function until<Value>(look: () => Promise<Value | undefined>): Promise<Val
   }
 }
 
-const messagesOf = ({ entries }: Transcript): readonly Message[] =>
-  entries.flatMap((entry) => (entry.type === 'message' ? [entry.message] : []));
+const messagesOf = ({ messages }: Told): readonly Message[] => [...messages.values()];
 
 it('goes on in another server on the same Redis when one is killed in the middle of an answer', {
   timeout: 120_000,
@@ -86,7 +85,7 @@ it('goes on in another server on the same Redis when one is killed in the middle
   expect(asked.status).toBe(204);
   await until(async () => {
     const transcript = await transcriptOf(first.ask, session);
-    return transcript && transcript.totals.modelCalls >= 8 ? transcript : undefined;
+    return transcript && transcript.modelCalls >= 8 ? transcript : undefined;
   });
   first.child.kill('SIGKILL');
   await once(first.child, 'exit');

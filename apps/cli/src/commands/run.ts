@@ -104,12 +104,13 @@ export const run = command({
           context,
           printer,
           prompt,
-          command: shellCommand(['run', file], {
-            session: sessionId,
-            user: values.user,
-            tenant: values.tenant,
-            model: values.model,
-          }),
+          goOn: (waits) =>
+            `${shellCommand(['run', file], {
+              session: sessionId,
+              user: values.user,
+              tenant: values.tenant,
+              model: values.model,
+            })} ${waits ? '--approve all   (or --deny all)' : '--resume'}`,
           decide: decisionsFor(values),
         });
       }

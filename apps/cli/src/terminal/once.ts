@@ -8,8 +8,8 @@ export interface OnceOptions {
   readonly printer: EventPrinter;
   /** Empty to go on where the session stopped. */
   readonly prompt: string;
-  /** The command that runs the same agent in the same session, without a prompt. */
-  readonly command: string;
+  /** Says how to go on with the session, where calls wait for a decision or not. */
+  goOn(waits: boolean): string;
   /** Decides on the calls that wait, by their approvals' ids. */
   decide(waiting: readonly string[]): Decisions;
 }
@@ -26,7 +26,7 @@ export async function answerOnce({
   context,
   printer,
   prompt,
-  command,
+  goOn,
   decide,
 }: OnceOptions): Promise<number> {
   const state = await agent.state(context);
@@ -47,9 +47,6 @@ export async function answerOnce({
     last = event;
   }
   if (last?.type !== 'call.completed' || last.stopReason === 'completed') return 0;
-  const waits = last.stopReason === 'permission_required';
-  printer.note(
-    `Go on with: ${command} ${waits ? '--approve all' : '--resume'}${waits ? '   (or --deny all)' : ''}`,
-  );
+  printer.note(`Go on with: ${goOn(last.stopReason === 'permission_required')}`);
   return STOPPED;
 }

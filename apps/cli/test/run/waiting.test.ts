@@ -44,7 +44,7 @@ it.each(['once', 'chat'])('says at once that another process has the session: %s
   const ended =
     way === 'chat'
       ? chat({ agent, context, input, output, printer, style: plain })
-      : answerOnce({ agent, context, printer, prompt: 'Two', command: 'x run', decide: () => ({}) });
+      : answerOnce({ agent, context, printer, prompt: 'Two', goOn: () => 'x run', decide: () => ({}) });
   input.write('Two\n');
   await vi.waitFor(() => expect(shown).toContain(NOTE), { timeout: 10_000 });
   answer();

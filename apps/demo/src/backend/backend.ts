@@ -1,23 +1,21 @@
-import { isDeepStrictEqual } from 'node:util';
 import {
-  type AgentEvent,
   type AgentState,
-  type Message,
+  eraseSession,
   RuntimeContext,
   readText,
   type SessionInfo,
   SessionKey,
   SessionStoreError,
   type TokenCounter,
+  textOf,
   toClientEvent,
 } from '@x/core';
 import { errorText, headOf, type PermissionContext } from '@x/core/internal';
-import { sessionPrefix } from '@x/core/store';
-import { type Decisions, type HarnessAgent, pendingCalls, subagentTasks } from '@x/harness';
+import { type Decisions, type HarnessAgent, pendingCalls, previewCall, subagentTasks } from '@x/harness';
+import { requestAt } from '@x/harness/view';
 import { AGENT, type DemoAgent } from '../create-agent.js';
 import type {
   BackendInfo,
-  ExpandedMessage,
   FileInfo,
   FilePart,
   PageEvent,
@@ -27,8 +25,7 @@ import type {
   SessionSummary,
 } from '../page.js';
 import { BackendError, forPage, isForClients } from '../server/errors.js';
-import { EventFile, isStored, neverStored } from './event-file.js';
-import { requestOf, requestView } from './inspect.js';
+import { requestView } from './inspect.js';
 import { WorkspaceMemory } from './memory.js';
 
 interface BackendOptions {
@@ -41,13 +38,15 @@ const decoder = new TextDecoder();
 const MAX_FILES = 50;
 const MAX_PLAN_CHARS = 40_000;
 const MAX_TASK_CHARS = 2_000;
+/** Characters of a message that are shown around the words that were searched for. */
+const FOUND_CHARS = 120;
 /** How often a server looks for changes that other servers on its store made. */
 const WATCH_INTERVAL_MS = 1_000;
 /** Tools whose results may change todos, plan or tasks. */
 const STATE_TOOL = /^(?:todo_write$|plan_|agent_|task_)/;
 
 /**
- * The sessions of the demo's agent, as the page sees them. Give {@link Backend.onEvent} to the agent as its listener.
+ * The sessions of the demo's agent, as the page sees them.
  *
  * Methods reject with an `XError`, whose code and client message reach the page: `session_not_found` for a session that does not exist,
  * `session_busy` for a change that has to wait for the running call.
@@ -58,9 +57,6 @@ export class Backend {
   readonly #agent: HarnessAgent;
   readonly #counter: TokenCounter;
   readonly #info: BackendInfo;
-  readonly #files = new Map<string, EventFile>();
-  /** What the page is told of an event: made once, for the file and every reader. */
-  readonly #told = new WeakMap<AgentEvent, PageEvent | Promise<PageEvent>>();
   /** By session, ends the streams of its readers, who then come back. */
   readonly #readers = new Map<string, AbortController>();
   /** By session, the last stored version that could be opened. */
@@ -76,16 +72,12 @@ export class Backend {
     this.#info = info;
   }
 
-  onEvent(event: AgentEvent): void {
-    if (isStored(event)) this.#file(event.sessionId).append(this.#tell(event));
-  }
-
   async info(): Promise<BackendInfo> {
     return this.#info;
   }
 
-  /** Lists all sessions, the most recently used first. */
-  async sessions(): Promise<readonly SessionSummary[]> {
+  /** Lists all sessions, the most recently used first. With `words`, those with a message that has all of them. */
+  async sessions(words: readonly string[] = []): Promise<readonly SessionSummary[]> {
     const summaries: SessionSummary[] = [];
     const damaged = new Set<string>();
     for await (const { key, title, updatedAt, version } of this.#stored(damaged)) {
@@ -96,10 +88,27 @@ export class Backend {
         continue;
       }
       this.#opened.set(id, version);
-      summaries.push({ id, title: title ?? id, updatedAt, running: this.#isRunning(id) });
+      const found = words.length > 0 ? await this.#find(id, words) : undefined;
+      if (words.length > 0 && found === undefined) continue;
+      summaries.push({ id, title: title ?? id, updatedAt, running: this.#isRunning(id), found });
     }
-    for (const id of damaged) summaries.push({ id, title: id, updatedAt: '', running: false, damaged: true });
+    if (words.length === 0)
+      for (const id of damaged)
+        summaries.push({ id, title: id, updatedAt: '', running: false, damaged: true });
     return summaries.sort((left, right) => right.updatedAt.localeCompare(left.updatedAt));
+  }
+
+  /** Searches a session's log, also what was removed from the model's view. Returns the text around the last hit. */
+  async #find(sessionId: string, words: readonly string[]): Promise<string | undefined> {
+    let found: string | undefined;
+    for await (const message of this.#agent.log(contextOf(sessionId)).read()) {
+      const text = textOf(message).replace(/\s+/g, ' ');
+      const places = words.map((word) => text.toLowerCase().indexOf(word.toLowerCase()));
+      const first = Math.max(0, Math.min(...places) - FOUND_CHARS / 3);
+      if (places.every((place) => place >= 0) && message.kind === undefined)
+        found = `${first > 0 ? '… ' : ''}${text.slice(first, first + FOUND_CHARS)}`;
+    }
+    return found;
   }
 
   /**
@@ -114,12 +123,15 @@ export class Backend {
     const live = this.#agent.follow(contextOf(sessionId), { live: true, signal: ended });
     try {
       const events = await this.#history(sessionId);
-      yield { type: 'history', events };
+      yield {
+        type: 'history',
+        events: events.map((event) => ('view' in event ? { ...event, view: undefined } : event)),
+      };
       yield { type: 'state', state: await this.state(sessionId) };
       const known = new Map(events.map(({ callId, seq }) => [callId, seq]));
       for await (const event of live) {
         if (event.seq <= (known.get(event.callId) ?? 0)) continue;
-        const told = await this.#tell(event);
+        const told = toClientEvent(event, (error) => forPage(error).message);
         yield told;
         if (changesState(told)) yield { type: 'state', state: await this.state(sessionId) };
       }
@@ -129,16 +141,21 @@ export class Backend {
   }
 
   async state(sessionId: string): Promise<SessionState> {
+    const context = contextOf(sessionId);
     const state = await this.#known(sessionId);
     const { active = false, planFile } = state?.planModeContext ?? {};
     const { storage } = this.#demo;
     const hasPlan = planFile !== undefined && (await storage.stat(planFile));
     const tasks = await subagentTasks(this.#agent.session, keyOf(sessionId));
+    const pending = pendingCalls(state).map(async (call) => ({
+      ...call,
+      seen: await previewCall(this.#agent, context, call),
+    }));
     const mode = state?.permissionContext.mode;
     return {
       running: this.#isRunning(sessionId),
       todos: state?.tasksContext.todos ?? [],
-      pending: pendingCalls(state),
+      pending: await Promise.all(pending),
       plan: hasPlan
         ? { active, path: planFile, text: headOf(await readText(storage, planFile), MAX_PLAN_CHARS) }
         : { active },
@@ -216,44 +233,27 @@ export class Backend {
     const rest = this.#agent.follow(context);
     this.#agent.interrupt(context);
     if (rest) await finished(rest);
-    const file = this.#file(sessionId);
-    await file.flush();
-    await this.#demo.store.delete(keyOf(sessionId));
-    await this.#demo.storage.delete(this.#agent.log(context).location);
-    await this.#demo.storage.delete(file.path);
-    this.#files.delete(sessionId);
+    await eraseSession({ session: this.#demo.store, storage: this.#demo.storage }, keyOf(sessionId));
     this.#sendAway(sessionId);
   }
 
   /**
-   * Shows the request of a step, counted from 1; without a step, the next request.
+   * Shows what the model saw at a place: in a request, or after a compaction or an undo, counted from 1. Without a place, the next request.
    *
-   * @throws {BackendError} `not_found` for a step that was not made.
+   * @throws {BackendError} `not_found` for a place that the session does not have.
    */
-  async request(sessionId: string, step?: number): Promise<RequestView> {
+  async request(sessionId: string, place?: number): Promise<RequestView> {
     const state = await this.#known(sessionId);
     const events = await this.#history(sessionId);
-    if (step === undefined) {
+    if (place === undefined) {
       const messages = [...(state?.context ?? [])];
       const last = events.findLast((event) => 'context' in event && event.context !== undefined);
       const usage = last && 'context' in last ? last.context : undefined;
       return requestView({ messages, before: messages, usage }, this.#counter);
     }
-    const pair = requestOf(events, step);
-    if (!pair) throw new BackendError('not_found', `The session has made no request ${step}.`);
-    return requestView(pair, this.#counter);
-  }
-
-  /**
-   * Returns a message as the log has it, and as the model sees it now.
-   *
-   * @throws {BackendError} `not_found`.
-   */
-  async expand(sessionId: string, messageId: string): Promise<ExpandedMessage> {
-    const state = await this.#known(sessionId);
-    const original = await this.#agent.log(contextOf(sessionId)).get(messageId);
-    if (original) return { original, current: state?.context.find(({ id }) => id === messageId) };
-    throw new BackendError('not_found', `The log of this session has no message ${messageId}.`);
+    const seen = requestAt(events, place);
+    if (seen) return requestView(seen, this.#counter);
+    throw new BackendError('not_found', `The session has no request or compaction ${place}.`);
   }
 
   /** Lists the files that the agent has written, the newest first. */
@@ -325,9 +325,7 @@ export class Backend {
     return () => clearInterval(timer);
   }
 
-  /** Waits until every event has been stored. */
   async close(): Promise<void> {
-    await Promise.all([...this.#files.values()].map((file) => file.flush()));
     await this.memory.close();
   }
 
@@ -340,52 +338,9 @@ export class Backend {
     this.#readers.delete(sessionId);
   }
 
-  #file(sessionId: string): EventFile {
-    const { storage } = this.#demo;
-    const path = `${sessionPrefix(keyOf(sessionId))}sessions/${sessionId}.events.jsonl`;
-    const file =
-      this.#files.get(sessionId) ?? new EventFile(path, storage, this.#agent.log(contextOf(sessionId)));
-    this.#files.set(sessionId, file);
-    return file;
-  }
-
   async #history(sessionId: string): Promise<readonly PageEvent[]> {
-    const state = await this.#known(sessionId);
-    const events = await this.#file(sessionId).read();
-    const logged = new Map(
-      events.flatMap((event) =>
-        'message' in event && typeof event.message === 'object' ? [[event.message.id, event.message]] : [],
-      ),
-    );
-    const lost = neverStored([...logged.values()], state?.context ?? []);
-    if (lost.size === 0) return events;
-    return events.filter(
-      (event) => !('message' in event && typeof event.message === 'object' && lost.has(event.message.id)),
-    );
-  }
-
-  #tell(event: AgentEvent): PageEvent | Promise<PageEvent> {
-    const told = this.#told.get(event) ?? this.#pageEvent(event);
-    this.#told.set(event, told);
-    return told;
-  }
-
-  #pageEvent(event: AgentEvent): PageEvent | Promise<PageEvent> {
-    const told = toClientEvent(event, (error) => forPage(error).message);
-    if (told.type !== 'context.compacted' && told.type !== 'context.restored') return told;
-    // The state is read at once: the call goes on meanwhile.
-    return this.#agent.state(contextOf(event.sessionId)).then(async (state) => {
-      const context = [...(state?.context ?? [])];
-      const logged = new Map<string, Message>();
-      for await (const message of this.#agent.log(contextOf(event.sessionId)).read())
-        logged.set(message.id, message);
-      const view = context.map((message) =>
-        isDeepStrictEqual(logged.get(message.id)?.content, message.content) && message.kind !== 'summary'
-          ? message.id
-          : message,
-      );
-      return { ...told, view };
-    });
+    await this.#known(sessionId);
+    return this.#demo.events.read(this.#agent, contextOf(sessionId));
   }
 
   /** Returns the state of a session that exists; `undefined` while nothing of it has been stored. */

@@ -1,55 +1,41 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ContextUsage, Message, TokenCounter } from '@x/core';
+import { type Message, type TokenCounter, toolResultsOf, toolUsesOf } from '@x/core';
 import { countMessage } from '@x/core/messages';
-import { type PageEvent, type RequestMessage, type RequestView, textOf } from '../page.js';
+import { renderCall, type SeenRequest } from '@x/harness/view';
+import { firstLine, type RequestMessage, type RequestView, textOf } from '../page.js';
 
-/** The conversation in a request, and in the request before. */
-interface RequestPair {
-  readonly messages: readonly Message[];
-  readonly before: readonly Message[];
-  readonly usage: ContextUsage | undefined;
-}
-
-/** Rebuilds the request of a step, counted from 1, from the events of a session. `undefined` when there was no such step. */
-export function requestOf(events: readonly PageEvent[], step: number): RequestPair | undefined {
-  const known = new Map<string, Message>();
-  let view = new Map<string, Message>();
-  let before: readonly Message[] = [];
-  let count = 0;
-  for (const event of events) {
-    if (event.type === 'model.started') {
-      count++;
-      if (count === step) return { messages: [...view.values()], before, usage: event.context };
-      if (count === step - 1) before = [...view.values()];
-    } else if ('view' in event && event.view) {
-      const messages = event.view.flatMap((part) =>
-        typeof part === 'string' ? (known.get(part) ?? []) : [part],
-      );
-      view = new Map(messages.map((message) => [message.id, message]));
-    } else if ('message' in event && typeof event.message === 'object') {
-      known.set(event.message.id, event.message);
-      if (!view.has(event.message.id)) view.set(event.message.id, event.message);
-    }
-  }
-  return undefined;
-}
-
-/** Shows a request message by message, with what changed since the request before. */
-export function requestView({ messages, before, usage }: RequestPair, counter: TokenCounter): RequestView {
+/** Shows a request message by message, with what changed since the place before. */
+export function requestView({ messages, before, usage }: SeenRequest, counter: TokenCounter): RequestView {
   const { system = 0, tools = 0, reminders = 0 } = usage ?? {};
   const earlier = new Map(before.map((message) => [message.id, message]));
-  const shown = (message: Message, change?: RequestMessage['change']): RequestMessage => ({
+  const calls = new Map(
+    [...before, ...messages].flatMap(toolUsesOf).map((call) => [call.id, renderCall(call).title]),
+  );
+  const shown = (message: Message, change?: RequestMessage['change'], old?: Message): RequestMessage => ({
     id: message.id,
     source: message.kind === 'summary' ? 'summary' : message.role === 'tool' ? 'toolResults' : 'conversation',
+    label: labelOf(message, calls),
     tokens: countMessage(counter, message),
     text: textOf(message),
     change,
+    before: old && textOf(old),
   });
   const now = messages.map((message) => {
     const old = earlier.get(message.id);
     earlier.delete(message.id);
     if (old === undefined) return shown(message, 'added');
-    return shown(message, isDeepStrictEqual(old.content, message.content) ? undefined : 'altered');
+    return isDeepStrictEqual(old.content, message.content) ? shown(message) : shown(message, 'changed', old);
   });
   return { messages: now, removed: [...earlier.values()].map((old) => shown(old)), system, tools, reminders };
+}
+
+/** What a message is, in one line: its kind, and what it works on. */
+function labelOf(message: Message, calls: ReadonlyMap<string, string>): string {
+  if (message.kind === 'summary') return 'Summary of what was removed';
+  const answered = toolResultsOf(message).map(({ toolUseId, toolName }) => calls.get(toolUseId) ?? toolName);
+  const called = toolUsesOf(message).map(({ id }) => calls.get(id) ?? '');
+  const said = message.content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join(' ');
+  const words = [answered.join(', '), firstLine(said), called.join(', ')].filter(Boolean).join(' → ');
+  const who = { user: 'You', assistant: 'Agent', tool: 'Result', system: 'System' }[message.role];
+  return `${who}: ${firstLine(words)}`;
 }

@@ -1,9 +1,8 @@
-import { readText, SessionKey, type Workspace } from '@x/core';
+import { SessionKey, type Workspace } from '@x/core';
 import { sessionPrefix } from '@x/core/store';
 import { MemoryService } from '@x/memory';
 import { AGENT } from '../create-agent.js';
 import type { MemoryFile, MemoryLine } from '../page.js';
-import { BackendError } from '../server/errors.js';
 
 const SEARCH = { limit: 50, snippetChars: 160 };
 /** The order in which kinds of files are listed. */
@@ -24,25 +23,23 @@ export class WorkspaceMemory {
   async files(): Promise<readonly MemoryFile[]> {
     const files = await this.#service.files(this.#scope);
     return files
-      .map(({ path, size, modifiedAt }) => ({ path, kind: kindOf(path), size, modifiedAt }))
+      .map(({ path, ...file }) => ({
+        ...file,
+        path: `${this.#prefix}${path}`,
+        name: path,
+        kind: kindOf(path),
+      }))
       .sort(
         (left, right) =>
-          KINDS.indexOf(left.kind) - KINDS.indexOf(right.kind) || right.path.localeCompare(left.path),
+          KINDS.indexOf(left.kind) - KINDS.indexOf(right.kind) || right.name.localeCompare(left.name),
       );
-  }
-
-  /** @throws {BackendError} `not_found` for any path that is not a memory file. */
-  async read(path: string): Promise<string> {
-    // The path is only compared: no path of a request reaches the workspace.
-    const known = (await this.files()).some((file) => file.path === path);
-    if (!known) throw new BackendError('not_found', `There is no memory file ${JSON.stringify(path)}.`);
-    return readText(this.#service.storage, `${this.#prefix}${path}`);
   }
 
   async search(query: string): Promise<readonly MemoryLine[]> {
     const { hits } = await this.#service.search(this.#scope, query, SEARCH);
     return hits.map(({ path, lineNumber, content, snippet = content }) => ({
-      path: path.slice(this.#prefix.length),
+      path,
+      name: path.slice(this.#prefix.length),
       lineNumber,
       snippet,
     }));

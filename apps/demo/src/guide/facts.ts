@@ -12,11 +12,6 @@ const MEASURE = `${FILES} | xargs -0 wc -l | awk '$2 == "total" && NF == 2 { nex
  */
 const AREAS = `${FILES} | tr '\\0' '\\n' | awk -F/ '/^[.]/ { next } NF > 1 { n[$1]++ } NF > 2 { c[$1 "/" $2]++ } END { for (d in c) if (c[d] >= 3) { split(d, p, "/"); k[p[1]]++; s[p[1]] += c[d] } for (d in n) if (k[d] < 2 || s[d] < 0.9 * n[d]) { whole[d] = 1; if (n[d] >= 3) print n[d], d } for (d in c) { split(d, p, "/"); if (c[d] >= 3 && !(p[1] in whole)) print c[d], d } }' | sort -k1,1nr -k2`;
 
-/** `COUNT extension`, the most frequent first. */
-const KINDS = `${FILES} | tr '\\0' '\\n' | sed -n 's/.*\\.\\([A-Za-z0-9]*\\)$/\\1/p' | sort | uniq -c | sort -k1,1nr -k2 | head -12`;
-
-const HISTORY = 'git log --oneline 2>/dev/null | head -15';
-
 /** What has lines by chance alone, and would be an image or rubbish to whoever reads it. */
 const BINARY = '[.](png|jpe?g|gif|webp|ico|svg|pdf|zip|gz|woff2?|wasm|db|sqlite)$';
 
@@ -31,7 +26,7 @@ function statsOf(area: string): string {
 }
 
 /** Characters of what a README says of itself. */
-const ABOUT_CHARS = 300;
+const ABOUT_CHARS = 160;
 
 /** The folder of the repository in the guide's workspace. */
 const REPO = 'repo';
@@ -83,12 +78,6 @@ export const name: Fact<string> = {
 
 export const readme: Fact<string> = { wish: read('README.md', 60), read: firstParagraph };
 
-/** The latest commit in a line; empty where there is none. */
-export const latestCommit: Fact<string> = {
-  wish: execute(HISTORY),
-  read: (text) => output(text)?.split('\n')[0],
-};
-
 export const areas: Fact<readonly string[]> = {
   wish: execute(AREAS),
   read: (text) =>
@@ -97,24 +86,14 @@ export const areas: Fact<readonly string[]> = {
       : [...text.matchAll(/^\s*\d+ (\S+)$/gm)].map(([, area = '']) => area),
 };
 
-/** Extensions with their numbers of files: `ts 12, md 3`. */
-export const kinds: Fact<string> = {
-  wish: execute(KINDS),
-  read: (text) =>
-    output(text) === undefined
-      ? undefined
-      : [...text.matchAll(/^\s*(\d+) (\w+)$/gm)]
-          .map(([, files, extension]) => `${extension} ${files}`)
-          .join(', '),
-};
-
 /** As in `12 files with 340 lines`. The output is long; the total stands at its end, which stays in view. */
 export const totals: Fact<string> = {
   wish: execute(MEASURE),
   read: (text) => /^files (\d+), lines (\d+)$/m.exec(text)?.slice(1).join(' files with ').concat(' lines'),
 };
 
-interface AreaStats {
+/** What `stats` says of a directory; its subdirectories included. */
+export interface AreaStats {
   readonly files: number;
   readonly lines: number;
   readonly tests: number;
@@ -132,18 +111,12 @@ export const stats = (area: string): Fact<AreaStats> => ({
   },
 });
 
-export const listing = (area: string): Fact<readonly string[]> => {
-  const folder = `${REPO}/${area}/`;
-  return {
-    wish: { name: 'list_files', input: { path: `${REPO}/${area}` } },
-    // Of a long list only the beginning and the end are in view, around a line that is not an entry.
-    read: (text) =>
-      text
-        .split('\n')
-        .filter((line) => line.startsWith(folder))
-        .map((line) => line.slice(folder.length).replace(/ \d+$/, '')),
-  };
-};
+/** The file of an area that says what it is for; empty where there is none. */
+export const readmeOf = (area: string): Fact<string> => ({
+  wish: { name: 'list_files', input: { path: `${REPO}/${area}` } },
+  read: (text) =>
+    ['README.md', 'package.json'].find((file) => text.includes(`${REPO}/${area}/${file} `)) ?? '',
+});
 
 /** The purpose of an area: the first paragraph of its README, or its manifest's description. */
 export const purpose = (area: string, file: string): Fact<string> => ({

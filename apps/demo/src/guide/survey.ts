@@ -1,17 +1,16 @@
 import type { Todo } from '@x/core';
 import {
+  type AreaStats,
   areas,
   exported,
   type Fact,
-  kinds,
   known,
-  latestCommit,
   leftOpen,
-  listing,
   name,
   opening,
   purpose,
   readme,
+  readmeOf,
   stats,
   topLevel,
   totals,
@@ -20,15 +19,15 @@ import {
 import { act, type Decision, say, type View, type Wish } from './view.js';
 
 const ORIENT = 'Orient myself: top level, manifest, README, areas';
-const MEASURE = 'Measure the whole: files, lines, kinds, history';
+const MEASURE = 'Measure the whole: files and lines';
 const SURVEY = 'Survey ';
 const CONCLUDE = 'Conclude: compare the areas and finish the report';
 const MAX_AREAS = 24;
 const REPORT = 'REPORT.md';
 
 /**
- * Surveys the repository, one todo after the other. It keeps its place in the todos alone, and asks again for what it no longer has in
- * view, so that it shows when a compaction loses the place or the results.
+ * Surveys the repository, one todo after the other. It keeps its place in the todos, and says in one line what it finds. After a
+ * compaction it goes on from these lines, which the record quotes, and asks again only for what it finds in neither place.
  */
 export function survey(view: View): Decision {
   const isDone = !isUnfinished(view);
@@ -75,34 +74,100 @@ function orient(view: View): Decision {
 }
 
 function measure(view: View): Decision {
-  const missing = unknown(view, [totals, kinds, latestCommit]);
-  if (missing.length > 0) return act('Measuring the whole.', ...missing.slice(0, 1));
-  const [whole, latest] = [`The repository has ${known(view, totals)}.`, known(view, latestCommit)];
-  const section = ['## Overview', whole, `Files by extension: ${known(view, kinds)}.`];
-  if (latest) section.push(`Latest commit: ${latest}`);
-  return act(whole, fill('overview', section), todoWrite(advance(view.todos, MEASURE)));
+  const whole = known(view, totals);
+  if (whole === undefined) return act('Measuring the whole.', totals.wish);
+  const text = `The repository has ${whole}.`;
+  return act(text, fill('overview', ['## Overview', text]), todoWrite(advance(view.todos, MEASURE)));
+}
+
+/** What the guide says of an area once it has its figures, and reads again from the record. */
+const FIGURES = ': (\\d+) files, (\\d+) lines, (\\d+) tests, largest (.*) with (\\d+)(?:, see (\\S+))?\\.';
+const PURPOSE = ': (\\d+) exports\\.(?: (.+))?';
+
+interface AreaFigures extends AreaStats {
+  /** The file that says what the area is for; empty where there is none. */
+  readonly about: string;
+}
+
+function figuresOf(view: View, area: string): AreaFigures | undefined {
+  const [found, about] = [known(view, stats(area)), known(view, readmeOf(area))];
+  if (found && about !== undefined) return { ...found, about };
+  const match = stated(view, area, FIGURES)?.match;
+  if (!match) return undefined;
+  const [files = 0, lines = 0, tests = 0, , largestLines = 0] = match.slice(1, 6).map(Number);
+  return { files, lines, tests, largestLines, largest: match[4] ?? '', about: match[6] ?? '' };
+}
+
+function purposeOf(
+  view: View,
+  area: string,
+  about: string,
+): { readonly exports: number; readonly text: string } | undefined {
+  const exports = known(view, exported(area));
+  const text = about ? known(view, purpose(area, about)) : '';
+  if (exports !== undefined && text !== undefined) return { exports, text };
+  const match = stated(view, area, PURPOSE)?.match;
+  return match && { exports: Number(match[1]), text: match[2] ?? '' };
+}
+
+/** The last statement about an area that fits a pattern. */
+function stated(view: View, area: string, pattern: string) {
+  const names = new RegExp(`(?:^|\\s)${literal(area)}${pattern}`);
+  for (const { text, isRecord } of view.said.toReversed()) {
+    const match = names.exec(text);
+    if (match) return { match, isRecord };
+  }
+  return undefined;
+}
+
+/** A text as a regular expression that matches it alone. */
+function literal(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }
 
 function surveyArea(view: View, area: string): Decision {
-  const [figures, entries] = [known(view, stats(area)), known(view, listing(area))];
-  if (!figures || !entries) {
-    return act(`Looking at ${area}.`, ...unknown(view, [stats(area), listing(area)]));
+  const figures = figuresOf(view, area);
+  // The record names the call, and not what the guide found by it.
+  const recall: Wish = { name: 'recall', input: { query: `${area} files, lines, tests, largest` } };
+  const isBegun = new RegExp(`list_files repo/${literal(area)}(?![\\w/.-])`).test(view.record);
+  if (!figures && isBegun && !view.result(recall.name, recall.input))
+    return act(`The record says that I began with ${area}. Looking up what I found.`, recall);
+  if (!figures) return act(`Looking at ${area}.`, ...unknown(view, [stats(area), readmeOf(area)]));
+  const goingOn = `Going on at ${area} from the record.`;
+  const isRecorded = [FIGURES, PURPOSE].some((pattern) => stated(view, area, pattern)?.isRecord);
+  const isSaid = view.said.some(({ text, isRecord }) => !isRecord && text.includes(goingOn));
+  const move = (text: string, ...calls: readonly Wish[]) =>
+    act(isRecorded && !isSaid ? `${goingOn} ${text}` : text, ...calls);
+  const { files, lines, tests, largest, largestLines, about } = figures;
+  const aims = purposeOf(view, area, about);
+  if (!aims) {
+    const see = about ? `, see ${about}` : '';
+    return move(
+      `${area}: ${files} files, ${lines} lines, ${tests} tests, largest ${largest} with ${largestLines}${see}.`,
+      ...unknown(view, [exported(area), ...(about ? [purpose(area, about)] : [])]),
+    );
   }
-  const { files, lines, tests, largest, largestLines } = figures;
-  const about = ['README.md', 'package.json'].find((file) => entries.includes(file));
-  const details: Fact<unknown>[] = [exported(area), leftOpen(area)];
-  if (about) details.unshift(purpose(area, about));
-  if (largest) details.push(opening(largest));
-  const missing = unknown(view, details);
-  if (missing.length > 0)
-    return act(`${area}: ${files} files, ${lines} lines. Reading on.`, ...missing.slice(0, 2));
+  const open = known(view, leftOpen(area));
+  if (open === undefined) {
+    const look = largest ? [opening(largest)] : [];
+    return move(
+      `${area}: ${aims.exports} exports. ${aims.text}`.trim(),
+      ...unknown(view, [leftOpen(area), ...look]),
+    );
+  }
   const section = [
     `## ${area}`,
-    about && known(view, purpose(area, about)),
-    `Figures for ${area}: ${files} files, ${lines} lines, ${tests} test files, ${known(view, exported(area))} exports, ${known(view, leftOpen(area))} open TODOs.`,
-    `Largest file: ${largest} (${largestLines} lines). Top entries: ${entries.slice(0, 12).join(', ')}.`,
+    aims.text,
+    `Figures for ${area}: ${files} files, ${lines} lines, ${tests} test files, ${aims.exports} exports, ${open} open TODOs.`,
+    `Largest file: ${largest} (${largestLines} lines).`,
   ];
-  return act(`${area} is surveyed.`, fill(area, section), todoWrite(advance(view.todos, `${SURVEY}${area}`)));
+  const fact = `${area} has ${files} files with ${lines} lines. ${aims.text}`.trim();
+  return move(
+    `${area} is surveyed.`,
+    fill(area, section),
+    todoWrite(advance(view.todos, `${SURVEY}${area}`)),
+    { name: 'memory_save', input: { content: fact } },
+  );
 }
 
 function conclude(view: View): Decision {

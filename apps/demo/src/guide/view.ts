@@ -15,6 +15,12 @@ interface SeenResult {
   readonly isError: boolean;
 }
 
+/** A sentence of the guide's own, as it is in view or as the record quotes it. */
+interface Statement {
+  readonly text: string;
+  readonly isRecord: boolean;
+}
+
 /** All that the guide may look at: the request it was sent, like any model. */
 export interface View {
   /** The user's latest request. */
@@ -25,6 +31,10 @@ export interface View {
   readonly isAmid: boolean;
   /** The list in the reminder behind the conversation. */
   readonly todos: readonly Todo[];
+  /** What the guide said since the request, oldest first: in the record of what was removed, then in view and in what it looked up. */
+  readonly said: readonly Statement[];
+  /** The record of what was removed; empty before the first compaction. */
+  readonly record: string;
   /** The answer to a call that is still in view and has not been masked. */
   result(name: string, input: JsonValue): SeenResult | undefined;
 }
@@ -41,7 +51,8 @@ export function readView({ messages }: ModelRequest): View {
   const at = asked ? conversation.indexOf(asked) : 0;
   const before = conversation[at - 1];
   // Findings of an earlier request may be out of date.
-  const results = seenResults(conversation.slice(at));
+  const since = conversation.slice(at);
+  const results = seenResults(since);
   return {
     request: asked ? textOf(asked).trim() : '',
     isFresh: conversation.at(-1) === asked,
@@ -49,6 +60,10 @@ export function readView({ messages }: ModelRequest): View {
     todos: messages
       .filter((message) => message.kind === 'synthetic')
       .flatMap((message) => readTodos(textOf(message))),
+    record: conversation.map((message) => (message.kind === 'summary' ? textOf(message) : '')).join(''),
+    said: conversation.flatMap((message) =>
+      message.kind === 'summary' ? recorded(textOf(message)) : since.includes(message) ? stated(message) : [],
+    ),
     result: (name, input) => results.get(signature(name, input)),
   };
 }
@@ -68,6 +83,22 @@ function seenResults(messages: readonly Message[]): ReadonlyMap<string, SeenResu
     }
   }
   return seen;
+}
+
+/** The lines that a record quotes of the guide, behind the last request that it quotes. */
+function recorded(record: string): readonly Statement[] {
+  const lines = record.split('\n');
+  const from = lines.findLastIndex((line) => line.startsWith('» ')) + 1;
+  return lines.slice(from).flatMap((line) => {
+    const [, text] = /^- r\d+ (.+)$/.exec(line) ?? [];
+    return text === undefined ? [] : [{ text, isRecord: true }];
+  });
+}
+
+function stated(message: Message): readonly Statement[] {
+  if (message.role === 'assistant') return [{ text: textOf(message), isRecord: false }];
+  const recalled = toolResultsOf(message).filter(({ toolName }) => toolName === 'recall');
+  return recalled.map(({ output }) => ({ text: textOf(output), isRecord: true }));
 }
 
 function readTodos(text: string): Todo[] {

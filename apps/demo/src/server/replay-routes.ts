@@ -1,40 +1,29 @@
 import { createHash } from 'node:crypto';
-import { createCompactor } from '@x/compaction';
 import { InvalidInputError } from '@x/core';
 import { fromClient, parseWith } from '@x/core/internal';
-import {
-  compareStrategies,
-  importConversation,
-  keepTail,
-  maskOutputs,
-  parsePrices,
-  replayHtml,
-  type Strategy,
-  withCompactor,
-} from '@x/replay';
+import { compareStrategies, importConversation, parsePrices, replayHtml } from '@x/replay';
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import * as z from 'zod';
+import { candidates, withBest } from '../../../cli/src/commands/replay/best-settings.js';
+import { strategies } from '../../../cli/src/commands/replay/strategies.js';
 import { apiError } from './errors.js';
 
 const MAX_LOG_BYTES = 32 * 1_048_576;
 
 const price = z.coerce.number().min(0).max(10_000);
 const query = z.strictObject({
-  window: z.coerce.number().int().min(2_000).max(10_000_000).default(128_000),
+  /** Half of the log's largest request where none is given. */
+  window: z
+    .literal('')
+    .transform(() => undefined)
+    .or(z.coerce.number().int().min(2_000).max(10_000_000))
+    .optional(),
   input: price.default(3),
   output: price.default(15),
   cachedInput: price.optional(),
   cacheWrite: price.optional(),
 });
-
-const strategies: Readonly<Record<string, Strategy>> = {
-  'x compaction': withCompactor(({ window, counter }) =>
-    createCompactor({ model: null, contextWindow: window, counter }),
-  ),
-  'keep the last 20': keepTail(20),
-  'mask old outputs': maskOutputs(5),
-};
 
 /** `POST /replay`: a page on what each strategy would have kept, sent and cost on a log that the user has. Nothing is stored. */
 export function replayRoutes(): Hono {
@@ -52,14 +41,21 @@ export function replayRoutes(): Hono {
     }
     const { window, ...prices } = fromClient(() => parseWith(query, context.req.query(), 'query'));
     const conversation = importConversation(await context.req.text());
-    const comparison = await compareStrategies(conversation, strategies, {
-      window,
-      prices: parsePrices(prices),
-      // Who has left the page waits for nothing.
-      signal: context.req.raw.signal,
-    });
+    const comparison = await compareStrategies(
+      conversation,
+      { ...strategies, ...candidates },
+      {
+        window,
+        prices: parsePrices(prices),
+        // Who has left the page waits for nothing.
+        signal: context.req.raw.signal,
+      },
+    );
     return context.html(
-      replayHtml([comparison], { title: 'What each would have kept and cost', currency: 'USD' }),
+      replayHtml(withBest([comparison]).comparisons, {
+        title: 'What each would have kept and cost',
+        currency: 'USD',
+      }),
     );
   });
   return api;

@@ -1,4 +1,4 @@
-import { InvalidInputError, WorkspaceError } from '@x/core';
+import { InvalidInputError } from '@x/core';
 import { fromClient, jsonValueSchema, PERMISSION_MODES, parsedJson, parseWith } from '@x/core/internal';
 import { type SentEvent, serverSentEvents } from '@x/harness';
 import { type Context, Hono } from 'hono';
@@ -8,7 +8,7 @@ import type { WorkspaceMemory } from '../backend/memory.js';
 import { forPage } from './errors.js';
 
 /** What the routes ask a backend for. */
-export type PageBackend = Omit<Backend, 'memory' | 'onEvent' | 'takeOver' | 'watch' | 'close'> & {
+export type PageBackend = Omit<Backend, 'memory' | 'takeOver' | 'watch' | 'close'> & {
   readonly memory: Omit<WorkspaceMemory, 'close'>;
 };
 
@@ -28,12 +28,10 @@ const decisionBody = z.strictObject({
 const permissionsBody = z.strictObject({ mode: z.enum(PERMISSION_MODES) });
 const planBody = z.strictObject({ active: z.boolean() });
 const path = z.string().min(1).max(4_096);
-const memoryQuery = z.strictObject({ path });
 const searchQuery = z.strictObject({ query: z.string().trim().min(1).max(1_000) });
-const requestQuery = z.strictObject({ step: z.coerce.number().int().min(1).optional() });
+const sessionsQuery = z.strictObject({ query: z.string().trim().max(1_000).default('') });
+const requestQuery = z.strictObject({ place: z.coerce.number().int().min(1).optional() });
 const fileQuery = z.strictObject({
-  /** With `yes` a missing file is an empty answer: browsers log every 404 as an error of the page. */
-  optional: z.literal('yes').optional(),
   path,
   offset: z.coerce.number().int().min(0).default(0),
   length: z.coerce.number().int().min(1).max(256_000).default(64_000),
@@ -80,7 +78,10 @@ export function apiRoutes(backend: PageBackend, { heartbeatMs, closing }: RouteO
   change('PUT', '/plan', planBody, (session, { active }) => backend.setPlanMode(session, active));
 
   api.get('/info', async (context) => context.json(await backend.info()));
-  api.get('/sessions', async (context) => context.json(await backend.sessions()));
+  api.get('/sessions', async (context) => {
+    const { query } = fromClient(() => parseWith(sessionsQuery, context.req.query(), 'query'));
+    return context.json(await backend.sessions(query.split(/\s+/).filter(Boolean)));
+  });
   api.get('/sessions/:id', async (context) => context.json(await backend.state(sessionOf(context))));
   api.get('/sessions/:id/events', async (context) => {
     const session = sessionOf(context);
@@ -92,32 +93,19 @@ export function apiRoutes(backend: PageBackend, { heartbeatMs, closing }: RouteO
     }
     return serverSentEvents(sent(), { heartbeatMs, onError: (error) => forPage(error).message });
   });
-  api.get('/sessions/:id/messages/:message', async (context) =>
-    context.json(await backend.expand(sessionOf(context), context.req.param('message'))),
-  );
   api.get('/sessions/:id/request', async (context) => {
-    const { step } = fromClient(() => parseWith(requestQuery, context.req.query(), 'query'));
-    return context.json(await backend.request(sessionOf(context), step));
+    const { place } = fromClient(() => parseWith(requestQuery, context.req.query(), 'query'));
+    return context.json(await backend.request(sessionOf(context), place));
   });
   api.get('/memory', async (context) => context.json(await backend.memory.files()));
-  api.get('/memory/file', async (context) => {
-    const { path } = fromClient(() => parseWith(memoryQuery, context.req.query(), 'query'));
-    return context.json({ path, text: await backend.memory.read(path) });
-  });
   api.get('/memory/search', async (context) => {
     const { query } = fromClient(() => parseWith(searchQuery, context.req.query(), 'query'));
     return context.json(await backend.memory.search(query));
   });
   api.get('/files', async (context) => context.json(await backend.files()));
   api.get('/file', async (context) => {
-    const { path, optional, ...range } = fromClient(() => parseWith(fileQuery, context.req.query(), 'query'));
-    try {
-      return context.json(await backend.readFile(path, range));
-    } catch (error) {
-      const isMissing = WorkspaceError.isInstance(error) && error.code === 'not_found';
-      if (optional && isMissing) return context.body(null, 204);
-      throw error;
-    }
+    const { path, ...range } = fromClient(() => parseWith(fileQuery, context.req.query(), 'query'));
+    return context.json(await backend.readFile(path, range));
   });
   return api;
 }

@@ -1,15 +1,14 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type AgentEvent, estimateCounter, type JsonObject, type Model, textOf } from '@x/core';
+import { estimateCounter, type JsonObject, type Model } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Backend } from '../../src/backend/backend.js';
 import { createAgent, type DemoAgent } from '../../src/create-agent.js';
 import { GuideModel } from '../../src/guide/guide-model.js';
-import type { Transcript } from '../../web/src/state/transcript.js';
-import { transcriptOf } from '../transcript.js';
-import { info, onAnyMachine } from './info.js';
+import { noticesOf, type Told, textsOf, transcriptOf } from '../transcript.js';
+import { info } from './info.js';
 
 let data: string;
 let demos: DemoAgent[];
@@ -24,19 +23,12 @@ afterEach(async () => {
 });
 
 function open(model: Model, { embedded = false, unattended = false, repo = data } = {}): Backend {
-  let backend: Backend | undefined;
-  const onEvent = (event: AgentEvent) => backend?.onEvent(event);
-  const demo = createAgent({ model, embedded, background: null, data, repo, unattended, onEvent });
+  const demo = createAgent({ model, embedded, background: null, data, repo, unattended });
   demos.push(demo);
-  backend = new Backend({ demo, counter: estimateCounter, info });
-  return backend;
+  return new Backend({ demo, counter: estimateCounter, info });
 }
 
-async function once(
-  backend: Backend,
-  isSo: (transcript: Transcript) => boolean,
-  id = 's-1',
-): Promise<Transcript> {
+async function once(backend: Backend, isSo: (transcript: Told) => boolean, id = 's-1'): Promise<Told> {
   for (;;) {
     const transcript = await transcriptOf(backend, id);
     if (isSo(transcript)) return transcript;
@@ -44,9 +36,9 @@ async function once(
   }
 }
 
-const waiting = ({ pending, call }: Transcript) => pending.length > 0 && call === undefined;
-const ended = ({ pending, call, totals }: Transcript) =>
-  totals.modelCalls === 2 && pending.length === 0 && call === undefined;
+const waiting = ({ pending, call }: Told) => pending.length > 0 && call === undefined;
+const ended = ({ pending, call, modelCalls }: Told) =>
+  modelCalls === 2 && pending.length === 0 && call === undefined;
 const write = (path: string) => ({
   toolCalls: [{ name: 'write_file', input: { path, content: 'written' } satisfies JsonObject }],
 });
@@ -72,12 +64,11 @@ describe('a call that takes approval', () => {
     const second = open(scripted({ text: 'Written.' }));
     expect((await transcriptOf(second, 's-1')).pending).toMatchObject([{ approvalId: id }]);
     await second.decide('s-1', { [id]: { type: 'approve', always: true } });
-    const { entries } = await once(second, ended);
+    const decided = await once(second, ended);
     expect(readFileSync(file('plan.md'), 'utf8')).toBe('written');
-    const notices = onAnyMachine(entries).flatMap((entry) =>
-      entry.type === 'notice' ? [entry.notice.message] : [],
-    );
-    expect(notices).toEqual(['You allowed write_file, and calls like this one from now on.']);
+    expect(noticesOf(decided).map(({ message }) => message)).toEqual([
+      'You allowed write_file, and calls like this one from now on.',
+    ]);
     await second.close();
   });
 
@@ -95,10 +86,9 @@ describe('a call that takes approval', () => {
     const backend = open(scripted(write('plan.md'), { text: 'Then not.' }));
     const id = await asked(backend);
     await backend.decide('s-1', { [id]: { type: 'deny', reason: 'Tell me first.' } });
-    const { entries } = await once(backend, ended);
+    const denied = await once(backend, ended);
     expect(existsSync(file('plan.md'))).toBe(false);
-    const texts = entries.map((entry) => (entry.type === 'message' ? textOf(entry.message) : ''));
-    expect(texts).toContain('The user denied this call: Tell me first.');
+    expect(textsOf(denied)).toContain('The user denied this call: Tell me first.');
     await backend.close();
   });
 
@@ -129,11 +119,11 @@ it('keeps its data and secrets out of the repository around them, from the agent
   data = home;
   const backend = open(script, { repo });
   await backend.send('s-1', 'Keep canary-1');
-  await once(backend, ({ totals, call }) => totals.modelCalls === 1 && call === undefined);
+  await once(backend, ({ modelCalls, call }) => modelCalls === 1 && call === undefined);
   const kept = readdirSync(home, { recursive: true, encoding: 'utf8' });
   expect(kept.length).toBeGreaterThan(2);
   await backend.send('s-2', 'Look');
-  await once(backend, ({ totals, call }) => totals.modelCalls === 2 && call === undefined, 's-2');
+  await once(backend, ({ modelCalls, call }) => modelCalls === 2 && call === undefined, 's-2');
   const results = JSON.stringify(script.requests.at(-1)?.messages);
   expect(results).toContain('A repository.');
   expect(results).not.toMatch(/canary-1|repo\/kept\/[\w.]/);
@@ -180,9 +170,9 @@ describe('where nobody can be asked', () => {
   it('such a call is denied, and the answer comes', async () => {
     const backend = open(scripted(write('plan.md'), { text: 'Not allowed.' }), { unattended: true });
     await backend.send('s-1', 'Write it down');
-    const { entries } = await once(backend, ended);
+    const denied = await once(backend, ended);
     expect(existsSync(file('plan.md'))).toBe(false);
-    expect(JSON.stringify(entries)).toContain('nobody can be asked');
+    expect(textsOf(denied).join()).toContain('nobody can be asked');
     await backend.close();
   });
 });
@@ -193,11 +183,14 @@ describe('the embedded guide', () => {
     const backend = open(guide, { embedded: true });
     await backend.send('s-1', 'write ideas.md: look at the stores first');
     const { pending } = await once(backend, waiting);
+    expect(pending[0]?.seen).toMatchObject({
+      wants: 'create ideas.md',
+      lines: [{ mark: '+', text: 'look at the stores first' }],
+    });
     await backend.decide('s-1', { [pending[0]?.approvalId ?? '']: { type: 'approve' } });
-    const { entries } = await once(backend, ended);
+    const answered = await once(backend, ended);
     expect(readFileSync(file('ideas.md'), 'utf8')).toBe('look at the stores first\n');
-    const last = entries.at(-1);
-    expect(last?.type === 'message' ? textOf(last.message) : '').toMatch(/^Done\./);
+    expect(textsOf(answered).at(-1)).toMatch(/^Done\./);
     await backend.close();
   });
 });

@@ -1,25 +1,17 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  type AgentEvent,
-  assistantMessage,
-  estimateCounter,
-  type Model,
-  RuntimeContext,
-  textOf,
-} from '@x/core';
+import { assistantMessage, estimateCounter, type Model, RuntimeContext, textOf } from '@x/core';
 import { openBeside } from '@x/test-support';
 import { ScriptedModel } from '@x/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Backend } from '../../src/backend/backend.js';
 import { createAgent, type DemoAgent } from '../../src/create-agent.js';
-import type { FilePart } from '../../src/page.js';
+import type { FilePart, Sent } from '../../src/page.js';
 import { openFiles } from '../../src/storage.js';
-import { emptyTranscript, fold, type Transcript } from '../../web/src/state/transcript.js';
 import { startServer } from '../server/running-server.js';
-import { transcriptOf } from '../transcript.js';
-import { info, onAnyMachine } from './info.js';
+import { noticesOf, type Told, textsOf, told, transcriptOf } from '../transcript.js';
+import { info } from './info.js';
 
 let data: string;
 let demos: DemoAgent[];
@@ -33,12 +25,9 @@ afterEach(async () => {
 });
 
 function open(model: Model): Backend {
-  let backend: Backend | undefined;
-  const onEvent = (event: AgentEvent) => backend?.onEvent(event);
-  const demo = createAgent({ model, embedded: true, data, repo: data, onEvent });
+  const demo = createAgent({ model, embedded: true, data, repo: data });
   demos.push(demo);
-  backend = new Backend({ demo, counter: estimateCounter, info });
-  return backend;
+  return new Backend({ demo, counter: estimateCounter, info });
 }
 
 /** Waits for what agents do after they have answered: they remember. */
@@ -53,21 +42,19 @@ async function closeAgents(): Promise<void> {
 async function die(text: string): Promise<void> {
   const storage = openFiles(data);
   Object.defineProperty(storage.store, 'lease', { value: undefined });
-  let dead: Backend | undefined;
   const model: Model = { id: 'dead', contextWindow: 16_000, generate: () => new Promise(() => {}) };
-  const onEvent = (event: AgentEvent) => dead?.onEvent(event);
-  const demo = createAgent({ model, embedded: true, data, repo: data, storage, onEvent });
-  dead = new Backend({ demo, counter: estimateCounter, info });
+  const demo = createAgent({ model, embedded: true, data, repo: data, storage });
+  const dead = new Backend({ demo, counter: estimateCounter, info });
   await dead.send('s-1', text);
-  await transcriptOnce(dead, ({ context }) => context !== undefined);
+  await transcriptOnce(dead, ({ places }) => places.length > 0);
 }
 
 /** The transcript, once it is as it should be and stored. */
 async function transcriptOnce(
   backend: Backend,
-  isSo: (transcript: Transcript) => boolean,
+  isSo: (transcript: Told) => boolean,
   id = 's-1',
-): Promise<Transcript> {
+): Promise<Told> {
   for (;;) {
     const transcript = await transcriptOf(backend, id);
     if (isSo(transcript)) {
@@ -78,14 +65,14 @@ async function transcriptOnce(
   }
 }
 
-const answered = (times: number) => (transcript: Transcript) =>
-  transcript.totals.modelCalls === times && transcript.call === undefined;
+const answered = (times: number) => (transcript: Told) =>
+  transcript.modelCalls === times && transcript.call === undefined;
 
 it('lists and serves the other sessions beside a damaged one', async () => {
   const backend = open(new ScriptedModel([{ text: 'Hello.' }, { text: 'Hello.' }]));
   for (const id of ['good', 'bad']) {
     await backend.send(id, 'Hi');
-    await transcriptOnce(backend, ({ call, entries }) => call === undefined && entries.length > 1, id);
+    await transcriptOnce(backend, ({ call, messages }) => call === undefined && messages.size > 1, id);
   }
   await closeAgents();
   const database = openBeside(join(data, 'workspace/.x/sessions.db'));
@@ -96,7 +83,7 @@ it('lists and serves the other sessions beside a damaged one', async () => {
   expect(await next.takeOver()).toBe(0);
   const listed = (await next.sessions()).filter(({ damaged }) => !damaged);
   expect(listed.map(({ id }) => id)).toEqual(['good']);
-  expect((await transcriptOf(next, 'good')).entries.length).toBeGreaterThan(1);
+  expect((await transcriptOf(next, 'good')).messages.size).toBeGreaterThan(1);
   const { ask, close } = await startServer({ backend: next, onError: () => {} });
   const events = await ask('/api/sessions/good/events');
   expect(events.status).toBe(200);
@@ -134,28 +121,25 @@ describe('Backend', () => {
     await backend.send('s-1', 'Look around');
     await transcriptOnce(backend, answered(2));
     await closeAgents();
-    const told = await transcriptOnce(backend, answered(2));
-    expect(told.title).toBe('Look around');
-    expect(
-      onAnyMachine(told.entries).map((entry) =>
-        entry.type === 'message' ? textOf(entry.message) : entry.type,
-      ),
-    ).toEqual(['Look around', 'Let me see', 'Todo list stored: 1 of 1 done.', 'Nothing there.']);
-    expect(told.todos).toEqual(todos);
-    expect(told.totals.modelCalls).toBe(2);
-    expect(told.call).toBeUndefined();
+    const first = await transcriptOnce(backend, answered(2));
+    expect(first.title).toBe('Look around');
+    expect(textsOf(first)).toEqual([
+      'Look around',
+      'Let me see',
+      'Todo list stored: 1 of 1 done.',
+      'Nothing there.',
+    ]);
+    expect(first.todos).toEqual(todos);
+    expect(first.call).toBeUndefined();
 
-    expect(await transcriptOf(open(new ScriptedModel([])), 's-1')).toEqual(told);
+    expect(await transcriptOf(open(new ScriptedModel([])), 's-1')).toEqual(first);
   });
 
   it('lists sessions, the latest first', async () => {
     const backend = open(new ScriptedModel([{ text: 'one' }, { text: 'two' }]));
     for (const id of ['a', 'b']) {
       await backend.send(id, `Hello ${id}`);
-      while (
-        (await transcriptOf(backend, id)).totals.modelCalls === 0 ||
-        (await backend.sessions())[0]?.running
-      ) {
+      while ((await transcriptOf(backend, id)).modelCalls === 0 || (await backend.sessions())[0]?.running) {
         await new Promise((resolve) => setImmediate(resolve));
       }
     }
@@ -192,7 +176,7 @@ describe('Backend', () => {
       await expect
         .poll(async () => {
           release();
-          return (await transcriptOf(backend, 's-1')).totals.modelCalls;
+          return (await transcriptOf(backend, 's-1')).modelCalls;
         })
         .toBe(call);
       await expect.poll(async () => (await backend.sessions())[0]?.running).toBe(false);
@@ -202,11 +186,11 @@ describe('Backend', () => {
     for (const compactions of [1, 2]) {
       if (compactions === 2) await answer(++calls);
       await backend.compact('s-1');
-      const { entries } = await transcriptOnce(
+      const { compactions: made } = await transcriptOnce(
         backend,
-        ({ entries: all }) => all.filter(({ type }) => type === 'compaction').length === compactions,
+        ({ compactions: all }) => all.length === compactions,
       );
-      expect(entries.at(-1)).toMatchObject({ compaction: { status: 'applied' } });
+      expect(made.at(-1)).toMatchObject({ status: 'applied' });
       await expect.poll(async () => (await backend.sessions())[0]?.running).toBe(false);
     }
     const whole = [{ title: 'Survey it', running: false }];
@@ -224,7 +208,7 @@ describe('Backend', () => {
     };
     const backend = open(model);
     await backend.send('s-1', 'Wait');
-    await transcriptOnce(backend, ({ context }) => context !== undefined);
+    await transcriptOnce(backend, ({ places }) => places.length > 0);
     for (const change of [
       () => backend.undo('s-1'),
       () => backend.compact('s-1'),
@@ -232,8 +216,8 @@ describe('Backend', () => {
     ])
       await expect(change()).rejects.toMatchObject({ code: 'session_busy' });
     await backend.stop('s-1');
-    const { entries } = await transcriptOnce(backend, ({ call }) => call === undefined);
-    expect(entries.at(-1)).toMatchObject({ type: 'notice', notice: { code: 'interrupted' } });
+    const stopped = await transcriptOnce(backend, ({ call }) => call === undefined);
+    expect(noticesOf(stopped).at(-1)).toMatchObject({ code: 'interrupted' });
   });
 
   it('tells every reader the same, also those who come while a call runs, and what happens between calls', async () => {
@@ -254,32 +238,41 @@ describe('Backend', () => {
     const backend = open(model);
     await backend.send('s-1', 'Hello');
     const left = new AbortController();
-    const readers = [emptyTranscript('s-1'), emptyTranscript('s-1')];
+    const readers: Sent[][] = [[], []];
     const read = async (index: number) => {
-      for await (const sent of backend.events('s-1', left.signal))
-        readers[index] = fold(readers[index] as Transcript, sent);
+      for await (const sent of backend.events('s-1', left.signal)) readers[index]?.push(sent);
     };
+    const text = (index: number) =>
+      readers[index]?.map((sent) => (sent.type === 'text.delta' ? sent.text : '')).join('');
     const reading = [read(0)];
-    await expect.poll(() => readers[0]?.call?.text).toBe('One ');
+    await expect.poll(() => text(0)).toBe('One ');
     reading.push(read(1));
-    await expect.poll(() => readers[1]?.call?.text).toBe('One ');
+    await expect.poll(() => text(1)).toBe('One ');
     release();
-    await expect.poll(() => readers.map(({ totals }) => totals.modelCalls)).toEqual([1, 1]);
+    await expect.poll(() => readers.map((items) => told(items).modelCalls)).toEqual([1, 1]);
     await expect.poll(() => backend.setPlanMode('s-1', true).then(() => 'on')).toBe('on');
-    await expect.poll(() => readers.map(({ plan }) => plan.active)).toEqual([true, true]);
+    await expect.poll(() => readers.map((items) => told(items).plan.active)).toEqual([true, true]);
     // Somebody reads who comes when all is over.
     const stored = await transcriptOf(backend, 's-1');
     left.abort();
     await Promise.all(reading);
-    for (const reader of readers) expect(reader).toEqual(stored);
+    for (const items of readers) {
+      const { blocks, todos, plan, fates, usage } = told(items);
+      expect({ blocks, todos, plan, fates, usage }).toMatchObject({
+        blocks: stored.blocks,
+        todos: stored.todos,
+        plan: stored.plan,
+        fates: stored.fates,
+        usage: stored.usage,
+      });
+    }
   });
 
   it('goes on with what another process left unfinished', async () => {
     await die('Hello');
     const backend = open(new ScriptedModel([{ text: 'Here I am' }]));
     expect(await backend.takeOver()).toBe(1);
-    const last = (await transcriptOnce(backend, answered(1))).entries.at(-1);
-    expect(last?.type === 'message' && textOf(last.message)).toBe('Here I am');
+    expect(textsOf(await transcriptOnce(backend, answered(1))).at(-1)).toBe('Here I am');
     expect(await open(new ScriptedModel([])).takeOver()).toBe(0);
   });
 
@@ -292,13 +285,10 @@ describe('Backend', () => {
 
     const backend = open(model);
     expect(await backend.takeOver()).toBe(1);
-    const { entries } = await transcriptOnce(backend, answered(1));
-    expect(entries.flatMap((entry) => (entry.type === 'message' ? [textOf(entry.message)] : []))).toEqual([
-      'Hello',
-      'Here I am',
-    ]);
+    const now = await transcriptOnce(backend, answered(1));
+    expect(textsOf(now)).toEqual(['Hello', 'Here I am']);
     const later = await transcriptOf(open(new ScriptedModel([])), 's-1');
-    expect(later.entries).toEqual(entries);
+    expect(later.blocks).toEqual(now.blocks);
   });
 
   it('takes a compaction back', async () => {
@@ -310,32 +300,46 @@ describe('Backend', () => {
     const before = await transcriptOnce(backend, answered(15));
     while ((await backend.sessions())[0]?.running) await new Promise((resolve) => setImmediate(resolve));
     await backend.compact('s-1');
-    const isCompaction = (entry: Transcript['entries'][number]) => entry.type === 'compaction';
-    const compacted = await transcriptOnce(backend, ({ entries }) => entries.some(isCompaction));
-    const entry = compacted.entries.find(isCompaction);
-    expect(entry).toMatchObject({ compaction: { status: 'applied', undone: false } });
-    expect(Object.keys(compacted.fates).length).toBeGreaterThan(0);
+    const compacted = await transcriptOnce(backend, ({ compactions }) => compactions.length > 0);
+    expect(compacted.compactions).toMatchObject([{ status: 'applied', undone: false }]);
+    expect(compacted.fates.size).toBeGreaterThan(0);
 
     while ((await backend.sessions())[0]?.running) await new Promise((resolve) => setImmediate(resolve));
     await backend.undo('s-1');
-    const restored = await transcriptOnce(backend, ({ fates }) => Object.keys(fates).length === 0);
-    expect(restored.entries.find(isCompaction)).toMatchObject({ compaction: { undone: true } });
-    expect(restored.context?.total).toBeGreaterThanOrEqual(before.context?.total ?? 0);
-    expect(compacted.context?.total).toBeLessThan(before.context?.total ?? 0);
+    const restored = await transcriptOnce(backend, ({ fates }) => fates.size === 0);
+    expect(restored.compactions).toMatchObject([{ undone: true }]);
+    const total = ({ places }: Told) => places.at(-1)?.context.total ?? 0;
+    expect(total(restored)).toBeGreaterThanOrEqual(total(before));
+    expect(total(compacted)).toBeLessThan(total(before));
     await expect(backend.undo('s-1')).rejects.toMatchObject({ code: 'nothing_to_undo' });
-    expect((await transcriptOf(open(new ScriptedModel([])), 's-1')).fates).toEqual({});
+    expect((await transcriptOf(open(new ScriptedModel([])), 's-1')).fates.size).toBe(0);
   });
 
   it('tells a failure in words, without those of the error, and keeps what was said', async () => {
     const backend = open(new ScriptedModel([{ error: new Error('no network') }], { contextWindow: 16_000 }));
     await backend.send('s-1', 'Hello');
-    const { entries } = await transcriptOnce(backend, ({ entries: all }) =>
-      all.some(({ type }) => type === 'notice'),
-    );
-    expect(entries.at(-1)).toMatchObject({
-      type: 'notice',
-      notice: { level: 'error', message: expect.stringMatching(/^The server failed/) },
+    const failed = await transcriptOnce(backend, (now) => noticesOf(now).length > 0);
+    expect(noticesOf(failed).at(-1)).toMatchObject({
+      level: 'error',
+      message: expect.stringMatching(/^The server failed/),
     });
+  });
+
+  it('finds conversations by what was said in them, also where it was removed', async () => {
+    const backend = open(new ScriptedModel([{ text: 'Paris, by the Seine.' }, { text: 'Bern.' }]));
+    for (const [id, text] of [
+      ['fr', 'What is the capital of France?'],
+      ['ch', 'And of Switzerland?'],
+    ] as const) {
+      await backend.send(id, text);
+      await transcriptOnce(backend, answered(1), id);
+    }
+    const found = async (...words: string[]) =>
+      (await backend.sessions(words)).map(({ id, found }) => [id, found]);
+    expect(await found('seine')).toEqual([['fr', 'Paris, by the Seine.']]);
+    expect(await found('CAPITAL', 'france')).toEqual([['fr', 'What is the capital of France?']]);
+    expect(await found('capital', 'bern')).toEqual([]);
+    expect((await found()).length).toBe(2);
   });
 
   it('deletes a session with its log', async () => {
@@ -394,6 +398,6 @@ it('passes on what is said while the agent works, at its next step', async () =>
   await transcriptOnce(backend, ({ call }) => call !== undefined);
   await backend.send('s-1', 'And mind the ports');
   release();
-  await transcriptOnce(backend, ({ call, totals }) => call === undefined && totals.modelCalls === 2);
+  await transcriptOnce(backend, ({ call, modelCalls }) => call === undefined && modelCalls === 2);
   expect(requests[1]?.at(-1)).toBe('And mind the ports');
 });

@@ -1,13 +1,12 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type AgentEvent, estimateCounter, type Model } from '@x/core';
+import { estimateCounter, type Model } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Backend } from '../../src/backend/backend.js';
 import { createAgent, type DemoAgent } from '../../src/create-agent.js';
-import type { Transcript } from '../../web/src/state/transcript.js';
-import { transcriptOf } from '../transcript.js';
+import { type Told, transcriptOf } from '../transcript.js';
 import { info } from './info.js';
 
 let data: string;
@@ -21,14 +20,11 @@ afterEach(async () => {
 });
 
 function open(model: Model): Backend {
-  let backend: Backend | undefined;
-  const onEvent = (event: AgentEvent) => backend?.onEvent(event);
-  demo = createAgent({ model, embedded: false, background: null, data, repo: data, onEvent });
-  backend = new Backend({ demo, counter: estimateCounter, info });
-  return backend;
+  demo = createAgent({ model, embedded: false, background: null, data, repo: data });
+  return new Backend({ demo, counter: estimateCounter, info });
 }
 
-async function once(backend: Backend, isSo: (transcript: Transcript) => boolean): Promise<Transcript> {
+async function once(backend: Backend, isSo: (transcript: Told) => boolean): Promise<Told> {
   for (;;) {
     const transcript = await transcriptOf(backend, 's-1');
     if (isSo(transcript)) return transcript;
@@ -46,12 +42,12 @@ describe('plan mode', () => {
     ];
     const backend = open(new ScriptedModel(script, { contextWindow: 16_000 }));
     await backend.send('s-1', 'Hi');
-    await once(backend, ({ totals, call }) => totals.modelCalls === 1 && call === undefined);
+    await once(backend, ({ modelCalls, call }) => modelCalls === 1 && call === undefined);
     await expect.poll(() => backend.setPlanMode('s-1', true).then(() => 'on')).toBe('on');
     await backend.send('s-1', 'Write the report');
     const told = await once(
       backend,
-      ({ totals, call, plan }) => totals.modelCalls === 4 && !call && !!plan.text,
+      ({ modelCalls, call, plan }) => modelCalls === 4 && !call && !!plan.text,
     );
     expect(told.plan).toMatchObject({ active: true, text: expect.stringContaining('# First look') });
     expect(existsSync(join(data, 'workspace/REPORT.md'))).toBe(false);

@@ -1,10 +1,10 @@
-import { estimateCounter, WorkspaceError } from '@x/core';
+import { estimateCounter, textOf } from '@x/core';
 import type { PermissionContext } from '@x/core/internal';
 import type { Decisions } from '@x/harness';
+import { renderCall, requestAt } from '@x/harness/view';
 import { requestView } from '../../src/backend/inspect.js';
 import type {
   BackendInfo,
-  ExpandedMessage,
   FilePart,
   PageEvent,
   RequestView,
@@ -14,7 +14,7 @@ import type {
 } from '../../src/page.js';
 import { BackendError } from '../../src/server/errors.js';
 import type { PageBackend } from '../../src/server/routes.js';
-import { emptyTranscript, fold, type Transcript } from '../../web/src/state/transcript.js';
+import { type Told, told } from '../transcript.js';
 import { FakeMemory } from './fake-memory.js';
 import { allSourcesOf } from './repository-text.js';
 import { chat, manualCompaction, outage, survey } from './scenarios.js';
@@ -22,6 +22,8 @@ import { type Beat, Stage } from './stage.js';
 
 const WINDOW = 24_000;
 const DAY = 86_400_000;
+/** Events that are not part of a history, as with a real backend. */
+const PASSING = new Set(['text.delta', 'thinking.delta', 'tool.progress', 'context.compacting']);
 
 /** One session: what happened, and who listens. */
 class FakeSession {
@@ -29,6 +31,8 @@ class FakeSession {
   readonly listeners = new Set<(sent: Sent) => void>();
   readonly stage: Stage;
   playing: AbortController | undefined;
+  /** By path, the files that are there. */
+  readonly replaced = new Map([['docs/release.md', allSourcesOf('packages/core/src')]]);
   updatedAt: string;
   #state: Partial<SessionState> = {};
 
@@ -40,13 +44,26 @@ class FakeSession {
     this.updatedAt = startsAt.toISOString();
   }
 
-  get transcript(): Transcript {
-    const history = { type: 'history', events: this.events } as const;
-    return [history, { type: 'state', state: this.state } as const].reduce(fold, emptyTranscript(this.id));
+  get transcript(): Told {
+    return told([
+      { type: 'history', events: this.events },
+      { type: 'state', state: this.state },
+    ]);
   }
 
   get state(): SessionState {
-    const { pending, plan, tasks, todos } = this.events.reduce<Transcript>(fold, emptyTranscript(this.id));
+    const { plan, tasks, todos } = told([]);
+    const decided = new Set<string>();
+    for (const event of this.events)
+      if (event.type === 'permission.decided') decided.add(event.call.approvalId);
+    const asked = this.events.findLast((event) => event.type === 'permission.required');
+    const calls = asked?.type === 'permission.required' ? asked.calls : [];
+    const pending = calls
+      .filter(({ approvalId }) => !decided.has(approvalId))
+      .map((call) => ({
+        ...call,
+        seen: renderCall(call, { before: this.replaced.get(renderCall(call).change?.path ?? '') ?? null }),
+      }));
     return { running: this.playing !== undefined, todos, plan, tasks, pending, ...this.#state };
   }
 
@@ -57,7 +74,9 @@ class FakeSession {
       this.events.push({ ...beat, callId: 'call', seq: this.events.length + 1, at } as PageEvent);
     }
     const sent = beat.type === 'state' ? ({ type: 'state', state: this.state } as const) : this.events.at(-1);
-    for (const listener of this.listeners) if (sent) listener(sent);
+    const changes = /^(?:call|permission)\.|^context\.compacted$/.test(beat.type);
+    const items = [sent, changes ? ({ type: 'state', state: this.state } as const) : undefined];
+    for (const listener of this.listeners) for (const item of items) if (item) listener(item);
   }
 }
 
@@ -108,41 +127,24 @@ export class FakeBackend implements PageBackend {
       contextWindow: WINDOW,
       triggerTokens: WINDOW * 0.8,
       plans: true,
-      starters: [
-        {
-          icon: 'survey',
-          title: 'Survey this repository',
-          description: 'Lists, searches and reads until the window fills, then explains the layout.',
-          prompt: 'Survey this repository and explain how it is laid out',
-        },
-        {
-          icon: 'ask',
-          title: 'Ask about it',
-          description: 'A question whose answer is in the source: where is the rule, and what does it say?',
-          prompt: 'How does a compaction work?',
-        },
-        {
-          icon: 'write',
-          title: 'Watch a compaction',
-          description: 'Reads more than fits, and shows what was removed and what it cost.',
-          prompt: 'Survey this repository until the window is full',
-        },
-      ],
     };
   }
 
-  async sessions(): Promise<readonly SessionSummary[]> {
-    const summaries = [...this.#sessions].map(([id, { transcript, updatedAt, playing }]) => ({
-      id,
-      title: transcript.title,
-      updatedAt,
-      running: playing !== undefined,
-    }));
+  async sessions(words: readonly string[] = []): Promise<readonly SessionSummary[]> {
+    const summaries = [...this.#sessions].flatMap(([id, { transcript, stage, updatedAt, playing }]) => {
+      const said = stage.log.map((message) => textOf(message));
+      const found = said.find((text) =>
+        words.every((word) => text.toLowerCase().includes(word.toLowerCase())),
+      );
+      const summary = { id, title: transcript.title, updatedAt, running: playing !== undefined };
+      if (words.length === 0) return [summary];
+      return found === undefined ? [] : [{ ...summary, found: found.slice(0, 120) }];
+    });
     return summaries.sort((left, right) => right.updatedAt.localeCompare(left.updatedAt));
   }
 
   /** What a page shows that reads the session now. */
-  transcript(sessionId: string): Transcript {
+  transcript(sessionId: string): Told {
     return this.#find(sessionId).transcript;
   }
 
@@ -152,9 +154,13 @@ export class FakeBackend implements PageBackend {
 
   async *events(sessionId: string, signal: AbortSignal): AsyncGenerator<Sent> {
     const session = this.#find(sessionId);
+    const { events } = session;
+    const isKept = ({ type }: PageEvent) => !PASSING.has(type);
+    const last = events.findLastIndex(isKept);
     const waiting: Sent[] = [
-      { type: 'history', events: [...session.events] },
+      { type: 'history', events: events.filter(isKept) },
       { type: 'state', state: session.state },
+      ...events.slice(last + 1),
     ];
     let wake = () => {};
     const listener = (sent: Sent) => {
@@ -206,10 +212,13 @@ export class FakeBackend implements PageBackend {
     this.#start(session, session.stage.decide(decisions));
   }
 
-  async request(sessionId: string): Promise<RequestView> {
-    const { stage } = this.#find(sessionId);
+  async request(sessionId: string, place?: number): Promise<RequestView> {
+    const { stage, events } = this.#find(sessionId);
     const { context: messages } = stage;
-    return requestView({ messages, before: messages.slice(0, -1), usage: stage.usage() }, estimateCounter);
+    const now = { messages, before: messages.slice(0, -1), usage: stage.usage() };
+    const seen = place === undefined ? now : requestAt(events, place);
+    if (seen) return requestView(seen, estimateCounter);
+    throw new BackendError('not_found', `The session has no request or compaction ${place}.`);
   }
 
   async setPermissionMode(sessionId: string, permissionMode: PermissionContext['mode']): Promise<void> {
@@ -226,19 +235,11 @@ export class FakeBackend implements PageBackend {
     this.#sessions.delete(sessionId);
   }
 
-  async expand(sessionId: string, messageId: string): Promise<ExpandedMessage> {
-    const { stage } = this.#find(sessionId);
-    const original = stage.log.find((message) => message.id === messageId);
-    if (!original) throw new BackendError('not_found', 'The log has no such message.');
-    return { original, current: stage.context.find((message) => message.id === messageId) };
-  }
-
   async files() {
     return [{ path: 'REPORT.md', size: 4_200, modifiedAt: '2026-11-20T12:00:00.000Z' }];
   }
 
   async readFile(path: string, range: { offset: number; length: number }): Promise<FilePart> {
-    if (path === 'new.md') throw new WorkspaceError('not_found', path, '"new.md" does not exist.');
     const whole = Buffer.from(`# Report\n\n## Sources\n\n${allSourcesOf('packages/core/src')}`);
     const end = Math.min(whole.length, range.offset + range.length);
     const text = whole.subarray(range.offset, end).toString();

@@ -1,5 +1,4 @@
 import type { MemoryFile, MemoryLine } from '../../src/page.js';
-import { BackendError } from '../../src/server/errors.js';
 
 /** What is remembered, without files. */
 export class FakeMemory {
@@ -15,16 +14,11 @@ export class FakeMemory {
   async files(): Promise<readonly MemoryFile[]> {
     return [...this.#files].map(([path, text]) => ({
       path,
+      name: path,
       kind: path === 'MEMORY.md' ? ('core' as const) : ('note' as const),
       size: text.length,
       modifiedAt: '2026-11-20T10:00:00.000Z',
     }));
-  }
-
-  async read(path: string): Promise<string> {
-    const text = this.#files.get(path);
-    if (text === undefined) throw new BackendError('not_found', 'There is no such memory file.');
-    return text;
   }
 
   async search(query: string): Promise<readonly MemoryLine[]> {
@@ -33,7 +27,7 @@ export class FakeMemory {
         .split('\n')
         .flatMap((line, index) =>
           line.toLowerCase().includes(query.toLowerCase())
-            ? [{ path, lineNumber: index + 1, snippet: line }]
+            ? [{ path, name: path, lineNumber: index + 1, snippet: line }]
             : [],
         ),
     );

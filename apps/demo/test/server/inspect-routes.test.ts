@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { MemoryFile, MemoryLine, RequestView } from '../../src/page.js';
 import { longSession } from '../fake-backend/scenarios.js';
+import { recordedLog } from '../web/recorded-log.js';
 import { startServer } from './running-server.js';
 
 let server: Awaited<ReturnType<typeof startServer>>;
@@ -24,17 +25,11 @@ describe('the window', () => {
 });
 
 describe('the memory', () => {
-  it('is listed, read and searched', async () => {
+  it('is listed and searched', async () => {
     const files = await read<MemoryFile[]>(await server.ask('/api/memory'));
     expect(files[0]?.path).toBe('MEMORY.md');
     const hits = await read<MemoryLine[]>(await server.ask('/api/memory/search?query=redis'));
     expect(hits.length).toBe(2);
-    const { text } = await read<{ text: string }>(await server.ask('/api/memory/file?path=MEMORY.md'));
-    expect(text).toContain('prefers spaces');
-  });
-
-  it('gives no other file', async () => {
-    expect((await server.ask('/api/memory/file?path=../../etc/passwd')).status).toBe(404);
   });
 });
 
@@ -63,9 +58,14 @@ describe('a replay', () => {
     expect(report).toContain('a window of 64.0k tokens');
     expect(report).toContain('openai-chat · 4 messages');
     const rows = [...report.matchAll(/<th scope="row">(.*?)<\/th>/g)].map(([, name]) => name);
-    expect(new Set(rows)).toEqual(
-      new Set(['everything', 'x compaction', 'keep the last 20', 'mask old outputs']),
-    );
+    expect(new Set(rows)).toEqual(new Set(['everything', 'tail-20', 'mask-5', 'mask-then-tail', 'ours']));
+  });
+
+  it('chooses a window in which something is due where none is given', async () => {
+    const report = await (await replay(recordedLog(60), '?window=')).text();
+    expect(report).toMatch(/a window of [\d.]+k tokens/);
+    expect(report).not.toContain('a window of 128.0k tokens');
+    expect(report).toMatch(/<th scope="row">best<\/th>/);
   });
 
   it.each([

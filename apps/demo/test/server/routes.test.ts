@@ -1,6 +1,6 @@
 import { SessionStoreError } from '@x/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ExpandedMessage, FilePart } from '../../src/page.js';
+import type { FilePart, RequestView, SessionSummary } from '../../src/page.js';
 import { chat, longSession, survey } from '../fake-backend/scenarios.js';
 import { transcriptOf } from '../transcript.js';
 import { startServer } from './running-server.js';
@@ -39,32 +39,43 @@ describe('what the page reads', () => {
   it('gives a transcript with all messages, fates and the window', async () => {
     server.backend.seed('long', longSession);
     const transcript = await transcriptOf(server.backend, 'long');
-    const compactions = transcript.entries.flatMap((entry) =>
-      entry.type === 'compaction' ? [entry.compaction] : [],
-    );
+    const { compactions } = transcript;
     expect(compactions.map(({ status }) => status)).toEqual(['applied', 'ineffective', 'applied']);
     const last = compactions.at(-1);
-    expect(Object.values(transcript.fates).map(({ fate }) => fate)).toContain('summarized');
+    expect([...transcript.fates.values()].map(({ word }) => word)).toContain('summarized');
     expect(last?.manifest.length).toBeGreaterThan(20);
-    expect(transcript.context?.summary).toBeGreaterThan(0);
+    expect(transcript.places.at(-1)?.context.summary).toBeGreaterThan(0);
     expect(transcript.todos).toHaveLength(4);
     // The log is whole: what was removed is still there.
-    const ids = new Set(transcript.entries.map((entry) => entry.id));
-    expect(last?.manifest.every(({ messageId }) => ids.has(messageId))).toBe(true);
+    expect(last?.manifest.every(({ messageId }) => transcript.messages.has(messageId))).toBe(true);
   });
 
-  it('expands a message to the original and what the model sees', async () => {
+  it('shows what the model saw in a request, and what a compaction changed', async () => {
     server.backend.seed('long', longSession);
-    const transcript = server.backend.transcript('long');
-    const masked = Object.entries(transcript.fates).find(([, { fate }]) => fate === 'masked')?.[0] ?? '';
-    const gone = Object.entries(transcript.fates).find(([, { fate }]) => fate === 'summarized')?.[0] ?? '';
-    const answer = async (id: string) =>
-      (await (
-        await server.ask(`/api/sessions/long/messages/${encodeURIComponent(id)}`)
-      ).json()) as ExpandedMessage;
-    expect(JSON.stringify((await answer(masked)).current)).toContain('ask again to see it');
-    expect(await answer(gone)).toMatchObject({ original: { id: gone } });
-    expect(await answer(gone)).not.toHaveProperty('current');
+    const { places } = server.backend.transcript('long');
+    const at = async (place: number) =>
+      (await (await server.ask(`/api/sessions/long/request?place=${place}`)).json()) as RequestView;
+    expect((await at(1)).messages).toHaveLength(1);
+    const compactions = places.flatMap(({ compaction }, index) =>
+      compaction?.status === 'applied' ? [index + 1] : [],
+    );
+    const [shortened, summarized] = [await at(compactions[0] ?? 0), await at(compactions[1] ?? 0)];
+    const changed = shortened.messages.filter(({ change }) => change === 'changed');
+    expect(changed[0]?.text).toContain('ask again to see it');
+    expect(changed[0]?.before?.length).toBeGreaterThan(changed[0]?.text.length ?? 0);
+    expect(changed.at(-1)?.label).toMatch(/^Result: read_file \S+/);
+    expect(summarized.removed.length).toBeGreaterThan(20);
+    expect(summarized.messages.filter(({ change }) => change === 'added')).toMatchObject([
+      { source: 'summary', label: 'Summary of what was removed' },
+    ]);
+    expect((await server.ask(`/api/sessions/long/request?place=${places.length + 1}`)).status).toBe(404);
+  });
+
+  it('searches conversations by what was said', async () => {
+    server.backend.seed('a', (stage) => chat(stage, 'Of ports'));
+    server.backend.seed('b', (stage) => chat(stage, 'Of windows'));
+    const found = (await (await server.ask('/api/sessions?query=ports')).json()) as SessionSummary[];
+    expect(found).toMatchObject([{ id: 'a', found: 'Of ports' }]);
   });
 
   it('reads a file part by part', async () => {
@@ -74,8 +85,6 @@ describe('what the page reads', () => {
     expect(first).toMatchObject({ path: 'large.txt', nextOffset: 100 });
     const second = await part('&offset=100');
     expect(second.text).not.toBe(first.text);
-    expect((await server.ask('/api/file?path=new.md')).status).toBe(404);
-    expect((await server.ask('/api/file?path=new.md&optional=yes')).status).toBe(204);
   });
 });
 
@@ -95,11 +104,8 @@ describe('what the page asks for', () => {
       204,
     );
     await expect
-      .poll(async () => server.backend.transcript('long').entries.at(-1))
-      .toMatchObject({
-        type: 'compaction',
-        compaction: { status: 'applied', detail: 'As asked: “Keep names”.' },
-      });
+      .poll(async () => server.backend.transcript('long').compactions.at(-1))
+      .toMatchObject({ status: 'applied', detail: 'As asked: “Keep names”.' });
   });
 
   it('takes the last compaction back, once', async () => {
@@ -108,7 +114,7 @@ describe('what the page asks for', () => {
     expect((await server.ask(path, { method: 'DELETE' })).status).toBe(204);
     expect((await errorOf(await server.ask(path, { method: 'DELETE' }))).code).toBe('nothing_to_undo');
     const after = server.backend.transcript('long');
-    expect(Object.values(after.fates).map(({ fate }) => fate)).not.toContain('summarized');
+    expect([...after.fates.values()].map(({ word }) => word)).not.toContain('summarized');
   });
 
   it('deletes', async () => {

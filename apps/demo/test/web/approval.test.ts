@@ -21,18 +21,19 @@ afterEach(async () => {
   expect(v.complaints).toEqual([]);
 });
 
-const card = (name: string) => v.page.getByRole('article', { name: `Approve ${name}?` });
+/** The question about a call, by the beginning of what the call wants. */
+const card = (wants: string) => v.page.getByRole('article', { name: `It wants to ${wants}` });
 const notices = () => v.page.locator('.notice').allTextContents();
 
 describe('a call that waits for approval', () => {
   it('says what and why, and is still there after a reload', async () => {
     for (const _ of [1, 2]) {
-      await card('execute').getByText('This may change something.').waitFor();
-      await expect.poll(() => card('execute').locator('pre').textContent()).toContain('git push origin main');
+      await card('run').getByText('This may change something.').waitFor();
+      await expect.poll(() => card('run').locator('pre').textContent()).toContain('git push origin main');
       await expect.poll(() => v.page.locator('.tool-call', { hasText: 'waits for you' }).count()).toBe(2);
       await v.page.reload();
     }
-    await card('write_file').waitFor();
+    await card('replace').waitFor();
   });
 
   it('is allowed, always, with the keyboard alone', async () => {
@@ -40,31 +41,31 @@ describe('a call that waits for approval', () => {
     await v.page.keyboard.press('k');
     await expect
       .poll(() => evaluate(v.page, 'document.activeElement.getAttribute("aria-label")'))
-      .toBe('Approve execute?');
+      .toBe('It wants to run git push origin main');
     await v.page.keyboard.press('Tab');
     await v.page.keyboard.press('Tab');
     await v.page.keyboard.press('Tab');
     await v.page.keyboard.press('Tab');
     await expect.poll(() => evaluate(v.page, 'document.activeElement.textContent')).toBe('Always');
     await v.page.keyboard.press('Enter');
-    await card('execute').waitFor({ state: 'detached' });
+    await card('run').waitFor({ state: 'detached' });
     await expect.poll(notices).toEqual(['You allowed execute, and calls like this one from now on.']);
-    await expect.poll(() => card('write_file').count()).toBe(1);
+    await expect.poll(() => card('replace').count()).toBe(1);
   });
 
   it('is run with another input; text that is not JSON is refused at the field', async () => {
-    await card('write_file').getByRole('button', { name: 'Edit input' }).click();
-    const field = card('write_file').getByRole('textbox');
+    await card('replace').getByRole('button', { name: 'Edit input' }).click();
+    const field = card('replace').getByRole('textbox');
     await field.fill('{ "path": ');
-    await card('write_file').getByRole('button', { name: 'Allow with this input' }).click();
-    await card('write_file').getByRole('alert').getByText('This is not valid JSON').waitFor();
+    await card('replace').getByRole('button', { name: 'Allow with this input' }).click();
+    await card('replace').getByRole('alert').getByText('This is not valid JSON').waitFor();
     await field.fill('{ "path": "docs/mine.md", "content": "Mine." }');
-    await card('write_file').getByRole('button', { name: 'Allow with this input' }).click();
+    await card('replace').getByRole('button', { name: 'Allow with this input' }).click();
     await expect.poll(notices).toEqual(['You allowed write_file with another input.']);
   });
 
   it('is denied with a reason, and the agent goes on when nothing waits any more', async () => {
-    for (const name of ['execute', 'write_file']) {
+    for (const name of ['run', 'replace']) {
       await card(name).getByRole('button', { name: 'Deny' }).click();
       await v.page.keyboard.type('Not today.');
       // As long as the decision before is on its way, Enter does nothing.
@@ -82,15 +83,16 @@ describe('what is asked for', () => {
   async function askedFor(name: string, input: JsonValue) {
     v.backend.seed('q', (stage) => stage.ask('May I?', [{ name, input, output: 'Done.' }]));
     await v.page.goto(`${v.url}#/s/q`);
-    await card(name).waitFor();
-    return card(name).locator('.code-block');
+    const asked = v.page.getByRole('article', { name: /^It wants to/ });
+    await asked.waitFor();
+    return asked.locator('.code-block');
   }
 
   it('is a command as itself, and beside it what else is passed', async () => {
     const blocks = await askedFor('execute', { command: 'rm -r dist', timeout_ms: 9 });
     await expect
       .poll(() => blocks.locator('pre').allTextContents())
-      .toEqual(['rm -r dist', '{\n  "timeout_ms": 9\n}']);
+      .toEqual(['rm -r dist\n', '{\n  "timeout_ms": 9\n}']);
     await expect
       .poll(() => blocks.locator('figcaption span:first-child').allTextContents())
       .toEqual(['Command', 'Other input']);
@@ -100,28 +102,21 @@ describe('what is asked for', () => {
     const blocks = await askedFor('edit_file', { path: 'a.ts', oldText: 'one\ntwo', newText: 'one\nthree' });
     await expect
       .poll(() => blocks.locator('pre span').allTextContents())
-      .toEqual(['  one\n', '- two\n', '+ three\n']);
+      .toEqual(['one\n', '- two\n', '+ three\n']);
     await expect.poll(() => blocks.count()).toBe(1);
   });
 
   it('is what is written, however long the file was that it replaces', async () => {
-    const lines = card('write_file').locator('.code-block pre span');
+    const lines = card('replace').locator('.code-block pre span');
     await expect.poll(() => lines.last().textContent()).toBe('+ Pushed.\n');
-    await expect.poll(() => lines.nth(20).textContent()).toMatch(/^- … and \d{3,} lines more\n$/);
+    await expect.poll(() => lines.nth(20).textContent()).toMatch(/^… \d{3,} more removed lines\n$/);
     await expect.poll(() => lines.count()).toBe(22);
   });
 
-  it('is what is written to a file that is not there yet, which is no error of the page', async () => {
-    const blocks = await askedFor('write_file', { path: 'new.md', content: 'First.' });
+  it('is a file that it wants to create, when there is none yet', async () => {
+    const blocks = await askedFor('write_file', { path: 'new.md', content: 'First.\n' });
     await expect.poll(() => blocks.locator('pre span').allTextContents()).toEqual(['+ First.\n']);
-    await expect
-      .poll(() =>
-        evaluate(
-          v.page,
-          `performance.getEntriesByType('resource').some(({ name }) => name.includes('new.md'))`,
-        ),
-      )
-      .toBe(true);
+    await v.page.getByRole('article', { name: 'It wants to create new.md' }).waitFor();
   });
 
   it('is the input of any other tool, and of one of ours that lacks what it needs', async () => {
@@ -130,7 +125,9 @@ describe('what is asked for', () => {
       ['execute', { command: ['rm', '-r'] }],
     ] as const) {
       const blocks = await askedFor(name, input as JsonValue);
-      await expect.poll(() => blocks.locator('pre').textContent()).toBe(JSON.stringify(input, null, 2));
+      await expect
+        .poll(() => blocks.locator('pre').textContent())
+        .toBe(`${JSON.stringify(input, null, 2)}\n`);
       v.backend.remove('q');
       await v.open();
     }
@@ -142,7 +139,7 @@ describe('what is asked for', () => {
       yield* stage.ask('Ready.', [{ name: 'plan_exit', input: {}, output: 'Approved.' }]);
     });
     await v.page.goto(`${v.url}#/s/q`);
-    await card('plan_exit').getByRole('listitem').filter({ hasText: 'Compare them' }).waitFor();
+    await card('carry out its plan').getByRole('listitem').filter({ hasText: 'Compare them' }).waitFor();
   });
 
   it('is decided at once where several wait', async () => {

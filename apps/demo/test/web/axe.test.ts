@@ -60,9 +60,14 @@ it.each([1280, 390])(
 
     await v.open();
     await look('empty');
+    await v.page.keyboard.press('?');
+    await v.page.getByRole('dialog', { name: 'Keys' }).waitFor();
+    await look('keys');
+    await v.page.keyboard.press('Escape');
     await v.open('long');
+    await v.page.getByRole('button', { name: '2 earlier compactions' }).click();
     for (const line of await v.page.locator('.compaction > .fold > .fold-line').all()) await line.click();
-    await v.page.locator('.removed-item .fold-line').nth(2).click();
+    await v.page.locator('.compaction .request-row > .fold-line').nth(2).click();
     await look('compactions');
     for (const line of await v.page.locator('.tool-call > .fold-line').all()) await line.click();
     await look('tools');
@@ -85,13 +90,13 @@ it.each([1280, 390])(
     } else await look('planning');
 
     await v.page.goto(`${v.url}#/s/long/inspect`);
-    await expect.poll(() => v.page.locator('.treemap-cell').count()).toBeGreaterThan(5);
+    await expect.poll(() => v.page.locator('.request-row').count()).toBeGreaterThan(5);
     await look('inspect');
     await v.page.goto(`${v.url}#/memory`);
-    await v.page.locator('.memory-text li').first().waitFor();
+    await v.page.locator('.memory-item').first().waitFor();
     await look('memory');
     await v.page.getByRole('searchbox', { name: 'Search memory' }).fill('redis');
-    await v.page.locator('.memory-place').first().waitFor();
+    await v.page.getByText('2 lines', { exact: true }).waitFor();
     await look('memory-search');
     await v.page.goto(`${v.url}#/file/REPORT.md`);
     await v.page.locator('.markdown').getByRole('heading').first().waitFor();
@@ -103,7 +108,7 @@ it.each([1280, 390])(
       buffer: Buffer.from(recordedLog(60)),
     };
     await v.page.getByLabel('Log file').setInputFiles(log);
-    await v.page.getByLabel('Window, tokens').fill('20000');
+    await v.page.getByLabel(/^Window, tokens/).fill('20000');
     await v.page.keyboard.press('Enter');
     await v.page.frameLocator('iframe').getByText('a window of 20.0k tokens').waitFor();
     await look('replay');

@@ -112,8 +112,7 @@ export async function visit(browser: Browser, options: BrowserContextOptions = {
     async open(sessionId) {
       await page.goto(sessionId === undefined ? url : `${url}#/s/${sessionId}`);
       // What the user said in that session: another one that was open stands there until the address is read.
-      const there =
-        sessionId === undefined ? '.empty-starters button' : `[data-messages^="${sessionId}-user-"]`;
+      const there = sessionId === undefined ? '.empty button' : `[data-messages^="${sessionId}-user-"]`;
       await page.locator(there).first().waitFor();
     },
     async enter() {

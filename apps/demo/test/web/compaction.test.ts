@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { chat, longSession, survey } from '../fake-backend/scenarios.js';
-import { launch, textIn, type Visit, visit } from './browse.js';
+import { evaluate, launch, textIn, type Visit, visit } from './browse.js';
 
 let browser: Browser;
 let v: Visit;
@@ -29,6 +29,11 @@ describe('a compaction', () => {
   it('is a line that says what happened, also when nothing did', async () => {
     await expect
       .poll(() => dividers().allTextContents())
+      .toEqual([expect.stringMatching(/^Context compacted · 36 → 7 messages · .* tokens$/)]);
+    await expect.poll(() => v.page.locator('.compacted-here').count()).toBe(2);
+    await v.page.getByRole('button', { name: '2 earlier compactions' }).click();
+    await expect
+      .poll(() => dividers().allTextContents())
       .toEqual([
         expect.stringMatching(/^Context compacted · [\d.]+k → [\d.]+k tokens$/),
         'Compaction had no effect · nothing was changed',
@@ -37,7 +42,7 @@ describe('a compaction', () => {
   });
 
   it('comes into view with what it took away, asked for from the panel', async () => {
-    await v.page.getByRole('button', { name: /^Removed last: / }).click();
+    await v.page.getByRole('button', { name: /^Last compaction: / }).click();
     const heading = v.page.locator('.removed-heading');
     await heading.waitFor();
     const height = v.page.viewportSize()?.height ?? 0;
@@ -53,56 +58,57 @@ describe('a compaction', () => {
     expect(await isInView()).toBe(true);
   });
 
-  it('opens to its steps, its reason and what it took away', async () => {
-    await dividers().nth(2).click();
+  it('opens to its reason, its strategy, its steps and what it took away', async () => {
+    await dividers().last().click();
     const details = v.page.locator('.compaction-details');
     await expect
-      .poll(() => textIn(details.locator('.compaction-facts')))
-      .toMatch(/You asked for it[\s\S]*applied · As asked[\s\S]*2.5\ss/);
+      .poll(() => textIn(details.locator('.facts')))
+      .toMatch(
+        /You asked for it[\s\S]*applied · As asked[\s\S]*observation masking, then summarization[\s\S]*2.5\ss/,
+      );
+    await details.getByRole('button', { name: 'Steps' }).click();
     const rows = details.locator('.steps tbody tr');
     await expect.poll(() => rows.count()).toBe(2);
-    await expect.poll(() => textIn(rows.nth(0))).toMatch(/observation masking\s+36 → 36\s+[\d.]+k → [\d.]+k/);
+    await expect.poll(() => textIn(rows.nth(0))).toMatch(/observation masking\s+–\s+[\d.]+k → [\d.]+k/);
     await expect.poll(() => textIn(rows.nth(1))).toMatch(/summarization\s+36 → 7\s+[\d.]+k → [\d.]+k/);
-    await expect.poll(() => textIn(details.locator('.removed-heading'))).toContain('30 summarized, 1 masked');
-    await details.getByRole('button', { name: 'Show all 31' }).click();
-    await expect.poll(() => details.locator('.removed-item').count()).toBe(31);
-    await details.getByRole('button', { name: /a record made by rules/ }).click();
     await expect
-      .poll(() => textIn(details.locator('.compaction-summary pre')))
-      .toContain('## SESSION INTENT');
+      .poll(() => textIn(details.locator('.removed-heading')))
+      .toContain('30 summarized, 1 shortened');
+    await details.getByRole('button', { name: /^Show all 3\d$/ }).click();
+    await expect.poll(() => details.locator('.request-row').count()).toBeGreaterThan(30);
+    await details
+      .getByRole('button', { name: /^Summary of what was removed/ })
+      .last()
+      .click();
+    await expect.poll(() => textIn(details)).toContain('SESSION INTENT');
   });
 
-  it('shows each removed message as the log has it, and what the model sees instead', async () => {
+  it('shows each message as it was before, and what the model sees instead', async () => {
+    await v.page.getByRole('button', { name: '2 earlier compactions' }).click();
     await dividers().nth(0).click();
-    const masked = v.page.locator('.removed-item').filter({ hasText: 'message.ts' });
-    await masked.locator('.fold-line').click();
-    const blocks = masked.locator('.code-block');
-    await blocks.first().waitFor();
+    const shortened = v.page.locator('.request-row').filter({ hasText: 'message.ts' });
+    await shortened.locator('.fold-line').click();
+    const blocks = shortened.locator('.code-block');
     await expect.poll(() => textIn(blocks.first())).toContain('export function textOf');
-    await masked.getByText('Right after this', { exact: true }).waitFor();
     await expect.poll(() => textIn(blocks.nth(1))).toContain('ask again to see it');
 
     await dividers().nth(2).click();
-    const kept = v.page.locator('.removed-item').filter({ hasText: 'masked' }).last();
-    await v.page.locator('.compaction').nth(2).getByRole('button', { name: 'Show all 31' }).click();
-    await kept.locator('.fold-line').click();
-    await kept.getByText('The model sees', { exact: true }).waitFor();
-    await expect.poll(() => textIn(kept.locator('.code-block').last())).toContain('ask again to see it');
-
-    const gone = v.page.locator('.compaction').nth(2).locator('.removed-item').first();
+    const gone = v.page.locator('.compaction').nth(2).locator('.request-row').first();
     await gone.locator('.fold-line').click();
-    await gone.getByText('The model sees only what the summary says about it.').waitFor();
+    await gone.getByRole('button', { name: 'Show in the conversation' }).click();
+    await expect.poll(() => evaluate(v.page, 'document.activeElement.className')).toContain('turn');
   });
 
   it('marks in the conversation what the model no longer sees, and leads from there to the reason', async () => {
     const first = v.page.locator('.user-turn').first();
     await expect.poll(() => first.getAttribute('data-gone')).toBe('true');
     await first.locator('.fate-tag').click();
-    await v.page.locator('.compaction').nth(2).locator('.compaction-details').waitFor();
+    await v.page.locator('.compaction').last().locator('.compaction-details').waitFor();
     await expect.poll(() => v.page.locator('.user-turn').last().getAttribute('data-gone')).toBe('false');
   });
 
   it('can be undone, the last one only', async () => {
+    await v.page.getByRole('button', { name: '2 earlier compactions' }).click();
     await dividers().nth(0).click();
     await expect.poll(() => v.page.getByRole('button', { name: 'Undo this compaction' }).count()).toBe(0);
     await dividers().nth(2).click();
@@ -110,7 +116,9 @@ describe('a compaction', () => {
     await expect.poll(() => dividers().nth(2).textContent()).toContain('Compaction undone');
     await expect
       .poll(() => textIn(v.page.locator('.panel')))
-      .toMatch(/Removed last: \d+ masked[\s\S]*Compaction undone\s+An earlier compaction still stands\./);
+      .toMatch(
+        /Last compaction: \d+ shortened[\s\S]*Compaction undone\s+An earlier compaction still stands\./,
+      );
     await expect.poll(() => v.page.locator('.user-turn').first().getAttribute('data-gone')).toBe('false');
   });
 });
@@ -131,9 +139,7 @@ describe('the commands', () => {
     await dividers().first().waitFor();
     await expect.poll(() => dividers().first().textContent()).toContain('Context compacted');
     await dividers().first().click();
-    await expect
-      .poll(() => textIn(v.page.locator('.compaction-facts')))
-      .toContain('“Keep the names of packages”');
+    await expect.poll(() => textIn(v.page.locator('.facts'))).toContain('“Keep the names of packages”');
   });
 
   it('say so when there is too little to compact, or nothing', async () => {
@@ -147,7 +153,7 @@ describe('the commands', () => {
 
     await composer.fill('/new');
     await v.enter();
-    await v.page.locator('.empty-starters').waitFor();
+    await v.page.locator('.empty').waitFor();
     await composer.fill('/compact');
     await v.enter();
     await expect.poll(() => textIn(v.page.getByRole('alert'))).toContain('nothing to compact');
@@ -163,7 +169,7 @@ describe('the context panel', () => {
 
   it('says how full the window is, by source, and what was removed last', async () => {
     const transcript = v.backend.transcript('s');
-    const total = transcript.context?.total ?? 0;
+    const total = transcript.places.at(-1)?.context.total ?? 0;
     const share = Math.round((total / 24_000) * 100);
     await expect.poll(() => textIn(v.page.locator('.gauge-figure'))).toContain(`${share}\u202f% full`);
     await expect
@@ -171,7 +177,7 @@ describe('the context panel', () => {
       .toContain(total.toLocaleString('en-US'));
     await expect
       .poll(() => textIn(v.page.locator('.last').first()))
-      .toContain('Removed last: 30 summarized, 1 masked');
+      .toContain('Last compaction: 30 summarized, 1 shortened');
 
     const names = async () =>
       (await v.page.locator('.legend > div').allInnerTexts()).map((row) => row.split('\n')[0]);
@@ -198,7 +204,7 @@ describe('the context panel', () => {
       return { tools: (tools?.width ?? 0) / width, trigger: ((tick?.x ?? 0) + 1 - (bar?.x ?? 0)) / width };
     };
     await expect.poll(shares).toEqual({
-      tools: expect.closeTo((transcript.context?.tools ?? 0) / 24_000, 2),
+      tools: expect.closeTo((transcript.places.at(-1)?.context.tools ?? 0) / 24_000, 2),
       trigger: expect.closeTo(0.8, 2),
     });
   });
@@ -227,7 +233,7 @@ describe('the context panel', () => {
 
   it('leads to the last compaction', async () => {
     await v.page.locator('.last').first().click();
-    await v.page.locator('.compaction').nth(2).locator('.compaction-details').waitFor();
+    await v.page.locator('.compaction').last().locator('.compaction-details').waitFor();
   });
 
   it('says what it cost, by reply and in all, where prices are known', async () => {
@@ -261,7 +267,7 @@ describe('the context panel', () => {
       yield* stage.answer('Done.');
       yield* stage.end();
     });
-    const { timeline } = v.backend.transcript('p');
+    const { places: timeline } = v.backend.transcript('p');
     const sent = Math.max(
       ...timeline.flatMap(({ compaction, context }) => (compaction ? [] : [context.total])),
     );

@@ -21,12 +21,14 @@ const said = (words: string) => v.page.locator('.conversation-content').getByTex
 const ending = 'Whatever goes is in the manifest';
 
 describe('a conversation', () => {
-  it('begins with three things to do, and says who answers', async () => {
+  it('begins with a promise and one button, and says who answers', async () => {
     await v.open();
-    await expect.poll(() => v.page.locator('.empty-starters button').count()).toBe(3);
+    await v.page.getByRole('heading', { name: 'Agents that run for hours in a 24k window.' }).waitFor();
+    await expect.poll(() => v.page.locator('.empty .button-main').count()).toBe(1);
     await expect
-      .poll(() => textIn(v.page.locator('.empty-model')))
-      .toContain('embedded guide: rules, no LLM');
+      .poll(() => textIn(v.page.locator('.empty')))
+      .toContain('Answered by embedded guide: rules, no LLM');
+    expect(await textIn(v.page.locator('body'))).not.toMatch(/\d+\.\d+\.\d+|\w+\/\w+\//);
     await v.page.getByRole('button', { name: 'Survey this repository' }).click();
     await said('This is a monorepo').waitFor();
     expect(v.complaints).toEqual([]);
@@ -138,13 +140,14 @@ describe('a conversation', () => {
     await v.page.getByRole('button', { name: 'Send' }).click();
     await v.page.locator('.agent-turn .markdown li').first().waitFor();
     const [session] = await v.backend.sessions();
-    const { call } = v.backend.transcript(session?.id ?? '');
+    const { events } = v.backend.transcript(session?.id ?? '');
+    const streamed = events.map((event) => (event.type === 'text.delta' ? event.text : '')).join('');
     const plain = (text: string) => text.replace(/[\s`*-]+/g, '');
     const drafted = async () => plain(await textIn(v.page.locator('.agent-turn .markdown')));
-    await expect.poll(drafted).toBe(plain(call?.text ?? ''));
+    await expect.poll(drafted).toBe(plain(streamed));
 
     await v.page.reload();
-    await expect.poll(drafted).toBe(plain(call?.text ?? ''));
+    await expect.poll(drafted).toBe(plain(streamed));
     v.backend.release('mid-stream');
     await said(ending).waitFor();
     await expect.poll(() => textIn(v.page.locator('.user-turn'))).toContain(question);
@@ -209,7 +212,7 @@ describe('a conversation', () => {
     v.backend.hold('mid-stream');
     for (const [index, page] of pages.entries()) {
       await page.goto(v.url);
-      await page.locator('.empty-starters button').first().waitFor();
+      await page.locator('.empty button').first().waitFor();
       await page.getByRole('textbox', { name: 'Message' }).fill(`${question} (${index})`);
       await page.getByRole('textbox', { name: 'Message' }).press('Enter');
       await page.locator('.user-turn', { hasText: `(${index})` }).waitFor();
@@ -276,7 +279,7 @@ describe('a conversation', () => {
     await v.page.goto(`${v.url}#/s/gone`);
     await v.page.getByRole('heading', { name: 'There is no such conversation' }).waitFor();
     await v.page.locator('.missing').getByRole('button', { name: 'New conversation' }).click();
-    await v.page.locator('.empty-starters').waitFor();
+    await v.page.locator('.empty').waitFor();
   });
 });
 
@@ -300,6 +303,9 @@ describe('a tool call', () => {
     await expect
       .poll(() => textIn(call.locator('pre').first()))
       .toContain('"path": "packages/core/src/messages/message.ts"');
+    // The first and last lines, and all when asked.
+    await expect.poll(() => textIn(call.locator('pre').nth(1))).toMatch(/… \d+ more lines/);
+    await call.getByRole('button', { name: 'Show all of it' }).click();
     await expect.poll(() => textIn(call.locator('pre').nth(1))).toContain('export function textOf');
     await call.getByRole('button', { name: 'Copy input' }).click();
     await expect.poll(() => evaluate(v.page, 'navigator.clipboard.readText()')).toContain('message.ts');
@@ -307,10 +313,10 @@ describe('a tool call', () => {
     await expect.poll(() => call.locator('pre').count()).toBe(0);
   });
 
-  it('leads to the whole of a result that was evicted, part by part', async () => {
-    const call = v.page.locator('.tool-call').filter({ hasText: 'evicted' });
+  it('leads to the whole of a result that was moved to a file, part by part', async () => {
+    const call = v.page.locator('.tool-call').filter({ hasText: 'in a file' });
     await call.locator('.fold-line').click();
-    await expect.poll(() => textIn(call.locator('pre').nth(1))).toContain('the middle is left out');
+    await expect.poll(() => textIn(call.locator('pre').nth(1))).toMatch(/… \d+ more lines/);
     await call.getByRole('link', { name: /Open the whole result/ }).click();
     const file = v.page.locator('.view-content .code-block pre');
     await file.waitFor();
@@ -385,16 +391,18 @@ describe('the list of conversations', () => {
     await v.open('a');
   });
 
-  it('is ordered by day and searched by words', async () => {
+  it('is ordered by day and searched by what was said', async () => {
     await expect
       .poll(() => v.page.locator('.sessions-list h3').allInnerTexts())
       .toEqual(['Today', 'Yesterday', expect.any(String)]);
-    await v.page.getByRole('searchbox').fill('packages layout');
+    await v.page.getByRole('searchbox').fill('monorepo vocabulary');
     await expect
       .poll(() => v.page.locator('.session-title').allInnerTexts())
       .toEqual(['Layout of the packages']);
-    await v.page.getByRole('searchbox').fill('nothing like it');
-    await expect.poll(() => textIn(v.page.locator('.sessions-note'))).toBe('No title has these words.');
+    await v.page.getByRole('searchbox').fill('zebra crossing');
+    await expect
+      .poll(() => textIn(v.page.locator('.sessions-note')))
+      .toBe('No conversation has a message with these words.');
   });
 
   it('switches, and the back button leads back', async () => {
@@ -415,7 +423,7 @@ describe('the list of conversations', () => {
     await item.hover();
     await item.getByRole('button', { name: /Delete/ }).click();
     await v.page.getByRole('button', { name: 'Delete', exact: true }).click();
-    await v.page.locator('.empty-starters').waitFor();
+    await v.page.locator('.empty').waitFor();
     await expect
       .poll(() => v.page.locator('.session-title').allInnerTexts())
       .toEqual(['Layout of the packages', 'Long ago']);

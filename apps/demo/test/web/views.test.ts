@@ -21,14 +21,6 @@ afterEach(async () => {
 
 const section = (name: string) => v.page.getByRole('region', { name, exact: true });
 
-/** Counts areas of the window that lie over another one. */
-const OVERLAPPING = `(() => {
-  const boxes = [...document.querySelectorAll('.treemap-cell')].map((cell) => cell.getBoundingClientRect());
-  const within = (a, b, from, to) => Math.min(a[to], b[to]) - Math.max(a[from], b[from]) > 1;
-  const over = (a, b) => a !== b && within(a, b, 'left', 'right') && within(a, b, 'top', 'bottom');
-  return boxes.filter((a) => boxes.some((b) => over(a, b))).length;
-})()`;
-
 describe('the inspector', () => {
   beforeEach(async () => {
     v.backend.seed('s', longSession);
@@ -44,13 +36,13 @@ describe('the inspector', () => {
     await expect
       .poll(() => track.getAttribute('aria-valuetext'))
       .toMatch(/^Request 1: [\d,]+ tokens, System/);
-    await section('What the model saw in request 1').waitFor();
+    await section('Request 1').waitFor();
     await v.page.keyboard.press('ArrowRight');
     await expect.poll(() => track.getAttribute('aria-valuetext')).toMatch(/^Request 2: /);
     await v.page.getByRole('spinbutton', { name: 'Request' }).fill('5');
-    await section('What the model saw in request 5').locator('.treemap-cell').first().waitFor();
+    await section('Request 5').locator('.request-row').first().waitFor();
     await v.page.getByRole('button', { name: 'Previous', exact: true }).click();
-    await section('What the model saw in request 4').waitFor();
+    await section('Request 4').waitFor();
     await v.page.getByRole('button', { name: 'Latest', exact: true }).click();
     await section('What the model sees now').waitFor();
   });
@@ -74,52 +66,51 @@ describe('the inspector', () => {
 
   it('has the request that it shows in its address, for a link that opens it', async () => {
     await v.page.getByRole('spinbutton', { name: 'Request' }).fill('5');
-    await expect.poll(() => v.page.url()).toMatch(/#\/s\/s\/inspect\/5$/);
+    await expect.poll(() => v.page.url()).toMatch(/#\/s\/s\/inspect\/\d$/);
     await v.page.reload();
-    await section('What the model saw in request 5').locator('.treemap-cell').first().waitFor();
+    await section('Request 5').locator('.request-row').first().waitFor();
     await v.page.keyboard.press('i');
     await v.page.locator('.user-turn').first().waitFor();
     await v.page.goBack();
-    await section('What the model saw in request 5').waitFor();
+    await section('Request 5').waitFor();
     await v.page.getByRole('button', { name: 'Latest', exact: true }).click();
     await expect.poll(() => v.page.url()).toMatch(/#\/s\/s\/inspect$/);
     v.expectComplaints('404');
-    const error = { code: 'not_found', message: 'The session has made no request 999.', issues: [] };
-    await v.page.route('**/request?step=999', (route) => route.fulfill({ status: 404, json: { error } }));
+    const error = { code: 'not_found', message: 'The session has no request or compaction 999.', issues: [] };
+    await v.page.route('**/request?place=999', (route) => route.fulfill({ status: 404, json: { error } }));
     await v.page.goto(`${v.url}#/s/s/inspect/999`);
-    await section('What the model saw in request 999').getByText(error.message).waitFor();
-    expect(await v.page.locator('.treemap-cell').count()).toBe(0);
+    await section('Place 999').getByText(error.message).waitFor();
+    expect(await v.page.locator('.request-row').count()).toBe(0);
   });
 
-  it('shows the window as areas; one leads to its message', async () => {
-    const areas = section('What the model sees now').locator('.treemap-cell');
-    await expect.poll(() => areas.count()).toBeGreaterThan(5);
-    await areas.first().focus();
-    await v.page.keyboard.press('ArrowRight');
-    await expect
-      .poll(() => evaluate(v.page, 'document.activeElement.getAttribute("aria-label")'))
-      .toMatch(/: .*, [\d,]+ tokens$/);
-    const said = v.page.getByRole('button', { name: /Conversation: And what does the model still know/ });
-    await said.click();
-    const message = v.page.locator('.user-turn', { hasText: 'And what does the model still know' });
-    await message.waitFor();
+  it('lists what the model sees by kind and path; a message leads to its place, and from there back', async () => {
+    const rows = section('What the model sees now').locator('.request-row');
+    await expect.poll(() => rows.count()).toBeGreaterThan(5);
+    await expect.poll(() => textIn(rows.first())).toMatch(/^Summary of what was removed/);
+    const said = rows.filter({ hasText: 'You: And what does the model still know' });
+    await said.locator('.fold-line').click();
+    await said.getByRole('button', { name: 'Show in the conversation' }).click();
+    await v.page.locator('.user-turn', { hasText: 'And what does the model still know' }).waitFor();
     await expect.poll(() => evaluate(v.page, 'document.activeElement.className')).toContain('user-turn');
+    await v.page.locator('.reply-figures').last().click();
+    await section(`Request ${v.backend.transcript('s').places.at(-1)?.request}`).waitFor();
+    await v.page.getByRole('button', { name: 'answer', exact: true }).first().click();
+    await v.page.locator('.agent-turn:focus').waitFor();
   });
 
-  it('lays no area over another, however small', async () => {
-    const message = (id: number, tokens: number) => ({
-      id: `m-${id}`,
-      source: 'toolResults',
-      tokens,
-      text: 'x',
-    });
-    const messages = [9_000, ...Array.from({ length: 40 }, () => 4)].map((tokens, id) => message(id, tokens));
-    await v.page.route('**/api/sessions/s/request*', (route) =>
-      route.fulfill({ json: { messages, removed: [], system: 900, tools: 900, reminders: 0 } }),
-    );
-    await v.page.reload();
-    await expect.poll(() => section('What the model sees now').locator('.treemap-cell').count()).toBe(43);
-    expect(await evaluate(v.page, OVERLAPPING)).toBe(0);
+  it('shows what a compaction changed, before and after, and folds what it left alone', async () => {
+    const { places } = v.backend.transcript('s');
+    const place = places.findLastIndex(({ compaction }) => compaction?.status === 'applied') + 1;
+    await v.page.goto(`${v.url}#/s/s/inspect/${place}`);
+    const seen = section(`Compaction applied after request ${places[place - 1]?.request}`);
+    await seen.getByRole('heading', { name: /^Removed/ }).waitFor();
+    await seen.getByRole('heading', { name: /^In their place/ }).waitFor();
+    const unchanged = seen.locator('[data-fold^="unchanged-"]');
+    await expect.poll(() => unchanged.getAttribute('aria-expanded')).toBe('false');
+    await v.page.getByRole('button', { name: 'Previous', exact: true }).click();
+    await section(`Request ${places[place - 1]?.request}`).waitFor();
+    await v.page.getByRole('button', { name: 'Next', exact: true }).click();
+    await seen.waitFor();
   });
 
   it('shows the window also while the agent works', async () => {
@@ -127,26 +118,32 @@ describe('the inspector', () => {
     const before = await slider.first().getAttribute('aria-valuemax');
     v.backend.hold('tools');
     await v.backend.send('s', 'Survey it');
-    const cells = section('What the model sees now').locator('.treemap-cell');
     await expect.poll(() => slider.first().getAttribute('aria-valuemax')).not.toBe(before);
-    await expect.poll(() => cells.count()).toBeGreaterThan(5);
+    await expect
+      .poll(() => section('What the model sees now').locator('.request-row').count())
+      .toBeGreaterThan(5);
     expect(v.backend.transcript('s').call).toBeDefined();
     v.backend.release('tools');
   });
 
-  it('leads from a result to the call that it answers', async () => {
-    await v.page
-      .getByRole('button', { name: /^Tool results: / })
-      .first()
-      .click();
-    await v.page.locator('.tool-call .tool-inside').first().waitFor();
+  it('says how savings are counted, from the line on top of the conversation', async () => {
+    await v.page.keyboard.press('i');
+    const line = v.page.locator('.worth');
+    await expect
+      .poll(() => textIn(line))
+      .toMatch(
+        /^Without compaction: [\d.]+k tokens, .*\. With: [\d.]+k, (?:never over|over it in \d+ of \d+ requests)\.$/,
+      );
+    const words = await textIn(line);
+    await line.click();
+    await section('How savings are counted').getByText(words).waitFor();
   });
 
-  it('says what every call took, with the share from the cache', async () => {
-    const rows = section('What every call took').locator('tbody tr');
+  it('says what every request took, with the share from the cache', async () => {
+    const rows = section('What every request took').locator('tbody tr');
     await expect.poll(() => rows.count()).toBe(11);
     await expect.poll(() => textIn(rows.nth(1))).toMatch(/2\s+[\d.]+k\s+91\s%/);
-    const table = section('What every call took').locator('.table-scroll');
+    const table = section('What every request took').locator('.table-scroll');
     const head = table.locator('thead th').first();
     await rows.last().scrollIntoViewIfNeeded();
     const frame = await table.boundingBox();
@@ -166,34 +163,25 @@ describe('the inspector', () => {
 describe('the memory', () => {
   beforeEach(async () => {
     await v.page.goto(`${v.url}#/memory`);
-    await section('MEMORY.md').waitFor();
+    await v.page.getByRole('link', { name: 'MEMORY.md' }).waitFor();
   });
 
-  it('is read file by file, with line numbers', async () => {
-    await expect
-      .poll(() => textIn(section('MEMORY.md').locator('li').nth(4)))
-      .toMatch(/5\s+- The user prefers spaces/);
-    await v.page.getByRole('button', { name: '2026-11-19.md' }).click();
-    await section('memory/2026-11-19.md').getByText('16 000 tokens').waitFor();
+  it('is a list of files, each of which opens', async () => {
+    await expect.poll(() => v.page.getByRole('list', { name: 'Files' }).getByRole('link').count()).toBe(3);
+    await v.page.getByRole('link', { name: '2026-11-19.md' }).click();
+    await v.page.getByRole('heading', { name: 'memory/2026-11-19.md' }).waitFor();
   });
 
-  it.each([
-    [true, 'Memory is empty: the embedded guide writes no memories.'],
-    [false, 'Memory is empty. The agent takes notes at the end of a call and before a compaction.'],
-  ])('says why it is empty, without a model: %s', async (embedded, reason) => {
-    v.backend.model = { id: 'a model', embedded };
+  it('says that it is empty', async () => {
     await v.page.route('**/api/memory', (route) => route.fulfill({ json: [] }));
     await v.page.reload();
-    await v.page.getByText(reason).waitFor();
+    await v.page.getByText('Memory is empty. The agent takes notes while it works.').waitFor();
   });
 
-  it('is searched; a hit leads to its line', async () => {
+  it('is searched', async () => {
     await v.page.getByRole('searchbox', { name: 'Search memory' }).fill('redis');
-    await v.page.getByRole('status').getByText('2 lines').or(v.page.getByText('2 lines')).first().waitFor();
-    await v.page.getByRole('button', { name: /2026-11-20.md:2/ }).click();
-    const marked = section('memory/2026-11-20.md').locator('[data-marked="true"]');
-    await expect.poll(() => marked.count()).toBe(1);
-    await expect.poll(() => textIn(marked)).toContain('The store of choice is Redis');
+    await v.page.getByText('2 lines', { exact: true }).waitFor();
+    await v.page.getByRole('link', { name: /The store of choice is Redis.*2026-11-20.md:2/ }).waitFor();
     await v.page.getByRole('searchbox', { name: 'Search memory' }).fill('zebra');
     await v.page.getByText('No line has these words').waitFor();
   });
@@ -216,9 +204,9 @@ describe('a replay', () => {
   it('compares strategies on a log, at the window and prices that one wants', async () => {
     await choose(recordedLog(60));
     const rows = report.locator('section tbody tr');
-    await expect.poll(() => rows.count()).toBe(4);
+    await expect.poll(() => rows.count()).toBe(6);
     await expect.poll(() => textIn(rows.nth(0))).toMatch(/^everything/);
-    await v.page.getByLabel('Window, tokens').fill('16000');
+    await v.page.getByLabel(/^Window, tokens/).fill('16000');
     await v.page.keyboard.press('Enter');
     await report.getByText('a window of 16.0k tokens').waitFor();
     await report.getByRole('img', { name: /^Tokens of each request by strategy/ }).waitFor();
@@ -232,8 +220,8 @@ describe('a replay', () => {
     await v.page.getByRole('alert').waitFor();
     await choose(recordedLog(3));
     await report.getByRole('table').first().waitFor();
-    await v.page.getByLabel('Window, tokens').fill('12');
+    await v.page.getByLabel(/^Window, tokens/).fill('12');
     await v.page.keyboard.press('Enter');
-    await expect.poll(() => v.page.getByLabel('Window, tokens').getAttribute('aria-invalid')).toBe('true');
+    await expect.poll(() => v.page.getByLabel(/^Window, tokens/).getAttribute('aria-invalid')).toBe('true');
   });
 });

@@ -3,10 +3,18 @@ import { X } from 'lucide-preact';
 import type { ComponentChildren, ComponentType } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { announcement } from '../state/announcer.js';
-import { drawerOpen, sheetOpen, showsPanel, showsSessions, type View, view } from '../state/view.js';
+import {
+  drawerOpen,
+  keysOpen,
+  sheetOpen,
+  showsPanel,
+  showsSessions,
+  type View,
+  view,
+} from '../state/view.js';
 import { ContextPanel } from './context-panel.js';
 import { ConversationColumn } from './conversation.js';
-import { startKeyboard } from './keyboard.js';
+import { keys, startKeyboard } from './keyboard.js';
 import { Button, IconButton, ViewFrame } from './parts.js';
 import { SessionsColumn } from './sessions-column.js';
 
@@ -21,11 +29,22 @@ export function App() {
         <SessionsColumn />
       </Beside>
       {shown === 'conversation' ? <ConversationColumn /> : <OtherView name={shown} />}
-      {shown !== 'memory' && shown !== 'replay' && (
+      {(shown === 'conversation' || shown === 'file') && (
         <Beside hasRoom={showsPanel.value} open={sheetOpen} side="bottom" label="Context">
           <ContextPanel />
         </Beside>
       )}
+      <Beside hasRoom={false} open={keysOpen} side="middle" label="Keys">
+        <h2 class="heading">Keys</h2>
+        <dl class="keys small">
+          {keys.map(([key, meaning]) => (
+            <div key={key} class="row">
+              <dt class="code">{key}</dt>
+              <dd>{meaning}</dd>
+            </div>
+          ))}
+        </dl>
+      </Beside>
       <p class="visually-hidden" aria-live="polite">
         {announcement.value}
       </p>
@@ -62,7 +81,7 @@ function OtherView({ name }: { readonly name: Exclude<View, 'conversation'> }) {
 interface BesideProps {
   readonly hasRoom: boolean;
   readonly open: Signal<boolean>;
-  readonly side: 'left' | 'bottom';
+  readonly side: 'left' | 'bottom' | 'middle';
   readonly label: string;
   readonly children: ComponentChildren;
 }

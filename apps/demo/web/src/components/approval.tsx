@@ -1,30 +1,27 @@
 import { useSignal } from '@preact/signals';
-import type { JsonValue, PendingCall } from '@x/core';
+import type { JsonValue } from '@x/core';
 import { Hand } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks';
-import { isRecord, lineDiff } from '../lib/words.js';
-import { api } from '../state/api.js';
-import { busy, decide, pending, plan } from '../state/session.js';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
+import type { WaitingCall } from '../../../src/page.js';
+import { busy, decide, pending, state } from '../state/session.js';
 import { Markdown } from './markdown.js';
-import { Button, CodeBlock } from './parts.js';
+import { Button, CodeBlock, textOfLines } from './parts.js';
 
 /** A tool call that waits for the user: what it would do, and the possible decisions. */
-export function Approval({ call }: { readonly call: PendingCall }) {
+export function Approval({ call }: { readonly call: WaitingCall }) {
   // Long because it draws the three steps of one decision.
-  const { name, approvalId, reason, suggestion } = call;
+  const { approvalId, reason, suggestion, seen } = call;
   const step = useSignal<'ask' | 'edit' | 'deny'>('ask');
   const back = () => {
     step.value = 'ask';
   };
   const match = suggestion?.match === undefined ? '' : `(${suggestion.match})`;
   return (
-    <article class="block approval" data-turn tabIndex={-1} aria-label={`Approve ${name}?`}>
+    <article class="block approval" data-turn tabIndex={-1} aria-label={`It wants to ${seen.wants}`}>
       <h2 class="row">
         <Hand class="accent" size={16} aria-hidden="true" />
-        <span>
-          Approve <code>{name}</code>?
-        </span>
+        <span>It wants to {seen.wants}.</span>
       </h2>
       {reason && <p class="quiet small">{reason}</p>}
       {step.value !== 'edit' && <Asked call={call} />}
@@ -112,69 +109,18 @@ function Decide({ type, approvals, children }: DecideProps) {
   );
 }
 
-type Texts = Readonly<Record<string, string>>;
-
-/** Our own tools that are shown by what they do, with the fields that this shows. Another tool's `path` may mean anything. */
-const views: Readonly<
-  Record<string, readonly [fields: readonly string[], of: (input: Texts) => ComponentChildren]>
-> = {
-  execute: [['command'], ({ command = '' }) => <CodeBlock label="Command" text={command} />],
-  write_file: [
-    ['path', 'content'],
-    ({ path = '', content = '' }) => <Overwritten path={path} content={content} />,
-  ],
-  edit_file: [
-    ['path', 'oldText', 'newText'],
-    ({ path = '', oldText = '', newText = '' }) => <Diff path={path} before={oldText} after={newText} />,
-  ],
-};
-
 /** What a call would do: a command, a change of a file, a plan; else its input. */
-function Asked({ call: { name, input } }: { readonly call: PendingCall }) {
-  if (name === 'plan_exit' && plan.value.text) {
-    return <Markdown text={plan.value.text} />;
-  }
-  const [fields = [], view] = views[name] ?? [];
-  const json = (value: JsonValue) => JSON.stringify(value, null, 2);
-  if (!view || !isRecord(input) || fields.some((field) => typeof input[field] !== 'string'))
-    return <CodeBlock label="Input" text={json(input)} />;
-  const rest = Object.fromEntries(Object.entries(input).filter(([field]) => !fields.includes(field)));
+function Asked({ call: { name, seen } }: { readonly call: WaitingCall }) {
+  const { plan } = state.value;
+  if (name === 'plan_exit' && plan.text) return <Markdown text={plan.text} />;
+  const { change, kind, lines, rest } = seen;
+  const label = change?.path ?? (kind === 'execute' ? 'Command' : 'Input');
   return (
     <>
-      {view(input as Texts)}
-      {Object.keys(rest).length > 0 && <CodeBlock label="Other input" text={json(rest)} />}
+      <CodeBlock label={label} text={textOfLines(lines)} lines={lines} />
+      {rest.length > 0 && <CodeBlock label="Other input" text={textOfLines(rest)} />}
     </>
   );
-}
-
-/** What writing a file would change. */
-function Overwritten({ path, content }: { readonly path: string; readonly content: string }) {
-  const before = useSignal({ text: '', more: 0 });
-  useEffect(() => {
-    api.fileIfAny(path).then(
-      (file) => {
-        if (file) before.value = { text: file.text, more: file.size - (file.nextOffset ?? file.size) };
-      },
-      () => {},
-    );
-  }, [path, before]);
-  const { text, more } = before.value;
-  return (
-    <>
-      <Diff path={path} before={text} after={content} />
-      {more > 0 && <p class="quiet small">It also replaces {more} more bytes of this file.</p>}
-    </>
-  );
-}
-
-interface DiffProps {
-  readonly path: string;
-  readonly before: string;
-  readonly after: string;
-}
-
-function Diff({ path, before, after }: DiffProps) {
-  return <CodeBlock label={path} text={lineDiff(before, after).join('\n')} diff />;
 }
 
 interface FormProps {

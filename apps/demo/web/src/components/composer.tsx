@@ -10,9 +10,9 @@ import {
   info,
   modelLine,
   pending,
-  permissionMode,
   phase,
   sending,
+  state,
   stop,
 } from '../state/session.js';
 import { Button } from './parts.js';
@@ -69,7 +69,7 @@ export function Composer() {
     else void submit();
   };
 
-  const mode = permissionMode.value;
+  const mode = state.value.permissionMode;
   const facts = [
     modelLine.value,
     info.value && `window ${shortCount(info.value.contextWindow)}`,

@@ -9,26 +9,25 @@ import {
   Shrink,
   TriangleAlert,
 } from 'lucide-preact';
+import type { ComponentChildren } from 'preact';
 import { costOf, exactCount, money, plural, share, shortCount, size } from '../lib/format.js';
-import { beforeAndAfter, compactionTitle, fatesInWords } from '../lib/words.js';
-import { lastApplied, lastCompaction, standing } from '../state/blocks.js';
 import {
   busy,
   context,
   files,
   info,
+  lastApplied,
   loadFiles,
   phase,
-  plan,
+  places,
   setPlanMode,
-  tasks,
-  timeline,
-  todos,
-  totals,
+  state,
+  transcript,
 } from '../state/session.js';
 import { showCompaction } from '../state/show-message.js';
-import type { Compaction } from '../state/transcript.js';
-import { fileAddress, lookedAt, sheetOpen, toggleInspector, view } from '../state/view.js';
+import { afterUndo, type Compaction, fatesInWords } from '../state/transcript.js';
+import { fileAddress, inspect, sheetOpen, toggleInspector, view } from '../state/view.js';
+import { beforeAndAfter, compactionTitle } from './compaction.js';
 import { Gauge, Legend } from './gauge.js';
 import { Markdown } from './markdown.js';
 import { Button, Fold, Section } from './parts.js';
@@ -41,16 +40,13 @@ export function ContextPanel() {
   useSignalEffect(() => {
     if (!busy.value) void loadFiles();
   });
-  const done = todos.value.filter((todo) => todo.status === 'completed').length;
-  const inspect = (step: number) => {
-    lookedAt.value = step;
-    if (view.peek() !== 'inspect') toggleInspector();
-  };
+  const { todos, tasks } = state.value;
+  const done = todos.filter((todo) => todo.status === 'completed').length;
   return (
     <aside class="column panel" aria-label="Context">
       <header class="column-header row">
         <h2 class="heading grow">Context</h2>
-        {timeline.value.length > 0 && (
+        {places.value.length > 0 && (
           <Button
             class="panel-inspect"
             aria-pressed={view.value === 'inspect'}
@@ -69,106 +65,117 @@ export function ContextPanel() {
             <Section title="What fills the window">
               <Legend />
             </Section>
-            <Section title="Tokens per step">
+            <Section title="Tokens per request">
               <WindowChart width={328} height={96} onPick={inspect} />
             </Section>
             <Section title="Cost and cache">
-              <dl class="figures">
-                {costs().map(([name, figure, tokens]) => (
-                  <div key={name} title={tokens === undefined ? undefined : `${exactCount(tokens)} tokens`}>
-                    <dt>{name}</dt>
-                    <dd>{figure}</dd>
-                  </div>
-                ))}
-              </dl>
+              <Costs />
             </Section>
           </>
         )}
-        {todos.value.length > 0 && (
-          <Section title="Todos" figure={`${done} of ${todos.value.length}`}>
-            <ul class="todos small">
-              {todos.value.map(({ content, status }, index) => (
-                <li key={index} class="row" data-status={status}>
-                  <StatusIcon status={status} />
-                  <span>{content}</span>
-                </li>
-              ))}
-            </ul>
-          </Section>
+        {todos.length > 0 && (
+          <List title="Todos" figure={`${done} of ${todos.length}`}>
+            {todos.map(({ content, status }, index) => (
+              <li key={index} class="row" data-status={status}>
+                <StatusIcon status={status} />
+                <span>{content}</span>
+              </li>
+            ))}
+          </List>
         )}
-        {phase.value === 'ready' && info.value?.plans && (
-          <Section title="Plan">
-            <PlanView />
-          </Section>
-        )}
-        {tasks.value.length > 0 && (
-          <Section title="Background tasks" figure={plural(tasks.value.length, 'task')}>
-            <ul>
-              {tasks.value.toReversed().map(({ taskId, subagent, task, status, outcome }) => (
-                <li key={taskId} data-status={status}>
-                  <Fold
-                    id={`task-${taskId}`}
-                    line={
-                      <>
-                        <StatusIcon status={status} />
-                        <span class="clip">{task}</span>
-                        <span class="task-status quiet label">{statuses[status][1]}</span>
-                      </>
-                    }
-                  >
-                    {() => (
-                      <p class="small">
-                        {subagent}: {task}
-                        <br />
-                        <span class="quiet">{outcome}</span>
-                      </p>
-                    )}
-                  </Fold>
-                </li>
-              ))}
-            </ul>
-          </Section>
+        {phase.value === 'ready' && info.value?.plans && <Plan />}
+        {tasks.length > 0 && (
+          <List title="Background tasks" figure={plural(tasks.length, 'task')}>
+            {tasks.toReversed().map(({ taskId, subagent, task, status, outcome }) => (
+              <li key={taskId} data-status={status}>
+                <Fold
+                  id={`task-${taskId}`}
+                  line={
+                    <>
+                      <StatusIcon status={status} />
+                      <span class="clip">{task}</span>
+                      <span class="task-status quiet label">{statuses[status][1]}</span>
+                    </>
+                  }
+                >
+                  {() => (
+                    <p>
+                      {subagent}: {task}
+                      <br />
+                      <span class="quiet">{outcome}</span>
+                    </p>
+                  )}
+                </Fold>
+              </li>
+            ))}
+          </List>
         )}
         {files.value.length > 0 && (
-          <Section title="Files" figure={plural(files.value.length, 'file')}>
-            <ul>
-              {files.value.map(({ path, size: bytes }) => (
-                <li key={path} class="row small">
-                  <a class="clip" href={fileAddress(path)} onClick={() => (sheetOpen.value = false)}>
-                    {path}
-                  </a>
-                  <span class="figure">{size(bytes)}</span>
-                </li>
-              ))}
-            </ul>
-          </Section>
+          <List title="Files" figure={plural(files.value.length, 'file')}>
+            {files.value.map(({ path, size: bytes }) => (
+              <li key={path} class="row">
+                <a class="clip" href={fileAddress(path)} onClick={() => (sheetOpen.value = false)}>
+                  {path}
+                </a>
+                <span class="figure">{size(bytes)}</span>
+              </li>
+            ))}
+          </List>
         )}
       </div>
     </aside>
   );
 }
 
-/** What the session has taken so far. */
-function costs(): readonly (readonly [name: string, figure: string, exact?: number])[] {
-  const { usage, modelCalls } = totals.value;
+function List({
+  title,
+  figure,
+  children,
+}: {
+  readonly title: string;
+  readonly figure: string;
+  readonly children: ComponentChildren;
+}) {
+  return (
+    <Section title={title} figure={figure}>
+      <ul class="panel-list small">{children}</ul>
+    </Section>
+  );
+}
+
+/** What the session has taken so far, and what compaction saved. */
+function Costs() {
+  const { usage, modelCalls, savings } = transcript.value;
   const { inputTokens: input, outputTokens: output, cachedInputTokens: cached = 0 } = usage;
   const { embedded, prices } = info.value?.model ?? {};
   const none = 'none: no LLM';
   const fromCache = embedded && cached === 0 ? none : `${shortCount(cached)} · ${share(cached, input)}`;
-  return [
+  const saved = savings.unreduced - savings.sent;
+  const rows: readonly (readonly [name: string, figure: string, exact?: number])[] = [
     ['Model calls', exactCount(modelCalls)],
     ['Tokens in', shortCount(input), input],
     ['of them from the cache', fromCache, cached],
     ['Tokens out', shortCount(output), output],
+    ['Saved by compaction', `${shortCount(saved)} · ${share(saved, savings.unreduced)}`, saved],
     ['Cost', prices ? money(costOf(usage, prices)) : embedded ? none : 'prices unknown'],
   ];
+  return (
+    <dl class="figures">
+      {rows.map(([name, figure, exact]) => (
+        <div key={name} title={exact === undefined ? undefined : `${exactCount(exact)} tokens`}>
+          <dt>{name}</dt>
+          <dd>{figure}</dd>
+        </div>
+      ))}
+    </dl>
+  );
 }
 
 /** Plan mode, and the plan. */
-function PlanView() {
-  const { active, path, text } = plan.value;
+function Plan() {
+  const { active, path, text } = state.value.plan;
   return (
-    <>
+    <Section title="Plan">
       <Button
         role="switch"
         aria-checked={active}
@@ -182,7 +189,7 @@ function PlanView() {
           {() => <Markdown text={text} />}
         </Fold>
       )}
-    </>
+    </Section>
   );
 }
 
@@ -204,28 +211,23 @@ function StatusIcon({ status }: { readonly status: keyof typeof statuses }) {
 /** What was removed last. Leads to where it happened. */
 function LastCompaction() {
   const applied = lastApplied.value;
-  const last = lastCompaction.value;
+  const last = transcript.value.compactions.at(-1);
   if (!last)
     return <p class="quiet small">Nothing has been removed: the model sees the whole conversation.</p>;
   return (
     <div class="stack">
       {applied && (
-        <CompactionLink compaction={applied} title={`Removed last: ${fatesInWords(applied.manifest)}`}>
+        <CompactionLink compaction={applied} title={`Last compaction: ${fatesInWords(applied.manifest)}`}>
           {beforeAndAfter(applied)}
         </CompactionLink>
       )}
       {last !== applied && (
         <CompactionLink compaction={last} title={compactionTitle(last).head}>
-          {last.undone ? afterUndo(standing.value.length) : last.detail}
+          {last.undone ? afterUndo(transcript.value) : last.detail || 'Nothing was changed.'}
         </CompactionLink>
       )}
     </div>
   );
-}
-
-function afterUndo(others: number): string {
-  if (others === 0) return 'The model sees the whole conversation again.';
-  return others === 1 ? 'An earlier compaction still stands.' : `${others} earlier compactions still stand.`;
 }
 
 interface CompactionLinkProps {

@@ -1,22 +1,12 @@
-import {
-  ArrowDown,
-  ArrowRight,
-  CircleAlert,
-  FilePen,
-  FolderSearch,
-  LoaderCircle,
-  type LucideIcon,
-  MessageCircleQuestionMark,
-  PanelRight,
-  Rewind,
-  Unplug,
-  X,
-} from 'lucide-preact';
+import { savingsInWords } from '@x/harness/view';
+import { ArrowDown, CircleAlert, LoaderCircle, PanelRight, Unplug, X } from 'lucide-preact';
+import { Fragment } from 'preact';
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
-import { share } from '../lib/format.js';
-import { blocks, drawWhole, isDrawnWhole, latestFrom, liveTurnBegins } from '../state/blocks.js';
+import { share, shortCount } from '../lib/format.js';
+import { drawWhole, isDrawnWhole, latestFrom, liveTurnBegins } from '../state/blocks.js';
 import { say } from '../state/commands.js';
 import {
+  blocks,
   busy,
   call,
   compacting,
@@ -30,10 +20,12 @@ import {
   problem,
   sessionId,
   title,
+  transcript,
   windowSize,
 } from '../state/session.js';
-import { following, goToNew, sheetOpen, showsPanel, togglePanel } from '../state/view.js';
+import { following, goToNew, inspect, sheetOpen, showsPanel, togglePanel } from '../state/view.js';
 import { Approval, ApproveAll } from './approval.js';
+import { beforeAndAfter, EarlierCompactions } from './compaction.js';
 import { Composer } from './composer.js';
 import { GaugeBar } from './gauge.js';
 import { Button, Header, IconButton } from './parts.js';
@@ -67,6 +59,7 @@ export function ConversationColumn() {
           <GaugeBar thin />
         </button>
       )}
+      <Worth />
       {phase.value === 'new' && <EmptyState />}
       {phase.value === 'loading' && <div class="scrolls" aria-busy="true" />}
       {phase.value === 'failed' && <MissingState />}
@@ -97,6 +90,7 @@ function Conversation() {
   // Chosen once a session: what one reads must not go while the agent works.
   const latest = useMemo(() => latestFrom(blocks.peek()), [id]);
   const from = isDrawnWhole.value ? 0 : latest;
+  const last = transcript.value.compactions.at(-1)?.id;
 
   useLayoutEffect(() => {
     const [view, inner] = [scroll.current, content.current];
@@ -133,9 +127,22 @@ function Conversation() {
         {/* biome-ignore lint/a11y/useKeyWithClickEvents lint/a11y/noStaticElementInteractions: listens to the buttons within. */}
         <div class="conversation-content" ref={content} onClick={onClick}>
           {from > 0 && <Button onClick={drawWhole}>Show what was said before</Button>}
-          {blocks.value.slice(from).map((block) => (
-            <BlockView key={block.id} block={block} />
-          ))}
+          {blocks.value.slice(from).map((block) =>
+            block.type !== 'compaction' ? (
+              <BlockView key={block.id} block={block} />
+            ) : block.id === last ? (
+              <Fragment key={block.id}>
+                <EarlierCompactions />
+                <BlockView block={block} />
+              </Fragment>
+            ) : (
+              <hr
+                key={block.id}
+                class="compacted-here"
+                title={`Compacted here: ${beforeAndAfter(block.compaction)}`}
+              />
+            ),
+          )}
           <ApproveAll />
           {pending.value.map((waiting) => (
             <Approval key={waiting.id} call={waiting} />
@@ -156,61 +163,53 @@ function Conversation() {
   );
 }
 
-const icons = { survey: FolderSearch, ask: MessageCircleQuestionMark, write: FilePen };
+/** What compaction is worth in this conversation so far. Leads to how it is counted. */
+function Worth() {
+  const { savings } = transcript.value;
+  if (phase.value !== 'ready' || savings.requests === 0) return null;
+  const nothing = `Nothing was removed so far: ${shortCount(savings.sent)} tokens in ${savings.requests} requests.`;
+  return (
+    <button type="button" class="worth small" title="How this is counted" onClick={() => inspect(undefined)}>
+      {savingsInWords(savings) || nothing}
+    </button>
+  );
+}
 
-/** What there is to do before anything was said, and who will answer. */
+const ASKING = 'write ideas.md: look at the stores first';
+
+/** The promise, and what there is to do before anything was said. */
 function EmptyState() {
   const backend = info.value;
   return (
     <div class="conversation-scroll scrolls centered">
-      <div class="stack">
-        <h2>See what the model sees</h2>
-        <p class="quiet small">
-          What fills its window, what was removed to make room, and what that cost: beside the conversation,
-          while you talk.
+      <div class="stack empty">
+        <h2>
+          Agents that run for hours in a {backend ? shortCount(backend.contextWindow) : 'small'} window.
+        </h2>
+        <p class="quiet">Press, and watch.</p>
+        <Button
+          class="button-main"
+          disabled={busy.value || !backend}
+          onClick={() => void say('survey this repository')}
+        >
+          Survey this repository
+        </Button>
+        <p class="small">
+          <button
+            type="button"
+            class="link"
+            disabled={busy.value || !backend}
+            onClick={() => void say(ASKING)}
+          >
+            Let it write a file, and be asked first
+          </button>
         </p>
-        <ul class="empty-starters card">
-          {backend?.starters.map(({ icon, title, description, prompt }) => (
-            <li key={title}>
-              <button type="button" class="row" disabled={busy.value} onClick={() => void say(prompt)}>
-                <StarterLine icon={icons[icon]} title={title} description={description} />
-              </button>
-            </li>
-          ))}
-          <li>
-            <a class="row" href="#/replay">
-              <StarterLine
-                icon={Rewind}
-                title="Replay a log of your own"
-                description="Compare what each way of compacting keeps, sends and costs"
-              />
-            </a>
-          </li>
-        </ul>
-        <p class="empty-model quiet small">
-          {backend ? `Answered by ${modelLine.value}` : 'Waiting for the server …'}
+        <p class="small">
+          <a href="#/replay">Replay a conversation of your own</a>
         </p>
+        <p class="quiet small">{backend ? `Answered by ${modelLine.value}` : 'Waiting for the server …'}</p>
       </div>
     </div>
-  );
-}
-
-interface StarterLineProps {
-  readonly icon: LucideIcon;
-  readonly title: string;
-  readonly description: string;
-}
-
-function StarterLine({ icon: Icon, title, description }: StarterLineProps) {
-  return (
-    <>
-      <Icon size={16} aria-hidden="true" />
-      <span class="grow">
-        <strong>{title}</strong>
-        <small>{description}</small>
-      </span>
-      <ArrowRight size={16} aria-hidden="true" />
-    </>
   );
 }
 

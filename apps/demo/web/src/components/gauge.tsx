@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals';
+import type { ContextUsage } from '@x/core';
 import { exactCount, share, shortCount } from '../lib/format.js';
 import { emptyUsage, parts, type SourceKey, tokensOf } from '../lib/sources.js';
 import { context, info, windowSize } from '../state/session.js';
@@ -22,8 +23,7 @@ function pointing(key: SourceKey) {
 }
 
 /** The parts of the window with their tokens, the free room last. */
-function filled() {
-  const usage = context.value ?? emptyUsage;
+function filled(usage = context.value ?? emptyUsage) {
   return parts.map((part) => ({ ...part, tokens: tokensOf(usage, part.key, windowSize.value) }));
 }
 
@@ -31,12 +31,12 @@ function filled() {
 export function Gauge() {
   const { total } = context.value ?? emptyUsage;
   const window = windowSize.value;
-  const trigger = info.value?.triggerTokens ?? 0;
   const lit = filled().find(({ key }) => key === hoveredSource.value);
+  const [isOver, next] = whatIsNext(total, window, info.value?.triggerTokens ?? 0);
   return (
     <div class="stack gauge">
       <p class="gauge-figure row">
-        <strong class="grow" title={`${exactCount(total)} tokens`}>
+        <strong class={`grow${isOver ? ' warn' : ''}`} title={`${exactCount(total)} tokens`}>
           {share(total, window)} full
         </strong>
         <span class="quiet small" title={`${exactCount(total)} of ${exactCount(window)} tokens`}>
@@ -44,20 +44,30 @@ export function Gauge() {
         </span>
       </p>
       <GaugeBar />
-      <p class="gauge-readout quiet small">
+      <p class={`gauge-readout small ${isOver && !lit ? 'warn' : 'quiet'}`}>
         {lit ? (
           <>
             <strong>{lit.name}</strong> {exactCount(lit.tokens)} tokens, {share(lit.tokens, window)} of the
             window
           </>
-        ) : trigger > 0 ? (
-          `Compacts at the tick, ${shortCount(trigger)} tokens`
         ) : (
-          'Compacts only when asked to'
+          next
         )}
       </p>
     </div>
   );
+}
+
+/** Says what happens to the window next, and whether it is too full now. */
+function whatIsNext(
+  total: number,
+  window: number,
+  trigger: number,
+): readonly [isOver: boolean, words: string] {
+  if (total > window) return [true, 'Over the window: the next message compacts first.'];
+  if (trigger <= 0) return [false, 'Compacts only when you ask for it.'];
+  if (total >= trigger) return [true, 'Past the tick: the next message compacts first.'];
+  return [false, `Compacts at the tick, ${shortCount(trigger)} tokens.`];
 }
 
 /** The window as one bar, stacked by source, with a tick where a compaction begins. */
@@ -94,10 +104,10 @@ export function GaugeBar({ thin = false }: { readonly thin?: boolean }) {
 }
 
 /** The sources by name, with tokens and share. */
-export function Legend() {
+export function Legend({ context: usage }: { readonly context?: ContextUsage }) {
   return (
     <dl class="figures legend">
-      {filled().map(({ key, name, description, tokens }) => (
+      {filled(usage).map(({ key, name, description, tokens }) => (
         <div
           key={key}
           title={`${description}: ${exactCount(tokens)} tokens`}

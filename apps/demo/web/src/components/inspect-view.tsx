@@ -1,60 +1,59 @@
-import { Minus, PencilLine, Plus } from 'lucide-preact';
-import { firstLine, type RequestMessage, type RequestView } from '../../../src/page.js';
-import { costOf, duration, exactCount, money, plural, share, shortCount } from '../lib/format.js';
-import { sources } from '../lib/sources.js';
-import { useLoaded } from '../lib/use-loaded.js';
-import { api } from '../state/api.js';
-import { entries, info, phase, problem, replies, sessionId, timeline, title } from '../state/session.js';
+import { savingsInWords } from '@x/harness/view';
+import { costOf, duration, exactCount, money, share, shortCount } from '../lib/format.js';
+import { info, phase, places, problem, title, transcript } from '../state/session.js';
+import { showMessage } from '../state/show-message.js';
+import type { Place } from '../state/transcript.js';
 import { lookedAt } from '../state/view.js';
-import { Button, CodeBlock, Fold, Section, ViewFrame } from './parts.js';
+import { Legend } from './gauge.js';
+import { Button, Section, ViewFrame } from './parts.js';
+import { RequestChanges } from './request-changes.js';
 import { WindowChart } from './window-chart.js';
-import { WindowTreemap } from './window-treemap.js';
 
-function look(step: number | undefined): void {
-  lookedAt.value = step;
+function look(place: number | undefined): void {
+  lookedAt.value = place;
 }
 
-/** Every request of the conversation, its difference from the one before, and what it cost. */
+/** What a place of the session is called. */
+export function placeTitle({ request, compaction }: Place, index: number): string {
+  if (compaction === undefined && places.value[index - 1]?.request === request)
+    return `Undo after request ${request}`;
+  if (compaction === undefined) return `Request ${request}`;
+  return `Compaction ${compaction.status} after request ${request}`;
+}
+
+/** Every request and compaction of the conversation, its difference from the one before, and what it cost. */
 export function InspectView() {
-  const step = lookedAt.value;
-  const session = sessionId.value;
-  const points = timeline.value.length;
-  const isThere = phase.value === 'ready' && points > 0;
-  // The next request changes with every point of the time line.
-  const { value: request, failure } = useLoaded(
-    () => (isThere ? api.request(session, step) : undefined),
-    [isThere, session, step, points],
-  );
-  const name = step === undefined ? 'What the model sees now' : `What the model saw in request ${step}`;
+  const at = lookedAt.value;
+  const place = at === undefined ? places.value.at(-1) : places.value[at - 1];
+  const isThere = phase.value === 'ready' && places.value.length > 0;
+  const name =
+    at === undefined ? 'What the model sees now' : place ? placeTitle(place, at - 1) : `Place ${at}`;
   return (
     <ViewFrame
       title="Inspector"
-      lead={`What filled the window of “${title.value || 'this conversation'}” in every request, and what each model call took.`}
+      lead={`What filled the window of “${title.value || 'this conversation'}”, request by request, and what it cost.`}
       failure={phase.value === 'failed' ? problem.value?.message : undefined}
     >
       {isThere && (
         <>
           <Section title="Every request">
-            <WindowChart width={1_000} height={200} step={step} onPick={look} />
+            <WindowChart width={1_000} height={200} place={at} onPick={look} />
             <Scrubber />
-            <ul class="chart-legend row wrap small">
-              {sources.map(({ key, name: source }) => (
-                <li key={key} class="row">
-                  <span class={`swatch source-${key}`} aria-hidden="true" /> {source}
-                </li>
-              ))}
-            </ul>
+            <p class="quiet label">
+              ▲ compaction · outline: the window right before it · dashed line: compacts there
+            </p>
           </Section>
           <Section title={name}>
-            {failure && <p class="failure small">{failure}</p>}
-            {request && <Request request={request} />}
+            {place && <Legend context={place.context} />}
+            <RequestChanges key={at ?? 0} place={at} whole />
           </Section>
-          <Section title="What every call took">
-            <StepCosts />
+          <Section title="What every request took">
+            <RequestCosts />
           </Section>
+          <Counted />
         </>
       )}
-      {phase.value === 'ready' && points === 0 && (
+      {phase.value === 'ready' && places.value.length === 0 && (
         <p class="quiet small">There was no model call yet. The first one will show here.</p>
       )}
     </ViewFrame>
@@ -62,111 +61,65 @@ export function InspectView() {
 }
 
 function Scrubber() {
-  const last = timeline.value.at(-1)?.step ?? 0;
-  const step = lookedAt.value;
+  const last = places.value.length;
+  const at = lookedAt.value;
+  const requests = places.value.at(-1)?.request ?? 0;
+  const goTo = (request: number) => {
+    const index = places.value.findIndex((place) => place.request === request);
+    if (index >= 0) look(index + 1);
+  };
   return (
     <div class="row wrap small">
+      <Button disabled={at === 1} onClick={() => look(Math.max(1, (at ?? last + 1) - 1))}>
+        Previous
+      </Button>
+      <Button
+        disabled={at === undefined}
+        onClick={() => look(at === undefined || at >= last ? undefined : at + 1)}
+      >
+        Next
+      </Button>
+      <Button disabled={at === undefined} onClick={() => look(undefined)}>
+        Latest
+      </Button>
       <label class="row">
         Request
         <input
           class="field scrubber"
           type="number"
           min={1}
-          max={last}
-          value={step ?? ''}
+          max={requests}
+          value={at === undefined ? '' : (places.value[at - 1]?.request ?? '')}
           placeholder="next"
-          onInput={({ currentTarget: { value } }) =>
-            look(value === '' ? undefined : Math.min(last, Math.max(1, Math.round(Number(value)))))
-          }
+          onInput={({ currentTarget: { value } }) => (value === '' ? look(undefined) : goTo(Number(value)))}
         />
-        of {exactCount(last)}
+        of {exactCount(requests)}
       </label>
-      <Button disabled={step === 1} onClick={() => look((step ?? last + 1) - 1)}>
-        Previous
-      </Button>
-      <Button
-        disabled={step === undefined}
-        onClick={() => look(step === undefined || step === last ? undefined : step + 1)}
-      >
-        Next
-      </Button>
-      <Button disabled={step === undefined} onClick={() => look(undefined)}>
-        Latest
-      </Button>
     </div>
   );
 }
 
-function Request({ request }: { readonly request: RequestView }) {
-  const changed = (change: RequestMessage['change']) =>
-    request.messages.filter((message) => message.change === change);
-  const groups = [
-    { heading: 'New since the request before', icon: Plus, messages: changed('added') },
-    { heading: 'Altered since then', icon: PencilLine, messages: changed('altered') },
-    { heading: 'Removed since then', icon: Minus, messages: request.removed },
-    { heading: 'Unchanged', icon: undefined, messages: changed(undefined) },
-  ];
-  return (
-    <>
-      <WindowTreemap view={request} />
-      {groups.map(({ heading, icon: Icon, messages }) =>
-        messages.length === 0 ? null : (
-          <Fold
-            key={heading}
-            id={`request-${heading}`}
-            line={
-              <>
-                {Icon && <Icon size={16} aria-hidden="true" />}
-                <span class="grow">{heading}</span>
-                <span class="figure">{plural(messages.length, 'message')}</span>
-              </>
-            }
-          >
-            {() =>
-              messages.map((message) => <MessageLine key={message.id} message={message} group={heading} />)
-            }
-          </Fold>
-        ),
-      )}
-    </>
-  );
-}
-
-function MessageLine({ message, group }: { readonly message: RequestMessage; readonly group: string }) {
-  const { id, source, text, tokens } = message;
-  const line = (
-    <>
-      <span class={`swatch source-${source}`} aria-hidden="true" />
-      <span class="clip">{firstLine(text) || 'no text'}</span>
-      <span class="figure">{plural(tokens, 'token')}</span>
-    </>
-  );
-  return (
-    <Fold id={`request-${group}-${id}`} line={line}>
-      {() => <CodeBlock label="As it was sent" text={text} />}
-    </Fold>
-  );
-}
-
-/** What every model call took: tokens in, the share from the provider's cache, tokens out, time, cost. */
-function StepCosts() {
+/** What every request took: tokens in, the share from the provider's cache, tokens out, time, cost. */
+function RequestCosts() {
   const prices = info.value?.model.prices;
-  const known = entries.value.flatMap(({ id }) => replies.value[id] ?? []);
+  const { replies } = transcript.value;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with keys.
     <div class="table-scroll" tabIndex={0}>
       <table class="table">
         <thead>
           <tr>
-            {['Call', 'In', 'From cache', 'Out', 'Time', ...(prices ? ['Cost'] : [])].map((name) => (
+            {['Request', 'In', 'From cache', 'Out', 'Time', ...(prices ? ['Cost'] : []), ''].map((name) => (
               <th key={name} scope="col">
-                {name}
+                {name || <span class="visually-hidden">Answer</span>}
               </th>
             ))}
           </tr>
         </thead>
         <tbody>
-          {known.map(({ usage, durationMs }, index) => {
+          {places.value.map(({ request, messageId }, index) => {
+            const { usage, durationMs } = replies.get(messageId ?? '') ?? {};
+            if (messageId === undefined || durationMs === undefined) return null;
             const {
               inputTokens: input = 0,
               outputTokens: output = 0,
@@ -174,17 +127,42 @@ function StepCosts() {
             } = usage ?? {};
             return (
               <tr key={index}>
-                <th scope="row">{index + 1}</th>
+                <th scope="row">
+                  <button type="button" class="link" onClick={() => look(index + 1)}>
+                    {request}
+                  </button>
+                </th>
                 <td title={exactCount(input)}>{shortCount(input)}</td>
                 <td title={exactCount(cached)}>{share(cached, input)}</td>
                 <td title={exactCount(output)}>{shortCount(output)}</td>
                 <td>{duration(durationMs)}</td>
                 {prices && <td>{usage ? money(costOf(usage, prices)) : '–'}</td>}
+                <td>
+                  <button type="button" class="link" onClick={() => showMessage(messageId)}>
+                    answer
+                  </button>
+                </td>
               </tr>
             );
           })}
         </tbody>
       </table>
     </div>
+  );
+}
+
+/** How the line about savings is counted. */
+function Counted() {
+  const { savings } = transcript.value;
+  const words = savingsInWords(savings);
+  return (
+    <Section title="How savings are counted">
+      <p class="small">{words || 'Nothing was removed so far, so nothing was saved.'}</p>
+      <p class="quiet small">
+        Each request counts as it was sent. Without compaction it would also have had what the compactions
+        before it removed: {savings.compactions} of them stand. An undo gives that back. What models took to
+        write summaries counts as sent. The steps are taken to be the same.
+      </p>
+    </Section>
   );
 }

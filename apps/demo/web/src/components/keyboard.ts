@@ -1,16 +1,18 @@
-import { goToNew, toggleInspector, togglePanel } from '../state/view.js';
+import { goToNew, keysOpen, toggleInspector, togglePanel } from '../state/view.js';
 
 /** The keys that work wherever one does not type. */
-export const keys: readonly (readonly [string, string])[] = [
-  ['/', 'write'],
-  ['j k', 'turns'],
-  ['o', 'open'],
-  ['c', 'context'],
-  ['i', 'inspect'],
-  ['n', 'new'],
+export const keys: readonly (readonly [key: string, meaning: string])[] = [
+  ['/', 'write a message, or a command'],
+  ['j  k', 'next and previous turn'],
+  ['o', 'open or close what is folded in a turn'],
+  ['c', 'show or hide the context'],
+  ['i', 'inspector, and back'],
+  ['← →', 'in the chart: previous and next request or compaction'],
+  ['n', 'new conversation'],
+  ['?', 'this list'],
 ];
 
-const actions: Readonly<Record<string, (() => void) | undefined>> = {
+const actions: Readonly<Record<string, (() => unknown) | undefined>> = {
   '/': () => document.querySelector<HTMLElement>('.composer textarea')?.focus(),
   j: () => moveTurn(1),
   k: () => moveTurn(-1),
@@ -18,6 +20,7 @@ const actions: Readonly<Record<string, (() => void) | undefined>> = {
   c: () => togglePanel(),
   i: toggleInspector,
   n: goToNew,
+  '?': () => (keysOpen.value = true),
 };
 
 /** Listens for the keys. Returns a function that ends it. */

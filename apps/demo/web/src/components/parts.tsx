@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals';
+import type { RenderedLine } from '@x/harness/view';
 import { ArrowLeft, Check, ChevronRight, Copy, type LucideIcon, PanelLeft } from 'lucide-preact';
 import type { ComponentChildren, JSX } from 'preact';
 import { drawerOpen, goToConversation, isOpen, setOpen, showsSessions } from '../state/view.js';
@@ -131,15 +132,20 @@ export function Fold({ id, line, children, class: more = '' }: FoldProps) {
 
 interface CodeBlockProps {
   readonly label: string;
+  /** What is copied, and shown where there are no lines. */
   readonly text: string;
+  readonly lines?: readonly RenderedLine[] | undefined;
   /** For example its size. */
   readonly figure?: string;
-  /** True when each line begins with the mark of a diff. */
-  readonly diff?: boolean;
+}
+
+/** Rendered lines as one text, with their marks. */
+export function textOfLines(lines: readonly RenderedLine[]): string {
+  return lines.map(({ mark, text }) => (mark === '' ? text : `${mark} ${text}`)).join('\n');
 }
 
 /** Monospaced text that can be copied. A long one scrolls. */
-export function CodeBlock({ label, text, figure, diff = false }: CodeBlockProps) {
+export function CodeBlock({ label, text, lines, figure }: CodeBlockProps) {
   const copied = useSignal(false);
   const copy = async () => {
     await navigator.clipboard.writeText(text);
@@ -159,13 +165,12 @@ export function CodeBlock({ label, text, figure, diff = false }: CodeBlockProps)
       </figcaption>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with keys. */}
       <pre tabIndex={0}>
-        {diff
-          ? text.split('\n').map((line, at) => (
-              <span key={at} data-mark={line[0]}>
-                {`${line}\n`}
-              </span>
-            ))
-          : text}
+        {lines?.map(({ mark, text: line }, at) => (
+          <span key={at} data-mark={mark}>
+            {mark !== '' && `${mark} `}
+            {`${line}\n`}
+          </span>
+        )) ?? text}
       </pre>
     </figure>
   );

@@ -6,11 +6,11 @@ import { api } from '../state/api.js';
 import { ViewFrame } from './parts.js';
 
 const fields = [
-  ['window', 'Window, tokens'],
+  ['window', 'Window, tokens (default: half of the log’s peak)'],
   ['input', 'Price of a million tokens in'],
   ['output', 'Price of a million tokens out'],
 ] as const;
-const settings = signal({ window: '128000', input: '3', output: '15' });
+const settings = signal({ window: '', input: '3', output: '15' });
 const file = signal<File | undefined>(undefined);
 const replaying = signal(false);
 

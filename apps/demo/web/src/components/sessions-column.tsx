@@ -1,13 +1,32 @@
-import { signal, useSignal } from '@preact/signals';
-import { Brain, LoaderCircle, Monitor, Moon, Plus, Rewind, Search, Sun, Trash2 } from 'lucide-preact';
+import { useSignal } from '@preact/signals';
+import {
+  Brain,
+  Keyboard,
+  LoaderCircle,
+  Monitor,
+  Moon,
+  Plus,
+  Rewind,
+  Search,
+  Sun,
+  Trash2,
+} from 'lucide-preact';
 import type { SessionSummary } from '../../../src/page.js';
 import { dayOf, timeOfDay } from '../lib/format.js';
-import { busy, phase, removeSession, sessionId, sessions, sessionsFailed, title } from '../state/session.js';
-import { addressOf, drawerOpen, goToNew, switchTheme, theme, view } from '../state/view.js';
-import { keys } from './keyboard.js';
+import {
+  busy,
+  phase,
+  refreshSessions,
+  removeSession,
+  searched,
+  sessionId,
+  sessions,
+  sessionsFailed,
+  title,
+} from '../state/session.js';
+import { addressOf, drawerOpen, goToNew, keysOpen, switchTheme, theme, view } from '../state/view.js';
 import { Button, IconButton } from './parts.js';
 
-const search = signal('');
 const faces = { system: Monitor, light: Sun, dark: Moon };
 const closeDrawer = () => {
   drawerOpen.value = false;
@@ -16,17 +35,16 @@ const closeDrawer = () => {
 /** The sessions of the server, and the open one from its first message on. */
 function listed(): readonly SessionSummary[] {
   const [id, isOpen] = [sessionId.value, phase.value === 'ready'];
-  if (!isOpen || sessions.value.some((session) => session.id === id)) return sessions.value;
+  if (!isOpen || searched.value.trim() !== '' || sessions.value.some((session) => session.id === id))
+    return sessions.value;
   const updatedAt = new Date().toISOString();
   return [{ id, title: title.value, updatedAt, running: true }, ...sessions.value];
 }
 
-/** All conversations by day, with a search in their titles. */
+/** All conversations by day, with a search in what was said in them. */
 export function SessionsColumn() {
   // Long because it draws a whole column.
-  const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-  const all = listed();
-  const found = all.filter((session) => words.every((word) => session.title.toLowerCase().includes(word)));
+  const found = listed();
   const days = new Map<string, SessionSummary[]>();
   for (const session of found) {
     const day = session.damaged ? 'Damaged' : dayOf(session.updatedAt);
@@ -34,9 +52,9 @@ export function SessionsColumn() {
   }
   const note = sessionsFailed.value
     ? 'The list could not be loaded.'
-    : all.length === 0
+    : searched.value.trim() === ''
       ? 'Your conversations appear here.'
-      : 'No title has these words.';
+      : 'No conversation has a message with these words.';
   return (
     <nav class="column sessions" aria-label="Conversations">
       <header class="column-header row">
@@ -48,10 +66,13 @@ export function SessionsColumn() {
           <input
             class="grow"
             type="search"
-            placeholder="Search titles"
-            aria-label="Search titles of conversations"
-            value={search.value}
-            onInput={(event) => (search.value = event.currentTarget.value)}
+            placeholder="Search"
+            aria-label="Search conversations"
+            value={searched.value}
+            onInput={(event) => {
+              searched.value = event.currentTarget.value;
+              void refreshSessions();
+            }}
           />
         </label>
         <IconButton label="New conversation" title="New conversation (n)" onClick={goToNew} icon={Plus} />
@@ -87,14 +108,7 @@ export function SessionsColumn() {
         ))}
       </ul>
       <footer class="sessions-footer row">
-        <dl class="row wrap grow quiet label">
-          {keys.map(([key, meaning]) => (
-            <div key={key} class="row">
-              <dt>{key}</dt>
-              <dd>{meaning}</dd>
-            </div>
-          ))}
-        </dl>
+        <IconButton label="Keys" title="Keys (?)" onClick={() => (keysOpen.value = true)} icon={Keyboard} />
         <IconButton label={`Theme: ${theme.value}`} onClick={switchTheme} icon={faces[theme.value]} />
       </footer>
     </nav>
@@ -127,6 +141,7 @@ function SessionItem({ session }: { readonly session: SessionSummary }) {
         onClick={closeDrawer}
       >
         <div class="session-title clip">{session.title || 'Untitled'}</div>
+        {session.found && <div class="session-found quiet label">{session.found}</div>}
         <span class="tag">
           {running && <LoaderCircle class="spin" size={12} aria-label="running" />}
           {session.damaged ? 'cannot be read' : timeOfDay(session.updatedAt)}

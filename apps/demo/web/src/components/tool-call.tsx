@@ -1,15 +1,39 @@
-import { useComputed } from '@preact/signals';
+import { useComputed, useSignal } from '@preact/signals';
 import type { ToolUseBlock } from '@x/core';
-import { Archive, CircleAlert, EyeOff, Hand, LoaderCircle } from 'lucide-preact';
-import { outputOf } from '../../../src/page.js';
+import { type CallKind, renderCall, renderResult } from '@x/harness/view';
+import {
+  Archive,
+  Bot,
+  Brain,
+  CircleAlert,
+  EyeOff,
+  FileText,
+  Hand,
+  LoaderCircle,
+  type LucideIcon,
+  Map as MapIcon,
+  Pencil,
+  Search,
+  Terminal,
+  Wrench,
+} from 'lucide-preact';
 import { duration, exactCount, size } from '../lib/format.js';
-import { firstArgument, toolIcon } from '../lib/words.js';
-import { answers } from '../state/blocks.js';
-import { fates, pending, toolRuns } from '../state/session.js';
+import { fates, pending, progress, call as runningCall, transcript } from '../state/session.js';
 import { showCompaction } from '../state/show-message.js';
 import type { Fate } from '../state/transcript.js';
 import { fileAddress } from '../state/view.js';
-import { CodeBlock, Fold } from './parts.js';
+import { Button, CodeBlock, Fold, textOfLines } from './parts.js';
+
+const icons: Readonly<Record<CallKind, LucideIcon>> = {
+  read: FileText,
+  search: Search,
+  edit: Pencil,
+  execute: Terminal,
+  think: Brain,
+  mode: MapIcon,
+  delegate: Bot,
+  other: Wrench,
+};
 
 interface ToolCallProps {
   readonly call: ToolUseBlock;
@@ -17,25 +41,32 @@ interface ToolCallProps {
   readonly gone: boolean;
 }
 
-/** A tool call in one line. It opens to its input and output. */
+/** A tool call in one line. It opens to what it does, and to the first and last lines of what it returned. */
 export function ToolCall({ call, gone }: ToolCallProps) {
-  const run = useComputed(() => toolRuns.value[call.id]).value;
-  const answer = useComputed(() => answers.value.get(call.id)).value;
-  const fate = useComputed(() => fates.value[answer?.messageId ?? '']).value;
+  const {
+    result,
+    messageId = '',
+    evicted,
+    durationMs,
+  } = useComputed(() => transcript.value.toolRuns.get(call.id)).value ?? {};
+  const fate = useComputed(() => fates.value.get(messageId)).value;
   const waits = useComputed(() => pending.value.some(({ id }) => id === call.id)).value;
-  const running = !answer && run?.status === 'running';
-  const failed = answer?.result.isError ?? run?.status === 'failed';
-  const output = answer ? outputOf(answer.result) : '';
-  const { evicted, progress, durationMs } = run ?? {};
-  const chars = evicted?.chars ?? output.length;
-  const Icon = running ? LoaderCircle : failed ? CircleAlert : toolIcon(call.name);
+  const said = useComputed(() => progress.value.get(call.id)).value;
+  const isLive = useComputed(() => runningCall.value !== undefined).value;
+  const { kind, title, lines, rest } = renderCall(call);
+  const running = !result && isLive && !waits;
+  const failed = result ? result.isError : !isLive && !waits;
+  const chars =
+    evicted?.chars ??
+    result?.output.reduce((sum, part) => sum + (part.type === 'text' ? part.text.length : 0), 0);
+  const Icon = running ? LoaderCircle : failed ? CircleAlert : icons[kind];
   const label = running ? 'running' : failed ? 'failed' : undefined;
   const line = (
     <>
       <Icon class={running ? 'spin' : 'quiet'} size={16} aria-label={label} aria-hidden={!label} />
       <span class="tool-name code">{call.name}</span>
-      <span class="clip quiet code">{firstArgument(call.input)}</span>
-      {running && progress && <span class="clip quiet code">{progress}</span>}
+      <span class="clip quiet code">{title.slice(call.name.length + 1)}</span>
+      {running && said && <span class="clip quiet code">{said}</span>}
       {waits && (
         <span class="tag accent">
           <Hand size={12} aria-hidden="true" /> waits for you
@@ -43,18 +74,18 @@ export function ToolCall({ call, gone }: ToolCallProps) {
       )}
       {evicted && (
         <span
-          class="tag"
-          title="Too large for the window: the model got its head, its tail and the path of the file"
+          class="tag wide-only"
+          title="Too large for the window: the model got its beginning, its end and the path of the file"
         >
-          <Archive size={12} aria-hidden="true" /> evicted
+          <Archive size={12} aria-hidden="true" /> in a file
         </span>
       )}
       {fate && !gone && (
         <span class="tag wide-only" title="The model no longer sees this output as it was">
-          {fate.fate}
+          {fate.word}
         </span>
       )}
-      {answer && (
+      {result && chars !== undefined && (
         <span class="figure" title={`${exactCount(chars)} characters`}>
           {size(chars)}
         </span>
@@ -66,10 +97,9 @@ export function ToolCall({ call, gone }: ToolCallProps) {
     <Fold id={call.id} class={`tool-call${failed ? ' tool-failed' : ''}`} line={line}>
       {() => (
         <div class="tool-inside stack">
-          <CodeBlock label="Input" text={JSON.stringify(call.input, null, 2)} />
-          {answer && (
-            <CodeBlock label={failed ? 'Error' : 'Output'} text={output} figure={size(output.length)} />
-          )}
+          <CodeBlock label="Input" text={textOfLines(lines)} lines={lines} />
+          {rest.length > 0 && <CodeBlock label="Other input" text={textOfLines(rest)} />}
+          {result && <Result result={result} label={failed ? 'Error' : 'Output'} />}
           {evicted && <a href={fileAddress(evicted.path)}>Open the whole result, {size(evicted.chars)}</a>}
           {fate && <FateTag fate={fate} />}
         </div>
@@ -78,17 +108,36 @@ export function ToolCall({ call, gone }: ToolCallProps) {
   );
 }
 
+function Result({
+  result,
+  label,
+}: {
+  readonly label: string;
+  readonly result: Parameters<typeof renderResult>[0];
+}) {
+  const all = useSignal(false);
+  const whole = textOfLines(renderResult(result, { head: Number.POSITIVE_INFINITY }));
+  const lines = all.value ? undefined : renderResult(result);
+  const isCut = lines?.some(({ mark }) => mark === '…');
+  return (
+    <>
+      <CodeBlock label={label} text={whole} lines={lines} figure={size(whole.length)} />
+      {isCut && <Button onClick={() => (all.value = true)}>Show all of it</Button>}
+    </>
+  );
+}
+
 /** Marks what the model no longer sees as it was. Leads to the compaction that did it. */
-export function FateTag({ fate: { fate, compactionId } }: { readonly fate: Fate }) {
+export function FateTag({ fate: { word, compactionId } }: { readonly fate: Fate }) {
   return (
     <button
       type="button"
       class="tag fate-tag"
-      title={`The model no longer sees this as it was: ${fate} by a compaction`}
+      title={`The model no longer sees this as it was: it was ${word} by a compaction`}
       onClick={() => showCompaction(compactionId)}
     >
       <EyeOff size={12} aria-hidden="true" />
-      {fate}
+      {word}
     </button>
   );
 }

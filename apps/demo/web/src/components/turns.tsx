@@ -1,12 +1,13 @@
 import { useComputed } from '@preact/signals';
-import type { Message } from '@x/core';
+import { addUsage, type Message, type Usage } from '@x/core';
 import { CircleAlert, Info, Lightbulb, TriangleAlert } from 'lucide-preact';
 import { Component } from 'preact';
 import { firstLine, textOf } from '../../../src/page.js';
 import { costOf, duration, exactCount, money, plural, share, shortCount } from '../lib/format.js';
-import { type Block, lastQuestion, liveTurnId, wholeReplies } from '../state/blocks.js';
-import { call, compacting, draftText, entries, fates, info, replies } from '../state/session.js';
-import type { Notice } from '../state/transcript.js';
+import { lastQuestion, liveTurnId, wholeReplies } from '../state/blocks.js';
+import { blocks, call, compacting, draft, draftText, fates, info, transcript } from '../state/session.js';
+import type { Block, Notice } from '../state/transcript.js';
+import { inspect } from '../state/view.js';
 import { CompactionDivider } from './compaction.js';
 import { Markdown } from './markdown.js';
 import { Button, Fold } from './parts.js';
@@ -19,7 +20,7 @@ interface BlockViewProps {
 /** One block of the conversation, drawn again only when it changed. */
 export class BlockView extends Component<BlockViewProps> {
   override shouldComponentUpdate(next: BlockViewProps): boolean {
-    return next.block !== this.props.block;
+    return !isSame(next.block, this.props.block);
   }
 
   override render({ block }: BlockViewProps) {
@@ -30,9 +31,19 @@ export class BlockView extends Component<BlockViewProps> {
   }
 }
 
+/** Whether two blocks are drawn alike. Messages are only ever added at the end. */
+function isSame(left: Block, right: Block): boolean {
+  if (left.id !== right.id) return false;
+  if (left.type === 'agent') return right.type === 'agent' && left.messages.length === right.messages.length;
+  if (left.type !== 'compaction' || right.type !== 'compaction') return left.type === right.type;
+  return (
+    left.compaction.undone === right.compaction.undone && left.compaction.usage === right.compaction.usage
+  );
+}
+
 /** What the user said, or what a harness injected. */
 function UserTurn({ message }: { readonly message: Message }) {
-  const fate = useComputed(() => fates.value[message.id]).value;
+  const fate = useComputed(() => fates.value.get(message.id)).value;
   const injected = message.kind === 'synthetic';
   return (
     <article
@@ -53,7 +64,7 @@ function UserTurn({ message }: { readonly message: Message }) {
 function AgentTurn({ messages }: { readonly messages: readonly Message[] }) {
   const ids = messages.map((message) => message.id);
   const live = useComputed(() => liveTurnId.value === ids[0]).value;
-  const fate = useComputed(() => fates.value[ids.at(-1) ?? '']).value;
+  const fate = useComputed(() => fates.value.get(ids.at(-1) ?? '')).value;
   const isEmpty = messages
     .at(-1)
     ?.content.every((block) => block.type === 'text' && block.text.trim() === '');
@@ -84,7 +95,7 @@ function AgentTurn({ messages }: { readonly messages: readonly Message[] }) {
 }
 
 function AgentMessage({ message }: { readonly message: Message }) {
-  const gone = useComputed(() => fates.value[message.id] !== undefined).value;
+  const gone = useComputed(() => fates.value.has(message.id)).value;
   return (
     <>
       {message.content.map((block, index) => {
@@ -100,7 +111,8 @@ function AgentMessage({ message }: { readonly message: Message }) {
 
 /** What the model is writing, in the place where it will stand, and a line where its figures will be. */
 export function Draft() {
-  const { text = '', thinking = '', step = 0, retry } = call.value ?? {};
+  const { text, thinking } = draft.value;
+  const { step = 0, retry } = call.value ?? {};
   const words = compacting.value
     ? `Compacting ${compacting.value.messagesBefore} messages …`
     : retry
@@ -130,41 +142,38 @@ function Thought({ id, text }: { readonly id: string; readonly text: string }) {
   );
 }
 
-/** What a whole reply took, under its last turn. */
+/** What a whole reply took, under its last turn. Leads to its last request in the inspector. */
 function ReplyFigures({ turnId }: { readonly turnId: string }) {
   // One text: nothing is drawn again while it stays the same.
   const words = useComputed(() => replyInWords(wholeReplies.value.get(turnId) ?? [])).value;
-  const [text, exact] = words.split('\n');
+  const [text, exact, place] = words.split('\n');
   return text ? (
-    <span class="reply-figures" title={exact}>
+    <button type="button" class="link reply-figures" title={exact} onClick={() => inspect(Number(place))}>
       {text}
-    </span>
+    </button>
   ) : null;
 }
 
-/** Two lines, rounded and exact; empty without a model call. */
+/** Three lines: rounded, exact, and the place of the last request. Empty without a model call. */
 function replyInWords(messageIds: readonly string[]): string {
-  const figures = messageIds.flatMap((id) => replies.value[id] ?? []);
+  const { replies } = transcript.value;
+  const figures = messageIds.flatMap((id) => replies.get(id) ?? []);
   if (figures.length === 0) return '';
-  const sum = (pick: (figure: (typeof figures)[number]) => number | undefined) =>
-    figures.reduce((total, figure) => total + (pick(figure) ?? 0), 0);
-  const usage = {
-    inputTokens: sum((each) => each.usage?.inputTokens),
-    cachedInputTokens: sum((each) => each.usage?.cachedInputTokens),
-    cacheWriteTokens: sum((each) => each.usage?.cacheWriteTokens),
-    outputTokens: sum((each) => each.usage?.outputTokens),
-  };
-  const { inputTokens: input, cachedInputTokens: cached, outputTokens: output } = usage;
+  const usage = figures.reduce((sum, { usage: one }) => (one ? addUsage(sum, one) : sum), {
+    inputTokens: 0,
+    outputTokens: 0,
+  } as Usage);
+  const { inputTokens: input, cachedInputTokens: cached = 0, outputTokens: output } = usage;
   const prices = info.value?.model.prices;
   const parts = [
     figures.length > 1 && plural(figures.length, 'model call'),
     `${shortCount(input)} in${cached > 0 ? ` (${share(cached, input)} cached)` : ''}`,
     `${shortCount(output)} out`,
-    `${duration(sum(({ durationMs }) => durationMs))} of model time`,
+    `${duration(figures.reduce((sum, { durationMs }) => sum + durationMs, 0))} of model time`,
     prices && money(costOf(usage, prices)),
   ];
-  const exact = `${exactCount(input)} tokens in, ${exactCount(cached)} of them cached, ${exactCount(output)} out. The time does not include tools.`;
-  return `${parts.filter(Boolean).join(' · ')}\n${exact}`;
+  const exact = `${exactCount(input)} tokens in, ${exactCount(cached)} of them cached, ${exactCount(output)} out. The time does not include tools. Open the inspector.`;
+  return `${parts.filter(Boolean).join(' · ')}\n${exact}\n${figures.at(-1)?.place ?? 1}`;
 }
 
 const faces = {
@@ -182,7 +191,7 @@ function NoticeView({
   readonly notice: Notice;
 }) {
   const [Icon, color] = faces[level];
-  const isLast = useComputed(() => entries.value.at(-1)?.id === id).value;
+  const isLast = useComputed(() => blocks.value.at(-1)?.id === id).value;
   if (level !== 'error') {
     return (
       <p class="block notice row small quiet">

@@ -1,8 +1,8 @@
 import { useSignal } from '@preact/signals';
 import { exactCount, plural, shortCount } from '../lib/format.js';
 import { sources } from '../lib/sources.js';
-import { info, timeline } from '../state/session.js';
-import type { TimelinePoint } from '../state/transcript.js';
+import { info, places } from '../state/session.js';
+import type { Place } from '../state/transcript.js';
 import { isDim } from './gauge.js';
 
 /** Room under the areas for the marks of compactions. */
@@ -13,16 +13,16 @@ const WIDEST = 16;
 interface WindowChartProps {
   readonly width: number;
   readonly height: number;
-  /** The request that is looked at, from 1; the latest when left out. */
-  readonly step?: number | undefined;
-  onPick(step: number): void;
+  /** The place that is looked at, from 1; the latest when left out. */
+  readonly place?: number | undefined;
+  onPick(place: number): void;
 }
 
 /** The window request by request, stacked by source. A compaction is a mark, and an outline of the window before it. */
-export function WindowChart({ width, height, step, onPick }: WindowChartProps) {
+export function WindowChart({ width, height, place, onPick }: WindowChartProps) {
   // Long because everything in it is drawn to one scale.
-  const points = timeline.value;
-  /** The point under the pointer, else the one that keys chose. */
+  const points = places.value;
+  /** The place under the pointer, else the one that keys chose. */
   const pointed = useSignal<number | undefined>(undefined);
   const trigger = info.value?.triggerTokens ?? 0;
   const peak = Math.max(1, ...points.map(({ context }) => context.total));
@@ -34,12 +34,10 @@ export function WindowChart({ width, height, step, onPick }: WindowChartProps) {
   const floor = height - FOOT;
   const y = (tokens: number) => floor - (tokens / top) * floor;
   const last = Math.max(0, points.length - 1);
-  const looked = step === undefined ? -1 : points.findIndex((point) => point.step === step);
-  const at = Math.min(last, pointed.value ?? (looked < 0 ? last : looked));
+  const at = Math.min(last, pointed.value ?? (place ?? points.length) - 1);
   const shown = points[at];
-  const isChosen = shown !== undefined && (pointed.value !== undefined || looked >= 0);
+  const isChosen = shown !== undefined && (pointed.value !== undefined || place !== undefined);
   const clamped = (index: number) => Math.min(last, Math.max(0, index));
-  const pick = (index: number) => onPick(Math.max(1, points[index]?.step ?? 1));
   const under = ({ currentTarget, clientX }: MouseEvent) => {
     const { left, width: wide } = (currentTarget as Element).getBoundingClientRect();
     return clamped(Math.floor(((clientX - left) / wide) * (width / pitch)));
@@ -60,7 +58,7 @@ export function WindowChart({ width, height, step, onPick }: WindowChartProps) {
     if (next === undefined) return;
     event.preventDefault();
     point(clamped(next));
-    pick(clamped(next));
+    onPick(clamped(next) + 1);
   };
   return (
     <figure class="timeline">
@@ -78,7 +76,7 @@ export function WindowChart({ width, height, step, onPick }: WindowChartProps) {
         onPointerMove={(event) => point(under(event))}
         onPointerLeave={() => point(undefined)}
         onBlur={() => point(undefined)}
-        onClick={(event) => pick(under(event))}
+        onClick={(event) => onPick(under(event) + 1)}
       >
         <svg viewBox={`0 0 ${width} ${height}`} aria-hidden="true">
           <line class="timeline-axis" x2={width} y1={floor + 0.5} y2={floor + 0.5} />
@@ -109,7 +107,7 @@ export function WindowChart({ width, height, step, onPick }: WindowChartProps) {
       <figcaption class="quiet label">
         {isChosen
           ? pointInWords(shown)
-          : `${plural(points.at(-1)?.step ?? 0, 'request')} · peak ${shortCount(peak)}${showsTrigger ? ' · dashed: compacts there' : ''}`}
+          : `${plural(points.at(-1)?.request ?? 0, 'request')} · peak ${shortCount(peak)}${showsTrigger ? ' · dashed: compacts there' : ''}`}
       </figcaption>
     </figure>
   );
@@ -117,7 +115,7 @@ export function WindowChart({ width, height, step, onPick }: WindowChartProps) {
 
 /** The outline of a source's area, one path for all requests: its upper edge forwards, its lower edge back. */
 function area(
-  points: readonly TimelinePoint[],
+  points: readonly Place[],
   source: number,
   pitch: number,
   y: (tokens: number) => number,
@@ -130,11 +128,11 @@ function area(
   return `M0 ${y(below[0] ?? 0)} ${upper.join('')}${lower.join('')}Z`;
 }
 
-function pointInWords({ context, compaction, step }: TimelinePoint): string {
+function pointInWords({ context, compaction, request }: Place): string {
   const { total } = context;
   if (compaction)
     return `Compaction ${compaction.status}: ${exactCount(compaction.tokensBefore)} → ${exactCount(total)} tokens`;
   const filled = sources.filter(({ key }) => context[key] > 0);
   const parts = filled.map(({ key, name }) => `${name} ${exactCount(context[key])}`);
-  return [`Request ${step}: ${exactCount(total)} tokens`, ...parts].join(', ');
+  return [`Request ${request}: ${exactCount(total)} tokens`, ...parts].join(', ');
 }

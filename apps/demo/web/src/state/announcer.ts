@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals';
+import { renderCall } from '@x/harness/view';
 import type { Sent } from '../../../src/page.js';
 
 /** What a screen reader says. */
@@ -32,7 +33,7 @@ function wordsFor(item: Sent): string {
     case 'tool.call':
       return `Runs ${item.call.name}.`;
     case 'permission.required':
-      return `Waits for your approval: ${item.calls.map(({ name }) => name).join(', ')}.`;
+      return item.calls.map((call) => `It wants to ${renderCall(call).wants}, and waits for you.`).join(' ');
     case 'context.compacted':
       return `Compaction ${item.status}: ${item.messagesBefore} to ${item.messagesAfter} messages.`;
     case 'call.completed':

@@ -2,7 +2,6 @@ import type { Issue, PermissionContext } from '@x/core/internal';
 import type { Decisions } from '@x/harness';
 import type {
   BackendInfo,
-  ExpandedMessage,
   FileInfo,
   FilePart,
   MemoryFile,
@@ -33,7 +32,7 @@ const TIMEOUT_MS = 30_000;
 /** The server's API, one function a route. Each rejects with an {@link ApiError}. */
 export const api = {
   info: () => request<BackendInfo>('GET', '/api/info'),
-  sessions: () => request<SessionSummary[]>('GET', '/api/sessions'),
+  sessions: (words: string) => request<SessionSummary[]>('GET', `/api/sessions?${query({ query: words })}`),
   state: (id: string) => request<SessionState>('GET', sessionUrl(id)),
   remove: (id: string) => request('DELETE', sessionUrl(id)),
   send: (id: string, text: string) => request('POST', `${sessionUrl(id)}/messages`, { text }),
@@ -45,18 +44,11 @@ export const api = {
   setPermissionMode: (id: string, mode: PermissionContext['mode']) =>
     request('PUT', `${sessionUrl(id)}/permissions`, { mode }),
   setPlanMode: (id: string, active: boolean) => request('PUT', `${sessionUrl(id)}/plan`, { active }),
-  request: (id: string, step: number | undefined) =>
-    request<RequestView>('GET', `${sessionUrl(id)}/request${step === undefined ? '' : `?step=${step}`}`),
-  expand: (id: string, messageId: string) =>
-    request<ExpandedMessage>('GET', `${sessionUrl(id)}/messages/${encodeURIComponent(messageId)}`),
+  request: (id: string, place: number | undefined) =>
+    request<RequestView>('GET', `${sessionUrl(id)}/request${place === undefined ? '' : `?place=${place}`}`),
   files: () => request<readonly FileInfo[]>('GET', '/api/files'),
   file: (path: string, offset: number) => request<FilePart>('GET', `/api/file?${query({ path, offset })}`),
-  /** The beginning of a file; `undefined` where there is none. */
-  fileIfAny: (path: string) =>
-    request<FilePart | undefined>('GET', `/api/file?${query({ path, optional: 'yes' })}`),
   memory: () => request<readonly MemoryFile[]>('GET', '/api/memory'),
-  memoryFile: (path: string) =>
-    request<{ path: string; text: string }>('GET', `/api/memory/file?${query({ path })}`),
   searchMemory: (words: string) =>
     request<readonly MemoryLine[]>('GET', `/api/memory/search?${query({ query: words })}`),
   replay: (log: Blob, settings: Readonly<Record<string, string>>) =>

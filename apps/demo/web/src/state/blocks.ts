@@ -1,54 +1,7 @@
 import { computed, signal } from '@preact/signals';
-import type { Message, ToolResultBlock, ToolUseBlock } from '@x/core';
 import { textOf } from '../../../src/page.js';
-import { call, compacting, entries, sessionId } from './session.js';
-import { type Entry, isStanding } from './transcript.js';
-
-/** One thing that is drawn: what the user said, what the agent did then, a compaction, a notice. */
-export type Block =
-  | { readonly type: 'user'; readonly id: string; readonly message: Message }
-  | { readonly type: 'agent'; readonly id: string; readonly messages: readonly Message[] }
-  | Exclude<Entry, { readonly type: 'message' }>;
-
-/** Groups entries. Tool results are drawn with their calls. */
-function blocksOf(entries: readonly Entry[]): readonly Block[] {
-  const blocks: Block[] = [];
-  for (const entry of entries) {
-    if (entry.type !== 'message') {
-      blocks.push(entry);
-      continue;
-    }
-    const { id, message } = entry;
-    const last = blocks.at(-1);
-    if (message.role === 'user') blocks.push({ type: 'user', id, message });
-    if (message.role !== 'assistant') continue;
-    if (last?.type === 'agent')
-      blocks[blocks.length - 1] = { ...last, messages: [...last.messages, message] };
-    else blocks.push({ type: 'agent', id, messages: [message] });
-  }
-  return blocks;
-}
-
-function isSame(left: Block, right: Block): boolean {
-  if (left.id !== right.id) return false;
-  // Messages are only ever added at the end.
-  if (left.type === 'agent') return right.type === 'agent' && left.messages.length === right.messages.length;
-  if (left.type !== 'compaction' || right.type !== 'compaction') return true;
-  return (
-    left.compaction.undone === right.compaction.undone && left.compaction.usage === right.compaction.usage
-  );
-}
-
-let drawn: readonly Block[] = [];
-
-/** The conversation as blocks. A block that did not change stays the same object, and is not drawn again. */
-export const blocks = computed(() => {
-  drawn = blocksOf(entries.value).map((block, index) => {
-    const before = drawn[index];
-    return before && isSame(block, before) ? before : block;
-  });
-  return drawn;
-});
+import { blocks, call, compacting, sessionId, transcript } from './session.js';
+import type { Block } from './transcript.js';
 
 /** Messages that are drawn at first, the latest ones. */
 const DRAWN = 400;
@@ -93,46 +46,13 @@ export const liveTurnId = computed(() => {
 /** Whether a turn begins that has no message yet. */
 export const liveTurnBegins = computed(() => live.value && liveTurnId.value === undefined);
 
-const compactions = computed(() =>
-  entries.value.flatMap((entry) => (entry.type === 'compaction' ? [entry.compaction] : [])),
-);
-/** The last compaction, whatever its outcome. */
-export const lastCompaction = computed(() => compactions.value.at(-1));
-/** The compactions that changed what the model sees. */
-export const standing = computed(() => compactions.value.filter(isStanding));
-export const lastApplied = computed(() => standing.value.at(-1));
-
-/** The messages of the log by id. */
-export const messagesById = computed(
-  () =>
-    new Map(entries.value.flatMap((entry) => (entry.type === 'message' ? [[entry.id, entry.message]] : []))),
-);
-
-/** A tool's answer, and the message that holds it. */
-export interface Answer {
-  readonly messageId: string;
-  readonly result: ToolResultBlock;
-}
-
-/** Tool results by the id of their call. */
-export const answers = computed(() => {
-  const found = new Map<string, Answer>();
-  for (const [messageId, { content }] of messagesById.value)
-    for (const block of content)
-      if (block.type === 'tool_result') found.set(block.toolUseId, { messageId, result: block });
-  return found;
-});
-
-/** The tool calls of the log by id. */
-export const toolCalls = computed(() => {
-  const calls = new Map<string, ToolUseBlock>();
-  for (const { content } of messagesById.value.values())
-    for (const block of content) if (block.type === 'tool_use') calls.set(block.id, block);
-  return calls;
-});
-
 /** What the user said last; empty before. */
 export const lastQuestion = computed(() => {
   const said = blocks.value.findLast((block) => block.type === 'user' && !block.message.kind);
   return said?.type === 'user' ? textOf(said.message) : '';
 });
+
+/** The call that a message answers; `undefined` for any other message. */
+export function callAnsweredBy(messageId: string): string | undefined {
+  return [...transcript.peek().toolRuns].find(([, run]) => run.messageId === messageId)?.[0];
+}

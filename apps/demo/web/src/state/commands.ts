@@ -1,6 +1,15 @@
 import type { PermissionContext } from '@x/core/internal';
-import { lastApplied } from './blocks.js';
-import { compact, info, plan, problem, send, setPermissionMode, setPlanMode, undo } from './session.js';
+import {
+  compact,
+  info,
+  lastApplied,
+  problem,
+  send,
+  setPermissionMode,
+  setPlanMode,
+  state,
+  undo,
+} from './session.js';
 import { addressOf, goToNew, toggleInspector, togglePanel } from './view.js';
 
 export interface Command {
@@ -39,7 +48,7 @@ const commands: readonly Command[] = [
     takesText: 'on|off',
     run: (text) =>
       info.value?.plans
-        ? setPlanMode(text === '' ? !plan.value.active : text === 'on')
+        ? setPlanMode(text === '' ? !state.value.plan.active : text === 'on')
         : refuse('Only a language model can plan.'),
   },
   {

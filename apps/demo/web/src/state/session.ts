@@ -2,42 +2,57 @@ import { batch, computed, signal } from '@preact/signals';
 import type { ClientError } from '@x/core';
 import type { PermissionContext } from '@x/core/internal';
 import type { Decision } from '@x/harness';
-import type { BackendInfo, FileInfo, Sent, SessionSummary } from '../../../src/page.js';
+import type {
+  BackendInfo,
+  FileInfo,
+  PageEvent,
+  Sent,
+  SessionState,
+  SessionSummary,
+} from '../../../src/page.js';
 import { announce } from './announcer.js';
 import { ApiError, api, sessionUrl } from './api.js';
-import { emptyTranscript, fold, type Transcript } from './transcript.js';
+import { isStanding, type Transcript, transcriptOf } from './transcript.js';
 
 /** `new`: nothing has been said yet, and the server does not know the session. */
 type Phase = 'new' | 'loading' | 'ready' | 'failed';
 
 export const phase = signal<Phase>('new');
+export const sessionId = signal(newSessionId());
 export const connected = signal(true);
 /** The reason why the last request failed. */
 export const problem = signal<ClientError | undefined>(undefined);
 export const sending = signal(false);
 /** The text in the composer. */
 export const draftText = signal('');
-const transcript = signal<Transcript>(emptyTranscript(newSessionId()));
+
+const nothing: SessionState = { running: false, todos: [], pending: [], plan: { active: false }, tasks: [] };
+const noDraft = { text: '', thinking: '' };
+export const state = signal(nothing);
+const events = signal<readonly PageEvent[]>([]);
+export const transcript = computed(() => transcriptOf(events.value));
+/** The text that the model has streamed so far in this step. */
+export const draft = signal(noDraft);
+/** By call, the last progress that a running tool reported. */
+export const progress = signal<ReadonlyMap<string, string>>(new Map());
+/** The compaction that runs now. */
+export const compacting = signal<{ readonly messagesBefore: number } | undefined>(undefined);
 
 function of<Key extends keyof Transcript>(key: Key) {
   return computed(() => transcript.value[key]);
 }
-export const sessionId = of('sessionId');
 export const title = of('title');
-export const entries = of('entries');
+export const blocks = of('blocks');
 export const fates = of('fates');
-export const toolRuns = of('toolRuns');
-export const replies = of('replies');
-export const call = of('call');
-export const compacting = of('compacting');
-export const context = of('context');
-export const timeline = of('timeline');
-export const totals = of('totals');
-export const todos = of('todos');
-export const pending = of('pending');
-export const plan = of('plan');
-export const tasks = of('tasks');
-export const permissionMode = of('permissionMode');
+export const places = of('places');
+/** The call that runs now. The process of a call that has no end may have died. */
+export const call = computed(() => (state.value.running ? transcript.value.call : undefined));
+/** Tokens in the window by source; absent before the first model call. */
+export const context = computed(() => places.value.at(-1)?.context);
+export const pending = computed(() => state.value.pending);
+/** The compactions that changed what the model sees. */
+export const standing = computed(() => transcript.value.compactions.filter(isStanding));
+export const lastApplied = computed(() => standing.value.at(-1));
 /** Whether the agent is at work, or about to be. */
 export const busy = computed(
   () => sending.value || call.value !== undefined || compacting.value !== undefined,
@@ -63,8 +78,14 @@ export async function loadInfo(): Promise<void> {
 export const sessions = signal<readonly SessionSummary[]>([]);
 export const sessionsFailed = signal(false);
 
+/** The words that conversations are searched for. */
+export const searched = signal('');
+
 export async function refreshSessions(): Promise<void> {
-  const found = await api.sessions().catch(() => undefined);
+  const words = searched.peek();
+  const found = await api.sessions(words).catch(() => undefined);
+  // An answer to earlier words may come late.
+  if (words !== searched.peek()) return;
   sessionsFailed.value = found === undefined;
   if (found) sessions.value = found;
 }
@@ -150,7 +171,11 @@ function begin(next: Phase, id: string): void {
   unfollow();
   batch(() => {
     phase.value = next;
-    transcript.value = emptyTranscript(id);
+    sessionId.value = id;
+    events.value = [];
+    state.value = nothing;
+    draft.value = noDraft;
+    compacting.value = undefined;
     problem.value = undefined;
     connected.value = true;
   });
@@ -220,11 +245,43 @@ addEventListener('visibilitychange', () => {
 
 function show(items: readonly Sent[]): void {
   batch(() => {
-    transcript.value = items.reduce(fold, transcript.peek());
+    for (const item of items) take(item);
     if (items.some(({ type }) => type === 'state')) phase.value = 'ready';
   });
   announce(items);
   if (items.some(changesList)) void refreshSessions();
+}
+
+function take(item: Sent): void {
+  switch (item.type) {
+    case 'history':
+      events.value = item.events;
+      draft.value = noDraft;
+      return;
+    case 'state':
+      state.value = item.state;
+      return;
+    case 'text.delta':
+      draft.value = { ...draft.peek(), text: draft.peek().text + item.text };
+      return;
+    case 'thinking.delta':
+      draft.value = { ...draft.peek(), thinking: draft.peek().thinking + item.text };
+      return;
+    case 'draft.discarded':
+      draft.value = noDraft;
+      return;
+    case 'tool.progress': {
+      const text = item.output.map((block) => (block.type === 'text' ? block.text : '')).join(' ');
+      progress.value = new Map([...progress.peek(), [item.toolUseId, text]]);
+      return;
+    }
+    case 'context.compacting':
+      compacting.value = { messagesBefore: item.messagesBefore };
+      return;
+  }
+  events.value = [...events.peek(), item];
+  if (/^(?:model\.(?:started|completed)|call\.)/.test(item.type)) draft.value = noDraft;
+  if (/^(?:context\.compacted|call\.)/.test(item.type)) compacting.value = undefined;
 }
 
 /** Whether the list of sessions shows something else after this. */

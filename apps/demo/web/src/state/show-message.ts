@@ -1,23 +1,26 @@
-import { answers, drawWhole, lastApplied, messagesById } from './blocks.js';
+import { callAnsweredBy, drawWhole } from './blocks.js';
+import { lastApplied, transcript } from './session.js';
 import { following, goToConversation, setOpen, sheetOpen } from './view.js';
 
 /** Goes to a message in the conversation: to a tool's result in its call, to a summary in its compaction. */
 export function showMessage(messageId: string): void {
-  const toolUseId = [...answers.peek()].find(([, answer]) => answer.messageId === messageId)?.[0];
-  const compaction = messagesById.peek().has(messageId) ? undefined : lastApplied.peek()?.id;
-  if (compaction !== undefined) showCompaction(compaction);
-  else {
-    goToConversation();
-    if (toolUseId !== undefined) setOpen(toolUseId, true);
-    const place = toolUseId === undefined ? 'messages~' : 'fold';
-    goTo(`[data-${place}="${CSS.escape(toolUseId ?? messageId)}"]`, 'center');
+  const toolUseId = callAnsweredBy(messageId);
+  const compaction = transcript.peek().messages.has(messageId) ? undefined : lastApplied.peek()?.id;
+  if (compaction !== undefined) {
+    showCompaction(compaction);
+    return;
   }
+  goToConversation();
+  if (toolUseId !== undefined) setOpen(toolUseId, true);
+  const place = toolUseId === undefined ? 'messages~' : 'fold';
+  goTo(`[data-${place}="${CSS.escape(toolUseId ?? messageId)}"]`, 'center');
 }
 
 /** Opens a compaction where it stands in the conversation. */
 export function showCompaction(id: string): void {
   sheetOpen.value = false;
   goToConversation();
+  setOpen('earlier-compactions', true);
   setOpen(`${id}-fold`, true);
   goTo(`#${CSS.escape(id)}`, 'start');
 }

@@ -1,56 +1,64 @@
-import type {
-  ClientError,
-  CompactionStatus,
-  ContentBlock,
-  ContextUsage,
-  ManifestEntry,
-  Message,
-  Usage,
+import {
+  addUsage,
+  type ClientError,
+  type ContextUsage,
+  type ManifestEntry,
+  type Message,
+  type MessageFate,
+  type ToolResultBlock,
+  type Usage,
 } from '@x/core';
-import type { PageEvent, Sent, SessionState } from '../../../src/page.js';
+import { isPlace, type Savings, savingsOf } from '@x/harness/view';
+import { type PageEvent, textOf } from '../../../src/page.js';
 
 type EventOf<Type extends PageEvent['type']> = Extract<PageEvent, { readonly type: Type }>;
 
-/** Everything that the page shows of one session: {@link fold} makes it of the session's events. */
-export interface Transcript extends SessionState {
-  readonly sessionId: string;
+/** Everything that the page shows of one session: {@link transcriptOf} makes it of the session's events. */
+export interface Transcript {
   /** The first thing that the user said; empty before. */
   readonly title: string;
-  /** Every message of the log, and what happened between them, in order. */
-  readonly entries: readonly Entry[];
-  /** By message id: what a compaction did to messages that the model no longer sees unchanged. */
-  readonly fates: Readonly<Record<string, Fate>>;
-  /** By message id: usage and duration of the model call that wrote it. */
-  readonly replies: Readonly<
-    Record<string, { readonly usage?: Usage | undefined; readonly durationMs: number }>
-  >;
+  readonly blocks: readonly Block[];
+  /** Every message of the log by id. */
+  readonly messages: ReadonlyMap<string, Message>;
+  /** All compactions, whatever their outcome, oldest first. */
+  readonly compactions: readonly Compaction[];
+  /** By message id: what the compactions that stand did to messages that the model no longer sees unchanged. */
+  readonly fates: ReadonlyMap<string, Fate>;
+  /** By message id: the model call that wrote it. */
+  readonly replies: ReadonlyMap<string, Reply>;
   /** By the id of the call. */
-  readonly toolRuns: Readonly<Record<string, ToolRun>>;
-  /** Tokens in the window by source; absent before the first model call. */
-  readonly context?: ContextUsage | undefined;
-  /** The window over time, oldest first. */
-  readonly timeline: readonly TimelinePoint[];
+  readonly toolRuns: ReadonlyMap<string, ToolRun>;
+  /** Requests, compactions and undos whose window is known, oldest first. */
+  readonly places: readonly Place[];
   /** Sums over all model calls of the session. */
-  readonly totals: { readonly modelCalls: number; readonly usage: Usage };
-  /** The call that runs now. */
+  readonly usage: Usage;
+  readonly modelCalls: number;
+  readonly savings: Savings;
+  /** The call that runs now, if its process lives. */
   readonly call?: RunningCall | undefined;
-  /** The compaction that runs now. */
-  readonly compacting?: { readonly messagesBefore: number } | undefined;
 }
 
-export type Entry =
-  | { readonly type: 'message'; readonly id: string; readonly message: Message }
-  | { readonly type: 'compaction'; readonly id: string; readonly compaction: Compaction }
-  | { readonly type: 'notice'; readonly id: string; readonly notice: Notice };
+/** One thing that is drawn: what the user said, what the agent did then, a compaction, a notice. */
+export type Block = { readonly id: string } & (
+  | { readonly type: 'user'; readonly message: Message }
+  | { readonly type: 'agent'; readonly messages: readonly Message[] }
+  | { readonly type: 'compaction'; readonly compaction: Compaction }
+  | { readonly type: 'notice'; readonly notice: Notice }
+);
+
+/** A word for what happened to a message. */
+export type FateWord = 'removed' | 'summarized' | 'shortened';
 
 export interface Fate {
-  readonly fate: ManifestEntry['fate'];
+  readonly word: FateWord;
   readonly compactionId: string;
 }
 
 /** One compaction, whatever its outcome. */
 export interface Compaction extends EventOf<'context.compacted'> {
   readonly id: string;
+  /** Counts places from 1; 0 when its window is not known. */
+  readonly place: number;
   /** The tokens of the model that wrote the summary; absent when rules wrote it. */
   readonly usage?: Usage | undefined;
   readonly undone: boolean;
@@ -61,137 +69,224 @@ export interface Notice extends ClientError {
   readonly level: 'error' | 'warning' | 'info';
 }
 
+interface Reply {
+  readonly usage?: Usage | undefined;
+  readonly durationMs: number;
+  /** The place of its request. */
+  readonly place: number;
+}
+
+/** A tool call from its start on. */
 export interface ToolRun {
-  readonly status: 'running' | 'done' | 'failed';
   readonly durationMs?: number | undefined;
-  /** The last progress that a running tool reported. */
-  readonly progress?: string | undefined;
+  readonly result?: ToolResultBlock | undefined;
+  /** The message with the result. */
+  readonly messageId?: string | undefined;
   /** The file of the full result, when it was too large for the window. */
   readonly evicted?: { readonly path: string; readonly chars: number } | undefined;
 }
 
-/** A model call, or the end of a compaction, on the time line of the window. */
-export interface TimelinePoint {
+/** A request, or the end of a compaction or an undo, on the time line of the window. */
+export interface Place {
   readonly context: ContextUsage;
-  /** The number of the request, from 1. Of a compaction or an undo, that of the request before it. */
-  readonly step: number;
-  readonly compaction?: { readonly status: CompactionStatus; readonly tokensBefore: number } | undefined;
+  /** The number of the request, from 1; of a compaction or an undo, that of the request before it. */
+  readonly request: number;
+  readonly compaction?: Compaction | undefined;
+  /** The message that the model wrote. */
+  messageId?: string | undefined;
 }
 
 export interface RunningCall {
   /** The model call within it, from 1; 0 before the first. */
   readonly step: number;
-  /** The text that the model has streamed so far in this step. */
-  readonly text: string;
-  readonly thinking: string;
   /** Set while a failed model call waits to be made again. */
   readonly retry?: { readonly attempt: number; readonly error: string } | undefined;
 }
 
-/** A session in which nothing has happened yet. */
-export function emptyTranscript(sessionId: string): Transcript {
+const WORDS: Readonly<Record<MessageFate, FateWord>> = {
+  summarized: 'summarized',
+  merged: 'summarized',
+  dropped: 'removed',
+  masked: 'shortened',
+  truncated: 'shortened',
+  previewed: 'shortened',
+  trimmed: 'shortened',
+  replaced: 'shortened',
+  repaired: 'shortened',
+};
+
+/** Counts what happened to messages: `12 summarized, 3 shortened`. */
+export function fatesInWords(manifest: readonly ManifestEntry[]): string {
+  const counts = new Map<string, number>();
+  for (const { fate } of manifest) counts.set(WORDS[fate], (counts.get(WORDS[fate]) ?? 0) + 1);
+  const sorted = [...counts].sort(([, left], [, right]) => right - left);
+  return sorted.map(([word, count]) => `${count} ${word}`).join(', ');
+}
+
+/** Tells whether a compaction changed what the model sees, and was not undone. */
+export function isStanding({ status, undone }: Compaction): boolean {
+  return status === 'applied' && !undone;
+}
+
+/** Says what the model sees after a compaction was undone. */
+export function afterUndo({ compactions }: Pick<Transcript, 'compactions'>): string {
+  const others = compactions.filter(isStanding).length;
+  if (others === 0) return 'The model sees the whole conversation again.';
+  return others === 1 ? 'An earlier compaction still stands.' : `${others} earlier compactions still stand.`;
+}
+
+/** Reads the events of a session, oldest first. The events of a step that was streamed may be left out. */
+export function transcriptOf(events: readonly PageEvent[]): Transcript {
+  // Long because it has a case for each event.
+  const blocks: Block[] = [];
+  const messages = new Map<string, Message>();
+  const replies = new Map<string, Reply>();
+  const toolRuns = new Map<string, ToolRun>();
+  const places: Place[] = [];
+  const compactions: Compaction[] = [];
+  let total: Usage = { inputTokens: 0, outputTokens: 0 };
+  let title = '';
+  let modelCalls = 0;
+  let call = undefined as RunningCall | undefined;
+
+  const add = (message: Message) => {
+    // A summary is shown by its compaction. A message that the model wrote comes with two events.
+    if (message.kind === 'summary' || messages.has(message.id)) return;
+    messages.set(message.id, message);
+    const { id, role, content } = message;
+    if (role === 'user') {
+      blocks.push({ type: 'user', id, message });
+      if (message.kind === undefined) title ||= textOf(message).replace(/\s+/g, ' ').trim().slice(0, 120);
+    }
+    const last = blocks.at(-1);
+    if (role === 'assistant' && last?.type === 'agent')
+      blocks[blocks.length - 1] = { ...last, messages: [...last.messages, message] };
+    else if (role === 'assistant') blocks.push({ type: 'agent', id, messages: [message] });
+    for (const block of content)
+      if (block.type === 'tool_result')
+        toolRuns.set(block.toolUseId, { ...toolRuns.get(block.toolUseId), result: block, messageId: id });
+  };
+  const run = (id: string, change: ToolRun) => toolRuns.set(id, { ...toolRuns.get(id), ...change });
+  const spend = (usage: Usage | undefined) => {
+    modelCalls++;
+    if (usage) total = addUsage(total, usage);
+  };
+  const say = (event: PageEvent, level: Notice['level'], code: string, message: string) =>
+    blocks.push({
+      type: 'notice',
+      id: `notice-${event.at}-${code}-${blocks.length}`,
+      notice: { level, code, message },
+    });
+  const change = (isIt: (compaction: Compaction) => boolean, with_: Partial<Compaction>) => {
+    const at = compactions.findLastIndex(isIt);
+    const found = compactions[at];
+    if (found === undefined) return;
+    const changed = { ...found, ...with_ };
+    compactions[at] = changed;
+    const block = blocks.findLastIndex(({ id }) => id === found.id);
+    blocks[block] = { type: 'compaction', id: found.id, compaction: changed };
+  };
+
+  for (const event of events) {
+    if (isPlace(event) && 'context' in event && event.context)
+      places.push({
+        context: event.context,
+        request: (places.at(-1)?.request ?? 0) + (event.type === 'model.started' ? 1 : 0),
+      });
+    switch (event.type) {
+      case 'call.started':
+        call = { step: 0 };
+        break;
+      case 'message.added':
+        add(event.message);
+        break;
+      case 'model.started':
+        call = { step: event.step };
+        break;
+      case 'model.retrying':
+        call = { step: call?.step ?? 0, retry: { attempt: event.attempt, error: event.error.message } };
+        break;
+      case 'model.fallback':
+        say(event, 'warning', 'model_fallback', `${event.from} failed. ${event.to} goes on.`);
+        break;
+      case 'model.completed': {
+        const { message, usage, durationMs } = event;
+        const place = places.at(-1);
+        if (place) place.messageId = message.id;
+        replies.set(message.id, { usage, durationMs, place: places.length });
+        spend(usage);
+        add(message);
+        break;
+      }
+      case 'tool.call':
+        run(event.call.id, {});
+        break;
+      case 'tool.result':
+        run(event.result.toolUseId, { durationMs: event.durationMs });
+        break;
+      case 'tool.evicted':
+        run(event.toolUseId, { evicted: { path: event.path, chars: event.chars } });
+        break;
+      case 'message.evicted':
+        say(
+          event,
+          'info',
+          event.type,
+          `A message of ${event.chars} characters was moved to ${event.path}. The model sees its beginning and end.`,
+        );
+        break;
+      case 'context.compacted': {
+        const place = event.context ? places.length : 0;
+        const compaction = { ...event, id: `compaction-${compactions.length + 1}`, place, undone: false };
+        compactions.push(compaction);
+        blocks.push({ type: 'compaction', id: compaction.id, compaction });
+        break;
+      }
+      case 'context.restored':
+        change(isStanding, { undone: true });
+        break;
+      case 'usage.reported':
+        if (event.source !== 'compaction') break;
+        spend(event.usage);
+        change(({ usage }) => !usage, { usage: event.usage });
+        break;
+      case 'permission.decided':
+        say(event, 'info', `permission_${event.decision}_${event.call.id}`, decisionInWords(event));
+        break;
+      case 'warning':
+        say(event, 'warning', event.source, event.message);
+        break;
+      case 'call.completed': {
+        call = undefined;
+        const ending = endings[event.stopReason];
+        if (ending !== undefined) say(event, 'info', event.stopReason, ending);
+        break;
+      }
+      case 'call.failed':
+        call = undefined;
+        say(event, 'error', event.error.code, event.error.message);
+        break;
+    }
+  }
+  const fates = new Map<string, Fate>();
+  for (const { id: compactionId, manifest } of compactions.filter(isStanding))
+    for (const { messageId, fate } of manifest) fates.set(messageId, { word: WORDS[fate], compactionId });
+  const byPlace = new Map(compactions.map((compaction) => [compaction.place, compaction]));
   return {
-    sessionId,
-    title: '',
-    entries: [],
-    fates: {},
-    replies: {},
-    toolRuns: {},
-    timeline: [],
-    totals: { modelCalls: 0, usage: { inputTokens: 0, outputTokens: 0 } },
-    running: false,
-    todos: [],
-    pending: [],
-    plan: { active: false },
-    tasks: [],
+    title,
+    blocks,
+    messages,
+    compactions,
+    fates,
+    replies,
+    toolRuns,
+    places: places.map((place, index) => ({ ...place, compaction: byPlace.get(index + 1) })),
+    usage: total,
+    modelCalls,
+    savings: savingsOf(events),
+    call,
   };
 }
-
-/** The transcript after an item of the session's stream. A history begins it anew. */
-export function fold(transcript: Transcript, sent: Sent): Transcript {
-  if (sent.type === 'history') {
-    const { sessionId, todos, plan, tasks } = transcript;
-    return sent.events.reduce(foldEvent, { ...emptyTranscript(sessionId), todos, plan, tasks });
-  }
-  if (sent.type !== 'state') return foldEvent(transcript, sent);
-  const now = { ...transcript, ...sent.state };
-  // The process of a call that has no end may have died.
-  return sent.state.running ? now : ended(now);
-}
-
-function foldEvent(transcript: Transcript, event: PageEvent): Transcript {
-  // Long because it has a case for each event.
-  switch (event.type) {
-    case 'call.started':
-      return { ...transcript, call: { step: 0, text: '', thinking: '' } };
-    case 'message.added':
-      return withMessage(transcript, event.message);
-    case 'model.started':
-      return withCall(withPoint(transcript, event.context, 1), { step: event.step, ...NO_DRAFT });
-    case 'text.delta':
-      return withCall(transcript, { text: (transcript.call?.text ?? '') + event.text });
-    case 'thinking.delta':
-      return withCall(transcript, { thinking: (transcript.call?.thinking ?? '') + event.text });
-    case 'draft.discarded':
-      return withCall(transcript, NO_DRAFT);
-    case 'model.retrying':
-      return withCall(transcript, { retry: { attempt: event.attempt, error: event.error.message } });
-    case 'model.fallback':
-      return withNotice(withCall(transcript, { retry: undefined }), event, 'warning', {
-        code: 'model_fallback',
-        message: `${event.from} failed. ${event.to} goes on.`,
-      });
-    case 'model.completed': {
-      const { message, usage, durationMs } = event;
-      const replies = { ...transcript.replies, [message.id]: { usage, durationMs } };
-      const totals = sum(transcript.totals, usage);
-      return withCall(withMessage({ ...transcript, replies, totals }, message), NO_DRAFT);
-    }
-    case 'tool.call':
-      return withToolRun(transcript, event.call.id, { status: 'running' });
-    case 'tool.progress':
-      return withToolRun(transcript, event.toolUseId, { progress: textIn(event.output) });
-    case 'tool.result': {
-      const status = event.result.isError ? 'failed' : 'done';
-      return withToolRun(transcript, event.result.toolUseId, { status, durationMs: event.durationMs });
-    }
-    case 'tool.evicted':
-      return withToolRun(transcript, event.toolUseId, { evicted: { path: event.path, chars: event.chars } });
-    case 'message.evicted':
-      return withNotice(transcript, event, 'info', {
-        code: 'message_evicted',
-        message: `A message of ${event.chars} characters was moved to ${event.path}. The model sees its beginning and end.`,
-      });
-    case 'context.compacting':
-      return { ...transcript, compacting: { messagesBefore: event.messagesBefore } };
-    case 'context.compacted':
-      return withCompaction(transcript, event);
-    case 'context.restored':
-      return withoutCompaction(transcript, event);
-    case 'usage.reported':
-      return event.source === 'compaction' ? withCompactionUsage(transcript, event.usage) : transcript;
-    case 'permission.required':
-      return { ...transcript, pending: event.calls };
-    case 'permission.decided': {
-      const pending = transcript.pending.filter(({ approvalId }) => approvalId !== event.call.approvalId);
-      const code = `permission_${event.decision}_${event.call.id}`;
-      return withNotice({ ...transcript, pending }, event, 'info', { code, message: decisionInWords(event) });
-    }
-    case 'warning':
-      return withNotice(transcript, event, 'warning', { code: event.source, message: event.message });
-    case 'call.completed': {
-      const message = endings[event.stopReason];
-      if (message === undefined) return ended(transcript);
-      return withNotice(ended(transcript), event, 'info', { code: event.stopReason, message });
-    }
-    case 'call.failed':
-      return withNotice(ended(transcript), event, 'error', event.error);
-    default:
-      return transcript;
-  }
-}
-
-const NO_DRAFT = { text: '', thinking: '', retry: undefined };
 
 /** Notices for calls that ended without an answer, by stop reason. */
 const endings: Readonly<Record<string, string | undefined>> = {
@@ -213,121 +308,4 @@ function decisionInWords({ call: { name }, decision, rule }: EventOf<'permission
     expired: `Nobody decided on ${name} in time. It did not run.`,
     superseded: `You went on without deciding on ${name}. It did not run.`,
   }[decision];
-}
-
-function withCall(transcript: Transcript, change: Partial<RunningCall>): Transcript {
-  return transcript.call ? { ...transcript, call: { ...transcript.call, ...change } } : transcript;
-}
-
-function ended(transcript: Transcript): Transcript {
-  // A tool that was running when the call ended was interrupted with it.
-  const runs = Object.entries(transcript.toolRuns).map(([id, run]): [string, ToolRun] => [
-    id,
-    run.status === 'running' ? { ...run, status: 'failed' } : run,
-  ]);
-  return { ...transcript, toolRuns: Object.fromEntries(runs), call: undefined, compacting: undefined };
-}
-
-function withEntry(transcript: Transcript, entry: Entry): Transcript {
-  return { ...transcript, entries: [...transcript.entries, entry] };
-}
-
-function withMessage(transcript: Transcript, message: Message): Transcript {
-  // A summary is shown by its compaction. A message that the model wrote comes with two events.
-  const isThere = transcript.entries.findLastIndex(({ id }) => id === message.id) >= 0;
-  if (message.kind === 'summary' || isThere) return transcript;
-  const said = message.role === 'user' && message.kind === undefined ? textIn(message.content) : '';
-  const title = transcript.title || said.replace(/\s+/g, ' ').trim().slice(0, 120);
-  return withEntry({ ...transcript, title }, { type: 'message', id: message.id, message });
-}
-
-function textIn(blocks: readonly ContentBlock[]): string {
-  return blocks.map((block) => (block.type === 'text' ? block.text : '')).join(' ');
-}
-
-function withToolRun(transcript: Transcript, id: string, change: Partial<ToolRun>): Transcript {
-  const run: ToolRun = { status: 'running', ...transcript.toolRuns[id], ...change };
-  return { ...transcript, toolRuns: { ...transcript.toolRuns, [id]: run } };
-}
-
-function withNotice(
-  transcript: Transcript,
-  { at }: PageEvent,
-  level: Notice['level'],
-  words: ClientError,
-): Transcript {
-  const id = `notice-${at}-${words.code}`;
-  return withEntry(transcript, { type: 'notice', id, notice: { level, ...words } });
-}
-
-function sum({ modelCalls, usage }: Transcript['totals'], more: Usage | undefined): Transcript['totals'] {
-  const added = (name: keyof Usage): number => (usage[name] ?? 0) + (more?.[name] ?? 0);
-  return {
-    modelCalls: modelCalls + 1,
-    usage: {
-      inputTokens: added('inputTokens'),
-      outputTokens: added('outputTokens'),
-      cachedInputTokens: added('cachedInputTokens'),
-      cacheWriteTokens: added('cacheWriteTokens'),
-    },
-  };
-}
-
-function withCompaction(transcript: Transcript, event: EventOf<'context.compacted'>): Transcript {
-  const compaction: Compaction = { ...event, id: `compaction-${event.at}`, undone: false };
-  const { id, status, tokensBefore } = compaction;
-  const next = withEntry({ ...transcript, compacting: undefined }, { type: 'compaction', id, compaction });
-  return withFates(withPoint(next, event.context, 0, { status, tokensBefore }));
-}
-
-/** Adds what a model took that wrote the summary of the last compaction. */
-function withCompactionUsage(transcript: Transcript, usage: Usage): Transcript {
-  const totals = sum(transcript.totals, usage);
-  return changeCompaction({ ...transcript, totals }, ({ usage: known }) => !known, { usage });
-}
-
-/** Marks the last compaction that stands as undone. */
-function withoutCompaction(transcript: Transcript, event: EventOf<'context.restored'>): Transcript {
-  const next = changeCompaction(transcript, isStanding, { undone: true });
-  return withFates(withPoint(next, event.context, 0));
-}
-
-/** Whether a compaction changed what the model sees, and was not undone. */
-export function isStanding({ status, undone }: Compaction): boolean {
-  return status === 'applied' && !undone;
-}
-
-function changeCompaction(
-  transcript: Transcript,
-  isIt: (compaction: Compaction) => boolean,
-  change: Partial<Compaction>,
-): Transcript {
-  const at = transcript.entries.findLastIndex(
-    (entry) => entry.type === 'compaction' && isIt(entry.compaction),
-  );
-  const entry = transcript.entries[at];
-  if (entry?.type !== 'compaction') return transcript;
-  const entries = transcript.entries.with(at, { ...entry, compaction: { ...entry.compaction, ...change } });
-  return { ...transcript, entries };
-}
-
-function withFates(transcript: Transcript): Transcript {
-  const fates = transcript.entries.flatMap((entry) =>
-    entry.type === 'compaction' && isStanding(entry.compaction)
-      ? entry.compaction.manifest.map(({ messageId, fate }) => [messageId, { fate, compactionId: entry.id }])
-      : [],
-  );
-  return { ...transcript, fates: Object.fromEntries(fates) };
-}
-
-/** Sets the window as it is now, and adds it to the time line. */
-function withPoint(
-  transcript: Transcript,
-  context: ContextUsage | undefined = transcript.context,
-  requests: 0 | 1,
-  compaction?: TimelinePoint['compaction'],
-): Transcript {
-  if (context === undefined) return transcript;
-  const step = (transcript.timeline.at(-1)?.step ?? 0) + requests;
-  return { ...transcript, context, timeline: [...transcript.timeline, { context, step, compaction }] };
 }

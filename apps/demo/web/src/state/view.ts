@@ -6,29 +6,29 @@ export type View = 'conversation' | 'inspect' | 'memory' | 'replay' | 'file';
 export const view = signal<View>('conversation');
 /** The file that the `file` view shows. */
 export const filePath = signal('');
-/** The request that the inspector shows, from 1; `undefined`: the next one, as it is now. */
+/** The place that the inspector shows, from 1: a request, a compaction or an undo. `undefined`: the next request, as it is now. */
 export const lookedAt = signal<number | undefined>(undefined);
 
 interface Place {
   readonly view: View;
   readonly session?: string;
-  readonly step?: number | undefined;
+  readonly at?: number | undefined;
   readonly path?: string;
 }
 
 /**
- * Reads the address: `#/s/<id>`, `#/s/<id>/inspect`, `#/s/<id>/inspect/<request>`, `#/memory`, `#/replay`, `#/file/<path>`. Any other
+ * Reads the address: `#/s/<id>`, `#/s/<id>/inspect`, `#/s/<id>/inspect/<place>`, `#/memory`, `#/replay`, `#/file/<path>`. Any other
  * address is a new conversation.
  */
 function addressed(): Place {
-  const [, kind = '', name = '', inspect, step] =
+  const [, kind = '', name = '', inspector, at] =
     /^#\/(memory|replay|s|file)(?:\/([^/]+))?(\/inspect(?:\/([1-9]\d*))?)?$/.exec(location.hash) ?? [];
   if (kind === 'memory' || kind === 'replay') return { view: kind };
   if (kind === 'file') return { view: 'file', path: decoded(name) };
   if (kind !== 's') return { view: 'conversation' };
   const session = decoded(name);
-  if (inspect === undefined) return { view: 'conversation', session };
-  return { view: 'inspect', session, step: step === undefined ? undefined : Number(step) };
+  if (inspector === undefined) return { view: 'conversation', session };
+  return { view: 'inspect', session, at: at === undefined ? undefined : Number(at) };
 }
 
 /** Decodes a part of an address. A part that was cut off in the middle of a character stays as it is. */
@@ -44,7 +44,7 @@ function decoded(part: string): string {
 export function startRouting(): void {
   const follow = () => {
     const place = addressed();
-    if (place.view === 'inspect') lookedAt.value = place.step;
+    if (place.view === 'inspect') lookedAt.value = place.at;
     else if (place.view === 'conversation' && place.session !== sessionId.peek()) lookedAt.value = undefined;
     view.value = place.view;
     if (place.path !== undefined) filePath.value = place.path;
@@ -64,17 +64,17 @@ export function startRouting(): void {
     if (addressed().session !== sessionId.value) history.pushState(null, '', addressOf(sessionId.value));
   });
   effect(() => {
-    const step = lookedAt.value;
-    const { view: shown, session, step: before } = addressed();
+    const at = lookedAt.value;
+    const { view: shown, session, at: before } = addressed();
     // Replaced, not pushed: going back leaves the inspector, not one request after the other.
-    if (shown === 'inspect' && session !== undefined && before !== step)
+    if (shown === 'inspect' && session !== undefined && before !== at)
       history.replaceState(null, '', inspectAddress(session));
   });
 }
 
 function inspectAddress(id: string): string {
-  const step = lookedAt.peek();
-  return `${addressOf(id)}/inspect${step === undefined ? '' : `/${step}`}`;
+  const at = lookedAt.peek();
+  return `${addressOf(id)}/inspect${at === undefined ? '' : `/${at}`}`;
 }
 
 export function addressOf(id: string): string {
@@ -91,6 +91,12 @@ export function toggleInspector(): void {
   const id = sessionId.peek();
   sheetOpen.value = false;
   location.hash = view.peek() === 'inspect' ? addressOf(id) : inspectAddress(id);
+}
+
+/** Shows a place in the inspector; without one, the next request. */
+export function inspect(place: number | undefined): void {
+  lookedAt.value = place;
+  if (view.peek() !== 'inspect') toggleInspector();
 }
 
 /** Goes back to the conversation that is open. */
@@ -129,6 +135,8 @@ export const showsPanel = computed(() => hasRoomForPanel.value && wantsPanel.val
 /** Where there is no room: the panel as a sheet, the list of sessions as a drawer. */
 export const sheetOpen = signal(false);
 export const drawerOpen = signal(false);
+/** Whether the list of keys is shown. */
+export const keysOpen = signal(false);
 /** Whether the conversation stays at its end while it grows. */
 export const following = signal(true);
 

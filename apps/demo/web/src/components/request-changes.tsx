@@ -1,0 +1,137 @@
+import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import type { RequestMessage } from '../../../src/page.js';
+import { exactCount, plural, size } from '../lib/format.js';
+import { useLoaded } from '../lib/use-loaded.js';
+import { api } from '../state/api.js';
+import { places, sessionId, transcript } from '../state/session.js';
+import { showMessage } from '../state/show-message.js';
+import { Button, CodeBlock, Fold } from './parts.js';
+
+/** How many messages of a group are shown at first. */
+const FIRST = 8;
+
+interface RequestChangesProps {
+  /** Counts requests, compactions and undos from 1. Without one, the next request. */
+  readonly place: number | undefined;
+  /** Draws a summary; as it was sent when left out. */
+  readonly summaryAs?: ((text: string) => ComponentChildren) | undefined;
+  /** Whether messages that did not change are listed too, folded. */
+  readonly whole?: boolean;
+}
+
+/** What the model saw at a place of the session, message by message, and what changed since the place before. */
+export function RequestChanges({ place, summaryAs, whole = false }: RequestChangesProps) {
+  const session = sessionId.value;
+  // The next request changes with every place.
+  const { value: request, failure } = useLoaded(
+    () => api.request(session, place),
+    [session, place, place ?? places.value.length],
+  );
+  if (!request)
+    return <p class={failure ? 'failure small' : 'quiet small'}>{failure || 'Reading the log …'}</p>;
+  const most = Math.max(1, ...[...request.messages, ...request.removed].map(({ tokens }) => tokens));
+  const group = (heading: string, messages: readonly RequestMessage[]) =>
+    messages.length > 0 && (
+      <Rows key={heading} heading={heading} most={most} summaryAs={summaryAs} messages={messages} />
+    );
+  const with_ = (change: RequestMessage['change']) =>
+    request.messages.filter((message) => message.change === change);
+  const same = with_(undefined);
+  return (
+    <div class="stack request-changes">
+      {group('Removed', request.removed)}
+      {group('Shortened', with_('changed'))}
+      {group(places.value[(place ?? 0) - 1]?.compaction ? 'In their place' : 'New', with_('added'))}
+      {whole && place === undefined && group('Messages', same)}
+      {whole && place !== undefined && same.length > 0 && (
+        <Fold
+          id={`unchanged-${place}`}
+          line={
+            <>
+              <span class="grow">Unchanged</span>
+              <span class="figure">{plural(same.length, 'message')}</span>
+            </>
+          }
+        >
+          {() => group('', same)}
+        </Fold>
+      )}
+    </div>
+  );
+}
+
+interface RowsProps extends Pick<RequestChangesProps, 'summaryAs'> {
+  readonly heading: string;
+  readonly messages: readonly RequestMessage[];
+  /** Tokens of the longest bar. */
+  readonly most: number;
+}
+
+function Rows({ heading, messages, most, summaryAs }: RowsProps) {
+  const all = useSignal(false);
+  const shown = all.value ? messages : messages.slice(0, FIRST);
+  return (
+    <div>
+      {heading && (
+        <h3 class="row label quiet">
+          <span class="grow">{heading}</span>
+          {plural(messages.length, 'message')}
+        </h3>
+      )}
+      {shown.map((message) => (
+        <Row key={message.id} group={heading} message={message} most={most} summaryAs={summaryAs} />
+      ))}
+      {shown.length < messages.length && (
+        <Button onClick={() => (all.value = true)}>Show all {messages.length}</Button>
+      )}
+    </div>
+  );
+}
+
+interface RowProps extends Pick<RowsProps, 'summaryAs' | 'most'> {
+  readonly group: string;
+  readonly message: RequestMessage;
+}
+
+/** A message with its tokens as a bar. It opens to its text, and leads to its place in the conversation. */
+function Row({ group, message, most, summaryAs }: RowProps) {
+  const { id, source, label, text, tokens, before } = message;
+  const line = (
+    <>
+      <span class={`swatch source-${source}`} aria-hidden="true" />
+      <span class="clip">{label}</span>
+      <span class={`bar source-${source}`} aria-hidden="true">
+        <span style={{ width: `${(tokens / most) * 100}%` }} />
+      </span>
+      <span class="figure" title={`${exactCount(tokens)} tokens`}>
+        {exactCount(tokens)}
+      </span>
+    </>
+  );
+  return (
+    <Fold id={`message-${group}-${id}`} class="request-row" line={line}>
+      {() => (
+        <div class="stack">
+          {source === 'summary' && summaryAs ? (
+            <div class="summary">{summaryAs(text)}</div>
+          ) : (
+            <>
+              {before !== undefined && (
+                <CodeBlock label="Before" text={before} figure={size(before.length)} />
+              )}
+              <CodeBlock
+                label={before === undefined ? 'Text' : 'The model sees'}
+                text={text}
+                figure={size(text.length)}
+              />
+            </>
+          )}
+          {transcript.value.messages.has(id) && (
+            <Button onClick={() => showMessage(id)}>Show in the conversation</Button>
+          )}
+        </div>
+      )}
+    </Fold>
+  );
+}
