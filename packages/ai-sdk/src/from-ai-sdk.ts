@@ -93,6 +93,7 @@ const VERSIONS: readonly string[] = ['v2', 'v3', 'v4'];
  * @throws {CapabilityError} for a model of another version of the specification.
  */
 export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions = {}): Model {
+  // Long because the methods of the model share its settings.
   refuseNoModel(model, 'fromAiSdk');
   const settings = parseWith(fromAiSdkOptionsSchema, options, 'fromAiSdk options');
   const {

@@ -8,6 +8,7 @@ import {
 } from '@langchain/core/messages';
 import { mergeConfigs, type RunnableConfig } from '@langchain/core/runnables';
 import { type FinishReason, type Message, type Model, type ModelResponse, textOf } from '@x/core';
+import { wellFormed } from '@x/core/internal';
 
 /** LangChain leaves calls with this tag out of the stream of an agent's messages. */
 const INTERNAL_TAG = 'nostream';
@@ -61,7 +62,8 @@ function nameOf(model: BaseLanguageModel): string {
 }
 
 function spoken(message: Message): HumanMessage | AIMessage {
-  return message.role === 'assistant' ? new AIMessage(textOf(message)) : new HumanMessage(textOf(message));
+  const text = wellFormed(textOf(message));
+  return message.role === 'assistant' ? new AIMessage(text) : new HumanMessage(text);
 }
 
 /** An answer, also of a model that answers with a text or with a plain object. */

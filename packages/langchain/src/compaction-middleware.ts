@@ -3,7 +3,7 @@ import { AIMessage, type BaseMessage, RemoveMessage } from '@langchain/core/mess
 import { pickRunnableConfigKeys, type RunnableConfig } from '@langchain/core/runnables';
 import { Command } from '@langchain/langgraph';
 import { isContextOverflow } from '@x/core';
-import { tell } from '@x/core/internal';
+import { tell, wellFormed } from '@x/core/internal';
 import { createMiddleware } from 'langchain';
 import { compactorOf } from './compactor-of.js';
 import { fromMessage } from './from-message.js';
@@ -80,7 +80,8 @@ export function compactionMiddleware(options: CompactionMiddlewareOptions = {}) 
         reduced && { messages: [new RemoveMessage({ id: REMOVE_ALL }), ...identified(reduced, messages)] }
       );
     },
-    wrapModelCall: async (request, handler) => {
+    wrapModelCall: async (given, handler) => {
+      const request = { ...given, messages: given.messages.map(whole) };
       try {
         return await handler(request);
       } catch (error) {
@@ -102,6 +103,13 @@ export function compactionMiddleware(options: CompactionMiddlewareOptions = {}) 
       }
     },
   });
+}
+
+/** A message without halves of characters, which providers refuse in every later request too; the very object where it has none. */
+function whole(source: BaseMessage): BaseMessage {
+  const message = toMessage(source);
+  const mended = wellFormed(message);
+  return mended === message ? source : fromMessage(mended, source, undefined);
 }
 
 /** The messages with a new summary under the id of the first one that it stands for, as LangChain has it: interfaces know it again. */

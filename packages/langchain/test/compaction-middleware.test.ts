@@ -50,6 +50,20 @@ function pairing(messages: readonly BaseMessage[]) {
   return { calls: calls.map(({ id }) => id), results };
 }
 
+it('sends no half of a character, which providers refuse in every later request too', async () => {
+  const model = fakeModel().respond(new AIMessage('ok'));
+  const agent = createAgent({ model, middleware: [compactionMiddleware({ model })] });
+  const call = new AIMessage({
+    content: '',
+    tool_calls: [{ id: 'c', name: 'read_file', args: { path: 'a\ud83d' } }],
+  });
+  const result = new ToolMessage({ content: '[🌤💼\ud83d…', tool_call_id: 'c', artifact: { kept: true } });
+  await agent.invoke({ messages: [new HumanMessage('cut \ud83d'), call, result] });
+  const [sent] = model.calls;
+  expect(JSON.stringify(sent?.messages)).not.toMatch(/\\ud[89a-f]/);
+  expect(sent?.messages.map(({ text }) => text)).toEqual(['cut \ufffd', '', '[🌤💼\ufffd…']);
+});
+
 it('takes the place of summarizationMiddleware with the same options', async () => {
   const model = fakeModel().respond(new AIMessage('Here you are.')).respond(new AIMessage('Here you are.'));
   const summarizer = fakeModel().respond(new AIMessage(GOOD_SUMMARY)).respond(new AIMessage(GOOD_SUMMARY));

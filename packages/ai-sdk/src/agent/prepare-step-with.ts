@@ -1,5 +1,5 @@
 import { type Compactor, estimateCounter } from '@x/core';
-import { parseWith, tell } from '@x/core/internal';
+import { parseWith, tell, wellFormed } from '@x/core/internal';
 import { countMessages, countTool, type ToolDefinition } from '@x/core/messages';
 import { type AgentCompactionOptions, agentCompactionSchema } from './agent-options.js';
 import { Reductions } from './reductions.js';
@@ -38,7 +38,8 @@ export function prepareStepWith(compactor: Compactor, options: AgentCompactionOp
       reason: 'proactive_budget',
     });
     if (reduced.outcome.status !== 'skipped') tell('onCompaction', onCompaction, reduced.outcome);
-    return { messages: [...reduced.messages] };
+    // Providers refuse half of a character in every later request too.
+    return { messages: reduced.messages.map(wellFormed) };
   };
 }
 

@@ -1,5 +1,5 @@
 import { type Compactor, isContextOverflow, type JsonObject } from '@x/core';
-import { errorText, parseWith, tell, warn } from '@x/core/internal';
+import { errorText, parseWith, tell, warn, wellFormed } from '@x/core/internal';
 import type { ToolDefinition } from '@x/core/messages';
 import {
   type AiSdkLanguageModel,
@@ -45,7 +45,10 @@ export function withOverflowRecovery<Model extends AiSdkLanguageModel>(
   );
   const reductions = new Reductions(compactor, remember);
   const prompts: Prompts = {
-    first: (call) => ({ ...call, prompt: reductions.recall(call.prompt as readonly SdkMessage[]) }),
+    first: (call) => ({
+      ...call,
+      prompt: wellFormed(reductions.recall(call.prompt as readonly SdkMessage[])),
+    }),
     async second(call) {
       try {
         const { messages, outcome } = await reductions.reduce(call.prompt as readonly SdkMessage[], {
@@ -55,7 +58,7 @@ export function withOverflowRecovery<Model extends AiSdkLanguageModel>(
           ...(call.abortSignal === undefined ? {} : { signal: call.abortSignal }),
         });
         tell('onCompaction', onCompaction, outcome);
-        return outcome.status === 'applied' ? { ...call, prompt: messages } : undefined;
+        return outcome.status === 'applied' ? { ...call, prompt: wellFormed(messages) } : undefined;
       } catch (error) {
         call.abortSignal?.throwIfAborted();
         warn(`A prompt that does not fit the window could not be reduced: ${errorText(error)}`);

@@ -6,7 +6,7 @@ import { MockLanguageModelV3 } from 'ai/test';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { toMessage } from '../../src/agent/sdk-message.js';
-import { prepareStepWith } from '../../src/index.js';
+import { prepareStepWith, withOverflowRecovery } from '../../src/index.js';
 import { answer, streamOf } from '../support/mock-model.js';
 
 const STEPS = 24;
@@ -69,6 +69,16 @@ it('keeps an agent of the SDK within its window, with a beginning that stays byt
     expect(ids('tool-call')).toEqual(ids('tool-result'));
     expect(JSON.stringify(prompt)).toContain('Read all files');
   }
+});
+
+it('sends no half of a character, which providers refuse in every later request too', async () => {
+  const model = new MockLanguageModelV3({ doGenerate: async () => answer('ok') });
+  const { compactor } = observed();
+  const prompt = [{ role: 'user', content: 'cut \ud83d' }] satisfies ModelMessage[];
+  await generateText({ model, messages: prompt, prepareStep: prepareStepWith(compactor) });
+  await generateText({ model: withOverflowRecovery(model, compactor), messages: prompt });
+  for (const call of model.doGenerateCalls) expect(JSON.stringify(call.prompt)).toContain('cut \ufffd');
+  expect(model.doGenerateCalls).toHaveLength(2);
 });
 
 it('leaves every object as it is while nothing is due', async () => {
