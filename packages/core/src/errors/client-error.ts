@@ -61,6 +61,7 @@ const STATUSES: { readonly [code: string]: number } = {
   nothing_to_resume: 409,
   session_conflict: 409,
   events_gone: 410,
+  session_deleted: 410,
   context_overflow: 413,
   model_error: 502,
   output_invalid: 502,

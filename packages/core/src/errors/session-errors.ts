@@ -3,12 +3,13 @@ import { XError } from './x-error.js';
 /** What clients read when a store fails. */
 const STORE_TEXTS: { readonly [code: string]: string } = {
   session_unavailable: 'The conversation cannot be loaded or saved at the moment. Try again later.',
+  session_deleted: 'The conversation was deleted.',
   stream_failed: 'The answer broke off. Reload the conversation.',
   stream_stalled: 'The answer broke off. Reload the conversation.',
 };
 
 /**
- * A session store failed: the stored data is damaged (`session_corrupt`) or has the format of an older or newer release
+ * A session store failed: the stored data is damaged (`session_corrupt`), was deleted while a run went on (`session_deleted`) or has the format of an older or newer release
  * (`session_older`, `session_newer`), its backend is out of reach or refuses (`session_unavailable`), or it answers what no
  * store may (`session_store_invalid`). If a load fails this way, the call must fail: it never means "new session". For a stream
  * that is kept in a store: its source failed (`stream_failed`), or its writer died (`stream_stalled`).
@@ -28,6 +29,7 @@ export class SessionStoreError extends XError {
   constructor(
     code:
       | 'session_corrupt'
+      | 'session_deleted'
       | 'session_older'
       | 'session_newer'
       | 'session_unavailable'

@@ -42,11 +42,11 @@ export function decodeSegment(encoded: string): string {
 
 /**
  * {@link encodeSegment} for one name in a file system: what would be longer than a file name may be is cut and ended
- * with a SHA-256 of the whole, so keep the original where you need it back.
+ * with a SHA-256 of the whole, and an empty text has a name too, so keep the original where you need it back.
  */
 export function fileSegment(text: string): string {
   const encoded = encodeSegment(text);
-  if (encoded.length <= MAX_SEGMENT) return encoded;
+  if (encoded.length <= MAX_SEGMENT) return encoded || '%_';
   // `%_` appears in no plain encoding, so a cut name never meets a whole one. Hex: case must not matter.
   return `${encoded.slice(0, MAX_SEGMENT - HASH_LENGTH)}%_${digest(encoded)}`;
 }

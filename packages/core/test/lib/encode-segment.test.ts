@@ -69,6 +69,7 @@ describe('fileSegment', () => {
   test('is the encoding where that is short enough', () => {
     expect(fileSegment('a'.repeat(200))).toBe('a'.repeat(200));
     expect(fileSegment('Ä')).toBe('%u00c4');
+    expect([fileSegment(''), fileSegment('%_')]).toEqual(['%_', '%25_']);
   });
 
   test('cuts a long one and ends it with a hash of the whole', () => {

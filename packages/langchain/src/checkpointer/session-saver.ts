@@ -20,10 +20,12 @@ import {
   type Message,
   SessionKey,
   type SessionStore,
+  SessionStoreError,
 } from '@x/core';
 import { collectionOf, having, parseWith } from '@x/core/internal';
 import * as z from 'zod';
 import { CheckpointTuples } from './checkpoint-tuples.js';
+import { SoundSerializer } from './sound-serializer.js';
 import {
   BeforeTheseRecords,
   type CheckpointRecord,
@@ -66,7 +68,14 @@ const GONE =
 /** How many threads stay known, so that adding to them reads nothing. */
 const MAX_THREADS = 256;
 
-type Thread = { readonly key: SessionKey; readonly log: ItemLog } & ReturnType<typeof stateOf>;
+type Thread = {
+  readonly key: SessionKey;
+  readonly log: ItemLog;
+  /** Checkpoints that were deleted: a run that still holds one would bring everything back. */
+  readonly gone: Set<string>;
+  /** It was deleted, and nobody has looked since. */
+  isGone: boolean;
+} & ReturnType<typeof stateOf>;
 
 /**
  * A LangGraph checkpointer over any session store that has collections. A thread and namespace is one record of the collection
@@ -84,6 +93,7 @@ export class SessionSaver extends BaseCheckpointSaver {
   readonly #store: SessionStore;
   /** The agent id without the sign that parts it from a namespace. */
   readonly #agent: string;
+  readonly #serde: SoundSerializer;
   /** By key; least recently used first. */
   readonly #threads = new Map<string, Thread>();
 
@@ -93,6 +103,8 @@ export class SessionSaver extends BaseCheckpointSaver {
    */
   constructor(options: SessionSaverOptions) {
     super(options.serde);
+    this.#serde = new SoundSerializer(this.serde);
+    this.serde = this.#serde;
     this.#options = parseWith(optionsSchema, options, 'SessionSaverOptions');
     this.#store = collectionOf(this.#options.store, COLLECTION);
     this.#agent = this.#options.agentId.replace(/[%:]/g, encodeURIComponent);
@@ -106,7 +118,8 @@ export class SessionSaver extends BaseCheckpointSaver {
   async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
     const { thread_id: thread } = config.configurable ?? {};
     if (thread === undefined) return undefined;
-    const { log, since } = this.#thread(config);
+    const known = this.#thread(config);
+    const { log, since } = known;
     for (let last = since > 0 ? since + FEW : FIRST_READ; ; last *= 4) {
       const { messages } = await log.read({ last });
       const isComplete = messages.length < last;
@@ -114,9 +127,12 @@ export class SessionSaver extends BaseCheckpointSaver {
       const id = getCheckpointId(config) || index.ids[0];
       const record = id === undefined ? undefined : index.checkpoints.get(id);
       if (record === undefined) {
+        if (isComplete && index.ids.length === 0) forget(known);
+        known.isGone = false;
         if (isComplete) return undefined;
         continue;
       }
+      known.ids.add(record.id);
       try {
         return await this.#tuples(index).tuple(record, String(thread), namespaceOf(config));
       } catch (error) {
@@ -156,12 +172,15 @@ export class SessionSaver extends BaseCheckpointSaver {
     const thread = this.#thread(config);
     const { channel_values: values, ...rest } = copyCheckpoint(checkpoint);
     const dump = async (channel: string) =>
-      channel in values ? await this.serde.dumpsTyped(values[channel]) : null;
-    const parts = await Promise.all([this.serde.dumpsTyped(rest), this.serde.dumpsTyped(metadata)]);
+      channel in values ? await this.#serde.dumpsTyped(values[channel], channel) : null;
+    const parts = await Promise.all([
+      this.#serde.dumpsTyped(rest, 'checkpoint'),
+      this.#serde.dumpsTyped(metadata, 'metadata'),
+    ]);
     const changed = new Map<string, Serialized | null>();
     for (const channel of Object.keys(newVersions)) changed.set(channel, await dump(channel));
     const parent = config.configurable?.checkpoint_id as string | undefined;
-    await this.#add(thread, async () => {
+    await this.#add(thread, parent, async () => {
       // What was deleted while its run goes on comes back whole, or not where its parents' writes are a part of it.
       if (parent !== undefined && !thread.ids.has(parent) && metadata.counters_since_delta_snapshot) {
         throw new InvalidInputError('config.configurable', [{ path: 'checkpoint_id', message: GONE }]);
@@ -180,6 +199,7 @@ export class SessionSaver extends BaseCheckpointSaver {
         thread.known.add(key);
       }
       thread.ids.add(checkpoint.id);
+      thread.gone.delete(checkpoint.id);
       const record = {
         kind: 'checkpoint' as const,
         id: checkpoint.id,
@@ -214,8 +234,10 @@ export class SessionSaver extends BaseCheckpointSaver {
     const thread = this.#thread(config);
     const id = config.configurable?.checkpoint_id as string | undefined;
     if (id === undefined) throw missing('checkpoint_id');
-    const values = await Promise.all(writes.map(([, value]) => this.serde.dumpsTyped(value)));
-    await this.#add(thread, () => {
+    const values = await Promise.all(
+      writes.map(([channel, value]) => this.#serde.dumpsTyped(value, channel)),
+    );
+    await this.#add(thread, id, () => {
       const encoder = new Encoder(thread.known);
       const record = {
         kind: 'writes' as const,
@@ -233,7 +255,7 @@ export class SessionSaver extends BaseCheckpointSaver {
     });
   }
 
-  /** Deletes a thread with all of its namespaces. A run that goes on in it begins it anew, with all that its state holds. */
+  /** Deletes a thread with all of its namespaces. A run that goes on in it fails with `session_deleted` at its next step. */
   async deleteThread(threadId: string): Promise<void> {
     await this.#delete(threadId, () => true);
   }
@@ -241,7 +263,8 @@ export class SessionSaver extends BaseCheckpointSaver {
   async #delete(threadId: string, isMeant: (namespace: string) => boolean): Promise<void> {
     for await (const { key, namespace } of this.#sessions(threadId)) {
       if (!isMeant(namespace)) continue;
-      this.#threads.delete(key.toString());
+      const known = this.#threads.get(key.toString());
+      if (known !== undefined) forget(known);
       await this.#store.delete(key);
     }
   }
@@ -261,6 +284,8 @@ export class SessionSaver extends BaseCheckpointSaver {
     const thread = this.#threads.get(name) ?? {
       key,
       log: new ItemLog(this.#store, key, FRAMEWORK),
+      gone: new Set(),
+      isGone: false,
       ...stateOf(new ThreadIndex([])),
     };
     this.#threads.delete(name);
@@ -294,18 +319,38 @@ export class SessionSaver extends BaseCheckpointSaver {
     return indexOf(log, messages);
   }
 
-  /** Adds what `make` makes, after the thread is known as it is. */
+  /**
+   * Adds what `make` makes, after the thread is known as it is.
+   *
+   * @param needs The checkpoint that it builds on.
+   * @throws {SessionStoreError} `session_deleted` when that was deleted.
+   */
   async #add(
     thread: Thread,
+    needs: string | undefined,
     make: () => readonly ThreadRecord[] | Promise<readonly ThreadRecord[]>,
   ): Promise<void> {
+    if (thread.ids.size === 0) await this.#refuseWithoutRoot(thread);
     await thread.log.append(async (loaded) => {
       // Also after a commit that failed: whatever `make` noted then is forgotten.
-      if (loaded !== undefined) learn(thread, indexOf(thread.log, loaded.messages));
+      if (loaded !== undefined) {
+        const index = indexOf(thread.log, loaded.messages);
+        if (!index.isReduced && !index.ids.some((id) => thread.ids.has(id))) forget(thread);
+        learn(thread, index);
+      }
+      if (needs !== undefined && thread.gone.has(needs)) throw deleted(thread);
       const records = await make();
       thread.since += records.length;
       return messagesOf(thread, records);
     });
+  }
+
+  /** Also the records of a subgraph that begins would bring back what was deleted. */
+  async #refuseWithoutRoot({ key }: Thread): Promise<void> {
+    const root = this.#threads.get(SessionKey.of({ ...key.parts, agentId: this.#agent }).toString());
+    if (root === undefined || root.key.toString() === key.toString()) return;
+    if (root.ids.size > 0 && (await root.log.read({ last: 1 })).messages.length === 0) forget(root);
+    if (root.isGone) throw deleted(root);
   }
 
   async #retain(thread: Thread, keep: number): Promise<void> {
@@ -358,6 +403,20 @@ function stateOf({ recent, since, checkpoints, writes }: ThreadIndex) {
 
 function learn(thread: Thread, index: ThreadIndex): void {
   Object.assign(thread, stateOf(index));
+}
+
+/** Notes that a thread is there no more. */
+function forget(thread: Thread): void {
+  if (thread.ids.size > 0) thread.isGone = true;
+  for (const id of thread.ids) thread.gone.add(id);
+  learn(thread, new ThreadIndex([]));
+}
+
+function deleted({ key }: Thread): SessionStoreError {
+  const message =
+    `Thread ${JSON.stringify(key.parts.sessionId)} was deleted while a run went on in it. Nothing was written; ` +
+    'begin a new run.';
+  return new SessionStoreError('session_deleted', message, { sessionKey: key.toString() });
 }
 
 function namespaceOf(config: RunnableConfig): string {

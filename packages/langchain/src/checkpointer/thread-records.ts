@@ -97,6 +97,8 @@ export class ThreadIndex {
   since = 0;
   readonly #values = new Map<string, Ref | null>();
   readonly #isComplete: boolean;
+  /** Retention has removed some of its checkpoints. */
+  isReduced = false;
   /** What is not there was left out, by a release that kept nothing of channels without a value. */
   #isSparse = false;
 
@@ -114,7 +116,10 @@ export class ThreadIndex {
         continue;
       }
       if (record.kind === 'checkpoint') this.checkpoints.set(record.id, record);
-      else if (!record.nulls) this.#isSparse = true;
+      else {
+        this.isReduced = true;
+        this.#isSparse ||= !record.nulls;
+      }
       for (const [channel, version, value] of record.values) {
         const key = keyOf(channel, version);
         this.#values.set(key, value);

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
-import { AIMessage, HumanMessage } from '@langchain/core/messages';
+import { AIMessage, HumanMessage, ToolMessage } from '@langchain/core/messages';
 import type { RunnableConfig } from '@langchain/core/runnables';
 import {
   Annotation,
@@ -15,8 +15,8 @@ import {
   StateGraph,
 } from '@langchain/langgraph';
 import { emptyCheckpoint, uuid6 } from '@langchain/langgraph-checkpoint';
-import { InMemorySession, InvalidInputError, SessionKey, type SessionStore } from '@x/core';
-import { JsonSession } from '@x/core/node';
+import { eraseUser, InMemorySession, InvalidInputError, SessionKey, type SessionStore } from '@x/core';
+import { JsonSession, LocalWorkspace } from '@x/core/node';
 import { operationId, wrapStore } from '@x/core/store';
 import { SessionSaver } from '@x/langchain';
 import { createAgent, fakeModel } from 'langchain';
@@ -332,18 +332,9 @@ function profiled(saver: SessionSaver, wait?: () => Promise<void>) {
     .compile({ checkpointer: saver });
 }
 
-it.each<[string, number | undefined, (saver: SessionSaver) => Promise<unknown>]>([
-  ['was deleted', undefined, (saver) => saver.deleteThread('t')],
-  [
-    'goes on by other runs, of which it keeps the newest steps',
-    3,
-    async (saver) => {
-      for (let turn = 0; turn < 5; turn++) await profiled(saver).invoke({ profile: 'Other' }, thread('t'));
-    },
-  ],
-])('keeps all that a run holds whose thread %s meanwhile', async (_, keep, meanwhile) => {
+it('keeps all that a run holds whose thread goes on by other runs, of which it keeps the newest steps', async () => {
   const store = new InMemorySession();
-  const open = () => new SessionSaver({ store, ...(keep === undefined ? {} : { keep }) });
+  const open = () => new SessionSaver({ store, keep: 3 });
   const profile = `Alice. ${'More of it. '.repeat(20)}`;
   await profiled(open()).invoke({ profile, log: ['asked'] }, thread('t'));
   const gate = () => {
@@ -360,13 +351,146 @@ it.each<[string, number | undefined, (saver: SessionSaver) => Promise<unknown>]>
   };
   const run = profiled(open(), wait).invoke({ log: ['again'] }, thread('t'));
   await waits.opened;
-  await meanwhile(open());
+  for (let turn = 0; turn < 5; turn++) await profiled(open()).invoke({ profile: 'Other' }, thread('t'));
   goesOn.open();
   const done = await run;
   const log = ['asked', 'worked', 'ended', 'again', 'worked', 'ended'];
   expect(done).toEqual({ profile, log });
   expect((await profiled(open()).getState(thread('t'))).values).toEqual({ profile, log });
   expect(await profiled(open()).invoke({ log: ['next'] }, thread('t'))).toMatchObject({ profile });
+});
+
+describe.each<[string, (store: SessionStore) => Promise<unknown>]>([
+  ['the thread is deleted', (store) => new SessionSaver({ store, userId: 'ann' }).deleteThread('t')],
+  [
+    'the user is erased',
+    (store) => eraseUser({ session: store, storage: new LocalWorkspace(directory) }, { userId: 'ann' }),
+  ],
+])('while a graph runs, %s', (_, erase) => {
+  const secret = 'the secret of Ann';
+  const held = async (store: SessionStore) => {
+    const threads = store.collection?.('threads') ?? store;
+    let text = '';
+    for await (const { key } of threads.list()) text += JSON.stringify((await threads.load(key))?.messages);
+    return text;
+  };
+
+  it.each(['sync', 'async', 'exit'] as const)('and nothing comes back (%s)', async (durability) => {
+    const store = new InMemorySession();
+    const saver = new SessionSaver({ store, userId: 'ann' });
+    let erases = false;
+    const graph = profiled(saver, async () => {
+      if (erases) await erase(store);
+    });
+    await graph.invoke({ profile: secret }, thread('t'));
+    expect(await held(store)).toContain(secret);
+    erases = true;
+    const run = graph.invoke({ log: ['again'] }, { ...thread('t'), durability });
+    await expect(run).rejects.toMatchObject({ code: 'session_deleted' });
+    expect(await held(store)).not.toContain(secret);
+    // The thread is free for a new run.
+    erases = false;
+    expect((await graph.invoke({ log: ['new'] }, thread('t'))).log).toEqual(['new', 'worked', 'ended']);
+    expect(await held(store)).not.toContain(secret);
+  });
+
+  it('and a subgraph that begins then brings nothing back either', async () => {
+    const store = new InMemorySession();
+    const saver = new SessionSaver({ store, userId: 'ann' });
+    const inner = profiled(saver);
+    const graph = new StateGraph(Annotation.Root({ profile: Annotation<string>() }))
+      .addNode('first', async () => {
+        await erase(store);
+        return {};
+      })
+      .addNode('inner', inner)
+      .addEdge(START, 'first')
+      .addEdge('first', 'inner')
+      .addEdge('inner', END)
+      .compile({ checkpointer: saver });
+    const run = graph.invoke({ profile: secret }, { ...thread('t'), durability: 'sync' });
+    await expect(run).rejects.toMatchObject({ code: 'session_deleted' });
+    expect(await held(store)).not.toContain(secret);
+  });
+});
+
+describe('a value that JSON cannot hold', () => {
+  const said = (artifact: unknown) =>
+    new ToolMessage({ tool_call_id: 'c', content: '1 row', artifact: { rows: [artifact] } });
+  const asked = () => [
+    new HumanMessage('the only copy'),
+    new AIMessage({ content: '', tool_calls: [{ id: 'c', name: 'sql', args: {} }] }),
+  ];
+  const graphOf = (store: SessionStore, artifact: unknown) =>
+    new StateGraph(MessagesAnnotation)
+      .addNode('t', () => ({ messages: [said(artifact)] }))
+      .addEdge(START, 't')
+      .addEdge('t', END)
+      .compile({ checkpointer: new SessionSaver({ store }) });
+
+  it('is kept if it is a bigint', async () => {
+    const store = new InMemorySession();
+    const id = 12_345_678_901_234_567_890n;
+    const artifact = { id, loop: {} };
+    artifact.loop = artifact;
+    await graphOf(store, artifact).invoke({ messages: asked() }, thread('t'));
+    expect(artifact.id).toBe(id);
+    const { messages } = (await graphOf(store, 1).getState(thread('t'))).values;
+    expect(messages.map((message: { text: string }) => message.text)).toEqual(['the only copy', '', '1 row']);
+    expect(messages[2].artifact.rows[0].id).toBe(id);
+    const next = await graphOf(store, 2n).invoke({ messages: asked() }, thread('t'));
+    expect(next.messages).toHaveLength(6);
+  });
+
+  it('is kept if it holds bigints at any depth', async () => {
+    const saver = new SessionSaver({ store: new InMemorySession() });
+    const make = () => [
+      1n,
+      new Map<string, unknown>([['ids', new Set([2n, 'x', [{ n: -3n }]])]]),
+      { m: new Map([['k', 4n]]) },
+    ];
+    const channel = make();
+    const checkpoint = {
+      ...emptyCheckpoint(),
+      id: uuid6(0),
+      channel_values: { channel, one: 5n },
+      channel_versions: { channel: 1, one: 1 },
+    };
+    await saver.put(
+      thread('t'),
+      checkpoint,
+      { source: 'input', step: -1, parents: {} },
+      { channel: 1, one: 1 },
+    );
+    expect(channel).toEqual(make());
+    const tuple = await saver.getTuple(thread('t'));
+    expect(tuple?.checkpoint.channel_values).toEqual({ channel: make(), one: 5n });
+  });
+
+  it.each([
+    ['toJSON', { toJSON: () => fails() }],
+    [
+      'a getter',
+      {
+        get broken() {
+          return fails();
+        },
+      },
+    ],
+  ])('is refused by channel and path if %s throws', async (_, artifact) => {
+    const store = new InMemorySession();
+    const run = graphOf(store, artifact).invoke({ messages: asked() }, thread('t'));
+    await expect(run).rejects.toMatchObject({
+      code: 'invalid_input',
+      issues: [{ path: expect.stringMatching(/^messages/) }],
+    });
+    const state = await graphOf(store, 1).getState(thread('t'));
+    expect(JSON.stringify(state.values)).not.toContain('unable to serialize');
+  });
+
+  function fails(): never {
+    throw new Error('no');
+  }
 });
 
 it('refuses to bring a deleted thread back without what its deltas said', async () => {
@@ -383,7 +507,7 @@ it('refuses to bring a deleted thread back without what its deltas said', async 
       .compile({ checkpointer: new SessionSaver({ store }) });
   await build().invoke({ said: ['x'] }, thread('t'));
   const run = build(() => new SessionSaver({ store }).deleteThread('t')).invoke({ said: ['y'] }, thread('t'));
-  await expect(run).rejects.toThrow('holds no more');
+  await expect(run).rejects.toMatchObject({ code: 'session_deleted' });
   expect((await build().invoke({ said: ['z'] }, thread('t'))).said).toEqual(['z', 'a']);
 });
 

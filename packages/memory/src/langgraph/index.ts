@@ -12,7 +12,8 @@ import {
   type SearchOperation,
 } from '@langchain/langgraph-checkpoint';
 import { InvalidInputError, storageOf, type Workspace } from '@x/core';
-import { encodeSegment, parseWith, TextScan } from '@x/core/internal';
+import { parseWith, TextScan } from '@x/core/internal';
+import { fileSegment } from '@x/core/store';
 import * as z from 'zod';
 import { exclusively } from '../exclusively.js';
 import { memoryQuery } from '../index/query.js';
@@ -164,13 +165,13 @@ export class WorkspaceStore extends BaseStore {
   }
 
   #pathOf(namespace: readonly string[], key: string): string {
-    return `${this.#folder}${segments(namespace)}${encodeSegment(key)}.json`;
+    return `${this.#folder}${segments(namespace)}${fileSegment(key)}.json`;
   }
 }
 
 /** Returns the folder of a namespace: empty, or ends with `/`. Two namespaces never share a folder. */
 function segments(namespace: readonly string[]): string {
-  return namespace.map((label) => `${encodeSegment(label)}/`).join('');
+  return namespace.map((label) => `${fileSegment(label)}/`).join('');
 }
 
 /** @throws {InvalidInputError} naming the path of a value that JSON would change. */

@@ -14,11 +14,12 @@ async function openStore(options: Partial<ConstructorParameters<typeof Workspace
 }
 
 it('does what the store of LangGraph in memory does, whatever is put, deleted, filtered and listed', async () => {
-  const label = fc.constantFrom('a', 'b', 'Ä/..', '.');
+  const label = fc.constantFrom('a', 'b', 'Ä/..', '.', '日本'.repeat(60));
   const namespace = fc
     .array(label, { minLength: 1, maxLength: 3 })
     .map((labels) => labels.map((one) => (one === '.' ? 'dot' : one.replace('..', 'up'))));
-  const key = fc.constantFrom('k', 'K', '../k', 'long'.repeat(20));
+  const long = ['long'.repeat(99), '日'.repeat(120), '日'.repeat(121), '\ud83d'.repeat(90)];
+  const key = fc.constantFrom('k', 'K', '../k', '', '%_', ...long);
   const value = fc.record({ n: fc.nat(4), text: fc.constantFrom('red', 'green') });
   const operation = fc.oneof(
     fc.record({ namespace, key, value: fc.option(value) }),

@@ -1,0 +1,130 @@
+import type { SerializerProtocol } from '@langchain/langgraph-checkpoint';
+import { InvalidInputError } from '@x/core';
+
+/** LangGraph's serializer writes this text in place of a value that it cannot write. */
+const LOST = '[unable to serialize, circular reference is too complex to analyze]';
+/** Stands for a bigint, in the form in which LangGraph writes what JSON has no word for. */
+const BIGINT = { lc: 2, type: 'bigint' } as const;
+const MARK = '"type":"bigint"';
+
+/** A serializer of others that loses nothing: bigints are kept, and what it cannot write is refused. */
+export class SoundSerializer implements SerializerProtocol {
+  readonly #inner: SerializerProtocol;
+
+  constructor(inner: SerializerProtocol) {
+    this.#inner = inner;
+  }
+
+  /**
+   * @param path The place of the value in the checkpoint.
+   * @throws {InvalidInputError} with the path of what cannot be written.
+   */
+  async dumpsTyped(value: unknown, path = ''): Promise<[string, Uint8Array]> {
+    const failures: unknown[] = [];
+    const written = (await this.#written(value, failures)) ?? (await this.#marked(value, failures));
+    if (written !== undefined) return written;
+    const message = 'cannot be written: its `toJSON` or a getter throws';
+    const issue = { path: await this.#lostIn(value, path), message };
+    throw new InvalidInputError('checkpoint', [issue], { cause: failures[0] });
+  }
+
+  async loadsTyped(type: string, data: Uint8Array | string): Promise<unknown> {
+    const value: unknown = await this.#inner.loadsTyped(type, data);
+    const isMarked = type === 'json' && textOf(data).includes(MARK);
+    return isMarked ? withBigints(value, new Set()) : value;
+  }
+
+  /** Answers nothing for what is lost. */
+  async #written(value: unknown, failures: unknown[]): Promise<[string, Uint8Array] | undefined> {
+    try {
+      const [type, data] = await this.#inner.dumpsTyped(value);
+      const isLost = type === 'json' && value !== LOST && textOf(data) === JSON.stringify(LOST);
+      return isLost ? undefined : [type, data as Uint8Array];
+    } catch (error) {
+      failures.push(error);
+      return undefined;
+    }
+  }
+
+  /** Writes a value with marks for its bigints, which it has again afterwards: copies would not be messages. */
+  #marked(value: unknown, failures: unknown[]): Promise<[string, Uint8Array] | undefined> {
+    if (typeof value === 'bigint') return this.#written(markOf(value), failures);
+    const restores: (() => void)[] = [];
+    try {
+      markBigints(value, new Set(), restores);
+      // It writes before it waits.
+      return this.#written(value, failures);
+    } finally {
+      for (const restore of restores) restore();
+    }
+  }
+
+  /** Finds the innermost part that is lost. */
+  async #lostIn(value: unknown, path: string): Promise<string> {
+    for (const key of Object.keys(Object(value))) {
+      const at = Array.isArray(value) ? `${path}[${key}]` : `${path}.${key}`;
+      try {
+        const child = (value as Record<string, unknown>)[key];
+        if ((await this.#marked(child, [])) === undefined) return this.#lostIn(child, at);
+      } catch {
+        return at;
+      }
+    }
+    return path;
+  }
+}
+
+function textOf(data: Uint8Array | string): string {
+  return typeof data === 'string' ? data : new TextDecoder().decode(data);
+}
+
+function markOf(value: bigint): object {
+  return { ...BIGINT, value: String(value) };
+}
+
+function markBigints(value: unknown, seen: Set<unknown>, restores: (() => void)[]): void {
+  if (typeof value !== 'object' || value === null || seen.has(value) || ArrayBuffer.isView(value)) return;
+  seen.add(value);
+  if (value instanceof Set) {
+    const members = [...value];
+    restores.push(() => refill(value, members));
+    const marked = members.map((member) => (typeof member === 'bigint' ? markOf(member) : member));
+    refill(value, marked);
+    markBigints(marked, seen, restores);
+  }
+  if (value instanceof Map) {
+    for (const [key, child] of value) {
+      if (typeof child !== 'bigint') markBigints(child, seen, restores);
+      else {
+        restores.push(() => value.set(key, child));
+        value.set(key, markOf(child));
+      }
+    }
+  }
+  for (const [key, property] of Object.entries(Object.getOwnPropertyDescriptors(value))) {
+    const child: unknown = property.value;
+    if (typeof child !== 'bigint') markBigints(child, seen, restores);
+    else if (Reflect.set(value, key, markOf(child))) restores.push(() => Reflect.set(value, key, child));
+  }
+}
+
+function refill(set: Set<unknown>, members: readonly unknown[]): void {
+  set.clear();
+  for (const member of members) set.add(member);
+}
+
+/** Puts bigints in the place of their marks, also within messages. */
+function withBigints(value: unknown, seen: Set<unknown>): unknown {
+  if (typeof value !== 'object' || value === null || seen.has(value)) return value;
+  const { lc, type, value: text } = value as Record<string, unknown>;
+  if (lc === BIGINT.lc && type === BIGINT.type && typeof text === 'string') return BigInt(text);
+  seen.add(value);
+  const revived = (child: unknown) => withBigints(child, seen);
+  if (value instanceof Map) for (const [key, child] of value) value.set(key, revived(child));
+  if (value instanceof Set) refill(value, [...value].map(revived));
+  for (const [key, child] of Object.entries(value)) {
+    const now = revived(child);
+    if (now !== child) Reflect.set(value, key, now);
+  }
+  return value;
+}
