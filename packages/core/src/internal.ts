@@ -54,7 +54,7 @@ export type { RepeatedPair } from './messages/pairing.js';
 export { distinctId, fileLine } from './messages/sendable.js';
 export { describeContent, isSetAside } from './messages/set-aside.js';
 export { answerFault, refuseNoAnswer } from './model/check-answer.js';
-export type { CompiledSchema, StandardResult } from './model/compile-schema.js';
+export { type CompiledSchema, type StandardResult, schemaFault } from './model/compile-schema.js';
 export { FINISH_REASONS, soundUsage, type ToolAnnotations } from './model/model.js';
 export type { ApprovalDecision, ExecuteContext, PathRole, ToolReturn } from './model/tool.js';
 export type { RetryOptions } from './model/with-retries.js';

@@ -4,6 +4,7 @@ import { InvalidInputError } from '../errors/invalid-input-error.js';
 import { TimeLimitError } from '../lib/deadline.js';
 import { type JsonObject, sortedJson } from '../lib/json.js';
 import { runTimed } from '../lib/run-timed.js';
+import { errorText } from '../lib/text.js';
 
 /** A schema that a model can be given, and that checks the input which the model writes. */
 export interface CompiledSchema<Output> {
@@ -128,6 +129,53 @@ function standardSchemaOf<Output>(jsonSchema: JsonObject, bad: Bad): StandardSch
   };
 }
 
+const TYPES = ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'];
+const named = (value: Schema, ...keys: readonly string[]) =>
+  Object.fromEntries(keys.map((key) => [key, value]));
+const part: Schema = { $ref: '#' };
+
+/** What all drafts from 7 on ask of a schema. */
+const META_SCHEMA: Schema = {
+  type: ['object', 'boolean'],
+  properties: {
+    ...named(part, 'additionalProperties', 'additionalItems', 'propertyNames', 'contains', 'not', 'if'),
+    ...named(part, 'then', 'else', 'unevaluatedItems', 'unevaluatedProperties'),
+    ...named(
+      { type: 'object', additionalProperties: part },
+      ...['properties', 'patternProperties', 'definitions', '$defs', 'dependentSchemas'],
+    ),
+    ...named({ type: 'array', minItems: 1, items: part }, 'allOf', 'anyOf', 'oneOf', 'prefixItems'),
+    ...named({ type: 'string' }, '$ref', '$schema', '$id', 'title', 'description', 'pattern', 'format'),
+    ...named({ type: 'number' }, 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'),
+    ...named({ type: 'integer', minimum: 0 }, 'minLength', 'maxLength', 'minItems', 'maxItems'),
+    ...named({ type: 'integer', minimum: 0 }, 'minProperties', 'maxProperties', 'minContains', 'maxContains'),
+    items: { anyOf: [part, { type: 'array', items: part }] },
+    type: { anyOf: [{ enum: TYPES }, { type: 'array', minItems: 1, items: { enum: TYPES } }] },
+    required: { type: 'array', items: { type: 'string' } },
+    enum: { type: 'array' },
+    uniqueItems: { type: 'boolean' },
+  },
+};
+
+/**
+ * Says what is wrong with a JSON Schema, so that a provider would refuse every request with it: a keyword, a `$ref` to nothing or to
+ * another document, a pattern. `undefined` for a sound one.
+ */
+export function schemaFault(jsonSchema: JsonObject): string | undefined {
+  const [fault] = within(() =>
+    validate(jsonSchema, META_SCHEMA, '7', undefined, false).errors.filter(isLeaf),
+  );
+  if (fault !== undefined) return `${formatPath(issueOf(fault).path)} ${fault.error}`.trim();
+  try {
+    const lookup = dereference(structuredClone(jsonSchema) as Schema);
+    for (const each of Object.values(lookup))
+      if (typeof each === 'object') refuseUncheckable(each, lookup, '');
+    return undefined;
+  } catch (error) {
+    return errorText(error);
+  }
+}
+
 /** Tests whether no list within a value holds the same twice. */
 function isDistinct(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return true;
@@ -142,13 +190,13 @@ function draftOf({ $schema, ...schema }: JsonObject): SchemaDraft {
 }
 
 /** Throws here what the validator would throw for each value, and for what it would skip. */
-function refuseUncheckable(part: Schema, lookup: ReturnType<typeof dereference>): void {
+function refuseUncheckable(part: Schema, lookup: ReturnType<typeof dereference>, flags = 'u'): void {
   const { $ref, __absolute_ref__, pattern, patternProperties = {} } = part;
   if ($ref !== undefined && lookup[__absolute_ref__ ?? $ref] === undefined) {
     throw new Error(`External $ref is not supported: ${$ref}`);
   }
   if ('$dynamicRef' in part) throw new Error('$dynamicRef is not supported; write $ref');
-  for (const source of [pattern ?? '', ...Object.keys(patternProperties)]) new RegExp(source, 'u');
+  for (const source of [pattern ?? '', ...Object.keys(patternProperties)]) new RegExp(source, flags);
 }
 
 const LIMIT_MS = 500;

@@ -513,7 +513,6 @@ export class HarnessAgent {
         input: unsaid,
         decisions,
         streaming: abandoned !== undefined,
-        tools: this.#tools.current().byName,
       });
     });
     const result = reply.catch((error: unknown) => {

@@ -367,7 +367,7 @@ export class SessionTurns {
     });
     const call: RunningCall = new RunningCall({
       parts: this.#parts,
-      toolDefinitions: this.#tools.current().definitions,
+      tools: this.#tools,
       session,
       fence: turn.fence,
       unstored,

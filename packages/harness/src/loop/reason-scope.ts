@@ -40,7 +40,7 @@ export async function reasonScope(call: RunningCall): Promise<ReasonScope> {
 /** The tools of this step, with `final_answer` where the answer is asked for by it. */
 function toolsWith(call: RunningCall, answer: ToolDefinition | undefined): readonly ToolDefinition[] {
   const names = call.control.tools;
-  let offered = call.options.toolDefinitions;
+  let offered = call.tools.definitions;
   for (const capability of call.capabilities) {
     const chosen = capability.offerTools?.(offered, call.scope) ?? offered;
     if (!Array.isArray(chosen) || chosen.some((one) => !isObject(one))) {

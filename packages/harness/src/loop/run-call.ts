@@ -8,7 +8,6 @@ import {
   StopCallError,
   type StopReason,
   TimeLimitError,
-  type Tool,
   type ToolUseBlock,
   textOf,
   toolResultMessage,
@@ -37,7 +36,6 @@ interface RunCallOptions {
   /** Decisions on tool calls that wait for approval. */
   readonly decisions: Decisions;
   readonly streaming: boolean;
-  readonly tools: ReadonlyMap<string, Tool>;
 }
 
 /**
@@ -123,7 +121,7 @@ export async function runCall(call: RunningCall, options: RunCallOptions): Promi
   return reply;
 }
 
-async function loop(call: RunningCall, { streaming, tools }: RunCallOptions): Promise<StopReason> {
+async function loop(call: RunningCall, { streaming }: RunCallOptions): Promise<StopReason> {
   const { maxIterations } = call.settings;
   const { scope } = call;
   const { steering } = call.options;
@@ -143,7 +141,7 @@ async function loop(call: RunningCall, { streaming, tools }: RunCallOptions): Pr
       call.textBefore = '';
       refuseEarlyAnswer(call, uses);
       refuseUnchosen(call, uses);
-      if (!(await act(call, call.usable(tools)))) return askHuman(call);
+      if (!(await act(call, call.usable))) return askHuman(call);
       const { stopWhen } = call.options.control;
       if (await call.waitFor('stopWhen', () => stopWhen?.(call.progress))) return 'stop_condition';
     } else {
@@ -228,13 +226,10 @@ function warnUncalled(call: RunningCall): void {
 }
 
 /** Runs the calls that a human has decided on. Returns a reason to stop when more decisions are needed. */
-async function finishStep(
-  call: RunningCall,
-  { input, tools }: RunCallOptions,
-): Promise<StopReason | undefined> {
+async function finishStep(call: RunningCall, { input }: RunCallOptions): Promise<StopReason | undefined> {
   const { state } = call.scope;
   if (openCalls(state.context).length === 0) return undefined;
-  while (!(await act(call, tools))) {
+  while (!(await act(call, call.tools.byName))) {
     if (input.length === 0) return askHuman(call);
     // The user has gone on, so new questions are denied at once.
     const denied = recordDecisions(state, { decisions: {}, superseding: true, timeoutMs: 0 });

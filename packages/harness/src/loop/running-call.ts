@@ -36,6 +36,7 @@ import type { Report } from '../agent/activity.js';
 import type { AgentParts, ParsedSettings } from '../agent/agent-parts.js';
 import type { StoreLimit } from '../agent/bounded-store.js';
 import type { Reply } from '../agent/call-options.js';
+import type { CurrentTools, ToolList } from '../agent/tool-list.js';
 import { Interruption } from '../errors/interruption.js';
 import type { BackgroundQueue } from '../lib/background-queue.js';
 import type { EventJournal } from '../lib/event-journal.js';
@@ -59,7 +60,7 @@ const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0 };
 
 export interface RunningCallOptions {
   readonly parts: AgentParts;
-  readonly toolDefinitions: readonly ToolDefinition[];
+  readonly tools: ToolList;
   readonly session: Session;
   /** The fence of the session's lease. */
   readonly fence: number | undefined;
@@ -110,6 +111,8 @@ export class RunningCall {
   readonly responseIds: string[] = [];
   /** The models that wrote what only they can read, in the conversation as it was measured. */
   readonly authors = new Set<unknown>();
+  /** The tools of the present step. Those of capabilities may change between two. */
+  tools: CurrentTools;
   /** What the present step is asked with. */
   control: StepControl;
   /** What the hooks of the present step see; `undefined` before the first step. */
@@ -126,7 +129,7 @@ export class RunningCall {
   #model: Model;
   /** The models that are left to take over. */
   readonly #others: Model[];
-  readonly #toolNames: ReadonlySet<string>;
+  readonly #answerNames: readonly string[];
   readonly #audience: Audience;
   readonly #openCalls = new OpenToolCalls();
   readonly #meter: ContextMeter;
@@ -153,7 +156,8 @@ export class RunningCall {
       if (author !== undefined) this.authors.add(author);
     });
     const answer = options.output === undefined ? [] : [options.output.tool];
-    this.#toolNames = new Set([...options.toolDefinitions, ...answer].map(({ name }) => name));
+    this.#answerNames = answer.map(({ name }) => name);
+    this.tools = options.tools.current();
     const confining = this.capabilities.filter((capability) => capability.confine !== undefined);
     this.#model = control.model ?? parts.model;
     this.#others = [...parts.fallback.models];
@@ -262,7 +266,9 @@ export class RunningCall {
     this.step++;
     const { control } = this.options;
     const own = await this.waitFor('prepareStep', () => control.prepareStep?.(this.progress));
-    this.control = stepControl(control, own, this.#toolNames);
+    this.tools = this.options.tools.current();
+    const names = new Set([...this.tools.byName.keys(), ...this.#answerNames]);
+    this.control = stepControl(control, own, names);
     this.scope.model = this.control.model ?? this.#model;
   }
 
@@ -271,9 +277,10 @@ export class RunningCall {
   }
 
   /** The tools that this step may call. */
-  usable(tools: ReadonlyMap<string, Tool>): ReadonlyMap<string, Tool> {
+  get usable(): ReadonlyMap<string, Tool> {
     const names = this.control.tools;
-    return names === undefined ? tools : new Map([...tools].filter(([name]) => names.includes(name)));
+    const { byName } = this.tools;
+    return names === undefined ? byName : new Map([...byName].filter(([name]) => names.includes(name)));
   }
 
   /** Forces the answer's tool where nothing else is left to call, or the model has ended without a good answer. */

@@ -14,8 +14,8 @@ import { withinLimit } from '@x/core/internal';
 /** The server does not know the connection's session: it refused the request before it did anything. */
 export class UnknownSessionError extends Error {}
 
-/** What a server answers that does not know a session: 404 by the specification, 400 by what many do. */
-const UNKNOWN_SESSION = [400, 404];
+/** What a server answers that does not know a session: 404 by the specification, the others by what many do. */
+const UNKNOWN_SESSION = [400, 404, 410];
 /** Milliseconds that a server has to take note of the end of its session. */
 const MAX_GOODBYE_MS = 1_000;
 

@@ -81,7 +81,8 @@ export type McpElicit = (request: McpElicitation) => Promise<ElicitResult> | Eli
 
 /** Servers send what they like; one odd tool must not cost all others. */
 const listSchema = z.looseObject({
-  tools: z.array(z.looseObject({ name: z.string().min(1) })),
+  // What has no name is left out, with a warning.
+  tools: z.array(z.unknown()),
   nextCursor: z.string().optional(),
 });
 
@@ -123,6 +124,8 @@ const READERS: readonly (McpTool & { readonly feature: 'resources' | 'prompts' }
 
 /** Characters kept of a program's standard error, to say why it did not start. */
 const STDERR_CHARS = 2_000;
+/** Pages of templates that are read: a server may never end its list. */
+const MAX_TEMPLATE_PAGES = 50;
 /** No limit of the SDK's own: the connection keeps the limit. */
 const NO_TIMEOUT = 2 ** 31 - 1;
 
@@ -259,9 +262,10 @@ function clientOf(client: Client, running: Set<Promise<unknown>>): OpenedClient 
         has.tools === undefined
           ? { tools: [] }
           : await request('tools/list', { ...params }, listSchema, options);
-      for (const { name } of tools) own.add(name);
+      for (const tool of tools) own.add((tool as McpTool | null)?.name ?? '');
       const readers = READERS.filter(({ feature, name }) => has[feature] !== undefined && !own.has(name));
-      return nextCursor === undefined ? { tools: [...tools, ...readers] } : { tools, nextCursor };
+      const listed = tools as readonly McpTool[];
+      return nextCursor === undefined ? { tools: [...listed, ...readers] } : { tools: listed, nextCursor };
     },
     callTool(params, _, options) {
       const reader = own.has(params.name) ? undefined : read[params.name];
@@ -288,6 +292,16 @@ function readersBy(
       if ((error as { readonly code?: unknown }).code === ErrorCode.MethodNotFound) return {};
       throw error;
     });
+  const templates = async (options?: McpRequestOptions): Promise<readonly unknown[] | undefined> => {
+    const found: unknown[][] = [];
+    let page: Record<string, unknown> = {};
+    do {
+      const cursor = page.nextCursor === undefined ? {} : { cursor: page.nextCursor };
+      page = await list('resources/templates/list', cursor, options);
+      if (Array.isArray(page.resourceTemplates)) found.push(page.resourceTemplates);
+    } while (typeof page.nextCursor === 'string' && found.length < MAX_TEMPLATE_PAGES);
+    return found.length === 0 ? undefined : found.flat();
+  };
   return {
     async 'resources/read'({ uri, cursor }, options) {
       if (uri !== undefined) {
@@ -296,9 +310,9 @@ function readersBy(
       }
       const page = cursor === undefined ? {} : { cursor };
       const resources = await list('resources/list', page, options);
-      const templates = cursor === undefined ? await list('resources/templates/list', {}, options) : {};
-      // A cursor is one of the resources: that of the templates would be refused.
-      return { structuredContent: { ...templates, nextCursor: undefined, ...resources } };
+      // A cursor is one of the resources, and would be refused for the templates: they come whole with the first page.
+      const resourceTemplates = cursor === undefined ? await templates(options) : undefined;
+      return { structuredContent: { resourceTemplates, ...resources } };
     },
     async 'prompts/get'({ name, arguments: values, cursor }, options) {
       const [method, params] =

@@ -55,8 +55,10 @@ export const mcpConfigSchema = z.strictObject({
   ),
   /** Milliseconds that a server may take to begin; 0 for no limit. */
   connectTimeoutMs: z.int().min(0).default(20_000),
-  /** Milliseconds that a tool may take; 0 for no limit. */
+  /** Milliseconds that a tool may take, from the call or its last progress; 0 for no limit. */
   callTimeoutMs: z.int().min(0).default(60_000),
+  /** Milliseconds that a tool may take in all, whatever progress it reports; 0 for no limit. */
+  maxCallMs: z.int().min(0).default(600_000),
   /** Characters of text that one result may have; the rest is left out, and the model told so. */
   maxResultChars: z.int().min(1).default(200_000),
   /** Bytes of an image or another file in a result; larger ones are left out. */

@@ -1,4 +1,5 @@
 import { UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
+import { StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { XError } from '@x/core';
 import { UnknownSessionError } from './http-transport.js';
 
@@ -26,10 +27,10 @@ export class McpServerError extends XError {
 
 /**
  * The kind of a failed request: the server never got it (`unsent`), forgot the session and refused it (`forgotten`), takes it
- * once a user has authorized the program (`unauthorized`), went away while it may have worked on it (`lost`), or answered with
- * an error (`answered`).
+ * once a user has authorized the program (`unauthorized`), went away while it may have worked on it (`lost`), answered with an
+ * HTTP status (`refused`), or with an error (`answered`).
  */
-type FailureKind = 'unsent' | 'forgotten' | 'unauthorized' | 'lost' | 'answered';
+type FailureKind = 'unsent' | 'forgotten' | 'unauthorized' | 'lost' | 'refused' | 'answered';
 
 /** JSON-RPC, as the SDK uses it: the connection was closed. Servers use the number for errors of their own. */
 const CONNECTION_CLOSED = -32_000;
@@ -55,6 +56,7 @@ export function failureKind(error: unknown): FailureKind {
     if (current instanceof UnknownSessionError) return 'forgotten';
     // There is no server at the address, or a given client's session is unknown to it.
     if (code === 404 && current.message.startsWith('Streamable HTTP error')) return 'unsent';
+    if (current instanceof StreamableHTTPError) return 'refused';
     if (typeof code === 'string' && UNREACHED.has(code)) return 'unsent';
     if (typeof code === 'string' && BROKEN.has(code)) return 'lost';
     messages.push(current.message);

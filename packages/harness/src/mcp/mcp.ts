@@ -1,3 +1,4 @@
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import {
   type Capability,
   type JsonValue,
@@ -19,10 +20,10 @@ import {
 } from '@x/core/internal';
 import { sessionPrefix } from '@x/core/store';
 import picomatch from 'picomatch';
-import type { McpProgress, McpResult, McpTool } from './mcp-client.js';
+import type { McpProgress, McpResult } from './mcp-client.js';
 import { type McpConfig, type McpSettings, mcpConfigSchema, parseMcpConfig } from './mcp-config.js';
 import { McpServerError } from './mcp-server-error.js';
-import { ServerConnection } from './server-connection.js';
+import { type ListedTools, ServerConnection } from './server-connection.js';
 import { toOutput, toolNames, toTool } from './to-tool.js';
 
 export interface McpOptions {
@@ -39,12 +40,14 @@ interface Server {
   tools: readonly Tool[];
   /** How often its list was asked for. */
   asked: number;
+  /** The list that was asked for last, after the server said that it changed. */
+  listing: Promise<void>;
 }
 
 /**
  * Connects to MCP servers and brings their tools, named `mcp__server__tool`, sorted. What a server says of its
  * tools is believed only if it is `trusted`; what it sends is bounded, and a server that dies is started again for the next
- * call. Tools that a server adds or takes away are there, or gone, from the agent's next call on.
+ * call. Tools that a server adds or takes away are there, or gone, from the next step of a running call on.
  *
  * Strings of the configuration may hold `${NAME}`: secrets come from the environment, and no message shows them.
  *
@@ -69,9 +72,12 @@ export async function mcp(config: McpConfig, options: McpOptions = {}): Promise<
   const servers = Object.entries(settings.servers).map(([name, server]): Server => {
     const connection: ServerConnection = new ServerConnection({
       ...{ name, server, settings, redact, clock, requestMeta },
-      toolsChanged: () => outdated.add(entry),
+      began: () => outdated.add(entry),
+      toolsChanged() {
+        entry.listing = refresh(entry).catch(() => void outdated.add(entry));
+      },
     });
-    const entry: Server = { name, connection, tools: [], asked: 0 };
+    const entry: Server = { name, connection, tools: [], asked: 0, listing: Promise.resolve() };
     return entry;
   });
   let tools: readonly Tool[] = [];
@@ -88,6 +94,12 @@ export async function mcp(config: McpConfig, options: McpOptions = {}): Promise<
     server.tools = offered(server, listed, settings, redact, (message) => warnings.push(redact(message)));
     tools = servers.flatMap((each) => each.tools);
   };
+  /** Waits a moment for lists that changed: the next step has them. */
+  const listed = () =>
+    Promise.race([
+      Promise.all(servers.map(({ listing }) => listing)),
+      setTimeout(MAX_LISTING_MS, undefined, { ref: false }),
+    ]);
   const close = async (): Promise<void> => {
     await Promise.all(servers.map(({ connection }) => connection.close()));
   };
@@ -111,6 +123,7 @@ export async function mcp(config: McpConfig, options: McpOptions = {}): Promise<
     },
     async aroundCall(scope, next) {
       for (const message of warnings.splice(0)) scope.emit({ type: 'warning', source: 'mcp', message });
+      await listed();
       for (const server of outdated) {
         if (!server.connection.mayConnect) continue;
         scope.background('mcp', () =>
@@ -122,13 +135,21 @@ export async function mcp(config: McpConfig, options: McpOptions = {}): Promise<
       }
       await next();
     },
-    ...pins,
+    authorize: pins.authorize,
+    async aroundTool(call, scope, next) {
+      const result = await pins.aroundTool(call, scope, next);
+      if (!call.name.startsWith('mcp__')) return result;
+      // What the server says of its list beside the answer is heard now.
+      await setImmediate();
+      await listed();
+      return result;
+    },
     close,
   };
 }
 
 /** Asks about a tool that its server changed since it was last used, and remembers the one that was approved. */
-const pins: Pick<Capability, 'authorize' | 'aroundTool'> = {
+const pins: Required<Pick<Capability, 'authorize' | 'aroundTool'>> = {
   async authorize({ name }, scope) {
     const fingerprint = scope.tool?.fingerprint;
     const known = fingerprint && (await pinned(name, scope));
@@ -157,13 +178,15 @@ function pinOf(name: string, { agentId, state: { tenantId, userId, sessionId } }
   return `${sessionPrefix(key)}mcp/${encodeSegment(name)}`;
 }
 
+/** Milliseconds that a step waits for a list that changed. */
+const MAX_LISTING_MS = 1_000;
 /** Milliseconds in which the schemas of a server are compiled and tried, which blocks the process. */
 const MAX_CHECK_MS = 2_000;
 
 /** The tools of one server that the agent gets, always in the same order: a changed order costs the prompt cache. */
 function offered(
   { name: server, connection }: Server,
-  { tools: listed, isWhole }: { readonly tools: readonly McpTool[]; readonly isWhole: boolean },
+  { tools: listed, nameless, isWhole }: ListedTools,
   settings: McpSettings,
   redact: (text: string) => string,
   warn: (message: string) => void,
@@ -172,6 +195,7 @@ function offered(
   const sorted = [...new Map(listed.map((tool) => [tool.name, tool])).values()].sort((left, right) =>
     left.name < right.name ? -1 : 1,
   );
+  if (nameless > 0) warn(`MCP server "${server}" lists ${nameless} tools without a name. They are left out.`);
   if (!isWhole || sorted.length > settings.maxTools) {
     warn(
       `MCP server "${server}" has more tools than the ${Math.min(sorted.length, settings.maxTools)} that are offered. ` +

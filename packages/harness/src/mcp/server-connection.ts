@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { TimeLimitError } from '@x/core';
-import { type Clock, errorText, systemClock, withinLimit } from '@x/core/internal';
+import { type Clock, type Deadline, errorText, isObject, systemClock, withinLimit } from '@x/core/internal';
 import {
   type McpClient,
   type McpProgress,
@@ -17,15 +17,32 @@ export interface ServerConnectionOptions {
   readonly server: McpServerSettings;
   readonly settings: McpSettings;
   readonly redact: Redact;
-  /** The server has, or may have, other tools than before. */
+  /** The server says that it has other tools than before. */
   readonly toolsChanged: () => void;
+  /** The server was begun anew, and may have other tools. */
+  readonly began: () => void;
   readonly clock?: Clock | undefined;
   readonly requestMeta?: (() => Record<string, string>) | undefined;
 }
 
+/** The name of the limit that progress starts anew. */
+const TIMEOUT = 'timeoutMs';
 /** Pages of tools that are read: a server that never ends its list must not hold up the agent. */
 const MAX_PAGES = 1_000;
 const MAX_CAUSES = 10;
+/** Calls in a row that a session may refuse before a new one is begun. */
+const MOST_REFUSED = 2;
+
+export interface ListedTools {
+  readonly tools: readonly McpTool[];
+  /** Entries that are left out, because nothing could call them. */
+  readonly nameless: number;
+  readonly isWhole: boolean;
+}
+
+function isNamed(tool: unknown): tool is McpTool {
+  return isObject(tool) && typeof tool.name === 'string' && tool.name !== '';
+}
 
 /**
  * One server. A connection that broke is made anew when it is next needed, after a pause that doubles with every failure;
@@ -41,11 +58,17 @@ export class ServerConnection {
   #wasConnected = false;
   #failures = 0;
   #retryAt = 0;
+  /** Calls in a row that the session refused by an HTTP status. */
+  #refused = 0;
   readonly #closing = new AbortController();
 
   constructor(options: ServerConnectionOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
+  }
+
+  get #subject(): string {
+    return `MCP server "${this.#options.name}"`;
   }
 
   /** Tells whether it may connect now: not once it is closed, nor in the pause after a failure. */
@@ -58,20 +81,21 @@ export class ServerConnection {
    *
    * @throws {McpServerError} `mcp_unavailable`, `mcp_unauthorized`, `mcp_timeout`.
    */
-  async listTools(
-    isWanted: (name: string) => boolean,
-  ): Promise<{ tools: readonly McpTool[]; isWhole: boolean }> {
+  async listTools(isWanted: (name: string) => boolean): Promise<ListedTools> {
     const { maxTools, connectTimeoutMs } = this.#options.settings;
     return this.#request(connectTimeoutMs, undefined, 'list its tools', async (client, signal) => {
       const tools: McpTool[] = [];
+      let nameless = 0;
       let cursor: string | undefined;
       for (let page = 0; page < MAX_PAGES && tools.length <= maxTools; page++) {
         const listed = await client.listTools(cursor === undefined ? undefined : { cursor }, { signal });
-        tools.push(...listed.tools.filter(({ name }) => isWanted(name)));
+        const named = listed.tools.filter(isNamed);
+        nameless += listed.tools.length - named.length;
+        tools.push(...named.filter(({ name }) => isWanted(name)));
         cursor = listed.nextCursor;
         if (cursor === undefined) break;
       }
-      return { tools, isWhole: cursor === undefined };
+      return { tools, nameless, isWhole: cursor === undefined };
     });
   }
 
@@ -87,11 +111,20 @@ export class ServerConnection {
     onprogress?: (progress: McpProgress) => void,
   ): Promise<McpResult> {
     const { settings, requestMeta } = this.#options;
-    const listener = onprogress === undefined ? {} : { onprogress };
+    const { callTimeoutMs, maxCallMs } = settings;
     const meta = requestMeta === undefined ? {} : { _meta: requestMeta() };
-    return this.#request(settings.callTimeoutMs, signal, `answer ${name}`, (client, aborted) =>
-      client.callTool({ name, arguments: input, ...meta }, undefined, { signal: aborted, ...listener }),
-    );
+    return this.#request(callTimeoutMs, signal, `answer ${name}`, (client, aborted, deadline) => {
+      const limit = (key: string, ms: number) => deadline.start(this.#subject, key, ms);
+      if (callTimeoutMs > 0 && maxCallMs > 0) limit('maxCallMs', Math.max(callTimeoutMs, maxCallMs));
+      const heard = (progress: McpProgress) => {
+        limit(TIMEOUT, callTimeoutMs);
+        onprogress?.(progress);
+      };
+      return client.callTool({ name, arguments: input, ...meta }, undefined, {
+        signal: aborted,
+        onprogress: heard,
+      });
+    });
   }
 
   async close(): Promise<void> {
@@ -105,14 +138,17 @@ export class ServerConnection {
     timeoutMs: number,
     signal: AbortSignal | undefined,
     what: string,
-    send: (client: McpClient, signal: AbortSignal) => Promise<T>,
+    send: (client: McpClient, signal: AbortSignal, deadline: Deadline) => Promise<T>,
   ): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       const client = await this.#connected();
       signal?.throwIfAborted();
       try {
-        const answer = await this.#within(timeoutMs, signal, what, (aborted) => send(client, aborted));
+        const answer = await this.#within(timeoutMs, signal, what, (aborted, deadline) =>
+          send(client, aborted, deadline),
+        );
         this.#failures = 0;
+        this.#refused = 0;
         return answer;
       } catch (error) {
         signal?.throwIfAborted();
@@ -121,7 +157,9 @@ export class ServerConnection {
         // The connection is whole: the next call finds the tokens that a user's consent brought.
         if (kind === 'unauthorized') throw this.#unavailable(error);
         // A session that was begun for this call is known: what is refused is the call.
-        if (kind === 'answered' || (kind === 'forgotten' && attempt > 1))
+        // Nobody knows what the server means by it: perhaps it knows the session no more.
+        if (kind === 'refused' && ++this.#refused >= MOST_REFUSED) this.#drop(client, true);
+        if (kind === 'answered' || kind === 'refused' || (kind === 'forgotten' && attempt > 1))
           throw this.#error(
             'mcp_tool_failed',
             `MCP server "${this.#options.name}": ${errorText(error)}`,
@@ -145,11 +183,11 @@ export class ServerConnection {
     timeoutMs: number,
     signal: AbortSignal | undefined,
     what: string,
-    run: (signal: AbortSignal) => Promise<T>,
+    run: (signal: AbortSignal, deadline: Deadline) => Promise<T>,
   ): Promise<T> {
     const { name } = this.#options;
     let limited: AbortSignal | undefined;
-    const wait = [`MCP server "${name}"`, 'timeoutMs', timeoutMs] as const;
+    const wait = [this.#subject, TIMEOUT, timeoutMs] as const;
     try {
       return await withinLimit(
         wait,
@@ -157,15 +195,15 @@ export class ServerConnection {
           limited = deadline.signal;
           // Each page of a list listens: how many there are is no sign of a leak.
           setMaxListeners(0, limited);
-          return run(limited);
+          return run(limited, deadline);
         },
         signal,
       );
     } catch (error) {
       // A client that is aborted words the end of its time in its own way.
-      if (signal?.aborted || !TimeLimitError.isInstance(limited?.aborted ? limited.reason : error))
-        throw error;
-      throw this.#error('mcp_timeout', `MCP server "${name}" did not ${what} within ${timeoutMs} ms.`);
+      const reason: unknown = limited?.aborted ? limited.reason : error;
+      if (signal?.aborted || !TimeLimitError.isInstance(reason)) throw error;
+      throw this.#error('mcp_timeout', `MCP server "${name}" did not ${what} within ${reason.ms} ms.`);
     }
   }
 
@@ -178,7 +216,7 @@ export class ServerConnection {
   }
 
   async #connect(): Promise<McpClient> {
-    const { name, server, settings, toolsChanged } = this.#options;
+    const { name, server, settings, toolsChanged, began } = this.#options;
     const { signal: closing } = this.#closing;
     closing.throwIfAborted();
     if (server.client !== undefined) {
@@ -208,7 +246,7 @@ export class ServerConnection {
     }
     this.#client = opened;
     this.#opened.add(opened);
-    if (this.#wasConnected) toolsChanged();
+    if (this.#wasConnected) began();
     this.#wasConnected = true;
     return opened;
   }

@@ -8,7 +8,7 @@ import {
   type ToolContext,
   type ToolOutputBlock,
 } from '@x/core';
-import { headOf, isObject, parsedJson } from '@x/core/internal';
+import { headOf, isObject, parsedJson, schemaFault } from '@x/core/internal';
 import { digestOf } from '../loop/open-calls.js';
 import type { McpResult, McpTool } from './mcp-client.js';
 
@@ -23,10 +23,10 @@ const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
 type Call = (input: JsonObject, context: ToolContext) => ReturnType<Tool['run']>;
 
 /**
- * A tool of a server as a tool of the agent. Its input is checked here where the schema can be compiled here; else only
- * by the server.
+ * A tool of a server as a tool of the agent. Its input is checked here if the schema can be compiled here, else only by the
+ * server.
  *
- * @throws {InvalidInputError} for a schema that no model could be given.
+ * @throws {InvalidInputError} for a schema that no model could be given: providers refuse requests with an invalid one.
  */
 export function toTool(name: string, tool: McpTool, trusted: boolean, call: Call): Tool {
   const inputSchema = schemaOf(tool);
@@ -72,6 +72,8 @@ function schemaOf({ name, inputSchema }: McpTool): JsonObject {
   if (!isObject(inputSchema) || inputSchema.type !== 'object') throw problem('must describe an object');
   const { length } = JSON.stringify(inputSchema);
   if (length > MAX_SCHEMA_CHARS) throw problem(`has ${length} characters; ${MAX_SCHEMA_CHARS} are allowed`);
+  const fault = schemaFault(inputSchema as JsonObject);
+  if (fault !== undefined) throw problem(`is no valid JSON Schema: ${fault}`);
   return inputSchema as JsonObject;
 }
 

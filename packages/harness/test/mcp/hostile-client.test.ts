@@ -1,4 +1,4 @@
-import { type AgentEvent, RuntimeContext, textOf } from '@x/core';
+import { type AgentEvent, type JsonObject, RuntimeContext, textOf } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { HarnessAgent } from '../../src/index.js';
@@ -46,6 +46,8 @@ describe('a client of one’s own', () => {
   it('whose schemas are bad loses these tools alone', async () => {
     const deep = { type: 'object', properties: { x: { description: 'x'.repeat(60_000) } } };
     const odd = { type: 'object', properties: { x: { $ref: 'https://elsewhere/schema.json' } } };
+    // Not a pattern of Unicode, but one that servers have.
+    const loose = { type: 'object', properties: { x: { pattern: '^[\\w-.]+$' } } };
     const capability = await connect({
       bad: {
         client: client([
@@ -55,16 +57,70 @@ describe('a client of one’s own', () => {
           { name: 'array', inputSchema: { type: 'array' } },
           { name: 'huge', inputSchema: deep },
           { name: 'odd', inputSchema: odd },
+          { name: 'loose', inputSchema: loose },
+          { name: '' },
+          null as never,
         ]),
       },
     });
     expect(capability.tools?.map(({ definition }) => definition.name)).toEqual([
       'mcp__bad__fine',
-      'mcp__bad__odd',
+      'mcp__bad__loose',
     ]);
     // What cannot be checked here is left to the server.
-    expect(await run(toolOf(capability, 'mcp__bad__odd'), { x: 1 })).toHaveLength(1);
-    expect(await warningsOf(capability)).toHaveLength(4);
+    expect(await run(toolOf(capability, 'mcp__bad__loose'), { x: 1 })).toHaveLength(1);
+    expect(await warningsOf(capability)).toHaveLength(6);
+  });
+
+  it.each<[string, JsonObject]>([
+    ['a type that is none', { properties: { a: { type: 'int' } } }],
+    ['required among the properties', { properties: { a: {}, required: ['a'] } }],
+    ['required that is no list', { required: true }],
+    ['a $ref to nothing', { properties: { a: { $ref: '#/$defs/none' } } }],
+    ['a $ref to another document', { properties: { a: { $ref: 'other.json' } } }],
+    ['a broken pattern', { properties: { a: { type: 'string', pattern: '^[\\w-.]+(?<=x' } } }],
+    ['a broken pattern of names', { patternProperties: { '(': {} } }],
+    ['no schemas to choose from', { properties: { a: { anyOf: [] } } }],
+    ['an exclusive limit of draft 4', { properties: { a: { minimum: 1, exclusiveMinimum: true } } }],
+    ['a list for a schema', { properties: { a: { not: [] } } }],
+    ['an enum that is no list', { properties: { a: { enum: 'a' } } }],
+    ['a fault at any depth', { $defs: { a: { items: [{ allOf: [{ if: { type: [] } }] }] } } }],
+  ])('whose schema has %s loses this tool alone, and says why', async (_, schema) => {
+    const bad = { name: 'bad', inputSchema: { type: 'object', ...schema } };
+    const capability = await connect({ x: { client: client([{ name: 'fine', inputSchema: object }, bad]) } });
+    expect(capability.tools?.map(({ definition }) => definition.name)).toEqual(['mcp__x__fine']);
+    expect(await warningsOf(capability)).toEqual([
+      expect.stringMatching(/"bad" .*is no valid JSON Schema: ./),
+    ]);
+  });
+
+  it.each<[string, JsonObject]>([
+    [
+      'recursion',
+      {
+        properties: { n: { $ref: '#/$defs/N' } },
+        $defs: { N: { properties: { k: { type: 'array', items: { $ref: '#/$defs/N' } } } } },
+      },
+    ],
+    [
+      'an anchor and an id',
+      {
+        $id: 'https://x.example/s',
+        properties: { a: { $ref: '#/definitions/b' } },
+        definitions: { b: true },
+      },
+    ],
+    ['keywords of its own', { 'x-order': 1, examples: ['a'], default: {}, deprecated: true, $comment: 'c' }],
+    ['types in a list', { properties: { a: { type: ['string', 'null'], const: null, format: 'uri' } } }],
+    [
+      'tuples of both drafts',
+      { properties: { a: { prefixItems: [{}], items: false }, b: { items: [{}], additionalItems: {} } } },
+    ],
+  ])('keeps a tool whose schema has %s', async (_, schema) => {
+    const tool = { name: 'fine', inputSchema: { type: 'object', ...schema } };
+    const capability = await connect({ x: { client: client([tool]) } });
+    expect(await warningsOf(capability)).toEqual([]);
+    expect(capability.tools).toHaveLength(1);
   });
 
   it('with endless pages, too many tools or odd names yields a bounded list', async () => {
@@ -170,6 +226,31 @@ describe('a client of one’s own', () => {
     const mute = client([{ name: 'a', inputSchema: object }], () => undefined as never);
     const capability = await connect({ x: { client: mute } });
     await expect(run(toolOf(capability, 'mcp__x__a'), {})).rejects.toMatchObject({ outcome: 'unknown' });
+  });
+
+  it.each([
+    [40, 'done'],
+    [400, 'did not answer slow within 10000 ms'],
+  ])('that reports progress has its time extended, up to a maximum: %d times', async (times, outcome) => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const slow: McpClient = {
+      listTools: async () => ({ tools: [{ name: 'slow', inputSchema: { type: 'object' } }] }),
+      async callTool(_, __, { onprogress } = {}) {
+        for (let progress = 0; progress < times; progress++) {
+          await new Promise((resolve) => setTimeout(resolve, 90));
+          onprogress?.({ progress });
+        }
+        return { content: [{ type: 'text', text: 'done' }] };
+      },
+    };
+    const capability = await connect({ x: { client: slow } }, { callTimeoutMs: 100, maxCallMs: 10_000 });
+    const ran = run(toolOf(capability, 'mcp__x__slow'), {}).then(
+      (output) => textOf([...output]),
+      (error: Error) => error.message,
+    );
+    await vi.advanceTimersByTimeAsync(40_000);
+    expect(await ran).toContain(outcome);
   });
 
   it.each([0, 30 * 24 * 3_600_000])('that is slow has its time: %d ms', async (ms) => {

@@ -4,7 +4,7 @@ import { toolResultEviction } from '@x/compaction';
 import { InvalidInputError, RuntimeContext, textOf } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { HarnessAgent } from '../../src/index.js';
+import { HarnessAgent, permissions } from '../../src/index.js';
 import { McpServerError, mcp } from '../../src/mcp/index.js';
 import { blocksOf, resultsOf, until } from '../capabilities/subagents/support.js';
 import { collect, isDead, scratch } from '../support.js';
@@ -180,22 +180,28 @@ describe('a server over stdio', () => {
     await agent.close();
   });
 
-  it('may change its tools: the next call has them', async () => {
+  it('may change its tools: the next step has them', async () => {
     const capability = await connect({ test: stdioServer });
     const model = new ScriptedModel([
       { toolCalls: [{ name: 'mcp__test__grow', input: {} }] },
+      { toolCalls: [{ name: 'mcp__test__another', input: {} }] },
       { text: 'ok' },
-      { when: /again/, reply: { text: 'ok' }, times: Number.POSITIVE_INFINITY },
+      { text: 'again' },
     ]);
-    const agent = HarnessAgent.builder().model(model).workspace(scratch()).use(capability).build();
+    const agent = HarnessAgent.builder()
+      .model(model)
+      .workspace(scratch())
+      .use(permissions({ mode: 'bypass' }), capability)
+      .build();
     const context = RuntimeContext.of({ sessionId: 's' });
     await agent.call('go', context);
-    expect(model.requests[1]?.tools).toEqual(model.requests[0]?.tools);
-    await until(async () => {
-      await agent.call('again', context);
-      return model.requests.at(-1)?.tools.some(({ name }) => name === 'mcp__test__another') ?? false;
-    });
-    expect(model.requests.at(-1)?.tools.map(({ name }) => name)).not.toContain('mcp__test__grow');
+    const names = model.requests.map(({ tools }) => tools.map(({ name }) => name));
+    expect(names.map((step) => step.includes('mcp__test__another'))).toEqual([false, true, true]);
+    expect(names.map((step) => step.includes('mcp__test__grow'))).toEqual([true, false, false]);
+    expect(JSON.stringify(model.requests[2]?.messages.at(-1))).toContain('I am new');
+    // Nothing changed since: the prompt cache holds.
+    await agent.call('and again', context);
+    expect(model.requests[3]?.tools).toEqual(model.requests[2]?.tools);
     await agent.close();
   });
 });

@@ -9,11 +9,14 @@ import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { ListResourceTemplatesRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { type CallScope, textOf } from '@x/core';
+import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
+import { HarnessAgent, permissions } from '../../src/index.js';
 import { type McpConfig, type McpElicit, mcp } from '../../src/mcp/index.js';
 import { type McpElicitation, openClient } from '../../src/mcp/mcp-client.js';
 import { until } from '../capabilities/subagents/support.js';
+import { scratch } from '../support.js';
 import { Provider } from './oauth-provider.js';
 import { connect, run, toolOf } from './support.js';
 
@@ -393,6 +396,7 @@ describe('a server that was begun anew', () => {
 
   it.each([
     [404, ''],
+    [410, 'Gone'],
     [404, 'Not Found'],
     [404, '{"error":"unknown mcp id"}'],
     // As the README of the SDK has servers answer.
@@ -407,6 +411,18 @@ describe('a server that was begun anew', () => {
     }
     expect(server.begun).toBe(3);
   });
+
+  it.each([500, 503])(
+    'and refuses with a %d gets a new session after two calls, and neither again',
+    async (status) => {
+      const { server, go } = await serve([status, 'no such session']);
+      expect(textOf([...(await go())])).toBe('done');
+      server.session = 'second';
+      for (const _ of [1, 2]) await expect(go()).rejects.toMatchObject({ code: 'mcp_tool_failed' });
+      expect(textOf([...(await go())])).toBe('done');
+      expect(server.begun).toBe(2);
+    },
+  );
 
   it('and refuses a call in a session that it knows has the call fail, and is no server that is down', async () => {
     const { server, go } = await serve([400, 'too long']);
@@ -595,7 +611,24 @@ describe('what a server has beside tools', () => {
       nextCursor: 'of the templates',
     }));
     const resources = toolOf(await shelf(server), 'mcp__web__resources_read');
-    expect(Object.keys(await jsonOf(run(resources, {})))).toEqual(['resourceTemplates', 'resources']);
+    const listed = await jsonOf(run(resources, {}));
+    expect(Object.keys(listed)).toEqual(['resourceTemplates', 'resources']);
+    // A list that never ends is cut.
+    expect(listed.resourceTemplates).toHaveLength(50);
+  });
+
+  it('gives the templates of all pages', async () => {
+    const server = new McpServer({ name: 'archive', version: '1.0.0' });
+    server.registerResource('rules', 'book://rules', {}, ({ href }) => ({
+      contents: [{ uri: href, text: '' }],
+    }));
+    const template = (n: number) => ({ name: `t${n}`, uriTemplate: `book://${n}/{page}` });
+    server.server.setRequestHandler(ListResourceTemplatesRequestSchema, ({ params }) => {
+      const page = Number(params?.cursor ?? 0);
+      return { resourceTemplates: [template(page)], ...(page < 2 ? { nextCursor: String(page + 1) } : {}) };
+    });
+    const resources = toolOf(await shelf(server), 'mcp__web__resources_read');
+    expect((await jsonOf(run(resources, {}))).resourceTemplates).toEqual([0, 1, 2].map(template));
   });
 
   it.each([true, false])(
@@ -630,6 +663,27 @@ describe('what a server has beside tools', () => {
     expect(capability.tools).toHaveLength(1);
     expect(textOf([...(await run(toolOf(capability, 'mcp__web__resources_read'), {}))])).toBe('its own');
     expect((await shelf(make(), { tools: ['prompts/*'] })).tools).toEqual([]);
+  });
+
+  it('brings a tool in the middle of a call, for the next step of it', async () => {
+    const server = new McpServer({ name: 'vault', version: '1.0.0' });
+    server.registerTool('login', {}, () => {
+      server.registerTool('secret', {}, () => ({ content: [{ type: 'text', text: 'treasure' }] }));
+      return { content: [{ type: 'text', text: 'in' }] };
+    });
+    const model = new ScriptedModel([
+      { toolCalls: [{ name: 'mcp__web__login', input: {} }] },
+      { toolCalls: [{ name: 'mcp__web__secret', input: {} }] },
+      { text: 'end' },
+    ]);
+    const agent = HarnessAgent.builder()
+      .model(model)
+      .workspace(scratch())
+      .use(permissions({ mode: 'bypass' }), await shelf(server))
+      .build();
+    await agent.call('go');
+    expect(JSON.stringify(model.requests[2]?.messages)).toContain('treasure');
+    await agent.close();
   });
 
   it('shows how far a call is', async () => {

@@ -415,7 +415,7 @@ describe('approval of a call of a subagent', () => {
     expect(resultsOf(second.model.requests[0]?.messages ?? [], 'agent_spawn')[0]).toContain('I wrote a.');
     expect(await files()).toEqual(['a']);
     await expect(second.agent.resume(context, { decisions })).rejects.toMatchObject({
-      code: 'nothing_to_resume',
+      code: 'not_pending',
     });
     await second.agent.close();
   });
