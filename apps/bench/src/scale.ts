@@ -120,10 +120,9 @@ async function addTurn(store: SessionStore, session: number, fence?: number): Pr
 }
 
 async function addLeasedTurn(store: SessionStore, session: number): Promise<void> {
-  const lease = await store.lease?.(keyOf(session), { ttlMs: 60_000 });
-  if (lease === undefined) throw new Error(`The turn of session ${session} is taken.`);
-  await addTurn(store, session, lease.fence);
-  await lease.release();
+  const turn = await takeTurn(store, keyOf(session), { turns: 'reject' });
+  await addTurn(store, session, turn.fence);
+  await turn.release();
 }
 
 /** Kills the process that has the turns of sessions, and measures until another has them. */

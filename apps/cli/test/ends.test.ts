@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defineTool, RuntimeContext, type SessionStore, textOf } from '@x/core';
 import { pairingOf } from '@x/core/messages';
-import { wrapStore } from '@x/core/store';
+import { wrapLeases, wrapStore } from '@x/core/store';
 import { HarnessAgent, shutdownOnSignals } from '@x/harness';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -109,7 +109,7 @@ describe.each(['sqlite', 'workspace'] as const)('with sessions in a store of the
     expect((await goneOn(where)).join('\n')).toContain('shut down before this call finished');
   });
 
-  it.each(['commit', 'lease'] as const)(
+  it.each(['commit', 'take'] as const)(
     'close() beside a store whose %s hangs ends, and the session opens',
     async (operation) => {
       const where = place(kind);
@@ -125,10 +125,12 @@ describe.each(['sqlite', 'workspace'] as const)('with sessions in a store of the
       };
       const session = wrapStore(inner, {
         commit: (...given) => (isHanging && operation === 'commit' ? hang() : inner.commit(...given)),
-        lease: async (...given) => (isHanging && operation === 'lease' ? hang() : inner.lease?.(...given)),
+        leases:
+          inner.leases &&
+          wrapLeases(inner.leases, (name, _, task) => (isHanging && operation === name ? hang() : task())),
       });
       const agent = agentIn(where, session, new ScriptedModel([{ text: 'one' }, { text: 'two' }]))
-        .limits({ storeMs: 2_000, closeMs: 20 })
+        .limits({ storeMs: 2_000, outageMs: 2_000, closeMs: 20 })
         .build();
       await agent.call('Hi', context);
       isHanging = true;

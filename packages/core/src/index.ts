@@ -78,6 +78,7 @@ export { ItemLog } from './sessions/item-log.js';
 export { openSession, type Session } from './sessions/session.js';
 export { SessionKey, type SessionKeyParts, type SessionScope } from './sessions/session-key.js';
 export type { SessionInfo, SessionLog, SessionStore } from './sessions/session-store.js';
+export { type SessionTurn, takeTurn } from './sessions/session-turn.js';
 export { StreamLog } from './sessions/stream-log.js';
 export { eraseSession, eraseUser, exportUser } from './sessions/user-data.js';
 export { encodeSessions, encryption, type SessionCodec } from './sessions/wrappers/encode-sessions.js';

@@ -69,6 +69,7 @@ export { type DriverFailure, databaseAttempts } from './sessions/database-attemp
 export { decodeSession, type EncodedSession, sessionDamaged } from './sessions/decode-session.js';
 export type { RetentionOptions } from './sessions/delete-older-than.js';
 export type { LogNote } from './sessions/files/workspace-session-log.js';
+export { deleteUnlessLeased, isSessionHeld } from './sessions/held-sessions.js';
 export { itemFrom, itemJson } from './sessions/item-json.js';
 export type { ItemChange, ItemHistory } from './sessions/item-log.js';
 export {
@@ -78,14 +79,9 @@ export {
   parseDescription,
   rowOf,
 } from './sessions/listing.js';
+export { heartOf, PROCESS_TTL_MS, type ProcessHeart } from './sessions/process-heart.js';
 export type { OpenSessionOptions } from './sessions/session.js';
-export {
-  LEASE_TTL_MS,
-  type SessionTurn,
-  type TakeTurnOptions,
-  takeTurn,
-  unlessBusy,
-} from './sessions/session-turn.js';
+export { type SessionTurn, type TakeTurnOptions, takeTurn } from './sessions/session-turn.js';
 export { namedValues, type SqlValues } from './sessions/sql/named-values.js';
 export { listRows, SQL_PARTS, type SqlListing } from './sessions/sql/sql-listing.js';
 export {
@@ -99,7 +95,6 @@ export {
 } from './sessions/sql/sql-session.js';
 export {
   checkFormat,
-  heldLease,
   keepRefused,
   operationOf,
   storeUnavailable,
@@ -112,6 +107,7 @@ export { ContextMeter, type MeasuredRequest } from './tokens/context-meter.js';
 export { countSystem } from './tokens/count-tokens.js';
 export { agentFiles, ISOLATIONS } from './workspace/agent-files.js';
 export { allOf, confineWorkspace, keepingKinds } from './workspace/confine-workspace.js';
+export { hasEnded, type ProcessIdentity, thisProcess } from './workspace/lock-holder.js';
 export {
   type FileIdentity,
   type FileRule,

@@ -11,12 +11,21 @@ export {
   type UnreadableSession,
 } from './sessions/listing.js';
 export { checkKey, checkScope } from './sessions/session-key.js';
+export {
+  claimText,
+  type HeldLease,
+  heldLease,
+  type LeaseClaim,
+  type ProcessNote,
+  type ProcessRecord,
+  type SessionLeases,
+  type SessionProcesses,
+} from './sessions/session-leases.js';
 export type {
   DeleteOptions,
   ListOptions,
   LoadOptions,
   SessionChange,
-  SessionLease,
   StoredSession,
 } from './sessions/session-store.js';
 export {
@@ -25,14 +34,14 @@ export {
   checkCommit,
   conflict,
   isAnother,
+  isKept,
   lastOf,
   lastWanted,
   leaseLost,
-  leaseTime,
   operationId,
   remember,
   retentionOf,
   tokenOf,
 } from './sessions/store-rules.js';
-export { wrapStore } from './sessions/wrappers/wrap-store.js';
+export { type LeaseOperation, wrapLeases, wrapStore } from './sessions/wrappers/wrap-store.js';
 export { type HeldLock, pathSegments, type WorkspaceEntry } from './workspace/workspace.js';

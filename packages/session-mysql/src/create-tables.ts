@@ -45,10 +45,16 @@ const schemaOf = (table: string): readonly string[] => [
   `CREATE TABLE IF NOT EXISTS \`${table}_leases\` (
     key_hash BINARY(32) NOT NULL PRIMARY KEY,
     fence BIGINT UNSIGNED NOT NULL,
-    holder BINARY(12) NULL,
-    renewals INT UNSIGNED NOT NULL,
-    expires_at DATETIME(3) NOT NULL,
-    KEY by_time (expires_at)
+    process VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NULL,
+    claim VARCHAR(1024) CHARACTER SET ascii COLLATE ascii_bin NULL,
+    taken_at DATETIME(3) NOT NULL,
+    KEY by_time (taken_at)
+  ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
+  `CREATE TABLE IF NOT EXISTS \`${table}_processes\` (
+    id VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,
+    beats BIGINT UNSIGNED NOT NULL,
+    notes LONGTEXT NOT NULL,
+    expires_at DATETIME(3) NOT NULL
   ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
   `REPLACE INTO \`${table}_format\` (id, format) VALUES (1, ${SQL_FORMAT})`,
 ];

@@ -89,7 +89,7 @@ export function mysqlDialect(pool: Pool, table: string): SqlDialect<Buffer> {
       const prefixes = (earlier as Buffer).toString('hex').match(/.{12}/g) ?? [];
       return [...prefixes.map((prefix) => toToken(Buffer.from(prefix, 'hex'))), toToken(operation as Buffer)];
     },
-    async delete(id, token) {
+    async delete(run, id, token) {
       // First, so that its holder does not write in between; where the session may be another, only once it is gone.
       if (token === undefined) await run(statements.forgetLease, { id });
       const operation = token === undefined ? null : fromToken(token);

@@ -5,7 +5,7 @@ const iso = (column: string) => `DATE_FORMAT(${column}, '%Y-%m-%dT%H:%i:%s.%fZ')
  * go on from, and yet the next fence is larger.
  */
 const FIRST_FENCE = `TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))`;
-const LEASE_END = 'UTC_TIMESTAMP(3) + INTERVAL CAST(:ttlMs AS SIGNED) * 1000 MICROSECOND';
+const BEAT_END = 'UTC_TIMESTAMP(3) + INTERVAL CAST(:ttlMs AS SIGNED) * 1000 MICROSECOND';
 
 /** Bytes by which an operation before the last is known. */
 const EARLIER_BYTES = 6;
@@ -22,6 +22,10 @@ export function statementsFor(table: string) {
   const sessions = `\`${table}\``;
   const messages = `\`${table}_messages\``;
   const leases = `\`${table}_leases\``;
+  const processes = `\`${table}_processes\``;
+  /** Holds for the row of a lease whose process is alive. */
+  const isHeld = (lease: string) =>
+    `EXISTS (SELECT 1 FROM ${processes} AS p WHERE p.id = ${lease}.process AND p.expires_at > UTC_TIMESTAMP(3))`;
   return {
     format: `SELECT format FROM \`${table}_format\``,
     /** Few columns, as all of them are sent for every message. */
@@ -57,35 +61,52 @@ export function statementsFor(table: string) {
         ${iso('created_at')} AS createdAt, ${iso('updated_at')} AS updatedAt
       FROM ${sessions}`,
     nextCollection: `SELECT collection FROM ${sessions} WHERE collection > :after ORDER BY collection LIMIT 1`,
-    /** Takes a lease that nobody has, or that this holder has already: then the reply to an earlier attempt was lost. */
-    lease: `
-      INSERT INTO ${leases} (key_hash, fence, holder, renewals, expires_at)
-      VALUES (:id, ${FIRST_FENCE}, :holder, 0, ${LEASE_END})
+    /** Assignments are made from left to right: the fence grows where the claim has the lease by now. */
+    take: `
+      INSERT INTO ${leases} (key_hash, fence, process, claim, taken_at)
+      VALUES (:id, ${FIRST_FENCE}, :process, :claim, UTC_TIMESTAMP(3))
       ON DUPLICATE KEY UPDATE
-        fence = IF(expires_at <= UTC_TIMESTAMP(3), GREATEST(fence + 1, ${FIRST_FENCE}), fence),
-        holder = IF(expires_at <= UTC_TIMESTAMP(3), VALUES(holder), holder),
-        expires_at = IF(expires_at <= UTC_TIMESTAMP(3), VALUES(expires_at), expires_at)`,
-    fenceOf: `SELECT fence FROM ${leases} WHERE key_hash = :id AND holder = :holder`,
-    isLeased: `SELECT 1 FROM ${leases} WHERE key_hash = :id AND expires_at > UTC_TIMESTAMP(3)`,
+        claim = IF(claim IS NULL OR fence = :over, VALUES(claim), claim),
+        process = IF(claim = VALUES(claim), VALUES(process), process),
+        taken_at = IF(claim = VALUES(claim), VALUES(taken_at), taken_at),
+        fence = IF(claim = VALUES(claim), GREATEST(fence + 1, ${FIRST_FENCE}), fence)`,
+    fenceOf: `SELECT fence FROM ${leases} WHERE key_hash = :id AND claim = :claim`,
+    confirm: `
+      INSERT INTO ${leases} (key_hash, fence, process, claim, taken_at)
+      VALUES (:id, :fence, :process, :claim, UTC_TIMESTAMP(3))
+      ON DUPLICATE KEY UPDATE
+        claim = IF(fence < VALUES(fence), VALUES(claim), claim),
+        process = IF(fence < VALUES(fence), VALUES(process), process),
+        fence = GREATEST(fence, VALUES(fence))`,
+    release: `UPDATE ${leases} SET process = NULL, claim = NULL WHERE key_hash = :id AND claim = :claim`,
+    find: `SELECT fence, claim FROM ${leases} WHERE key_hash = :id AND claim IS NOT NULL`,
+    lockLease: `SELECT fence, claim FROM ${leases} WHERE key_hash = :id FOR UPDATE`,
     lockFence: `SELECT fence FROM ${leases} WHERE key_hash = :id LOCK IN SHARE MODE`,
-    /** The counter makes every renewal a change, also within one millisecond: unchanged rows may count as none. */
-    renew: `
-      UPDATE ${leases} SET renewals = renewals + 1, expires_at = ${LEASE_END}
-      WHERE key_hash = :id AND holder = :holder`,
-    release: `UPDATE ${leases} SET holder = NULL, expires_at = UTC_TIMESTAMP(3) WHERE key_hash = :id AND holder = :holder`,
+    /** A process that was dead for a moment gets no notes of that time: their senders have been told that it is dead. */
+    beat: `
+      INSERT INTO ${processes} (id, beats, notes, expires_at) VALUES (:process, 1, '', ${BEAT_END})
+      ON DUPLICATE KEY UPDATE beats = beats + 1, notes = CASE
+        WHEN expires_at <= UTC_TIMESTAMP(3) THEN ''
+        WHEN LEFT(notes, CHAR_LENGTH(:acknowledged)) = :acknowledged THEN SUBSTRING(notes, CHAR_LENGTH(:acknowledged) + 1)
+        ELSE notes END,
+        expires_at = VALUES(expires_at)`,
+    notesOf: `SELECT CAST(notes AS BINARY) AS notes FROM ${processes} WHERE id = :process`,
+    look: `SELECT beats FROM ${processes} WHERE id = :process AND expires_at > UTC_TIMESTAMP(3)`,
+    send: `UPDATE ${processes} SET notes = CONCAT(notes, :note) WHERE id = :process AND expires_at > UTC_TIMESTAMP(3)`,
+    retire: `DELETE FROM ${processes} WHERE id = :process OR expires_at < UTC_TIMESTAMP(3) - INTERVAL 1 HOUR`,
     forgetLease: `DELETE FROM ${leases} WHERE key_hash = :id`,
-    forgetLeases: `DELETE FROM ${leases} WHERE expires_at < :time AND expires_at <= UTC_TIMESTAMP(3) LIMIT 1000`,
+    forgetLeases: `DELETE FROM ${leases} WHERE taken_at < :time AND NOT ${isHeld(leases)} LIMIT 1000`,
     /** A session whose turn is running is not old. */
     old: (limit: number) => `
       SELECT id, message_count AS count FROM ${sessions} AS s
       WHERE updated_at < :time AND NOT EXISTS
-        (SELECT 1 FROM ${leases} AS l WHERE l.key_hash = s.key_hash AND l.expires_at > UTC_TIMESTAMP(3))
+        (SELECT 1 FROM ${leases} AS l WHERE l.key_hash = s.key_hash AND ${isHeld('l')})
       ORDER BY updated_at LIMIT ${limit}`,
     /** Locks the leases too, and the gaps where there are none: whoever takes one meanwhile waits, and finds no session. */
     lockOld: (count: number) =>
       `SELECT s.id AS id FROM ${sessions} AS s LEFT JOIN ${leases} AS l ON l.key_hash = s.key_hash
        WHERE s.id IN (${ids(count)}) AND s.updated_at < :time
-         AND (l.expires_at IS NULL OR l.expires_at <= UTC_TIMESTAMP(3)) FOR UPDATE`,
+         AND NOT ${isHeld('l')} FOR UPDATE`,
     deleteMessages: (count: number) => `DELETE FROM ${messages} WHERE session_id IN (${ids(count)})`,
     deleteSessions: (count: number) => `DELETE FROM ${sessions} WHERE id IN (${ids(count)})`,
   };

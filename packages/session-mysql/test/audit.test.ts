@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { type Message, SessionKey, toolResultMessage, userMessage } from '@x/core';
+import { takeTurn } from '@x/core/internal';
 import { commitAt } from '@x/test-support';
 import type { Pool, RowDataPacket } from 'mysql2/promise';
 import { describe, expect, it } from 'vitest';
@@ -59,11 +60,11 @@ describe("the queries of the package's documentation", () => {
 
   it('tell which turns are running', async () => {
     const { pool, table, store } = await storeWithSessions();
-    const lease = await store.lease(key, { ttlMs: 60_000 });
+    const turn = await takeTurn(store, key);
     expect(await run(pool, table, running)).toMatchObject([
-      { session_key: '/alice//s-001', fence: lease?.fence },
+      { session_key: '/alice//s-001', fence: turn.fence },
     ]);
-    await lease?.release();
+    await turn.release();
     expect(await run(pool, table, running)).toEqual([]);
   });
 });

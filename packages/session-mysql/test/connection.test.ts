@@ -1,6 +1,6 @@
 import { openSession, SessionKey, SessionStoreError, userMessage } from '@x/core';
 import { operationId } from '@x/core/store';
-import { commitAt } from '@x/test-support';
+import { claimOf, commitAt, takeLease } from '@x/test-support';
 import type { Pool, RowDataPacket } from 'mysql2/promise';
 import { describe, expect, it } from 'vitest';
 import { MysqlSession } from '../src/index.js';
@@ -105,15 +105,14 @@ describe('a connection that breaks', () => {
     'while a lease is granted (%s) leaves it with who asked, and nobody else',
     async (sever) => {
       const { proxy, store } = await proxiedStore();
-      const options = { ttlMs: 1_000_000 };
-      await (await store.lease(key, options))?.release();
-      // The end of that number as it is on the wire, as a double.
-      const severed = proxy[sever]('.A');
-      const lease = await store.lease(key, options);
+      await (await takeLease(store, key))?.release();
+      const claim = claimOf('in-the-claim');
+      const severed = proxy[sever]('in-the-claim');
+      const lease = await takeLease(store, key, { claim });
       await severed;
       expect(lease).toBeDefined();
-      expect(await store.lease(key, options)).toBeUndefined();
-      await lease?.renew();
+      expect(await takeLease(store, key)).toBeUndefined();
+      expect(await lease?.confirm()).toBe(true);
     },
   );
 

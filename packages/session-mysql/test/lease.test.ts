@@ -1,88 +1,15 @@
 import { SessionKey, SessionLeaseError } from '@x/core';
-import type { SessionLease } from '@x/core/store';
-import { commitAt } from '@x/test-support';
-import { createConnection, type Pool, type RowDataPacket } from 'mysql2/promise';
-import { describe, expect, inject, it } from 'vitest';
+import { commitAt, type TakenLease, takeLease } from '@x/test-support';
+import type { RowDataPacket } from 'mysql2/promise';
+import { describe, expect, it } from 'vitest';
 import { MysqlSession } from '../src/index.js';
 import { messages, testPool, testStore } from './support/test-store.js';
 import { waiting } from './support/waiting.js';
 
 const key = SessionKey.of({ userId: 'alice', sessionId: 's-1' });
 const head = { sessionId: 's-1' };
-const ttlMs = 60_000;
 
 describe('a lease', () => {
-  it('is had by one at a time, and the next one has a larger fence', async () => {
-    const { first, second } = await twoStores();
-    const lease = await granted(first);
-    expect(lease.ttlMs).toBe(ttlMs);
-    expect(await second.lease(key, { ttlMs })).toBeUndefined();
-    expect(await first.lease(key, { ttlMs })).toBeUndefined();
-    await lease.release();
-    const next = await granted(second);
-    expect(next.fence).toBeGreaterThan(lease.fence);
-    expect(Number.isSafeInteger(next.fence)).toBe(true);
-  });
-
-  it('of one session is nothing to another', async () => {
-    const { first } = await twoStores();
-    await granted(first);
-    expect(await first.lease(SessionKey.of('s-2'), { ttlMs })).toBeDefined();
-  });
-
-  it('is granted once to many who ask at the same time', async () => {
-    const { first, second } = await twoStores();
-    const asked = Array.from({ length: 20 }, (_, index) =>
-      (index % 2 === 0 ? first : second).lease(key, { ttlMs }),
-    );
-    const leases = await Promise.all(asked);
-    expect(leases.filter((lease) => lease !== undefined)).toHaveLength(1);
-  });
-
-  it('ends by itself when its holder dies', async () => {
-    const { pool, table, second } = await twoStores();
-    const holder = await createConnection(inject('mysqlUrl'));
-    // A pool of one connection, which ends without a word.
-    const dying = new MysqlSession({ pool: poolOf(holder), table });
-    const lost = await granted(dying);
-    holder.destroy();
-    expect(await second.lease(key, { ttlMs })).toBeUndefined();
-    await expire(pool, table);
-    expect((await granted(second)).fence).toBeGreaterThan(lost.fence);
-  });
-
-  it('is renewed by the clock of the server', async () => {
-    const { pool, table, first, second } = await twoStores();
-    const lease = await granted(first);
-    await expire(pool, table);
-    await lease.renew();
-    expect(await second.lease(key, { ttlMs })).toBeUndefined();
-    const [[row]] = await pool.query<RowDataPacket[]>(
-      `SELECT TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(3), expires_at) AS seconds FROM ${table}_leases`,
-    );
-    expect(Number(row?.seconds)).toSatisfy((seconds: number) => seconds > 30 && seconds <= 60);
-  });
-
-  it('cannot be renewed or released once somebody else has it', async () => {
-    const { pool, table, first, second } = await twoStores();
-    const old = await granted(first);
-    await expire(pool, table);
-    const current = await granted(second);
-    await expect(old.renew()).rejects.toMatchObject({ code: 'lease_lost', sessionKey: key.toString() });
-    await expect(old.renew()).rejects.toBeInstanceOf(SessionLeaseError);
-    await old.release();
-    expect(await first.lease(key, { ttlMs })).toBeUndefined();
-    await current.renew();
-  });
-
-  it('that was released cannot be renewed, and may be released again', async () => {
-    const { first } = await twoStores();
-    const lease = await granted(first);
-    await lease.release();
-    await lease.release();
-    await expect(lease.renew()).rejects.toMatchObject({ code: 'lease_lost' });
-  });
-
   it('has a larger fence also when the clock of the server was put back', async () => {
     const { pool, table, first } = await twoStores();
     await (await granted(first)).release();
@@ -97,29 +24,51 @@ describe('a lease', () => {
     const lease = await granted(first);
     await commitAt(first, key, { expectedVersion: 0, head, keep: 0, append: [], fence: lease.fence });
     await second.delete(key);
-    await expect(lease.renew()).rejects.toMatchObject({ code: 'lease_lost' });
     const [rows] = await pool.query(`SELECT * FROM ${table}_leases`);
     expect(rows).toEqual([]);
     expect((await granted(second)).fence).toBeGreaterThan(lease.fence);
   });
 
-  it.each([0, -1, 1.5, 2 ** 31, Number.NaN])('is not granted for %s milliseconds', async (time) => {
-    const { first } = await twoStores();
-    await expect(first.lease(key, { ttlMs: time })).rejects.toMatchObject({ issues: [{ path: 'ttlMs' }] });
+  it('that a failover has forgotten is written down again, unless a newer one was granted', async () => {
+    for (const forget of ['DELETE FROM', 'UPDATE']) {
+      const { pool, table, first, second } = await twoStores();
+      const lease = await granted(first);
+      const earlier = forget === 'UPDATE' ? `SET fence = fence - 1, process = 'another', claim = '{}'` : '';
+      await pool.query(`${forget} ${table}_leases ${earlier}`);
+      expect(await lease.confirm()).toBe(true);
+      expect(await second.leases.find(key)).toEqual({ ...lease.claim, fence: lease.fence });
+      await granted(second, lease.fence);
+      expect(await lease.confirm()).toBe(false);
+    }
+  });
+
+  it('of a process whose record has ended keeps no session from its retention', async () => {
+    const { pool, table, first } = await twoStores();
+    const { processes } = first.leases;
+    await processes.beat({ id: 'process', ttlMs: 60_000 }, []);
+    await processes.send('process', { id: 'a', text: 'late' });
+    await commitAt(first, key, { expectedVersion: 0, head, keep: 0, append: [] });
+    await granted(first);
+    const olderThan = new Date(Date.now() + 60_000);
+    expect(await first.deleteOlderThan({ olderThan })).toBe(0);
+    await pool.query(`UPDATE ${table}_processes SET expires_at = UTC_TIMESTAMP(3)`);
+    expect(await processes.look('process')).toBeUndefined();
+    expect(await processes.send('process', { id: 'b', text: 'late' })).toBe(false);
+    expect(await processes.beat({ id: 'other', ttlMs: 60_000 }, [])).toEqual([]);
+    expect(await first.deleteOlderThan({ olderThan })).toBe(1);
+    expect(await processes.beat({ id: 'process', ttlMs: 60_000 }, [])).toEqual([]);
   });
 });
 
 describe('a commit under a lease', () => {
-  it('is made while it is the newest, expired or released or not', async () => {
-    const { pool, table, first } = await twoStores();
+  it('is made while it is the newest, released or not', async () => {
+    const { first } = await twoStores();
     const lease = await granted(first);
     const change = { head, keep: 0, append: messages(1), fence: lease.fence };
     expect(await commitAt(first, key, { ...change, expectedVersion: 0 })).toBe(1);
     expect(await commitAt(first, key, { ...change, expectedVersion: 1, keep: 1 })).toBe(2);
-    await expire(pool, table);
-    expect(await commitAt(first, key, { ...change, expectedVersion: 2 })).toBe(3);
     await lease.release();
-    expect(await commitAt(first, key, { ...change, expectedVersion: 'latest', keep: 1 })).toBe(4);
+    expect(await commitAt(first, key, { ...change, expectedVersion: 'latest', keep: 1 })).toBe(3);
   });
 
   it.each([
@@ -135,8 +84,7 @@ describe('a commit under a lease', () => {
     if (exists) await commitAt(first, key, { expectedVersion: 0, head, keep: 0, append: messages(2) });
     const before = await first.load(key);
     const old = await granted(first);
-    await expire(pool, table);
-    await (await granted(second)).release();
+    await (await granted(second, old.fence)).release();
     const late = commitAt(first, key, {
       expectedVersion,
       head: { other: true },
@@ -162,7 +110,6 @@ describe('a commit under a lease', () => {
     const { pool, table, first, second } = await twoStores();
     await commitAt(first, key, { expectedVersion: 0, head, keep: 0, append: [] });
     const lease = await granted(first);
-    await expire(pool, table);
     // The commit gets as far as the session's row, which somebody else holds: by then it has locked the lease.
     const other = await pool.getConnection();
     await other.beginTransaction();
@@ -176,9 +123,10 @@ describe('a commit under a lease', () => {
     });
     await waiting(pool, table, 1);
     // Two connections' answers arrive in any order, so what counts is what the holder of the newer lease finds.
-    const next = second
-      .lease(key, { ttlMs })
-      .then(async (found) => ({ fence: found?.fence, version: (await second.load(key))?.version }));
+    const next = takeLease(second, key, { over: lease.fence }).then(async (found) => ({
+      fence: found?.fence,
+      version: (await second.load(key))?.version,
+    }));
     await waiting(pool, table, 2);
     await other.rollback();
     other.release();
@@ -193,20 +141,8 @@ async function twoStores() {
   return { pool, table, first, second: new MysqlSession({ pool: testPool(), table }) };
 }
 
-async function granted(store: MysqlSession): Promise<SessionLease> {
-  const lease = await store.lease(key, { ttlMs });
+async function granted(store: MysqlSession, over?: number): Promise<TakenLease> {
+  const lease = await takeLease(store, key, { over });
   if (lease === undefined) throw new Error('The lease should have been granted.');
   return lease;
-}
-
-/** As if their time had passed. */
-async function expire(pool: Pool, table: string): Promise<void> {
-  await pool.query(`UPDATE ${table}_leases SET expires_at = UTC_TIMESTAMP(3) - INTERVAL 1 SECOND`);
-}
-
-function poolOf(connection: Awaited<ReturnType<typeof createConnection>>): Pool {
-  const execute = connection.execute.bind(connection);
-  const query = connection.query.bind(connection);
-  const same = { query, execute, release: () => {}, destroy: () => {} };
-  return { execute, getConnection: async () => same } as unknown as Pool;
 }

@@ -5,7 +5,7 @@ import {
   type SessionStoreError,
   userMessage,
 } from '@x/core';
-import { commitAt } from '@x/test-support';
+import { commitAt, takeLease } from '@x/test-support';
 import { createPool as createCallbackPool } from 'mysql2';
 import type { RowDataPacket } from 'mysql2/promise';
 import { describe, expect, it } from 'vitest';
@@ -181,7 +181,7 @@ it.each([
     () => refusing.createTables(),
     () => refusing.load(key),
     () => refusing.delete(key),
-    () => refusing.lease(key, { ttlMs: 1000 }),
+    () => takeLease(refusing, key),
     () => commitAt(refusing, key, { expectedVersion: 1, head: {}, keep: 1, append: [] }),
   ];
   for (const operation of operations) {

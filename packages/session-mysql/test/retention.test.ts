@@ -1,5 +1,5 @@
 import { SessionKey } from '@x/core';
-import type { SessionLease } from '@x/core/store';
+import { takeTurn } from '@x/core/internal';
 import { commitAt } from '@x/test-support';
 import type { Pool, RowDataPacket } from 'mysql2/promise';
 import { describe, expect, it } from 'vitest';
@@ -39,11 +39,11 @@ describe('deleteOlderThan', () => {
   it('keeps a session whose turn is running', async () => {
     const { pool, table, store } = await storeWith(['a', 'b']);
     await pool.query(`UPDATE ${table} SET updated_at = '2026-01-01'`);
-    const lease = await store.lease(SessionKey.of('a'), { ttlMs: 60_000 });
+    const turn = await takeTurn(store, SessionKey.of('a'));
     expect(await store.deleteOlderThan({ olderThan: cutoff })).toBe(1);
     expect(await ids(store)).toEqual(['a']);
-    await lease?.release();
-    await pool.query(`UPDATE ${table}_leases SET expires_at = '2026-01-01'`);
+    await turn.release();
+    await pool.query(`UPDATE ${table}_leases SET taken_at = '2026-01-01'`);
     expect(await store.deleteOlderThan({ olderThan: cutoff })).toBe(1);
     const [rows] = await pool.query(`SELECT * FROM ${table}_leases`);
     expect(rows).toEqual([]);
@@ -68,20 +68,21 @@ describe('deleteOlderThan', () => {
     await pool.query(`UPDATE ${table} SET updated_at = '2026-01-01'`);
     const key = SessionKey.of('a');
     const other = new MysqlSession({ pool: testPool(), table });
-    let lease: SessionLease | undefined;
+    let turn: Awaited<ReturnType<typeof takeTurn>> | undefined;
     const connect = pool.getConnection.bind(pool);
     pool.getConnection = async () => {
       const connection = await connect();
       const begin = connection.beginTransaction.bind(connection);
       connection.beginTransaction = async () => {
-        lease ??= await other.lease(key, { ttlMs: 60_000 });
+        turn ??= await takeTurn(other, key);
         await begin();
       };
       return connection;
     };
     expect(await store.deleteOlderThan({ olderThan: cutoff })).toBe(0);
     const change = { expectedVersion: 'latest', head: {}, keep: 2, append: messages(1) } as const;
-    expect(await commitAt(other, key, { ...change, fence: lease?.fence })).toBe(2);
+    expect(await commitAt(other, key, { ...change, fence: turn?.fence })).toBe(2);
+    await turn?.release();
   });
 
   it('finds them by the index of times', async () => {

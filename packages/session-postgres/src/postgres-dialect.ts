@@ -64,7 +64,7 @@ export function postgresDialect(pool: Pool, table: string, lifetime: number): Sq
     insert: async (run, values) => (await run(statements.insert, values)).rows[0]?.id,
     add: (run, row, keep, messages) => run(statements.add, { row, keep, messages }),
     operationsOf: ({ token, earlier }) => [...(String(earlier).match(/.{8}/gs) ?? []), String(token)],
-    async delete(id, token) {
+    async delete(run, id, token) {
       const { rows } = await run(statements.delete, { id, token });
       return rows[0]?.lived === true;
     },

@@ -37,7 +37,13 @@ export const schemaOf = (table: string, format: number) => `
     CREATE TABLE ${table}_leases (
       key_hash BYTEA PRIMARY KEY,
       fence BIGINT NOT NULL,
-      holder TEXT,
+      process TEXT,
+      claim TEXT
+    );
+    CREATE TABLE ${table}_processes (
+      id TEXT PRIMARY KEY,
+      beats BIGINT NOT NULL,
+      notes TEXT NOT NULL,
       expires_at TIMESTAMPTZ NOT NULL
     );
     INSERT INTO ${table}_format VALUES (${format});`;

@@ -2,7 +2,7 @@
 export const LIVES = '(expires_at IS NULL OR expires_at > clock_timestamp())';
 /** Microseconds since 1970: where the record of the last fence is gone, the next is larger all the same. */
 const FIRST_FENCE = '(extract(epoch FROM clock_timestamp()) * 1000000)::bigint';
-const LEASE_END = "clock_timestamp() + :ttlMs::bigint * interval '1 millisecond'";
+const BEAT_END = "clock_timestamp() + :ttlMs::bigint * interval '1 millisecond'";
 /** The end of a session's life, from its lifetime in milliseconds; none for 0. */
 const EXPIRES = "clock_timestamp() + NULLIF(:lifetime::bigint, 0) * interval '1 millisecond'";
 /** The token joins the earlier ones, of which eight characters and the last seven are kept. */
@@ -13,6 +13,9 @@ export function statementsFor(table: string) {
   // Long because it is a list of statements.
   const messages = `${table}_messages`;
   const leases = `${table}_leases`;
+  const processes = `${table}_processes`;
+  /** Holds for the row `l` of a lease whose process is alive. */
+  const isHeld = `EXISTS (SELECT FROM ${processes} AS p WHERE p.id = l.process AND p.expires_at > clock_timestamp())`;
   return {
     format: `SELECT format FROM ${table}_format`,
     /** Reads all as of one moment: the session's own row first, then its messages. */
@@ -75,18 +78,33 @@ export function statementsFor(table: string) {
         created_at AS "createdAt", updated_at AS "updatedAt"
       FROM ${table}`,
     nextCollection: `SELECT collection FROM ${table} WHERE collection > :after ORDER BY collection LIMIT 1`,
-    /** Takes a lease that nobody has, or that this holder has already: then the reply to an earlier attempt was lost. */
-    lease: `
-      INSERT INTO ${leases} AS l (key_hash, fence, holder, expires_at)
-      VALUES (:id, ${FIRST_FENCE}, :holder, ${LEASE_END})
+    take: `
+      INSERT INTO ${leases} AS l (key_hash, fence, process, claim) VALUES (:id, ${FIRST_FENCE}, :process, :claim)
       ON CONFLICT (key_hash) DO UPDATE SET
-        fence = CASE WHEN l.holder = :holder THEN l.fence ELSE greatest(l.fence + 1, ${FIRST_FENCE}) END,
-        holder = :holder, expires_at = ${LEASE_END}
-      WHERE l.expires_at <= clock_timestamp() OR l.holder = :holder
+        fence = greatest(l.fence + 1, ${FIRST_FENCE}), process = :process, claim = :claim
+      WHERE l.claim IS NULL OR l.claim = :claim OR l.fence = :over::bigint
       RETURNING fence`,
-    isLeased: `SELECT 1 AS leased FROM ${leases} WHERE key_hash = :id AND expires_at > clock_timestamp()`,
-    renew: `UPDATE ${leases} SET expires_at = ${LEASE_END} WHERE key_hash = :id AND holder = :holder`,
-    release: `UPDATE ${leases} SET holder = NULL, expires_at = clock_timestamp() WHERE key_hash = :id AND holder = :holder`,
+    confirm: `
+      INSERT INTO ${leases} AS l (key_hash, fence, process, claim) VALUES (:id, :fence::bigint, :process, :claim)
+      ON CONFLICT (key_hash) DO UPDATE SET fence = :fence::bigint, process = :process, claim = :claim
+      WHERE l.fence < :fence::bigint`,
+    release: `UPDATE ${leases} SET process = NULL, claim = NULL WHERE key_hash = :id AND claim = :claim`,
+    find: `SELECT fence, claim FROM ${leases} WHERE key_hash = :id AND claim IS NOT NULL`,
+    /** Makes sure that there is a row to lock. */
+    lockLease: `
+      INSERT INTO ${leases} AS l (key_hash, fence) VALUES (:id, ${FIRST_FENCE})
+      ON CONFLICT (key_hash) DO UPDATE SET fence = l.fence RETURNING fence, claim`,
+    /** A process that was dead for a moment gets no notes of that time: their senders have been told that it is dead. */
+    beat: `
+      INSERT INTO ${processes} AS p (id, beats, notes, expires_at) VALUES (:process, 1, '', ${BEAT_END})
+      ON CONFLICT (id) DO UPDATE SET beats = p.beats + 1, expires_at = ${BEAT_END}, notes = CASE
+        WHEN p.expires_at <= clock_timestamp() THEN ''
+        WHEN starts_with(p.notes, :acknowledged::text) THEN substr(p.notes, length(:acknowledged::text) + 1)
+        ELSE p.notes END
+      RETURNING notes`,
+    look: `SELECT beats FROM ${processes} WHERE id = :process AND expires_at > clock_timestamp()`,
+    send: `UPDATE ${processes} SET notes = notes || :note::text WHERE id = :process AND expires_at > clock_timestamp()`,
+    retire: `DELETE FROM ${processes} WHERE id = :process OR expires_at < clock_timestamp() - interval '1 hour'`,
     forget: `
       WITH gone AS (DELETE FROM ${table} WHERE key_hash = :id RETURNING id)
       DELETE FROM ${messages} USING gone WHERE session_id = gone.id`,
@@ -94,20 +112,20 @@ export function statementsFor(table: string) {
     old: `
       SELECT key_hash FROM ${table}
       WHERE (updated_at < :olderThan OR expires_at <= clock_timestamp()) AND NOT EXISTS
-        (SELECT FROM ${leases} AS l WHERE l.key_hash = ${table}.key_hash AND l.expires_at > clock_timestamp())
+        (SELECT FROM ${leases} AS l WHERE l.key_hash = ${table}.key_hash AND ${isHeld})
       ORDER BY updated_at LIMIT :limit`,
     /** Makes sure that each has a lease's row, and locks it: who takes a lease meanwhile waits, and finds no session. */
     holdLeases: `
-      INSERT INTO ${leases} (key_hash, fence, expires_at)
-      SELECT key_hash, ${FIRST_FENCE}, clock_timestamp() FROM unnest(:ids::bytea[]) AS old (key_hash)
+      INSERT INTO ${leases} AS l (key_hash, fence)
+      SELECT key_hash, ${FIRST_FENCE} FROM unnest(:ids::bytea[]) AS old (key_hash)
       ORDER BY key_hash
-      ON CONFLICT (key_hash) DO UPDATE SET holder = EXCLUDED.holder WHERE ${leases}.expires_at <= clock_timestamp()
+      ON CONFLICT (key_hash) DO UPDATE SET process = NULL, claim = NULL WHERE NOT ${isHeld}
       RETURNING key_hash`,
     deleteOld: `
       WITH gone AS (DELETE FROM ${table} WHERE key_hash = ANY(:ids::bytea[])
           AND (updated_at < :olderThan OR expires_at <= clock_timestamp()) RETURNING id),
         texts AS (DELETE FROM ${messages} USING gone WHERE session_id = gone.id)
       SELECT id FROM gone`,
-    forgetLeases: `DELETE FROM ${leases} WHERE key_hash = ANY(:ids::bytea[]) AND expires_at <= clock_timestamp()`,
+    forgetLeases: `DELETE FROM ${leases} WHERE key_hash = ANY(:ids::bytea[]) AND claim IS NULL`,
   };
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { SessionKey, userMessage } from '@x/core';
 import { operationId } from '@x/core/store';
-import { commitAt, severableProxy } from '@x/test-support';
+import { commitAt, severableProxy, takeLease } from '@x/test-support';
 import { sessionStoreSuite } from '@x/testkit/suites';
 import { Pool } from 'pg';
 import { afterAll, describe, expect, inject, it } from 'vitest';
@@ -118,11 +118,9 @@ describe('PostgresSession', () => {
     await other.query('BEGIN');
     // Somebody takes the lease of the first, and has not finished to.
     const [held = key, free = key] = keys;
-    const lease = await store.lease(held, { ttlMs: 60_000 });
-    await lease?.release();
-    await other.query(
-      `UPDATE ${table}_leases SET expires_at = clock_timestamp() + interval '1 hour', holder = 'me'`,
-    );
+    await (await takeLease(store, held))?.release();
+    await store.leases.processes.beat({ id: 'me', ttlMs: 3_600_000 }, []);
+    await other.query(`UPDATE ${table}_leases SET process = 'me', claim = 'mine'`);
     const deleting = store.deleteOlderThan({ olderThan: new Date(Date.now() + 60_000) });
     await other.query('COMMIT');
     other.release();

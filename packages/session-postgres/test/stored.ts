@@ -29,7 +29,13 @@ export function storedInPostgres(pool: () => Pool, nextTable: () => string): Sto
             .replace(/;$/, '')
             .replace(/;\s*INSERT[^;]*$/, '')};`,
       );
-      for (const name of [table, `${table}_messages`, `${table}_leases`, `${table}_format`]) {
+      for (const name of [
+        table,
+        `${table}_messages`,
+        `${table}_leases`,
+        `${table}_processes`,
+        `${table}_format`,
+      ]) {
         const { rows } = await pool().query(`SELECT * FROM ${name} ORDER BY ${name}::text`);
         for (const row of rows) {
           const values = Object.values(row).map(literal).join(', ');

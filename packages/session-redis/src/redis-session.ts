@@ -9,7 +9,6 @@ import {
   checkFormat,
   decodeSession,
   describeHead,
-  heldLease,
   isUnreadable,
   keepRefused,
   type ListedRow,
@@ -22,21 +21,22 @@ import {
   checkChange,
   checkKey,
   checkScope,
+  claimText,
   collectionName,
   conflict,
   type DeleteOptions,
   filledCollections,
+  heldLease,
   type ListedSession,
   type ListOptions,
   type ListPosition,
   type LoadOptions,
   lastWanted,
   leaseLost,
-  leaseTime,
   listPages,
-  operationId,
   type SessionChange,
-  type SessionLease,
+  type SessionLeases,
+  type SessionProcesses,
   type StoredSession,
   type UnreadableSession,
 } from '@x/core/store';
@@ -46,8 +46,9 @@ import { backendSchema } from './options.js';
 import { recentSessions } from './recent-sessions.js';
 import type { RedisClient } from './redis-client.js';
 import { indexesOf, keysOf, type SessionKeys } from './redis-keys.js';
+import { redisProcesses } from './redis-processes.js';
 import { commitScript, FORMAT } from './scripts/commit.js';
-import { grantScript, leasedScript, releaseScript, renewScript } from './scripts/lease.js';
+import { confirmScript, findScript, releaseScript, takeScript } from './scripts/lease.js';
 import { runScript, type Script, whileSlotMoves } from './scripts/run-script.js';
 import { addNameScript, deleteScript, loadScript, namesScript, outdatedScript } from './scripts/sessions.js';
 import { asStoreError } from './store-error.js';
@@ -72,6 +73,11 @@ const LISTED = ['format', 'state', 'createdAt', 'description'];
  */
 export class RedisSession implements SessionStore {
   readonly reach = 'cluster';
+  /**
+   * The leases of sessions. A fence grows with every lease of the session, over deletions too. It is kept beside the session and ends
+   * with it: with `delete`, and at the end of `ttlSeconds`.
+   */
+  readonly leases: SessionLeases;
   readonly #client: RedisClient;
   readonly #keyPrefix: string;
   readonly #lifetime: number;
@@ -80,12 +86,13 @@ export class RedisSession implements SessionStore {
   /** What is made of the key of a session that is in use. */
   readonly #keys = new WeakMap<SessionKey, SessionKeys>();
 
-  constructor(options: RedisSessionOptions) {
+  constructor(options: RedisSessionOptions, processes?: SessionProcesses) {
     const { client, keyPrefix, ttlSeconds } = parseWith(optionsSchema, options, 'RedisSession options');
     this.#client = client;
     this.#keyPrefix = keyPrefix;
     this.#lifetime = ttlSeconds * 1000;
     this.#names = `${keyPrefix}collections`;
+    this.leases = this.#leasesOf(processes ?? redisProcesses(client, keyPrefix));
   }
 
   async load(key: SessionKey, options?: LoadOptions): Promise<StoredSession | undefined> {
@@ -136,10 +143,11 @@ export class RedisSession implements SessionStore {
     return Number(number);
   }
 
-  async delete(key: SessionKey, { token }: DeleteOptions = {}): Promise<boolean> {
+  async delete(key: SessionKey, { token, unlessLeased, over }: DeleteOptions = {}): Promise<boolean> {
     const { member, indexes, ...keys } = this.#keysOf(key);
     const names = [keys.session, keys.messages, keys.lease, keys.fence, keys.lifetime, keys.log, ...indexes];
-    const values = token === undefined ? [member] : [member, token];
+    const wanted = token === undefined ? '' : `token ${token}`;
+    const values = [member, wanted, unlessLeased ? String(over ?? '') : 'any'];
     return asStoreError(key, async () => Number(await this.#run(deleteScript, names, values)) !== 0);
   }
 
@@ -171,48 +179,43 @@ export class RedisSession implements SessionStore {
     );
   }
 
-  async isLeased(key: SessionKey): Promise<boolean> {
-    const { lease } = keysOf(this.#keyPrefix, key);
-    return Number(await asStoreError(key, () => this.#run(leasedScript, [lease], []))) === 1;
-  }
-
-  /**
-   * The right to run the session's turns, or `undefined` while somebody else has it. Its fence grows with every lease
-   * of the session, over deletions too. It is kept beside the session and ends with it: with `delete`, and at the end
-   * of `ttlSeconds`.
-   *
-   * @param options `ttlMs`: milliseconds, a positive whole number.
-   * @throws {InvalidInputError} for any other `ttlMs`.
-   * @throws {SessionStoreError} when Redis cannot be reached.
-   */
-  async lease(key: SessionKey, options: { readonly ttlMs: number }): Promise<SessionLease | undefined> {
-    const ttlMs = leaseTime(options);
-    const { lease, fence: last, session, lifetime } = this.#keysOf(key);
-    const run = (script: Script, keys: readonly string[], ...values: readonly unknown[]) =>
-      asStoreError(key, () => this.#run(script, keys, values.map(String)));
-    const holder = operationId();
-    const fence = await run(grantScript, [lease, last, session, lifetime], holder, ttlMs, this.#lifetime);
-    if (fence == null) return undefined;
-    const values = [holder, ttlMs, fence, this.#lifetime];
-    return heldLease(key, Number(fence), ttlMs, {
-      renew: async () => Number(await run(renewScript, [lease, last], ...values)) === 1,
-      release: () => run(releaseScript, [lease], holder),
-    });
-  }
-
   /** Does nothing: the client is the caller's. */
   async close(): Promise<void> {}
 
   collection(name: string): SessionStore {
     const keyPrefix = `${this.#keyPrefix}collection:${collectionName(name)}:`;
     const register = () => asStoreError(undefined, () => this.#run(addNameScript, [this.#names], [name]));
-    const ttlSeconds = this.#lifetime / 1000;
-    return asCollection(new RedisCollection({ client: this.#client, keyPrefix, ttlSeconds }, register), name);
+    const options = { client: this.#client, keyPrefix, ttlSeconds: this.#lifetime / 1000 };
+    return asCollection(new RedisCollection(options, this.leases.processes, register), name);
   }
 
   async *collections(): AsyncGenerator<string, void, undefined> {
     const names = await asStoreError(undefined, () => this.#run(namesScript, [this.#names], []));
     yield* filledCollections((names as unknown[]).map(String), (name) => this.collection(name));
+  }
+
+  #leasesOf(processes: SessionProcesses): SessionLeases {
+    const run = async (script: Script, key: SessionKey, ...values: readonly unknown[]) => {
+      const { lease, fence, session, lifetime } = this.#keysOf(key);
+      const keys = script === takeScript ? [lease, fence, session, lifetime] : [lease, fence];
+      return asStoreError(key, () => this.#run(script, keys, values.map(String)));
+    };
+    return {
+      processes,
+      take: async (key, claim, { over = '' } = {}) => {
+        const fence = await run(takeScript, key, claimText(claim), this.#lifetime, over);
+        return fence == null ? undefined : Number(fence);
+      },
+      confirm: async (key, claim, fence) =>
+        Number(await run(confirmScript, key, claimText(claim), fence)) === 1,
+      release: async (key, claim) => {
+        await run(releaseScript, key, claimText(claim), this.#lifetime);
+      },
+      find: async (key) => {
+        const [claim, fence] = (await run(findScript, key)) as readonly unknown[];
+        return claim == null ? undefined : heldLease(claim, Number(fence));
+      },
+    };
   }
 
   /** Reads fields and messages as of one moment. */
@@ -284,8 +287,8 @@ class RedisCollection extends RedisSession {
   readonly #register: () => Promise<unknown>;
 
   /** @param register Notes that the collection exists. */
-  constructor(options: RedisSessionOptions, register: () => Promise<unknown>) {
-    super(options);
+  constructor(options: RedisSessionOptions, processes: SessionProcesses, register: () => Promise<unknown>) {
+    super(options, processes);
     this.#register = register;
   }
 

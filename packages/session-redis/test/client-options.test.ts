@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { SessionKey } from '@x/core';
-import { commitAt } from '@x/test-support';
+import { commitAt, takeLease } from '@x/test-support';
 import { Redis } from 'ioredis';
 import { expect, inject, it, onTestFinished } from 'vitest';
 import { RedisSession, RedisWorkspace } from '../src/index.js';
@@ -23,7 +23,7 @@ it('a client that answers numbers as text changes nothing', async () => {
   onTestFinished(() => client.disconnect());
   const options = { client, keyPrefix: `text-${randomUUID()}:` };
   const store = new RedisSession(options);
-  const lease = await store.lease(key, { ttlMs: 60_000 });
+  const lease = await takeLease(store, key);
   const fence = lease?.fence;
   expect(
     await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: messages(2), fence }),
@@ -31,7 +31,7 @@ it('a client that answers numbers as text changes nothing', async () => {
   expect(
     await commitAt(store, key, { expectedVersion: 1, head: {}, keep: 2, append: messages(1), fence }),
   ).toBe(2);
-  await lease?.renew();
+  expect(await lease?.confirm()).toBe(true);
   expect((await store.load(key))?.messages).toHaveLength(3);
   expect(await collect(store.list())).toMatchObject([{ version: 2 }]);
   expect(await store.delete(key)).toBe(true);

@@ -1,5 +1,5 @@
 import { readText, SessionKey } from '@x/core';
-import { commitAt } from '@x/test-support';
+import { commitAt, takeLease } from '@x/test-support';
 import { describe, expect, it } from 'vitest';
 import { RedisSession, RedisWorkspace } from '../src/index.js';
 import { testCluster } from './support/test-cluster.js';
@@ -13,7 +13,7 @@ describe('on Redis Cluster', () => {
       SessionKey.of({ tenantId: 'acme', userId: `{user ${index}}`, agentId: 'coder', sessionId: 's' }),
     );
     for (const key of keys) {
-      const lease = await store.lease(key, { ttlMs: 60_000 });
+      const lease = await takeLease(store, key);
       const change = { expectedVersion: 0, head: {}, keep: 0, append: messages(2), fence: lease?.fence };
       expect(await commitAt(store, key, change)).toBe(1);
     }

@@ -1,5 +1,5 @@
 import { SessionKey } from '@x/core';
-import { commitAt } from '@x/test-support';
+import { commitAt, takeLease } from '@x/test-support';
 import { sessionStoreSuite } from '@x/testkit/suites';
 import { expect, it } from 'vitest';
 import { fromNodeRedis, RedisSession, RedisWorkspace } from '../src/index.js';
@@ -27,7 +27,7 @@ it('a cluster of node-redis will do as well', async () => {
   await workspace.append('a/b', Buffer.from([0, 255]));
   expect([...(await workspace.read('a/b'))]).toEqual([0, 255]);
   const store = new RedisSession({ ...options, ttlSeconds: 60 });
-  const lease = await store.lease(key, { ttlMs: 60_000 });
+  const lease = await takeLease(store, key);
   const append = messages(2);
   await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append, fence: lease?.fence });
   expect((await store.load(key))?.messages).toEqual(append);

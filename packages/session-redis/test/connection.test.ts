@@ -1,6 +1,6 @@
 import { SessionKey, SessionStoreError } from '@x/core';
 import { operationId } from '@x/core/store';
-import { commitAt } from '@x/test-support';
+import { commitAt, takeLease } from '@x/test-support';
 import { Redis } from 'ioredis';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { redis } from '../../../tooling/services/redis.js';
@@ -49,14 +49,14 @@ describe('a connection that breaks', () => {
   it('while the reply about a lease is under way does not lock its holder out', async () => {
     const { proxy, store } = await proxiedStore({ retryStrategy: () => 1 });
     await commitAt(store, key, { expectedVersion: 0, head, keep: 0, append: [] });
-    await (await store.lease(key, { ttlMs: 60_000 }))?.release();
+    await (await takeLease(store, key))?.release();
     const severed = proxy.severReplyTo('evalsha');
-    const lease = await store.lease(key, { ttlMs: 60_000 });
+    const lease = await takeLease(store, key);
     await severed;
     expect(
       await commitAt(store, key, { expectedVersion: 1, head, keep: 0, append: [], fence: lease?.fence }),
     ).toBe(2);
-    expect(await store.lease(key, { ttlMs: 60_000 })).toBeUndefined();
+    expect(await takeLease(store, key)).toBeUndefined();
   });
 
   it('is no reason to forget the script: it is sent again when the server has forgotten it', async () => {

@@ -1,95 +1,35 @@
-import { SessionKey, SessionLeaseError } from '@x/core';
-import { commitAt } from '@x/test-support';
+import { SessionKey } from '@x/core';
+import { takeTurn } from '@x/core/internal';
+import { claimOf, commitAt, type TakenLease, takeLease } from '@x/test-support';
 import { describe, expect, it } from 'vitest';
 import { RedisSession } from '../src/index.js';
 import { keysOf } from '../src/redis-keys.js';
 import { messages, testClient, testStore } from './support/test-store.js';
 
 const key = SessionKey.of({ userId: 'alice', sessionId: 's-1' });
-const ttlMs = 60_000;
 const change = { expectedVersion: 'latest', head: {}, keep: 0, append: messages(1) } as const;
+const MONTH_MS = 30 * 86_400_000;
 
 /** Two processes on the same data, and the names of what the lease consists of. */
 function twoProcesses(options: { readonly ttlSeconds?: number } = {}) {
   const { client, keyPrefix, store } = testStore(options);
   const other = new RedisSession({ client: testClient(), keyPrefix, ...options });
   const { lease, fence } = keysOf(keyPrefix, key);
-  /** What the passing of its time does to a lease. */
-  const runOut = () => client.pexpire(lease, 0);
-  return { client, keyPrefix, store, other, lease, fence, runOut };
+  return { client, keyPrefix, store, other, lease, fence };
 }
 
-async function granted(store: RedisSession) {
-  const lease = await store.lease(key, { ttlMs });
+async function granted(store: RedisSession): Promise<TakenLease> {
+  const lease = await takeLease(store, key);
   if (lease === undefined) throw new Error('The lease was not granted.');
   return lease;
 }
 
 describe('a lease', () => {
-  it('is had by one at a time, and by the next when it is released', async () => {
-    const { client, store, other, lease } = twoProcesses();
-    const first = await granted(store);
-    expect(first.ttlMs).toBe(ttlMs);
-    expect(await client.pttl(lease)).toBeGreaterThan(ttlMs - 10_000);
-    expect(await other.lease(key, { ttlMs })).toBeUndefined();
-    expect(await store.lease(key, { ttlMs })).toBeUndefined();
-    await first.release();
-    const second = await granted(other);
-    expect(second.fence).toBeGreaterThan(first.fence);
-    expect(Number.isSafeInteger(second.fence)).toBe(true);
-  });
-
-  it('is granted to exactly one of many who ask at once', async () => {
-    const { store, other } = twoProcesses();
-    const asked = Array.from({ length: 20 }, (_, index) => (index % 2 ? store : other).lease(key, { ttlMs }));
-    expect((await Promise.all(asked)).filter((lease) => lease !== undefined)).toHaveLength(1);
-  });
-
-  it('of one session leaves others free', async () => {
-    const { store, other } = twoProcesses();
-    await granted(store);
-    expect(await other.lease(SessionKey.of({ userId: 'alice', sessionId: 's-2' }), { ttlMs })).toBeDefined();
-  });
-
-  it('of a holder that crashed runs out; what the holder still writes is refused, whole', async () => {
-    const { store, other, runOut } = twoProcesses();
-    const crashed = await granted(store);
-    await commitAt(store, key, { ...change, fence: crashed.fence });
-    await runOut();
-    const heir = await granted(other);
-    expect(heir.fence).toBeGreaterThan(crashed.fence);
-    const late = commitAt(store, key, { ...change, head: { late: true }, fence: crashed.fence });
-    const error = await late.catch((reason: unknown) => reason);
-    expect(error).toBeInstanceOf(SessionLeaseError);
-    expect(error).toMatchObject({ code: 'lease_lost', sessionKey: key.toString() });
-    expect(await store.load(key)).toMatchObject({ version: 1, head: {} });
-    expect(await commitAt(other, key, { ...change, expectedVersion: 1, fence: heir.fence })).toBe(2);
-  });
-
-  it('still counts when it has run out but nobody took it', async () => {
-    const { store, other, runOut } = twoProcesses();
+  it('still counts when it was released and nobody took it', async () => {
+    const { store } = twoProcesses();
     const lease = await granted(store);
-    await runOut();
+    await lease.release();
     expect(await commitAt(store, key, { ...change, fence: lease.fence })).toBe(1);
-    await lease.renew();
-    expect(await other.lease(key, { ttlMs })).toBeUndefined();
-  });
-
-  it('begins anew when it is renewed, and is not renewed once it is lost', async () => {
-    const { client, store, other, lease, runOut } = twoProcesses();
-    const first = await granted(store);
-    await client.pexpire(lease, 1_000);
-    await first.renew();
-    expect(await client.pttl(lease)).toBeGreaterThan(ttlMs - 10_000);
-    await runOut();
-    const second = await granted(other);
-    await expect(first.renew()).rejects.toMatchObject({ code: 'lease_lost' });
-    await first.release();
-    expect(await store.lease(key, { ttlMs })).toBeUndefined();
-    await second.renew();
-    await second.release();
-    await expect(second.renew()).rejects.toMatchObject({ code: 'lease_lost' });
-    expect(await store.lease(key, { ttlMs })).toBeDefined();
   });
 
   it('ends with the session; no later one has a fence as small', async () => {
@@ -101,7 +41,6 @@ describe('a lease', () => {
     await expect(commitAt(store, key, { ...change, fence: first.fence })).rejects.toMatchObject({
       code: 'lease_lost',
     });
-    await expect(first.renew()).rejects.toMatchObject({ code: 'lease_lost' });
     expect((await granted(other)).fence).toBeGreaterThan(first.fence);
   });
 
@@ -120,46 +59,85 @@ describe('a lease', () => {
     expect(await client.pttl(fence)).toBe(-1);
   });
 
-  it('keeps its fence as long as a session that ends by itself, and longer where it lasts longer', async () => {
+  it('keeps its fence while it is held, and then as long as a session that ends by itself', async () => {
     const { client, store, fence } = twoProcesses({ ttlSeconds: 30 });
     const lease = await granted(store);
-    expect(await client.pttl(fence)).toBeGreaterThan(ttlMs - 10_000);
     await commitAt(store, key, { ...change, fence: lease.fence });
-    expect(await client.pttl(fence)).toBeGreaterThan(ttlMs - 10_000);
-    await client.pexpire(fence, 1_000);
-    await commitAt(store, key, { ...change, fence: lease.fence });
+    expect(await client.pttl(fence)).toBeGreaterThan(MONTH_MS - 60_000);
+    await lease.release();
     expect(await client.pttl(fence)).toBeGreaterThan(20_000);
-    await lease.renew();
-    expect(await client.pttl(fence)).toBeGreaterThan(ttlMs - 10_000);
+    expect(await client.pttl(fence)).toBeLessThanOrEqual(30_000);
   });
 
-  it('takes one round trip, and a commit under it takes one', async () => {
+  it('takes one round trip, and so do its commit and its release', async () => {
     const { client, store } = twoProcesses();
     const earlier = await granted(store);
     await commitAt(store, key, { ...change, fence: earlier.fence });
-    await earlier.renew();
     await earlier.release();
     // By now the server knows the scripts, and each takes its hash alone.
-    const lease = await granted(store);
     const sent: string[] = [];
     const send = client.sendCommand.bind(client);
     client.sendCommand = (command, stream) => {
       sent.push(command.name);
       return send(command, stream);
     };
+    const lease = await granted(store);
     await commitAt(store, key, { ...change, fence: lease.fence });
-    await lease.renew();
     await lease.release();
-    await granted(store);
     // The commit looks first what there is.
-    expect(sent.filter((name) => name === 'evalsha')).toHaveLength(4);
+    expect(sent.filter((name) => name === 'evalsha')).toHaveLength(3);
   });
 
-  it.each([{ ttlMs: 0 }, { ttlMs: -1 }, { ttlMs: 1.5 }, {}, { ttlMs, ttl: 1 }])(
-    'refuses %o',
-    async (options) => {
-      const { store } = testStore();
-      await expect(store.lease(key, options as never)).rejects.toMatchObject({ code: 'invalid_input' });
-    },
-  );
+  it('that a failover has forgotten is written down again, unless a newer one was granted', async () => {
+    for (const forget of ['all', 'an earlier one is back', 'nothing']) {
+      const { client, store, other, lease, fence } = twoProcesses();
+      const first = await granted(store);
+      if (forget !== 'nothing') await client.del(lease, fence);
+      if (forget === 'an earlier one is back') {
+        await client.set(fence, first.fence - 1);
+        await client.set(lease, 'of another');
+      }
+      expect(await first.confirm()).toBe(true);
+      expect(await other.leases.find(key)).toEqual({ ...first.claim, fence: first.fence });
+      expect(await commitAt(store, key, { ...change, fence: first.fence })).toBe(1);
+      await takeLease(other, key, { over: first.fence });
+      expect(await first.confirm()).toBe(false);
+      await store.delete(key);
+    }
+  });
+});
+
+describe('the record of a process', () => {
+  it('ends by the clock of the server, with the notes to it', async () => {
+    const { client, keyPrefix, store } = twoProcesses();
+    const { processes } = store.leases;
+    const beat = () => processes.beat({ id: 'one', ttlMs: 60_000 }, []);
+    await beat();
+    await processes.send('one', { id: 'a', text: 'late' });
+    for (const name of await client.keys(`${keyPrefix}*`)) {
+      expect(await client.pttl(name)).toBeGreaterThan(50_000);
+      await client.pexpire(name, 0);
+    }
+    expect(await processes.look('one')).toBeUndefined();
+    expect(await processes.send('one', { id: 'b', text: 'late' })).toBe(false);
+    expect(await beat()).toEqual([]);
+  });
+
+  it('costs one command a beat, and is removed when the process rests', async () => {
+    const { client, keyPrefix, store } = twoProcesses();
+    const turn = await takeTurn(store, key, { processTtlMs: 200 });
+    const [name = ''] = await client.keys(`${keyPrefix}process:*`);
+    const ends = new Set<number>();
+    while (ends.size < 3) ends.add(Number(await store.leases.processes.look(/{(.*)}/.exec(name)?.[1] ?? '')));
+    await turn.release();
+    while ((await client.exists(name)) === 1);
+    expect(await client.keys(`${keyPrefix}process:*`)).toEqual([]);
+  });
+});
+
+it('a claim is found as it was made', async () => {
+  const { store } = twoProcesses();
+  const claim = { ...claimOf(), host: 'host-1+0123', pid: 7, started: '42', ttlMs: 5_000 };
+  const lease = await takeLease(store, key, { claim });
+  expect(await store.leases.find(key)).toEqual({ ...claim, fence: lease?.fence });
 });

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { openSession, SessionKey, userMessage } from '@x/core';
-import { commitAt } from '@x/test-support';
+import { commitAt, takeLease } from '@x/test-support';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { redisSentinel } from '../../../tooling/services/redis-sentinel.js';
@@ -63,7 +63,7 @@ it('goes on where it was when the master ends and Sentinel promotes the replica'
 }, async () => {
   const store = new RedisSession({ client, ttlSeconds: 3_600 });
   const key = SessionKey.of({ userId: 'alice', sessionId: 's-1' });
-  const lease = await store.lease(key, { ttlMs: 3_600_000 });
+  const lease = await takeLease(store, key);
   const [first, second] = messages(2);
   await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: [first], fence: lease?.fence });
   const before = await runIdOf(client);
@@ -76,8 +76,8 @@ it('goes on where it was when the master ends and Sentinel promotes the replica'
 
   expect(await runIdOf(client)).not.toBe(before);
   expect((await store.load(key))?.messages).toEqual([first, second]);
-  expect(await store.lease(key, { ttlMs: 3_600_000 })).toBeUndefined();
-  await lease?.renew();
+  expect(await takeLease(store, key)).toBeUndefined();
+  expect(await lease?.confirm()).toBe(true);
 });
 
 async function runIdOf(server: Redis): Promise<string | undefined> {

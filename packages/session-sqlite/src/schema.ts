@@ -39,9 +39,21 @@ const SCHEMA = `CREATE TABLE sessions (
   CREATE TABLE leases (
     key TEXT PRIMARY KEY,
     fence INTEGER NOT NULL,
-    holder TEXT NOT NULL,
-    expires_at INTEGER NOT NULL
+    claim TEXT NOT NULL
   ) WITHOUT ROWID;
+  CREATE TABLE processes (
+    id TEXT PRIMARY KEY,
+    beats INTEGER NOT NULL,
+    host TEXT NOT NULL,
+    pid INTEGER NOT NULL,
+    started TEXT NOT NULL
+  ) WITHOUT ROWID;
+  CREATE TABLE notes (
+    number INTEGER PRIMARY KEY,
+    process TEXT NOT NULL,
+    id TEXT NOT NULL,
+    text TEXT NOT NULL
+  );
   PRAGMA user_version = ${FORMAT};`;
 
 /**

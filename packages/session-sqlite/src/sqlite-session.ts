@@ -1,16 +1,17 @@
-import { randomUUID } from 'node:crypto';
 import type { SessionInfo, SessionKey, SessionScope, SessionStore } from '@x/core';
 import {
   type Clock,
   decodeSession,
   describeHead,
-  heldLease,
+  hasEnded,
   listRows,
+  type ProcessIdentity,
   parseWith,
   type SqliteDatabase,
   type SqliteValue,
   type SqlListing,
   systemClock,
+  thisProcess,
 } from '@x/core/internal';
 import {
   asCollection,
@@ -18,17 +19,21 @@ import {
   checkChange,
   checkCommit,
   checkKey,
+  claimText,
   collectionName,
   type DeleteOptions,
+  heldLease,
   isAnother,
+  isKept,
   type ListOptions,
   type LoadOptions,
   lastWanted,
-  leaseTime,
+  type ProcessNote,
   remember,
   retentionOf,
   type SessionChange,
-  type SessionLease,
+  type SessionLeases,
+  type SessionProcesses,
   type StoredSession,
   tokenOf,
 } from '@x/core/store';
@@ -60,6 +65,7 @@ interface OpenFile {
   readonly lifetime: number;
   readonly lockTimeoutMs: number;
   readonly clock: Clock;
+  readonly processes: SessionProcesses;
   /** Rows were deleted, of which copies may be left in the file. */
   hasDeleted: boolean;
 }
@@ -74,9 +80,9 @@ interface SessionRow {
   readonly updated_at: number;
 }
 interface LeaseRow {
+  readonly key: string;
   readonly fence: number;
-  readonly holder: string;
-  readonly expires_at: number;
+  readonly claim: string;
 }
 
 /** Sessions that one transaction of a retention deletes. */
@@ -90,6 +96,7 @@ const LISTED = `
 /** The sessions of a file, or one of its collections. */
 class SqliteRecords implements SessionStore {
   readonly reach = 'host';
+  readonly leases: SessionLeases;
   readonly #file: OpenFile;
   readonly #database: SqliteDatabase;
   readonly #clock: Clock;
@@ -101,6 +108,7 @@ class SqliteRecords implements SessionStore {
     this.#database = file.database;
     this.#clock = file.clock;
     this.#collection = collection;
+    this.leases = this.#leasesOf(file.processes);
   }
 
   async load(key: SessionKey, options?: LoadOptions): Promise<StoredSession | undefined> {
@@ -152,10 +160,11 @@ class SqliteRecords implements SessionStore {
     });
   }
 
-  async delete(key: SessionKey, { token }: DeleteOptions = {}): Promise<boolean> {
+  async delete(key: SessionKey, options: DeleteOptions = {}): Promise<boolean> {
     const { removed, lived } = await this.#transaction(key, 'deletion', () => {
       const row = this.#row(key);
-      if (isAnother(row && committed(row), token)) return { removed: false, lived: false };
+      if (isKept(this.#lease(key), options) || isAnother(row && committed(row), options.token))
+        return { removed: false, lived: false };
       const isRemoved = this.#removeKey(key);
       const leases = this.#database.prepare('DELETE FROM leases WHERE key = ?').run(this.#idOf(key)).changes;
       if (leases > 0) this.#file.hasDeleted = true;
@@ -183,15 +192,16 @@ class SqliteRecords implements SessionStore {
       const page = Math.min(PAGE, limit - deleted);
       const { count, left } = await this.#transaction(undefined, 'deletion', () => {
         const now = this.#clock.now();
+        const ended = this.#sweepLeases();
         const ids = this.#database
           .prepare(
             `SELECT id FROM sessions WHERE (updated_at < ? OR expires_at <= ?) AND NOT EXISTS
-               (SELECT 1 FROM leases WHERE leases.key = sessions.key AND leases.expires_at > ?)
+               (SELECT 1 FROM leases WHERE leases.key = sessions.key)
              ORDER BY updated_at LIMIT ?`,
           )
-          .column<number>(olderThan.getTime(), now, now, page);
+          .column<number>(olderThan.getTime(), now, page);
         for (const id of ids) this.#remove(id);
-        return { count: ids.length, left: this.#sweepLeases() };
+        return { count: ids.length, left: ended };
       });
       deleted += count;
       if (count + left > 0) emptyLog(this.#database);
@@ -220,7 +230,7 @@ class SqliteRecords implements SessionStore {
   async close(): Promise<void> {
     if (this.#database.isOpen) {
       // What another process keeps it from, a later deletion or close does.
-      if (this.#orphans('SELECT 1 FROM').cell(this.#clock.now()) !== undefined)
+      if (this.#ended().length > 0)
         await this.#transaction(undefined, 'deletion', () => this.#sweepLeases()).catch(() => {});
       if (this.#file.hasDeleted) writeAnew(this.#database);
     }
@@ -243,48 +253,42 @@ class SqliteRecords implements SessionStore {
     }
   }
 
-  isLeased(key: SessionKey): Promise<boolean> {
-    const isHeld = () => (this.#lease(key)?.expires_at ?? 0) > this.#clock.now();
-    return this.#transaction(key, 'deferred', isHeld);
-  }
-
-  /**
-   * The right to run the session's turns, or `undefined` while another process or task has it. Its time runs by the clock.
-   *
-   * @throws {InvalidInputError} when `ttlMs` is no positive number.
-   */
-  async lease(key: SessionKey, options: { readonly ttlMs: number }): Promise<SessionLease | undefined> {
-    const ttlMs = leaseTime(options);
-    const holder = randomUUID();
-    const fence = await this.#transaction(key, 'immediate', () => {
-      const now = this.#clock.now();
-      const last = this.#lease(key);
-      if (last !== undefined && last.expires_at > now) return undefined;
-      // Larger than that of any earlier lease, also where its record went with the session.
-      const largest = this.#database.prepare('SELECT MAX(fence) FROM leases').cell();
-      const next = Math.max(Math.ceil(now * 1000), Number(largest) + 1);
-      this.#database
-        .prepare('INSERT OR REPLACE INTO leases (key, fence, holder, expires_at) VALUES (?, ?, ?, ?)')
-        .run(this.#idOf(key), next, holder, Math.ceil(now + ttlMs));
-      // Of all sessions, so that it grows also when a session is deleted with its lease.
-      this.#database.prepare(`INSERT OR REPLACE INTO leases VALUES ('', ?, '', 0)`).run(next);
-      return next;
-    });
-    if (fence === undefined) return undefined;
-    const id = this.#idOf(key);
-    const renew = () =>
-      this.#database
-        .prepare('UPDATE leases SET expires_at = ? WHERE key = ? AND holder = ?')
-        .run(Math.ceil(this.#clock.now() + ttlMs), id, holder).changes > 0;
-    const release = () => {
-      this.#database.prepare('DELETE FROM leases WHERE key = ? AND holder = ?').run(id, holder);
-      // Of a session that was never stored, nothing stays, not even its key.
-      if (this.#row(key) === undefined) this.#file.hasDeleted = true;
+  #leasesOf(processes: SessionProcesses): SessionLeases {
+    const held = (key: SessionKey) => {
+      const row = this.#lease(key);
+      return row && heldLease(row.claim, row.fence);
     };
-    return heldLease(key, fence, ttlMs, {
-      renew: () => this.#transaction(key, 'immediate', renew),
-      release: () => this.#transaction(key, 'immediate', release),
-    });
+    const find = (key: SessionKey) => this.#transaction(key, 'deferred', () => held(key));
+    return {
+      processes,
+      take: (key, claim, { over } = {}) =>
+        this.#transaction(key, 'immediate', () => {
+          const last = held(key);
+          if (last !== undefined && last.token !== claim.token && last.fence !== over) return undefined;
+          // Larger than that of any earlier lease, also where its record went with the session.
+          const largest = this.#database.prepare('SELECT MAX(fence) FROM leases').cell();
+          const fence = Math.max(Math.ceil(this.#clock.now() * 1000), Number(largest) + 1);
+          const write = this.#database.prepare(
+            'INSERT OR REPLACE INTO leases (key, fence, claim) VALUES (?, ?, ?)',
+          );
+          write.run(this.#idOf(key), fence, claimText(claim));
+          // Of all sessions, so that it grows also when a session is deleted with its lease.
+          write.run('', fence, '');
+          return fence;
+        }),
+      confirm: async (key, { token }, fence) => {
+        const held = await find(key);
+        return held?.fence === fence && held.token === token;
+      },
+      release: (key, { token }) =>
+        this.#transaction(key, 'immediate', () => {
+          if (held(key)?.token !== token) return;
+          this.#database.prepare('DELETE FROM leases WHERE key = ?').run(this.#idOf(key));
+          // Of a session that was never stored, nothing stays, not even its key.
+          if (this.#row(key) === undefined) this.#file.hasDeleted = true;
+        }),
+      find,
+    };
   }
 
   /** What a record is found by. */
@@ -356,24 +360,67 @@ class SqliteRecords implements SessionStore {
     this.#database.prepare('DELETE FROM sessions WHERE id = ?').run(id);
   }
 
-  /** The leases that have ended and are of no session. Their holders died, or their sessions were deleted. */
-  #orphans(statement: 'SELECT 1 FROM' | 'DELETE FROM') {
-    return this.#database.prepare(
-      `${statement} leases WHERE key <> '' AND expires_at <= ? AND NOT EXISTS
-         (SELECT 1 FROM sessions WHERE sessions.key = leases.key)`,
-    );
+  /** The leases of processes that have ended. */
+  #ended(): readonly string[] {
+    const rows = this.#database.prepare(`SELECT * FROM leases WHERE key <> ''`).all() as readonly LeaseRow[];
+    return rows.filter(({ claim, fence }) => hasEnded(heldLease(claim, fence))).map(({ key }) => key);
   }
 
-  /** Removes the leases that have ended and are of no session, as they hold its key, and answers how many. */
+  /** Removes the leases of processes that have ended, as they hold the keys of sessions, and answers how many. */
   #sweepLeases(): number {
-    const { changes } = this.#orphans('DELETE FROM').run(this.#clock.now());
-    if (changes > 0) this.#file.hasDeleted = true;
-    return changes;
+    const ended = this.#ended();
+    const remove = this.#database.prepare('DELETE FROM leases WHERE key = ?');
+    for (const key of ended) remove.run(key);
+    if (ended.length > 0) this.#file.hasDeleted = true;
+    return ended.length;
   }
 
   #transaction<T>(key: SessionKey | undefined, mode: TransactionMode, task: () => T): Promise<T> {
     return inTransaction(this.#database, this.#file.lockTimeoutMs, key, mode, task);
   }
+}
+
+/** The processes that use a database. It has no clock that all agree on: whoever asks watches the beats. */
+function processesOf(database: SqliteDatabase, lockTimeoutMs: number): SessionProcesses {
+  const write = <T>(task: () => T) => inTransaction(database, lockTimeoutMs, undefined, 'immediate', task);
+  const beatsOf = (id: string) =>
+    database.prepare('SELECT beats FROM processes WHERE id = ?').cell<number>(id);
+  const retire = (id: string) => {
+    database.prepare('DELETE FROM processes WHERE id = ?').run(id);
+    database.prepare('DELETE FROM notes WHERE process = ?').run(id);
+  };
+  return {
+    beat: ({ id }, acknowledged) =>
+      write(() => {
+        const beats = beatsOf(id) ?? 0;
+        if (beats === 0) for (const ended of endedProcesses(database)) retire(ended);
+        const { host, pid, started } = thisProcess();
+        database
+          .prepare('INSERT OR REPLACE INTO processes VALUES (?, ?, ?, ?, ?)')
+          .run(id, beats + 1, host, pid, started);
+        const remove = database.prepare('DELETE FROM notes WHERE process = ? AND id = ?');
+        for (const note of acknowledged) remove.run(id, note.id);
+        return database
+          .prepare('SELECT id, text FROM notes WHERE process = ? ORDER BY number')
+          .all(id) as unknown as readonly ProcessNote[];
+      }),
+    look: async (id) => beatsOf(id),
+    send: (process, { id, text }) =>
+      write(() => {
+        if (beatsOf(process) === undefined) return false;
+        database.prepare('INSERT INTO notes (process, id, text) VALUES (?, ?, ?)').run(process, id, text);
+        return true;
+      }),
+    retire: (id) => write(() => retire(id)),
+  };
+}
+
+function endedProcesses(database: SqliteDatabase): readonly string[] {
+  type Row = ProcessIdentity & { readonly id: string };
+  const rows = database
+    .prepare('SELECT id, host, pid, started FROM processes')
+    .all() as unknown as readonly Row[];
+  return rows.filter((row) => hasEnded(row)).map(({ id }) => id);
 }
 
 function committed(row: SessionRow): Committed {
@@ -401,6 +448,7 @@ export class SqliteSession extends SqliteRecords {
       'SqliteSession options',
     );
     const database = openDatabase(file, synchronous, lockTimeoutMs);
-    super({ database, lifetime: ttlSeconds * 1000, lockTimeoutMs, clock, hasDeleted: false });
+    const processes = processesOf(database, lockTimeoutMs);
+    super({ database, lifetime: ttlSeconds * 1000, lockTimeoutMs, clock, processes, hasDeleted: false });
   }
 }

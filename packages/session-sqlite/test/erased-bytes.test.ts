@@ -2,9 +2,10 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eraseUser, SessionKey, userMessage } from '@x/core';
-import { systemClock } from '@x/core/internal';
+import { systemClock, thisProcess } from '@x/core/internal';
 import { LocalWorkspace } from '@x/core/node';
 import { operationId } from '@x/core/store';
+import { claimOf, takeLease } from '@x/test-support';
 import { expect, it, onTestFinished } from 'vitest';
 import { SqliteSession } from '../src/index.js';
 
@@ -88,6 +89,9 @@ it('writes the file anew when it is closed, also after the deletion of a record 
   expect(statSync(file).size).toBeLessThan(100_000);
 });
 
+/** A claim of a process that this host knows has ended. */
+const dead = { ...claimOf(), ...thisProcess(), started: '1' };
+
 const first = () => ({
   operation: operationId(),
   expected: undefined,
@@ -100,20 +104,20 @@ it.each<[string, (store: SqliteSession, key: SessionKey) => Promise<void>]>([
   [
     'was never stored',
     async (store, key) => {
-      const lease = await store.lease(key, { ttlMs: 60_000 });
+      const lease = await takeLease(store, key);
       await lease?.release();
     },
   ],
   [
     'was never stored by a process that died',
     async (store, key) => {
-      await store.lease(key, { ttlMs: 1 });
+      await takeLease(store, key, { claim: dead });
     },
   ],
   [
     'was deleted by its age',
     async (store, key) => {
-      const lease = await store.lease(key, { ttlMs: 60_000 });
+      const lease = await takeLease(store, key);
       await store.commit(key, { ...first(), fence: lease?.fence });
       await lease?.release();
       expect(await store.deleteOlderThan({ olderThan: new Date(Date.now() + 60_000) })).toBe(1);
@@ -122,21 +126,18 @@ it.each<[string, (store: SqliteSession, key: SessionKey) => Promise<void>]>([
   [
     'was deleted by its age after its holder died',
     async (store, key) => {
-      await store.lease(key, { ttlMs: 1 });
+      await takeLease(store, key, { claim: dead });
       await store.commit(key, first());
-      const olderThan = new Date(Date.now() + 60_000);
-      while ((await store.deleteOlderThan({ olderThan })) === 0);
+      expect(await store.deleteOlderThan({ olderThan: new Date(Date.now() + 60_000) })).toBe(1);
     },
   ],
 ])('leaves no key of a session that %s in its file', async (_, live) => {
   const directory = mkdtempSync(join(tmpdir(), 'x-erased-'));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   const file = join(directory, 'sessions.db');
-  const clock = { ...systemClock };
-  const store = new SqliteSession({ file, clock });
+  const store = new SqliteSession({ file });
   const key = SessionKey.of({ userId: 'alice', sessionId: 's1' });
   await live(store, key);
-  clock.now = () => Date.now() + 1_000;
   const storage = new LocalWorkspace(mkdtempSync(join(tmpdir(), 'x-erased-')));
   expect(await eraseUser({ session: store, storage }, { userId: 'alice' })).toMatchObject({ sessions: 0 });
   await store.close();
@@ -147,15 +148,14 @@ it('keeps the lease of another holder, and what it is ordered by', async () => {
   const store = new SqliteSession({ file: ':memory:' });
   onTestFinished(() => store.close());
   const [held, other] = [SessionKey.of('held'), SessionKey.of('other')];
-  const lease = await store.lease(held, { ttlMs: 60_000 });
-  const early = await store.lease(other, { ttlMs: 60_000 });
+  const lease = await takeLease(store, held);
+  const early = await takeLease(store, other);
   await store.commit(other, first());
   await early?.release();
   await store.delete(other);
   await store.deleteOlderThan({ olderThan: new Date(Date.now() + 60_000) });
-  await lease?.renew();
-  expect(await store.isLeased(held)).toBe(true);
-  const late = await store.lease(other, { ttlMs: 60_000 });
+  expect(await lease?.confirm()).toBe(true);
+  const late = await takeLease(store, other);
   expect(late?.fence).toBeGreaterThan(early?.fence ?? 0);
   const change = { ...first(), fence: early?.fence };
   await expect(store.commit(other, change)).rejects.toMatchObject({ code: 'lease_lost' });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SessionKey, userMessage } from '@x/core';
 import { operationId } from '@x/core/store';
-import { checkPausedHolder, checkTurns, commitAt, openBeside, runWriters } from '@x/test-support';
+import { checkPausedHolder, checkTurns, commitAt, openBeside, runWriters, takeLease } from '@x/test-support';
 import { writerOf } from '@x/test-support/servers';
 import { sessionStoreSuite } from '@x/testkit/suites';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -151,12 +151,12 @@ describe('SqliteSession', () => {
     for (const each of [key, held])
       await commitAt(store, each, { expectedVersion: 0, head: {}, keep: 0, append: [userMessage('Hi')] });
     now += 10_000;
-    await store.lease(held, { ttlMs: 1_000 });
+    const lease = await takeLease(store, held);
     await commitAt(store, SessionKey.of('new'), { expectedVersion: 0, head: {}, keep: 0, append: [] });
     expect(await store.deleteOlderThan({ olderThan: new Date(now) })).toBe(1);
     expect(await store.load(held)).toBeDefined();
-    now += 2_000;
-    expect(await store.deleteOlderThan({ olderThan: new Date(now - 1_999) })).toBe(2);
+    await lease?.release();
+    expect(await store.deleteOlderThan({ olderThan: new Date(now + 1) })).toBe(2);
   });
 
   it('leaves a database of another program as it is, and tells what is no database', async () => {

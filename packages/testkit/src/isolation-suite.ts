@@ -157,7 +157,7 @@ export function isolationSuite(options: IsolationSuiteOptions): void {
     );
 
     test('erasing a user during their first call reports the call or leaves nothing', async ({ skip }) => {
-      if (session?.lease === undefined)
+      if (session?.leases === undefined)
         return skip('`open` returns no session store, or the store has no leases');
       const places = { session, storage };
       const user = { tenantId: 'acme', userId: 'carol' };

@@ -9,6 +9,7 @@ export {
   assertWellFormed,
 } from '../../../packages/testkit/src/compactor-suite/laws.js';
 export { randomConversation } from '../../../packages/testkit/src/compactor-suite/random-conversation.js';
+export { claimOf, type TakenLease, takeLease } from '../../../packages/testkit/src/take-lease.js';
 export { checkTurns, runWriters } from './chaos/run-writers.js';
 export { checkPausedHolder, type TurnEvent, type TurnPlan, writeTurns } from './chaos/write-turns.js';
 export { chaosModels } from './chaos-models.js';

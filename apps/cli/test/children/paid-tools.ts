@@ -3,6 +3,7 @@ import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineTool, RuntimeContext } from '@x/core';
 import { WorkspaceSessionLog } from '@x/core/node';
+import { wrapLeases } from '@x/core/store';
 import { HarnessAgent } from '@x/harness';
 import { ScriptedModel } from '@x/testkit';
 import { openTestedStore } from '../support/tested-store.js';
@@ -19,17 +20,10 @@ async function wait<Value>(work: () => Promise<Value>): Promise<Value> {
 }
 
 const { store, close } = await openTestedStore(JSON.parse(tested));
-const { load, commit, lease } = store;
+const { load, commit, leases } = store;
 store.load = (key) => wait(() => load.call(store, key));
 store.commit = (key, change) => wait(() => commit.call(store, key, change));
-if (lease !== undefined) {
-  store.lease = async (...parameters) => {
-    const granted = await wait(() => lease.apply(store, parameters));
-    return (
-      granted && { ...granted, renew: () => granted.renew(), release: () => wait(() => granted.release()) }
-    );
-  };
-}
+if (leases !== undefined) Object.assign(store, { leases: wrapLeases(leases, (_, __, task) => wait(task)) });
 const { append } = WorkspaceSessionLog.prototype;
 WorkspaceSessionLog.prototype.append = function (messages) {
   return wait(() => append.call(this, messages));
@@ -50,14 +44,7 @@ const model = new ScriptedModel([
   () => wait(async () => ({ toolCalls })),
   () => wait(async () => ({ text: 'Paid.' })),
 ]);
-const agent = HarnessAgent.builder()
-  .model(model)
-  .tools(pay)
-  .workspace(directory)
-  .session(store)
-  // Looks for orders by the clock: how many waits there are must not depend on it.
-  .settings({ remoteControlMs: 0 })
-  .build();
+const agent = HarnessAgent.builder().model(model).tools(pay).workspace(directory).session(store).build();
 await agent.call('Pay the three invoices', RuntimeContext.of({ sessionId: 's' }));
 console.log(`waits: ${waits}`);
 await agent.close();

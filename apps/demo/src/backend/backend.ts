@@ -10,7 +10,7 @@ import {
   textOf,
   toClientEvent,
 } from '@x/core';
-import { errorText, headOf, type PermissionContext } from '@x/core/internal';
+import { errorText, headOf, isSessionHeld, type PermissionContext } from '@x/core/internal';
 import { type Decisions, type HarnessAgent, pendingCalls, previewCall, subagentTasks } from '@x/harness';
 import { requestAt } from '@x/harness/view';
 import { AGENT, type DemoAgent } from '../create-agent.js';
@@ -302,7 +302,7 @@ export class Backend {
       const state = await this.#agent.state(contextOf(sessionId)).catch(warn);
       if (state?.activeCall === undefined) continue;
       this.#versions.delete(sessionId);
-      if (store.reach === 'cluster' && (await store.isLeased?.(key)) !== false) continue;
+      if (store.reach === 'cluster' && (await isSessionHeld(store, key))) continue;
       void finished(this.#agent.resumeStream(contextOf(sessionId)));
       this.#sendAway(sessionId);
       resumed++;

@@ -167,6 +167,11 @@ export type AgentEventBody =
     }
   /** Another writer had stored the session since; what it said is in the conversation now, too. */
   | { readonly type: 'session.merged' }
+  /**
+   * The session store did not answer for so long that another process may have taken the turn: no tool that changes something begins,
+   * and commits wait. With `isOver`, the store has answered that the turn is still this call's.
+   */
+  | { readonly type: 'turn.uncertain'; readonly isOver: boolean }
   | {
       readonly type: 'budget.exceeded';
       readonly scope: 'call' | 'session';

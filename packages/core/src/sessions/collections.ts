@@ -4,7 +4,7 @@ import { CapabilityError } from '../errors/call-errors.js';
 import { isUnreadable, namingCollection } from '../errors/session-errors.js';
 import type { SessionKey } from './session-key.js';
 import type { SessionStore } from './session-store.js';
-import { wrapStore } from './wrappers/wrap-store.js';
+import { wrapLeases, wrapStore } from './wrappers/wrap-store.js';
 
 const NAME = /^[a-z][a-z0-9-]{0,31}$/;
 const nameSchema = z.strictObject({
@@ -39,7 +39,7 @@ export function asCollection(records: SessionStore, name: string): SessionStore 
     collections: __,
     ...methods
   } = wrapStore(records, (inner) => {
-    const { lease, isLeased } = inner;
+    const { leases } = inner;
     return {
       load: (key, options) => named(() => inner.load(key, options)),
       commit: (key, change) => named(() => inner.commit(key, change)),
@@ -51,20 +51,7 @@ export function asCollection(records: SessionStore, name: string): SessionStore 
           throw namingCollection(error, name);
         }
       },
-      ...(isLeased && { isLeased: (key) => named(() => isLeased.call(inner, key)) }),
-      ...(lease && {
-        lease: async (key, options) => {
-          const granted = await named(() => lease.call(inner, key, options));
-          if (granted === undefined) return undefined;
-          const { fence, ttlMs } = granted;
-          return {
-            fence,
-            ttlMs,
-            renew: () => named(() => granted.renew()),
-            release: () => granted.release(),
-          };
-        },
-      }),
+      ...(leases && { leases: wrapLeases(leases, (_, __, task) => named(task)) }),
       close: async () => {},
     };
   });

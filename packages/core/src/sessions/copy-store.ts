@@ -2,9 +2,9 @@ import * as z from 'zod';
 import { parseWith } from '../config/parse.js';
 import { SessionConflictError } from '../errors/session-errors.js';
 import { collectionOf, type RecordPlace, recordSets } from './collections.js';
+import { deleteUnlessLeased, isSessionHeld } from './held-sessions.js';
 import { SessionKey, scopeSchema } from './session-key.js';
 import type { SessionStore } from './session-store.js';
-import { unlessBusy } from './session-turn.js';
 import { operationId } from './store-rules.js';
 
 const optionsSchema = z.strictObject({
@@ -64,12 +64,8 @@ export async function copyStore(
     }
     // The newest last, so that the target lists them in the same order.
     for (const key of keys.reverse()) {
-      const copy = async () => {
-        // Its turn is ours in the one store: taken in the other, too, it is the same store.
-        if (move && (from === to || (await target.isLeased?.(key)))) return undefined;
-        return copySession(records, target, key, move);
-      };
-      const outcome = await (move ? unlessBusy(records, key, copy) : copy());
+      const isBusy = move && (from === to || (await isSessionHeld(records, key)));
+      const outcome = isBusy ? undefined : await copySession(records, target, key, move);
       if (outcome === undefined) busy.push({ key, collection });
       else if (outcome === 'conflict') conflicts.push({ key, collection });
       else if (outcome === 'copied') copied++;
@@ -80,7 +76,7 @@ export async function copyStore(
   return { copied, unchanged, conflicts, busy };
 }
 
-/** @returns `undefined` where a move would delete what it has copied: both stores are one. */
+/** @returns `undefined` where a move leaves the session: both stores are one, or somebody has its turn by now. */
 async function copySession(
   from: SessionStore,
   to: SessionStore,
@@ -105,19 +101,25 @@ async function copySession(
       if (SessionConflictError.isInstance(error)) return 'conflict';
       throw error;
     }
+    if (!move) return outcome;
+    const deletion = await deleteUnlessLeased(from, key, { token });
+    if (deletion === 'deleted') return outcome;
+    if (deletion === 'busy') {
+      // What its turn makes of it is copied another time.
+      if (outcome === 'copied') await to.delete(key, { token });
+      return undefined;
+    }
     // Who committed meanwhile without a lease has the copy brought up to date.
-    if (!move || (await from.delete(key, { token }))) return outcome;
     expected = token;
     seen = token;
   }
 }
 
 /**
- * Tells whether what is stored in the one store is there in the other. Leases tell, where both stores have them; else a record does,
- * one level below the session, so that it is erased with it should this process end meanwhile.
+ * Tells whether what is stored in the one store is there in the other. A record tells, one level below the session, so that it is
+ * erased with it should this process end meanwhile.
  */
 async function isOneStore(from: SessionStore, to: SessionStore, { parts }: SessionKey): Promise<boolean> {
-  if (from.lease !== undefined && to.isLeased !== undefined) return false;
   const { agentId = '', sessionId } = parts;
   const operation = operationId();
   const trial = SessionKey.of({

@@ -2,9 +2,9 @@ import * as z from 'zod';
 import { parseWith } from '../config/parse.js';
 import { isUnreadable } from '../errors/session-errors.js';
 import { recordSets } from './collections.js';
+import { deleteUnlessLeased } from './held-sessions.js';
 import { type SessionKey, scopeSchema } from './session-key.js';
 import type { SessionStore } from './session-store.js';
-import { unlessBusy } from './session-turn.js';
 
 const optionsSchema = z.strictObject({
   /** Age of the last commit from which a session is deleted. */
@@ -57,16 +57,15 @@ export async function deleteOlderThan(store: SessionStore, options: RetentionOpt
   return deleted;
 }
 
-function deleteIfStillOlder(store: SessionStore, key: SessionKey, olderThan: Date): Promise<boolean> {
-  const deleted = unlessBusy(store, key, async () => {
+async function deleteIfStillOlder(store: SessionStore, key: SessionKey, olderThan: Date): Promise<boolean> {
+  try {
     // The whole of it: one that cannot be read stays.
     const stored = await store.load(key);
     if (stored === undefined || Date.parse(stored.updatedAt) >= olderThan.getTime()) return false;
-    return store.delete(key, { token: stored.token });
-  });
-  return deleted.then(Boolean, (error) => {
+    return (await deleteUnlessLeased(store, key, stored)) === 'deleted';
+  } catch (error) {
     // Somebody should look at it first.
     if (isUnreadable(error)) return false;
     throw error;
-  });
+  }
 }

@@ -1,28 +1,26 @@
-import { type Clock, systemClock } from '../lib/clock.js';
 import { type JsonObject, jsonText } from '../lib/json.js';
 import { vouchFor } from '../messages/check-messages.js';
 import type { Message } from '../messages/message.js';
 import { asCollection, collectionName, filledCollections } from './collections.js';
 import { describeSession, listAll } from './listing.js';
 import { checkKey, checkScope, SessionKey, type SessionScope } from './session-key.js';
+import type { HeldLease, ProcessNote, SessionLeases, SessionProcesses } from './session-leases.js';
 import type {
   DeleteOptions,
   ListOptions,
   LoadOptions,
   SessionChange,
   SessionInfo,
-  SessionLease,
   SessionStore,
   StoredSession,
 } from './session-store.js';
 import {
   checkChange,
   checkCommit,
-  heldLease,
   isAnother,
+  isKept,
   lastOf,
   lastWanted,
-  leaseTime,
   remember,
   tokenOf,
 } from './store-rules.js';
@@ -37,33 +35,61 @@ interface Entry {
   readonly updatedAt: string;
 }
 
-interface LeaseEntry {
-  readonly fence: number;
-  /** Milliseconds since 1970. */
-  readonly expiresAt: number;
+interface Alive {
+  beats: number;
+  notes: readonly ProcessNote[];
 }
 
-/**
- * Stores sessions in this process's memory: for tests, and for conversations that may end with the process.
- *
- * @example
- * ```ts
- * const store = new InMemorySession();
- * const session = await openSession(store, SessionKey.of('s-001'));
- * ```
- */
-export class InMemorySession implements SessionStore {
-  readonly reach = 'process';
-  readonly #clock: Clock;
-  readonly #sessions = new Map<string, Entry>();
-  readonly #leases = new Map<string, LeaseEntry>();
-  readonly #collections = new Map<string, InMemorySession>();
+/** What a store and its collections have in common. */
+class Shared {
   /** Of all sessions, so that it grows also when a session is deleted and begun anew. */
-  #lastFence = 0;
+  lastFence = 0;
+  readonly #alive = new Map<string, Alive>();
+  readonly processes: SessionProcesses = {
+    beat: async ({ id }, acknowledged) => {
+      const alive = this.#alive.get(id) ?? { beats: 0, notes: [] };
+      this.#alive.set(id, alive);
+      alive.beats++;
+      alive.notes = alive.notes.filter((note) => !acknowledged.some((other) => other.id === note.id));
+      return alive.notes;
+    },
+    look: async (id) => this.#alive.get(id)?.beats,
+    send: async (id, note) => {
+      const alive = this.#alive.get(id);
+      if (alive !== undefined) alive.notes = [...alive.notes, note];
+      return alive !== undefined;
+    },
+    retire: async (id) => void this.#alive.delete(id),
+  };
+}
 
-  /** @param options `clock`: what leases expire by; default the system's. */
-  constructor(options: { readonly clock?: Clock | undefined } = {}) {
-    this.#clock = options.clock ?? systemClock;
+/** The sessions of a store, or one of its collections. */
+class MemoryRecords implements SessionStore {
+  readonly reach = 'process';
+  readonly leases: SessionLeases;
+  readonly #shared: Shared;
+  readonly #sessions = new Map<string, Entry>();
+  readonly #leases = new Map<string, HeldLease>();
+  readonly #collections = new Map<string, MemoryRecords>();
+
+  constructor(shared: Shared) {
+    this.#shared = shared;
+    const leaseOf = (key: SessionKey) => this.#leases.get(checkKey(key).toString());
+    this.leases = {
+      processes: shared.processes,
+      take: async (key, claim, { over } = {}) => {
+        const held = leaseOf(key);
+        if (held !== undefined && held.token !== claim.token && held.fence !== over) return undefined;
+        const fence = ++shared.lastFence;
+        this.#leases.set(key.toString(), { ...claim, fence });
+        return fence;
+      },
+      confirm: async (key, _, fence) => leaseOf(key)?.fence === fence,
+      release: async (key, { token }) => {
+        if (leaseOf(key)?.token === token) this.#leases.delete(key.toString());
+      },
+      find: async (key) => leaseOf(key),
+    };
   }
 
   async load(key: SessionKey, options?: LoadOptions): Promise<StoredSession | undefined> {
@@ -99,9 +125,10 @@ export class InMemorySession implements SessionStore {
     return version;
   }
 
-  async delete(key: SessionKey, { token }: DeleteOptions = {}): Promise<boolean> {
+  async delete(key: SessionKey, options: DeleteOptions = {}): Promise<boolean> {
     const id = checkKey(key).toString();
-    if (isAnother(this.#sessions.get(id), token)) return false;
+    if (isKept(this.#leases.get(id), options) || isAnother(this.#sessions.get(id), options.token))
+      return false;
     this.#leases.delete(id);
     return this.#sessions.delete(id);
   }
@@ -120,7 +147,7 @@ export class InMemorySession implements SessionStore {
 
   collection(name: string): SessionStore {
     const known = this.#collections.get(collectionName(name));
-    const records = known ?? new InMemorySession({ clock: this.#clock });
+    const records = known ?? new MemoryRecords(this.#shared);
     this.#collections.set(name, records);
     return asCollection(records, name);
   }
@@ -128,31 +155,20 @@ export class InMemorySession implements SessionStore {
   collections(): AsyncGenerator<string, void, undefined> {
     return filledCollections(this.#collections.keys(), (name) => this.collection(name));
   }
+}
 
-  async isLeased(key: SessionKey): Promise<boolean> {
-    return this.#isLeased(checkKey(key).toString());
-  }
-
-  #isLeased(id: string): boolean {
-    return (this.#leases.get(id)?.expiresAt ?? 0) > this.#clock.now();
-  }
-
-  async lease(key: SessionKey, options: { readonly ttlMs: number }): Promise<SessionLease | undefined> {
-    const ttlMs = leaseTime(options);
-    const id = checkKey(key).toString();
-    if (this.#isLeased(id)) return undefined;
-    const fence = ++this.#lastFence;
-    const begin = () => this.#leases.set(id, { fence, expiresAt: this.#clock.now() + ttlMs });
-    const isOurs = () => this.#leases.get(id)?.fence === fence;
-    begin();
-    return heldLease(key, fence, ttlMs, {
-      renew: async () => {
-        if (!isOurs()) return false;
-        begin();
-        return true;
-      },
-      release: async () => isOurs() && this.#leases.delete(id),
-    });
+/**
+ * Stores sessions in this process's memory: for tests, and for conversations that may end with the process.
+ *
+ * @example
+ * ```ts
+ * const store = new InMemorySession();
+ * const session = await openSession(store, SessionKey.of('s-001'));
+ * ```
+ */
+export class InMemorySession extends MemoryRecords {
+  constructor() {
+    super(new Shared());
   }
 }
 

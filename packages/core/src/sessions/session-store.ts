@@ -2,6 +2,7 @@ import type { JsonObject } from '../lib/json.js';
 import type { Message } from '../messages/message.js';
 import type { Reach } from '../workspace/workspace.js';
 import type { SessionKey, SessionScope } from './session-key.js';
+import type { SessionLeases } from './session-leases.js';
 
 /** A session as a store holds it. */
 export interface StoredSession {
@@ -33,22 +34,6 @@ export interface SessionChange {
   readonly append: readonly Message[];
   /** The fence of the lease under which this is written: refused once a newer lease has been granted. */
   readonly fence?: number | undefined;
-}
-
-/** The right to run the turns of one session, for a while. */
-export interface SessionLease {
-  /** Grows with every lease of the session. The holder with the largest fence is the rightful one. */
-  readonly fence: number;
-  /** Milliseconds for which it was granted or last renewed. */
-  readonly ttlMs: number;
-  /**
-   * Extends the lease by `ttlMs` from now.
-   *
-   * @throws {SessionLeaseError} `lease_lost` when another holder has it by now.
-   */
-  renew(): Promise<void>;
-  /** Gives the lease up. Does nothing when it is lost already. */
-  release(): Promise<void>;
 }
 
 /** A session as a listing shows it. */
@@ -95,6 +80,10 @@ export interface LoadOptions {
 export interface DeleteOptions {
   /** Only that of this token: what somebody committed since it was looked at stays. Default: whatever there is. */
   readonly token?: string | undefined;
+  /** Only if nobody has the session's lease. Nothing is deleted else, and it needs no room. Default false. */
+  readonly unlessLeased?: boolean | undefined;
+  /** The fence of a lease that counts as none, as its holder is dead. */
+  readonly over?: number | undefined;
 }
 
 /**
@@ -131,13 +120,8 @@ export interface SessionStore {
   list(scope?: SessionScope, options?: ListOptions): AsyncIterable<SessionInfo>;
   /** Releases what the store itself opened. */
   close(): Promise<void>;
-  /**
-   * Grants the right to run the session's turns, or `undefined` while another holder has it. It ends when released, or by
-   * itself `ttlMs` after it was granted or renewed. Left out by stores that only one process can reach.
-   */
-  lease?(key: SessionKey, options: { readonly ttlMs: number }): Promise<SessionLease | undefined>;
-  /** Tells whether a holder has the session's lease. Asking takes nothing and changes nothing. Left out where `lease` is. */
-  isLeased?(key: SessionKey): Promise<boolean>;
+  /** The leases of the sessions' turns. Left out by stores that only one process can reach. */
+  readonly leases?: SessionLeases | undefined;
   /**
    * Opens another set of records in the same place, such as the chats of a user interface. A collection has the guarantees of
    * a store, by keys of its own, but a record in it is not a session: `list` of a store shows sessions alone, `list` of a

@@ -1,16 +1,17 @@
-import { SessionLeaseError } from '../errors/session-errors.js';
-import { type Clock, systemClock } from '../lib/clock.js';
+import { SessionLeaseError, SessionStoreError } from '../errors/session-errors.js';
+import { type Clock, steadyClock } from '../lib/clock.js';
 import { tell } from '../lib/tell.js';
-import { errorText } from '../lib/text.js';
+import { type HeldTurn, heartOf, PROCESS_TTL_MS, type ProcessHeart } from './process-heart.js';
 import type { SessionKey } from './session-key.js';
-import type { SessionLease, SessionStore } from './session-store.js';
+import type { LeaseClaim, SessionLeases } from './session-leases.js';
+import type { SessionStore } from './session-store.js';
 import { leaseLost } from './store-rules.js';
+import { wrapStore } from './wrappers/wrap-store.js';
 
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 500;
-/** How long a lease lasts by default. With the longest pause of those who wait: another process takes over within 3 s. */
-export const LEASE_TTL_MS = 2_500;
-const NO_ANSWER = 'no answer';
+/** What a timer holds. */
+const LONGEST_SLEEP_MS = 2 ** 31 - 1;
 
 /** Options of `takeTurn`: waiting for a turn, and keeping it. */
 export interface TakeTurnOptions {
@@ -18,26 +19,55 @@ export interface TakeTurnOptions {
   readonly turns?: 'queue' | 'reject' | undefined;
   /** Milliseconds to wait in line. Default 60 000. */
   readonly timeoutMs?: number | undefined;
-  /** Milliseconds after which the turn of a process that died is free again. Default {@link LEASE_TTL_MS}. */
-  readonly ttlMs?: number | undefined;
-  /** Milliseconds between renewals. Default: a third of `ttlMs`. */
-  readonly heartbeatMs?: number | undefined;
+  /** Milliseconds of silence after which another process may take this one for dead. Default {@link PROCESS_TTL_MS}. */
+  readonly processTtlMs?: number | undefined;
+  /**
+   * Milliseconds for which a commit of {@link SessionTurn.guard} is sent again while the store does not answer, and for which
+   * {@link SessionTurn.certain} waits. Default 300 000.
+   */
+  readonly outageMs?: number | undefined;
   /** Told once where another call has the turn, as the wait in line begins. */
   readonly onWait?: (() => void) | undefined;
+  /** Told when the store does not answer for so long that another process may have taken the turn, and when it is certain again. */
+  readonly onUncertain?: ((isOver: boolean) => void) | undefined;
   /** Gives up waiting. */
   readonly signal?: AbortSignal | undefined;
   readonly clock?: Clock | undefined;
 }
 
-/** The right to run a session's turns, kept alive until it is released. */
+/** The right to run a session's turns, until it is released. */
 export interface SessionTurn {
   /** For every commit: `openSession(store, key, { fence })`. `undefined` when the store has no leases. */
   readonly fence: number | undefined;
-  /** Aborts with a `SessionLeaseError` `lease_lost` when another process may have the turn. */
+  /** Names the claim of this turn. `undefined` when the store has no leases. */
+  readonly token: string | undefined;
+  /** Aborts with a `SessionLeaseError` `lease_lost` when another process has taken the turn. Silence of the store is no reason. */
   readonly lost: AbortSignal;
-  /** Gives the turn up. Never fails: a turn that cannot be given up ends by itself. */
+  /**
+   * Resolves when no other process can have taken the turn: at once, as a rule. Await it before something that must not happen twice.
+   *
+   * @throws {SessionLeaseError} `lease_lost` when another process has taken the turn.
+   * @throws {SessionStoreError} `session_unavailable` when the store does not answer for `outageMs`.
+   * @throws the reason of the signal.
+   */
+  certain(signal?: AbortSignal): Promise<void>;
+  /**
+   * Makes a store for the commits of this turn. While the store does not answer, the same commit is sent again, which is safe, until the
+   * signal fires or `outageMs` are over.
+   */
+  guard(store: SessionStore, signal?: AbortSignal): SessionStore;
+  /** Gives the turn up. Never fails: what the store does not hear now, it hears with a later beat of this process. */
   release(): Promise<void>;
 }
+
+const FREE: SessionTurn = {
+  fence: undefined,
+  token: undefined,
+  lost: new AbortController().signal,
+  certain: async () => {},
+  guard: (store) => store,
+  release: async () => {},
+};
 
 /**
  * Takes the turn of a session across all processes that share the store. On a store without leases the turn is granted
@@ -47,7 +77,7 @@ export interface SessionTurn {
  * ```ts
  * const turn = await takeTurn(store, key);
  * try {
- *   const session = await openSession(store, key, { fence: turn.fence });
+ *   const session = await openSession(turn.guard(store), key, { fence: turn.fence });
  *   session.state.contextMutable().push(userMessage('Hello'));
  *   await session.commit();
  * } finally {
@@ -55,6 +85,7 @@ export interface SessionTurn {
  * }
  * ```
  * @throws {SessionLeaseError} `lease_unavailable` when another call has the turn and keeps it.
+ * @throws {SessionStoreError} when the store does not answer.
  * @throws the reason of `signal` when it is aborted while waiting.
  */
 export async function takeTurn(
@@ -62,119 +93,179 @@ export async function takeTurn(
   key: SessionKey,
   options: TakeTurnOptions = {},
 ): Promise<SessionTurn> {
-  const { ttlMs = LEASE_TTL_MS, clock = systemClock } = options;
-  if (store.lease === undefined) {
-    return { fence: undefined, lost: new AbortController().signal, release: async () => {} };
-  }
-  const lease = await waitForLease(store.lease.bind(store, key, { ttlMs }), key, options, clock);
-  const stop = new AbortController();
-  const lost = new AbortController();
-  keepAlive(lease, key, options.heartbeatMs ?? ttlMs / 3, clock, stop.signal).catch((error: unknown) => {
-    if (!stop.signal.aborted) lost.abort(error);
-  });
-  return {
-    fence: lease.fence,
-    lost: lost.signal,
-    async release() {
-      stop.abort();
-      await lease.release().catch(() => {});
-    },
-  };
-}
-
-/** Long enough to do something with one session. */
-const TASK_MS = 60_000;
-
-/** Does something with a session that nobody runs a turn of; `undefined` where somebody does. */
-export async function unlessBusy<T>(
-  store: SessionStore,
-  key: SessionKey,
-  task: () => Promise<T>,
-): Promise<T | undefined> {
-  const lease = await store.lease?.(key, { ttlMs: TASK_MS });
-  if (store.lease !== undefined && lease === undefined) return undefined;
+  const { leases } = store;
+  if (leases === undefined) return FREE;
+  const heart = heartOf(leases.processes, options.clock);
+  const claim = await heart.claim(options.processTtlMs ?? PROCESS_TTL_MS);
+  const release = () => leases.release(key, claim);
   try {
-    return await task();
-  } finally {
-    // A lease that cannot be released ends by itself.
-    await lease?.release().catch(() => {});
+    const fence = await waitForLease(leases, heart, key, claim, options);
+    const turn = new LeasedTurn({ leases, heart, key, claim, fence, options });
+    heart.hold(turn);
+    return turn;
+  } catch (error) {
+    const isRefused = error === options.signal?.reason || SessionLeaseError.isInstance(error);
+    // Where the store failed, the lease may have been granted.
+    void heart.drop(claim, isRefused ? undefined : release);
+    throw error;
   }
 }
 
 async function waitForLease(
-  ask: () => Promise<SessionLease | undefined>,
+  leases: SessionLeases,
+  heart: ProcessHeart,
   key: SessionKey,
-  { turns = 'queue', timeoutMs = 60_000, onWait, signal }: TakeTurnOptions,
-  clock: Clock,
-): Promise<SessionLease> {
+  claim: LeaseClaim,
+  { turns = 'queue', timeoutMs = 60_000, onWait, signal, clock = steadyClock }: TakeTurnOptions,
+): Promise<number> {
   const deadline = clock.now() + timeoutMs;
-  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+  let over: number | undefined;
+  for (let pause = FIRST_PAUSE_MS; ; ) {
     signal?.throwIfAborted();
-    const lease = await ask();
-    if (lease !== undefined) return lease;
+    const fence = await leases.take(key, claim, { over });
+    if (fence !== undefined) return fence;
+    const holder = await leases.find(key);
+    if (holder !== undefined && holder.fence !== over && (await heart.isGone(holder))) {
+      over = holder.fence;
+      continue;
+    }
+    over = undefined;
     const rest = deadline - clock.now();
     if (turns === 'reject' || rest <= 0) throw unavailable(key, turns === 'reject' ? undefined : timeoutMs);
     if (pause === FIRST_PAUSE_MS) tell('onWait', onWait, undefined);
     // With jitter, so that those who wait do not all ask at the same moments.
     await clock.sleep(Math.min(rest, pause * (0.5 + Math.random() / 2)), { signal });
+    pause = Math.min(2 * pause, LONGEST_PAUSE_MS);
   }
 }
 
-/**
- * Renews until stopped; rejects when the lease is lost or could not be renewed in time, and when stopped. A process that
- * stood still (a blocked loop, a closed lid) gets another heartbeat's time to ask whether another process has the turn: if
- * not, it goes on. It gets it once until a renewal succeeds, or a busy process would never end.
- */
-async function keepAlive(
-  lease: SessionLease,
-  key: SessionKey,
-  heartbeatMs: number,
-  clock: Clock,
-  stop: AbortSignal,
-): Promise<never> {
-  let endsAt = clock.now() + lease.ttlMs;
-  let seenAt = clock.now();
-  let isExtended = false;
-  // Short enough to notice that the process stood still: a timer that was due in the middle of that is hardly late.
-  const stepMs = heartbeatMs / 4;
-  const look = (sleptMs = 0) => {
-    const now = clock.now();
-    if (now - seenAt - sleptMs >= stepMs && !isExtended && now + heartbeatMs > endsAt) {
-      endsAt = now + heartbeatMs;
-      isExtended = true;
-    }
-    seenAt = now;
-    return now;
-  };
-  const sleep = async (ms: number, signal: AbortSignal) => {
-    await clock.sleep(ms, { signal, background: true });
-    look(ms);
-  };
-  const rest = () => Math.max(0, endsAt - look());
-  for (let startedAt = seenAt; ; ) {
-    await sleep(Math.min(Math.max(0, startedAt + heartbeatMs - seenAt), rest()), stop);
-    startedAt = look();
-    const answered = new AbortController();
-    const renewal = lease.renew().then(() => undefined, refusal);
-    let failure: string | undefined;
-    do {
-      const late = sleep(Math.min(stepMs, rest()), answered.signal).then(() => NO_ANSWER);
-      failure = await Promise.race([renewal, late]);
-      late.catch(() => {});
-    } while (failure === NO_ANSWER && rest() > 0);
-    answered.abort();
-    // A store that is out of reach for a moment is asked again, for as long as the lease lasts.
-    if (failure === undefined) {
-      endsAt = startedAt + lease.ttlMs;
-      isExtended = false;
-    } else if (rest() === 0) throw leaseLost(key, `it could not be renewed in time (${failure})`);
+interface Leased {
+  readonly leases: SessionLeases;
+  readonly heart: ProcessHeart;
+  readonly key: SessionKey;
+  readonly claim: LeaseClaim;
+  readonly fence: number;
+  readonly options: TakeTurnOptions;
+}
+
+class LeasedTurn implements SessionTurn, HeldTurn {
+  readonly #leased: Leased;
+  readonly #lost = new AbortController();
+  readonly #clock: Clock;
+  readonly #outageMs: number;
+  /** Since when no commit was answered. */
+  #silentSince: number | undefined;
+
+  constructor(leased: Leased) {
+    this.#leased = leased;
+    this.#clock = leased.options.clock ?? steadyClock;
+    this.#outageMs = leased.options.outageMs ?? 300_000;
+  }
+
+  get claim(): LeaseClaim {
+    return this.#leased.claim;
+  }
+
+  get token(): string {
+    return this.claim.token;
+  }
+
+  get fence(): number {
+    return this.#leased.fence;
+  }
+
+  get lost(): AbortSignal {
+    return this.#lost.signal;
+  }
+
+  onUncertain(isOver: boolean): void {
+    tell('onUncertain', this.#leased.options.onUncertain, isOver);
+  }
+
+  async confirm(): Promise<boolean> {
+    const { leases, key, claim, fence } = this.#leased;
+    const isOurs = await leases.confirm(key, claim, fence);
+    if (!isOurs) this.#lost.abort(await this.#loss());
+    return isOurs;
+  }
+
+  async certain(signal?: AbortSignal): Promise<void> {
+    const { heart, key } = this.#leased;
+    this.#lost.signal.throwIfAborted();
+    if (heart.isCertain(this)) return;
+    const outage = new AbortController();
+    const over = this.#clock
+      .sleep(Math.min(this.#outageMs, LONGEST_SLEEP_MS), { signal: outage.signal, background: true })
+      .then(() => outage.abort(unanswered(key, this.#outageMs)))
+      .catch(() => {});
+    const signals = [this.#lost.signal, outage.signal, ...(signal ? [signal] : [])];
+    const any = AbortSignal.any(signals);
+    await heart.settled(this, any);
+    any.throwIfAborted();
+    outage.abort();
+    await over;
+  }
+
+  guard(store: SessionStore, signal?: AbortSignal): SessionStore {
+    return wrapStore(store, {
+      commit: async (key, change) => {
+        let refused: unknown;
+        for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+          const askedAt = this.#clock.now();
+          try {
+            const version = await store.commit(key, change);
+            this.#silentSince = undefined;
+            return version;
+          } catch (error) {
+            // The lease was written down again, and yet the session is another: it was deleted.
+            if (refused !== undefined && !isOutage(error)) throw refused;
+            if (isLost(error)) {
+              refused = (await this.confirm().catch(() => false)) ? error : undefined;
+              if (refused === undefined) throw this.#lost.signal.aborted ? this.#lost.signal.reason : error;
+            } else {
+              if (!isOutage(error)) throw error;
+              this.#silentSince ??= askedAt;
+              if (signal?.aborted || this.#clock.now() - this.#silentSince >= this.#outageMs) throw error;
+            }
+            await this.#clock.sleep(pause, { signal }).catch(() => {});
+          }
+        }
+      },
+    });
+  }
+
+  async release(): Promise<void> {
+    const { heart, leases, key, claim } = this.#leased;
+    await heart.drop(claim, () => leases.release(key, claim));
+  }
+
+  async #loss(): Promise<SessionLeaseError> {
+    const { leases, key } = this.#leased;
+    const holder = await leases.find(key).catch(() => undefined);
+    const [host] = holder?.host.split('+') ?? [];
+    const who = holder === undefined ? 'another one' : `another one (process ${holder.pid} on ${host})`;
+    return leaseLost(key, `the process lost its turn to ${who}`);
   }
 }
 
-/** Answers the text of a failed renewal that may be tried again; throws when the lease is lost. */
-function refusal(error: unknown): string {
-  if (SessionLeaseError.isInstance(error)) throw error;
-  return errorText(error);
+function isLost(error: unknown): boolean {
+  return SessionLeaseError.isInstance(error) && error.code === 'lease_lost';
+}
+
+/** Tests whether a store gave no answer. One that refuses has answered. */
+function isOutage(error: unknown): boolean {
+  return (
+    SessionStoreError.isInstance(error) && error.code === 'session_unavailable' && error.outcome === 'unknown'
+  );
+}
+
+function unanswered(key: SessionKey, ms: number): SessionStoreError {
+  return new SessionStoreError(
+    'session_unavailable',
+    `The session store did not say within ${ms} ms (outageMs; limits.outageMs of an agent) whether the turn of session ${key} ` +
+      'still belongs to this process. Nothing more was begun; repeat the call when the store answers again.',
+    { sessionKey: key.toString(), outcome: 'none' },
+  );
 }
 
 /** Makes the error for a call that does not get its turn. */

@@ -9,7 +9,8 @@ import { jsonObjectSchema } from '../lib/json-schemas.js';
 import { errorText } from '../lib/text.js';
 import { checkMessages } from '../messages/check-messages.js';
 import type { SessionKey } from './session-key.js';
-import type { LoadOptions, SessionChange, SessionLease } from './session-store.js';
+import type { HeldLease } from './session-leases.js';
+import type { DeleteOptions, LoadOptions, SessionChange } from './session-store.js';
 
 /** How many of its latest commits a store remembers of a session. */
 const REMEMBERED = 8;
@@ -27,21 +28,10 @@ const changeSchema = z.object({
   fence: z.number().optional(),
 });
 
-/** No longer than a timer can wait that renews it. */
-const leaseSchema = z.strictObject({ ttlMs: z.int().min(1).max(0x7fffffff) });
 const retentionSchema = z.strictObject({
   olderThan: z.date(),
   limit: z.int().min(0).default(Number.MAX_SAFE_INTEGER),
 });
-
-/**
- * Reads the milliseconds of a lease from the options of `SessionStore.lease`.
- *
- * @throws {InvalidInputError} for anything but a positive whole number.
- */
-export function leaseTime(options: { readonly ttlMs: number }): number {
-  return parseWith(leaseSchema, options, 'lease options').ttlMs;
-}
 
 /**
  * Reads the options of a store's own `deleteOlderThan`. Default of `limit`: all.
@@ -150,6 +140,14 @@ export function isAnother(
   return token !== undefined && (stored === undefined || tokenOf(stored) !== token);
 }
 
+/** Whether a lease keeps a session from being deleted: see `DeleteOptions`. */
+export function isKept(
+  lease: Pick<HeldLease, 'fence'> | undefined,
+  { unlessLeased = false, over }: DeleteOptions,
+): boolean {
+  return unlessLeased && lease !== undefined && lease.fence !== over;
+}
+
 /**
  * Whether a change fits what is stored.
  *
@@ -209,39 +207,14 @@ export function storeUnavailable(
 /** Makes the error for a holder whose lease has ended. */
 export function leaseLost(
   key: SessionKey,
-  reason = 'it expired or was given up, or the session was deleted',
+  reason = 'another process has taken it, or the session was deleted',
 ): SessionLeaseError {
   return new SessionLeaseError(
     'lease_lost',
-    `The turn of session ${key} belongs to this process no more: ${reason}. Nothing further was written; load the ` +
+    `The turn of session ${key} no longer belongs to this process: ${reason}. Nothing more was written; load the ` +
       'session again and repeat the call.',
     { sessionKey: key.toString() },
   );
-}
-
-/**
- * Makes the lease that a store has granted.
- *
- * @param renew Extends it, and answers whether its holder still had it.
- */
-export function heldLease(
-  key: SessionKey,
-  fence: number,
-  ttlMs: number,
-  { renew, release }: { renew(): Promise<boolean>; release(): Promise<unknown> },
-): SessionLease {
-  let isReleased = false;
-  return {
-    fence,
-    ttlMs,
-    renew: async () => {
-      if (isReleased || !(await renew())) throw leaseLost(key);
-    },
-    release: async () => {
-      isReleased = true;
-      await release();
-    },
-  };
 }
 
 /**

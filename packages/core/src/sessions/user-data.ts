@@ -11,9 +11,9 @@ import { storageOf } from '../workspace/storage.js';
 import type { Workspace } from '../workspace/workspace.js';
 import { type RecordPlace, recordSets } from './collections.js';
 import { COLLECTIONS, sessionPrefix } from './files/session-files.js';
+import { deleteUnlessLeased } from './held-sessions.js';
 import { SessionKey, type SessionKeyParts } from './session-key.js';
 import type { ListOptions, SessionStore } from './session-store.js';
-import { unlessBusy } from './session-turn.js';
 
 /** Folders of a storage that are levels of places themselves. */
 const LEVELS: ReadonlySet<string> = new Set(['tenants', 'users', 'agents']);
@@ -78,10 +78,9 @@ export async function eraseUser(places: UserPlaces, scope: UserScope): Promise<E
     });
     for (const key of keys) {
       await rest.collect(async () => {
-        // `delete` answers false for one that has expired, and removes it all the same.
-        const isDeleted = await unlessBusy(records, key, () => records.delete(key).then(() => true));
-        if (isDeleted) sessions++;
-        else busy.push({ key, collection });
+        // One that has expired counts as missing, and is removed all the same.
+        if ((await deleteUnlessLeased(records, key)) === 'busy') busy.push({ key, collection });
+        else sessions++;
       });
     }
   }

@@ -1,6 +1,4 @@
-import { createHash } from 'node:crypto';
-import { readFileSync, readlinkSync } from 'node:fs';
-import { hostname } from 'node:os';
+import { digest } from '../lib/digest.js';
 import { encodeSegment } from '../lib/encode-segment.js';
 
 /** A process, distinguishable from a later one with the same number. */
@@ -33,16 +31,21 @@ export function parseHolder(name: string): LockHolder | undefined {
 }
 
 let current: ProcessIdentity | undefined;
+/** A browser has no processes. */
+const files = typeof process === 'object' ? process.getBuiltinModule?.('node:fs') : undefined;
 
 /** The process that runs this. */
 export function thisProcess(): ProcessIdentity {
-  current ??= { pid: process.pid, started: startOf(process.pid) ?? '', host: hostIdentity() };
+  current ??=
+    files === undefined
+      ? { pid: 0, started: '', host: '' }
+      : { pid: process.pid, started: startOf(process.pid) ?? '', host: hostIdentity() };
   return current;
 }
 
 /** Tests whether a process has ended; `undefined` when this host cannot see it. */
 export function hasEnded(identity: ProcessIdentity): boolean | undefined {
-  if (identity.host !== thisProcess().host) return undefined;
+  if (files === undefined || identity.host !== thisProcess().host) return undefined;
   try {
     process.kill(identity.pid, 0);
   } catch (error) {
@@ -56,7 +59,7 @@ export function hasEnded(identity: ProcessIdentity): boolean | undefined {
 /** The kernel's start time of a living process, '' for one that only waits to be reaped; `undefined` when unknown. */
 function startOf(pid: number): string | undefined {
   // proc(5): the name, in parentheses, may contain anything; then come the state (3rd field) and the start (22nd).
-  const stat = tryRead(() => readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  const stat = tryRead(() => files?.readFileSync(`/proc/${pid}/stat`, 'utf8'));
   const [state, ...rest] = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? [];
   if (state === undefined) return undefined;
   return state === 'Z' || state === 'X' ? '' : rest[18];
@@ -64,15 +67,15 @@ function startOf(pid: number): string | undefined {
 
 /** The host's name; and, on Linux, what tells a reboot and a container's own process numbers from the host's. */
 function hostIdentity(): string {
-  const name = encodeSegment(hostname()).slice(0, 80);
+  const name = encodeSegment(process.getBuiltinModule('node:os').hostname()).slice(0, 80);
   const space = [
-    tryRead(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8')),
-    tryRead(() => readlinkSync('/proc/self/ns/pid')),
+    tryRead(() => files?.readFileSync('/proc/sys/kernel/random/boot_id', 'utf8')),
+    tryRead(() => files?.readlinkSync('/proc/self/ns/pid')),
   ];
-  return `${name}+${createHash('sha256').update(space.join()).digest('hex').slice(0, 12)}`;
+  return `${name}+${digest(space.join()).slice(0, 12)}`;
 }
 
-function tryRead(read: () => string): string | undefined {
+function tryRead(read: () => string | undefined): string | undefined {
   try {
     return read();
   } catch {

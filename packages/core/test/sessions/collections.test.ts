@@ -16,7 +16,7 @@ import {
   StreamLog,
   storageOf,
 } from '../../src/index.js';
-import { agentFiles, collectionOf } from '../../src/internal.js';
+import { agentFiles, collectionOf, takeTurn } from '../../src/internal.js';
 import { LocalWorkspace, WorkspaceSession } from '../../src/node.js';
 import { wrapStore } from '../../src/store.js';
 import { commitAt } from '../commit-at.js';
@@ -52,13 +52,13 @@ test('what is kept of a user in a collection is exported, and erased with the us
     { type: 'session', key: alice.parts, head: first.head, messages: first.append },
     { type: 'session', collection: 'chats', key: alice.parts, head: first.head, messages: first.append },
   ]);
-  const lease = await session.collection('chats').lease?.(alice, { ttlMs: 60_000 });
+  const turn = await takeTurn(session.collection('chats'), alice);
   expect(await eraseUser(places, { userId: 'alice' })).toEqual({
     sessions: 1,
     files: 0,
     busy: [{ key: alice, collection: 'chats' }],
   });
-  await lease?.release();
+  await turn.release();
   expect(await eraseUser(places, { userId: 'alice' })).toEqual({ sessions: 1, files: 0, busy: [] });
   for (const records of [session, session.collection('chats')])
     expect(await keysIn(records)).toEqual([`${bob}`]);

@@ -9,6 +9,7 @@ import {
   type SessionStore,
   userMessage,
 } from '../../src/index.js';
+import { takeTurn } from '../../src/internal.js';
 import { JsonSession, LocalWorkspace, WorkspaceSession } from '../../src/node.js';
 import { commitAt } from '../commit-at.js';
 import { temporaryDirectory } from '../temporary-directory.js';
@@ -60,15 +61,15 @@ describe.each<[string, () => Promise<SessionStore>]>([
   test('leaves a session whose turn is running, and one that was used since it was listed', async () => {
     const store = await create();
     const olderThan = await fill(store);
-    const lease = await store.lease?.(keyOf('alice', '1'), { ttlMs: 60_000 });
-    const { lease: granted } = store;
-    store.lease = async (key, options) => {
+    const turn = await takeTurn(store, keyOf('alice', '1'));
+    const remove = store.delete.bind(store);
+    store.delete = async (key, options) => {
       if (key.equals(keyOf('alice', '2'))) await commit(store, key);
-      return granted?.call(store, key, options);
+      return remove(key, options);
     };
     expect(await deleteOlderThan(store, { olderThan })).toBe(1);
     expect(await left(store)).toEqual(['alice/1', 'alice/2', 'alice/new', 'bob/new']);
-    await lease?.release();
+    await turn.release();
   });
 });
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { InMemorySession, SessionKey } from '../../src/index.js';
 import { commitAt } from '../commit-at.js';
 import { numbered } from '../numbered.js';
+import { takeLease } from '../take-lease.js';
 
 const key = SessionKey.of('s');
 
@@ -41,7 +42,8 @@ describe('InMemorySession', () => {
   });
 });
 
-test('refuses a lease that would end at once', async () => {
-  const leasing = new InMemorySession().lease(SessionKey.of('s'), { ttlMs: 0 });
-  await expect(leasing).rejects.toThrow('Invalid lease options: ttlMs');
+test('the fences of a session and of a record of the same key differ', async () => {
+  const store = new InMemorySession();
+  const [lease, other] = [await takeLease(store, key), await takeLease(store.collection('chats'), key)];
+  expect(other?.fence).toBeGreaterThan(lease?.fence ?? Number.NaN);
 });

@@ -9,7 +9,7 @@ import type {
   Tool,
   Workspace,
 } from '@x/core';
-import { ISOLATIONS, LEASE_TTL_MS } from '@x/core/internal';
+import { ISOLATIONS, PROCESS_TTL_MS } from '@x/core/internal';
 import * as z from 'zod';
 import type { WarningLimit } from '../lib/warning-limit.js';
 import type { ModelFallback } from '../loop/model-fallback.js';
@@ -34,13 +34,8 @@ export const settingsSchema = z.strictObject({
   onConflict: z.enum(['fail', 'merge']).default('fail'),
   /** The behavior of a call while another call of its session runs: wait for its turn, or fail. */
   turns: z.enum(['queue', 'reject']).default('queue'),
-  /**
-   * Milliseconds after which the turn of a process that died is free again; it is renewed at a third of that. Longer, for
-   * a store that answers slowly or serves thousands of running calls, means a later takeover.
-   */
-  leaseTtlMs: z.int().min(1).default(LEASE_TTL_MS),
-  /** Milliseconds between two looks of a running call for orders of other processes; 0 for none. */
-  remoteControlMs: z.int().min(0).default(1_000),
+  /** Milliseconds of silence after which other processes may take this one for dead, and take over its turns. */
+  processTtlMs: z.int().min(1).default(PROCESS_TTL_MS),
   /** Calls that may run at a time, those that wait for their model or a tool included; 0 for no limit. Others wait in line. */
   maxRunningCalls: z.int().min(0).default(500),
   /** Calls that may wait in line for a place, or for their session. Beyond it a call is refused with `overloaded`. */

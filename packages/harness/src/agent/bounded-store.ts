@@ -1,6 +1,6 @@
 import { type SessionInfo, type SessionStore, SessionStoreError, TimeLimitError } from '@x/core';
 import { exactText, headOf, isObject, stepwise, withinLimit } from '@x/core/internal';
-import { type SessionLease, type StoredSession, wrapStore } from '@x/core/store';
+import { type HeldLease, type StoredSession, wrapLeases, wrapStore } from '@x/core/store';
 import { errorOf } from '../errors/harness-error.js';
 
 /** The share of the limit that a request waits once another has had no answer: time for one that is there to give it. */
@@ -72,17 +72,22 @@ const METHODS = {
     isAnswer: ({ done, value }: IteratorResult<SessionInfo>) => done || isObject(value?.key),
     outcome: 'none',
   },
-  isLeased: { answers: 'a boolean', isAnswer: isBoolean, outcome: 'none' },
-  lease: {
-    answers: 'undefined, or a lease: { fence, ttlMs, renew, release }',
-    isAnswer: (granted?: SessionLease | null) =>
-      granted === undefined ||
-      (Number.isFinite(granted?.fence) &&
-        isCount(granted?.ttlMs) &&
-        [granted?.renew, granted?.release].every((each) => typeof each === 'function')),
+  'leases.take': {
+    answers: 'undefined, or a fence: a number',
+    isAnswer: (fence?: number | null) => fence === undefined || Number.isFinite(fence),
     outcome: 'none',
   },
-  release: { answers: 'anything', isAnswer: () => true, outcome: 'none' },
+  'leases.confirm': { answers: 'a boolean', isAnswer: isBoolean, outcome: 'none' },
+  'leases.release': { answers: 'anything', isAnswer: () => true, outcome: 'none' },
+  'leases.find': {
+    answers: 'undefined, or a lease: { token, process, fence, ... }',
+    isAnswer: (held?: HeldLease | null) =>
+      held === undefined ||
+      (Number.isFinite(held?.fence) &&
+        Number.isFinite(held?.ttlMs) &&
+        [held?.token, held?.process, held?.host].every((each) => typeof each === 'string')),
+    outcome: 'none',
+  },
 } as const satisfies Record<string, Method>;
 
 function isCount(answer: unknown): boolean {
@@ -115,28 +120,15 @@ export function boundedStore(store: SessionStore, limit: () => StoreLimit): Sess
     throw new SessionStoreError('session_store_invalid', text, { outcome });
   }
   return wrapStore(store, (inner) => {
-    const { lease, isLeased } = inner;
+    const { leases } = inner;
     return {
       load: (key, options) => within('load', () => inner.load(key, options)),
       commit: (key, change) => within('commit', () => inner.commit(key, change)),
       delete: (key, options) => within('delete', () => inner.delete(key, options)),
       list: (scope, options) => stepwise(inner.list(scope, options), (step) => within('list', step)),
-      ...(isLeased && { isLeased: (key) => within('isLeased', () => isLeased.call(inner, key)) }),
-      ...(lease && {
-        lease: async (key, options) => {
-          const granted = await within('lease', () => lease.call(inner, key, options));
-          return granted && boundedLease(granted);
-        },
+      ...(leases && {
+        leases: wrapLeases(leases, (operation, _, task) => within(`leases.${operation}`, task)),
       }),
     };
   });
-
-  function boundedLease(granted: SessionLease): SessionLease {
-    return {
-      fence: granted.fence,
-      ttlMs: granted.ttlMs,
-      renew: () => granted.renew(),
-      release: () => within('release', () => granted.release()),
-    };
-  }
 }

@@ -420,8 +420,7 @@ export class HarnessAgent {
   }
 
   /**
-   * Does {@link HarnessAgent.interrupt}, also in another process: within `remoteControlMs` (1 000), on a store that processes share
-   * and that has leases. Resolves with whether a call was stopped.
+   * Does {@link HarnessAgent.interrupt}, also in another process: within about a second, on a store with leases. Resolves with whether a call was stopped.
    */
   async interruptAnywhere(context: RuntimeContext): Promise<boolean> {
     return (

@@ -33,6 +33,11 @@ export const limitsSchema = z.strictObject({
   queueMs: atMost(600_000),
   /** One request to the session store or the log: `session_unavailable`. */
   storeMs: atMost(30_000),
+  /**
+   * What a running call waits for a store that does not answer, in all: it sends the same commit again, and begins no tool that changes
+   * something. Then `session_unavailable`.
+   */
+  outageMs: atMost(300_000),
   /** Work in the background that a capability began: a warning. */
   backgroundMs: atMost(600_000),
   /** What `close()` waits for each: running calls, work in the background, a capability. Then it is told to end, or left alone. */

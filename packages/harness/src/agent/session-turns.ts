@@ -113,7 +113,7 @@ export class SessionTurns {
     this.#logs = new OpenLogs(parts.storage);
     this.#background = new BackgroundQueue(parts.settings.limits);
     this.#admission = new Admission(parts.settings);
-    this.control = new RemoteControl(parts.session, parts.settings.remoteControlMs);
+    this.control = new RemoteControl(parts.session);
   }
 
   /**
@@ -268,7 +268,9 @@ export class SessionTurns {
     try {
       turn = await this.#wait(store, key, abort.signal, {
         timeoutMs: limits.queueMs,
+        outageMs: limits.outageMs,
         onWait: options.control?.onWait,
+        onUncertain: (isOver) => this.#running.get(id)?.call?.emit({ type: 'turn.uncertain', isOver }),
       });
       report?.({ type: 'turn.taken', waitedMs: performance.now() - placedAt });
       const { lost } = turn;
@@ -278,15 +280,11 @@ export class SessionTurns {
       };
       lost.addEventListener('abort', onLost, { once: true });
       stopTimer = startTimer(limits.callMs, () => abort.abort(new Interruption('timed_out')));
-      stopWatching = await this.control.watch(
-        key,
-        async (order) => {
-          if (order.type === 'steer') return running.steering.send(order.messages);
-          onAbort();
-          return true;
-        },
-        store,
-      );
+      stopWatching = await this.control.watch(turn.token, async (order) => {
+        if (order.type === 'steer') return running.steering.send(order.messages);
+        onAbort();
+        return true;
+      });
       const call = await this.#open(waiting, turn, running);
       waiting.stage = 'begun';
       this.#running.set(id, { ...running, call });
@@ -340,10 +338,16 @@ export class SessionTurns {
     store: SessionStore,
     key: SessionKey,
     signal: AbortSignal,
-    { timeoutMs, onWait }: Required<Pick<TakeTurnOptions, 'timeoutMs' | 'onWait'>>,
+    { timeoutMs, outageMs, ...told }: TakeTurnOptions,
   ): Promise<SessionTurn> {
-    const { turns, leaseTtlMs } = this.#parts.settings;
-    const options = { turns, timeoutMs: timeoutMs || Number.POSITIVE_INFINITY, ttlMs: leaseTtlMs, onWait };
+    const { turns, processTtlMs } = this.#parts.settings;
+    const options: TakeTurnOptions = {
+      ...told,
+      turns,
+      processTtlMs,
+      timeoutMs: timeoutMs || Number.POSITIVE_INFINITY,
+      outageMs: outageMs || Number.POSITIVE_INFINITY,
+    };
     try {
       // An interruption before the turn begins waits for nothing, but the input is still stored.
       return await takeTurn(store, key, signal.aborted ? options : { ...options, signal });
@@ -359,7 +363,7 @@ export class SessionTurns {
     { abort, steering, events, storeLimit, store }: Running,
   ): Promise<RunningCall> {
     const unstored: Message[] = [];
-    const session = await openSession(store, key, {
+    const session = await openSession(turn.guard(store, abort.signal), key, {
       onConflict: this.#parts.settings.onConflict,
       fence: turn.fence,
       added: () => unstored,
@@ -369,7 +373,7 @@ export class SessionTurns {
       parts: this.#parts,
       tools: this.#tools,
       session,
-      fence: turn.fence,
+      turn,
       unstored,
       log: this.#logs.of(key),
       storeLimit,

@@ -5,6 +5,7 @@ import {
   type AgentState,
   ApprovalRequiredError,
   type Message,
+  SessionLeaseError,
   TimeLimitError,
   type Tool,
   type ToolContext,
@@ -78,7 +79,12 @@ export async function act(call: RunningCall, tools: ReadonlyMap<string, Tool>): 
     }
   } catch (error) {
     const { signal } = call.scope;
-    const reason = signal.reason instanceof Interruption ? signal.reason.kind : 'failed';
+    const reason =
+      signal.reason instanceof Interruption
+        ? signal.reason.kind
+        : SessionLeaseError.isInstance(signal.reason)
+          ? 'lost'
+          : 'failed';
     // An interruption gives up the whole step; a shutdown or an error keeps the calls that wait for a human.
     const kept = new Set(signal.aborted && reason === 'interrupted' ? [] : waitingCalls(state));
     call.add(
@@ -188,7 +194,7 @@ async function runOne(
     ...{ runtime, state, workspace, storage, log, signal },
     deniedFiles: (await Promise.all(denied)).flat(),
     idempotencyKey: idempotencyKeyOf(call, use),
-    fence: call.options.fence,
+    fence: call.options.turn.fence,
     onUpdate: progress.update,
     decisions,
   };

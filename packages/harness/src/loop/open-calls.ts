@@ -56,7 +56,8 @@ export function abandonedCalls(state: AgentState): readonly ToolUseBlock[] {
 /** Texts that the model reads in place of a result that never came. */
 const INTERRUPTED = {
   crash:
-    'No result: the process stopped while this call was running. It may or may not have taken effect; check before you repeat it.',
+    'No result: the process that ran this call stopped, or lost its turn to another one. It may or may not have taken effect; check before you repeat it.',
+  lost: 'No result: the process lost its turn to another one before this call finished. It may or may not have taken effect.',
   interrupted:
     'No result: the user interrupted before this call finished. It may or may not have taken effect.',
   shutdown:

@@ -76,7 +76,10 @@ export async function runCall(call: RunningCall, options: RunCallOptions): Promi
     // An approved call runs once at most: a second process with the same decision fails at this save, before the call.
     if (decided.length > 0) await call.save({ onConflict: 'fail' });
     // Whoever erases the user elsewhere finds a session by what is stored of it, and a lease alone is nothing.
-    else await call.scope.checkpoint(call.options.fence !== undefined && call.options.session.version === 0);
+    else
+      await call.scope.checkpoint(
+        call.options.turn.fence !== undefined && call.options.session.version === 0,
+      );
     const run = around(
       call.capabilities,
       'aroundCall',

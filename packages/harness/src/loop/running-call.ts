@@ -27,6 +27,7 @@ import {
   errorText,
   type LogNote,
   OpenToolCalls,
+  type SessionTurn,
   startTimer,
   wellFormed,
 } from '@x/core/internal';
@@ -62,8 +63,7 @@ export interface RunningCallOptions {
   readonly parts: AgentParts;
   readonly tools: ToolList;
   readonly session: Session;
-  /** The fence of the session's lease. */
-  readonly fence: number | undefined;
+  readonly turn: SessionTurn;
   /** Messages since the session was last stored. The call keeps the list up to date; the session reads it to merge. */
   readonly unstored: Message[];
   readonly log: WorkspaceSessionLog;
@@ -326,15 +326,17 @@ export class RunningCall {
   }
 
   /**
-   * Stores the session before and after calls that change something. What may have begun is stored with it: a process that finds the
-   * session open knows what may have happened.
+   * Stores the session before and after calls that change something, and waits before them until it is certain that no other process
+   * has taken the turn. What may have begun is stored with it: a process that finds the session open knows what may have happened.
    *
    * @param began Ids of the calls that are about to run; none when they have their results.
    */
   async protect(began: readonly string[]): Promise<void> {
-    if (this.settings.checkpoint === 'call') return;
-    this.mark(began);
-    await this.#checkpoint();
+    if (this.settings.checkpoint !== 'call') {
+      this.mark(began);
+      await this.#checkpoint();
+    }
+    if (began.length > 0) await this.options.turn.certain(this.scope.signal);
   }
 
   /** Notes which calls are about to run, for the next save, whoever makes it. */

@@ -9,21 +9,25 @@ const context = RuntimeContext.of({ userId: 'u', sessionId: 's' });
 const never = new Promise<never>(() => {});
 
 function agentOn(session: SessionStore, model = new ScriptedModel([{ text: 'one' }])): HarnessAgent {
-  return HarnessAgent.builder().model(model).workspace(scratch()).session(session).build();
+  return HarnessAgent.builder()
+    .model(model)
+    .workspace(scratch())
+    .session(session)
+    .limits({ outageMs: 30_000 })
+    .build();
+}
+
+/** The store with one method that hangs, or answers what it may not. */
+function odd(store: SessionStore, method: string, answer: () => Promise<never>): SessionStore {
+  const [, operation] = /^leases\.(.*)$/.exec(method) ?? [];
+  const leases = operation && store.leases && { ...store.leases, [operation]: answer };
+  return wrapStore(store, { reach: 'host', ...(leases ? { leases } : { [method]: answer }) });
 }
 
 /** The store with one method that hangs. */
 function hanging(store: SessionStore, name: string, hang: () => Promise<never>): SessionStore {
   const step = () => ({ [Symbol.asyncIterator]: () => ({ next: hang }) });
-  const lease: SessionStore['lease'] = async (key, options) => {
-    const granted = await store.lease?.(key, options);
-    return granted && { ...granted, [name]: hang };
-  };
-  const hung = { [name]: name === 'list' ? step : hang };
-  return wrapStore(store, {
-    reach: 'host',
-    ...(name === 'renew' || name === 'release' ? { lease } : hung),
-  });
+  return odd(store, name, name === 'list' ? (step as never) : hang);
 }
 
 const UNAVAILABLE = { error: { code: 'session_unavailable', outcome: 'none' } };
@@ -39,7 +43,7 @@ const erase = (agent: HarnessAgent) => agent.eraseUser({ userId: 'u' });
 const read = (agent: HarnessAgent) => collect(agent.exportUser({ userId: 'u' }) as never);
 
 describe('a session store that does not answer', () => {
-  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] }));
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] }));
   afterEach(() => void vi.useRealTimers());
 
   it.each([
@@ -49,11 +53,9 @@ describe('a session store that does not answer', () => {
     ['load', read, UNAVAILABLE],
     ['commit', call, UNKNOWN],
     ['commit', update, UNKNOWN],
-    ['lease', call, UNAVAILABLE],
-    ['lease', erase, UNAVAILABLE],
-    ['renew', call, { error: { code: 'lease_lost' } }],
-    ['release', call, { value: { stopReason: 'completed' } }],
-    ['isLeased', interrupt, UNAVAILABLE],
+    ['leases.take', call, UNAVAILABLE],
+    ['leases.release', call, { value: { stopReason: 'completed' } }],
+    ['leases.find', interrupt, UNAVAILABLE],
     ['list', erase, UNAVAILABLE],
     ['list', read, UNAVAILABLE],
     ['delete', erase, UNKNOWN],
@@ -65,13 +67,11 @@ describe('a session store that does not answer', () => {
       asked++;
       return never;
     };
-    // The lease of a call that lasts is renewed.
-    const model = method === 'renew' ? new ScriptedModel([hang]) : undefined;
     let ended: object | undefined;
     const settle = (found: object) => {
       ended = found;
     };
-    act(agentOn(hanging(store, method, hang), model)).then(
+    act(agentOn(hanging(store, method, hang))).then(
       (value) => settle({ value }),
       (error) => settle({ error }),
     );
@@ -88,12 +88,17 @@ describe('a session store that does not answer', () => {
 
 describe('a session store that answers what it may not', () => {
   const garbage = [null, Number.NaN, {}, 'yes', -1];
-  const lease = { fence: 1, ttlMs: 30_000, renew: async () => {}, release: async () => {} };
+  const lease = { token: 't', process: 'p', host: 'h', ttlMs: 5_000, fence: 1 };
   it.each([
     ['load', call, 'none', [...garbage, { token: 't', version: 1, head: {} }]],
     ['commit', call, 'unknown', [...garbage, undefined, 0]],
-    ['lease', call, 'none', [...garbage, { ...lease, fence: Number.NaN }, { ...lease, ttlMs: null }]],
-    ['isLeased', interrupt, 'none', [null, undefined]],
+    ['leases.take', call, 'none', [null, Number.NaN, {}, 'yes']],
+    [
+      'leases.find',
+      interrupt,
+      'none',
+      [...garbage, { ...lease, fence: null }, { ...lease, token: undefined }],
+    ],
     ['delete', erase, 'unknown', [null, undefined]],
     ['list', erase, 'none', [null, {}]],
   ] as const)(
@@ -102,13 +107,13 @@ describe('a session store that answers what it may not', () => {
       for (const answer of answers) {
         const store = new InMemorySession();
         await agentOn(store).call('Before', context);
-        const odd =
+        const given =
           method === 'list'
             ? async function* () {
                 yield answer;
               }
             : async () => answer;
-        const agent = agentOn(wrapStore(store, { reach: 'host', [method]: odd }));
+        const agent = agentOn(odd(store, method, given as never));
         await expect(act(agent)).rejects.toMatchObject({
           code: 'session_store_invalid',
           message: expect.stringMatching(`^The session store's ${method} answered .+ It must answer `),

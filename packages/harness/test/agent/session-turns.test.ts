@@ -11,9 +11,9 @@ import {
   toolResultMessage,
   userMessage,
 } from '@x/core';
-import { systemClock } from '@x/core/internal';
-import type { SessionChange, SessionLease } from '@x/core/store';
-import { commitAt } from '@x/test-support';
+import { takeTurn } from '@x/core/internal';
+import { type SessionChange, wrapStore } from '@x/core/store';
+import { commitAt, takeLease } from '@x/test-support';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
@@ -49,7 +49,7 @@ function heldModel() {
 
 /** A store without leases, as only one process can reach. */
 function leaseless(): InMemorySession {
-  return Object.defineProperty(new InMemorySession(), 'lease', { value: undefined });
+  return Object.defineProperty(new InMemorySession(), 'leases', { value: undefined });
 }
 
 const roles = async (store: SessionStore) =>
@@ -137,7 +137,7 @@ describe('turns', () => {
 
   it('are no longer waited for when the agent closes, the caller aborts or the session is interrupted', async () => {
     const store = new InMemorySession();
-    await store.lease(key, { ttlMs: 3_600_000 });
+    const turn = await takeTurn(store, key);
     const closing = builder(new ScriptedModel([]), store).build();
     const refused = expect(closing.call('one', context)).rejects.toMatchObject({ code: 'agent_closed' });
     // By now it waits: what is before that is no more than promises.
@@ -153,55 +153,121 @@ describe('turns', () => {
     setImmediate(() => agent.interrupt(context));
     expect(await interrupted).toMatchObject({ stopReason: 'interrupted', steps: 0 });
     expect(await store.load(key)).toBeUndefined();
+    await turn.release();
   });
 
-  it('that are lost end the call, and nothing is written any more', async () => {
-    const commits: SessionChange[] = [];
-    class Losing extends InMemorySession {
-      override async lease(
-        ...parameters: Parameters<InMemorySession['lease']>
-      ): Promise<SessionLease | undefined> {
-        const lease = await super.lease(...parameters);
-        // Somebody else has it by the first renewal.
-        const renew = async () => {
-          throw new SessionLeaseError('lease_lost', 'It was lost.', { sessionKey: key.toString() });
-        };
-        return lease && { ...lease, renew };
-      }
-      override commit(sessionKey: SessionKey, change: SessionChange) {
-        commits.push(change);
-        return super.commit(sessionKey, change);
-      }
-    }
+  /** A store to which this process cannot beat while it is `silent`. */
+  function silencing() {
+    const inner = new InMemorySession();
+    const { leases } = inner;
+    const link = { silent: false, commits: [] as SessionChange[] };
+    const beat: typeof leases.processes.beat = async (...given) => {
+      if (link.silent) throw new Error('no answer');
+      return leases.processes.beat(...given);
+    };
+    const store = wrapStore(inner, {
+      leases: { ...leases, processes: { ...leases.processes, beat } },
+      commit: (sessionKey, change) => {
+        link.commits.push(change);
+        return inner.commit(sessionKey, change);
+      },
+    });
+    return { inner, store, link };
+  }
+
+  it('that another process takes end the call, and nothing is written any more', async () => {
+    const { inner, store, link } = silencing();
     const stuck = defineTool({
       name: 'stuck',
       description: '',
       input: z.object({}),
-      execute: () => new Promise<string>(() => {}),
+      execute: () => {
+        link.silent = true;
+        return new Promise<string>(() => {});
+      },
     });
     const model = new ScriptedModel([{ toolCalls: [{ name: 'stuck', input: {} }] }]);
     const events: string[] = [];
-    const agent = builder(model, new Losing())
+    const texts: string[] = [];
+    const agent = builder(model, store)
       .tools(stuck)
       .checkpoint('call')
-      .settings({ leaseTtlMs: 3 })
-      .onEvent(({ type }) => events.push(type))
+      .settings({ processTtlMs: 20 })
+      .onEvent(async (event) => {
+        events.push(event.type);
+        if (event.type === 'message.added' && event.message.role === 'tool')
+          texts.push(JSON.stringify(event.message.content));
+        if (event.type !== 'turn.uncertain') return;
+        const held = await inner.leases.find(key);
+        await takeLease(inner, key, { over: held?.fence });
+        link.silent = false;
+      })
       .build();
-    await expect(agent.call('one', context)).rejects.toMatchObject({ code: 'lease_lost' });
+    await expect(agent.call('one', context)).rejects.toMatchObject({
+      code: 'lease_lost',
+      message: expect.stringContaining('the process lost its turn to another one (process 1 on elsewhere)'),
+    });
+    expect(events.filter((type) => type === 'turn.uncertain')).toHaveLength(1);
     expect(events.at(-1)).toBe('call.failed');
+    expect(texts).toEqual([expect.stringContaining('the process lost its turn to another one')]);
     // What was said began the session.
-    expect(commits.map(({ append }) => append.map(({ role }) => role))).toEqual([['user']]);
+    expect(link.commits.map(({ append }) => append.map(({ role }) => role))).toEqual([['user']]);
     expect(await collect(agent.log(context).read() as never)).toEqual([]);
   });
 
+  it.each(['effect', 'call'] as const)(
+    'that nobody takes while the store is silent go on, and no effect begins meanwhile (checkpoint %s)',
+    async (checkpoint) => {
+      const { store, link } = silencing();
+      const done: string[] = [];
+      const use = (name: string, readOnly: boolean) =>
+        defineTool({
+          name,
+          description: '',
+          input: z.object({}),
+          readOnly,
+          execute: async () => {
+            done.push(`${name}${link.silent ? ' in silence' : ''}`);
+            return 'done';
+          },
+        });
+      const events: unknown[] = [];
+      let uncertain = () => {};
+      const isUncertain = new Promise<void>((resolve) => {
+        uncertain = resolve;
+      });
+      const model = new ScriptedModel([
+        async () => {
+          link.silent = true;
+          await isUncertain;
+          return { toolCalls: ['look', 'pay'].map((name) => ({ name, input: {} })) };
+        },
+        { text: 'paid' },
+      ]);
+      const agent = builder(model, store)
+        .tools(use('look', true), use('pay', false))
+        .checkpoint(checkpoint)
+        .settings({ processTtlMs: 20 })
+        .onEvent((event) => {
+          if (event.type === 'turn.uncertain') events.push(event.isOver);
+          if (event.type === 'turn.uncertain' && !event.isOver) uncertain();
+          // Time for a tool to begin that does not wait.
+          if (event.type === 'tool.result') setTimeout(() => Object.assign(link, { silent: false }), 50);
+        })
+        .build();
+      expect(await agent.call('one', context)).toMatchObject({ text: 'paid', stopReason: 'completed' });
+      expect(done).toEqual(['look in silence', 'pay']);
+      expect(events).toEqual([false, true]);
+    },
+  );
+
   it('that somebody else took unnoticed are refused by the fence', async () => {
-    let time = Date.now();
-    const store = new InMemorySession({ clock: { ...systemClock, now: () => time } });
+    const store = new InMemorySession();
     const model = new ScriptedModel([
       async () => {
         // The process is stopped for so long that another one takes over, and is then alive again.
-        time += 30_000;
-        const lease = await store.lease(key, { ttlMs: 30_000 });
+        const held = await store.leases.find(key);
+        const lease = await takeLease(store, key, { over: held?.fence });
         await commitAt(store, key, {
           expectedVersion: 1,
           head: { schemaVersion: 1, sessionId: 's-1' },
@@ -269,7 +335,7 @@ describe('conflicts', () => {
     expect(state?.planModeContext.active).toBe(true);
   });
 
-  it.each([{ turns: 'wait' }, { onConflict: 'win' }, { limits: { queueMs: -1 } }, { leaseTtlMs: 0 }])(
+  it.each([{ turns: 'wait' }, { onConflict: 'win' }, { limits: { queueMs: -1 } }, { processTtlMs: 0 }])(
     'and turns cannot be configured as %j',
     (settings) => {
       const build = () =>

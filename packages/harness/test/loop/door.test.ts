@@ -131,7 +131,7 @@ function noted(name: string, ran: string[] = []): Tool {
 describe('a decision that two nodes are given at once', () => {
   /** A store without leases, whose commits wait for each other once `armed`. */
   class Meeting extends InMemorySession {
-    override readonly lease = undefined as never;
+    override readonly leases = undefined as never;
     #arrived = 0;
     #meet: () => void = () => {};
     #both: Promise<void> | undefined;

@@ -391,7 +391,7 @@ describe('a store that stands still', () => {
     ['at the end of a call', () => ({ text: 'done' })],
     ['before a tool', () => CALL],
   ])('%s ends the call after one limit, whatever is left to ask of it', async (_, answer) => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     // A disk takes time of its own.
     vi.spyOn(WorkspaceSessionLog.prototype, 'append').mockResolvedValue();
     onTestFinished(() => void vi.restoreAllMocks().useRealTimers());
@@ -401,10 +401,7 @@ describe('a store that stands still', () => {
     const store = wrapStore(inner, {
       load: (key, options) => hang(() => inner.load(key, options)),
       commit: (key, change) => hang(() => inner.commit(key, change)),
-      lease: async (key, options) => {
-        const lease = await inner.lease(key, options);
-        return lease && { ...lease, release: () => hang(() => lease.release()) };
-      },
+      leases: { ...inner.leases, release: (...given) => hang(() => inner.leases.release(...given)) },
     });
     const model = new ScriptedModel([
       () => {
@@ -412,7 +409,11 @@ describe('a store that stands still', () => {
         return answer();
       },
     ]);
-    const agent = builder(model).tools(tool()).session(store).limits({ storeMs: 30_000 }).build();
+    const agent = builder(model)
+      .tools(tool())
+      .session(store)
+      .limits({ storeMs: 30_000, outageMs: 30_000 })
+      .build();
     let end: unknown;
     agent.call('Hi', context).catch((error: unknown) => {
       end = error;

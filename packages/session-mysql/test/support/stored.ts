@@ -26,7 +26,13 @@ export function storedInMysql(): StoreSuiteStored {
     dump: async () => {
       const pool = testPool({ dateStrings: true, supportBigNumbers: true, bigNumberStrings: true });
       const lines = schema.map((sql) => `${sql.trim()};`);
-      for (const name of [table, `${table}_messages`, `${table}_leases`, `${table}_format`]) {
+      for (const name of [
+        table,
+        `${table}_messages`,
+        `${table}_leases`,
+        `${table}_processes`,
+        `${table}_format`,
+      ]) {
         const [rows] = await pool.query<RowDataPacket[]>(`SELECT * FROM \`${name}\` ORDER BY 1, 2`);
         for (const row of rows) {
           const values = Object.values(row).map(literal).join(', ');

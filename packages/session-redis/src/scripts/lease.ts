@@ -1,62 +1,94 @@
 import { script } from './run-script.js';
 
+/** Milliseconds that remain of the lease of a process that died, and of a session that was never stored. */
+const KEPT_MS = 30 * 86_400_000;
+
 /**
- * Grants a lease unless somebody has it, and answers its fence.
+ * Takes a lease that nobody has, that this claim has already, or whose fence is the given one, and answers its fence.
  *
  * The fence is one more than the last, and no less than the microseconds of the server's clock: where the record of the
  * last one is gone with a deleted session, the next is larger all the same. It fits a double until the year 2255.
- * The record stays as long as the session does; before there is a session, a day longer than the lease.
+ * The record stays as long as the session does.
  *
  * The lifetime is noted for the bucket: the log of a session is written to before the session is, and ends without it.
  *
- * Keys: lease, fence, session, lifetime. Values: holder, milliseconds, lifetime of the session.
+ * Keys: lease, fence, session, lifetime. Values: claim, lifetime of the session, fence to take over or nothing.
  */
-export const grantScript = script(`
-local holder, milliseconds, lifetime = redis.call('GET', KEYS[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
--- Sent twice: the connection broke before the first reply.
-if holder == ARGV[1] then return redis.call('GET', KEYS[2]) end
-if holder then return false end
+export const takeScript = script(`
+local claim, lifetime = redis.call('GET', KEYS[1]), tonumber(ARGV[2])
+if claim and claim ~= ARGV[1] and (ARGV[3] == '' or redis.call('GET', KEYS[2]) ~= ARGV[3]) then return false end
 local time = redis.call('TIME')
 local fence = math.max(tonumber(redis.call('GET', KEYS[2]) or '0') + 1, time[1] * 1000000 + time[2])
 fence = string.format('%.0f', fence)
-redis.call('SET', KEYS[1], ARGV[1], 'PX', milliseconds)
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ${KEPT_MS})
 if lifetime > 0 then
   local longest = redis.call('GET', KEYS[4])
   if not longest or (longest ~= 'no' and tonumber(longest) <= lifetime) then
     redis.call('SET', KEYS[4], lifetime, 'PX', lifetime)
   end
-  redis.call('SET', KEYS[2], fence, 'PX', math.max(lifetime, milliseconds))
-elseif redis.call('EXISTS', KEYS[3]) == 1 then
+end
+if lifetime == 0 and redis.call('EXISTS', KEYS[3]) == 1 then
   redis.call('SET', KEYS[2], fence)
 else
-  redis.call('SET', KEYS[2], fence, 'PX', milliseconds + 86400000)
+  redis.call('SET', KEYS[2], fence, 'PX', math.max(lifetime, ${KEPT_MS}))
 end
 return fence
 `);
 
-/** Tells whether somebody has a lease. Keys: lease. */
-export const leasedScript = script(`return redis.call('EXISTS', KEYS[1])`);
-
 /**
- * Begins a lease's time anew, also when it has run out but nobody else has had one since. Answers whether it did.
+ * Answers whether no larger fence is known, and writes the lease down again where a failover has forgotten it.
  *
- * Keys: lease, fence. Values: holder, milliseconds, fence, lifetime of the session.
+ * Keys: lease, fence. Values: claim, fence.
  */
-export const renewScript = script(`
-local milliseconds, lifetime = tonumber(ARGV[2]), tonumber(ARGV[4])
-if redis.call('GET', KEYS[2]) ~= ARGV[3] then return 0 end
-redis.call('SET', KEYS[1], ARGV[1], 'PX', milliseconds)
-local rest = redis.call('PTTL', KEYS[2])
-local wanted = lifetime > 0 and math.max(lifetime, milliseconds) or milliseconds + 86400000
-if rest >= 0 and rest < wanted then redis.call('PEXPIRE', KEYS[2], wanted) end
+export const confirmScript = script(`
+local newest = tonumber(redis.call('GET', KEYS[2]) or '0')
+if newest > tonumber(ARGV[2]) then return 0 end
+if newest < tonumber(ARGV[2]) then
+  redis.call('SET', KEYS[1], ARGV[1], 'PX', ${KEPT_MS})
+  redis.call('SET', KEYS[2], ARGV[2], 'PX', ${KEPT_MS})
+end
 return 1
 `);
 
-/** Keys: lease. Values: holder. */
+/** Answers claim and fence of a lease that is held. Keys: lease, fence. */
+export const findScript = script(`return redis.call('MGET', KEYS[1], KEYS[2])`);
+
+/** Releases the lease of a claim. Its fence goes on for as long as the session may. Keys: lease, fence. Values: claim, lifetime. */
 export const releaseScript = script(`
-if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
-return 0
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+if tonumber(ARGV[2]) > 0 then redis.call('PEXPIRE', KEYS[2], ARGV[2]) end
+return redis.call('DEL', KEYS[1])
 `);
+
+/**
+ * Renews the record of a process, and answers the notes to it. A record that is there is renewed without a command that Redis refuses
+ * when it is full. Keys: process, notes. Values: milliseconds, notes that are acknowledged.
+ */
+export const beatScript = script(`
+if redis.call('PEXPIRE', KEYS[1], ARGV[1]) == 0 then redis.call('SET', KEYS[1], 1, 'PX', ARGV[1]) end
+for number = 2, #ARGV do
+  if redis.call('LINDEX', KEYS[2], 0) == ARGV[number] then redis.call('LPOP', KEYS[2]) end
+end
+redis.call('PEXPIRE', KEYS[2], ARGV[1])
+return redis.call('LRANGE', KEYS[2], 0, -1)
+`);
+
+/** Answers when the record of a process ends, which changes with every beat; nothing where there is none. Keys: process. */
+export const lookScript = script(`
+local rest, time = redis.call('PTTL', KEYS[1]), redis.call('TIME')
+return rest > 0 and string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000) + rest)
+`);
+
+/** Leaves a note for a process, where there is one. Keys: process, notes. Values: note. */
+export const sendScript = script(`
+local rest = redis.call('PTTL', KEYS[1])
+if rest <= 0 then return 0 end
+redis.call('RPUSH', KEYS[2], ARGV[1])
+return redis.call('PEXPIRE', KEYS[2], rest)
+`);
+
+/** Removes the record of a process. Keys: process, notes. */
+export const retireScript = script(`return redis.call('UNLINK', KEYS[1], KEYS[2])`);
 
 /** Takes a lock that is free. Keys: lock. Values: holder, milliseconds. Answers whether it did. */
 export const takeLockScript = script(`

@@ -9,13 +9,15 @@ return {redis.call('HMGET', KEYS[1], unpack(ARGV, 3)), redis.call('LRANGE', KEYS
  * Removes a session with its lease. Its log stays, as a file does: who moves a session to another store needs it. Answers how
  * much there was of the session.
  *
- * Keys: session, messages, lease, fence, lifetime, log, indexes. Values: member, and the token that it must have,
- * if any.
+ * Keys: session, messages, lease, fence, lifetime, log, indexes. Values: member, \`token\` and the token that it must have, or
+ * nothing, and \`any\`, or the one fence whose lease does not keep it.
  */
 export const deleteScript = script(`
-if ARGV[2] then
+if ARGV[3] ~= 'any' and redis.call('EXISTS', KEYS[3]) == 1 and redis.call('GET', KEYS[4]) ~= ARGV[3] then return 0 end
+if ARGV[2] ~= '' then
   local state = redis.call('HGET', KEYS[1], 'state') or ''
-  if string.match(state, '^%d+ %d+ %d+ %d+ (%S*)') ~= ARGV[2] then return 0 end
+  local token = string.match(state, '^%d+ %d+ %d+ %d+ (%S*)')
+  if not token or 'token ' .. token ~= ARGV[2] then return 0 end
 end
 local removed = redis.call('UNLINK', KEYS[1], KEYS[2])
 redis.call('UNLINK', KEYS[3], KEYS[4])

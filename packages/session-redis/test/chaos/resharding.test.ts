@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readText, SessionKey } from '@x/core';
-import { checkTurns, commitAt, runWriters } from '@x/test-support';
+import { checkTurns, commitAt, runWriters, takeLease } from '@x/test-support';
 import { chaosLoad as load, writerOf } from '@x/test-support/servers';
 import { Cluster } from 'ioredis';
 import { createCluster } from 'redis';
@@ -83,9 +83,9 @@ it.each([
         commitAt(store, key, { ...change, expectedVersion: 'latest' }),
         commitAt(store, absent, change),
         store.load(key).then((stored) => stored?.messages.length),
-        store
-          .lease(SessionKey.of({ userId: 'u', sessionId: 'leased' }), { ttlMs: 60_000 })
-          .then((lease) => lease?.ttlMs),
+        takeLease(store, SessionKey.of({ userId: 'u', sessionId: 'leased' })).then(
+          (lease) => lease !== undefined,
+        ),
         store.delete(gone),
         collect(store.list({ userId: 'u' })).then(({ length }) => length > 0),
         workspace.append(log, ' more'),

@@ -1,6 +1,6 @@
 import { eraseUser, readText, SessionKey, storageOf, WorkspaceError } from '@x/core';
 import { WorkspaceSessionLog } from '@x/core/node';
-import { commitAt } from '@x/test-support';
+import { commitAt, takeLease } from '@x/test-support';
 import { describe, expect, it } from 'vitest';
 import { RedisSession, RedisWorkspace, redisBackend } from '../../src/index.js';
 import { keysOf } from '../../src/redis-keys.js';
@@ -178,7 +178,7 @@ describe('the log of a session', () => {
     const workspace = new RedisWorkspace({ client, keyPrefix });
     const { log: name, session } = keysOf(keyPrefix, key);
     // As a turn does: the lease, the log, then the session.
-    await store.lease(key, { ttlMs: 1_000 });
+    await takeLease(store, key);
     await workspace.append(path, 'one');
     expect(await client.pttl(name)).toBeGreaterThan(90_000);
     expect(await client.pttl(name)).toBeLessThanOrEqual(100_000);

@@ -7,10 +7,12 @@ import {
   type SessionStore,
   type Workspace,
 } from '@x/core';
+import { takeTurn } from '@x/core/internal';
 import { operationId } from '@x/core/store';
 import { describe, expect } from 'vitest';
 import { commitAt } from '../commit-at.js';
 import { errorOf } from '../error-of.js';
+import { takeLease } from '../take-lease.js';
 import { numbered } from './sample-messages.js';
 import { listed, type StoreSuite } from './store-suite.js';
 
@@ -152,11 +154,12 @@ export function collections(suite: StoreSuite): void {
 
     test('the lease of a record is not that of the session of the same key', async (store, { open }) => {
       const chats = open('chats');
-      if (store.lease === undefined) return expect(chats.lease).toBeUndefined();
-      const lease = await chats.lease?.(key, { ttlMs: 600_000 });
-      expect(await open('chats').lease?.(key, { ttlMs: 600_000 })).toBeUndefined();
-      expect(await chats.isLeased?.(key)).toBe(true);
-      expect(await store.isLeased?.(key)).toBe(false);
+      if (store.leases === undefined) return expect(chats.leases).toBeUndefined();
+      const lease = await takeLease(chats, key);
+      expect(await takeLease(open('chats'), key)).toBeUndefined();
+      expect(await chats.leases?.find(key)).toMatchObject({ fence: lease?.fence });
+      expect(await store.leases.find(key)).toBeUndefined();
+      expect(chats.leases?.processes).toBe(store.leases.processes);
       const change = { operation: operationId(), expected: undefined, head: {}, keep: 0, append: [] };
       expect(await chats.commit(key, { ...change, fence: lease?.fence })).toBe(1);
       const other = { ...change, operation: operationId(), fence: lease?.fence };
@@ -176,15 +179,15 @@ export function collections(suite: StoreSuite): void {
         expect(error.collection).toBe(collection);
         expect(error.message.includes('"chats"')).toBe(collection !== undefined);
       }
-      const lease = await chats.lease?.(key, { ttlMs: 600_000 });
-      if (lease === undefined) return;
+      const turn = await takeTurn(chats, key);
+      if (turn.fence === undefined) return;
       const busy = [{ key, collection: 'chats' }];
       const storage = { stat: async () => undefined, list: async function* () {} } as unknown as Workspace;
       const scope = { tenantId: 't', userId: 'u' };
       const report = await copyStore(store, new InMemorySession(), { scope, move: true });
       expect(report).toEqual({ copied: 1, unchanged: 0, conflicts: [], busy });
       expect(await eraseUser({ session: store, storage }, scope)).toEqual({ sessions: 0, files: 0, busy });
-      await lease.release();
+      await turn.release();
     });
 
     test('another name is refused, and so is a collection of a collection', async (_, { open }) => {
@@ -216,12 +219,12 @@ export function collections(suite: StoreSuite): void {
       for (const set of [store, chats]) {
         for (const sessionId of ['leased', 'free']) await commitAt(set, SessionKey.of(sessionId), first);
       }
-      const lease = await chats.lease?.(SessionKey.of('leased'), { ttlMs: 600_000 });
+      const turn = await takeTurn(chats, SessionKey.of('leased'));
       const olderThan = new Date(Date.now() + 60_000);
       expect(await deleteOlderThan.call(store, { olderThan })).toBe(3);
       expect(await listed(store)).toEqual([]);
       expect(await listed(chats)).toEqual([`${SessionKey.of('leased')}`]);
-      await lease?.release();
+      await turn.release();
       expect(await deleteOlderThan.call(store, { olderThan })).toBe(1);
     });
   });

@@ -15,6 +15,7 @@ import type { ListOptions, StoredSession } from '@x/core/store';
 import { describe, expect } from 'vitest';
 import { commitAt } from '../commit-at.js';
 import { errorOf } from '../error-of.js';
+import { takeLease } from '../take-lease.js';
 import { numbered } from './sample-messages.js';
 import { listed, type StoreSuite } from './store-suite.js';
 
@@ -208,10 +209,10 @@ export function listAndDelete(suite: StoreSuite): void {
       await commitAt(store, key, { expectedVersion: 0, ...change });
       for (const token of others) expect(await store.delete(key, { token })).toBe(false);
       const { token } = (await store.load(key)) as StoredSession;
-      const lease = await store.lease?.(key, { ttlMs: 600_000 });
+      const lease = await takeLease(store, key);
       await commitAt(store, key, { expectedVersion: 1, ...change, keep: 1 });
       expect(await store.delete(key, { token })).toBe(false);
-      await lease?.renew();
+      expect(await lease?.confirm()).not.toBe(false);
       const stored = (await store.load(key)) as StoredSession;
       expect(stored.messages).toHaveLength(2);
       expect(await store.delete(key, stored)).toBe(true);

@@ -131,7 +131,7 @@ export class StoreSuite extends SuiteTests {
     run: (store: SessionStore, reopen: () => Promise<SessionStore>) => Promise<void>,
   ): void {
     this.test(name, async (store, reopen, { skip }) => {
-      if (store.lease === undefined) return skip('the store has no leases');
+      if (store.leases === undefined) return skip('the store has no leases');
       await run(store, reopen);
     });
   }

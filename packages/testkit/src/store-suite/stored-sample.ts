@@ -1,4 +1,5 @@
 import { type JsonObject, type Message, SessionKey, type SessionKeyParts, type SessionStore } from '@x/core';
+import { takeLease } from '../take-lease.js';
 import { everyHead, everyMessage, numbered } from './sample-messages.js';
 
 /** One commit. */
@@ -79,7 +80,7 @@ export async function writeSample(store: SessionStore, expiring: SessionStore | 
     [store.collection?.(COLLECTION), RECORDS],
   ] as const) {
     for (const { key, changes } of target === undefined ? [] : sessions) {
-      const lease = await target?.lease?.(key, { ttlMs: 60_000 });
+      const lease = target && (await takeLease(target, key));
       for (const index of changes.keys()) {
         await target?.commit(key, { ...changeAt(changes, index), fence: lease?.fence });
       }

@@ -6,6 +6,7 @@ import { LocalWorkspace } from '@x/core/node';
 import { operationId } from '@x/core/store';
 import { describe, expect } from 'vitest';
 import { expectStored } from '../stored-files.js';
+import { takeLease } from '../take-lease.js';
 import { numbered } from './sample-messages.js';
 import { listed, type StoreSuite } from './store-suite.js';
 import {
@@ -69,7 +70,7 @@ async function goesOn(store: SessionStore): Promise<void> {
   for (const { target, sessions } of setsOf(store)) {
     for (const { key, version, token, messages, last } of statesOf(sessions)) {
       expect(await target.commit(key, last)).toBe(version);
-      const lease = await target.lease?.(key, { ttlMs: 60_000 });
+      const lease = await takeLease(target, key);
       const append = numbered(1, 'later');
       const change = { expected: token, head: { went: 'on' }, keep: messages.length, append };
       const commit = { ...change, operation: operationId(), fence: lease?.fence };

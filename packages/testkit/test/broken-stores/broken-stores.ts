@@ -1,5 +1,13 @@
 import { InMemorySession, SessionKey, type SessionScope, type SessionStore } from '@x/core';
-import { asCollection, conflict, type SessionChange, type StoredSession } from '@x/core/store';
+import {
+  asCollection,
+  conflict,
+  type DeleteOptions,
+  type SessionChange,
+  type SessionLeases,
+  type SessionProcesses,
+  type StoredSession,
+} from '@x/core/store';
 
 /** Who writes last wins. */
 class LastWriterWins extends InMemorySession {
@@ -169,26 +177,41 @@ class NeverDeletes extends InMemorySession {
 /** Grants a turn to whoever asks. */
 class LeasesToAll extends InMemorySession {
   #fence = 0;
-  override async lease(_: SessionKey, { ttlMs }: { readonly ttlMs: number }) {
-    return { fence: ++this.#fence, ttlMs, renew: async () => {}, release: async () => {} };
-  }
+  override readonly leases: SessionLeases = {
+    ...new InMemorySession().leases,
+    take: async () => ++this.#fence,
+  };
   override commit(key: SessionKey, change: SessionChange): Promise<number> {
     return super.commit(key, { ...change, fence: undefined });
   }
+}
+
+/** Deletes what somebody works with. */
+class DeletesLeased extends InMemorySession {
+  override delete(key: SessionKey, { token }: DeleteOptions = {}): Promise<boolean> {
+    return super.delete(key, { token });
+  }
+}
+
+/** Delivers a note once, whether the process hears of it or not. */
+class DeliversOnce extends InMemorySession {
+  override readonly leases: SessionLeases = deliveringOnce(new InMemorySession().leases);
+}
+
+function deliveringOnce(leases: SessionLeases): SessionLeases {
+  const { processes } = leases;
+  const beat: SessionProcesses['beat'] = async (process) => {
+    const notes = await processes.beat(process, []);
+    await processes.beat(process, notes);
+    return notes;
+  };
+  return { ...leases, processes: { ...processes, beat } };
 }
 
 /** Lets those write whose turn is over. */
 class IgnoresFences extends InMemorySession {
   override commit(key: SessionKey, change: SessionChange): Promise<number> {
     return super.commit(key, { ...change, fence: undefined });
-  }
-}
-
-/** Its leases never end by themselves. */
-class LeasesForEver extends InMemorySession {
-  override async lease(key: SessionKey, { ttlMs }: { readonly ttlMs: number }) {
-    const lease = await super.lease(key, { ttlMs: 3_600_000 });
-    return lease && { ...lease, ttlMs };
   }
 }
 
@@ -234,7 +257,7 @@ export const brokenStores: readonly (readonly [name: string, create: () => Sessi
     [
       'FencesCutsAlone',
       () => new FencesCutsAlone(),
-      'a lease expires, and its old holder can neither renew nor write',
+      'a lease is taken over by its fence, and its old holder cannot write',
     ],
     ['FoldsCase', () => new FoldsCase(), 'ids that attack letters of other cases stay apart'],
     ['ListsAll', () => new ListsAll(), 'a scope lists its own sessions and no others'],
@@ -259,13 +282,10 @@ export const brokenStores: readonly (readonly [name: string, create: () => Sessi
     [
       'IgnoresFences',
       () => new IgnoresFences(),
-      'a lease expires, and its old holder can neither renew nor write',
+      'a lease is taken over by its fence, and its old holder cannot write',
     ],
-    [
-      'LeasesForEver',
-      () => new LeasesForEver(),
-      'a lease expires, and its old holder can neither renew nor write',
-    ],
+    ['DeletesLeased', () => new DeletesLeased(), 'delete unless leased leaves a session that is leased'],
+    ['DeliversOnce', () => new DeliversOnce(), 'notes reach a process until it acknowledges them'],
     [
       'MixesCollections',
       () => new MixesCollections(),

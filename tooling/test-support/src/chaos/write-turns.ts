@@ -9,8 +9,9 @@ import {
   SessionStoreError,
   userMessage,
 } from '@x/core';
-import { operationId, type SessionChange, type SessionLease } from '@x/core/store';
+import { operationId, type SessionChange } from '@x/core/store';
 import { randomNumbers } from '../../../../packages/testkit/src/random-numbers.js';
+import { takeLease } from '../../../../packages/testkit/src/take-lease.js';
 
 /** What one of several processes writes, until there is nothing left to write. */
 export interface TurnPlan {
@@ -22,10 +23,10 @@ export interface TurnPlan {
   /** How many turns each session gets; a turn is two messages and one commit. */
   readonly turns: number;
   /**
-   * For `checkPausedHolder`: milliseconds of a lease under which the process loads a session of its own, stops itself (SIGSTOP),
-   * and commits when another lets it go on. It does nothing else.
+   * For `checkPausedHolder`: the process loads a session of its own under a lease, stops itself (SIGSTOP), and commits when another
+   * lets it go on. It does nothing else.
    */
-  readonly pausedLeaseMs?: number | undefined;
+  readonly isPaused?: boolean | undefined;
 }
 
 /** What a process says of a turn: it begins, and was stored (`ok`), was not (`fail`), or nobody knows. */
@@ -67,10 +68,10 @@ export function turnKey(session: number): SessionKey {
  */
 export async function writeTurns(
   store: SessionStore,
-  { writer, seed, sessions, turns, pausedLeaseMs }: TurnPlan,
+  { writer, seed, sessions, turns, isPaused }: TurnPlan,
   confirm?: () => Promise<boolean>,
 ): Promise<void> {
-  if (pausedLeaseMs !== undefined) return writePaused(store, writer, pausedLeaseMs);
+  if (isPaused) return writePaused(store, writer);
   const random = randomNumbers(seed);
   const left = Array.from({ length: sessions }, (_, session) => session);
   let earlier: (() => Promise<void>) | undefined;
@@ -106,9 +107,9 @@ export async function writeTurns(
 }
 
 /** Loads under a lease, stands still until another process lets it go on, and commits. */
-async function writePaused(store: SessionStore, id: string, ttlMs: number): Promise<void> {
+async function writePaused(store: SessionStore, id: string): Promise<void> {
   const key = SessionKey.of(id);
-  const lease = await store.lease?.(key, { ttlMs });
+  const lease = await takeLease(store, key);
   const stored = await store.load(key);
   const turn = { session: `${key}`, id };
   await report({ ...turn, type: 'begin', at: now(), version: stored?.version ?? 0 });
@@ -165,12 +166,11 @@ function report(event: TurnEvent): Promise<void> {
 }
 
 const WRITER = 'paused';
-const LEASE_MS = 200;
 const POLL_MS = 20;
 
 /**
- * Stops a process that has the lease of a session, between its load and its commit, for longer than the lease lasts. Another
- * takes the lease, but commits nothing yet: what the first commits when it goes on must be refused for its lease alone.
+ * Stops a process that has the lease of a session, between its load and its commit. Another
+ * takes the lease over, but commits nothing yet: what the first commits when it goes on must be refused for its lease alone.
  *
  * @param start as of {@link runWriters}.
  * @throws {Error} when the store takes the commit, or refuses it for another reason.
@@ -182,14 +182,12 @@ export async function checkPausedHolder(
   const key = SessionKey.of(WRITER);
   const change = { expected: undefined, head: {}, keep: 0, append: [userMessage('Hi')] };
   await store.commit(key, { ...change, operation: operationId() });
-  const child = start({ writer: WRITER, seed: 0, sessions: 0, turns: 0, pausedLeaseMs: LEASE_MS });
+  const child = start({ writer: WRITER, seed: 0, sessions: 0, turns: 0, isPaused: true });
   try {
     await Promise.race([once(child, 'message'), once(child, 'exit')]);
-    let lease: SessionLease | undefined;
-    while (lease === undefined) {
-      await sleep(POLL_MS);
-      lease = await store.lease?.(key, { ttlMs: 60_000 });
-    }
+    const holder = await store.leases?.find(key);
+    const lease = await takeLease(store, key, { over: holder?.fence });
+    if (holder === undefined || lease === undefined) throw new Error('The paused process has no lease.');
     // Again and again: it may not have stopped yet.
     const waking = setInterval(() => child.kill('SIGCONT'), POLL_MS);
     const said = Promise.race([once(child, 'message'), once(child, 'exit')]);

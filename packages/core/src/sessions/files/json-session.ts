@@ -3,23 +3,23 @@ import { dirname, join } from 'node:path';
 import * as z from 'zod';
 import { parseWith } from '../../config/parse.js';
 import { WorkspaceError } from '../../errors/workspace-error.js';
-import { type Clock, systemClock } from '../../lib/clock.js';
 import { jsonObjectSchema } from '../../lib/json-schemas.js';
 import { readMessages } from '../../messages/check-messages.js';
 import type { Message } from '../../messages/message.js';
 import { removeTemporaries } from '../../workspace/durable-file.js';
 import { LocalWorkspace } from '../../workspace/local-workspace.js';
+import { hasEnded } from '../../workspace/lock-holder.js';
 import { type HeldLock, readText } from '../../workspace/workspace.js';
 import { asCollection } from '../collections.js';
 import { describeSession } from '../listing.js';
 import { checkKey, type SessionKey, type SessionScope } from '../session-key.js';
+import type { SessionLeases } from '../session-leases.js';
 import type {
   DeleteOptions,
   ListOptions,
   LoadOptions,
   SessionChange,
   SessionInfo,
-  SessionLease,
   SessionStore,
   StoredSession,
 } from '../session-store.js';
@@ -28,12 +28,13 @@ import {
   checkCommit,
   conflict,
   isAnother,
+  isKept,
   lastOf,
   lastWanted,
   remember,
   tokenOf,
 } from '../store-rules.js';
-import { grantLease, isLeased, type LeaseFile, newestFence, sweepLease } from './lease-file.js';
+import { FileProcesses, fileLeases, newestFence, readLease } from './file-leases.js';
 import {
   asSessionStoreError,
   type CommitProgress,
@@ -52,8 +53,6 @@ const optionsSchema = z.strictObject({
   directory: z.string().min(1),
   /** Milliseconds that a commit waits for another one to the same session. */
   lockTimeoutMs: z.number().nonnegative().default(10_000),
-  /** What leases expire by. */
-  clock: z.custom<Clock>().default(systemClock),
 });
 const FORMAT = 1;
 const documentSchema = z.looseObject({
@@ -74,34 +73,28 @@ interface Document extends Omit<StoredSession, 'token'> {
   readonly createdAt: string;
 }
 
-/**
- * One JSON document a session:
- * `<directory>/[tenants/<tenant>/][users/<user>/][agents/<agent>/]sessions/<session>.json`. Every commit writes the
- * whole document anew; for long conversations use `WorkspaceSession`, where a commit costs what it adds.
- *
- * A commit is decided by the exclusive creation of the document's successor, which then takes its place. The lock only keeps
- * writers from trying in vain: one that stood still for so long that others took its lock overwrites nothing. Exclusive
- * creation is a hard link, so the file system must have those: FAT, exFAT and some network shares have none.
- *
- * @example
- * ```ts
- * const store = new JsonSession({ directory: './sessions' });
- * ```
- */
-export class JsonSession implements SessionStore {
+/** The sessions of a directory, or one of its collections. */
+class JsonRecords implements SessionStore {
   readonly reach = 'host';
+  readonly leases: SessionLeases;
   readonly #workspace: LocalWorkspace;
   readonly #lockTimeoutMs: number;
-  readonly #clock: Clock;
+  readonly #processes: FileProcesses;
   /** Directories in which this store has cleaned up. */
   readonly #swept = new Set<string>();
 
-  /** @throws {InvalidInputError} for unknown or bad options. */
-  constructor(options: Readonly<z.input<typeof optionsSchema>>) {
-    const { directory, lockTimeoutMs, clock } = parseWith(optionsSchema, options, 'JsonSession options');
-    this.#workspace = new LocalWorkspace(directory, { private: true });
+  constructor(workspace: LocalWorkspace, lockTimeoutMs: number, processes = new FileProcesses(workspace)) {
+    this.#workspace = workspace;
     this.#lockTimeoutMs = lockTimeoutMs;
-    this.#clock = clock;
+    this.#processes = processes;
+    this.leases = fileLeases({
+      workspace,
+      processes,
+      pathOf: (key) => leaseOf(pathOf(key)),
+      locked: (key, task) => this.#locked(key, pathOf(key), task),
+      unlocked: asSessionStoreError,
+      tidy: (key) => this.#prune(dirname(pathOf(key))),
+    });
   }
 
   load(key: SessionKey, options?: LoadOptions): Promise<StoredSession | undefined> {
@@ -131,7 +124,7 @@ export class JsonSession implements SessionStore {
       if (read?.from !== undefined) await this.#advance(read.from, path);
       const stored = read?.document;
       const messages: readonly Message[] = stored?.messages ?? [];
-      const fence = await newestFence({ workspace: this.#workspace, path: leaseOf(path) }, change);
+      const fence = await newestFence(this.#workspace, leaseOf(path), change);
       const applied = checkCommit(key, change, stored && { ...stored, messages: messages.length }, fence);
       if (applied !== undefined) return applied;
       const updatedAt = new Date().toISOString();
@@ -154,9 +147,12 @@ export class JsonSession implements SessionStore {
     return this.#locked(key, path, write, progress);
   }
 
-  async delete(key: SessionKey, { token }: DeleteOptions = {}): Promise<boolean> {
+  async delete(key: SessionKey, options: DeleteOptions = {}): Promise<boolean> {
     const path = pathOf(key);
+    const { token } = options;
     const remove = async () => {
+      if (options.unlessLeased && isKept(await readLease(this.#workspace, leaseOf(path)), options))
+        return false;
       // Without a token, one that cannot be read is deleted, too.
       if (token !== undefined && isAnother((await this.#read(path, key))?.document, token)) return false;
       const leftovers = [leaseOf(path)];
@@ -187,35 +183,12 @@ export class JsonSession implements SessionStore {
   async close(): Promise<void> {}
 
   collection(name: string): SessionStore {
-    const directory = join(this.#workspace.root, collectionFolder(name));
-    return asCollection(
-      new JsonSession({ directory, lockTimeoutMs: this.#lockTimeoutMs, clock: this.#clock }),
-      name,
-    );
+    const workspace = openDirectory(join(this.#workspace.root, collectionFolder(name)));
+    return asCollection(new JsonRecords(workspace, this.#lockTimeoutMs, this.#processes), name);
   }
 
   collections(): AsyncGenerator<string, void, undefined> {
     return collectionsIn(this.#workspace, (name) => this.collection(name));
-  }
-
-  async isLeased(key: SessionKey): Promise<boolean> {
-    return isLeased(this.#leaseFile(key, pathOf(key)));
-  }
-
-  async lease(key: SessionKey, options: { readonly ttlMs: number }): Promise<SessionLease | undefined> {
-    const path = pathOf(key);
-    return grantLease(this.#leaseFile(key, path), options);
-  }
-
-  #leaseFile(key: SessionKey, path: string): LeaseFile {
-    return {
-      key,
-      workspace: this.#workspace,
-      path: leaseOf(path),
-      clock: this.#clock,
-      locked: <T>(task: (lock: HeldLock) => Promise<T>) => this.#locked(key, path, task),
-      tidy: () => this.#prune(dirname(path)),
-    };
   }
 
   /**
@@ -232,11 +205,21 @@ export class JsonSession implements SessionStore {
   }
 
   async #sweepFile(key: SessionKey, path: string): Promise<void> {
-    if (path.endsWith('.lease')) return sweepLease(this.#leaseFile(key, path.replace(/lease$/, 'json')));
+    if (path.endsWith('.lease')) return this.#sweepLease(key, path);
     const [, document, token] = /^(.*)~([^~/]*)$/.exec(path) ?? [];
     if (document === undefined) return;
     const text = await ifFound(readText(this.#workspace, `${document}.json`));
     if (text === undefined || tokenOf(parse(document, text)) !== token) await this.#workspace.delete(path);
+  }
+
+  async #sweepLease(key: SessionKey, path: string): Promise<void> {
+    const seen = await readLease(this.#workspace, path);
+    if (seen === undefined || !hasEnded(seen)) return;
+    await this.#locked(key, path.replace(/lease$/, 'json'), async (lock) => {
+      if ((await readLease(this.#workspace, path))?.fence !== seen.fence) return;
+      await lock.check();
+      await this.#workspace.delete(path);
+    });
   }
 
   #locked<T>(
@@ -318,6 +301,32 @@ export class JsonSession implements SessionStore {
       }
     }
   }
+}
+
+/**
+ * One JSON document a session:
+ * `<directory>/[tenants/<tenant>/][users/<user>/][agents/<agent>/]sessions/<session>.json`. Every commit writes the
+ * whole document anew; for long conversations use `WorkspaceSession`, where a commit costs what it adds.
+ *
+ * A commit is decided by the exclusive creation of the document's successor, which then takes its place. The lock only keeps
+ * writers from trying in vain: one that stood still for so long that others took its lock overwrites nothing. Exclusive
+ * creation is a hard link, so the file system must have those: FAT, exFAT and some network shares have none.
+ *
+ * @example
+ * ```ts
+ * const store = new JsonSession({ directory: './sessions' });
+ * ```
+ */
+export class JsonSession extends JsonRecords {
+  /** @throws {InvalidInputError} for unknown or bad options. */
+  constructor(options: Readonly<z.input<typeof optionsSchema>>) {
+    const { directory, lockTimeoutMs } = parseWith(optionsSchema, options, 'JsonSession options');
+    super(openDirectory(directory), lockTimeoutMs);
+  }
+}
+
+function openDirectory(directory: string): LocalWorkspace {
+  return new LocalWorkspace(directory, { private: true });
 }
 
 interface Read {

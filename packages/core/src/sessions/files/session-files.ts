@@ -185,7 +185,8 @@ export function collectionsIn(
   open: (name: string) => SessionStore,
 ): AsyncGenerator<string, void, undefined> {
   const names = async function* () {
-    for await (const { path } of workspace.list(COLLECTIONS)) yield path.slice(COLLECTIONS.length + 1);
+    for await (const { path, type } of workspace.list(COLLECTIONS))
+      if (type === 'directory') yield path.slice(COLLECTIONS.length + 1);
   };
   return filledCollections(names(), open);
 }

@@ -3,19 +3,18 @@ import * as z from 'zod';
 import { parseWith } from '../../config/parse.js';
 import { CapabilityError } from '../../errors/call-errors.js';
 import { WorkspaceError } from '../../errors/workspace-error.js';
-import { type Clock, systemClock } from '../../lib/clock.js';
 import { type HeldLock, type Reach, readText, type Workspace } from '../../workspace/workspace.js';
 import { below } from '../../workspace/workspace-tree.js';
 import { asCollection } from '../collections.js';
 import { describeHead, parseDescription } from '../listing.js';
 import { checkKey, type SessionKey, type SessionScope } from '../session-key.js';
+import type { SessionLeases } from '../session-leases.js';
 import type {
   DeleteOptions,
   ListOptions,
   LoadOptions,
   SessionChange,
   SessionInfo,
-  SessionLease,
   SessionStore,
   StoredSession,
 } from '../session-store.js';
@@ -24,11 +23,12 @@ import {
   checkCommit,
   conflict,
   isAnother,
+  isKept,
   lastWanted,
   remember,
   tokenOf,
 } from '../store-rules.js';
-import { grantLease, isLeased, newestFence } from './lease-file.js';
+import { FileProcesses, fileLeases, newestFence, readLease } from './file-leases.js';
 import { formatManifest, type Manifest, parseManifest, readSegments, writeSegments } from './segments.js';
 import {
   asSessionStoreError,
@@ -42,42 +42,22 @@ import {
   sessionPrefix,
 } from './session-files.js';
 
-const optionsSchema = z.strictObject({
-  lockTimeoutMs: z.number().nonnegative().default(10_000),
-  clock: z.custom<Clock>().default(systemClock),
-});
+const optionsSchema = z.strictObject({ lockTimeoutMs: z.number().nonnegative().default(10_000) });
 /** The manifest with which a session begins. It stays, and is what a listing looks for. */
 const FIRST = 'head.json';
 const LEASE = 'lease.json';
 
-/**
- * Stores sessions as files of a workspace: the default of an agent. A session is the directory
- * `[tenants/<tenant>/][users/<user>/][agents/<agent>/]context/<session>/` with segments of one message a line, and a
- * manifest for each version that says what counts: `head.json` for the first, `head-<incarnation>-<version>.json` then.
- *
- * A commit appends to the last segment and creates the next manifest, which only one writer can: that is the
- * compare-and-set, on every file system and for writers that were stopped for any time. The lock only spares the others
- * the work. A commit costs what it adds, and a crash leaves bytes that no manifest counts.
- *
- * @example
- * ```ts
- * const store = new WorkspaceSession(new LocalWorkspace('./data'));
- * ```
- */
-export class WorkspaceSession implements SessionStore {
+/** The sessions of a workspace, or one of its collections. */
+class WorkspaceRecords implements SessionStore {
   readonly reach: Reach;
   readonly workspace: Workspace;
+  readonly leases: SessionLeases;
   readonly #lock: NonNullable<Workspace['lock']>;
   readonly #lockTimeoutMs: number;
-  readonly #clock: Clock;
+  readonly #processes: FileProcesses;
 
-  /**
-   * @param options `lockTimeoutMs`: how long a commit waits for another one to the same session; default 10 000.
-   * `clock`: what leases expire by; default the system's. Where several machines share the workspace, their clocks must
-   * agree to well within a lease's time.
-   * @throws {CapabilityError} when the workspace has no locks: two writers could both win.
-   */
-  constructor(workspace: Workspace, options: Readonly<z.input<typeof optionsSchema>> = {}) {
+  /** @throws {CapabilityError} when the workspace has no locks: two writers could both win. */
+  constructor(workspace: Workspace, lockTimeoutMs: number, processes = new FileProcesses(workspace)) {
     const lock = (workspace as Workspace | undefined)?.lock;
     if (lock === undefined) {
       throw new CapabilityError(
@@ -88,10 +68,20 @@ export class WorkspaceSession implements SessionStore {
     }
     this.workspace = workspace;
     this.#lock = lock.bind(workspace);
-    const { lockTimeoutMs, clock } = parseWith(optionsSchema, options, 'WorkspaceSession options');
     this.#lockTimeoutMs = lockTimeoutMs;
-    this.#clock = clock;
+    this.#processes = processes;
     this.reach = workspace.reach;
+    this.leases = fileLeases({
+      workspace,
+      processes,
+      pathOf: (key) => `${directoryOf(key)}/${LEASE}`,
+      locked: (key, task) => this.#locked(key, directoryOf(key), task),
+      unlocked: asSessionStoreError,
+      tidy: async (key) => {
+        const isSession = (await workspace.stat(`${directoryOf(key)}/${FIRST}`)) !== undefined;
+        if (!isSession) await workspace.delete(directoryOf(key));
+      },
+    });
   }
 
   async load(key: SessionKey, options?: LoadOptions): Promise<StoredSession | undefined> {
@@ -124,7 +114,7 @@ export class WorkspaceSession implements SessionStore {
       const { manifest: stored, names } = await this.#read(directory, key);
       const old = stored?.segments ?? [];
       const messages = old.reduce((sum, segment) => sum + segment.messages, 0);
-      const fence = await newestFence({ workspace: this.workspace, path: `${directory}/${LEASE}` }, change);
+      const fence = await newestFence(this.workspace, `${directory}/${LEASE}`, change);
       const applied = checkCommit(key, change, stored && { ...stored, messages }, fence);
       if (applied !== undefined) return applied;
 
@@ -154,9 +144,14 @@ export class WorkspaceSession implements SessionStore {
     return this.#locked(key, directory, write, progress);
   }
 
-  async delete(key: SessionKey, { token }: DeleteOptions = {}): Promise<boolean> {
+  async delete(key: SessionKey, options: DeleteOptions = {}): Promise<boolean> {
     const directory = directoryOf(key);
+    const { token } = options;
     const remove = async () => {
+      const lease = options.unlessLeased
+        ? await readLease(this.workspace, `${directory}/${LEASE}`)
+        : undefined;
+      if (isKept(lease, options)) return false;
       // Without a token, one that cannot be read is deleted, too.
       if (token !== undefined && isAnother((await this.#read(directory, key)).manifest, token)) return false;
       const names = await this.#names(directory);
@@ -188,35 +183,11 @@ export class WorkspaceSession implements SessionStore {
 
   collection(name: string): SessionStore {
     const folder = below(this.workspace, collectionFolder(name), {});
-    const options = { lockTimeoutMs: this.#lockTimeoutMs, clock: this.#clock };
-    return asCollection(new WorkspaceSession(folder, options), name);
+    return asCollection(new WorkspaceRecords(folder, this.#lockTimeoutMs, this.#processes), name);
   }
 
   collections(): AsyncGenerator<string, void, undefined> {
     return collectionsIn(this.workspace, (name) => this.collection(name));
-  }
-
-  async isLeased(key: SessionKey): Promise<boolean> {
-    const path = `${directoryOf(key)}/${LEASE}`;
-    const file = { workspace: this.workspace, path, clock: this.#clock };
-    return asSessionStoreError(key, () => isLeased(file));
-  }
-
-  async lease(key: SessionKey, options: { readonly ttlMs: number }): Promise<SessionLease | undefined> {
-    const directory = directoryOf(key);
-    const path = `${directory}/${LEASE}`;
-    const file = {
-      key,
-      workspace: this.workspace,
-      path,
-      clock: this.#clock,
-      locked: <T>(task: (lock: HeldLock) => Promise<T>) => this.#locked(key, directory, task),
-      tidy: async () => {
-        const isSession = (await this.workspace.stat(`${directory}/${FIRST}`)) !== undefined;
-        if (!isSession) await this.workspace.delete(directory);
-      },
-    };
-    return grantLease(file, options);
   }
 
   #locked<T>(
@@ -281,6 +252,31 @@ export class WorkspaceSession implements SessionStore {
     const own = await ifFound(readText(this.workspace, path));
     if (own === formatManifest(next)) await this.workspace.delete(path);
     throw conflict(next.key, change.expected, newest?.version ?? 0);
+  }
+}
+
+/**
+ * Stores sessions as files of a workspace: the default of an agent. A session is the directory
+ * `[tenants/<tenant>/][users/<user>/][agents/<agent>/]context/<session>/` with segments of one message a line, and a
+ * manifest for each version that says what counts: `head.json` for the first, `head-<incarnation>-<version>.json` then.
+ *
+ * A commit appends to the last segment and creates the next manifest, which only one writer can: that is the
+ * compare-and-set, on every file system and for writers that were stopped for any time. The lock only spares the others
+ * the work. A commit costs what it adds, and a crash leaves bytes that no manifest counts.
+ *
+ * @example
+ * ```ts
+ * const store = new WorkspaceSession(new LocalWorkspace('./data'));
+ * ```
+ */
+export class WorkspaceSession extends WorkspaceRecords {
+  /**
+   * @param options `lockTimeoutMs`: how long a commit waits for another one to the same session; default 10 000.
+   * @throws {CapabilityError} when the workspace has no locks.
+   * @throws {InvalidInputError} for unknown or bad options.
+   */
+  constructor(workspace: Workspace, options: Readonly<z.input<typeof optionsSchema>> = {}) {
+    super(workspace, parseWith(optionsSchema, options, 'WorkspaceSession options').lockTimeoutMs);
   }
 }
 

@@ -5,26 +5,24 @@ import { type DriverFailure, databaseAttempts } from '../database-attempts.js';
 import { decodeSession, type EncodedSession } from '../decode-session.js';
 import { describeHead } from '../listing.js';
 import { checkKey, type SessionKey, type SessionScope } from '../session-key.js';
+import {
+  claimText,
+  heldLease,
+  type LeaseClaim,
+  type ProcessNote,
+  type SessionLeases,
+  type SessionProcesses,
+} from '../session-leases.js';
 import type {
   DeleteOptions,
   ListOptions,
   LoadOptions,
   SessionChange,
   SessionInfo,
-  SessionLease,
   SessionStore,
   StoredSession,
 } from '../session-store.js';
-import {
-  checkChange,
-  checkCommit,
-  checkFormat,
-  heldLease,
-  lastWanted,
-  leaseTime,
-  operationId,
-  retentionOf,
-} from '../store-rules.js';
+import { checkChange, checkCommit, checkFormat, isKept, lastWanted, retentionOf } from '../store-rules.js';
 import type { SqlValues } from './named-values.js';
 import { listRows, SQL_PARTS, type SqlListing } from './sql-listing.js';
 
@@ -71,13 +69,21 @@ export interface SqlWrite<Text> {
  * - `replace`: writes the head of a session that is there, with all values of a write.
  * - `bytesOf`, `cut`: the size of the messages before `:keep` as `bytes`; deletes those from `:keep` on.
  * - `nextCollection`: the first collection behind `:after`, as `collection`.
- * - `lease`: takes a lease that is free, or that `:holder` has already, for `:ttlMs`, and answers its `fence`; so does `fenceOf`,
- *   if `lease` cannot.
+ * - `take`: takes a lease for `:claim` of `:process` that is free, that the claim has already, or whose fence is `:over`, and answers
+ *   its `fence`; so does `fenceOf`, if `take` cannot.
+ * - `confirm`: writes a lease with `:fence` for `:claim` unless a larger fence is there.
+ * - `find`: answers `fence` and `claim` of a lease that is held.
+ * - `lockLease`: answers `fence` and `claim`, so that nobody takes the lease before the transaction ends.
+ * - `beat`: renews the record of `:process` for `:ttlMs`, and takes the text `:acknowledged` from the beginning of its notes; answers
+ *   `notes`, and so does `notesOf`, if `beat` cannot.
+ * - `look`: answers `beats` of a process that is alive. `send`: adds the line `:note` to its notes.
+ * - `retire`: deletes the record, and those that have been dead for an hour.
  */
 export type SqlStatements = Readonly<
   Record<'format' | 'lockFence' | 'lock' | 'replace' | 'bytesOf' | 'cut' | 'nextCollection', string> &
-    Record<'lease' | 'isLeased' | 'renew' | 'release', string> &
-    Partial<Record<'exists' | 'forget' | 'fenceOf', string>>
+    Record<'take' | 'confirm' | 'release' | 'find' | 'lockLease', string> &
+    Record<'beat' | 'look' | 'send' | 'retire', string> &
+    Partial<Record<'exists' | 'forget' | 'fenceOf' | 'notesOf', string>>
 >;
 
 /** What one kind of database server does in its own way. `Text` is what its driver sends a text as. */
@@ -113,13 +119,17 @@ export interface SqlDialect<Text> {
   add(run: RunSql, row: unknown, keep: number, messages: readonly Text[]): Promise<unknown>;
   /** The operations of a locked row, as `remember` of the store rules makes them. */
   operationsOf(row: SqlRow): readonly string[];
-  /** Deletes a session, with its lease, and tells whether there was one that had not expired. */
-  delete(id: Uint8Array, token: string | undefined): Promise<boolean>;
+  /** Deletes a session, with its lease, and answers whether there was one that had not expired. */
+  delete(run: RunSql, id: Uint8Array, token: string | undefined): Promise<boolean>;
   /**
    * Deletes a bounded number of sessions, the oldest first, and answers how many; `undefined` when none is old. Sessions that are
    * leased stay, also where the lease is taken meanwhile.
    */
   deleteOld(olderThan: Date, limit: number): Promise<number | undefined>;
+}
+
+function lineOf({ id, text }: ProcessNote): string {
+  return `${id} ${text}\n`;
 }
 
 /** The format of the tables that every dialect makes. */
@@ -128,6 +138,7 @@ export const SQL_FORMAT = 1;
 /** A session store on a database server. What differs from server to server is a dialect. */
 export class SqlSession<Text> implements SessionStore {
   readonly reach = 'cluster';
+  readonly leases: SessionLeases;
   readonly #dialect: SqlDialect<Text>;
   readonly #collection: string;
   readonly #retry: ReturnType<typeof databaseAttempts>;
@@ -135,10 +146,11 @@ export class SqlSession<Text> implements SessionStore {
   #checked: Promise<void> | undefined;
 
   /** @param collection The name of a collection; empty for sessions. */
-  constructor(dialect: SqlDialect<Text>, collection = '') {
+  constructor(dialect: SqlDialect<Text>, collection = '', processes?: SessionProcesses) {
     this.#dialect = dialect;
     this.#collection = collection;
     this.#retry = databaseAttempts((error) => dialect.judge(error));
+    this.leases = this.#leasesOf(processes ?? this.#processes());
   }
 
   /**
@@ -193,8 +205,18 @@ export class SqlSession<Text> implements SessionStore {
     });
   }
 
-  async delete(key: SessionKey, { token }: DeleteOptions = {}): Promise<boolean> {
-    return this.#attempt(key, () => this.#dialect.delete(this.#idOf(key), token));
+  async delete(key: SessionKey, options: DeleteOptions = {}): Promise<boolean> {
+    const dialect = this.#dialect;
+    const id = this.#idOf(key);
+    return this.#attempt(key, () => {
+      if (!options.unlessLeased) return dialect.delete(dialect.run, id, options.token);
+      return dialect.transaction(async (run) => {
+        const [lease] = (await run(dialect.statements.lockLease, { id })).rows;
+        const isHeld = lease?.claim != null;
+        if (isKept(isHeld ? { fence: Number(lease.fence) } : undefined, options)) return false;
+        return dialect.delete(run, id, options.token);
+      });
+    });
   }
 
   /**
@@ -229,7 +251,7 @@ export class SqlSession<Text> implements SessionStore {
   async close(): Promise<void> {}
 
   collection(name: string): SessionStore {
-    return asCollection(new SqlSession(this.#dialect, collectionName(name)), name);
+    return asCollection(new SqlSession(this.#dialect, collectionName(name), this.leases.processes), name);
   }
 
   async *collections(): AsyncGenerator<string, void, undefined> {
@@ -240,29 +262,57 @@ export class SqlSession<Text> implements SessionStore {
     }
   }
 
-  async isLeased(key: SessionKey): Promise<boolean> {
-    const { rows } = await this.#run(key, this.#dialect.statements.isLeased, { id: this.#idOf(key) });
-    return rows.length > 0;
+  #leasesOf(processes: SessionProcesses): SessionLeases {
+    const { take, fenceOf, confirm, release, find } = this.#dialect.statements;
+    const valuesOf = (key: SessionKey, claim: LeaseClaim) => {
+      return { id: this.#idOf(key), process: claim.process, claim: claimText(claim) };
+    };
+    return {
+      processes,
+      take: async (key, claim, { over } = {}) => {
+        const values = { ...valuesOf(key, claim), over };
+        const taken = await this.#run(key, take, values);
+        const [row] = fenceOf === undefined ? taken.rows : (await this.#run(key, fenceOf, values)).rows;
+        return row && Number(row.fence);
+      },
+      confirm: async (key, claim, fence) => {
+        await this.#run(key, confirm, { ...valuesOf(key, claim), fence });
+        const [row] = (await this.#run(key, find, valuesOf(key, claim))).rows;
+        return Number(row?.fence) === fence;
+      },
+      release: async (key, claim) => {
+        await this.#run(key, release, valuesOf(key, claim));
+      },
+      find: async (key) => {
+        const [row] = (await this.#run(key, find, { id: this.#idOf(key) })).rows;
+        return row && heldLease(row.claim, Number(row.fence));
+      },
+    };
   }
 
-  /**
-   * The right to run the session's turns, or `undefined` while another holder has it. Its time runs by the server's clock.
-   *
-   * @throws {InvalidInputError} when `ttlMs` is not a positive whole number that a timer can wait for.
-   * @see Kleppmann, "How to do distributed locking" (2016), for the fence.
-   */
-  async lease(key: SessionKey, options: { readonly ttlMs: number }): Promise<SessionLease | undefined> {
-    const ttlMs = leaseTime(options);
-    const { lease, fenceOf, renew, release } = this.#dialect.statements;
-    // Names this grant, so that an attempt that follows a lost reply knows its own.
-    const values = { id: this.#idOf(key), holder: this.#dialect.token(operationId()), ttlMs };
-    const granted = await this.#run(key, lease, values);
-    const [row] = fenceOf === undefined ? granted.rows : (await this.#run(key, fenceOf, values)).rows;
-    if (row === undefined) return undefined;
-    return heldLease(key, Number(row.fence), ttlMs, {
-      renew: async () => (await this.#run(key, renew, values)).changed > 0,
-      release: () => this.#run(key, release, values),
-    });
+  #processes(): SessionProcesses {
+    const { beat, notesOf, look, send, retire } = this.#dialect.statements;
+    const run = (statement: string, values: SqlValues) => this.#run(undefined, statement, values);
+    return {
+      beat: async ({ id, ttlMs }, acknowledged) => {
+        const values = { process: id, ttlMs, acknowledged: acknowledged.map(lineOf).join('') };
+        const beaten = await run(beat, values);
+        const [row] = notesOf === undefined ? beaten.rows : (await run(notesOf, values)).rows;
+        const lines = String(row?.notes ?? '').split('\n');
+        return lines.slice(0, -1).map((line) => {
+          const end = line.indexOf(' ');
+          return { id: line.slice(0, end), text: line.slice(end + 1) };
+        });
+      },
+      look: async (id) => {
+        const [row] = (await run(look, { process: id })).rows;
+        return row && Number(row.beats);
+      },
+      send: async (id, note) => (await run(send, { process: id, note: lineOf(note) })).changed > 0,
+      retire: async (id) => {
+        await run(retire, { process: id });
+      },
+    };
   }
 
   /** A commit of any kind, with the row locked. */

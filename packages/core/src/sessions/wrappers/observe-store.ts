@@ -2,16 +2,16 @@ import { XError } from '../../errors/x-error.js';
 import { tell } from '../../lib/tell.js';
 import type { SessionKey } from '../session-key.js';
 import type { SessionStore } from '../session-store.js';
-import { wrapStore } from './wrap-store.js';
+import { type LeaseOperation, wrapLeases, wrapStore } from './wrap-store.js';
 
 /** An operation of a store that has ended. */
 export interface StoreOperation {
-  readonly operation: 'load' | 'commit' | 'delete' | 'list' | 'lease' | 'isLeased';
+  readonly operation: 'load' | 'commit' | 'delete' | 'list' | `leases.${LeaseOperation}`;
   readonly key?: SessionKey | undefined;
   /** The name of the collection; `undefined` for sessions. */
   readonly collection: string | undefined;
   readonly durationMs: number;
-  /** `ok`; `held` for a lease that another holder has; else the code of the error, as `session_conflict`. */
+  /** `ok`; `held` for a lease that another claim has; else the code of the error, as `session_conflict`. */
   readonly outcome: string;
 }
 
@@ -55,7 +55,7 @@ export function observeStore(store: SessionStore, observe: (ended: StoreOperatio
         throw error;
       }
     };
-    const { lease, isLeased } = inner;
+    const { leases } = inner;
     return {
       load: (key, options) => watch('load', key, () => inner.load(key, options)),
       commit: (key, change) => watch('commit', key, () => inner.commit(key, change)),
@@ -72,15 +72,11 @@ export function observeStore(store: SessionStore, observe: (ended: StoreOperatio
           end(outcome);
         }
       },
-      ...(isLeased && { isLeased: (key) => watch('isLeased', key, () => isLeased.call(inner, key)) }),
-      ...(lease && {
-        lease: (key, options) =>
-          watch(
-            'lease',
-            key,
-            () => lease.call(inner, key, options),
-            (granted) => (granted === undefined ? 'held' : 'ok'),
-          ),
+      ...(leases && {
+        leases: wrapLeases(leases, (operation, key, task) => {
+          const isHeld = (answer: unknown) => operation === 'take' && answer === undefined;
+          return watch(`leases.${operation}`, key, task, (answer) => (isHeld(answer) ? 'held' : 'ok'));
+        }),
       }),
     };
   });

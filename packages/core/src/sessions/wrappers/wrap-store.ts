@@ -1,3 +1,5 @@
+import type { SessionKey } from '../session-key.js';
+import type { SessionLeases } from '../session-leases.js';
 import type { SessionStore } from '../session-store.js';
 
 /** Makes the functions of a wrapper around a store, or around one of its collections, which then has a name. */
@@ -39,9 +41,25 @@ function bound(store: SessionStore): SessionStore {
     delete: store.delete.bind(store),
     list: store.list.bind(store),
     close: store.close.bind(store),
-    ...(store.lease && { lease: store.lease.bind(store) }),
-    ...(store.isLeased && { isLeased: store.isLeased.bind(store) }),
+    ...(store.leases && { leases: store.leases }),
     ...(store.collection && { collection: store.collection.bind(store) }),
     ...(store.collections && { collections: store.collections.bind(store) }),
+  };
+}
+
+/** What leases do with one session. */
+export type LeaseOperation = Exclude<keyof SessionLeases, 'processes'>;
+
+/** Makes leases of which every operation is done by a function. The processes stay the same. */
+export function wrapLeases(
+  leases: SessionLeases,
+  run: <T>(operation: LeaseOperation, key: SessionKey, task: () => Promise<T>) => Promise<T>,
+): SessionLeases {
+  return {
+    processes: leases.processes,
+    take: (key, ...rest) => run('take', key, () => leases.take(key, ...rest)),
+    confirm: (key, ...rest) => run('confirm', key, () => leases.confirm(key, ...rest)),
+    release: (key, claim) => run('release', key, () => leases.release(key, claim)),
+    find: (key) => run('find', key, () => leases.find(key)),
   };
 }

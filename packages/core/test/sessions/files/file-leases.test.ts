@@ -1,28 +1,24 @@
-import { readdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { SessionKey, type SessionStore } from '../../../src/index.js';
+import { takeTurn, thisProcess } from '../../../src/internal.js';
 import { JsonSession, LocalWorkspace, WorkspaceSession } from '../../../src/node.js';
 import { printed, runChild } from '../../children/run-child.js';
 import { commitAt } from '../../commit-at.js';
 import { ManualClock } from '../../manual-clock.js';
 import { numbered } from '../../numbered.js';
+import { takeLease } from '../../take-lease.js';
 import { temporaryDirectory } from '../../temporary-directory.js';
 import { thrownBy } from '../../thrown-by.js';
 
 const key = SessionKey.of({ userId: 'u', sessionId: 's' });
-const ttlMs = 30_000;
 
 const stores = [
-  [
-    'json',
-    (directory: string, clock?: ManualClock) => new JsonSession({ directory, clock }),
-    'users/u/sessions/s.lease',
-  ],
+  ['json', (directory: string) => new JsonSession({ directory }), 'users/u/sessions/s.lease'],
   [
     'workspace',
-    (directory: string, clock?: ManualClock) =>
-      new WorkspaceSession(new LocalWorkspace(directory), { clock }),
+    (directory: string) => new WorkspaceSession(new LocalWorkspace(directory)),
     'users/u/context/s/lease.json',
   ],
 ] as const;
@@ -30,81 +26,100 @@ const stores = [
 describe.each(stores)('leases of a %s session', (kind, open, leaseFile) => {
   async function setUp() {
     const directory = await temporaryDirectory();
-    const clock = new ManualClock();
-    return { directory, clock, first: open(directory, clock), second: open(directory, clock) };
+    return { directory, first: open(directory), second: open(directory) };
   }
-  const lease = (store: SessionStore) => store.lease?.(key, { ttlMs });
   const commit = (store: SessionStore, version: number, fence: number | undefined) =>
     commitAt(store, key, { expectedVersion: version, head: {}, keep: 0, append: numbered(1), fence });
 
-  test('end with their time, and the next fence is larger', async () => {
-    const { clock, first, second } = await setUp();
-    const old = await lease(first);
-    await clock.pass(ttlMs - 1);
-    expect(await lease(second)).toBeUndefined();
-    await old?.renew();
-    await clock.pass(ttlMs - 1);
-    expect(await lease(second)).toBeUndefined();
-    await clock.pass(1);
-    const next = await lease(second);
-    expect(next?.fence).toBeGreaterThan(old?.fence ?? Number.NaN);
-    expect(await thrownBy(old?.renew() ?? Promise.resolve())).toMatchObject({ code: 'lease_lost' });
-    await old?.release();
-    expect(await commit(second, 0, next?.fence)).toBe(1);
-    expect(await thrownBy(commit(first, 1, old?.fence))).toMatchObject({ code: 'lease_lost' });
-    expect((await first.load(key))?.version).toBe(1);
-  });
-
   test('leave nothing behind when released, and outlive commits', async () => {
     const { directory, first, second } = await setUp();
-    await (await lease(first))?.release();
+    await (await takeLease(first, key))?.release();
     expect(await readdir(join(directory, 'users/u'), { recursive: true }).catch(() => [])).not.toContain('s');
-    const held = await lease(first);
+    const held = await takeLease(first, key);
     await commit(first, 0, held?.fence);
     await commit(first, 1, held?.fence);
-    expect(await lease(second)).toBeUndefined();
+    expect(await takeLease(second, key)).toBeUndefined();
     await held?.release();
     await first.delete(key);
     const left = await readdir(directory, { recursive: true });
     expect(left.filter((name) => name.includes('lease') || name.endsWith('/s'))).toEqual([]);
   });
 
-  test('grow also over a deletion, which ends them', async () => {
-    const { first, second } = await setUp();
-    const old = await lease(first);
-    await commit(first, 0, old?.fence);
-    await first.delete(key);
-    const next = await lease(second);
-    expect(next?.fence).toBeGreaterThanOrEqual(old?.fence ?? Number.NaN);
-    await second.delete(key);
-    expect(await thrownBy(commit(first, 0, old?.fence))).toMatchObject({ code: 'lease_lost' });
-  });
-
   test('that cannot be read are granted anew, and what was written under them is refused', async () => {
     const { directory, first, second } = await setUp();
-    const old = await lease(first);
+    const old = await takeLease(first, key);
     await writeFile(join(directory, leaseFile), '{"fence":');
     expect(await thrownBy(commit(first, 0, old?.fence))).toMatchObject({ code: 'lease_lost' });
-    expect(await lease(second)).toBeDefined();
+    expect(await takeLease(second, key)).toBeDefined();
   });
 
-  test('refuse a time that is none', async () => {
-    const { first } = await setUp();
-    for (const bad of [0, -1, Number.NaN]) {
-      await expect(async () => first.lease(key, { ttlMs: bad })).rejects.toMatchObject({
-        code: 'invalid_input',
-      });
-    }
-  });
-
-  test('end with their process', async () => {
-    const directory = await temporaryDirectory();
+  test('end with their process, at once, and however its clock was set', async () => {
+    const { directory, second } = await setUp();
     const child = runChild('hold-lease', kind, directory);
     await printed(child, 1);
-    const store = open(directory);
-    expect(await lease(store)).toBeUndefined();
+    expect(await thrownBy(takeTurn(second, key, { turns: 'reject' }))).toMatchObject({
+      code: 'lease_unavailable',
+    });
+    // Files of the future, as of a process an hour ahead.
+    const future = new Date(Date.now() + 3_600_000);
+    for (const name of await readdir(directory, { recursive: true }))
+      if (/\.(json|lease)$/.test(name)) await utimes(join(directory, name), future, future);
     child.process.kill('SIGKILL');
     await child.ended;
-    expect((await lease(store))?.fence).toBeGreaterThan(Number(child.lines[0]));
+    const turn = await takeTurn(second, key, { turns: 'reject' });
+    expect(turn.fence).toBeGreaterThan(Number(child.lines[0]));
+    await turn.release();
+  });
+
+  test('of a process that no host here can see end when it does not beat for its time', async () => {
+    const { first, second } = await setUp();
+    const clock = new ManualClock();
+    const beat = () => first.leases.processes.beat({ id: 'elsewhere', ttlMs: 5_000 }, []);
+    await beat();
+    const dead = await takeLease(first, key, { process: 'elsewhere' });
+    const waiting = takeTurn(second, key, { clock, timeoutMs: 600_000 });
+    const passed = async (ms: number) => {
+      // Files answer when they will: each look is waited for.
+      for (let at = 0; at < ms; at += 250) {
+        await clock.pass(250);
+        await second.leases.find(key);
+        await second.leases.processes.look('elsewhere');
+      }
+    };
+    for (let round = 0; round < 5; round++) {
+      await passed(2_000);
+      await beat();
+    }
+    expect((await first.leases.find(key))?.fence).toBe(dead?.fence);
+    let turn: Awaited<typeof waiting> | undefined;
+    void waiting.then((taken) => {
+      turn = taken;
+    });
+    while (turn === undefined) await passed(250);
+    expect(turn.fence).toBeGreaterThan(dead?.fence ?? Number.NaN);
+    await turn.release();
+  });
+
+  test('a process removes what dead ones have left, and nothing of the living', async () => {
+    const { directory, first, second } = await setUp();
+    const lay = async (id: string, beat: object, age = 0) => {
+      await mkdir(join(directory, 'processes', id), { recursive: true });
+      const file = join(directory, 'processes', id, 'beat.json');
+      await writeFile(file, JSON.stringify({ beats: 1, ...beat }));
+      const time = new Date(Date.now() - age);
+      await utimes(file, time, time);
+    };
+    const here = thisProcess();
+    await lay('ended', { ...here, started: '1' });
+    await lay('elsewhere', { ...here, host: 'elsewhere' });
+    await lay('long-gone', { ...here, host: 'elsewhere' }, 2 * 86_400_000);
+    const living = await takeTurn(first, key);
+    const turn = await takeTurn(second, SessionKey.of('other'));
+    const left = await readdir(join(directory, 'processes'));
+    expect(left).toHaveLength(3);
+    expect(left).toContain('elsewhere');
+    await living.certain();
+    await living.release();
+    await turn.release();
   });
 });

@@ -16,6 +16,7 @@ import { JsonSession, LocalWorkspace, WorkspaceSession } from '../../../src/node
 import { commitAt } from '../../commit-at.js';
 import { CountingWorkspace } from '../../counting-workspace.js';
 import { numbered } from '../../numbered.js';
+import { takeLease } from '../../take-lease.js';
 import { temporaryDirectory } from '../../temporary-directory.js';
 import { thrownBy } from '../../thrown-by.js';
 
@@ -177,7 +178,7 @@ test('a disk that cannot be written is read, and commits and leases fail with th
   for (const operation of [
     () => commitAt(store, key, { expectedVersion: 1, head: {}, keep: 2, append: [] }),
     () => store.delete(key),
-    () => store.lease(key, { ttlMs: 1000 }),
+    () => takeLease(store, key),
   ]) {
     const error = await thrownBy(operation());
     expect(error).toMatchObject({ code: 'session_unavailable', cause: { code: 'read_only' } });
@@ -236,7 +237,7 @@ test('however many other sessions are in the directory, a call looks at none of 
     const { counted, counts } = countOperations(new LocalWorkspace(root));
     const store = new WorkspaceSession(counted);
     for (let turn = 0; turn < 3; turn++) {
-      const lease = await store.lease(key, { ttlMs: 60_000 });
+      const lease = await takeLease(store, key);
       const session = await openSession(store, key, { fence: lease?.fence });
       session.state.contextMutable().push(...numbered(2, `${turn}-`));
       await session.commit();

@@ -8,6 +8,7 @@ import { operationId } from '../../../src/store.js';
 import { printed, runChild } from '../../children/run-child.js';
 import { commitAt } from '../../commit-at.js';
 import { numbered } from '../../numbered.js';
+import { takeLease } from '../../take-lease.js';
 import { temporaryDirectory } from '../../temporary-directory.js';
 import { thrownBy } from '../../thrown-by.js';
 
@@ -106,7 +107,7 @@ describe('JsonSession', () => {
     await writeFile(at('damaged.json'), '{');
     const child = runChild('hold-lease', 'json', directory);
     await printed(child, 1);
-    const living = await store.lease(of('living'), { ttlMs: 60_000 });
+    const living = await takeLease(store, of('living'));
     const held = await readdir(join(directory, 'users/u/sessions'));
     child.process.kill('SIGKILL');
     await child.ended;

@@ -17,11 +17,13 @@ import {
   userMessage,
 } from '../../../src/index.js';
 import type { StoreOperation } from '../../../src/internal.js';
+import { takeTurn } from '../../../src/internal.js';
 import { JsonSession } from '../../../src/node.js';
 import { wrapStore } from '../../../src/store.js';
 import { commitAt } from '../../commit-at.js';
 import { ManualClock } from '../../manual-clock.js';
 import { numbered } from '../../numbered.js';
+import { takeLease } from '../../take-lease.js';
 
 const key = SessionKey.of({ userId: 'alice', sessionId: 's' });
 const change = {
@@ -161,12 +163,13 @@ test('a copy keeps tokens, may be repeated, overwrites nothing, and moves what n
     ...shown(change),
   });
   expect((await to.load(keys[2]))?.head).toEqual({ own: true });
-  await from.lease(keys[1], { ttlMs: 60_000 });
+  const turn = await takeTurn(from, keys[1]);
   expect(await copyStore(from, to, { move: true })).toMatchObject({ unchanged: 1, busy: [{ key: keys[1] }] });
   expect((await all(from.list())).map(({ key: left }) => `${left}`).sort()).toEqual([
     `${keys[1]}`,
     `${keys[2]}`,
   ]);
+  await turn.release();
 });
 
 test('a move takes along what is committed meanwhile without a lease, and deletes nothing that it has not copied', async () => {
@@ -182,7 +185,6 @@ test('a move takes along what is committed meanwhile without a lease, and delete
       return version;
     },
     load: target.load.bind(target),
-    isLeased: target.isLeased.bind(target),
   });
   expect(await copyStore(from, to, { move: true })).toMatchObject({ copied: 1, conflicts: [], busy: [] });
   expect(await from.load(key)).toBeUndefined();
@@ -194,7 +196,7 @@ test('a move onto itself moves nothing, by whatever name the store is known', as
   onTestFinished(() => rm(directory, { recursive: true }));
   const [files, same] = [new JsonSession({ directory }), new JsonSession({ directory })];
   const memory = new InMemorySession();
-  const { lease: _, isLeased: __, collection: ___, collections: ____, ...bare } = wrapStore(memory, {});
+  const { leases: _, collection: __, collections: ___, ...bare } = wrapStore(memory, {});
   for (const [from, to] of [
     [memory, memory],
     [observeStore(bare, () => {}), bare],
@@ -212,7 +214,7 @@ test('a move onto itself moves nothing, by whatever name the store is known', as
 
 test('a move between two stores without leases may be repeated', async () => {
   const [from, to] = [new InMemorySession(), new InMemorySession()].map((store) => {
-    const { lease: _, isLeased: __, collection: ___, collections: ____, ...bare } = wrapStore(store, {});
+    const { leases: _, collection: __, collections: ___, ...bare } = wrapStore(store, {});
     return bare;
   }) as [SessionStore, SessionStore];
   await commitAt(from, key, { expectedVersion: 0, ...change });
@@ -237,14 +239,14 @@ test('operations are told with their outcome', async () => {
   const store = observeStore(new InMemorySession(), (ended) => seen.push(ended));
   await commitAt(store, key, { expectedVersion: 0, ...change });
   await commitAt(store, key, { expectedVersion: 0, ...change }).catch(() => {});
-  await store.lease?.(key, { ttlMs: 60_000 });
-  await store.lease?.(key, { ttlMs: 60_000 });
+  await takeLease(store, key);
+  await takeLease(store, key);
   await all(store.list({}, { limit: 1 }));
   expect(seen.map(({ operation, outcome }) => `${operation} ${outcome}`)).toEqual([
     'commit ok',
     'commit session_conflict',
-    'lease ok',
-    'lease held',
+    'leases.take ok',
+    'leases.take held',
     'list ok',
   ]);
   for (const { durationMs } of seen) expect(durationMs).toBeGreaterThanOrEqual(0);

@@ -14,6 +14,7 @@ import {
   escapeTags,
   headOf,
   isObject,
+  isSessionHeld,
   KeyedMutex,
   systemClock,
 } from '@x/core/internal';
@@ -153,7 +154,7 @@ async function readTask(
   const key = taskKey(owner, given);
   const { callId, createdAt, begins } = given;
   const first = endingIn(await store.load(key, { last: 1 }), callId);
-  if (first === undefined && (await store.isLeased?.(key))) return { ...given, status: 'running' };
+  if (first === undefined && (await isSessionHeld(store, key))) return { ...given, status: 'running' };
   // Its process may have ended meanwhile: it stores the session before it gives up the turn.
   const stored = first ? undefined : await store.load(key, { last: 1 });
   const ending = first ?? endingIn(stored, callId);
@@ -249,7 +250,7 @@ export class Tasks {
     await live?.done;
     const [task] = await this.look(owner, live ? [] : [given]);
     const isLeft = task !== undefined && !isEnded(task);
-    const control = new RemoteControl(this.store, this.#pollMs);
+    const control = new RemoteControl(this.store);
     const isElsewhere = task?.status === 'running' && (await control.send(key, { type: 'interrupt' }));
     // No process has begun it, so none has to stop it.
     if (isLeft && !isElsewhere) {

@@ -294,8 +294,8 @@ class Team implements Capability {
   async #submit({ scope, owner }: TeamCall, work: Omit<TaskOrder, 'owner' | 'callId'>): Promise<GivenTask> {
     const { agent, tasks } = this.#parts;
     const { runner, pendingMs, maxRecords, clock = systemClock } = this.settings;
-    const { reach, lease } = agent.session;
-    const isHere = runner === undefined && (reach === 'process' || lease !== undefined);
+    const { reach, leases } = agent.session;
+    const isHere = runner === undefined && (reach === 'process' || leases !== undefined);
     const { taskId, subagent, message } = work;
     const callId = `task-${randomUUID()}`;
     const given: GivenTask = {

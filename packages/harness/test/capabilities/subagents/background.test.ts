@@ -367,7 +367,7 @@ describe('interruption and shutdown', () => {
   it('is stopped by another process through its session', async () => {
     const root = scratch();
     const work = held();
-    const config = { pollMs: 5, settings: { remoteControlMs: 5 } };
+    const config = { pollMs: 5 };
     const agent = lead(
       new ScriptedModel([background, { text: 'begun' }]),
       new ScriptedModel([work.reply]),

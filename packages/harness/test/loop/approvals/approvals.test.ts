@@ -315,7 +315,7 @@ describe('a decision', () => {
     await died;
     expect(effects).toHaveLength(4);
     shared.session.commit = commit;
-    shared.session.lease = undefined as never;
+    Object.defineProperty(shared.session, 'leases', { value: undefined });
 
     const { agent, model } = node({ ...shared, script: [{ text: 'I check.' }] });
     const stored = await shared.session.load(key);

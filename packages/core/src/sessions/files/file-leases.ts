@@ -1,0 +1,155 @@
+import * as z from 'zod';
+import { parsedJson } from '../../lib/json.js';
+import { hasEnded, thisProcess } from '../../workspace/lock-holder.js';
+import { type HeldLock, readText, type Workspace } from '../../workspace/workspace.js';
+import type { SessionKey } from '../session-key.js';
+import {
+  claimText,
+  type HeldLease,
+  heldLease,
+  type ProcessNote,
+  type SessionLeases,
+  type SessionProcesses,
+} from '../session-leases.js';
+import type { SessionChange } from '../session-store.js';
+import { ifFound } from './session-files.js';
+
+const recordSchema = z.object({ fence: z.number(), claim: z.string() });
+const beatSchema = z.object({ beats: z.number(), host: z.string(), pid: z.number(), started: z.string() });
+
+/** The largest fence of this process: a clock alone is too coarse. */
+let lastFence = 0;
+
+/** How a store keeps the leases of its sessions. */
+export interface LeaseFiles {
+  readonly workspace: Workspace;
+  readonly processes: SessionProcesses;
+  /** Where the lease of a session is. */
+  pathOf(key: SessionKey): string;
+  /** Runs a task under the lock of the session's commits. */
+  locked<T>(key: SessionKey, task: (lock: HeldLock) => Promise<T>): Promise<T>;
+  /** Does something without that lock, and gives what goes wrong its meaning. */
+  unlocked<T>(key: SessionKey, task: () => Promise<T>): Promise<T>;
+  /** Removes the directory around the file when nothing else is in it. */
+  tidy(key: SessionKey): Promise<void>;
+}
+
+/**
+ * Leases as files, each of which is removed when it is released. The fence is the time in microseconds, or one more than the last: it
+ * grows also where no record was left.
+ */
+export function fileLeases(files: LeaseFiles): SessionLeases {
+  const { workspace, processes, pathOf, locked, unlocked, tidy } = files;
+  const readOf = (key: SessionKey) => readLease(workspace, pathOf(key));
+  return {
+    processes,
+    take: (key, claim, { over } = {}) =>
+      locked(key, async (lock) => {
+        const held = await readOf(key);
+        if (held !== undefined && held.token !== claim.token && held.fence !== over) return undefined;
+        lastFence = Math.max(Math.ceil(Date.now() * 1000), (held?.fence ?? 0) + 1, lastFence + 1);
+        const fence = lastFence;
+        await lock.check();
+        await workspace.write(pathOf(key), JSON.stringify({ fence, claim: claimText(claim) }));
+        return fence;
+      }),
+    confirm: (key, { token }, fence) =>
+      unlocked(key, async () => {
+        const held = await readOf(key);
+        return held?.fence === fence && held.token === token;
+      }),
+    release: (key, { token }) =>
+      locked(key, async (lock) => {
+        if ((await readOf(key))?.token !== token) return;
+        await lock.check();
+        await workspace.delete(pathOf(key));
+        await tidy(key);
+      }),
+    find: (key) => unlocked(key, () => readOf(key)),
+  };
+}
+
+/** What cannot be read grants nothing: whoever wrote it is refused at the next commit. */
+export async function readLease(workspace: Workspace, path: string): Promise<HeldLease | undefined> {
+  const text = await ifFound(readText(workspace, path));
+  const { data } = recordSchema.safeParse(parsedJson(text ?? ''));
+  return data && heldLease(data.claim, data.fence);
+}
+
+/** The fence of the lease on file, which a change under a lease has to have. */
+export async function newestFence(
+  workspace: Workspace,
+  path: string,
+  { fence }: SessionChange,
+): Promise<number | undefined> {
+  return fence === undefined ? undefined : (await readLease(workspace, path))?.fence;
+}
+
+/** The folder of processes, in that of a store: one folder for each, with its beat and the notes to it. */
+const PROCESSES = 'processes';
+/** Age at which the folder of a process is garbage that no other process can tell is dead. */
+const GARBAGE_MS = 86_400_000;
+
+/** Processes as folders of a workspace. Files have no clock that all agree on: whoever asks watches the beats. */
+export class FileProcesses implements SessionProcesses {
+  readonly #workspace: Workspace;
+  #beats = 0;
+
+  constructor(workspace: Workspace) {
+    this.#workspace = workspace;
+  }
+
+  async beat(
+    { id }: { readonly id: string },
+    acknowledged: readonly ProcessNote[],
+  ): Promise<readonly ProcessNote[]> {
+    if (this.#beats === 0) await this.#sweep();
+    const beat = { ...thisProcess(), beats: ++this.#beats };
+    await this.#workspace.write(beatOf(id), JSON.stringify(beat));
+    const notes: ProcessNote[] = [];
+    for await (const { path } of this.#workspace.list(folderOf(id))) {
+      const [, note] = /\/note-\d+-([\w-]+)$/.exec(path) ?? [];
+      if (note === undefined) continue;
+      if (acknowledged.some((known) => known.id === note)) await this.#workspace.delete(path);
+      else notes.push({ id: note, text: (await ifFound(readText(this.#workspace, path))) ?? '' });
+    }
+    return notes;
+  }
+
+  async look(id: string): Promise<number | undefined> {
+    return (await this.#read(beatOf(id)))?.beats;
+  }
+
+  async send(id: string, note: ProcessNote): Promise<boolean> {
+    if ((await this.look(id)) === undefined) return false;
+    await this.#workspace.write(`${folderOf(id)}/note-${Date.now()}-${note.id}`, note.text);
+    return true;
+  }
+
+  async retire(id: string): Promise<void> {
+    await this.#workspace.delete(folderOf(id));
+  }
+
+  async #read(path: string) {
+    const text = await ifFound(readText(this.#workspace, path));
+    return beatSchema.safeParse(parsedJson(text ?? '')).data;
+  }
+
+  /** Removes the folders of processes that have ended without removing them. */
+  async #sweep(): Promise<void> {
+    for await (const { path } of this.#workspace.list(PROCESSES)) {
+      const file = `${path}/beat.json`;
+      const beat = await this.#read(file);
+      const age = Date.now() - Date.parse((await this.#workspace.stat(file))?.modifiedAt ?? '');
+      if ((beat && hasEnded(beat)) || age > GARBAGE_MS) await this.#workspace.delete(path);
+    }
+  }
+}
+
+function folderOf(id: string): string {
+  return `${PROCESSES}/${id}`;
+}
+
+function beatOf(id: string): string {
+  return `${folderOf(id)}/beat.json`;
+}

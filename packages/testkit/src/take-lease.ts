@@ -1,0 +1,38 @@
+import type { SessionKey, SessionStore } from '@x/core';
+import { type LeaseClaim, operationId } from '@x/core/store';
+
+/** A lease as a test holds it. */
+export interface TakenLease {
+  readonly claim: LeaseClaim;
+  readonly fence: number;
+  confirm(): Promise<boolean>;
+  release(): Promise<void>;
+}
+
+/** A claim of a process that no host can see. */
+export function claimOf(process = 'process'): LeaseClaim {
+  const place = { host: 'elsewhere', pid: 1, started: '1' };
+  return { ...place, process, token: operationId(), ttlMs: 5_000, takenAt: '2026-01-01T00:00:00.000Z' };
+}
+
+/** Takes a lease without waiting for it; `undefined` while another claim has it. */
+export async function takeLease(
+  store: SessionStore,
+  key: SessionKey,
+  options: {
+    readonly over?: number | undefined;
+    readonly process?: string | undefined;
+    readonly claim?: LeaseClaim | undefined;
+  } = {},
+): Promise<TakenLease | undefined> {
+  const { leases } = store;
+  const { over, claim = claimOf(options.process) } = options;
+  const fence = await leases?.take(key, claim, { over });
+  if (leases === undefined || fence === undefined) return undefined;
+  return {
+    claim,
+    fence,
+    confirm: () => leases.confirm(key, claim, fence),
+    release: () => leases.release(key, claim),
+  };
+}
