@@ -17,6 +17,7 @@ import { Meter } from './meter.js';
 import { checkRequest } from './run/check-request.js';
 import { runCompaction } from './run/compaction-run.js';
 import { observerFor, reducersOf } from './run/ladder.js';
+import { NarrativeDesk } from './summary/narrative-desk.js';
 
 /**
  * Makes a compactor that works on plain message lists, with no harness. `model` writes the summaries. Without it no model
@@ -43,13 +44,17 @@ export function createCompactor(options: CompactionConfig = {}): Compactor {
   const model = config.model ?? undefined;
   const reducers = reducersOf(config);
   const observe = observerFor(config);
+  const desks = new Desks();
   const run = async (
     messages: readonly Message[],
     compactOptions: CompactOptions,
     dryRun: boolean,
   ): Promise<CompactionOutcome> => {
     checkRequest(messages, compactOptions);
-    return runCompaction({
+    const { signal } = compactOptions;
+    const desk = desks.of(messages);
+    const outcome = await runCompaction({
+      work: { desk, onUsage: () => {}, warn: () => {}, signal },
       config,
       reducers,
       meter: new Meter(config.counter ?? estimateCounter, compactOptions.tokenRatio),
@@ -60,9 +65,28 @@ export function createCompactor(options: CompactionConfig = {}): Compactor {
       dryRun,
       observe,
     });
+    desks.keep(desk);
+    return outcome;
   };
   return {
     compact: (messages, compactOptions = {}) => run(messages, compactOptions, false),
     plan: (messages, compactOptions = {}) => run(messages, compactOptions, true),
   };
+}
+
+/** Conversations whose narratives are remembered until their next compaction. */
+const MAX_DESKS = 64;
+
+/** The desks of a compactor's conversations, each found by the messages that its narrative tells of. */
+class Desks {
+  #desks: readonly NarrativeDesk[] = [];
+
+  of(messages: readonly Message[]): NarrativeDesk {
+    return this.#desks.find((one) => one.find(messages) !== undefined) ?? new NarrativeDesk();
+  }
+
+  keep(desk: NarrativeDesk): void {
+    const others = this.#desks.filter((one) => one !== desk);
+    this.#desks = desk.isEmpty ? others : [...others, desk].slice(-MAX_DESKS);
+  }
 }

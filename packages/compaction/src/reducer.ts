@@ -2,6 +2,7 @@ import type { CompactionReason, Message, MessageFate, Model, Usage } from '@x/co
 import type { Redact } from '@x/core/internal';
 import { messageBytes, type ToolDefinition } from '@x/core/messages';
 import type { Meter } from './meter.js';
+import type { ModelWork } from './summary/narrative-desk.js';
 
 /** A conversation as a reducer sees it. */
 export interface View {
@@ -60,6 +61,12 @@ export interface ReducerContext {
   /** Takes secrets out of texts that are made of messages; `undefined` when that is switched off. */
   readonly redact?: Redact | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** What the built-in stages need that wait for models; left out, nothing outlives the reduction. */
+  readonly work?: ModelWork | undefined;
+  /** The conversation as it was before cheaper reducers; left out, as the view has it. */
+  readonly conversation?: readonly Message[] | undefined;
+  /** `true` shortly before a reduction is due: reducers that wait for models only begin what they will need. */
+  readonly isAhead?: boolean | undefined;
   /** `true` in a dry run: no model may be called. */
   readonly dryRun: boolean;
   /** Finds the message from before this compaction, which cheaper reducers may have altered since. */
@@ -86,6 +93,10 @@ export interface Reduction {
   readonly failure?: string;
   /** The cost of model calls. */
   readonly usage?: Usage;
+  /** The number of model calls, where `usage` is that of more than one. */
+  readonly modelCalls?: number;
+  /** `true` when the cost was reported to `ReducerContext.work` as it was spent. */
+  readonly isReported?: boolean;
 }
 
 /**
@@ -101,6 +112,11 @@ export interface Reducer {
   readonly worksInDryRun?: boolean;
   /** Decides to run already now, although no main trigger has been reached. Default: never. */
   isDueEarly?(view: View, budget: ReductionTarget): boolean;
+  /**
+   * Begins ahead of time what `reduce` will wait for. Called shortly before a reduction is due, and only where the reducers before
+   * it do not suffice. Answers whether anything was begun.
+   */
+  prepare?(view: View, budget: ReductionTarget, context: ReducerContext): boolean;
   /**
    * Makes the view smaller.
    *

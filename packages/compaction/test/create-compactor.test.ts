@@ -237,7 +237,7 @@ describe('createCompactor', () => {
     expect(model.requests).toEqual([]);
 
     const without = await createCompactor({ model: modelOf(() => GOOD_SUMMARY) }).compact(messages);
-    expect(without.steps.find(({ reducer }) => reducer === 'native')?.note).toContain('offers no');
+    expect(without.steps.find(({ reducer }) => reducer === 'native')?.note).toContain('is not switched on');
     expect(without.steps.at(-1)?.reducer).toBe('summarize');
   });
 

@@ -10,6 +10,7 @@ export type {
   ToolScope,
 } from './agent/capability.js';
 export { type ClientEvent, toClientEvent } from './agent/client-event.js';
+export { type CompactionCost, compactionCostOf } from './agent/compaction-cost.js';
 export type {
   CompactionOutcome,
   CompactionReason,

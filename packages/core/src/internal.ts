@@ -13,6 +13,13 @@ export {
   type ToolGroupContext,
 } from './agent/agent-state.js';
 export type { ForClient } from './agent/client-event.js';
+export {
+  addCompactionCost,
+  type CompactionCounters,
+  compactionCounters,
+  costOf,
+  sumOfCounters,
+} from './agent/compaction-cost.js';
 export { OpenToolCalls, withoutOpenCalls } from './agent/open-tool-calls.js';
 export type { RuntimeContextBuilder, RuntimeIdentity, TypeKey } from './agent/runtime-context.js';
 export { type FileCapability, fileCapability, fileJsonSchema, toSnakeCase } from './config/file-config.js';

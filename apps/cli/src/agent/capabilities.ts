@@ -31,8 +31,6 @@ export interface Beside
   readonly compactionFile?: string;
   /** The capabilities that the agent's file names, with their configurations. */
   readonly named?: ReadonlyMap<string, unknown>;
-  /** `false`: no summary is begun ahead of time. */
-  readonly background?: false | undefined;
 }
 
 /**

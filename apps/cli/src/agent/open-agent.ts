@@ -41,8 +41,6 @@ export interface OpenAgentOptions {
   readonly servers?: readonly (readonly [name: string, server: object])[] | undefined;
   /** Runs every tool without asking, but for those that the file denies. Default false. */
   readonly allowAll?: boolean | undefined;
-  /** The process ends after one answer: nothing is begun that only a later one could use. Default false. */
-  readonly once?: boolean | undefined;
   /** Default `process.env`. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
   /** Hears of what the files say and nothing takes. Default: a line on the standard error. */
@@ -88,7 +86,6 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
     project = process.cwd(),
     servers = [],
     allowAll = false,
-    once = false,
     environment = process.env,
     warn = (message: string) => void process.stderr.write(`${message}\n`),
   } = options;
@@ -112,7 +109,6 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
   const parsed = parseAgentConfig(whole, { environment });
   const beside: Beside = {
     ...read,
-    ...(once ? { background: false } : {}),
     directory,
     named: new Map(parsed.capabilities.map(({ ref, config }) => [ref, config])),
   };

@@ -71,7 +71,6 @@ export const run = command({
     const { agent, store, close } = await openAgent(file, {
       model: values.model,
       allowAll,
-      once: prompt !== undefined,
       warn: (message) => void errors.write(`${message}\n`),
     });
     await keepOutOfGit(agent);

@@ -168,7 +168,7 @@ it('x run --prompt begins nothing that only a later answer could use', async () 
   setEnvironment();
   const { agent, close } = await openAgent(file, { environment: environment(), project: directory });
   const context = RuntimeContext.of({ sessionId: 'other' });
-  for (let turn = 0; turn < 3; turn++) await agent.call(said(turn), context);
+  for (let turn = 0; turn < 4; turn++) await agent.call(said(turn), context);
   await close();
   expect(server.compactions).toBeGreaterThan(0);
 });

@@ -58,19 +58,10 @@ interface Setting {
   readonly window?: number | null;
   readonly model?: string;
   readonly faults?: Faults;
-  /** The process ends after the answer. */
-  readonly once?: boolean;
 }
 
 /** Opens the agent of the files on a session that holds `talk`, and asks it one thing. */
-export async function run({
-  files,
-  talk,
-  window = 400_000,
-  model = 'openai:gpt-5',
-  faults = {},
-  once = false,
-}: Setting) {
+export async function run({ files, talk, window = 400_000, model = 'openai:gpt-5', faults = {} }: Setting) {
   const beside = typeof files === 'string' ? { 'agent.yaml': files } : files;
   for (const [name, text] of Object.entries(beside)) {
     mkdirSync(dirname(join(directory, name)), { recursive: true });
@@ -85,7 +76,6 @@ export async function run({
   const { agent, store, close } = await openAgent(file, {
     environment: environment(),
     project: directory,
-    once,
     warn: (message) => told.push(message),
   });
   await checkInEditor(file, readFileSync(file, 'utf8'));

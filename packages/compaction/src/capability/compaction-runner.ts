@@ -8,10 +8,10 @@ import {
   type Message,
   type Model,
   type ReasonScope,
-  type Usage,
 } from '@x/core';
-import { mayBeOverflow, overflowFigures } from '@x/core/internal';
+import { mayBeOverflow, overflowFigures, type UserScope } from '@x/core/internal';
 import { messageBytes } from '@x/core/messages';
+import { isUserRequest } from '../conversation/regions.js';
 import { errorLine } from '../conversation/text.js';
 import { Meter } from '../meter.js';
 import { RECALL_HINT } from '../recall/create-recall.js';
@@ -21,11 +21,12 @@ import { nativeIsOff } from '../reducers/summarize.js';
 import { budgetFor, type ContextWindow, contextWindowOf, isDue } from '../run/budget.js';
 import { runCompaction, unchangedOutcome } from '../run/compaction-run.js';
 import { observerFor, reducersOf } from '../run/ladder.js';
-import { AHEAD_SHARE, AheadOfTime, type Prepared, withSpent } from './ahead.js';
+import { narrativeMessage } from '../summary/summary-message.js';
 import type { ResolvedCapabilityConfig } from './capability-config.js';
 import { carriedState } from './carried-state.js';
 import { announce, callAfter, callBefore, flushRemoved } from './notify.js';
-import { RETRY_GROWTH, SessionTracker } from './session-tracker.js';
+import { RETRY_GROWTH, SessionMemories, type SessionMemory } from './session-memory.js';
+import { SessionTracker } from './session-tracker.js';
 import {
   calibrate,
   calibrationOf,
@@ -33,7 +34,9 @@ import {
   heldUntil,
   holdOff,
   isPlausible,
+  isWriting,
   learnWindow,
+  noteWriting,
   toldWindow,
 } from './stored-state.js';
 import { swapContext, undoCompaction, undoRecordOf, withRecord } from './undo.js';
@@ -47,6 +50,8 @@ const HIGH_RATIO = 1.6;
 const STEADY = 5;
 /** The share of a trigger from which messages are read ahead: most conversations end before. */
 const NEAR = 0.5;
+/** From this share of the trigger point on a narrative may be begun ahead of time, however fast the conversation grows. */
+const AHEAD_SHARE = 0.7;
 
 const INSTRUCTIONS_UNREAD =
   'The record is written by rules, which cannot follow instructions: what was asked for changed nothing. Name a model as `model`, and it reads them.';
@@ -55,14 +60,12 @@ type Emit = ReasonScope['emit'];
 
 interface RunOptions {
   readonly instructions?: string | undefined;
-  /** In place of the call's own, which may be over. */
-  readonly signal?: AbortSignal | undefined;
   /** The provider told the size of the request that it refused, and its window. */
   readonly isMeasured?: boolean | undefined;
+  /** Reduces nothing: what a coming reduction will wait for is begun. */
+  readonly isAhead?: boolean | undefined;
   /** Computed already, and for which conversation; to be used unless a hook says no. */
-  readonly ready?: Prepared['ready'];
-  /** Usage of what was made ahead of time in vain. */
-  readonly spent?: Usage | undefined;
+  readonly ready?: { readonly before: readonly Message[]; readonly outcome: CompactionOutcome } | undefined;
 }
 
 /** Carries out the compactions of one capability, session by session. */
@@ -71,6 +74,7 @@ export class CompactionRunner {
   readonly #reducers: readonly Reducer[];
   readonly #observe: ((message: Message) => void) | undefined;
   readonly #trackers = new WeakMap<AgentState, SessionTracker>();
+  readonly #memories = new SessionMemories();
   readonly #warned = new Set<string>();
 
   constructor(config: ResolvedCapabilityConfig) {
@@ -110,33 +114,61 @@ export class CompactionRunner {
    */
   async reduceIfDue(scope: ReasonScope): Promise<number> {
     const tracker = this.tracker(scope.state);
+    const memory = this.#memories.of(scope);
+    memory.step(scope.callId);
+    this.#deliver(scope, memory);
     const { version } = tracker;
     const counted = this.measure(scope);
-    await this.#reduceIfDue(scope, tracker, counted * calibrationOf(scope.state, scope.model));
+    await this.#reduceIfDue(scope, memory, counted * calibrationOf(scope.state, scope.model));
     return version === tracker.version ? counted : this.measure(scope);
   }
 
-  async #reduceIfDue(scope: ReasonScope, tracker: SessionTracker, tokens: number): Promise<void> {
-    const { state } = scope;
+  async #reduceIfDue(scope: ReasonScope, memory: SessionMemory, tokens: number): Promise<void> {
+    const { context } = scope.state;
     const window = this.#window(scope);
     const { dueTokens, dueMessages } = budgetFor(this.#config, 'proactive_budget', window.tokens, tokens);
-    tracker.fill = Math.max(tokens / dueTokens, state.context.length / dueMessages);
+    this.tracker(scope.state).fill = Math.max(tokens / dueTokens, context.length / dueMessages);
+    const expected = memory.grow(tokens, context.length);
     // A compaction that was undone is not made again, unless the request would not fit at all.
-    if (tokens < Math.min(heldUntil(state), window.tokens)) return;
-    if (isDue(this.#config, window, tokens, state.context.length, messageBytes(state.context))) {
-      if (tracker.isStillFutile(state.context, tokens, window.isKnown && tokens > window.tokens)) return;
-      await this.run(scope, 'proactive_budget', await this.#prepared(scope, tokens));
+    if (tokens < Math.min(heldUntil(scope.state), window.tokens)) return;
+    if (isDue(this.#config, window, tokens, context.length, messageBytes(context))) {
+      const isUrgent = window.isKnown && tokens > window.tokens;
+      if (!memory.isStillFutile(context, tokens, isUrgent)) await this.run(scope, 'proactive_budget');
       return;
     }
-    const isNear = isDue(this.#config, window, tokens / NEAR, state.context.length / NEAR);
-    if (isNear) tracker.readAhead(state.context);
-    this.#prepare(scope, tokens);
-    if (!this.#reducers.some((reducer) => reducer.isDueEarly) || !tracker.earlyCheckDue(tokens)) return;
+    const isNear = isDue(this.#config, window, tokens / NEAR, context.length / NEAR);
+    if (isNear) memory.readAhead(context, this.#observe);
+    if (isDue(this.#config, window, expected.tokens, expected.messages)) {
+      const isFar = !isDue(this.#config, window, tokens / AHEAD_SHARE, context.length / AHEAD_SHARE);
+      if (!isFar) await this.#prepare(scope, memory);
+    }
+    if (!this.#reducers.some((reducer) => reducer.isDueEarly) || !memory.earlyCheckDue(tokens)) return;
     // Nothing is announced that then turns out to be nothing: reducing changes nothing yet.
-    const before = [...state.context];
+    const before = [...context];
     const outcome = await this.#reduce(scope, 'proactive_budget', before, {});
     if (outcome.status === 'applied')
       await this.run(scope, 'proactive_budget', { ready: { before, outcome } });
+  }
+
+  /** Puts a narrative that came late behind the conversation, in front of requests that no model has answered, if it has room. */
+  #deliver(scope: ReasonScope, { desk }: SessionMemory): void {
+    const { state } = scope;
+    const found = desk.find(state.context);
+    if (!found?.isLate || found.writing.result === undefined) return;
+    const { narrative, at, usage, modelCalls } = found.writing;
+    if (narrative === undefined) {
+      desk.clear(found.writing);
+      return;
+    }
+    const message = narrativeMessage(narrative, at);
+    const tokens = Math.round(this.meter(scope).message(message));
+    const whole = this.measure(scope) * calibrationOf(state, scope.model) + tokens;
+    // Without room it waits for the next compaction, which takes it into the summary.
+    if (isDue(this.#config, this.#window(scope), whole, state.context.length + 1)) return;
+    const context = state.contextMutable();
+    context.splice(context.findLastIndex((one) => !isUserRequest(one)) + 1, 0, message);
+    desk.clear(found.writing);
+    scope.emit({ type: 'context.narrated', messageId: message.id, tokens, modelCalls, usage });
   }
 
   /** After an overflow: whether the conversation is smaller now, so that the same call is worth another try. */
@@ -214,6 +246,7 @@ export class CompactionRunner {
   ): Promise<CompactionOutcome> {
     const { state } = scope;
     const tracker = this.tracker(state);
+    const memory = this.#memories.of(scope);
     const before = options.ready?.before ?? [...state.context];
     const tokens = Math.round(this.measure(scope) * calibrationOf(state, scope.model));
     const refuse = (status: 'skipped' | 'failed', why: string) =>
@@ -234,19 +267,16 @@ export class CompactionRunner {
     });
     let outcome = refuse('failed', 'interrupted');
     try {
-      outcome = withSpent(
-        await this.#carryOut(scope, reason, before, tokens, options, refuse),
-        options.spent,
-      );
+      outcome = await this.#carryOut(scope, reason, before, tokens, options, refuse);
     } catch (error) {
       outcome = refuse('failed', errorLine(error));
       throw error;
     } finally {
       tracker.busy = false;
       if (outcome.status !== 'applied' && outcome.status !== 'aborted') {
-        tracker.settle(state.context, tokens, outcome.status === 'skipped');
+        memory.settle(state.context, tokens, outcome.status === 'skipped');
       }
-      announce(scope, reason, outcome, (this.#summarizer(scope.model) ?? scope.model).id);
+      announce(scope, reason, outcome);
     }
     await callAfter(this.#config, scope, outcome);
     return outcome;
@@ -258,12 +288,15 @@ export class CompactionRunner {
     if (tracker.busy) return false;
     tracker.busy = true;
     try {
+      const counted = () => this.measure(scope) * calibrationOf(scope.state, scope.model);
+      const tokensBefore = Math.round(counted());
       const undone = await undoCompaction(scope);
       if (undone) {
-        tracker.rewritten();
-        const tokens = this.measure(scope) * calibrationOf(scope.state, scope.model);
+        this.#rewritten(scope);
+        this.#memories.of(scope).desk.drop();
+        const tokens = counted();
         holdOff(scope.state, tokens * (1 + RETRY_GROWTH));
-        scope.emit({ type: 'context.restored' });
+        scope.emit({ type: 'context.restored', tokensBefore, tokensAfter: Math.round(tokens) });
       }
       return undone;
     } finally {
@@ -301,10 +334,7 @@ export class CompactionRunner {
     const instructions = [options.instructions, answer.instructions].filter(Boolean).join('\n') || undefined;
     // What was made ahead of time knows nothing of a hook's instructions.
     const ready = answer.instructions ? undefined : options.ready?.outcome;
-    const outcome = withSpent(
-      ready ?? (await this.#reduce(scope, reason, before, { ...options, instructions })),
-      ready ? undefined : options.ready?.outcome.usage,
-    );
+    const outcome = ready ?? (await this.#reduce(scope, reason, before, { ...options, instructions }));
     if (outcome.status !== 'applied') return outcome;
 
     await flushRemoved(this.#config, scope, before, outcome);
@@ -320,47 +350,37 @@ export class CompactionRunner {
     const forget = changeNotes(scope.state, {
       undo: withRecord(scope.state, undo),
       heldUntil: undefined,
+      writing: undefined,
     });
-    this.tracker(scope.state).rewritten();
+    this.#rewritten(scope);
     try {
       await scope.checkpoint();
     } catch (error) {
       restore();
       forget();
-      this.tracker(scope.state).rewritten();
+      this.#rewritten(scope);
       throw error;
     }
     return outcome;
   }
 
-  /** Begins a summary in the background, once between two reductions, so that nobody waits for it when it is due. */
-  #prepare(scope: ReasonScope, tokens: number): void {
-    const { state } = scope;
-    const tracker = this.tracker(state);
-    const writes = this.#config.summary.background && this.#summarizer(scope.model);
-    if (!writes || tracker.ahead || tracker.busy) return;
-    if (
-      tokens <
-      budgetFor(this.#config, 'proactive_budget', this.#window(scope).tokens, tokens).dueTokens * AHEAD_SHARE
-    )
-      return;
-    const ahead = new AheadOfTime([...state.context]);
-    tracker.ahead = ahead;
-    scope.background('compaction', (signal) =>
-      // As one asked for by hand: by its size nothing would have to be done yet.
-      ahead.run((messages) => this.#reduce(scope, 'manual', messages, { signal })),
-    );
+  #rewritten(scope: CallScope): void {
+    this.tracker(scope.state).version++;
+    this.#memories.of(scope).rewritten();
   }
 
-  async #prepared(scope: ReasonScope, tokens: number): Promise<Prepared> {
-    const { state, signal } = scope;
-    const tracker = this.tracker(state);
-    const { ahead } = tracker;
-    tracker.ahead = undefined;
-    if (!ahead) return {};
-    const window = this.#window(scope).tokens;
-    const { enoughTokens } = budgetFor(this.#config, 'proactive_budget', window, tokens);
-    return await ahead.take(state.context, tokens, enoughTokens, signal);
+  /** Begins ahead of time what the next compaction will wait for, unless it was begun here or elsewhere. */
+  async #prepare(scope: ReasonScope, memory: SessionMemory): Promise<void> {
+    const { state } = scope;
+    const { desk } = memory;
+    if (!this.#config.summary.background || !memory.isReturning) return;
+    if (!desk.isEmpty && desk.find(state.context) === undefined) desk.drop();
+    if (!desk.isEmpty || isWriting(state)) return;
+    await this.#reduce(scope, 'proactive_budget', [...state.context], { isAhead: true });
+    const begun = desk.find(state.context);
+    if (begun === undefined) return;
+    memory.begun(begun);
+    noteWriting(state, begun.writing.to);
   }
 
   #reduce(
@@ -369,8 +389,17 @@ export class CompactionRunner {
     messages: readonly Message[],
     options: RunOptions,
   ): Promise<CompactionOutcome> {
-    const { state, model, system, tools, reminders, log } = scope;
+    const { state, model, system, tools, reminders, log, limits, emit } = scope;
+    const { desk } = this.#memories.of(scope);
+    const modelId = (this.#summarizer(model) ?? model).id;
     return runCompaction({
+      work: {
+        desk,
+        onUsage: (usage) => emit({ type: 'usage.reported', source: 'compaction', modelId, usage }),
+        warn: (message) => emit({ type: 'warning', source: 'compaction', message }),
+        isElsewhere: desk.isEmpty && isWriting(state),
+        modelMs: limits?.modelMs,
+      },
       config: this.#config,
       reducers: this.#reducers,
       meter: this.meter(scope),
@@ -381,7 +410,7 @@ export class CompactionRunner {
         system,
         tools,
         reminders,
-        signal: options.signal ?? scope.signal,
+        signal: scope.signal,
         appendix: carriedState(state),
         logLocation: this.#config.offloadBeforeCompact ? log.location : undefined,
         recall: tools.some(({ name }) => name === RECALL) ? RECALL_HINT : undefined,
@@ -393,6 +422,7 @@ export class CompactionRunner {
       dryRun: false,
       window: this.#window(scope),
       isMeasured: options.isMeasured,
+      isAhead: options.isAhead,
     });
   }
 
@@ -470,11 +500,16 @@ export class CompactionRunner {
     emit({ type: 'warning', source: 'compaction', message });
   }
 
-  /** Answers what is remembered of a session between its steps. */
+  /** Forgets the sessions of a user, or all: nobody waits for what models still write about them. */
+  forget(user?: UserScope): void {
+    this.#memories.clear(user);
+  }
+
+  /** Answers what is remembered of a state between its steps. */
   tracker(state: AgentState): SessionTracker {
     let tracker = this.#trackers.get(state);
     if (tracker === undefined) {
-      tracker = new SessionTracker(this.#config.counter ?? estimateCounter, this.#observe);
+      tracker = new SessionTracker(this.#config.counter ?? estimateCounter);
       this.#trackers.set(state, tracker);
     }
     return tracker;

@@ -102,6 +102,8 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
       refuseCopiedStubs(call, state.context, runner.tracker(state).truncations(state.context)),
     compact: (scope, { instructions }) => runner.run(scope, 'manual', { instructions }),
     undo: (scope) => runner.undo(scope),
+    erase: async (user) => runner.forget(user),
+    close: async () => runner.forget(),
   };
 }
 

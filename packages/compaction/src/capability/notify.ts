@@ -75,18 +75,9 @@ async function guarded<Value>(
   }
 }
 
-/**
- * Tells everybody who listens what came of a compaction.
- *
- * @param modelId Whose tokens the outcome counts.
- */
-export function announce(
-  scope: ReasonScope,
-  reason: CompactionReason,
-  outcome: CompactionOutcome,
-  modelId: string,
-): void {
-  const { messages: _messages, reason: detail, usage, ...figures } = outcome;
+/** Tells everybody who listens what came of a compaction. */
+export function announce(scope: ReasonScope, reason: CompactionReason, outcome: CompactionOutcome): void {
+  const { messages: _messages, reason: detail, ...figures } = outcome;
   scope.emit({
     type: 'context.compacted',
     ...figures,
@@ -97,5 +88,4 @@ export function announce(
       .map((step) => step.reducer)
       .join('+'),
   });
-  if (usage) scope.emit({ type: 'usage.reported', source: 'compaction', modelId, usage });
 }

@@ -109,3 +109,16 @@ export function heldUntil(state: AgentState): number {
   const tokens = notesIn(state).heldUntil;
   return typeof tokens === 'number' ? tokens : 0;
 }
+
+/**
+ * Notes which narrative somebody writes, by the last message that it tells of; nothing once a compaction was made. Another process
+ * reads it, and begins none beside it.
+ */
+export function noteWriting(state: AgentState, to: string): void {
+  changeNotes(state, { writing: to });
+}
+
+/** Tests if a narrative was begun that no compaction has followed yet. */
+export function isWriting(state: AgentState): boolean {
+  return notesIn(state).writing !== undefined;
+}

@@ -9,7 +9,7 @@ import {
 import { digest, sortedJson } from '@x/core/internal';
 import * as z from 'zod';
 import { countSchema } from '../config/values.js';
-import { marksOf, stringsIn } from '../conversation/marks.js';
+import { coveredBy, isNarrative } from '../summary/summary-message.js';
 import { changeNotes, notesIn } from './stored-state.js';
 
 /** UTF-16 units that the records may have together: the state is stored often, and they with it. */
@@ -153,11 +153,6 @@ function messagesOf(entry: Entry, after: readonly Message[]): readonly (Message 
   return Array.from({ length }, (_, index) => ids[start + index]);
 }
 
-/** The ids of the messages that a summary stands for. */
-function coveredBy(message: Message): readonly string[] {
-  return message.kind === 'summary' ? stringsIn(marksOf(message).covers) : [];
-}
-
 function idsOf(messages: readonly Message[]): ReadonlySet<string> {
   return new Set(messages.map(({ id }) => id));
 }
@@ -201,7 +196,8 @@ export async function undoCompaction({ state, log }: UndoScope): Promise<boolean
     if (after.length < record.length || digestOf(after) !== record.digest) return false;
     const before = await listBefore(record, after, log);
     if (!before) return false;
-    restored = [...before, ...restored.slice(record.length)];
+    // A narrative that came late goes with the summary that it belongs to.
+    restored = [...before, ...restored.slice(record.length).filter((one) => !isNarrative(one))];
     if (!record.minor) break;
   }
   if (restored === now || !swapContext(state, now, restored)) return false;

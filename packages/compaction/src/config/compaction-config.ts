@@ -1,6 +1,7 @@
 import type { Issue } from '@x/core/internal';
 import * as z from 'zod/mini';
 import { mostTokensOf } from '../run/budget.js';
+import { summaryShape } from '../summary/options.js';
 import {
   codeShape,
   completeSchema,
@@ -19,12 +20,13 @@ export const NOTHING_WRITTEN: Issue = {
   message: 'is 0 although there is no model: nothing would be written',
 };
 
-/** Keys of every preset beside its own. */
-const presetShape = {
-  ...sharedShape,
-  /** Summaries are written ahead of time, as with `summary.background`. */
-  background: z._default(z.boolean(), true),
+/** Keys of every preset beside its own: what it waits for is the same as in the group `summary`. */
+const waitShape = {
+  background: summaryShape.background,
+  waitMs: summaryShape.waitMs,
+  timeoutMs: summaryShape.timeoutMs,
 };
+const presetShape = { ...sharedShape, ...waitShape };
 
 /**
  * The schema of what is written, in groups or with the keys of a preset.
@@ -75,7 +77,7 @@ function resolved(written: Written): ResolvedCompactionConfig {
   return completeSchema.parse({
     ...pick(written, SHARED),
     ...mapped,
-    summary: { ...summary, background: written.background },
+    summary: { ...summary, ...pick(written, waitShape) },
   });
 }
 

@@ -13,8 +13,6 @@ export type FileCapabilityFactory = (config: unknown) => Capability;
 export interface CompactionFactoryOptions
   extends SummarizerSources,
     Omit<CompactionConfigSources, 'frontMatter' | 'onWarning'> {
-  /** `false`: no summary is begun ahead of time, whatever files say. For a program that ends after one answer. */
-  readonly background?: false | undefined;
   /** What the program calls around each compaction. */
   readonly hooks?: Pick<CompactionCapabilityConfig, 'beforeCompaction' | 'afterCompaction'> | undefined;
 }
@@ -28,25 +26,20 @@ export interface CompactionFactoryOptions
 export function createCompactionFactories(sources: CompactionFactoryOptions = { defaultModel: 'own' }): {
   readonly [Name in 'compaction' | 'tool_result_eviction']: FileCapabilityFactory;
 } {
-  const { file, fileName, defaults, background, onWarning } = sources;
+  const { file, fileName, defaults, onWarning } = sources;
   // A mistake in what holds for all is told at once, and not as one of an agent's file.
   resolveCompactionConfig({ file, fileName, defaults });
   return {
     compaction(config) {
       const frontMatter = { features: { compaction: config } };
-      const parsed = resolveCompactionConfig({ frontMatter, file, fileName, defaults, onWarning });
-      return compactionOf(background === false ? withoutBackground(parsed) : parsed, sources);
+      const layers = { frontMatter, file, fileName, defaults, onWarning };
+      return compactionOf(resolveCompactionConfig(layers), sources);
     },
     tool_result_eviction: (config) =>
       toolResultEviction(
         parseFileConfig(evictionConfigSchema, config ?? {}, 'toolResultEviction configuration'),
       ),
   };
-}
-
-function withoutBackground({ options, ...names }: ParsedCompactionConfig): ParsedCompactionConfig {
-  if (options.preset !== undefined) return { ...names, options: { ...options, background: false } };
-  return { ...names, options: { ...options, summary: { ...options.summary, background: false } } };
 }
 
 function compactionOf(parsed: ParsedCompactionConfig, sources: CompactionFactoryOptions): Capability {

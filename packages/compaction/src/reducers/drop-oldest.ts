@@ -8,6 +8,7 @@ import {
   startOfUnseen,
 } from '../conversation/regions.js';
 import { type Fate, type Reducer, unchanged } from '../reducer.js';
+import { isOfSummary } from '../summary/summary-message.js';
 
 /**
  * Drops the oldest messages, calls together with their results, until the view fits: the last resort, above the limit only.
@@ -72,7 +73,7 @@ function droppableGroups(messages: readonly Message[]): readonly MessageGroup[] 
     if (open || end > most) return false;
     for (let index = start; index < end; index++) {
       const message = messages[index] as Message;
-      if (pinned.has(index) || message.role === 'system' || message.kind === 'summary') return false;
+      if (pinned.has(index) || message.role === 'system' || isOfSummary(message)) return false;
     }
     return true;
   });

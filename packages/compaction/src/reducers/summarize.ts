@@ -1,13 +1,19 @@
 import { parseWith } from '@x/core/internal';
-import type * as z from 'zod';
+import type * as z from 'zod/mini';
 import { type Reducer, unchanged } from '../reducer.js';
+import { Composer } from '../summary/compose.js';
 import { summarizeOptionsSchema } from '../summary/options.js';
-import { SummaryRun } from '../summary/summary-run.js';
+import {
+  condenseNatively,
+  prepareNatively,
+  prepareSummary,
+  summarizeView,
+} from '../summary/write-summary.js';
 
 /**
  * Replaces the older part of a conversation by a summary: a narrative that a model writes, followed by a mechanical
- * record. Without a model, or when the model fails, the record alone is the summary. The newest messages stay verbatim as
- * `keep` says, fewer where they leave no room. The latest user request and open calls always stay.
+ * record. Without a model, or when the model fails or takes longer than `waitMs`, the record alone is the summary. The newest
+ * messages stay verbatim as `keep` says, fewer where they leave no room. The latest user request and open calls always stay.
  */
 export function summarize(options: z.input<typeof summarizeOptionsSchema> = {}): Reducer {
   const settings = parseWith(summarizeOptionsSchema, options, 'summarize options');
@@ -15,7 +21,8 @@ export function summarize(options: z.input<typeof summarizeOptionsSchema> = {}):
     name: 'summarize',
     cost: 'llm',
     worksInDryRun: true,
-    reduce: (view, budget, context) => new SummaryRun(settings, view, budget, context).run(),
+    reduce: (...given) => summarizeView(new Composer(settings, ...given)),
+    prepare: (...given) => prepareSummary(new Composer(settings, ...given)),
   };
 }
 
@@ -39,7 +46,10 @@ export function nativeCompaction(options: z.input<typeof summarizeOptionsSchema>
     cost: 'llm',
     reduce: async (view, budget, context) =>
       context.model?.compact
-        ? new SummaryRun(settings, view, budget, { ...context, summarizer: undefined }).runNative()
+        ? condenseNatively(new Composer(settings, view, budget, context), context.model)
         : unchanged(view, nativeIsOff(context.model?.id ?? 'the model')),
+    prepare: (view, budget, context) =>
+      context.model?.compact !== undefined &&
+      prepareNatively(new Composer(settings, view, budget, context), context.model),
   };
 }

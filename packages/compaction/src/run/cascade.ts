@@ -24,6 +24,7 @@ export interface CascadeResult {
   readonly failures: readonly string[];
   readonly condensed: boolean;
   readonly usage: Usage | undefined;
+  readonly modelCalls: number;
 }
 
 /**
@@ -46,6 +47,7 @@ export async function runCascade(
   let view = start;
   let condensed = false;
   let usage: Usage | undefined;
+  let modelCalls = 0;
 
   const run = async (reducer: Reducer, target: ReductionTarget, isFree = false) => {
     context.signal?.throwIfAborted();
@@ -60,6 +62,8 @@ export async function runCascade(
 
     const before = view;
     if (reduction.usage) usage = usage ? addUsage(usage, reduction.usage) : reduction.usage;
+    if (reduction.usage && !reduction.isReported) context.work?.onUsage(reduction.usage);
+    if (reduction.usage) modelCalls += reduction.modelCalls ?? 1;
     if (reduction.failure) failures.push(`${reducer.name}: ${reduction.failure}`);
     else if (reduction.messages !== view.messages) {
       view = withMessages(view, reduction.messages, context.meter);
@@ -70,7 +74,10 @@ export async function runCascade(
   };
   for (const reducer of reducers) {
     if (fits(view, budget, condensed)) break;
-    await run(reducer, budget);
+    if (context.isAhead && reducer.cost === 'llm') {
+      // What another one would do cannot be known without a call.
+      if (!reducer.prepare || reducer.prepare(view, budget, context)) break;
+    } else await run(reducer, budget);
   }
   // A stage that waits until it saves more waits no longer where the request is still too large.
   for (const reducer of reducers) {
@@ -80,7 +87,7 @@ export async function runCascade(
   }
   // What reducers made and unmade in between has no entry.
   const manifest = start.messages.flatMap(({ id }) => fates.get(id) ?? []);
-  return { view, steps, manifest, failures, condensed, usage };
+  return { view, steps, manifest, failures, condensed, usage, modelCalls };
 }
 
 /** The same request around another conversation. */

@@ -22,6 +22,8 @@ import {
 import { savesEnough, savesMessages } from '../reducers/alter-messages.js';
 import { reduceMedia } from '../reducers/reduce-media.js';
 import { needsRepair, repairPairs } from '../reducers/repair-pairs.js';
+import type { ModelWork } from '../summary/narrative-desk.js';
+import { Patience } from '../summary/patience.js';
 import { budgetFor, type ContextWindow, contextWindowOf, isDue } from './budget.js';
 import { type CascadeResult, runCascade } from './cascade.js';
 import { sharedId } from './check-request.js';
@@ -42,6 +44,10 @@ interface RunInput {
   readonly window?: ContextWindow | undefined;
   /** The provider told the size of a request that it refused. */
   readonly isMeasured?: boolean | undefined;
+  /** Where models write, and who is told of it. */
+  readonly work: Omit<ModelWork, 'patience'>;
+  /** Reduces nothing: what a coming reduction will wait for is begun. */
+  readonly isAhead?: boolean | undefined;
   /** The summarizer is the model that the conversation is sent to. */
   readonly live?: boolean | undefined;
   /** Takes every message of a conversation that need not be reduced yet. */
@@ -63,7 +69,7 @@ export async function runCompaction(input: RunInput): Promise<CompactionOutcome>
 async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
   const { config, reducers: all, messages, options, observe, window: known, isMeasured, ...given } = input;
   const startedAt = performance.now();
-  const { meter, model } = given;
+  const { meter, model, isAhead } = given;
   const { reason = 'manual', system, tools, reminders, signal } = options;
   const window = known ?? contextWindowOf(options.contextWindow, config.contextWindow, model?.contextWindow);
   const contextWindow = window.tokens;
@@ -76,7 +82,7 @@ async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
   const report = reporter(view, messages, startedAt);
 
   if (signal?.aborted) return report('aborted', abortReason(signal));
-  const isOtherwiseDue = budget.forced || isDue(config, window, view.tokens, messages.length);
+  const isOtherwiseDue = budget.forced || isAhead || isDue(config, window, view.tokens, messages.length);
   const isTooHeavy = isHeavy(view, budget);
   const due = isOtherwiseDue || isTooHeavy;
   const reducers = due ? all : all.filter((reducer) => reducer.isDueEarly?.(view, budget));
@@ -107,6 +113,7 @@ async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
     );
   }
 
+  const patience = new Patience(Math.min(config.summary.waitMs, input.work.modelMs || Infinity));
   try {
     const steps = [...(broken ? [repairPairs] : []), ...(isTooHeavy ? [reduceMedia] : []), ...reducers];
     // Where only the bytes are too many, files are all that must go.
@@ -115,6 +122,8 @@ async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
     const context = {
       ...options,
       ...given,
+      work: { ...given.work, patience },
+      conversation: messages,
       redact: redactorFor(config.redact),
       original: originalsOf(messages),
     };
@@ -123,6 +132,8 @@ async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
   } catch (error) {
     if (signal?.aborted) return report('aborted', abortReason(signal));
     return report('failed', errorLine(error));
+  } finally {
+    patience.stop();
   }
 }
 
@@ -143,7 +154,7 @@ function reporter(view: View, messages: readonly Message[], startedAt: number): 
       messagesAfter: after.messages.length,
       durationMs: Math.round((performance.now() - startedAt) * 1_000) / 1_000,
       manifest: status === 'applied' && result ? result.manifest : [],
-      ...(result?.usage ? { usage: result.usage } : {}),
+      ...(result?.usage ? { usage: result.usage, modelCalls: result.modelCalls } : {}),
     };
   };
 }

@@ -1,4 +1,4 @@
-import { type Message, type Model, ModelError, withRetries } from '@x/core';
+import { type Message, type Model, ModelError, TimeLimitError, withRetries } from '@x/core';
 import { type Deadline, mayRefuseItems, nativeIndex, systemClock, withinLimit } from '@x/core/internal';
 import {
   classifyModelError,
@@ -50,13 +50,21 @@ export async function askProvider(
   try {
     return await ask(model.id);
   } catch (error) {
-    const restMs = request.signal?.aborted ? undefined : REST_MS[classifyModelError(error)];
-    if (restMs !== undefined) resting.set(model, { until: systemClock.now() + restMs, error });
+    if (!request.signal?.aborted) restProvider(model, error);
     const isReread = request.messages.some((message) => isNative(message, model.id));
     if (!isReread || !mayRefuseItems(error)) throw error;
     const note = 'the provider no longer reads its earlier compaction: the record stood in';
     return { ...(await ask(undefined)), note };
   }
+}
+
+/** For so long an endpoint is left alone whose answer came too late: it was paid for, and of no use. */
+const SLOW_MS = 600_000;
+
+/** Leaves an endpoint alone for a while, as its failure asks for. */
+export function restProvider(model: Model, error: unknown): void {
+  const restMs = TimeLimitError.isInstance(error) ? SLOW_MS : REST_MS[classifyModelError(error)];
+  if (restMs !== undefined) resting.set(model, { until: systemClock.now() + restMs, error });
 }
 
 /**

@@ -4,6 +4,7 @@ import { isUserRequest, startOfUnseen } from '../conversation/regions.js';
 import type { Meter } from '../meter.js';
 import { mustShrink, type ReductionTarget, type View } from '../reducer.js';
 import { KEEP_SHARE, type Keep } from './options.js';
+import { isNarrative } from './summary-message.js';
 import { type KeptRequest, keepUserWords } from './user-words.js';
 
 /** Limits of the part that stays verbatim at the end of a conversation. */
@@ -161,11 +162,13 @@ function startOfTail(
 
 /** A conversation cut for a summary. */
 export interface Partition {
+  /** The index of the cut. */
+  readonly cut: number;
   /** Messages in front of the summary: system messages, and the user's requests as far as they stay, in order. */
   readonly front: readonly Message[];
   /** The requests among them. */
   readonly requests: readonly KeptRequest[];
-  /** Earlier summaries, which the new one takes over. */
+  /** Earlier summaries and narratives, on whichever side of the cut they are: the new summary takes them over. */
   readonly previous: readonly Message[];
   /** Messages that the summary covers, in order; requests that stay in front of it are among them. */
   readonly covered: readonly Message[];
@@ -195,6 +198,7 @@ export function partitionAt(
   for (let index = 0; index < cut; index++) {
     const message = messages[index] as Message;
     if (message.role === 'system') before.push(message);
+    else if (isNarrative(message)) previous.push(message);
     else if (message.kind === 'summary') {
       previous.push(message);
       fresh = covered.length;
@@ -208,7 +212,9 @@ export function partitionAt(
   const front = before.flatMap((message) =>
     message.role === 'system' ? message : (kept.get(message) ?? []),
   );
-  return { front, requests, previous, covered, fresh, tail: messages.slice(cut) };
+  const behind = messages.slice(cut);
+  previous.push(...behind.filter(isNarrative));
+  return { cut, front, requests, previous, covered, fresh, tail: behind.filter((one) => !isNarrative(one)) };
 }
 
 /** The conversation with `replacement` behind what stays in front, in place of everything else that is covered. */

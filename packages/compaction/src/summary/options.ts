@@ -45,10 +45,15 @@ export const summaryShape = {
   /** Tokens of the newest messages that the model reads; the record alone tells of older ones. Default: it reads all, in as many parts as its window asks for. */
   transcriptTokens: z.optional(positiveSchema),
   /**
-   * Lets an agent write a summary in the background from 70 % of the trigger point on, to be swapped in when it is due and
-   * nothing before it changed. Without a model there is none.
+   * Lets an agent have the narrative written shortly before a compaction is due, as late as the growth of the conversation
+   * allows. Nothing is begun where the process would not be there to use it.
    */
   background: z._default(z.boolean(), true),
+  /**
+   * Milliseconds for which a compaction waits for models, all in all; 0: not at all. Then the record is the summary, and the
+   * narrative follows when it is written.
+   */
+  waitMs: z._default(countSchema, 10_000),
   /** Milliseconds that one answer of the model may take; 0: as long as it takes. */
   timeoutMs: z._default(countSchema, 240_000),
   /** What stands in when the model fails: the record alone, or nothing (the history stays). */

@@ -1,7 +1,15 @@
-import { type JsonValue, type Message, type OpaqueBlock, type TextBlock, textOf, userMessage } from '@x/core';
+import {
+  type JsonObject,
+  type JsonValue,
+  type Message,
+  type OpaqueBlock,
+  type TextBlock,
+  textOf,
+  userMessage,
+} from '@x/core';
 import { isObject } from '@x/core/internal';
 import { LINE_BREAK } from '../conversation/lines.js';
-import { marksOf } from '../conversation/marks.js';
+import { marksOf, stringsIn } from '../conversation/marks.js';
 import { once } from '../conversation/once.js';
 import { type Entry, legendOf, parseEntries, renderEntries } from '../record/entry.js';
 
@@ -19,10 +27,17 @@ const HEADLINES = new RegExp(
   'g',
 );
 
+/** A text of a model about the beginning of a conversation. */
+export interface Narrative {
+  readonly text: string;
+  /** The id of the last message that it tells of; left out where nobody knows. */
+  readonly to?: string | undefined;
+}
+
 /** The parts of a summary. */
 export interface SummaryParts {
   /** The text that a model wrote; `undefined` when the record is all there is. */
-  readonly narrative: string | undefined;
+  readonly narrative: Narrative | undefined;
   readonly record: readonly Entry[];
   readonly appendix: string | undefined;
   readonly logLocation: string | undefined;
@@ -48,7 +63,7 @@ export function summaryMessage(parts: SummaryParts): Message {
   const where = [logLocation && `Full messages: ${logLocation}.`, recall].filter(Boolean).join(' ');
   const sections = [
     `${FIRST_LINE}${standing.size > 0 ? ASKED : ''}.${where && ` ${where}`}`,
-    narrative && withoutFrame(narrative),
+    narrative && withoutFrame(narrative.text),
     record.length > 0 && [RECORD, legendOf(record), withoutTags(renderEntries(record))].join('\n'),
   ];
   const carried = appendix && `${CARRIED}\n${withoutFrame(appendix)}`;
@@ -63,7 +78,7 @@ export function summaryMessage(parts: SummaryParts): Message {
     metadata: {
       ...(native ? { modelId: native.modelId } : {}),
       '@x/compaction': {
-        ...(narrative === undefined ? {} : { narrative: withoutFrame(narrative) }),
+        ...marksOfNarrative(narrative),
         covers,
         count,
         standing: numbers,
@@ -71,6 +86,41 @@ export function summaryMessage(parts: SummaryParts): Message {
       },
     },
   });
+}
+
+function marksOfNarrative(narrative: Narrative | undefined): JsonObject {
+  if (narrative === undefined) return {};
+  const { text, to } = narrative;
+  return { narrative: withoutFrame(text), ...(to === undefined ? {} : { to }) };
+}
+
+/**
+ * The message by which a narrative that came late stands behind the conversation, until the next compaction takes it into a
+ * summary.
+ *
+ * @param at The running number of the last message that it tells of.
+ */
+export function narrativeMessage(narrative: Narrative, at: number): Message {
+  const asOf = `It tells of the messages up to r${at}: where later ones say otherwise, they hold.`;
+  return userMessage(wrapped([`${FIRST_LINE}. ${asOf}`, withoutFrame(narrative.text)]), {
+    kind: 'synthetic',
+    metadata: { '@x/compaction': marksOfNarrative(narrative) },
+  });
+}
+
+/** Tests if a message is a narrative that came late. */
+export function isNarrative(message: Pick<Message, 'kind' | 'metadata'>): boolean {
+  return message.kind === 'synthetic' && typeof marksOf(message).narrative === 'string';
+}
+
+/** Tests if a message stands for earlier ones: a summary, or a narrative that came late. */
+export function isOfSummary(message: Pick<Message, 'kind' | 'metadata'>): boolean {
+  return message.kind === 'summary' || isNarrative(message);
+}
+
+/** Lists the ids of the messages that a summary stands for. */
+export function coveredBy(message: Message): readonly string[] {
+  return message.kind === 'summary' ? stringsIn(marksOf(message).covers) : [];
 }
 
 /** Tests if a text is the one of a summary, with or without requests in front of it, where nothing else tells any more. */
@@ -87,9 +137,9 @@ function wrapped(sections: readonly (string | false | undefined)[]): readonly Te
 /** The content of earlier summaries. */
 export interface EarlierSummaries {
   /** The texts that models wrote, oldest first. A summary of another program counts as such. */
-  readonly narrative: string | undefined;
+  readonly narrative: Narrative | undefined;
   /** What a model is to take over: the narratives, and the records of summaries that have none. */
-  readonly told: string | undefined;
+  readonly told: Narrative | undefined;
   readonly record: readonly Entry[];
   readonly count: number;
   readonly standing: ReadonlyMap<string, number>;
@@ -98,13 +148,20 @@ export interface EarlierSummaries {
 /** Reads what earlier summaries hold. The text tells it, so that a summary survives other programs that keep only text. */
 export function readSummaries(summaries: readonly Message[]): EarlierSummaries {
   const read = summaries.map(readSummary);
+  // A narrative that came late was written from all that stands before it.
+  const texts = read.slice(Math.max(0, summaries.findLastIndex(isNarrative)));
   return {
-    narrative: read.flatMap(({ narrative }) => narrative || []).join('\n\n') || undefined,
-    told: read.flatMap(({ told }) => told || []).join('\n\n') || undefined,
+    narrative: joined(texts.map(({ narrative }) => narrative)),
+    told: joined(texts.map(({ told }) => told)),
     record: read.flatMap(({ record }) => record),
     count: Math.max(0, ...read.map(({ count }) => count)),
     standing: new Map(read.flatMap(({ standing }) => [...standing])),
   };
+}
+
+function joined(narratives: readonly (Narrative | undefined)[]): Narrative | undefined {
+  const text = narratives.flatMap((narrative) => narrative?.text || []).join('\n\n');
+  return text === '' ? undefined : { text, to: narratives.at(-1)?.to };
 }
 
 const readSummary = once((summary: Message): EarlierSummaries => {
@@ -114,11 +171,12 @@ const readSummary = once((summary: Message): EarlierSummaries => {
   const lines = start === -1 ? '' : text.slice(start, endOfRecord(text, start)).trim();
   const record = parseEntries(lines);
   const written = start === -1 ? text.trim() : undefined;
-  const narrative = typeof marks.narrative === 'string' ? marks.narrative : written;
+  const to = typeof marks.to === 'string' ? marks.to : undefined;
+  const narrative = { text: typeof marks.narrative === 'string' ? marks.narrative : (written ?? ''), to };
   const standing = Object.entries(isObject(marks.standing) ? marks.standing : {});
   return {
     narrative,
-    told: narrative || lines,
+    told: narrative.text === '' ? { text: lines } : narrative,
     record,
     count: Math.max(numberIn(marks.count), record.at(-1)?.at ?? 0),
     standing: new Map(standing.filter((entry): entry is [string, number] => typeof entry[1] === 'number')),

@@ -8,9 +8,17 @@ import {
   userMessage,
   withRetries,
 } from '@x/core';
-import { type Deadline, mayRefuseItems, type Redact, refuseNoAnswer, withinLimit } from '@x/core/internal';
+import {
+  type Deadline,
+  mayRefuseItems,
+  type Redact,
+  refuseNoAnswer,
+  soundUsage,
+  withinLimit,
+} from '@x/core/internal';
 import type { Meter } from '../meter.js';
 import type { SummarizeOptions } from './options.js';
+import { TOLERANCE } from './plan.js';
 import { buildPrompt, checkAnswer, type SummaryPrompt, type Verdict } from './prompt.js';
 import { fitToTokens, nonceFor, renderTranscript, type TranscriptEntry, takeChunk } from './transcript.js';
 
@@ -45,8 +53,6 @@ export interface NarrativeTask {
 const SAFETY = 0.85;
 /** A question behind the live conversation may fill this share of the window: it was counted for the request before. */
 const LIVE_SHARE = 0.95;
-/** The factor by which an answer may exceed its limit: its author counts with another tokenizer. */
-const TOLERANCE = 1.25;
 /** Times that chunks are halved once cutting tool results helps no more. */
 const HALVINGS = 2;
 /** A chunk below this many tokens is not worth a call. */
@@ -248,7 +254,8 @@ async function ask(
     const generate = (deadline: Deadline) => model.generate({ ...asked, signal: deadline.signal });
     const response = await withRetries(() => withinLimit(limit, generate, signal), { ...RETRIES, signal });
     refuseNoAnswer(model, response);
-    if (response.usage) task.onUsage(response.usage);
+    const estimate = { inputTokens: read, outputTokens: meter.text(textOf(response.content)) };
+    task.onUsage(soundUsage(response.usage) ?? estimate);
     return response;
   };
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { compactionFactories, createCompactionFactories } from '../../src/index.js';
-import { rounds } from '../build.js';
+import { lines, rounds } from '../build.js';
 import { GOOD_SUMMARY, modelOf, said } from '../models.js';
 import { scopeOf } from '../scope.js';
 
@@ -45,7 +45,8 @@ describe('compactionFactories', () => {
       defaults: { trigger: { messages: 0 } },
     });
     const capability = factories.compaction(own);
-    await capability.aroundReason?.(scopeOf(rounds(8), { model: model('own') }), async () => said('done'));
+    const messages = rounds(8, () => ({ output: lines(100) }));
+    await capability.aroundReason?.(scopeOf(messages, { model: model('own') }), async () => said('done'));
     expect(new Set(asked)).toEqual(new Set([expected]));
   });
 });

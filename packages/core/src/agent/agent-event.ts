@@ -4,6 +4,7 @@ import type { Message } from '../messages/message.js';
 import type { FinishReason, Usage } from '../model/model.js';
 import type { ContextUsage } from '../tokens/context-meter.js';
 import type { PermissionRule } from './agent-state.js';
+import type { CompactionCost } from './compaction-cost.js';
 import type { CompactionReason, CompactionStatus, CompactionStep, ManifestEntry } from './compactor.js';
 
 /** The reason for which a call ended. */
@@ -142,12 +143,35 @@ export type AgentEventBody =
       readonly steps: readonly CompactionStep[];
       /** One entry for every message that was removed or altered. */
       readonly manifest: readonly ManifestEntry[];
+      /** Model calls that it used, also those that were made ahead of time. Each was told by `usage.reported` when it ended. */
+      readonly modelCalls?: number | undefined;
+      readonly usage?: Usage | undefined;
+      /** What they cost, where prices are known. The harness adds it. */
+      readonly cost?: number | undefined;
+      /** The window afterwards, by source. The harness adds it; other emitters may leave it out. */
+      readonly context?: ContextUsage | undefined;
+    }
+  /**
+   * The narrative of a compaction came when its record stood already: it is behind the conversation now, until the next compaction
+   * takes it into the summary.
+   */
+  | {
+      readonly type: 'context.narrated';
+      readonly messageId: string;
+      readonly tokens: number;
+      /** The model calls that wrote it. Each was told by `usage.reported` when it ended. */
+      readonly modelCalls: number;
+      readonly usage?: Usage | undefined;
+      /** What they cost, where prices are known. The harness adds it. */
+      readonly cost?: number | undefined;
       /** The window afterwards, by source. The harness adds it; other emitters may leave it out. */
       readonly context?: ContextUsage | undefined;
     }
   /** The last compaction that was not yet undone was undone. */
   | {
       readonly type: 'context.restored';
+      readonly tokensBefore?: number | undefined;
+      readonly tokensAfter?: number | undefined;
       /** The window afterwards, by source. The harness adds it; other emitters may leave it out. */
       readonly context?: ContextUsage | undefined;
     }
@@ -240,6 +264,8 @@ export type AgentEventBody =
       /** The tool calls that wait for a human; none unless the stop reason is `permission_required`. */
       readonly pendingCalls: readonly PendingCall[];
       readonly usage: Usage;
+      /** What compactions cost and saved in this call; left out where they did neither. `usage` does not include it. */
+      readonly compaction?: CompactionCost | undefined;
       /** The validated answer of a call that asked for one. */
       readonly output?: unknown;
     }

@@ -1,6 +1,6 @@
 import type { ToolResultBlock, ToolUseBlock } from '../messages/content-block.js';
 import type { Message } from '../messages/message.js';
-import type { Model, ModelRequest, ModelResponse, ToolDefinition } from '../model/model.js';
+import type { Model, ModelRequest, ModelResponse, ToolDefinition, Usage } from '../model/model.js';
 import type { Tool } from '../model/tool.js';
 import type { SessionLog, SessionStore } from '../sessions/session-store.js';
 import type { UserScope } from '../sessions/user-data.js';
@@ -40,6 +40,8 @@ export interface CallScope {
   readonly storage: Workspace;
   readonly log: SessionLog;
   readonly signal: AbortSignal;
+  /** Limits of the call. Left out by callers that have none. */
+  readonly limits?: { readonly modelMs?: number | undefined } | undefined;
   /** Tells of something. Who tells of much awaits the result, which slows it down to the reader of the events. */
   emit(event: AgentEventBody): void | Promise<void>;
   /** Writes the state to the session store, if the agent checkpoints by step or `isNeeded` says so: before work begins elsewhere. */
@@ -136,6 +138,8 @@ export interface Capability {
     scope: ToolScope,
     next: (call: ToolUseBlock) => Promise<ToolResultBlock>,
   ): Promise<ToolResultBlock>;
+  /** Computes what a model call cost, where it knows the model's price. */
+  priceOf?(modelId: string, usage: Usage): number | undefined;
   /** Observes every event of the agent's calls. Its first error in a call becomes an event `warning`; the others are ignored. */
   observe?(event: AgentEventBody, scope: CallScope): void;
   /**

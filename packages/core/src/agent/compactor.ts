@@ -56,8 +56,10 @@ export interface CompactionOutcome {
   readonly messagesAfter: number;
   readonly durationMs: number;
   readonly manifest: readonly ManifestEntry[];
-  /** Tokens of this compaction's own model calls; left out when it made none. */
+  /** Tokens of the model calls that it used, also of those that were made ahead of time; left out when there were none. */
   readonly usage?: Usage | undefined;
+  /** The number of these calls. */
+  readonly modelCalls?: number | undefined;
 }
 
 /** Inputs of a compaction beside the messages. */

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { compactionCounters, costOf, countersSchema } from '../agent/compaction-cost.js';
 import { parseWith } from '../config/parse.js';
 import { InvalidInputError } from '../errors/invalid-input-error.js';
 import { SessionStoreError } from '../errors/session-errors.js';
@@ -17,7 +18,11 @@ const optionsSchema = z.strictObject({
   metadata: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).optional(),
   expired: z.boolean().optional(),
 });
-const descriptionSchema = z.object({ title: z.string().optional(), metadata: jsonObjectSchema.default({}) });
+const descriptionSchema = z.object({
+  title: z.string().optional(),
+  metadata: jsonObjectSchema.default({}),
+  compaction: countersSchema.transform(costOf).optional(),
+});
 
 /** Sessions that a listing asks of its store at once. */
 const PAGE = 200;
@@ -184,12 +189,14 @@ export function describeSession(
 }
 
 /** What a listing tells of a head, as JSON: kept beside the head, so that a listing reads no heads. */
-export function describeHead({ title, metadata }: JsonObject): string {
-  return JSON.stringify({ title, metadata });
+export function describeHead({ title, metadata, extensions }: JsonObject): string {
+  const counters = compactionCounters(extensions);
+  const isUsed = Object.values(counters).some((count) => count !== 0);
+  return JSON.stringify({ title, metadata, ...(isUsed ? { compaction: counters } : {}) });
 }
 
 /** The inverse of {@link describeHead}. A text that it did not write has no title and no metadata. */
-export function parseDescription(text: unknown): Pick<SessionInfo, 'title' | 'metadata'> {
+export function parseDescription(text: unknown): Pick<SessionInfo, 'title' | 'metadata' | 'compaction'> {
   return descriptionSchema.safeParse(parsedJson(String(text))).data ?? { metadata: {} };
 }
 

@@ -1,3 +1,4 @@
+import type { CompactionCost } from '../agent/compaction-cost.js';
 import type { JsonObject } from '../lib/json.js';
 import type { Message } from '../messages/message.js';
 import type { Reach } from '../workspace/workspace.js';
@@ -52,6 +53,8 @@ export interface SessionInfo {
   readonly title?: string | undefined;
   /** See `AgentState.metadata`. */
   readonly metadata: JsonObject;
+  /** What compactions of the session cost and saved; left out where they did neither. */
+  readonly compaction?: CompactionCost | undefined;
   /** Goes on behind this session: see {@link ListOptions}. */
   readonly cursor: string;
 }

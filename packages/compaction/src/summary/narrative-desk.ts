@@ -1,0 +1,138 @@
+import { addUsage, type Message, type Usage } from '@x/core';
+import type { NativeCompaction } from '@x/core/messages';
+import { errorLine } from '../conversation/text.js';
+import type { Patience } from './patience.js';
+import { coveredBy, type Narrative } from './summary-message.js';
+
+/** The part of the work on a compaction that waits for models. */
+export interface ModelWork {
+  readonly desk: NarrativeDesk;
+  readonly patience: Patience;
+  /** Receives what a model call cost as soon as it has ended, also when the compaction is over by then. */
+  readonly onUsage: (usage: Usage) => void;
+  readonly warn: (message: string) => void;
+  /** Another process has begun a narrative, and will bring it. */
+  readonly isElsewhere?: boolean;
+  /** Milliseconds that a request to a model may take; left out or 0: as the options of the stage say. */
+  readonly modelMs?: number | undefined;
+  /** Ends model calls, also of texts that would be of use later. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What a model makes of the beginning of a conversation: a narrative, or a compaction that only its provider reads. */
+export type Written =
+  | { readonly ok: true; readonly text: string }
+  | { readonly ok: false; readonly problem: string }
+  | ({ readonly ok: true } & Omit<NativeCompaction, 'usage'> & { readonly note?: string });
+
+/** An order to write. */
+interface Order {
+  readonly kind: 'narrative' | 'native';
+  /** The conversation up to the last message that the text will tell of. */
+  readonly messages: readonly Message[];
+  /** The running number of that message. */
+  readonly at: number;
+  readonly work: ModelWork;
+  readonly write: (signal: AbortSignal, onUsage: (usage: Usage) => void) => Promise<Written>;
+  /** Receives the reason of a failure, or nothing. */
+  readonly onEnd?: (problem: string | undefined) => void;
+}
+
+/** A text that a model writes or has written. */
+export class Writing {
+  readonly kind: Order['kind'];
+  readonly ids: ReadonlySet<string>;
+  /** The id of the last message that the text tells of. */
+  readonly to: string;
+  readonly at: number;
+  /** Resolves when it is written or has failed. */
+  readonly done: Promise<void>;
+  /** Ids of summaries that stand for messages that it tells of. */
+  readonly heirs = new Set<string>();
+  /** What was written, or why nothing was; `undefined` while the model writes. */
+  result: Written | undefined;
+  /** Tokens of its model calls so far. */
+  usage: Usage | undefined;
+  modelCalls = 0;
+
+  constructor({ kind, messages, at, work, write, onEnd }: Order, signal: AbortSignal) {
+    this.kind = kind;
+    this.ids = new Set(messages.map(({ id }) => id));
+    this.to = messages.at(-1)?.id ?? '';
+    this.at = at;
+    const onUsage = (usage: Usage) => {
+      this.usage = this.usage ? addUsage(this.usage, usage) : usage;
+      this.modelCalls++;
+      work.onUsage(usage);
+    };
+    const ended = (result: Written) => {
+      this.result = result;
+      if (!signal.aborted) onEnd?.(result.ok ? undefined : result.problem);
+    };
+    this.done = write(signal, onUsage)
+      .catch((error: unknown): Written => ({ ok: false, problem: errorLine(error) }))
+      .then(ended);
+  }
+
+  /** The narrative, once it is written. */
+  get narrative(): Narrative | undefined {
+    return this.result && 'text' in this.result && this.result.ok
+      ? { text: this.result.text, to: this.to }
+      : undefined;
+  }
+}
+
+/** A text, and what became of the conversation since it was begun. */
+export interface Found {
+  readonly writing: Writing;
+  /** `true` when another summary stands for its messages by now. */
+  readonly isLate: boolean;
+}
+
+/** Where models write about one session: one text at a time, which outlives the compaction and the call that ordered it. */
+export class NarrativeDesk {
+  #writing: Writing | undefined;
+  #abort = new AbortController();
+
+  get isEmpty(): boolean {
+    return this.#writing === undefined;
+  }
+
+  /** Begins to write, in place of what was written before. */
+  begin(order: Order): Writing {
+    this.drop();
+    const { signal } = order.work;
+    const abort = this.#abort.signal;
+    const writing = new Writing(order, signal ? AbortSignal.any([abort, signal]) : abort);
+    this.#writing = writing;
+    return writing;
+  }
+
+  /** Finds the text about the beginning of this conversation, written or not. */
+  find(messages: readonly Message[]): Found | undefined {
+    const writing = this.#writing;
+    if (writing === undefined) return undefined;
+    const { ids, heirs, to } = writing;
+    const summary = messages.findLast(({ kind }) => kind === 'summary');
+    if (summary !== undefined && !ids.has(summary.id)) {
+      if (!coveredBy(summary).some((id) => ids.has(id) || heirs.has(id))) return undefined;
+      heirs.add(summary.id);
+      return { writing, isLate: true };
+    }
+    const head = messages.slice(0, messages.findIndex(({ id }) => id === to) + 1);
+    const isSame = head.length === ids.size && head.every(({ id }) => ids.has(id));
+    return isSame ? { writing, isLate: false } : undefined;
+  }
+
+  /** Forgets the text, and ends the work on it. */
+  drop(): void {
+    this.#writing = undefined;
+    this.#abort.abort();
+    this.#abort = new AbortController();
+  }
+
+  /** Forgets a text that is of no more use: it was used, or it failed. */
+  clear(writing: Writing): void {
+    if (this.#writing === writing) this.#writing = undefined;
+  }
+}

@@ -1,0 +1,135 @@
+import type { Message, Model } from '@x/core';
+import { isUserRequest } from '../conversation/regions.js';
+import { isByMessages, mustShrink } from '../reducer.js';
+import { BESIDE_NARRATIVE, type Candidate, type Composer, LEAST_SUMMARY } from './compose.js';
+import { candidateCuts, type Partition } from './cut.js';
+import { type Narrative, readSummaries } from './summary-message.js';
+
+/** Below this many tokens no model can write four sections. */
+const SHORTEST_NARRATIVE = 150;
+/** The factor by which a narrative may exceed its limit: its author counts with another tokenizer. */
+export const TOLERANCE = 1.25;
+
+/** Computes the tokens that a narrative may have, whatever it tells of; 0 where there is no room for a useful one. */
+export function maxNarrativeOf({ settings, budget, room, maxRecord }: Composer, writer: Model): number {
+  const window = writer.contextWindow ?? budget.contextWindow;
+  const share = Math.max(budget.enoughTokens / 4, maxRecord * (1 - BESIDE_NARRATIVE));
+  const most = Math.floor(Math.min(settings.maxTokens, share, window / 4, room / 2));
+  return most < SHORTEST_NARRATIVE ? 0 : most;
+}
+
+/** A part that a summary may stand for. */
+interface Choice {
+  readonly part: Partition;
+  /** The conversation with an empty summary. */
+  readonly bare: Candidate;
+  /** Tokens that the summary may have. */
+  readonly room: number;
+  /** Tokens that the request may have with it. */
+  readonly limit: number;
+  /** What the user named stays behind it. */
+  readonly isFloor: boolean;
+  /** Says that less stays than the user named. */
+  readonly note: string | undefined;
+}
+
+/** A part that a summary with a narrative will stand for. */
+export interface NarrativePlan extends Choice {
+  /** Tokens that the narrative may have, so that the reduction is worth it whatever the model writes. */
+  readonly maxNarrative: number;
+}
+
+/** Chooses the part that a narrative and a record stand for. No model is asked. */
+export function planNarrative(composer: Composer, maxNarrative: number): NarrativePlan | undefined {
+  const { settings, before, budget, view } = composer;
+  const { saving } = settings;
+  const reserve = maxNarrative + composer.maxRecord * BESIDE_NARRATIVE;
+  for (const choice of choices(composer, reserve, budget.dueTokens)) {
+    const isFree = saving === false || isByMessages(view, budget);
+    const least = isFree
+      ? -Infinity
+      : mustShrink(view, budget)
+        ? 1
+        : Math.max(before * saving.share, saving.tokens);
+    const spare = (before - choice.bare.tokens - least) / TOLERANCE;
+    const most = Math.floor(Math.min(maxNarrative, choice.room, spare));
+    if (most >= SHORTEST_NARRATIVE) return { ...choice, maxNarrative: most };
+    // What the user named does not make way for a narrative.
+    if (choice.isFloor) return undefined;
+  }
+  return undefined;
+}
+
+/**
+ * Chooses the summary of the record, with a narrative that is there: the first that fits, else the one that leaves least.
+ *
+ * @param narrative Left out: what earlier summaries tell.
+ */
+export function planRecord(composer: Composer, narrative?: Narrative): Candidate | undefined {
+  const { budget, view, maxRecord } = composer;
+  let best: Candidate | undefined;
+  let silent: Candidate | undefined;
+  for (const { part, room, limit, note } of choices(composer, maxRecord, budget.enoughTokens)) {
+    const told = narrative ?? readSummaries(part.previous).narrative;
+    const candidate = { ...composer.compose(part, told, Math.min(room, maxRecord)), note };
+    if (!composer.savesEnough(candidate)) continue;
+    if (!candidate.tells) {
+      // Nothing is lost for nothing; where the window is full, less is said rather than nothing at all be possible.
+      if (view.tokens > budget.dueTokens && candidate.tokens < (silent?.tokens ?? composer.before))
+        silent = candidate;
+      continue;
+    }
+    if (composer.total(candidate) <= limit) return candidate;
+    if (!best || candidate.tokens < best.tokens) best = candidate;
+  }
+  return best ?? silent;
+}
+
+/**
+ * Yields the parts whose replacement saves enough, those that leave most as it is first.
+ *
+ * @param reserve Tokens that the summary may need.
+ * @param enough Tokens that the request may have with it, unless what the user named asks for more.
+ */
+function* choices(composer: Composer, reserve: number, enough: number): Generator<Choice> {
+  const { view, budget, settings, context, maxRequests } = composer;
+  const { messages } = view;
+  const isPinned = (message: Message) => message.role === 'system' || isUserRequest(message);
+  const pinned = new Set(messages.filter(isPinned));
+  const front = Math.min(maxRequests, context.meter.messages(pinned));
+  const cuts = candidateCuts(view, budget, settings, pinned, reserve + front, context.meter);
+  const wanted = messages.length - (cuts.floor ?? messages.length);
+  for (const [index, { start, isFloor }] of cuts.cuts.entries()) {
+    const part = composer.partition(start);
+    if (part.covered.length === 0) {
+      // Nothing is to be saved: what is to be kept makes way for its own size alone.
+      if (!settings.saving && view.tokens <= enough) return;
+      continue;
+    }
+    const bare = composer.compose(part, undefined, 0);
+    if (!composer.savesEnough(bare) || (isFloor && isDueAgain(composer, bare))) continue;
+    const limit = isFloor ? budget.mostTokens : enough;
+    const isLast = index === cuts.cuts.length - 1;
+    if (!isLast && composer.total(bare) + (isFloor ? LEAST_SUMMARY : reserve) > limit) continue;
+    // The summary makes way before what the user named does.
+    const room = Math.max(LEAST_SUMMARY, (isFloor ? enough : Infinity) - composer.total(bare));
+    const kept = part.tail.length;
+    const note =
+      kept < wanted
+        ? `kept the newest ${kept} of ${wanted} messages that keep names: more would exceed the ${budget.mostTokens} tokens that may be sent`
+        : undefined;
+    yield { part, bare, room, limit, isFloor, note };
+  }
+}
+
+/** The share of a request that may be left where the next reduction is due at once. */
+const MOST_LEFT = 0.75;
+
+/** Tests if what the user named leaves so much that the next reduction is due at once: then more must go than one step adds. */
+function isDueAgain(composer: Composer, bare: Candidate): boolean {
+  const { budget, view, settings } = composer;
+  const left = composer.total(bare) + LEAST_SUMMARY;
+  const isWanted = settings.saving === false || budget.reason !== 'proactive_budget';
+  if (isWanted || mustShrink(view, budget) || left <= budget.dueTokens) return false;
+  return left > view.tokens * MOST_LEFT;
+}

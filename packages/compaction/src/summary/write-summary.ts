@@ -1,0 +1,305 @@
+import { addUsage, type Message, type Model, TimeLimitError } from '@x/core';
+import { pairingOf } from '@x/core/messages';
+import { isUserRequest, startOfUnseen } from '../conversation/regions.js';
+import { type Reduction, unchanged } from '../reducer.js';
+import { askProvider, restProvider } from './ask-provider.js';
+import { type Candidate, type Composer, condensed } from './compose.js';
+import { countRest, isResting, noteEnd } from './model-rest.js';
+import type { Found, Writing } from './narrative-desk.js';
+import { maxNarrativeOf, type NarrativePlan, planNarrative, planRecord } from './plan.js';
+import { isNarrative, isOfSummary, type Narrative, readSummaries } from './summary-message.js';
+import { writeNarrative } from './write-narrative.js';
+
+/** The share of a writer's window that a conversation may fill which it is asked about in one request. */
+const READABLE = 0.8;
+
+/** What came of asking a model. */
+interface Attempt {
+  readonly candidate?: Candidate | undefined;
+  /** The record, with room for the narrative that follows. */
+  readonly meanwhile?: Candidate | undefined;
+  readonly note?: string | undefined;
+  readonly problem?: string | undefined;
+  readonly spent?: Spent | undefined;
+}
+
+/** What model calls cost that were reported as they ended. */
+type Spent = Pick<Reduction, 'usage' | 'modelCalls' | 'isReported'>;
+
+/** @param late What came too late for the compaction that had ordered it. */
+function spentOn({ usage, modelCalls }: Writing, late?: Writing): Spent {
+  if (!usage) return {};
+  if (!late?.usage) return { usage, modelCalls, isReported: true };
+  return {
+    usage: addUsage(usage, late.usage),
+    modelCalls: modelCalls + late.modelCalls,
+    isReported: true,
+  };
+}
+
+/**
+ * Replaces the older part of a view by a summary: plans what it stands for, has the model write unless it has done so already, and
+ * composes. Waits for the model for a while; the record is the summary until a narrative follows, and where the model fails.
+ */
+export async function summarizeView(composer: Composer): Promise<Reduction> {
+  const { settings, view, context, work } = composer;
+  const writer = context.dryRun ? undefined : context.summarizer;
+  const found = work.desk.find(work.conversation);
+  // What came too late for the last compaction is told by this one.
+  const late = found?.isLate ? found.writing.narrative : undefined;
+  const attempt: Attempt = writer ? await withNarrative(composer, writer, found) : {};
+  const { candidate: written, meanwhile, problem, spent } = attempt;
+  if (written) return { ...condensed(written, 'summarized', attempt.note), ...spent };
+  const mayFallBack = writer === undefined || settings.fallback === 'record';
+  if (problem && !mayFallBack) return { ...unchanged(view, ''), failure: problem, ...spent };
+  const candidate = mayFallBack ? (meanwhile ?? planRecord(composer, late)) : undefined;
+  if (!candidate) {
+    const note = 'there is nothing older, or too little to be worth a summary';
+    return { ...unchanged(view, problem ?? note), ...spent };
+  }
+  if (found && late) work.desk.clear(found.writing);
+  return { ...condensed(candidate, 'summarized', noteOf(composer, attempt)), ...spent };
+}
+
+function noteOf({ context }: Composer, { note, problem }: Attempt): string | undefined {
+  if (context.dryRun && context.summarizer) return 'planned with the record alone; a model would write more';
+  return problem ? `the record stands in for the model: ${problem}` : note;
+}
+
+/** Tries to get a summary with a narrative. */
+async function withNarrative(composer: Composer, writer: Model, found: Found | undefined): Promise<Attempt> {
+  const { context, settings, work } = composer;
+  if (found && found.writing.result === undefined && (found.isLate || found.writing.kind === 'native')) {
+    // Nobody waits a second time, nor pays for a second text.
+    return { note: 'the model is still writing about an earlier part: the record alone, for now' };
+  }
+  if (work.isElsewhere && !found && !context.instructions)
+    return { note: 'another process has the narrative written: it follows' };
+  const ahead = found?.isLate || context.instructions ? undefined : writingOf(found);
+  if (!ahead?.narrative && isResting(writer)) {
+    countRest(writer);
+    return { problem: `${writer.id} failed too often, and is left alone for now` };
+  }
+  const most = maxNarrativeOf(composer, writer);
+  if (most === 0) return { problem: 'the window is too small for a written summary' };
+  const plan = planNarrative(composer, most);
+  if (!plan) return {};
+  const { part, maxNarrative } = plan;
+  const maxRecord = Math.min(plan.room, composer.maxRecord);
+  const writing = ahead ?? begin(composer, writer, { end: part.cut, maxNarrative, found });
+  if (!writing) return {};
+  const isDone = await work.patience.waitFor(writing.done, context.signal);
+  const { narrative, result } = writing;
+  if (!isDone) {
+    const told = found?.writing.narrative ?? readSummaries(part.previous).narrative;
+    const meanwhile = { ...composer.compose(part, told, maxRecord), note: plan.note };
+    const fits = composer.total(meanwhile) + maxNarrative <= composer.budget.enoughTokens;
+    const isOfUse = fits && meanwhile.tells && composer.savesEnough(meanwhile);
+    const late = `${writer.id} was not done after ${work.patience.ms} ms (summary.waitMs)`;
+    if (settings.fallback === 'none') return { problem: late };
+    return { meanwhile: isOfUse ? meanwhile : undefined, note: `${late}: the narrative follows` };
+  }
+  work.desk.clear(writing);
+  const spent = spentOn(writing, found?.isLate ? found.writing : undefined);
+  if (!narrative) return { problem: result?.ok === false ? result.problem : undefined, spent };
+  for (const tokens of [maxRecord, 0]) {
+    const candidate = { ...composer.compose(part, narrative, tokens), note: plan.note };
+    if (composer.savesEnough(candidate)) return { candidate, spent };
+  }
+  return { problem: 'the written summary was not smaller than what it replaces', spent };
+}
+
+/** A narrative that was begun ahead of time, unless it failed. */
+function writingOf(found: Found | undefined): Writing | undefined {
+  if (found?.writing.kind !== 'narrative') return undefined;
+  return found.writing.result?.ok === false ? undefined : found.writing;
+}
+
+/**
+ * Begins to write ahead of time what a summary will need, of all that the model has seen by now.
+ *
+ * @returns whether anything was begun.
+ */
+export function prepareSummary(composer: Composer): boolean {
+  const { work } = composer;
+  const writer = composer.context.summarizer;
+  if (!writer || isResting(writer)) return false;
+  const most = maxNarrativeOf(composer, writer);
+  const plan = most > 0 ? planNarrative(composer, most) : undefined;
+  if (!plan) return false;
+  const found = work.desk.find(work.conversation);
+  const order = { end: endOfSeen(composer, writer, plan), maxNarrative: plan.maxNarrative, found };
+  return begin(composer, writer, order) !== undefined;
+}
+
+/**
+ * The index up to which a narrative tells that is begun ahead of time: of all that the model has seen, but for requests that it has not
+ * answered, as far as one request to the writer has room for it.
+ */
+function endOfSeen(
+  { view, context }: Composer,
+  writer: Model,
+  { part, maxNarrative }: NarrativePlan,
+): number {
+  const { messages } = view;
+  const { meter } = context;
+  const unseen = startOfUnseen(messages);
+  const room = ((writer.contextWindow ?? Infinity) - maxNarrative) * READABLE - view.fixedTokens;
+  let { cut } = part;
+  let tokens = meter.messages(messages.slice(0, cut));
+  for (const { start, end, open } of pairingOf(messages).groups) {
+    if (end <= part.cut) continue;
+    tokens += meter.messages(messages.slice(start, end));
+    if (open || end > unseen || tokens > room) break;
+    if (!isUserRequest(messages[start] as Message)) cut = end;
+  }
+  return cut;
+}
+
+/**
+ * Begins a narrative of the conversation up to an index.
+ *
+ * @returns nothing where an earlier narrative tells of all that.
+ */
+function begin(
+  composer: Composer,
+  writer: Model,
+  { end, maxNarrative, found }: { end: number; maxNarrative: number; found: Found | undefined },
+): Writing | undefined {
+  const { view, context, settings, budget, redact, work } = composer;
+  const { meter, instructions, appendix } = context;
+  const { messages } = view;
+  const earlier = messages.filter(isOfSummary);
+  const told: Narrative | undefined = found?.writing.narrative ?? readSummaries(earlier).told;
+  const summarized = messages.findLastIndex(({ kind }) => kind === 'summary');
+  const start =
+    Math.max(
+      summarized,
+      messages.findIndex(({ id }) => id === told?.to),
+    ) + 1;
+  const fresh = messages
+    .slice(start, end)
+    .filter((message) => message.role !== 'system' && !isNarrative(message));
+  const last = messages[end - 1];
+  if (fresh.length === 0 || last === undefined) return undefined;
+  const task = {
+    model: writer,
+    window: writer.contextWindow ?? budget.contextWindow,
+    options: { ...settings, timeoutMs: shortest(settings.timeoutMs, work.modelMs) },
+    meter,
+    maxTokens: maxNarrative,
+    previous: told && redact(told.text),
+    messages: fresh.map((message) => composer.redactedOriginal(message)),
+    live: livePrefix(composer, writer, end),
+    requests: messages.filter(isUserRequest).map((message) => composer.redactedOriginal(message)),
+    laterRequests: messages.slice(end).filter(isUserRequest).length,
+    instructions,
+    appendix,
+    redact,
+  };
+  return work.desk.begin({
+    kind: 'narrative',
+    ...reachOf(composer, last),
+    work,
+    write: (signal, onUsage) => writeNarrative({ ...task, signal, onUsage }),
+    onEnd: (problem) => {
+      const warning = noteEnd(writer, problem);
+      if (warning) work.warn(warning);
+    },
+  });
+}
+
+/** The conversation, as it was before cheaper stages, up to a message. */
+function reachOf({ numbers, view, work: { conversation } }: Composer, last: Message) {
+  const messages = conversation.slice(0, conversation.findIndex(({ id }) => id === last.id) + 1);
+  const known = view.messages.slice(0, view.messages.indexOf(last) + 1);
+  return { messages, at: Math.max(0, ...known.map((message) => numbers.get(message) ?? 0)) };
+}
+
+/** The prefix that the agent's own model was sent, unless it cannot be sent again. */
+function livePrefix({ context, budget, view }: Composer, writer: Model, end: number) {
+  const { live, model: reader, system, tools = [], original } = context;
+  if (!live || writer !== reader || budget.reason === 'request_too_large') return undefined;
+  const prefix = view.messages.slice(0, end);
+  // Thoughts of another model are not sent to this one.
+  const isForeign = ({ metadata }: Message) =>
+    metadata?.modelId !== undefined && metadata.modelId !== writer.id;
+  if (prefix.some(isForeign)) return undefined;
+  return { system, tools, messages: prefix.map((message) => original(message)) };
+}
+
+/**
+ * Has the model's provider condense the older part. The record stands beside what it made, for whoever cannot read that. Waits no
+ * longer than for a narrative; what comes too late is of no use, and the provider is left alone for a while.
+ */
+export async function condenseNatively(composer: Composer, model: Model): Promise<Reduction> {
+  const { view, context, work } = composer;
+  const ready = preparedNatively(composer);
+  const part = ready?.part ?? planRecord(composer)?.part;
+  if (!part) return unchanged(view, 'there is nothing older, or too little to be worth it');
+  const writing = ready?.writing ?? beginNatively(composer, model, part.cut);
+  if (!(await work.patience.waitFor(writing.done, context.signal))) {
+    const late = new TimeLimitError(`The compaction of ${model.id}`, 'summary.waitMs', work.patience.ms);
+    restProvider(model, late);
+    return { ...unchanged(view, ''), failure: late.message };
+  }
+  work.desk.clear(writing);
+  const { result } = writing;
+  const spent = spentOn(writing);
+  if (!result?.ok) return { ...unchanged(view, ''), failure: result?.problem ?? 'nothing came', ...spent };
+  const content = 'content' in result ? result.content : [];
+  if (content.length === 0)
+    return { ...unchanged(view, ''), failure: 'the provider returned nothing', ...spent };
+  const { narrative } = readSummaries(part.previous);
+  const native = composer.compose(part, narrative, composer.maxRecord, { modelId: model.id, content });
+  if (!composer.savesEnough(native)) {
+    return { ...unchanged(view, 'the provider’s compaction saves too little'), ...spent };
+  }
+  return { ...condensed(native, 'replaced', 'note' in result ? result.note : undefined), ...spent };
+}
+
+/** Finds what the provider was asked for ahead of time, if the conversation fits with all that was said since. */
+function preparedNatively(composer: Composer) {
+  const { view, budget, context, work } = composer;
+  const found = work.desk.find(work.conversation);
+  if (found?.writing.kind !== 'native' || found.isLate || context.instructions) return undefined;
+  const { writing } = found;
+  if (writing.result?.ok === false) return undefined;
+  const cut = view.messages.findIndex(({ id }) => id === writing.to) + 1;
+  if (cut === 0) return undefined;
+  const part = composer.partition(cut);
+  return composer.total(composer.compose(part, undefined, 0)) <= budget.enoughTokens
+    ? { writing, part }
+    : undefined;
+}
+
+/** Asks the provider ahead of time. */
+export function prepareNatively(composer: Composer, model: Model): boolean {
+  const candidate = planRecord(composer);
+  if (candidate) beginNatively(composer, model, candidate.part.cut);
+  return candidate !== undefined;
+}
+
+function beginNatively(composer: Composer, model: Model, cut: number): Writing {
+  const { view, context, settings, work } = composer;
+  const messages = view.messages.slice(0, cut).filter((message) => !isNarrative(message));
+  const wishes = [settings.instructions, context.instructions].filter(Boolean).join('\n') || undefined;
+  const { system, tools = [] } = context;
+  const timeoutMs = shortest(settings.timeoutMs, work.modelMs);
+  return work.desk.begin({
+    kind: 'native',
+    ...reachOf(composer, view.messages[cut - 1] as Message),
+    work,
+    write: async (signal, onUsage) => {
+      const request = { system, messages, tools, signal, instructions: wishes };
+      const { usage, ...made } = await askProvider(model, request, timeoutMs);
+      if (usage) onUsage(usage);
+      return { ok: true, ...made };
+    },
+  });
+}
+
+/** The shortest of two limits, of which 0 is none. */
+function shortest(ms: number, other = 0): number {
+  return Math.min(ms || Infinity, other || Infinity) % Infinity || 0;
+}
