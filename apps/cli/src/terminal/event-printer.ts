@@ -1,6 +1,13 @@
-import { type AgentEvent, type CompactionStep, type ContextUsage, textOf, type Usage } from '@x/core';
+import { type AgentEvent, type CompactionStep, type ContextUsage, textOf } from '@x/core';
 import { headOf } from '@x/core/internal';
-import { printable, type RenderedLine, renderCall, renderResult, shortNumber } from '@x/harness/view';
+import {
+  printable,
+  type RenderedLine,
+  renderCall,
+  renderCompactionCost,
+  renderResult,
+  shortNumber,
+} from '@x/harness/view';
 import type { Style } from './style.js';
 
 const MAX_ARGUMENT = 80;
@@ -99,7 +106,7 @@ export class EventPrinter {
         this.#endLine();
         if (this.#answer === '' && event.stopReason === 'completed')
           this.#note('dim', 'The answer is empty.');
-        this.#note('dim', summary(event.usage, this.#context, event.stopReason));
+        this.#note('dim', summary(event, this.#context));
         break;
     }
   }
@@ -151,7 +158,10 @@ function indented(lines: readonly RenderedLine[]): readonly string[] {
   return lines.map(({ mark, text }) => `  ${mark === '' ? '' : `${mark} `}${headOf(text, MAX_WIDTH)}`);
 }
 
-function summary(usage: Usage, context: ContextUsage | undefined, stopReason: string): string {
+function summary(
+  { usage, stopReason, compaction }: Extract<AgentEvent, { readonly type: 'call.completed' }>,
+  context: ContextUsage | undefined,
+): string {
   const cached = usage.cachedInputTokens
     ? `, ${Math.round((100 * usage.cachedInputTokens) / Math.max(1, usage.inputTokens))} % cached`
     : '';
@@ -162,6 +172,7 @@ function summary(usage: Usage, context: ContextUsage | undefined, stopReason: st
   if (context?.contextWindow) {
     parts.push(`window ${Math.round((100 * context.total) / context.contextWindow)} % full`);
   }
+  if (compaction !== undefined) parts.push(renderCompactionCost(compaction));
   if (stopReason !== 'completed') parts.push(stopReason.replaceAll('_', ' '));
   return parts.join(' · ');
 }

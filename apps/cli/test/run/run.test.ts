@@ -368,3 +368,23 @@ describe('x run in a pipe', () => {
     expect(endpoint?.requests).toEqual([]);
   });
 });
+
+it('says what compactions cost and saved, in the last line of a call and in the list of sessions', async () => {
+  const config = `
+model: compatible:fake
+workspace: ./files
+capabilities:
+  - { ref: compaction, config: { model: null, trigger: { messages: 6 }, keep: { messages: 2 } } }
+`;
+  const long = 'We looked at all of it, part by part, and each does what it says. '.repeat(20);
+  const answers = Array.from({ length: 6 }, (_, index) => ({ text: `${index}: ${long}` }));
+  let stderr = '';
+  for (let turn = 0; turn < 6 && !stderr.includes('compaction:'); turn++) {
+    ({ stderr } = await run(answers, ['-p', `And part ${turn}?`, '--session', 'parts'], '', config));
+  }
+  expect(stderr).toMatch(/ tokens in .* · compaction: no model call, saved [\d.]+k? tokens\n/);
+  const { stdout } = await x(['sessions', 'list', '--workspace', join(directory, 'files')]);
+  expect(stdout).toMatch(/ \[compaction: no model call, saved [\d.]+k? tokens\]\n/);
+  const listed = await x(['sessions', 'list', '--json', '--workspace', join(directory, 'files')]);
+  expect(JSON.parse(listed.stdout)).toMatchObject({ sessionId: 'parts', compaction: { modelCalls: 0 } });
+});

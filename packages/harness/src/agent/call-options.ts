@@ -1,4 +1,5 @@
 import {
+  type CompactionCost,
   type FinishReason,
   InvalidInputError,
   type JsonObject,
@@ -165,6 +166,8 @@ export interface Reply {
   readonly responseIds: readonly string[];
   /** Tokens of all model calls of this call, retries left out. */
   readonly usage: Usage;
+  /** What compactions cost and saved in this call; left out where they did neither. `usage` does not include it. */
+  readonly compaction?: CompactionCost | undefined;
   readonly stopReason: StopReason;
   /** The tool calls that wait for a human; none unless the stop reason is `permission_required`. */
   readonly pendingCalls: readonly PendingCall[];

@@ -29,6 +29,7 @@ import { HarnessError, sessionBusy } from '../errors/harness-error.js';
 import { Interruption } from '../errors/interruption.js';
 import { BackgroundQueue } from '../lib/background-queue.js';
 import { EventJournal } from '../lib/event-journal.js';
+import { LateCosts } from '../loop/compaction-account.js';
 import type { CallControl } from '../loop/control.js';
 import { RunningCall } from '../loop/running-call.js';
 import { Steering } from '../loop/steering.js';
@@ -99,6 +100,7 @@ export class SessionTurns {
   readonly #logs: OpenLogs;
   readonly #turns = new KeyedMutex();
   readonly #background: BackgroundQueue;
+  readonly #lateCosts = new LateCosts();
   readonly #running = new Map<string, Running>();
   /** By session, those who follow its calls. */
   readonly #followers = new Map<string, Set<Parameters<Subscribe>[0]>>();
@@ -291,6 +293,7 @@ export class SessionTurns {
       return await task(call, call.options.session.version === 0);
     } finally {
       stopTimer();
+      this.#running.get(id)?.call?.account.end();
       this.#running.delete(id);
       // Of a command, whose result is no reply, a reader learns that it has ended.
       if (options.events === undefined)
@@ -384,6 +387,7 @@ export class SessionTurns {
       abort,
       background: this.#background,
       isDraining: () => this.#isClosed,
+      lateCosts: this.#lateCosts,
       steering,
       output,
       control,

@@ -67,7 +67,7 @@ export function eventLog({ onError }: EventLogOptions = {}): EventLog {
     observe(event, { log, storage, state }) {
       if (PASSING.has(event.type)) return;
       const path = pathOf(log);
-      const isReduced = event.type === 'context.compacted' || event.type === 'context.restored';
+      const isReduced = /^context\.(?:compacted|narrated|restored)$/.test(event.type);
       const context = isReduced ? [...state.context] : undefined;
       const write = async () => {
         const told = toClientEvent(event as AgentEvent, onError);

@@ -98,6 +98,7 @@ export async function runCall(call: RunningCall, options: RunCallOptions): Promi
   // A call that a shutdown cut short stays open, so that the next process can resume it.
   if (stopReason !== 'shutdown') state.activeCall = undefined;
   const output = stopReason === 'completed' ? call.options.output?.value : undefined;
+  call.account.end();
   const reply: Reply = {
     sessionId: state.sessionId,
     text: call.textBefore + (call.lastAssistant ? textOf(call.lastAssistant) : ''),
@@ -106,6 +107,7 @@ export async function runCall(call: RunningCall, options: RunCallOptions): Promi
     finishReason: call.finishReason,
     responseIds: call.responseIds,
     usage: call.usage,
+    compaction: call.account.cost,
     stopReason,
     pendingCalls: stopReason === 'permission_required' ? pendingCalls(state) : [],
     steps: call.step,
@@ -118,8 +120,8 @@ export async function runCall(call: RunningCall, options: RunCallOptions): Promi
     call.emit({ type: 'call.failed', callId, error });
     throw error;
   }
-  const { finishReason, text, steps, pendingCalls: pending, usage } = reply;
-  const told = { stopReason, finishReason, text, steps, pendingCalls: pending, usage, output };
+  const { finishReason, text, steps, pendingCalls: pending, usage, compaction } = reply;
+  const told = { stopReason, finishReason, text, steps, pendingCalls: pending, usage, compaction, output };
   call.emit({ type: 'call.completed', callId, ...told });
   return reply;
 }

@@ -46,6 +46,7 @@ import type { RequestedOutput } from '../output/requested-output.js';
 import type { AnswerIds } from './answer-ids.js';
 import { hookResult } from './around.js';
 import { Audience } from './audience.js';
+import { CompactionAccount, type LateCosts } from './compaction-account.js';
 import { type CallControl, type CallProgress, type StepControl, stepControl } from './control.js';
 import { Draft } from './draft.js';
 import { spareReceipts } from './receipts.js';
@@ -53,6 +54,12 @@ import type { Steering } from './steering.js';
 
 /** The key in a message's metadata that names the model which wrote it. */
 export const AUTHOR = 'modelId';
+
+const CHANGES_OF_THE_WINDOW: readonly AgentEventBody['type'][] = [
+  'context.compacted',
+  'context.narrated',
+  'context.restored',
+];
 
 /** The key in an answer's metadata that counts its calls that were left out. */
 export const DROPPED = 'droppedCalls';
@@ -80,6 +87,8 @@ export interface RunningCallOptions {
   readonly background: BackgroundQueue;
   /** Whether the agent closes: the call stops behind its present step. */
   readonly isDraining: () => boolean;
+  /** What is reported of compactions when their calls have ended. */
+  readonly lateCosts: LateCosts;
   /** Messages that come in while the call runs. */
   readonly steering: Steering;
   /** The form that the answer must have, where one was asked for. */
@@ -99,6 +108,8 @@ export class RunningCall {
   readonly capabilities: readonly Capability[];
   /** Its model is the one in use: another one after a fallback. */
   readonly scope: CallScope & { model: Model };
+  /** What compactions cost and save. */
+  readonly account: CompactionAccount;
   usage: Usage = NO_USAGE;
   step = 0;
   lastAssistant: Message | undefined;
@@ -149,6 +160,9 @@ export class RunningCall {
     };
     this.control = control;
     this.capabilities = parts.capabilities;
+    const id = session.key.toString();
+    this.account = new CompactionAccount(this.capabilities, options.lateCosts, id);
+    options.lateCosts.settle(id, session.state);
     this.#meter = new ContextMeter(parts.counter, (message) => {
       // Whatever is sent is measured first: what was loaded, and what took the place of messages.
       freezeMessage(message);
@@ -181,6 +195,7 @@ export class RunningCall {
       storage: parts.storage,
       log,
       signal,
+      limits: this.settings.limits,
       emit: (event) => this.emit(event),
       checkpoint: async (isNeeded = false) => {
         if (isNeeded || this.settings.checkpoint === 'step') await this.#checkpoint();
@@ -211,10 +226,11 @@ export class RunningCall {
   emit(body: AgentEventBody): void | Promise<void> {
     for (const result of this.#openCalls.before(body)) this.emit(result);
     const { session } = this.options;
-    const changesWindow = body.type === 'context.compacted' || body.type === 'context.restored';
+    const changesWindow = CHANGES_OF_THE_WINDOW.includes(body.type);
+    const told = this.account.observe(body, this.scope);
     const { agentId, callId } = this.scope;
     const event: AgentEvent = {
-      ...(changesWindow && this.reason ? { ...body, context: this.measure(this.reason) } : body),
+      ...(changesWindow && this.reason ? { ...told, context: this.measure(this.reason) } : told),
       seq: ++this.#events,
       sessionId: session.state.sessionId,
       agentId,

@@ -2,4 +2,4 @@ export { type RenderedLine, renderDiff, renderResult } from './lines.js';
 export { oneLine, printable, shortNumber } from './printable.js';
 export { type CallKind, type RenderCallOptions, type RenderedCall, renderCall } from './render-call.js';
 export { isPlace, type KeptEvent, requestAt, type SeenRequest } from './request-at.js';
-export { type Savings, savingsInWords, savingsOf } from './savings.js';
+export { renderCompactionCost, type Savings, savingsInWords, savingsOf } from './savings.js';

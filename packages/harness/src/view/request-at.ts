@@ -4,15 +4,18 @@ import type { ForClient } from '@x/core/internal';
 type Told = ForClient<AgentEventBody>;
 type Body<Type extends Told['type']> = Extract<Told, { readonly type: Type }>;
 
-/** The conversation right after a compaction or an undo: messages that the log has unchanged by their id, all others whole. */
+type ChangeOfView = 'context.compacted' | 'context.narrated' | 'context.restored';
+
+/** The conversation right after a compaction, a narrative that came late, or an undo: messages that the log has unchanged by their id, all others whole. */
 interface ViewAfter {
   readonly view?: readonly (string | Message)[] | undefined;
 }
 
 /** An event as `eventLog` keeps it: plain JSON, with errors as a client may read them. */
 export type KeptEvent = (
-  | Exclude<Told, Body<'context.compacted'> | Body<'context.restored'>>
+  | Exclude<Told, Body<ChangeOfView>>
   | (Body<'context.compacted'> & ViewAfter)
+  | (Body<'context.narrated'> & ViewAfter)
   | (Body<'context.restored'> & ViewAfter)
 ) &
   Pick<AgentEvent, 'callId' | 'seq' | 'at'>;

@@ -1,4 +1,4 @@
-import type { AgentEvent } from '@x/core';
+import type { AgentEvent, CompactionCost } from '@x/core';
 import { shortNumber } from './printable.js';
 
 /** What compaction saved in a session so far, in tokens of requests. */
@@ -34,6 +34,8 @@ export function savingsOf(events: Iterable<Counted>): Savings {
   for (const event of events as Iterable<AgentEvent>) {
     if (event.type === 'context.compacted' && event.status === 'applied')
       removed.push(event.tokensBefore - event.tokensAfter);
+    // A narrative that came late belongs to the last compaction, and goes with it.
+    if (event.type === 'context.narrated') removed.push((removed.pop() ?? 0) - event.tokens);
     if (event.type === 'context.restored') removed.pop();
     if (event.type === 'usage.reported' && event.source === 'compaction') {
       const tokens = event.usage.inputTokens + event.usage.outputTokens;
@@ -57,4 +59,14 @@ export function savingsInWords({ sent, unreduced, overFrom, over, requests }: Sa
   const without = overFrom === undefined ? 'within the window' : `over the window from request ${overFrom}`;
   const reached = over === 0 ? 'never over' : `over it in ${over} of ${requests} requests`;
   return `Without compaction: ${shortNumber(unreduced)} tokens, ${without}. With: ${shortNumber(sent)}, ${reached}.`;
+}
+
+/** Says in words what compactions cost, and what they saved against sending everything: of a call, or of a session. */
+export function renderCompactionCost(compaction: CompactionCost): string {
+  const { modelCalls, inputTokens, outputTokens, cost, savedTokens } = compaction;
+  const saved = `saved ${shortNumber(savedTokens)} tokens`;
+  if (modelCalls === 0) return `compaction: no model call, ${saved}`;
+  const calls = `${modelCalls} model ${modelCalls === 1 ? 'call' : 'calls'}`;
+  const price = cost === undefined ? '' : `, cost ${cost.toPrecision(2)}`;
+  return `compaction: ${calls} of ${shortNumber(inputTokens + outputTokens)} tokens${price}, ${saved}`;
 }

@@ -1,7 +1,7 @@
 import type { AgentEvent, ContextUsage } from '@x/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Savings, savingsInWords, savingsOf } from '../../src/view/index.js';
+import { renderCompactionCost, type Savings, savingsInWords, savingsOf } from '../../src/view/index.js';
 
 const usage = (total: number): ContextUsage => ({
   system: 0,
@@ -17,6 +17,7 @@ const event = (body: object) => body as AgentEvent;
 const request = (total: number) => event({ type: 'model.started', context: usage(total) });
 const compacted = (tokensBefore: number, tokensAfter: number, status = 'applied') =>
   event({ type: 'context.compacted', status, tokensBefore, tokensAfter });
+const narrated = (tokens: number) => event({ type: 'context.narrated', tokens });
 const restored = event({ type: 'context.restored' });
 
 describe('what compaction saved', () => {
@@ -84,4 +85,19 @@ describe('what compaction saved', () => {
       'Without compaction: 50k tokens, within the window. With: 40k, over it in 1 of 3 requests.',
     );
   });
+});
+
+it('counts a narrative that came late to its compaction', () => {
+  const events = [request(9_000), compacted(9_000, 2_000), narrated(500), request(2_500)];
+  expect(savingsOf(events)).toMatchObject({ sent: 11_500, unreduced: 18_000, compactions: 1 });
+  expect(savingsOf([...events, restored, request(9_000)]).unreduced).toBe(27_000);
+});
+
+it.each([
+  [{ modelCalls: 1, cost: 0.01234 }, 'compaction: 1 model call of 41k tokens, cost 0.012, saved 1.2M tokens'],
+  [{ modelCalls: 2 }, 'compaction: 2 model calls of 41k tokens, saved 1.2M tokens'],
+  [{ modelCalls: 0 }, 'compaction: no model call, saved 1.2M tokens'],
+])('says what compactions cost: %o', (given, expected) => {
+  const cost = { inputTokens: 40_000, outputTokens: 1_000, savedTokens: 1_200_000, ...given };
+  expect(renderCompactionCost(cost)).toBe(expected);
 });

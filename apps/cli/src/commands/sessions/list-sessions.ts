@@ -1,5 +1,5 @@
 import type { SessionInfo } from '@x/core';
-import { oneLine } from '@x/harness/view';
+import { oneLine, renderCompactionCost } from '@x/harness/view';
 import { command } from '../../command.js';
 import { describeSession } from '../../find-session.js';
 import { identityOptions, scopeOf } from '../../identity-options.js';
@@ -14,7 +14,7 @@ export const listSessions = command({
     ...identityOptions,
   },
   summary:
-    'Lists sessions, the latest first: when each was last used, its version, whose it is, and its title.',
+    'Lists sessions, the latest first: when each was last used, its version, whose it is, its title, and what its compactions cost.',
   async run({ values, output }) {
     const found: SessionInfo[] = [];
     let failure: { readonly error: unknown } | undefined;
@@ -27,13 +27,13 @@ export const listSessions = command({
       }
     });
     const now = Date.now();
-    for (const { key, version, createdAt, updatedAt, messages, bytes, title = '', metadata } of found) {
+    for (const { cursor: _, key, title = '', compaction, ...info } of found) {
       if (values.json) {
-        const info = { ...key.parts, version, createdAt, updatedAt, messages, bytes, title, metadata };
-        output.write(`${JSON.stringify(info)}\n`);
+        output.write(`${JSON.stringify({ ...key.parts, ...info, title, compaction })}\n`);
       } else {
-        const age = ageOf(updatedAt, now).padEnd(10);
-        const line = `${age}  v${version}  ${describeSession(key.parts)}  ${title}`;
+        const age = ageOf(info.updatedAt, now).padEnd(10);
+        const cost = compaction ? `  [${renderCompactionCost(compaction)}]` : '';
+        const line = `${age}  v${info.version}  ${describeSession(key.parts)}  ${title}${cost}`;
         output.write(`${oneLine(line.trimEnd())}\n`);
       }
     }

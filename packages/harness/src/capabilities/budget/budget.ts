@@ -214,6 +214,10 @@ export function budget(config: BudgetConfig): Capability {
 
   return {
     name: 'budget',
+    priceOf(modelId, usage) {
+      const price = priceOf(limits, modelId);
+      return price && spendingFor(usage, price).cost;
+    },
     observe(event, scope) {
       const { callId } = scope;
       if (event.type === 'call.started') spending.begin(scope);
