@@ -65,8 +65,9 @@ export { type CompiledSchema, type StandardResult, schemaFault } from './model/c
 export { FINISH_REASONS, soundUsage, type ToolAnnotations } from './model/model.js';
 export type { ApprovalDecision, ExecuteContext, PathRole, ToolReturn } from './model/tool.js';
 export type { RetryOptions } from './model/with-retries.js';
+export { rememberSecrets } from './redaction/known-secrets.js';
 export { type Redact, redactJson, redactSecrets, secretRedactor } from './redaction/redact-secrets.js';
-export type { SecretPattern } from './redaction/secret-patterns.js';
+export { namesSecret, type SecretPattern } from './redaction/secret-patterns.js';
 export { contentTermsOf, SearchQuery } from './search/query.js';
 export { type Collection, NEIGHBORS, piecesOf, TextScan, termWeights } from './search/scan.js';
 export { Tokenizer, wordsIn } from './search/tokenizer.js';

@@ -1,11 +1,13 @@
 import { isObject, type JsonValue } from '../lib/json.js';
+import { knownSecrets } from './known-secrets.js';
 import { namesSecret, SECRET_PATTERNS, type SecretPattern } from './secret-patterns.js';
 
 /** Removes secrets from a text. Never throws; returns a text without secrets unchanged. */
 export type Redact = (text: string) => string;
 
 /**
- * Replaces common secrets in a text by `[redacted:kind]`.
+ * Replaces common secrets in a text by `[redacted:kind]`, and secrets of the environment of this process, by their names, in whatever form
+ * they stand.
  *
  * @example
  * ```ts
@@ -18,7 +20,8 @@ export const redactSecrets: Redact = secretRedactor();
 export function secretRedactor(patterns: readonly SecretPattern[] = []): Redact {
   const own = patterns.map(searchedEverywhere);
   return (text) => {
-    const rest = own.reduce(replaceAll, text);
+    const known = withoutKnown(text);
+    const rest = own.reduce(replaceAll, known);
     const hinted = hintedPatterns(rest);
     if (hinted === 0) return rest;
     // No later pattern matches a placeholder: its bracket ends every match.
@@ -29,7 +32,14 @@ export function secretRedactor(patterns: readonly SecretPattern[] = []): Redact 
   };
 }
 
-/** Redacts every string of a value, and the values of fields that are named like secrets. */
+function withoutKnown(text: string): string {
+  let rest = text;
+  for (const secret of knownSecrets())
+    if (rest.includes(secret)) rest = rest.replaceAll(secret, '[redacted:secret]');
+  return rest;
+}
+
+/** Redacts every string of a value, and all that is in fields that are named like secrets. */
 export function redactJson(value: JsonValue, redact: Redact = redactSecrets): JsonValue {
   if (typeof value === 'string') return redact(value);
   if (Array.isArray(value)) {
@@ -39,12 +49,19 @@ export function redactJson(value: JsonValue, redact: Redact = redactSecrets): Js
   if (!isObject(value)) return value;
   const entries = Object.entries(value);
   const redacted = entries.map(([key, item]) => {
-    const secret = typeof item === 'string' && item !== '' && namesSecret(key);
-    return [key, secret ? '[redacted:secret]' : redactJson(item, redact)] as const;
+    return [key, namesSecret(key) ? withoutLeaves(item) : redactJson(item, redact)] as const;
   });
   return redacted.some(([, item], index) => item !== entries[index]?.[1])
     ? Object.fromEntries(redacted)
     : value;
+}
+
+/** Redacts every text and number of a value. */
+function withoutLeaves(value: JsonValue): JsonValue {
+  if (typeof value === 'number' || (typeof value === 'string' && value !== '')) return '[redacted:secret]';
+  if (Array.isArray(value)) return value.map(withoutLeaves);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withoutLeaves(item)]));
 }
 
 function searchedEverywhere({ kind, pattern }: SecretPattern): SecretPattern {
@@ -70,7 +87,7 @@ const UNIT = (1 << UNIT_BITS) - 1;
 const WINDOW = (1 << (3 * UNIT_BITS)) - 1;
 
 /** For every three units, the patterns, as bits, that may match where they stand. */
-const patternsAt = new Uint16Array(WINDOW + 1);
+const patternsAt = new Uint32Array(WINDOW + 1);
 SECRET_PATTERNS.forEach(({ hints }, index) => {
   for (const hint of hints) {
     const window = [...hint].reduce((bits, unit) => shifted(bits, unit.charCodeAt(0)), 0);

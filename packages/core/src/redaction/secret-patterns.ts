@@ -20,11 +20,13 @@ const PASSWORDS = 'pass(?:word|wd|phrase)|pwd';
 const PASSWORD_HINTS = ['ssw', 'ssp', 'pwd'];
 /** Names of settings whose value is another secret, which has a digit in it. */
 const KEYS =
-  'secret(?:[_-]?(?:access[_-]?)?key)?|(?:api|access|private)[_-]?key|' +
+  'secret(?:[_-]?(?:access[_-]?)?key)?|(?:api|access|private|account)[_-]?key|' +
   // The place in a listing at which to go on is no secret, and lost without its value.
   '(?<!(?:page|next|sync|continue|continuation|cursor|start|starting|resume|delta|skip|iterator)[_-]?)token|credentials?';
 const KEY_HINTS = ['ecr', 'key', 'tok', 'ede'];
 const NAMED = new RegExp(`(?:${PASSWORDS}|${KEYS})$`, 'i');
+/** Names that only variables have: `tests_pass` counts tests. */
+const VARIABLE = /^[A-Z][A-Z0-9_]*_(?:PASS|AUTH)$/;
 
 /** Values behind such a name that are no secret: a type, a placeholder, a reference. */
 const HARMLESS =
@@ -37,9 +39,9 @@ const WORD = '[^\\s"\'\\\\,;(){}[\\]]{4,500}(?=[\\s"\'\\\\,;)}\\]]|$)';
 export const SECRET_PATTERNS: readonly HintedPattern[] = [
   {
     kind: 'private-key',
-    hints: ['y--'],
+    hints: ['y--', 'k--'],
     pattern:
-      /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----(?:\s{0,4}(?:Proc-Type|DEK-Info): [^\n]{0,80}){0,2}[A-Za-z0-9+/=\s\\]{0,16384}(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----)?/g,
+      /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:\s{0,4}(?:Proc-Type|DEK-Info|Version|Comment|Hash): [^\n]{0,80}){0,4}[A-Za-z0-9+/=\s\\]{0,16384}(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?/g,
   },
   {
     kind: 'jwt',
@@ -49,7 +51,8 @@ export const SECRET_PATTERNS: readonly HintedPattern[] = [
   {
     kind: 'credentials',
     hints: ['://'],
-    pattern: /:\/\/[^\s:/@"'<>]{0,100}:(?<secret>[^\s@"'<>]{1,200})@/g,
+    // Up to the last @ before the path; a password that holds a / ends at the first one.
+    pattern: /:\/\/[^\s:/@"'<>]{0,100}:(?<secret>[^\s/"'<>]{1,200}|[^\s@"'<>]{1,200})@/g,
   },
   {
     kind: 'aws-key',
@@ -62,7 +65,11 @@ export const SECRET_PATTERNS: readonly HintedPattern[] = [
     pattern: /(?<![A-Za-z0-9])(?:gh[pousr]_[A-Za-z0-9]{20,1000}|github_pat_\w{20,1000})/g,
   },
   { kind: 'gitlab-token', hints: ['glp'], pattern: /(?<![A-Za-z0-9])glpat-[\w-]{16,1000}/g },
-  { kind: 'slack-token', hints: ['xox'], pattern: /(?<![A-Za-z0-9])xox[abeoprs]-[A-Za-z0-9-]{10,1000}/g },
+  {
+    kind: 'slack-token',
+    hints: ['xox', 'pp-'],
+    pattern: /(?<![A-Za-z0-9])(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{10,1000}/g,
+  },
   {
     kind: 'slack-webhook',
     hints: ['s.s'],
@@ -81,13 +88,74 @@ export const SECRET_PATTERNS: readonly HintedPattern[] = [
   },
   {
     kind: 'api-key',
-    hints: ['aiz', 'pm_', 'hf_'],
-    pattern: /(?<![A-Za-z0-9])(?:AIza[\w-]{35}|npm_[A-Za-z0-9]{36}|hf_[A-Za-z0-9]{30,100})/g,
+    hints: ['aiz', 'pm_', 'hf_', 'ec_'],
+    pattern:
+      /(?<![A-Za-z0-9])(?:AIza[\w-]{35}|npm_[A-Za-z0-9]{36}|hf_[A-Za-z0-9]{30,100}|whsec_[A-Za-z0-9+/=]{16,100})/g,
   },
   {
     kind: 'authorization',
     hints: ['bea', 'sic'],
     pattern: /\b(?:Bearer|Basic)\s{1,3}(?<secret>[A-Za-z0-9._~+/=-]{16,4096})/g,
+  },
+  {
+    kind: 'cookie',
+    hints: ['kie'],
+    pattern: /\bCookie:\s{0,3}(?<secret>[^\s"'=;]{1,64}=[^\r\n"']{4,4096})/gi,
+  },
+  {
+    kind: 'secret',
+    hints: ['uth'],
+    pattern: /"auth"\s{0,3}:\s{0,3}"(?<secret>[A-Za-z0-9+/=]{12,1000})"/g,
+  },
+  {
+    kind: 'secret',
+    hints: ['_pa', '_au'],
+    pattern: /(?<![A-Za-z0-9_])[A-Z][A-Z0-9_]{0,60}_(?:PASS|AUTH)=["']?(?<secret>[^\s"'[$]{3,500})/g,
+  },
+  {
+    // Options of any program.
+    kind: 'secret',
+    hints: [...PASSWORD_HINTS, ...KEY_HINTS, '-pa', '-au'],
+    pattern: new RegExp(
+      `(?<![\\w-])--?(?:[a-z]{1,20}-){0,3}(?:${PASSWORDS}|pass|${KEYS}|auth)[ \\t]{1,3}(?!-)["']?(?<secret>[^\\s"'[]{3,500})`,
+      'gi',
+    ),
+  },
+  {
+    // Options of programs that have short ones for it.
+    kind: 'secret',
+    hints: ['url', 'sql', 'iad', 'dis', 'hpa'],
+    pattern:
+      /\b(?:curl\b[^\n|;&]{0,300}?\s(?:-u|--(?:proxy-)?user)[ =]{0,2}["']?[^\s:"']{1,100}:|(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n|;&]{0,300}?\s-p|redis-cli\b[^\n|;&]{0,300}?\s-a[ \t]{1,3}|sshpass\b[^\n|;&]{0,40}?\s-p[ \t]{0,3})["']?(?<secret>[^\s"'[;|&][^\s"'[]{0,200})/g,
+  },
+  {
+    // Queries of addresses.
+    kind: 'secret',
+    hints: ['key', 'sig', 'tok', 'ssw', 'ecr', 'ure'],
+    pattern:
+      /[?&;](?:key|sig|signature|x-amz-signature|(?:access_|auth_)?token|api_?key|password|(?:client_)?secret)=(?!\[redacted:)(?<secret>[^&\s"'<>#]{6,1000})/gi,
+  },
+  {
+    kind: 'secret',
+    hints: ['chi', 'log'],
+    pattern: /\blogin\s{1,20}[^\s]{1,200}\s{1,20}password\s{1,20}(?<secret>[^\s[]{1,200})/g,
+  },
+  {
+    kind: 'secret',
+    hints: ['rd>', 'wd>', 'et>', 'ey>', 'en>', 'se>'],
+    pattern: new RegExp(
+      `<(?:[\\w.-]{0,40}:)?(?:${PASSWORDS}|${KEYS})>(?!\\[redacted:)(?<secret>[^<]{1,500})<`,
+      'gi',
+    ),
+  },
+  {
+    // Blocks and lists of YAML.
+    kind: 'secret',
+    hints: [...PASSWORD_HINTS, ...KEY_HINTS],
+    pattern: new RegExp(
+      `(?:${PASSWORDS}|${KEYS})["']?:[ \\t]{0,3}(?:[>|][+-]?[ \\t]{0,3}\\r?\\n[ \\t]{1,40}|\\r?\\n[ \\t]{0,40}-[ \\t]{1,3})["']?(?!\\[redacted:)(?<secret>[^\\s"'#][^\\r\\n"']{0,500})`,
+      'gi',
+    ),
   },
   {
     kind: 'secret',
@@ -114,5 +182,5 @@ export const SECRET_PATTERNS: readonly HintedPattern[] = [
 
 /** Tests whether a field of this name holds a secret. */
 export function namesSecret(name: string): boolean {
-  return NAMED.test(name);
+  return NAMED.test(name) || VARIABLE.test(name);
 }

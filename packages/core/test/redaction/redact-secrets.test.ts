@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
-import { redactSecrets as redact, redactJson, secretRedactor } from '../../src/internal.js';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { redactSecrets as redact, redactJson, rememberSecrets, secretRedactor } from '../../src/internal.js';
 
 const many = (unit: string, count: number) => unit.repeat(count);
 
@@ -31,6 +31,35 @@ describe('redact', () => {
     ['{\\"secret\\":\\"abc\\"}', '{\\"secret\\":\\"[redacted:secret]\\"}'],
     ['postgres://app:pa:ss/word@db:5432/x', 'postgres://app:[redacted:credentials]@db:5432/x'],
     ['redis://:hunter@cache', 'redis://:[redacted:credentials]@cache'],
+    ['postgres://app:a@SECRET@db:5432/x', 'postgres://app:[redacted:credentials]@db:5432/x'],
+    ['https://u:p@host/@scope/pkg', 'https://u:[redacted:credentials]@host/@scope/pkg'],
+    ['tool --password hunter2 -v', 'tool --password [redacted:secret] -v'],
+    [
+      'tool --api-key "abc" --client-secret def',
+      'tool --api-key "[redacted:secret]" --client-secret [redacted:secret]',
+    ],
+    ['curl -s -u ada:hunter2 https://x', 'curl -s -u ada:[redacted:secret] https://x'],
+    ['curl --user "ada:hunter2" https://x', 'curl --user "ada:[redacted:secret]" https://x'],
+    ['mysql -uroot -phunter2 db', 'mysql -uroot -p[redacted:secret] db'],
+    ['redis-cli -h x -a hunter2 ping', 'redis-cli -h x -a [redacted:secret] ping'],
+    ['sshpass -p hunter2 ssh x', 'sshpass -p [redacted:secret] ssh x'],
+    ['DB_PASS=hunter2', 'DB_PASS=[redacted:secret]'],
+    ['export REDISCLI_AUTH="hunter2"', 'export REDISCLI_AUTH="[redacted:secret]"'],
+    ['<db:password>hunter2</db:password>', '<db:password>[redacted:secret]</db:password>'],
+    ['Cookie: sid=abcdef; theme=dark', 'Cookie: [redacted:cookie]'],
+    ['AccountKey=abc1abc1abc1;X=1', 'AccountKey=[redacted:secret];X=1'],
+    ['https://x/?a=1&sig=abcdef%3D&b=2', 'https://x/?a=1&sig=[redacted:secret]&b=2'],
+    ['https://x/?key=abcdefgh', 'https://x/?key=[redacted:secret]'],
+    ['machine x login ada password hunter2', 'machine x login ada password [redacted:secret]'],
+    ['"auth": "YWRhOmh1bnRlcjI="', '"auth": "[redacted:secret]"'],
+    ['password: >-\n  correct horse\nuser: ada', 'password: >-\n  [redacted:secret]\nuser: ada'],
+    ['token:\n  - abcdef\n', 'token:\n  - [redacted:secret]\n'],
+    [`whsec_${many('aB3x', 6)}`, '[redacted:api-key]'],
+    [`xapp-1-${many('aB3x', 6)}`, '[redacted:slack-token]'],
+    [
+      `-----BEGIN PGP PRIVATE KEY BLOCK-----\nVersion: 1.0\n\n${many('aB3x', 20)}\n-----END PGP PRIVATE KEY BLOCK-----`,
+      '[redacted:private-key]',
+    ],
     [`Authorization: Bearer ${many('abc1', 6)}`, 'Authorization: Bearer [redacted:authorization]'],
   ])('takes out the value in %s', (text, expected) => {
     expect(redact(text)).toBe(expected);
@@ -43,6 +72,10 @@ describe('redact', () => {
     'pip install sk-learn-pipelines-and-more',
     'see https://example.com:8080/a and git@host:repo.git',
     'tokens: 500 of 128000',
+    'docker run -u 1000:1000 image; git push -u origin main; mkdir -p a/b; ps -p 12',
+    'token:\n  url: https://example.com',
+    'mysql -P 3306 -p; tests_pass=12; see Cookie: a small text',
+    'https://x/?page=2&sort=key&keyword=abcdefgh',
     '-----BEGIN PUBLIC KEY-----',
   ])('leaves %s alone', (text) => {
     expect(redact(text)).toBe(text);
@@ -54,6 +87,12 @@ describe('redact', () => {
       ...value,
       options: { dbPassword: '[redacted:secret]', retries: 3 },
     });
+    expect(redactJson({ password: ['abc', 12], token: { value: 'abc', kind: { id: 'x' } } }, redact)).toEqual(
+      {
+        password: ['[redacted:secret]', '[redacted:secret]'],
+        token: { value: '[redacted:secret]', kind: { id: '[redacted:secret]' } },
+      },
+    );
     const harmless = { path: 'src/token.ts', list: ['a', null] };
     expect(redactJson(harmless, redact)).toBe(harmless);
   });
@@ -64,6 +103,33 @@ describe('redact', () => {
       { kind: 'x', pattern: /z*/ },
     ]);
     expect(own('see T-12 and T-13')).toBe('see T-[redacted:ticket] and T-[redacted:ticket]');
+  });
+
+  it('redacts secrets of the environment by their values, in whatever form they stand', () => {
+    const value = 'correct horse/battery="staple"';
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    for (const [name, isSecret] of [
+      ['X_TEST_PASSWORD', true],
+      ['X_TEST_FOLDER', false],
+    ] as const) {
+      process.env[name] = value;
+      vi.advanceTimersByTime(600_000);
+      for (const text of [
+        value,
+        encodeURIComponent(value),
+        JSON.stringify({ a: value }),
+        `{"token":"x","data":"${Buffer.from(value).toString('base64')}"}`,
+      ]) {
+        expect(/horse|Y29ycmVjd/.test(redact(`a ${text} b`)), name).toBe(!isSecret);
+      }
+      delete process.env[name];
+      vi.advanceTimersByTime(600_000);
+      expect(redact(`a ${value} b`)).toContain('horse');
+    }
+    rememberSecrets(['remembered-value', 'short']);
+    expect(redact('a remembered-value, short')).toBe('a [redacted:secret], short');
+    expect(redact(`in ${process.cwd()}`)).toBe(`in ${process.cwd()}`);
   });
 
   it('changes nothing the second time, and never throws', () => {

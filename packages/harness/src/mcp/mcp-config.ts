@@ -1,6 +1,6 @@
 import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js';
 import { InvalidInputError } from '@x/core';
-import { parseWith } from '@x/core/internal';
+import { namesSecret, parseWith, rememberSecrets } from '@x/core/internal';
 import * as z from 'zod';
 import { substituteEnvironment } from '../config/substitute-environment.js';
 import type { McpClient, McpElicit } from './mcp-client.js';
@@ -98,7 +98,13 @@ export function parseMcpConfig(
     subject,
   );
   for (const [name, server] of Object.entries(settings.servers)) checkKind(name, server);
-  return { settings, redact: secretsIn(plain, environment) };
+  const names = namesIn(plain);
+  const variables = [
+    ...names.map((name) => [name, environment[name] ?? ''] as const),
+    ...Object.values(settings.servers).flatMap(({ env = {} }) => Object.entries(env)),
+  ];
+  rememberSecrets(variables.flatMap(([name, value]) => (namesSecret(name) ? value : [])));
+  return { settings, redact: secretsIn(names, environment) };
 }
 
 function checkKind(name: string, { command, url, client, authProvider, elicit }: McpServerSettings): void {
@@ -123,10 +129,17 @@ const NAMES = /\$\{([A-Za-z_][A-Za-z0-9_]*)/g;
 /** Shorter values are words: hiding them would make messages unreadable and protect nothing. */
 const MIN_LENGTH = 5;
 
+/** The names of environment variables to which a configuration refers. */
+function namesIn(config: unknown): readonly string[] {
+  return [...new Set([...JSON.stringify(config).matchAll(NAMES)].map(([, name = '']) => name))];
+}
+
 /** Hides the values of all environment variables that a configuration refers to, as they are and as URLs have them, the longest first. */
-function secretsIn(config: unknown, environment: Readonly<Record<string, string | undefined>>): Redact {
-  const names = new Set([...JSON.stringify(config).matchAll(NAMES)].map(([, name = '']) => name));
-  const secrets = [...names]
+function secretsIn(
+  names: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+): Redact {
+  const secrets = names
     .map((name): readonly [string, string] => [name, environment[name] ?? ''])
     .filter(([, value]) => value.length >= MIN_LENGTH)
     .flatMap(([name, value]) => formsOf(value).map((form): readonly [string, string] => [name, form]))
