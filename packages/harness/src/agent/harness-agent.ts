@@ -407,9 +407,16 @@ export class HarnessAgent {
     }
   }
 
-  /** Reads all that {@link HarnessAgent.eraseUser} would delete, apart from the index, which repeats the files. */
-  exportUser(user: UserScope): AsyncGenerator<UserRecord, void, undefined> {
-    return exportUser(this.#parts, user);
+  /**
+   * Reads all that {@link HarnessAgent.eraseUser} would delete, apart from the index, which repeats the files. Like it, waits for work in the
+   * background.
+   *
+   * @throws {InvalidInputError} for a scope without user.
+   * @throws {SessionLeaseError} `lease_unavailable` while a call of the user runs in this process.
+   */
+  async *exportUser(user: UserScope): AsyncGenerator<UserRecord, void, undefined> {
+    await this.#turns.settle(user);
+    yield* exportUser(this.#parts, user);
   }
 
   /** Stops the session's running call at any point; it replies with `interrupted`. Answers whether a call was running. */

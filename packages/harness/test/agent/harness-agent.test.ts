@@ -421,6 +421,41 @@ describe('close', () => {
     expect(done).toEqual([hook, hook]);
   });
 
+  it('exports what work in the background of a call is about to write, and nothing amid a call', async () => {
+    let write = () => {};
+    const late: Capability = {
+      name: 'late',
+      async aroundCall({ background, storage }, next) {
+        const written = new Promise<void>((resolve) => {
+          write = resolve;
+        });
+        background('late', async () => {
+          await written;
+          await storage.write('users/u/agents/agent/memory/late.md', 'late');
+        });
+        await next();
+        expect(await exported().catch(({ code }) => code)).toBe('lease_unavailable');
+      },
+    };
+    const agent = HarnessAgent.builder()
+      .name('agent')
+      .model(new ScriptedModel([{ text: 'Done.' }]))
+      .workspace(scratch())
+      .use(late)
+      .build();
+    const exported = async () => {
+      const paths: string[] = [];
+      for await (const record of agent.exportUser({ userId: 'u' }))
+        if (record.type === 'file') paths.push(record.path);
+      return paths;
+    };
+    await agent.call('Hi', RuntimeContext.of({ userId: 'u', sessionId: 's' }));
+    const reading = exported();
+    write();
+    expect((await reading).join()).toContain('late.md');
+    await agent.close();
+  });
+
   it('stops running calls so that they can be resumed, waits for background work, refuses new calls', async () => {
     const done: string[] = [];
     const store = new InMemorySession();

@@ -317,7 +317,7 @@ it.each<[string, (linked: Stats) => void, (linked: Stats) => void]>([
     await setTimeout(50);
     const { results } = await run({ deny: ['read(secrets/**)'] }, [read]);
     busy.mockRestore();
-    expect(results['0']).toMatch(/Denied by the rule|changed while they were looked for/);
+    expect(results['0']).toMatch(/Denied by the rule|could not be found out/);
   },
 );
 
