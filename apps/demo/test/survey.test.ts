@@ -171,7 +171,7 @@ describe('the survey through a window of 16 000 tokens', () => {
     });
   });
 
-  it('answers five questions on the page, each within four clicks', { timeout: TIMEOUT }, async () => {
+  it('answers five questions on the page, each within two clicks', { timeout: TIMEOUT }, async () => {
     const server = createServer({ backend, webRoot: inject('webRoot'), port: 0 });
     const browser = await launch();
     try {
@@ -184,43 +184,45 @@ describe('the survey through a window of 16 000 tokens', () => {
       };
       const region = (name: string | RegExp) => page.getByRole('region', { name });
 
-      // What was removed last?
+      // What did it save? It stands on top, and leads to how it is counted.
+      await open();
+      const saved = page.locator('.worth');
+      const words =
+        /^Without compaction: [\d.]+[kM] tokens, over the window from request \d+\. With: [\d.]+[kM], never over\.$/;
+      await expect.poll(() => textIn(saved)).toMatch(words);
+      await saved.click();
+      await expect.poll(() => textIn(region('How savings are counted'))).toContain('counts as it was sent');
+
+      // What is gone?
       await open();
       await page.getByRole('button', { name: /^Last compaction: \d+ / }).click();
       await page.getByRole('heading', { name: /^What the model no longer sees/ }).waitFor();
       await expect.poll(() => page.locator('.compaction .request-row').count()).toBeGreaterThan(0);
 
-      // What did it cost?
+      // What did the model see at step 120, or thereabouts in a repository with fewer areas?
+      const { places } = await transcriptOf(backend, 's');
+      const isFresh = (step: number) =>
+        !places[places.findIndex(({ request }) => request === step) - 1]?.compaction;
+      let step = Math.min(120, requests.length - 5);
+      while (!isFresh(step)) step--;
+      await open();
+      await page.getByRole('button', { name: 'Inspect' }).click();
+      await page.getByRole('spinbutton', { name: 'Request' }).fill(String(step));
+      const newest = requests[step - 1]?.messages.findLast(({ kind }) => kind !== 'synthetic');
+      const [result] = newest?.content ?? [];
+      const answered = result?.type === 'tool_result' ? `Result: ${result.toolName}` : '?';
+      await expect.poll(() => textIn(region(`Request ${step}`))).toContain(answered);
+
+      // Why was this removed?
+      await open();
+      await page.locator('.fate-tag').last().click();
+      await expect.poll(() => textIn(page.locator('.facts').last())).toContain('The window was nearly full');
+
+      // What did it cost? It stands beside the conversation.
       await open();
       const cost = region('Cost and cache');
       await expect.poll(() => textIn(cost)).toContain('none: no LLM');
       await expect.poll(() => textIn(cost)).toContain(`${requests.length}`);
-
-      // What did the model see at step 120, or thereabouts in a repository with fewer areas?
-      const step = Math.min(120, requests.length - 5);
-      await open();
-      await page.getByRole('button', { name: 'Inspect' }).click();
-      await page.getByRole('spinbutton', { name: 'Request' }).fill(String(step));
-      const seen = region(`Request ${step}`);
-      const newest = requests[step - 1]?.messages.findLast(({ kind }) => kind !== 'synthetic');
-      await expect
-        .poll(() => textIn(seen))
-        .toContain(
-          newest
-            ? `Result: ${newest.content[0]?.type === 'tool_result' ? newest.content[0].toolName : ''}`
-            : '?',
-        );
-
-      // Open the report.
-      await open();
-      await page.getByRole('link', { name: 'REPORT.md' }).click();
-      await page.getByRole('heading', { name: /^Survey of / }).waitFor();
-
-      // Why was this reduced?
-      await open();
-      await page.locator('.fate-tag').last().click();
-      await expect.poll(() => textIn(page.locator('.facts').last())).toContain('Why');
-      await expect.poll(() => textIn(page.locator('.facts').last())).toContain('The window was nearly full');
     } finally {
       await browser.close();
       await server.close();

@@ -18,7 +18,7 @@ const MOST_PAIRS = 1_000_000;
 const MOST_WIDTH = 2_000;
 
 /** Splits a text into lines. A line break at the end begins no line, and an empty text has none. */
-export function linesOf(text: string): readonly string[] {
+function linesOf(text: string): readonly string[] {
   return text === ''
     ? []
     : printable(text)

@@ -2,7 +2,7 @@ import { savingsInWords } from '@x/harness/view';
 import { ArrowDown, CircleAlert, LoaderCircle, PanelRight, Unplug, X } from 'lucide-preact';
 import { Fragment } from 'preact';
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
-import { share, shortCount } from '../lib/format.js';
+import { plural, share, shortCount } from '../lib/format.js';
 import { drawWhole, isDrawnWhole, latestFrom, liveTurnBegins } from '../state/blocks.js';
 import { say } from '../state/commands.js';
 import {
@@ -167,7 +167,7 @@ function Conversation() {
 function Worth() {
   const { savings } = transcript.value;
   if (phase.value !== 'ready' || savings.requests === 0) return null;
-  const nothing = `Nothing was removed so far: ${shortCount(savings.sent)} tokens in ${savings.requests} requests.`;
+  const nothing = `Nothing was removed so far: ${shortCount(savings.sent)} tokens in ${plural(savings.requests, 'request')}.`;
   return (
     <button type="button" class="worth small" title="How this is counted" onClick={() => inspect(undefined)}>
       {savingsInWords(savings) || nothing}

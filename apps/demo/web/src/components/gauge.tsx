@@ -5,7 +5,7 @@ import { emptyUsage, parts, type SourceKey, tokensOf } from '../lib/sources.js';
 import { context, info, windowSize } from '../state/session.js';
 
 /** The source under the pointer or the focus: bar, legend and charts light it up together. */
-export const hoveredSource = signal<SourceKey | undefined>(undefined);
+const hoveredSource = signal<SourceKey | undefined>(undefined);
 
 export function isDim(key: SourceKey): boolean {
   return hoveredSource.value !== undefined && hoveredSource.value !== key;

@@ -14,7 +14,7 @@ function look(place: number | undefined): void {
 }
 
 /** What a place of the session is called. */
-export function placeTitle({ request, compaction }: Place, index: number): string {
+function placeTitle({ request, compaction }: Place, index: number): string {
   if (compaction === undefined && places.value[index - 1]?.request === request)
     return `Undo after request ${request}`;
   if (compaction === undefined) return `Request ${request}`;

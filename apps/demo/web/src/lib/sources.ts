@@ -34,10 +34,6 @@ export const sources = parts.filter(
   (source): source is Source & { readonly key: FilledKey } => source.key !== 'free',
 );
 
-export function nameOf(key: SourceKey): string {
-  return words[key][0];
-}
-
 /** A window in which nothing is yet. */
 export const emptyUsage: ContextUsage = {
   system: 0,

@@ -51,7 +51,7 @@ export const call = computed(() => (state.value.running ? transcript.value.call 
 export const context = computed(() => places.value.at(-1)?.context);
 export const pending = computed(() => state.value.pending);
 /** The compactions that changed what the model sees. */
-export const standing = computed(() => transcript.value.compactions.filter(isStanding));
+const standing = computed(() => transcript.value.compactions.filter(isStanding));
 export const lastApplied = computed(() => standing.value.at(-1));
 /** Whether the agent is at work, or about to be. */
 export const busy = computed(
