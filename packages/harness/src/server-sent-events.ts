@@ -32,6 +32,8 @@ interface Part {
   readonly text: string;
   /** Of a failure. */
   readonly status?: number;
+  /** Milliseconds, where the failure names them. */
+  readonly retryAfterMs?: number | undefined;
   readonly isLast: boolean;
 }
 
@@ -74,10 +76,12 @@ export async function serverSentEvents(
       }))
       .catch((error: unknown) => {
         const text = textOf({ event: 'error', data: toClientError(error, onError) });
-        return { text, status: httpStatusOf(error), isLast: true };
+        const { retryAfterMs } = Object(error) as Pick<Part, 'retryAfterMs'>;
+        return { text, status: httpStatusOf(error), retryAfterMs, isLast: true };
       });
   const first = next();
-  const { status } = { ...(await Promise.race([first, setTimeout(STATUS_MS, undefined, { ref: false })])) };
+  const early = await Promise.race([first, setTimeout(STATUS_MS, undefined, { ref: false })]);
+  const { status, retryAfterMs } = { ...early };
   let part: Promise<Part> | undefined = first;
   const encoder = new TextEncoder();
   let timer: NodeJS.Timeout | undefined;
@@ -109,6 +113,7 @@ export async function serverSentEvents(
     'content-type': 'text/event-stream',
     'cache-control': 'no-cache',
     'x-accel-buffering': 'no',
+    ...(retryAfterMs === undefined ? {} : { 'retry-after': String(Math.ceil(retryAfterMs / 1_000)) }),
   };
   return new Response(body, { status: status ?? 200, headers });
 }

@@ -1,6 +1,6 @@
 import { type AgentEvent, assistantMessage, toolResultMessage } from '@x/core';
 import { expect, it } from 'vitest';
-import { serverSentEvents } from '../src/index.js';
+import { HarnessError, serverSentEvents } from '../src/index.js';
 
 const at = '2026-01-01T00:00:00.000Z';
 const warning = (message: string): AgentEvent => ({
@@ -105,6 +105,14 @@ it('sends each message whole once, and says what ended', async () => {
   expect([text.split('An answer.').length, text.split('What I saw.').length]).toEqual([2, 2]);
   expect(text).toContain(`"messageId":"${message.id}"`);
   expect(text).toContain('"result":{"type":"tool_result","toolUseId":"t","toolName":"look","isError":false}');
+});
+
+it('says when it is worth to try again', async () => {
+  const busy = new HarnessError('overloaded', 'No place is free.', { retryAfterMs: 1_200 });
+  const answer = await serverSentEvents({
+    [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(busy) }),
+  });
+  expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '2']);
 });
 
 it('waits for the first event no longer than a moment', async () => {

@@ -65,6 +65,7 @@ interface Server {
  * @throws {McpServerError} when a required server cannot be reached.
  */
 export async function mcp(config: McpConfig, options: McpOptions = {}): Promise<Capability> {
+  // Long because its functions share the servers and their lists.
   const { environment = process.env, clock, requestMeta } = options;
   const { settings, redact } = parseMcpConfig(config, environment);
   const warnings: string[] = [];
