@@ -86,7 +86,7 @@ describe('the inspector', () => {
   it('lists what the model sees by kind and path; a message leads to its place, and from there back', async () => {
     const rows = section('What the model sees now').locator('.request-row');
     await expect.poll(() => rows.count()).toBeGreaterThan(5);
-    await expect.poll(() => textIn(rows.first())).toMatch(/^Summary of what was removed/);
+    await rows.filter({ hasText: 'Summary of what was removed' }).waitFor();
     const said = rows.filter({ hasText: 'You: And what does the model still know' });
     await said.locator('.fold-line').click();
     await said.getByRole('button', { name: 'Show in the conversation' }).click();
