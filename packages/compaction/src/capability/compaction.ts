@@ -37,6 +37,7 @@ export function compaction(config: CompactionCapabilityConfig): Capability;
 // The last form is the one that a compiler speaks of where none fits.
 export function compaction(config?: WithoutPreset<CompactionCapabilityConfig>): Capability;
 export function compaction(config: CompactionCapabilityConfig = {}): Capability {
+  // Long because it is the table of the hooks, and what they share.
   const settings = parseWith(capabilityConfigSchema, config, 'compaction configuration');
   const runner = new CompactionRunner(settings);
   const recall = settings.recall ? new SessionRecall(redactorFor(settings.redact)) : undefined;

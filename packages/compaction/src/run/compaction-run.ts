@@ -67,6 +67,7 @@ export async function runCompaction(input: RunInput): Promise<CompactionOutcome>
 }
 
 async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
+  // Long because each check may end the run, and needs what those before it found.
   const { config, reducers: all, messages, options, observe, window: known, isMeasured, ...given } = input;
   const startedAt = performance.now();
   const { meter, model, isAhead } = given;

@@ -138,15 +138,14 @@ describe('a narrative ahead of time', () => {
     const { model, answer: write } = controlled();
     const session = sessionOf(model);
     await untilBegun(session, model);
-    const { state } = session.scope;
-    const loaded = state.context.map((message) => structuredClone(message));
-    state.contextMutable().splice(0, loaded.length, ...loaded);
-    const compacting = session.call(more(12));
+    const state = AgentState.fromJSON(JSON.parse(JSON.stringify(session.scope.state)));
+    state.contextMutable().push(...more(12));
+    const compacting = session.call([], { state });
     await write();
     await compacting;
     expect(model.requests).toHaveLength(1);
     expect(compactions(session)).toMatchObject([{ status: 'applied', modelCalls: 1 }]);
-    expect(texts(session)).toContain('Read the code, found the cause.');
+    expect(JSON.stringify(state.context)).toContain('Read the code, found the cause.');
   });
 
   it('is not used where what it tells of was taken out', async () => {
