@@ -16,8 +16,8 @@ export {
 export { geminiDialect } from './messages/dialects/gemini.js';
 export { openaiChatDialect } from './messages/dialects/openai-chat.js';
 export { itemRole, openaiItems } from './messages/dialects/openai-items.js';
-export { blockBytes, messageBytes } from './messages/message-bytes.js';
 export { type MessageOptions, type Role, toolResultBlock } from './messages/message.js';
+export { blockBytes, messageBytes } from './messages/message-bytes.js';
 export { contentBlockSchema } from './messages/message-schemas.js';
 export { type MessageGroup, type Pairing, pairingOf } from './messages/pairing.js';
 export {

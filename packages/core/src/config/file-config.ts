@@ -2,8 +2,8 @@ import * as z from 'zod';
 import type { Capability } from '../agent/capability.js';
 import { InvalidInputError, type Issue } from '../errors/invalid-input-error.js';
 import { isObject, type JsonObject, type JsonValue } from '../lib/json.js';
-import { headOf } from '../lib/text.js';
 import { jsonObjectSchema } from '../lib/json-schemas.js';
+import { headOf } from '../lib/text.js';
 import { parseWith } from './parse.js';
 
 /**

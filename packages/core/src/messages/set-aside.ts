@@ -8,21 +8,19 @@ const OVERSIZED = 100_000;
 /** The key in a message's metadata that marks a message of which something was set aside. */
 const MARK = 'setAside';
 
-/** How much of a message is set aside: its files, its oversized texts as well, or all that it says. */
-export type SetAsideExtent = 'files' | 'large' | 'all';
+/** How much of a message is set aside: its files and oversized texts, or all that it says. */
+export type SetAsideExtent = 'large' | 'all';
 
 /**
  * Replaces content that a provider refused by lines that name it. The message keeps its id and role, and calls keep their results. The log
  * of the session keeps what was replaced. Returns the same message when there is nothing to replace.
  *
- * @param extent `files`: files. `large`: files, and texts of more than 100 000 characters. `all`: everything, inputs of calls included.
+ * @param extent `large`: files, and texts of more than 100 000 characters. `all`: everything, inputs of calls included.
  */
 export function setAside(message: Message, extent: SetAsideExtent): Message {
   if (extent === 'all' && message.metadata?.[MARK] === 'all') return message;
   const isTaken = (block: ContentBlock) =>
-    block.type === 'file' ||
-    extent === 'all' ||
-    (extent === 'large' && block.type === 'text' && block.text.length > OVERSIZED);
+    extent === 'all' || block.type === 'file' || (block.type === 'text' && block.text.length > OVERSIZED);
   const parts = message.content.flatMap((block): readonly ContentBlock[] =>
     block.type === 'tool_result' ? block.output : [block],
   );

@@ -15,33 +15,32 @@ interface Place {
 }
 
 /** How much of a message at a place is set aside. */
-type Level = (place: Place, isOverflow: boolean) => SetAsideExtent | undefined;
+type Level = (place: Place) => SetAsideExtent | undefined;
 
-const partsOfNew: Level = ({ isNew }, isOverflow) => {
-  if (!isNew) return undefined;
-  return isOverflow ? 'files' : 'large';
-};
-
-const leftAndNew: Level = (place, isOverflow) => (place.isLeft ? 'all' : partsOfNew(place, isOverflow));
-
-/** What is only too large is the business of compaction. */
-const everything: Level = (place, isOverflow) =>
-  leftAndNew(place, isOverflow) ?? (isOverflow ? undefined : 'large');
+const partsOfNew: Level = ({ isNew }) => (isNew ? 'large' : undefined);
+const left: Level = ({ isLeft, isLastAnswer }) => (isLeft && !isLastAnswer ? 'all' : undefined);
+const leftAndAnswer: Level = ({ isLeft }) => (isLeft ? 'all' : undefined);
 
 /** The newest messages of earlier calls, so many of them: what was imported may never have been taken. */
 const newest =
   (count: number): Level =>
-  (place, isOverflow) =>
-    !isOverflow && place.age >= 0 && place.age < count ? 'all' : everything(place, isOverflow);
+  ({ age }) =>
+    age >= 0 && age < count ? 'all' : 'large';
 
 /** From the least to the most. Each is asked for once, and only where it changes something. */
 const LEVELS: readonly Level[] = [
   partsOfNew,
-  (place, isOverflow) => (place.isLastAnswer ? partsOfNew : leftAndNew)(place, isOverflow),
-  leftAndNew,
-  everything,
-  ...[1, 4, 16, 64, Number.POSITIVE_INFINITY].map(newest),
+  (place) => left(place) ?? partsOfNew(place),
+  (place) => leftAndAnswer(place) ?? partsOfNew(place),
+  ...[0, 1, 4, 16, 64, Number.POSITIVE_INFINITY].map(
+    (count): Level =>
+      (place) =>
+        leftAndAnswer(place) ?? newest(count)(place),
+  ),
 ];
+
+/** What is only too large is the business of compaction, but for what a failed call has left. */
+const LEVELS_OF_OVERFLOW: readonly Level[] = [left, leftAndAnswer];
 
 /**
  * Sets aside what may be the reason for which a provider refuses a request: what is new since its last answer, then what a failed call left
@@ -63,13 +62,14 @@ export class RefusedContent {
     const isOverflow = isContextOverflow(error);
     if (error !== modelFailure || scope.signal.aborted || !(isOverflow || isRefused(error))) return false;
     this.#reason ||= errorText(error);
-    for (let level = LEVELS[this.#level++]; level !== undefined; level = LEVELS[this.#level++]) {
-      if (this.#apply(level, isOverflow)) return true;
+    const levels = isOverflow ? LEVELS_OF_OVERFLOW : LEVELS;
+    for (let level = levels[this.#level++]; level !== undefined; level = levels[this.#level++]) {
+      if (this.#apply(level)) return true;
     }
     return false;
   }
 
-  #apply(level: Level, isOverflow: boolean): boolean {
+  #apply(level: Level): boolean {
     const context = this.#call.scope.state.contextMutable();
     const own = new Set(this.#call.messages.map(({ id }) => id));
     const answered = context.findLastIndex(({ role }) => role === 'assistant');
@@ -89,7 +89,7 @@ export class RefusedContent {
         isLeft: hasFailed && index >= answered && !isOwn,
         age: isOwn ? -1 : older,
       };
-      const extent = level(place, isOverflow);
+      const extent = level(place);
       const after = extent === undefined ? before : setAside(before, extent);
       if (after === before || JSON.stringify(after) === JSON.stringify(message)) continue;
       context[index] = after;
