@@ -52,6 +52,7 @@ export {
 } from './lib/sqlite.js';
 export { tell } from './lib/tell.js';
 export { errorText, escapeTags, headOf, nearNames, tailOf } from './lib/text.js';
+export { turnTaker } from './lib/turn-taker.js';
 export { warn } from './lib/warn.js';
 export { same, wellFormed } from './lib/well-formed.js';
 export { readMessages } from './messages/check-messages.js';

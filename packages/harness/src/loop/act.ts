@@ -1,6 +1,5 @@
 import { hash, randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   type AgentState,
   ApprovalRequiredError,
@@ -16,7 +15,7 @@ import {
   toolUsesOf,
   XError,
 } from '@x/core';
-import { confineWorkspace, Deadline, errorText, type PendingApproval } from '@x/core/internal';
+import { confineWorkspace, Deadline, errorText, type PendingApproval, turnTaker } from '@x/core/internal';
 import { admitMessages, toolResultBlock } from '@x/core/messages';
 import { Interruption } from '../errors/interruption.js';
 import { prunePending, setPending } from './approvals.js';
@@ -51,6 +50,7 @@ export async function act(call: RunningCall, tools: ReadonlyMap<string, Tool>): 
   const unsettled = new Set(uses);
   let begun: readonly string[] = [];
   let waits = false;
+  const giveWay = turnTaker();
   try {
     let rest = await authorizeCalls(call, uses, tools);
     while (rest.length > 0 && !waits) {
@@ -67,7 +67,7 @@ export async function act(call: RunningCall, tools: ReadonlyMap<string, Tool>): 
       if (effects.length > 0) await call.protect([]);
       rest = rest.slice(batch.length);
       // Hundreds of quick calls must not keep timers and other sessions waiting.
-      if (rest.length > 0) await nextTurn();
+      if (rest.length > 0) await giveWay();
       // The calls that ran may have changed what is allowed: plan mode, a tool group.
       if (!waits && rest.length > 0 && batch.some(changesSomething)) {
         rest = await authorizeCalls(

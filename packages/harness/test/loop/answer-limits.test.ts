@@ -114,18 +114,32 @@ it('runs so many calls of an answer, and tells the model of the others', async (
   expect(said(2)).not.toContain('were not run');
 });
 
-it('gives other work a turn between batches of calls', async () => {
-  const calls = Array.from({ length: 100 }, (_, index) => ({ id: `c${index}`, name: 'look', input: {} }));
+it('gives other work a turn between batches of calls that hold the process', async () => {
+  const calls = Array.from({ length: 100 }, (_, index) => ({ id: `c${index}`, name: 'hold', input: {} }));
   let turns = 0;
+  const hold = defineTool({
+    name: 'hold',
+    description: '',
+    input: { type: 'object' },
+    sessionOnly: true,
+    execute: () => {
+      for (const end = performance.now() + 10; performance.now() < end; );
+      return `${turns}`;
+    },
+  });
   const count = (): void => {
     turns++;
-    timer = setImmediate(count);
+    timer = setTimeout(count);
   };
-  let timer = setImmediate(count);
-  const agent = build(new ScriptedModel([{ toolCalls: calls }, { text: 'ok' }]));
+  let timer = setTimeout(count);
+  const agent = HarnessAgent.builder()
+    .model(new ScriptedModel([{ toolCalls: calls }, { text: 'ok' }]))
+    .tools(hold)
+    .workspace(scratch())
+    .build();
   await agent.call('Go', context);
-  clearImmediate(timer);
-  expect(turns).toBeGreaterThan(10);
+  clearTimeout(timer);
+  expect(turns).toBeGreaterThan(5);
 });
 
 it('takes a reason that nobody knows for an end, with a warning', async () => {
