@@ -61,7 +61,10 @@ export class SoundSerializer implements SerializerProtocol {
 
   /** Finds the innermost part that is lost. */
   async #lostIn(value: unknown, path: string): Promise<string> {
-    for (const key of Object.keys(Object(value))) {
+    // Messages hold what they were made of a second time, under `lc_kwargs`.
+    const isSecond = (key: string) => Number(key.startsWith('lc_'));
+    const keys = Object.keys(Object(value)).sort((left, right) => isSecond(left) - isSecond(right));
+    for (const key of keys) {
       const at = Array.isArray(value) ? `${path}[${key}]` : `${path}.${key}`;
       try {
         const child = (value as Record<string, unknown>)[key];

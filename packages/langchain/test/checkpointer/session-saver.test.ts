@@ -482,7 +482,7 @@ describe('a value that JSON cannot hold', () => {
     const run = graphOf(store, artifact).invoke({ messages: asked() }, thread('t'));
     await expect(run).rejects.toMatchObject({
       code: 'invalid_input',
-      issues: [{ path: expect.stringMatching(/^messages/) }],
+      issues: [{ path: expect.stringMatching(/^messages\[\d\]\.artifact\.rows\[0\]/) }],
     });
     const state = await graphOf(store, 1).getState(thread('t'));
     expect(JSON.stringify(state.values)).not.toContain('unable to serialize');
