@@ -45,7 +45,6 @@ interface RouteOptions {
 
 /** Makes the routes of the page: JSON under `/api`. */
 export function apiRoutes(backend: PageBackend, { heartbeatMs, closing }: RouteOptions): Hono {
-  // Long because it is the list of the routes.
   const api = new Hono();
 
   /** A route that changes something in a session, and answers before the agent is done. */
