@@ -14,7 +14,7 @@ const HANDLES = '/proc/self/fd';
 const DELETED = ' (deleted)';
 
 /** Tells whether this platform opens files by the handles of the directories that hold them. */
-export const HAS_HANDLES = process.platform === 'linux' && existsSync(HANDLES);
+const HAS_HANDLES = process.platform === 'linux' && existsSync(HANDLES);
 
 /** Flags of {@link openPlace} for a directory that is not a link. */
 export const REAL_DIRECTORY = O_NOFOLLOW | O_DIRECTORY;

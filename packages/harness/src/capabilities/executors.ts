@@ -4,6 +4,7 @@ import { existsSync, lstatSync, readlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseWith } from '@x/core/internal';
 import * as z from 'zod';
+import { proxiedSandbox } from './internet-proxy.js';
 import { type KeptFiles, masksOf } from './masks.js';
 
 /** A program to start in place of a command line, and one that stops what killing it leaves behind. */
@@ -51,9 +52,6 @@ export const sandboxLimitsSchema = z.strictObject({
 
 export type SandboxLimits = z.input<typeof sandboxLimitsSchema>;
 
-/** What commands reach: `none`, or all that this machine reaches, servers on it included. */
-export type SandboxNetwork = 'none' | 'host';
-
 /**
  * Keeps Git from taking a folder for a repository that is laid out as one without a `.git`, unless `--git-dir` names it: files of the
  * workspace would say what programs `git status` starts. Git knows it from 2.38 on.
@@ -86,7 +84,8 @@ const ETC_NETWORK = ['hosts', 'resolv.conf'];
  * change, the programs of the system, and nothing else; no other process, no user of the machine, and no environment but its own. What it starts ends
  * with it.
  *
- * @param options.network What it reaches. Default `none`.
+ * @param options.network What it reaches: `none`; by HTTP and HTTPS, `internet`, and neither this machine nor its networks; or, as `host`, all that this
+ *   machine reaches. Default `none`.
  * @param options.read Further paths that it may read.
  * @param options.limits What it may use. Default: 4 GiB of memory in each process, 512 processes, files and `/tmp` of 1 GiB. The kernel does not
  *   limit the processes of root.
@@ -94,7 +93,7 @@ const ETC_NETWORK = ['hosts', 'resolv.conf'];
  */
 export function bubblewrap(
   options: {
-    readonly network?: SandboxNetwork;
+    readonly network?: 'none' | 'internet' | 'host';
     readonly read?: readonly string[];
     readonly limits?: SandboxLimits;
   } = {},
@@ -134,11 +133,12 @@ export function bubblewrap(
     ...local,
     ...visible,
   ];
-  const start = startOf(limits);
   return {
     name: 'bubblewrap',
     keepsFiles: true,
     execution(line, cwd, kept) {
+      const proxied = network === 'internet' ? proxiedSandbox() : { options: [], script: [] };
+      const start = startOf(limits, proxied.script);
       const { pinned, covered, emptied, fixed } = masksOf(cwd, kept);
       const masks = [
         ...[cwd, ...pinned].flatMap((path) => ['--bind', path, path]),
@@ -148,20 +148,24 @@ export function bubblewrap(
       ];
       return {
         file: 'bwrap',
-        args: [...isolated, ...mounts, ...masks, '--chdir', cwd, ...own, ...start, line],
+        args: [...isolated, ...mounts, ...masks, '--chdir', cwd, ...own, ...proxied.options, ...start, line],
       };
     },
   };
 }
 
 /** A program that limits itself, makes up who it runs as, and then runs the line behind it. */
-function startOf({ memory, processes, fileSize }: z.output<typeof sandboxLimitsSchema>): readonly string[] {
+function startOf(
+  { memory, processes, fileSize }: z.output<typeof sandboxLimitsSchema>,
+  first: readonly string[],
+): readonly string[] {
   const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
   const name = uid === 0 ? 'root' : 'user';
   const limit = (flag: string, value: number) => (value > 0 ? [`ulimit -${flag} ${value}`] : []);
   const script = [
     `echo ${name}:x:${uid}:${gid}::/tmp:/bin/sh > /etc/passwd`,
     `echo ${name}:x:${gid}: > /etc/group`,
+    ...first,
     ...limit('d', Math.ceil(memory / 1024)),
     ...limit('f', Math.ceil(fileSize / 512)),
     // Shells differ in the letter.
@@ -190,7 +194,7 @@ function canSizeTmp(): boolean {
 export function container(options: {
   readonly image: string;
   readonly program?: string;
-  readonly network?: SandboxNetwork;
+  readonly network?: 'none' | 'host';
   readonly limits?: SandboxLimits;
 }): Executor {
   const { image, program = 'docker', network = 'none' } = options;

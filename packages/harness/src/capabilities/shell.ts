@@ -36,8 +36,11 @@ export const shellConfigSchema = z.strictObject({
   passEnvironment: z.array(z.string()).default([]),
   /** Runs commands in a sandbox (bubblewrap): always, where the machine has one, or never. */
   sandbox: z.enum(['required', 'auto', 'none']).default('none'),
-  /** What commands in the sandbox reach: `none`, or `host`: all that this machine reaches, servers on it included. */
-  network: z.enum(['none', 'host']).default('none'),
+  /**
+   * What commands in the sandbox reach: `none`; by HTTP and HTTPS, `internet`, and neither this machine nor its networks; or, as `host`, all
+   * that this machine reaches, servers on it included.
+   */
+  network: z.enum(['none', 'internet', 'host']).default('none'),
   /** What a command in the sandbox may use, in bytes and numbers; 0 is no limit. */
   limits: sandboxLimitsSchema.prefault({}),
   /** The place in which commands run, in place of `sandbox`: `bubblewrap(…)`, `container(…)`, or one of your own. */

@@ -1,11 +1,14 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { syncBuiltinESMExports } from 'node:module';
+import { type AddressInfo, BlockList } from 'node:net';
+import os, { networkInterfaces } from 'node:os';
 import { dirname, join } from 'node:path';
 import { RuntimeContext } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { isPublic } from '../../src/capabilities/internet-proxy.js';
 import { keptBelow } from '../../src/capabilities/kept-files.js';
 import type { PermissionsConfig } from '../../src/capabilities/permissions/permissions.js';
 import type { ShellConfig } from '../../src/capabilities/shell.js';
@@ -95,6 +98,20 @@ describe('rules that deny files beside a shell', () => {
   });
 });
 
+describe('an address', () => {
+  it.each(['1.1.1.1', '93.184.216.34', '2606:4700::1111'])('%s is on the internet', (address) => {
+    expect(isPublic(address)).toBe(true);
+  });
+
+  it.each(
+    '0.0.0.0 10.1.2.3 100.64.0.1 127.9.9.9 169.254.169.254 172.31.0.1 192.168.0.1 198.18.0.1 224.0.0.1 255.255.255.255 :: ::1 ::ffff:127.0.0.1 ::ffff:8.8.8.8 64:ff9b::7f00:1 fe80::1 fc00::1 fd00:ec2::254 ff02::1 2002:7f00:1:: 2001:0:7f00:1:: 2001:db8::1'.split(
+      ' ',
+    ),
+  )('%s is not', (address) => {
+    expect(isPublic(address)).toBe(false);
+  });
+});
+
 describe.skipIf(findSandbox() === undefined)('in the sandbox', () => {
   it('a denied file is read by no program, by no name, and is still there', async () => {
     const root = files({
@@ -160,6 +177,46 @@ describe.skipIf(findSandbox() === undefined)('in the sandbox', () => {
     expect(await run(scratch(), [line], {}, { network: 'host' })).toEqual([
       expect.stringContaining('REACHED'),
     ]);
+  });
+
+  it('the internet is reached by a proxy that refuses this machine and its networks', async () => {
+    const server = createServer((_, response) => response.end('REACHED'));
+    await new Promise<void>((resolve) => server.listen(0, resolve));
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const own = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
+    const hosts = ['127.0.0.1', 'localhost', '[::1]', '0.0.0.0', '2130706433', '[::ffff:127.0.0.1]'];
+    const others = own.map(({ address, family }) => (family === 'IPv6' ? `[${address}]` : address));
+    const curl = (url: string, more = '') => `curl -sS -m 5 ${more} ${url} 2>&1`;
+    const lines = [...hosts, ...others].flatMap((host) => [
+      curl(`http://${host}:${port}/`),
+      curl(`http://${host}:${port}/`, '--proxytunnel'),
+      curl(`http://${host}:${port}/`, "--noproxy '*'"),
+    ]);
+    const results = await run(scratch(), lines, {}, { network: 'internet' });
+    for (const [index, result] of results.entries()) {
+      expect(result, lines[index]).not.toContain('REACHED');
+      expect(result, lines[index]).toMatch(/not on the internet|403|refused|connect|resolve|unreachable/i);
+    }
+  });
+
+  it('the proxy forwards requests and tunnels to what is on the internet', async () => {
+    const server = createServer((request, response) => response.end(`${request.method} ${request.url}`));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    // Takes this machine for the internet.
+    const check = vi.spyOn(BlockList.prototype, 'check').mockReturnValue(false);
+    const { networkInterfaces: own } = os;
+    os.networkInterfaces = () => ({});
+    syncBuiltinESMExports();
+    const url = `http://127.0.0.1:${port}/path?q=1`;
+    const lines = [`curl -sS ${url}`, `curl -sS --proxytunnel -X PUT -d x ${url}`];
+    const results = await run(scratch(), lines, {}, { network: 'internet' });
+    check.mockRestore();
+    os.networkInterfaces = own;
+    syncBuiltinESMExports();
+    expect(results).toEqual(['exit 0\nGET /path?q=1', 'exit 0\nPUT /path?q=1']);
   });
 
   it('memory, files and /tmp have limits, and nobody of the machine is seen', async () => {

@@ -1,0 +1,134 @@
+import { randomBytes } from 'node:crypto';
+import { lookup } from 'node:dns/promises';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type IncomingMessage, request } from 'node:http';
+import { BlockList, connect, isIPv6, type Socket } from 'node:net';
+import { networkInterfaces, tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** Addresses that lead to this machine, to its network, to a cloud's metadata, or to nobody. */
+const PRIVATE_4 =
+  '0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3';
+/** All that is public is within `2000::/3`, but for documentation and for what carries an address of IPv4. */
+const PUBLIC_6 = '2000::/3';
+const PRIVATE_6 = '2001::/23 2001:db8::/32 2002::/16 3fff::/20';
+
+const privateAddresses = blockList(`${PRIVATE_4} ${PRIVATE_6}`);
+const publicAddresses = blockList(PUBLIC_6);
+
+function blockList(networks: string): BlockList {
+  const list = new BlockList();
+  for (const network of networks.split(' ')) {
+    const [address = '', bits] = network.split('/');
+    list.addSubnet(address, Number(bits), isIPv6(address) ? 'ipv6' : 'ipv4');
+  }
+  return list;
+}
+
+/** Tells whether an address belongs to the internet: neither to this machine, nor to a network of its own. */
+export function isPublic(address: string): boolean {
+  const own = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
+  if (own.some((each) => each.address === address)) return false;
+  if (!isIPv6(address)) return !privateAddresses.check(address, 'ipv4');
+  return publicAddresses.check(address, 'ipv6') && !privateAddresses.check(address, 'ipv6');
+}
+
+/** Finds a public address of a host, to connect to that very one: a name may lead elsewhere the next time. */
+async function publicAddress(host: string): Promise<string> {
+  const addresses = await lookup(host.replace(/^\[|\]$/g, ''), { all: true });
+  const [first] = addresses;
+  if (first === undefined || !addresses.every(({ address }) => isPublic(address)))
+    throw new Error(`${host} is not on the internet.`);
+  return first.address;
+}
+
+let socket: string | undefined;
+
+/**
+ * Starts the proxy through which commands in a sandbox reach the internet, and nothing else: once for this process, which it does not
+ * keep alive.
+ *
+ * @returns the path of its socket.
+ */
+function internetProxy(): string {
+  if (socket !== undefined) return socket;
+  const directory = mkdtempSync(join(tmpdir(), `x-proxy-${randomBytes(4).toString('hex')}-`));
+  process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
+  socket = join(directory, 'socket');
+  const server = createServer((incoming, response) => {
+    const refuse = (error: unknown) => {
+      if (!response.headersSent) response.writeHead(403);
+      response.end(error instanceof Error ? error.message : '');
+    };
+    forward(incoming)
+      .then((outgoing) => {
+        outgoing.on('error', refuse).on('response', (answer) => {
+          response.writeHead(answer.statusCode ?? 502, answer.headers);
+          answer.pipe(response);
+        });
+        incoming.pipe(outgoing);
+      })
+      .catch(refuse);
+  });
+  server.on('connect', (incoming: IncomingMessage, client: Socket, head: Buffer) => {
+    tunnel(incoming.url ?? '', client, head).catch(() => client.end('HTTP/1.1 403 Forbidden\r\n\r\n'));
+  });
+  server.on('clientError', (_, client) => client.destroy());
+  server.listen(socket).unref();
+  return socket;
+}
+
+async function forward(incoming: IncomingMessage) {
+  const url = new URL(incoming.url ?? '');
+  if (url.protocol !== 'http:') throw new Error(`${url.protocol} is not http.`);
+  const { method, headers } = incoming;
+  return request({
+    ...{ method, headers, path: `${url.pathname}${url.search}`, port: url.port || 80 },
+    host: await publicAddress(url.hostname),
+  });
+}
+
+async function tunnel(authority: string, client: Socket, head: Buffer): Promise<void> {
+  client.on('error', () => {});
+  const { hostname, port } = new URL(`https://${authority}`);
+  const server = connect({ host: await publicAddress(hostname), port: Number(port || 443) });
+  server.on('error', () => client.destroy()).on('close', () => client.destroy());
+  client.on('close', () => server.destroy());
+  server.once('connect', () => {
+    client.write('HTTP/1.1 200 Connection Established\r\n\r\n');
+    server.write(head);
+    server.pipe(client).pipe(server);
+  });
+}
+
+/** The port of the sandbox's own loopback on which programs find the proxy. */
+const PORT = 8118;
+const INSIDE = '/run/x-proxy';
+
+/** Leads connections on loopback to the socket: programs know no proxies on sockets. */
+const RELAY = `const net = require('net');
+net.createServer((client) => {
+  const proxy = net.connect('${INSIDE}');
+  client.on('error', () => proxy.destroy());
+  proxy.on('error', () => client.destroy());
+  client.pipe(proxy).pipe(client);
+}).listen(${PORT}, '127.0.0.1', () => console.log());`;
+
+/** What gives a sandbox with a network of its own the proxy: options of bubblewrap, and lines of a shell to run first. */
+export function proxiedSandbox(): {
+  readonly options: readonly string[];
+  readonly script: readonly string[];
+} {
+  const url = `http://127.0.0.1:${PORT}`;
+  const names = ['http_proxy', 'https_proxy', 'HTTP_PROXY', 'HTTPS_PROXY'];
+  const relay = `'${process.execPath}' -e '${RELAY.replaceAll("'", `'\\''`)}'`;
+  return {
+    options: [
+      ...['--ro-bind', internetProxy(), INSIDE],
+      ...names.flatMap((name) => ['--setenv', name, url]),
+      // From Node 24 on, fetch looks at these.
+      ...['--setenv', 'NODE_USE_ENV_PROXY', '1'],
+    ],
+    script: ['mkfifo /run/x-ready', `${relay} > /run/x-ready 2> /dev/null &`, 'read _ < /run/x-ready'],
+  };
+}
