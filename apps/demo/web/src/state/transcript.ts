@@ -59,8 +59,6 @@ export interface Compaction extends EventOf<'context.compacted'> {
   readonly id: string;
   /** Counts places from 1; 0 when its window is not known. */
   readonly place: number;
-  /** The tokens of the model that wrote the summary; absent when rules wrote it. */
-  readonly usage?: Usage | undefined;
   readonly undone: boolean;
 }
 
@@ -246,9 +244,11 @@ export function transcriptOf(events: readonly PageEvent[]): Transcript {
         change(isStanding, { undone: true });
         break;
       case 'usage.reported':
-        if (event.source !== 'compaction') break;
-        spend(event.usage);
-        change(({ usage }) => !usage, { usage: event.usage });
+        if (event.source === 'compaction') spend(event.usage);
+        break;
+      case 'context.narrated':
+        // A narrative that came late: the next compaction takes it into the summary.
+        change(isStanding, { usage: event.usage });
         break;
       case 'permission.decided':
         say(event, 'info', `permission_${event.decision}_${event.call.id}`, decisionInWords(event));
