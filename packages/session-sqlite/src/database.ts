@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import {
   closeSync,
+  copyFileSync,
   existsSync,
   fstatSync,
   mkdirSync,
+  mkdtempSync,
   openSync,
   readSync,
   rmSync,
@@ -11,12 +13,22 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname } from 'node:path';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type SessionKey, SessionStoreError, XError } from '@x/core';
-import { errorText, isSqliteMissing, loadSqlite, type SqliteDatabase, sqliteCode } from '@x/core/internal';
+import {
+  errorText,
+  isSqliteMissing,
+  loadSqlite,
+  type OpenSqlite,
+  type SqliteDatabase,
+  sqliteCode,
+} from '@x/core/internal';
 import { prepare } from './schema.js';
 
+/** Codes of an error for a file or a disk that this process may read alone. */
+const READ_ONLY: ReadonlySet<string> = new Set(['EROFS', 'EACCES', 'EPERM']);
 const load = createRequire(import.meta.url);
 /** How long one attempt blocks this process; then others are let in before the next. */
 const BUSY_MS = 20;
@@ -50,9 +62,14 @@ function open(file: string, synchronous: 'full' | 'normal', lockTimeoutMs: numbe
   // Before a file is made that nothing would fill.
   const openSqlite = loadSqlite(load);
   if (file !== ':memory:') {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    // The files that SQLite makes beside it have its mode.
-    closeSync(openSync(file, 'a', 0o600));
+    try {
+      mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+      // The files that SQLite makes beside it have its mode.
+      closeSync(openSync(file, 'a', 0o600));
+    } catch (error) {
+      if (!existsSync(file) || !READ_ONLY.has(String((error as NodeJS.ErrnoException).code))) throw error;
+      return openCopy(file, openSqlite);
+    }
   }
   const database = openSqlite(file, { busyTimeoutMs: lockTimeoutMs });
   try {
@@ -70,6 +87,23 @@ function open(file: string, synchronous: 'full' | 'normal', lockTimeoutMs: numbe
   } catch (error) {
     database.close();
     throw error;
+  }
+}
+
+/** Opens a copy of a database that cannot be written to, for reading: SQLite reads by files that it makes beside the database. */
+function openCopy(file: string, openSqlite: OpenSqlite): SqliteDatabase {
+  const directory = mkdtempSync(join(tmpdir(), 'x-sessions-'));
+  try {
+    const copy = join(directory, 'sessions.db');
+    for (const suffix of ['', '-wal'])
+      if (existsSync(file + suffix)) copyFileSync(file + suffix, copy + suffix);
+    const database = openSqlite(copy, { name: file });
+    // From here on SQLite has its files open.
+    prepare(database);
+    database.exec('PRAGMA query_only = ON');
+    return database;
+  } finally {
+    rmSync(directory, { recursive: true });
   }
 }
 

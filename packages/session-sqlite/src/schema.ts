@@ -1,3 +1,4 @@
+import { SessionStoreError } from '@x/core';
 import { checkFormat, type SqliteDatabase } from '@x/core/internal';
 
 /** The format of a file, which it holds as `PRAGMA user_version`; 0 in an empty file. */
@@ -59,13 +60,21 @@ const SCHEMA = `CREATE TABLE sessions (
 /**
  * Makes the tables of an empty file; two processes that open one wait for each other.
  *
- * @throws {SessionStoreError} `session_older` or `session_newer` for a file of another format.
+ * @throws {SessionStoreError} `session_older` or `session_newer` for a file of another format, `session_corrupt` for one of another program.
  */
 export function prepare(database: SqliteDatabase): void {
   if (isEmpty(database)) {
     database.transaction('immediate', () => isEmpty(database) && database.exec(SCHEMA));
   }
   checkFormat(`The file ${database.file}`, formatOf(database), FORMAT, '@x/session-sqlite');
+  const tables = database
+    .prepare(
+      `SELECT name FROM sqlite_master WHERE name IN ('sessions', 'messages', 'leases', 'processes', 'notes')`,
+    )
+    .all();
+  if (tables.length === 5) return;
+  const text = `The file ${database.file} is not a database of sessions. Nothing was changed; name another file.`;
+  throw new SessionStoreError('session_corrupt', text);
 }
 
 function isEmpty(database: SqliteDatabase): boolean {

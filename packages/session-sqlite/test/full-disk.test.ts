@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import {
   appendFileSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -12,6 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SessionKey, type SessionStore, userMessage } from '@x/core';
+import { takeTurn } from '@x/core/internal';
 import { operationId } from '@x/core/store';
 import { expect, it, onTestFinished } from 'vitest';
 import { SqliteSession } from '../src/index.js';
@@ -127,3 +129,37 @@ it('an empty reserve, whose process ended before it wrote, is made again', async
   await new SqliteSession({ file }).close();
   expect(statSync(`${file}-reserve`).size).toBe(2 * 256 * 4096);
 });
+
+it.runIf(canMount()).each(['closed', 'open'])(
+  'a database on a disk that cannot be written to is read, also one that was %s when it was copied',
+  async (state) => {
+    const directory = mkdtempSync(join(tmpdir(), 'x-small-disk-'));
+    mountSmallDisk(directory);
+    onTestFinished(() => unmount(directory));
+    const file = join(directory, 'sessions.db');
+    const key = SessionKey.of({ userId: 'alice', sessionId: 's' });
+    const change = { operation: operationId(), expected: undefined, head: {}, keep: 0 };
+    const append = [userMessage('kept')];
+    const writer = new SqliteSession({ file: state === 'open' ? `${directory}/first.db` : file });
+    await writer.commit(key, { ...change, append });
+    if (state === 'open')
+      for (const end of ['', '-wal']) copyFileSync(`${directory}/first.db${end}`, file + end);
+    await writer.close();
+    expect(spawnSync('mount', ['-o', 'remount,ro', directory]).status).toBe(0);
+    const store = new SqliteSession({ file });
+    expect((await store.load(key))?.messages).toEqual(append);
+    for await (const { key: listed } of store.list({ userId: 'alice' })) expect(listed).toEqual(key);
+    for (const write of [
+      () =>
+        store.commit(key, { ...change, operation: operationId(), expected: change.operation, append: [] }),
+      () => store.delete(key),
+      () => takeTurn(store, key),
+    ])
+      await expect(write()).rejects.toMatchObject({
+        code: 'session_unavailable',
+        outcome: 'none',
+        message: expect.stringContaining(file),
+      });
+    await store.close();
+  },
+);

@@ -167,6 +167,12 @@ describe('SqliteSession', () => {
     const before = readFileSync(foreign);
     expect(() => new SqliteSession({ file: foreign })).toThrow(/has format 0/);
     expect(readFileSync(foreign).equals(before)).toBe(true);
+    const numbered = openBeside(foreign);
+    numbered.exec('PRAGMA user_version = 1');
+    numbered.close();
+    const changed = readFileSync(foreign);
+    expect(() => new SqliteSession({ file: foreign })).toThrow(/is not a database of sessions/);
+    expect(readFileSync(foreign).equals(changed)).toBe(true);
     const garbage = join(directory, 'garbage.db');
     writeFileSync(garbage, 'x'.repeat(5_000));
     expect(() => new SqliteSession({ file: garbage })).toThrow(/is damaged/);

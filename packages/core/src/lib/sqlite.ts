@@ -143,7 +143,12 @@ export class SqliteStatement {
 /** Opens a database. Throws what the driver throws when it cannot; see {@link sqliteCode}. */
 export type OpenSqlite = (
   file: string,
-  options?: { readonly readOnly?: boolean; readonly busyTimeoutMs?: number },
+  options?: {
+    readonly readOnly?: boolean;
+    readonly busyTimeoutMs?: number;
+    /** What errors name it by. Default: the file. */
+    readonly name?: string;
+  },
 ) => SqliteDatabase;
 
 /**
@@ -155,10 +160,10 @@ export type OpenSqlite = (
  */
 export function loadSqlite(load: LoadModule): OpenSqlite {
   const open = loadDriver(load);
-  return (file, { readOnly = false, busyTimeoutMs = 0 } = {}) => {
+  return (file, { readOnly = false, busyTimeoutMs = 0, name = file } = {}) => {
     // A relative path, and not the URI for which node:sqlite would take it.
     const path = file.startsWith('file:') ? `./${file}` : file;
-    const database = new SqliteDatabase(file, open(path, readOnly));
+    const database = new SqliteDatabase(name, open(path, readOnly));
     database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
     return database;
   };

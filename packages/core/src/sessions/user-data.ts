@@ -39,7 +39,7 @@ export interface ErasedUser {
   readonly sessions: number;
   /** Files: logs, memory, evicted results, plans, tasks, and the files of the user's tools. */
   readonly files: number;
-  /** Sessions and records that are left because a call runs in them. Erase again when it has ended. */
+  /** Sessions and records that are left because a call runs in them, and all files with them. Erase again when it has ended. */
   readonly busy: readonly RecordPlace[];
 }
 
@@ -84,7 +84,8 @@ export async function eraseUser(places: UserPlaces, scope: UserScope): Promise<E
       });
     }
   }
-  for (const storage of storagesOf(places)) {
+  // A store may keep its sessions among the files, and a call that runs writes to its log.
+  for (const storage of busy.length > 0 ? [] : storagesOf(places)) {
     for (const folder of (await rest.collect(() => foldersOf(storage, placeOf(user)))) ?? [])
       files += (await rest.collect(() => remove(storage, folder))) ?? 0;
   }

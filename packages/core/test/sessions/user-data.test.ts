@@ -17,9 +17,10 @@ import {
   userMessage,
   type Workspace,
 } from '../../src/index.js';
-import { systemClock } from '../../src/internal.js';
-import { LocalWorkspace } from '../../src/node.js';
+import { systemClock, takeTurn } from '../../src/internal.js';
+import { LocalWorkspace, WorkspaceSession } from '../../src/node.js';
 import { wrapStore } from '../../src/store.js';
+import { commitAt } from '../commit-at.js';
 import { temporaryDirectory } from '../temporary-directory.js';
 
 async function places(keys: readonly SessionKeyParts[], files: readonly string[]) {
@@ -244,4 +245,20 @@ it('erases folders that lie deeper than a path may be long', async () => {
   await eraseUser({ session, storage }, { userId: 'alice' });
   expect(await readdir(storage.root)).toEqual(['users']);
   expect(await readdir(join(storage.root, 'users'))).toEqual([]);
+});
+
+it('leaves a session that runs in another process, though its store lies among the files that are erased', async () => {
+  const workspace = new LocalWorkspace(await temporaryDirectory());
+  const [here, there] = [new WorkspaceSession(workspace), new WorkspaceSession(workspace)];
+  const key = SessionKey.of({ userId: 'alice', sessionId: 's-1' });
+  const change = { expectedVersion: 0, head: {}, keep: 0, append: [] };
+  await commitAt(there, key, change);
+  await workspace.write('users/alice/sessions/s-1.log.jsonl', 'a line');
+  const turn = await takeTurn(there, key);
+  const erase = () => eraseUser({ session: here, storage: workspace }, { userId: 'alice' });
+  expect(await erase()).toMatchObject({ sessions: 0, files: 0, busy: [{ key }] });
+  expect(await commitAt(there, key, { ...change, expectedVersion: 1, fence: turn.fence })).toBe(2);
+  await turn.release();
+  expect(await erase()).toMatchObject({ sessions: 1, busy: [] });
+  expect(await workspace.stat('users/alice')).toBeUndefined();
 });

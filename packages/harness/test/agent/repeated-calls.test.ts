@@ -56,6 +56,8 @@ function agentOn(store: InMemorySession, workspace: ReturnType<typeof scratch>) 
     .workspace(workspace)
     .session(store)
     .checkpoint('step')
+    // A store that loses replies is not waited for.
+    .limits({ outageMs: 1 })
     .tools(
       defineTool({
         name: 'transfer',

@@ -51,7 +51,7 @@ describe('a permission mode that is set while a call saves', () => {
 
   it('leaves a merge everything that the call has said since, though it compacts', async () => {
     // Without leases, as only one process can reach it.
-    const inner: InMemorySession = Object.defineProperty(new InMemorySession(), 'lease', {
+    const inner: InMemorySession = Object.defineProperty(new InMemorySession(), 'leases', {
       value: undefined,
     });
     let commits = 0;

@@ -598,7 +598,7 @@ describe('telemetry', () => {
 function withoutLease(session: InMemorySession): InMemorySession {
   return new Proxy(session, {
     get(target, name) {
-      if (name === 'lease') return undefined;
+      if (name === 'leases') return undefined;
       const value: unknown = Reflect.get(target, name);
       return typeof value === 'function' ? value.bind(target) : value;
     },

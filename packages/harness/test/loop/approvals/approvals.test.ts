@@ -286,7 +286,7 @@ describe('a decision', () => {
 
   it('that comes twice is carried out once also where the store has no leases', async () => {
     const { shared, effects, agent } = await waiting();
-    Object.defineProperty(shared.session, 'lease', { value: undefined });
+    Object.defineProperty(shared.session, 'leases', { value: undefined });
     const decisions = await by(agent, { b: approve, d: approve });
     const outcomes = await Promise.allSettled(
       ['x', 'y'].map((text) => node({ ...shared, script: [{ text }] }).agent.resume(context, { decisions })),
