@@ -15,6 +15,7 @@ import { dirname, join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { openSession, SessionKey, type SessionStore, storageOf, userMessage } from '@x/core';
+import { takeTurn } from '@x/core/internal';
 import { JsonSession, LocalWorkspace, WorkspaceSession, WorkspaceSessionLog } from '@x/core/node';
 import { SqliteSession } from '@x/session-sqlite';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
@@ -296,6 +297,21 @@ it('sessions are copied, exported and imported, and none is overwritten', async 
   await inProcess(['copy', '-w', directory, '--to', copy, '--move']);
   expect(await store.load(key)).toBeUndefined();
   await close();
+});
+
+it('lists which process uses a session', async () => {
+  const store = new JsonSession({ directory });
+  const key = SessionKey.of({ agentId: 'coder', sessionId: 's' });
+  const session = await openSession(store, key);
+  session.state.contextMutable().push(userMessage('Hi'));
+  await session.commit();
+  const turn = await takeTurn(store, key);
+  const inUse = `[in use by process ${process.pid} on `;
+  expect(await inProcess(['list', '--directory', directory])).toContain(inUse);
+  const line = JSON.parse(await inProcess(['list', '--directory', directory, '--json']));
+  expect(line.heldBy).toMatchObject({ pid: process.pid, takenAt: expect.any(String) });
+  await turn.release();
+  expect(await inProcess(['list', '--directory', directory])).not.toContain('in use');
 });
 
 it('the sessions of a workspace are the user’s own: those that a folder brings count once they are taken over', async () => {

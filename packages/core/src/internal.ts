@@ -78,7 +78,7 @@ export { type DriverFailure, databaseAttempts } from './sessions/database-attemp
 export { decodeSession, type EncodedSession, sessionDamaged } from './sessions/decode-session.js';
 export type { RetentionOptions } from './sessions/delete-older-than.js';
 export type { LogNote } from './sessions/files/workspace-session-log.js';
-export { deleteUnlessLeased, isSessionHeld } from './sessions/held-sessions.js';
+export { deleteUnlessLeased, findHolder, isSessionHeld } from './sessions/held-sessions.js';
 export { itemFrom, itemJson } from './sessions/item-json.js';
 export type { ItemChange, ItemHistory } from './sessions/item-log.js';
 export {

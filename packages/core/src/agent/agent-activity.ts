@@ -6,6 +6,8 @@ export type AgentActivityBody =
   | { readonly type: 'call.placed'; readonly waitedMs: number }
   /** It has the turn of its session among all processes. */
   | { readonly type: 'turn.taken'; readonly waitedMs: number }
+  /** It took the turn over from a process that is dead. */
+  | { readonly type: 'turn.taken_over' }
   /** Another process has the turn by now. */
   | { readonly type: 'turn.lost' }
   /** A request to the session store or the log ended. */

@@ -1,12 +1,18 @@
 import { heartOf } from './process-heart.js';
 import type { SessionKey } from './session-key.js';
+import type { HeldLease } from './session-leases.js';
 import type { SessionStore } from './session-store.js';
 
-/** Tests whether a process that is alive runs a turn of a session, or may do so. Asking takes nothing. */
-export async function isSessionHeld({ leases }: SessionStore, key: SessionKey): Promise<boolean> {
+/** Finds the process that runs a turn of a session: one that is alive, or may be. Asking takes nothing. */
+export async function findHolder({ leases }: SessionStore, key: SessionKey): Promise<HeldLease | undefined> {
   const holder = await leases?.find(key);
-  if (leases === undefined || holder === undefined) return false;
-  return !(await heartOf(leases.processes).isGone(holder));
+  if (leases === undefined || holder === undefined) return undefined;
+  return (await heartOf(leases.processes).isGone(holder)) ? undefined : holder;
+}
+
+/** Tests whether a process that is alive runs a turn of a session, or may do so. */
+export async function isSessionHeld(store: SessionStore, key: SessionKey): Promise<boolean> {
+  return (await findHolder(store, key)) !== undefined;
 }
 
 /**

@@ -28,6 +28,8 @@ export interface TakeTurnOptions {
   readonly outageMs?: number | undefined;
   /** Told once where another call has the turn, as the wait in line begins. */
   readonly onWait?: (() => void) | undefined;
+  /** Told when the turn is taken over from a process that is dead. */
+  readonly onTakeOver?: (() => void) | undefined;
   /** Told when the store does not answer for so long that another process may have taken the turn, and when it is certain again. */
   readonly onUncertain?: ((isOver: boolean) => void) | undefined;
   /** Gives up waiting. */
@@ -116,14 +118,17 @@ async function waitForLease(
   heart: ProcessHeart,
   key: SessionKey,
   claim: LeaseClaim,
-  { turns = 'queue', timeoutMs = 60_000, onWait, signal, clock = steadyClock }: TakeTurnOptions,
+  { turns = 'queue', timeoutMs = 60_000, onWait, onTakeOver, signal, clock = steadyClock }: TakeTurnOptions,
 ): Promise<number> {
   const deadline = clock.now() + timeoutMs;
   let over: number | undefined;
   for (let pause = FIRST_PAUSE_MS; ; ) {
     signal?.throwIfAborted();
     const fence = await leases.take(key, claim, { over });
-    if (fence !== undefined) return fence;
+    if (fence !== undefined) {
+      if (over !== undefined) tell('onTakeOver', onTakeOver, undefined);
+      return fence;
+    }
     const holder = await leases.find(key);
     if (holder !== undefined && holder.fence !== over && (await heart.isGone(holder))) {
       over = holder.fence;

@@ -272,6 +272,7 @@ export class SessionTurns {
         timeoutMs: limits.queueMs,
         outageMs: limits.outageMs,
         onWait: options.control?.onWait,
+        onTakeOver: () => report?.({ type: 'turn.taken_over' }),
         onUncertain: (isOver) => this.#running.get(id)?.call?.emit({ type: 'turn.uncertain', isOver }),
       });
       report?.({ type: 'turn.taken', waitedMs: performance.now() - placedAt });

@@ -43,6 +43,7 @@ const COUNTERS = {
   conflicts: ['x.agent.session.conflicts', '{conflict}', 'Commits that met another writer’s.'],
   retries: ['x.agent.model.retries', '{retry}', 'Model calls that were made again.'],
   refused: ['x.agent.calls.refused', '{call}', 'Calls that ended before they had begun, by error.'],
+  takeovers: ['x.agent.turns.taken_over', '{turn}', 'Turns that were taken over from a dead process.'],
   lostTurns: ['x.agent.turns.lost', '{turn}', 'Turns that another process took from a running call.'],
   fallbacks: ['x.agent.model.fallbacks', '{fallback}', 'Models that another one took over from.'],
 } as const;

@@ -29,6 +29,9 @@ const HANDLERS: Handlers = {
   },
   'turn.taken': ({ callId, waitedMs }, traces, agent) =>
     waited(traces, callId, waitedMs, { ...agent, 'x.agent.wait': 'turn' }),
+  'turn.taken_over'(_, traces, agent) {
+    traces.instruments.takeovers.add(1, agent);
+  },
   'turn.lost'(_, traces, agent) {
     traces.instruments.lostTurns.add(1, agent);
   },

@@ -466,6 +466,24 @@ describe('telemetry', () => {
     expect(await points('x.agent.calls.waiting')).toMatchObject([{ value: 0 }]);
   });
 
+  it('counts the turns that it takes over from dead processes', async () => {
+    const session = new InMemorySession();
+    const { agent, points } = setUp([{ text: 'Hi', usage }], { session });
+    const ghost = {
+      process: 'gone',
+      host: 'elsewhere',
+      pid: 1,
+      started: '',
+      ttlMs: 1,
+      token: 't',
+      takenAt: '',
+    };
+    await session.leases.take(agent.keyOf(context), ghost);
+    await agent.call('Hi', context);
+    expect(await points('x.agent.turns.taken_over')).toMatchObject([{ value: 1 }]);
+    expect(await points('x.agent.turns.lost')).toEqual([]);
+  });
+
   it('has one series for all tools that a model made up', async () => {
     const invented = (count: number) => ({
       toolCalls: Array.from({ length: count }, (_, n) => ({ name: `invented_${n}`, input: {} })),

@@ -1,4 +1,5 @@
 import type { SessionInfo } from '@x/core';
+import { findHolder } from '@x/core/internal';
 import { oneLine, renderCompactionCost } from '@x/harness/view';
 import { command } from '../../command.js';
 import { describeSession } from '../../find-session.js';
@@ -14,9 +15,10 @@ export const listSessions = command({
     ...identityOptions,
   },
   summary:
-    'Lists sessions, the latest first: when each was last used, its version, whose it is, its title, and what its compactions cost.',
+    'Lists sessions, the latest first: when each was last used, its version, whose it is, its title, what its compactions cost, and which process uses it.',
   async run({ values, output }) {
     const found: SessionInfo[] = [];
+    const holders = new Map<SessionInfo, Awaited<ReturnType<typeof findHolder>>>();
     let failure: { readonly error: unknown } | undefined;
     await withStore(values, { readOnly: true }, async (store) => {
       try {
@@ -25,15 +27,26 @@ export const listSessions = command({
         // A store says which sessions are damaged after it has listed the others.
         failure = { error };
       }
+      for (let page = 0; page < found.length; page += PAGE) {
+        const some = found.slice(page, page + PAGE);
+        await Promise.all(some.map(async (info) => holders.set(info, await findHolder(store, info.key))));
+      }
     });
     const now = Date.now();
-    for (const { cursor: _, key, title = '', compaction, ...info } of found) {
+    for (const each of found) {
+      const { cursor: _, key, title = '', compaction, ...info } = each;
+      const { pid, host, takenAt } = holders.get(each) ?? {};
+      // The name of the host is followed by what tells one boot, or one container, from the next.
+      const heldBy = takenAt === undefined ? undefined : { pid, host: host?.split('+', 1)[0], takenAt };
       if (values.json) {
-        output.write(`${JSON.stringify({ ...key.parts, ...info, title, compaction })}\n`);
+        output.write(`${JSON.stringify({ ...key.parts, ...info, title, compaction, heldBy })}\n`);
       } else {
         const age = ageOf(info.updatedAt, now).padEnd(10);
         const cost = compaction ? `  [${renderCompactionCost(compaction)}]` : '';
-        const line = `${age}  v${info.version}  ${describeSession(key.parts)}  ${title}${cost}`;
+        const holder = heldBy
+          ? `  [in use by process ${heldBy.pid} on ${heldBy.host}, taken ${ageOf(heldBy.takenAt, now)}]`
+          : '';
+        const line = `${age}  v${info.version}  ${describeSession(key.parts)}  ${title}${cost}${holder}`;
         output.write(`${oneLine(line.trimEnd())}\n`);
       }
     }
@@ -43,6 +56,9 @@ export const listSessions = command({
     output.write(hint === undefined ? 'No sessions.\n' : `No sessions. ${hint}\n`);
   },
 });
+
+/** Sessions whose holders are asked for side by side. */
+const PAGE = 50;
 
 const UNITS = [
   ['d', 86_400_000],
