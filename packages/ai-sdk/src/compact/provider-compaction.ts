@@ -7,6 +7,7 @@ import {
   type Message,
   ModelError,
   type OpaqueBlock,
+  textOf,
   type Usage,
 } from '@x/core';
 import { isObject, nativeIndex } from '@x/core/internal';
@@ -50,7 +51,7 @@ export interface CompactionProtocol {
   readonly list: 'input' | 'messages';
   /** The value that the header `anthropic-beta` needs for requests with a compaction. */
   readonly beta?: string;
-  /** True where the items hold what users said word for word; else the latest request is sent again behind them. */
+  /** True where the items hold what users said word for word; else the requests that the conversation kept are sent again behind them. */
   readonly keepsRequests: boolean;
   /** The address of the endpoint, made from that for answers. */
   url(url: URL): URL;
@@ -151,14 +152,29 @@ function viewOf(messages: readonly Message[], provider: string, keepsRequests: b
   if (summary === undefined) return messages;
   const before = messages.slice(0, at);
   const behind = messages.slice(at + 1);
-  const request = before.findLast(isRequest);
+  const native = { ...summary, content: summary.content.slice(nativeIndex(summary)) };
+  const requests = keepsRequests ? [] : before.filter(isRequest);
+  // What is still to be answered stands last, as it was said.
+  const live = behind.some(isRequest) ? [] : requests.slice(-1);
+  const said = JSON.stringify(native.content);
+  const earlier = requests
+    .slice(0, requests.length - live.length)
+    .filter((request) => !said.includes(JSON.stringify(textOf(request)).slice(1, -1)));
+  const lead: Message = { id: 'earlier-requests', role: 'user', createdAt: '', content: [EARLIER] };
   return [
     ...before.filter(({ role }) => role === 'system'),
-    { ...summary, content: summary.content.slice(nativeIndex(summary)) },
-    ...(request === undefined || keepsRequests || behind.some(isRequest) ? [] : [request]),
+    native,
+    ...(earlier.length === 0 ? [] : [lead, ...earlier]),
+    ...live,
     ...behind,
   ];
 }
+
+/** Stands in front of requests that a provider's summary tells the outcome of. */
+const EARLIER = {
+  type: 'text',
+  text: '[What the user asked before, word for word: the summary above tells what became of it. It holds unless the user said otherwise since.]',
+} as const;
 
 /** The items in a block of {@link ProviderCompaction.compact}. */
 function itemsIn({ data }: OpaqueBlock): readonly JsonValue[] | undefined {

@@ -87,6 +87,25 @@ it('asks for a compaction and sends every field of the block back', async () => 
   expect(third?.headers['anthropic-beta']).not.toContain('compact-2026-09-04');
 });
 
+it('sends every request that the conversation kept again, however long the chat goes on', async () => {
+  const { server, model } = await connect({}, COMPACTED, ANSWERED, COMPACTED, ANSWERED);
+  const compactor = createCompactor({ model, stages: ['native', 'drop_oldest'], keep: { messages: 4 } });
+  const needs = userMessage('REQ-ONE: the port is 4711, and every file ends with a line break.');
+  let conversation: readonly Message[] = [needs, ...long];
+  for (const step of [1, 3]) {
+    conversation = (await compactor.compact(conversation)).messages;
+    conversation = [...conversation, assistantMessage('Go on.'), userMessage('And the next part.')];
+    await model.generate({ messages: conversation, tools });
+    const [first, ...rest] = bodyOf(server.bodies[step])?.messages ?? [];
+    expect(first).toEqual({ role: 'assistant', content: [BLOCK] });
+    const texts = JSON.stringify(rest);
+    expect(texts).toContain('What the user asked before, word for word');
+    expect(texts).toContain('REQ-ONE: the port is 4711');
+    expect(texts.indexOf('REQ-ONE')).toBeLessThan(texts.indexOf('And the next part.'));
+    conversation = [...conversation, ...long.map((message) => ({ ...message, id: `${step}-${message.id}` }))];
+  }
+});
+
 it('serves the stage native of a compactor, of any length', async () => {
   const { model } = await connect({}, COMPACTED);
   const compactor = createCompactor({ model, stages: ['native', 'drop_oldest'], keep: { messages: 4 } });
