@@ -6,7 +6,7 @@ import {
   InvalidInputError,
   type Message,
 } from '@x/core';
-import { parseWith } from '@x/core/internal';
+import { countWork, inPieces, parseWith } from '@x/core/internal';
 import {
   type CompactionConfig,
   compactionConfigSchema,
@@ -52,6 +52,7 @@ export function createCompactor(options: CompactionConfig = {}): Compactor {
   ): Promise<CompactionOutcome> => {
     checkRequest(messages, compactOptions);
     const { signal } = compactOptions;
+    await inPieces(countWork(config.counter ?? estimateCounter, messages), signal).catch(() => {});
     const desk = desks.of(messages);
     const outcome = await runCompaction({
       work: { desk, onUsage: () => {}, warn: () => {}, signal },

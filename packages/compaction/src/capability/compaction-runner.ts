@@ -9,7 +9,14 @@ import {
   type Model,
   type ReasonScope,
 } from '@x/core';
-import { mayBeOverflow, overflowFigures, type UserScope } from '@x/core/internal';
+import {
+  countWork,
+  inPieces,
+  mayBeOverflow,
+  othersTurn,
+  overflowFigures,
+  type UserScope,
+} from '@x/core/internal';
 import { messageBytes } from '@x/core/messages';
 import { isUserRequest } from '../conversation/regions.js';
 import { errorLine } from '../conversation/text.js';
@@ -118,9 +125,15 @@ export class CompactionRunner {
     memory.step(scope.callId);
     this.#deliver(scope, memory);
     const { version } = tracker;
+    await this.#countAhead(scope);
     const counted = this.measure(scope);
     await this.#reduceIfDue(scope, memory, counted * calibrationOf(scope.state, scope.model));
     return version === tracker.version ? counted : this.measure(scope);
+  }
+
+  /** Counts what was not counted yet in pieces: a conversation that was loaded may be long. */
+  #countAhead({ state, signal }: ReasonScope): Promise<void> {
+    return inPieces(countWork(this.#config.counter ?? estimateCounter, state.context), signal);
   }
 
   async #reduceIfDue(scope: ReasonScope, memory: SessionMemory, tokens: number): Promise<void> {
@@ -246,6 +259,7 @@ export class CompactionRunner {
   ): Promise<CompactionOutcome> {
     const { state } = scope;
     const tracker = this.tracker(state);
+    await this.#countAhead(scope);
     const memory = this.#memories.of(scope);
     const before = options.ready?.before ?? [...state.context];
     const tokens = Math.round(this.measure(scope) * calibrationOf(state, scope.model));
@@ -337,6 +351,7 @@ export class CompactionRunner {
     const outcome = ready ?? (await this.#reduce(scope, reason, before, { ...options, instructions }));
     if (outcome.status !== 'applied') return outcome;
 
+    await othersTurn();
     await flushRemoved(this.#config, scope, before, outcome);
     const altered =
       reason === 'proactive_budget' &&

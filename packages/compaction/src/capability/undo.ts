@@ -6,7 +6,7 @@ import {
   messageSchema,
   type SessionLog,
 } from '@x/core';
-import { digest, sortedJson } from '@x/core/internal';
+import { digest, inPieces, othersTurn, sortedJson, type Work } from '@x/core/internal';
 import * as z from 'zod';
 import { countSchema } from '../config/values.js';
 import { coveredBy, isNarrative } from '../summary/summary-message.js';
@@ -68,15 +68,17 @@ export async function undoRecordOf(
   // A log that cannot be read holds nothing.
   const logged = await findLogged(idsOf(gone), log).catch(() => new Map<string, Message>());
   const entries: Entry[] = [];
-  for (const message of before) {
-    const index = position.get(message);
-    if (index !== undefined) entries.push({ kept: [index, 1] });
-    else if (!isSame(logged.get(message.id), message)) entries.push({ copy: message });
-    else {
+  const compare = function* (): Work<void> {
+    for (const message of before) {
+      yield;
+      const index = position.get(message);
       const place = covering.get(message.id);
-      entries.push(place ? { covered: [...place, 1] } : { logged: message.id });
+      if (index !== undefined) entries.push({ kept: [index, 1] });
+      else if (!isSame(logged.get(message.id), message)) entries.push({ copy: message });
+      else entries.push(place ? { covered: [...place, 1] } : { logged: message.id });
     }
-  }
+  };
+  await inPieces(compare());
   const record = { before: joined(entries), length: after.length, digest: digestOf(after), minor };
   return JSON.stringify(record).length <= LONGEST ? record : undefined;
 }
@@ -207,6 +209,8 @@ export async function undoCompaction({ state, log }: UndoScope): Promise<boolean
 
 /** So many messages are looked up one by one … */
 const FEW = 16;
+/** Messages that are read between two turns of others. */
+const MESSAGES_A_TURN = 500;
 /** … and more of them by reading the log, as long as it has at most so many others for each. */
 const OTHERS_FOR_EACH = 32;
 
@@ -226,6 +230,7 @@ export async function findLogged(
     for await (const message of log.read()) {
       if (ids.has(message.id)) found.set(message.id, message);
       if (found.size === ids.size || --patience === 0) break;
+      if (patience % MESSAGES_A_TURN === 0) await othersTurn();
     }
     if (patience > 0) return found;
   }

@@ -1,4 +1,4 @@
-import { headOf } from '@x/core/internal';
+import { atOnce, headOf, type Work } from '@x/core/internal';
 
 /** Whatever a reader may take for the end of a line: no text may go on behind it without its mark. */
 export const LINE_BREAK = /\r\n?|[\n\v\f\u0085\u2028\u2029]/g;
@@ -11,6 +11,8 @@ const FEWEST = 40;
 const SHARE = 0.03;
 /** Lines that are told of at most. */
 const MOST = 12;
+/** Lines between two moments at which the work may rest. */
+const LINES_A_PIECE = 1_000;
 /** What stands around odd lines where others are left out. */
 const FRAME = 60;
 /** A word with a digit in it: what differs from row to row. */
@@ -27,6 +29,11 @@ export interface OddLine {
  * all is well. None in a text whose lines differ anyway.
  */
 export function oddLines(text: string): readonly OddLine[] {
+  return atOnce(oddLinesWork(text));
+}
+
+/** The same as work that may be done in pieces. */
+export function* oddLinesWork(text: string): Work<readonly OddLine[]> {
   // Most texts are short: no line of them need be looked at.
   let breaks = 0;
   for (let at = text.indexOf('\n'); at !== -1 && ++breaks < FEWEST - 1; ) at = text.indexOf('\n', at + 1);
@@ -36,6 +43,7 @@ export function oddLines(text: string): readonly OddLine[] {
   for (let at = 0; at < text.length; ) {
     const next = text.indexOf('\n', at);
     const end = next === -1 ? text.length : next;
+    if (lines % LINES_A_PIECE === 0) yield;
     const line = headOf(text.slice(at, Math.min(end, at + LONGEST + 1)), LONGEST);
     const shape = line.replaceAll(COUNTED, '0').trim();
     if (shape !== '') {

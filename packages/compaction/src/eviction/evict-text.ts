@@ -1,7 +1,7 @@
 import { type CallScope, SessionKey, type TextBlock, type ToolResultBlock } from '@x/core';
-import { digest, isObject } from '@x/core/internal';
+import { digestWork, inPieces, isObject } from '@x/core/internal';
 import { sessionPrefix } from '@x/core/store';
-import { oddBetween, oddLines } from '../conversation/lines.js';
+import { oddBetween, oddLinesWork } from '../conversation/lines.js';
 import { STUB_TEXTS, type StubMark } from '../conversation/stub-texts.js';
 import { cutMiddle } from '../conversation/text.js';
 
@@ -16,16 +16,16 @@ export async function evictText(
   { evictionPath }: { readonly evictionPath: string },
   text: string,
 ): Promise<string> {
-  const path = `${evictionPath.replaceAll(/^\/+|\/+$/g, '')}/${pathFor(scope, text)}`;
+  const hash = await inPieces(digestWork(text), scope.signal);
+  const path = `${evictionPath.replaceAll(/^\/+|\/+$/g, '')}/${pathFor(scope, hash)}`;
   await scope.storage.write(path, text);
   return path;
 }
 
 /** Below the prefix of whoever the session belongs to. Named by content: the same text is there once. */
-function pathFor({ agentId, state: { tenantId, userId, sessionId } }: CallScope, text: string): string {
-  const hash = digest(text).slice(0, 32);
+function pathFor({ agentId, state: { tenantId, userId, sessionId } }: CallScope, hash: string): string {
   const key = SessionKey.of({ tenantId, userId, agentId, sessionId });
-  return `${sessionPrefix(key)}${key.path.sessionId}/${hash}.txt`;
+  return `${sessionPrefix(key)}${key.path.sessionId}/${hash.slice(0, 32)}.txt`;
 }
 
 /**
@@ -34,10 +34,17 @@ function pathFor({ agentId, state: { tenantId, userId, sessionId } }: CallScope,
  * @param what Begins the sentence: `The result of execute`.
  * @param previewChars UTF-16 units of head and of tail; an eighth of a shorter text.
  */
-export function previewBlock(what: string, text: string, path: string, previewChars: number): TextBlock {
-  const head = STUB_TEXTS.evicted.write(what, text.length, text.split('\n').length, path);
+export async function previewBlock(
+  what: string,
+  text: string,
+  path: string,
+  previewChars: number,
+): Promise<TextBlock> {
+  let lines = 1;
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) lines++;
+  const head = STUB_TEXTS.evicted.write(what, text.length, lines, path);
   const length = 2 * Math.min(previewChars, Math.floor(text.length / 8));
-  const odd = oddLines(text);
+  const odd = await inPieces(oddLinesWork(text));
   const marker = (left: number, from: number) =>
     `\n${STUB_TEXTS.middle.write(left)}\n${oddBetween(odd, from, from + left, length / 4)}`;
   const ends = cutMiddle(text, length, marker, { tail: 0.5 });

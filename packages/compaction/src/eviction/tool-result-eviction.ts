@@ -7,7 +7,7 @@ import {
   textOf,
   toolResultsOf,
 } from '@x/core';
-import { parseWith } from '@x/core/internal';
+import { countUpTo, countWork, inPieces, parseWith } from '@x/core/internal';
 import * as z from 'zod';
 import { countSchema } from '../config/values.js';
 import { errorLine } from '../conversation/text.js';
@@ -116,7 +116,12 @@ export function toolResultEviction(config: EvictionConfig = {}): Capability {
         const path = await evictText(scope, settings, text);
         scope.emit({ type: 'tool.evicted', toolUseId: result.toolUseId, path, chars: text.length });
         warnUnreadable(scope);
-        const block = previewBlock(`The result of ${result.toolName}`, text, path, settings.previewChars);
+        const block = await previewBlock(
+          `The result of ${result.toolName}`,
+          text,
+          path,
+          settings.previewChars,
+        );
         return { ...result, output: [block, ...result.output.filter((part) => part.type !== 'text')] };
       } catch (error) {
         warnWhole(scope, `A result of ${call.name}`, text, error);
@@ -129,8 +134,8 @@ export function toolResultEviction(config: EvictionConfig = {}): Capability {
 function isTooLong(text: string, maxResultChars: number | undefined, scope: ToolScope): boolean {
   if (maxResultChars !== undefined) return maxResultChars > 0 && text.length > maxResultChars;
   const most = windowOf(scope) * RESULT_SHARE;
-  // No text has more than two tokens for each unit: a short one need not be counted.
-  return text.length * 2 > most && meter.text(text) > most;
+  // No text has more than two tokens for each unit: a short one need not be counted, and a long one not to its end.
+  return text.length * 2 > most && countUpTo(estimateCounter, text, most) > most;
 }
 
 function windowOf({ model }: Pick<ToolScope, 'model'>): number {
@@ -158,7 +163,7 @@ async function evictNew(
   const { maxUserChars, maxResultChars } = settings;
   const context = [...scope.state.context];
   const fresh = context.findLastIndex(({ role }) => role === 'assistant') + 1;
-  const cap = capOfNew(scope, context, fresh);
+  const cap = await capOfNew(scope, context, fresh);
   let evicted = false;
   for (const [index, message] of context.entries()) {
     const isNew = cap !== undefined && index >= fresh;
@@ -177,8 +182,13 @@ async function evictNew(
 }
 
 /** Finds how many tokens each new text may have, so that all of them fit the window; `undefined` where they do as they are. */
-function capOfNew(scope: ReasonScope, context: readonly Message[], fresh: number): number | undefined {
+async function capOfNew(
+  scope: ReasonScope,
+  context: readonly Message[],
+  fresh: number,
+): Promise<number | undefined> {
   const added = context.slice(fresh);
+  await inPieces(countWork(estimateCounter, context), scope.signal);
   const window = windowOf(scope);
   // Most steps add little: the whole conversation is counted only where it could matter.
   if (meter.messages(added) < window * RESULT_SHARE) return undefined;
@@ -240,7 +250,7 @@ async function evictedRequest(
   try {
     await scope.log.append([message]);
     const path = await evictText(scope, settings, text);
-    const block = previewBlock('This message of the user', text, path, settings.previewChars);
+    const block = await previewBlock('This message of the user', text, path, settings.previewChars);
     scope.emit({ type: 'message.evicted', messageId: message.id, path, chars: text.length });
     return { ...message, content: [block, ...message.content.filter(({ type }) => type !== 'text')] };
   } catch (error) {

@@ -22,7 +22,7 @@ const MOST_UNITS = 32_000_000;
 /** After so many passages in a row that do not fit there is no room left. */
 const MOST_MISFITS = 16;
 /** Passages between two turns of others. */
-const PASSAGES_A_TURN = 4_000;
+const PASSAGES_A_TURN = 1_000;
 /** Suits any language: a conversation may be in several. */
 const tokenizer = new Tokenizer();
 

@@ -1,5 +1,5 @@
 import type { JsonValue, ToolResultBlock, ToolUseBlock } from '@x/core';
-import { headOf, isObject, jsonText, tailOf } from '@x/core/internal';
+import { headOf, isObject, jsonText, tailOf, type Work } from '@x/core/internal';
 import { commandOf, failureLine, outcomeOf, pathOf } from '../conversation/tool-calls.js';
 import { readable, resultText, within } from './readable.js';
 
@@ -227,11 +227,12 @@ function endsOf(block: ToolResultBlock, use: ToolUseBlock | undefined): Ends {
 }
 
 /** Finds the lines that most results of a tool have at their ends, whatever numbers and arguments of the call stand in them. */
-export function boilerplateOf(
+export function* boilerplateOf(
   calls: readonly { readonly use?: ToolUseBlock; readonly block: ToolResultBlock }[],
-): Boilerplate {
+): Work<Boilerplate> {
   const tools = new Map<string, { readonly results: Ends[]; readonly lines: Map<string, number> }>();
   for (const { use, block } of calls) {
+    yield;
     const tool = tools.get(block.toolName) ?? { results: [], lines: new Map<string, number>() };
     tools.set(block.toolName, tool);
     const result = endsOf(block, use);

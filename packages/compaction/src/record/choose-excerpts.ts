@@ -1,3 +1,4 @@
+import type { Work } from '@x/core/internal';
 import type { Entry } from './entry.js';
 
 /** Something that may enter a record. */
@@ -45,6 +46,8 @@ const STATEMENTS_SHARE = 0.4;
 
 /** The factor by which the least gain falls from one pass over the candidates to the next, and passes at most. */
 const STEP = 0.95;
+/** After so many candidates the work may rest. */
+const REST = 256;
 const MOST_PASSES = 150;
 
 /** Below 1, long excerpts are preferred a little: they keep together what belongs together. */
@@ -72,27 +75,57 @@ export class Choice<Item extends Candidate> {
   #left = 0;
   #forStatements = 0;
 
-  /** @param standing Terms that the reader sees anyway. */
-  constructor(candidates: readonly Item[], sayings: readonly Saying[], standing: Iterable<Uint32Array>) {
+  private constructor(candidates: readonly Item[], vocabulary: Vocabulary) {
     this.#candidates = candidates;
-    const vocabulary = new Vocabulary(sayings);
     this.#vocabulary = vocabulary;
     this.#covered = new Uint8Array(vocabulary.size);
-    for (const terms of standing) for (const term of terms) this.#covered[vocabulary.index(term)] = 1;
     this.#starts = new Uint32Array(candidates.length + 1);
     for (const [index, { terms }] of candidates.entries())
       this.#starts[index + 1] = (this.#starts[index] as number) + terms.length;
     this.#terms = new Uint32Array(this.#starts.at(-1) ?? 0);
-    let at = 0;
-    for (const { terms } of candidates)
-      for (let index = 0; index < terms.length; index++)
-        this.#terms[at++] = vocabulary.index(terms[index] as number);
     this.#least = candidates.reduce((least, { cost }) => Math.min(least, cost), Number.POSITIVE_INFINITY);
-    this.#gains = Float64Array.from(candidates, (_, index) => this.#gain(index));
+    this.#gains = new Float64Array(candidates.length);
+  }
+
+  /**
+   * Weighs candidates by what was said.
+   *
+   * @param standing Terms that the reader sees anyway.
+   */
+  static *among<Item extends Candidate>(
+    candidates: readonly Item[],
+    sayings: readonly Saying[],
+    standing: Iterable<Uint32Array>,
+  ): Work<Choice<Item>> {
+    const choice = new Choice(candidates, yield* Vocabulary.of(sayings));
+    yield* choice.#weigh(standing);
+    return choice;
+  }
+
+  *#weigh(standing: Iterable<Uint32Array>): Work<void> {
+    const vocabulary = this.#vocabulary;
+    for (const terms of standing) {
+      for (const term of terms) this.#covered[vocabulary.index(term)] = 1;
+      yield;
+    }
+    for (let index = 0; index < this.#candidates.length; index += REST) {
+      this.#weighSome(index, Math.min(index + REST, this.#candidates.length));
+      yield;
+    }
+  }
+
+  #weighSome(start: number, end: number): void {
+    for (let index = start; index < end; index++) {
+      const { terms } = this.#candidates[index] as Item;
+      const first = this.#starts[index] as number;
+      for (let place = 0; place < terms.length; place++)
+        this.#terms[first + place] = this.#vocabulary.index(terms[place] as number);
+      this.#gains[index] = this.#gain(index);
+    }
   }
 
   /** Chooses more, of at most so many tokens beside those that are left. */
-  take(tokens: number): void {
+  *take(tokens: number): Work<void> {
     this.#left += tokens;
     this.#forStatements += tokens * STATEMENTS_SHARE;
     const misfits = new Uint8Array(this.#candidates.length);
@@ -100,17 +133,24 @@ export class Choice<Item extends Candidate> {
     let least = gains.reduce((most, gain) => Math.max(most, gain), 0);
     for (let pass = 0; pass < MOST_PASSES && this.#left >= this.#least; pass++) {
       least *= STEP;
-      for (let index = 0; index < gains.length; index++) {
-        if ((gains[index] as number) < least || misfits[index]) continue;
-        // What was chosen since may have taken from it.
-        const gain = this.#gain(index);
-        gains[index] = gain;
-        if (gain < least) continue;
-        if (!this.#fits(index)) misfits[index] = 1;
-        else {
-          gains[index] = 0;
-          this.#choose(index);
-        }
+      yield;
+      this.#takeFrom(least, misfits);
+    }
+  }
+
+  /** Chooses whatever gains so much, and fits. */
+  #takeFrom(least: number, misfits: Uint8Array): void {
+    const gains = this.#gains;
+    for (let index = 0; index < gains.length; index++) {
+      if ((gains[index] as number) < least || misfits[index]) continue;
+      // What was chosen since may have taken from it.
+      const gain = this.#gain(index);
+      gains[index] = gain;
+      if (gain < least) continue;
+      if (!this.#fits(index)) misfits[index] = 1;
+      else {
+        gains[index] = 0;
+        this.#choose(index);
       }
     }
   }
@@ -156,19 +196,26 @@ function shapeOf({ at, text }: Candidate): string {
 
 /** The terms of a conversation with their weights. Index 0 is for terms that no message has. */
 class Vocabulary {
-  readonly #indices = new TermTable();
+  readonly #indices: TermTable;
   /** By index: what the term counts where it was new, and the number of the message that it was new in. */
   readonly #weights: Float64Array;
   readonly #first: readonly number[];
 
-  constructor(sayings: readonly Saying[]) {
+  private constructor(indices: TermTable, weights: Float64Array, first: readonly number[]) {
+    this.#indices = indices;
+    this.#weights = weights;
+    this.#first = first;
+  }
+
+  static *of(sayings: readonly Saying[]): Work<Vocabulary> {
+    const indices = new TermTable();
     const first: number[] = [0];
     const inMessages: number[] = [0];
     const uses: number[] = [0];
-    for (const { at, terms, by } of sayings) {
+    const add = ({ at, terms, by }: Saying) => {
       const use = by === 'user' ? 2 : by === 'assistant' ? 1 : 0;
       for (let place = 0; place < terms.length; place++) {
-        const index = this.#indices.add(terms[place] as number);
+        const index = indices.add(terms[place] as number);
         const isNew = index === first.length;
         if (isNew) {
           first.push(at);
@@ -179,14 +226,18 @@ class Vocabulary {
           uses[index] = (uses[index] as number) + use;
         }
       }
+    };
+    for (const saying of sayings) {
+      add(saying);
+      yield;
     }
-    this.#first = first;
-    this.#weights = Float64Array.from(inMessages, (among, index) => {
+    const weights = Float64Array.from(inMessages, (among, index) => {
       const rarity = Math.log(1 + sayings.length / Math.max(1, among));
       const used = uses[index] as number;
       const use = used > 0 ? 1 + Math.min(WEIGHT.mostUses, used) * WEIGHT.use : WEIGHT.unused;
       return among > sayings.length * WEIGHT.commonShare ? WEIGHT.common : rarity * use;
     });
+    return new Vocabulary(indices, weights, first);
   }
 
   get size(): number {

@@ -1,5 +1,5 @@
 import { estimateCounter } from '@x/core';
-import { digest, jsonText } from '@x/core/internal';
+import { digest, jsonText, type Work } from '@x/core/internal';
 import type { ToolDefinition } from '@x/core/messages';
 import { commandOf } from '../conversation/tool-calls.js';
 import type { Meter } from '../meter.js';
@@ -76,9 +76,10 @@ export interface Draft extends Candidate {
 }
 
 /** Everything that may enter the record, in its order: calls and requests as long as there is room for them. */
-export function draftsOf(input: RecordInput, costOf: (estimate: number) => number): readonly Draft[] {
+export function* draftsOf(input: RecordInput, costOf: (estimate: number) => number): Work<readonly Draft[]> {
   const cost = (text: string) => costOf(estimateCounter.count(text));
-  const drafts = withoutRepeats(allDrafts(input, turnsOf(input.covered, input.tools), costOf), cost);
+  const turns = yield* turnsOf(input.covered, input.tools);
+  const drafts = yield* withoutRepeats(yield* allDrafts(input, turns, costOf), cost);
   fitCalls(drafts, input.room * CALLS_SHARE, cost);
   leaveOldRequests(drafts, input.room * REQUESTS_SHARE);
   return countOldest(drafts, input.room * MOST_CALLS, cost);
@@ -112,12 +113,13 @@ const ANY_PATH = new RegExp(`${PATH_END.source}|${PATH.source}`, 'g');
  * Says once what calls repeat: one that was made again in the same words, with the same outcome, stands once, with the
  * numbers of all. A file has its path the first time, from then on its name, behind folders where another one has that name.
  */
-function withoutRepeats(drafts: readonly Draft[], cost: (text: string) => number): Draft[] {
+function* withoutRepeats(drafts: readonly Draft[], cost: (text: string) => number): Work<Draft[]> {
   const told = new Map<string, string>();
-  const isShared = sharedEndings(drafts);
+  const isShared = yield* sharedEndings(drafts);
   const first = new Map<string, { readonly index: number; readonly again: string[]; word: string }>();
   const kept: Draft[] = [];
   for (const draft of drafts) {
+    yield;
     if (!isCall(draft.kind)) {
       kept.push(draft);
       continue;
@@ -164,10 +166,11 @@ function endingsOf(path: string): readonly string[] {
 }
 
 /** The endings that paths of different files have. */
-function sharedEndings(drafts: readonly Draft[]): ReadonlySet<string> {
+function* sharedEndings(drafts: readonly Draft[]): Work<ReadonlySet<string>> {
   const owners = new Map<string, string>();
   const shared = new Set<string>();
   for (const { kind, text } of drafts) {
+    yield;
     if (!isCall(kind)) continue;
     for (const [found] of text.matchAll(ANY_PATH)) {
       const path = found.replace('…/', '');
@@ -231,11 +234,11 @@ export function isCall(kind: Entry['kind']): boolean {
   return kind === 'did' || kind === 'looked';
 }
 
-function allDrafts(
+function* allDrafts(
   { earlier, staying, standing, room }: RecordInput,
   turns: readonly Turn[],
   costOf: (estimate: number) => number,
-): Draft[] {
+): Work<Draft[]> {
   // Long because each kind of entry has a rule, and the rules share the prices and the lists of calls.
   const drafts: Draft[] = [];
   const cost = (text: string) => costOf(estimateCounter.count(text));
@@ -272,7 +275,7 @@ function allDrafts(
     for (const text of texts) add(entry.kind, entry.at, text, must, worth);
   }
   let lastSaid: number | undefined;
-  const boilerplate = boilerplateOf(
+  const boilerplate = yield* boilerplateOf(
     turns.flatMap(({ calls }) =>
       calls.flatMap(({ use, result }) => (result ? { use, block: result.block } : [])),
     ),
@@ -281,6 +284,7 @@ function allDrafts(
   const answer = Math.max(SHORT_ANSWER, (room * CALLS_SHARE * UNITS_PER_TOKEN) / count - MOST_LOOKED);
   const quoted = new Set(drafts.filter(({ kind }) => kind === 'found').map(({ text }) => text));
   for (const { at, excerpts, calls } of turns) {
+    yield;
     const { parts } = excerpts;
     const [asked] = parts;
     if (asked?.kind === 'asked') {

@@ -1,5 +1,5 @@
 import { type ToolResultBlock, type ToolUseBlock, toolResultsOf, toolUsesOf } from '@x/core';
-import { jsonText } from '@x/core/internal';
+import { jsonText, type Work } from '@x/core/internal';
 import type { ToolDefinition } from '@x/core/messages';
 import { commandOf, outcomeOf, pathOf, readsByName } from '../conversation/tool-calls.js';
 import { type Boilerplate, outcomeText } from './calls.js';
@@ -25,11 +25,16 @@ export interface Call {
 }
 
 /** The covered messages with their calls. `tools` says which calls change nothing, as far as it is known. */
-export function turnsOf(covered: readonly Numbered[], tools: readonly ToolDefinition[]): readonly Turn[] {
+export function* turnsOf(
+  covered: readonly Numbered[],
+  tools: readonly ToolDefinition[],
+): Work<readonly Turn[]> {
   const declared = new Map(tools.map(({ name, annotations }) => [name, annotations?.readOnly]));
   const open = new Map<string, Call>();
   const failed = new Map<string, Call>();
-  return covered.map((numbered) => {
+  const turns: Turn[] = [];
+  for (const numbered of covered) {
+    yield;
     const { at, excerpts } = numbered;
     const calls = toolUsesOf(excerpts.message).map((use): Call => {
       const call = {
@@ -55,8 +60,9 @@ export function turnsOf(covered: readonly Numbered[], tools: readonly ToolDefini
         failed.delete(key);
       }
     }
-    return { at, excerpts, calls };
-  });
+    turns.push({ at, excerpts, calls });
+  }
+  return turns;
 }
 
 /** Tells a call that changes nothing: by the tool's word; where it says nothing, by its name or its command line. */

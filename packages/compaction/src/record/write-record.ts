@@ -1,4 +1,5 @@
 import { estimateCounter, type Message } from '@x/core';
+import type { Work } from '@x/core/internal';
 import { countMessages } from '@x/core/messages';
 import type { Meter } from '../meter.js';
 import { Choice, type Saying } from './choose-excerpts.js';
@@ -25,57 +26,65 @@ const SPARE_SHARE = 0.04;
  * written content the excerpts that hold most of what was relied on later. Works in any language: what is kept is told
  * by use, not by words.
  */
-export function writeRecord(input: RecordInput): readonly Entry[] {
+export function* writeRecord(input: RecordInput): Work<readonly Entry[]> {
   const { earlier, covered, staying, standing, room, meter } = input;
   const ratio = tokensPerEstimate(covered, meter);
   const cost = (estimate: number) => estimate * ratio + FRAME;
-  const drafts = draftsOf(input, cost);
+  const drafts = yield* draftsOf(input, cost);
 
   const calls = drafts.filter(({ must }) => must);
   const optional = drafts.filter(({ must }) => !must);
-  const sayings: Saying[] = earlier.map(({ at, text, kind }) => ({
-    at,
-    terms: termsOf(text),
-    by: speakerOf(kind),
-  }));
+  const sayings: Saying[] = [];
+  for (const { at, text, kind } of earlier) {
+    sayings.push({ at, terms: termsOf(text), by: speakerOf(kind) });
+    yield;
+  }
   const later = staying.map((excerpts) => ({ at: Number.POSITIVE_INFINITY, excerpts }));
   for (const { at, excerpts } of [...covered, ...later])
     sayings.push({ at, terms: excerpts.terms, by: byOf(excerpts.message) });
-  const choice = new Choice(optional, sayings, [
+  const choice = yield* Choice.among(optional, sayings, [
     ...calls.map(({ text, terms }) => (terms.length > 0 ? terms : termsOf(text))),
     ...[...staying, ...standing].map(({ terms }) => terms),
     termsOf(input.narrative ?? ''),
   ]);
   const most = room * (1 - NAMES_SHARE);
   const left = most - calls.reduce((sum, draft) => sum + draft.cost, 0);
-  choice.take(left);
+  yield* choice.take(left);
+  yield;
   const needed = meter.text(renderEntries(inOrder(drafts, new Set(choice.chosen))));
   // Costs are estimates: where the text is shorter than they say, there is room for more.
-  if (most - needed > room * SPARE_SHARE) choice.take(left * (most / needed - 1));
-  const { entries, tokens } = fitted(drafts, choice.chosen, most, meter);
+  if (most - needed > room * SPARE_SHARE) yield* choice.take(left * (most / needed - 1));
+  yield;
+  const { entries, tokens } = yield* fitted(drafts, choice.chosen, most, meter);
   const unused = Math.min(room * NAMES_SHARE, room - tokens);
-  return [...entries, ...namesBeside(entries, input, unused, (text) => cost(estimateCounter.count(text)))];
+  const names = yield* namesBeside(entries, input, unused, (text) => cost(estimateCounter.count(text)));
+  return [...entries, ...names];
 }
 
 /** Names that neither the entries nor the messages that stay hold, by the message where each was last seen. */
-function namesBeside(
+function* namesBeside(
   entries: readonly Entry[],
   { earlier, covered, staying, standing, narrative = '' }: RecordInput,
   room: number,
   tokensOf: (text: string) => number,
-): readonly Entry[] {
-  const mentions = earlier.map(({ kind, at, text }): Mention => {
+): Work<readonly Entry[]> {
+  const mentions: Mention[] = [];
+  for (const { kind, at, text } of earlier) {
     // What was cut off is half a name.
     const names =
       kind === 'named' ? text.split(' ') : namesIn(text.replaceAll(/\S*…\S*/g, ' '), isCall(kind));
-    return { names, at, by: 'assistant' };
-  });
+    mentions.push({ names, at, by: 'assistant' });
+    yield;
+  }
   for (const { at, excerpts } of covered) {
     const { message, names, passed } = excerpts;
     mentions.push({ names, at, by: byOf(message) }, { names: passed, at, by: 'passed' });
   }
   const held = new Set(namesIn(narrative, true));
-  for (const { text } of entries) for (const name of namesIn(text, true)) held.add(name);
+  for (const { text } of entries) {
+    for (const name of namesIn(text, true)) held.add(name);
+    yield;
+  }
   for (const { names, passed } of [...staying, ...standing]) {
     for (const name of names) held.add(name);
     for (const name of passed) held.add(name);
@@ -102,14 +111,15 @@ function inOrder(drafts: readonly Draft[], chosen: ReadonlySet<Draft>): readonly
 }
 
 /** The entries in their order with their tokens, less those chosen last while the text is longer than the estimate said. */
-function fitted(
+function* fitted(
   drafts: readonly Draft[],
   chosen: readonly Draft[],
   room: number,
   meter: Meter,
-): { readonly entries: readonly Entry[]; readonly tokens: number } {
+): Work<{ readonly entries: readonly Entry[]; readonly tokens: number }> {
   const rest = [...chosen];
   for (;;) {
+    yield;
     const entries = inOrder(drafts, new Set(rest));
     const tokens = meter.text(renderEntries(entries));
     let excess = tokens - room;

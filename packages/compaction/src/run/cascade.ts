@@ -1,5 +1,5 @@
 import { addUsage, type CompactionStep, type ManifestEntry, type Message, type Usage } from '@x/core';
-import { unlessAborted } from '@x/core/internal';
+import { othersTurn, unlessAborted } from '@x/core/internal';
 import { errorLine } from '../conversation/text.js';
 import type { Meter } from '../meter.js';
 import {
@@ -50,6 +50,7 @@ export async function runCascade(
   let modelCalls = 0;
 
   const run = async (reducer: Reducer, target: ReductionTarget, isFree = false) => {
+    await othersTurn();
     context.signal?.throwIfAborted();
     const startedAt = performance.now();
     const reduction = await attempt(

@@ -1,5 +1,5 @@
 import { type Message, textOf } from '@x/core';
-import type { Redact } from '@x/core/internal';
+import { atOnce, type Redact, type Work } from '@x/core/internal';
 import { once } from '../conversation/once.js';
 import { redactMessage, redactorFor } from '../conversation/redaction.js';
 import { isUserRequest, latestUserRequest } from '../conversation/regions.js';
@@ -155,13 +155,18 @@ export class Composer {
     return redactMessage(this.context.original(message), this.redact);
   }
 
+  /** The conversation with an empty summary of a part. */
+  bare(part: Partition): Candidate {
+    return atOnce(this.compose(part, undefined, 0));
+  }
+
   /** Composes the summary of a part with a record of at most `maxRecord` tokens. */
-  compose(
+  *compose(
     part: Partition,
     narrative: Narrative | undefined,
     maxRecord: number,
     native?: SummaryParts['native'],
-  ): Candidate {
+  ): Work<Candidate> {
     const { meter, appendix, logLocation, recall } = this.context;
     const { earlier, requests, numbered, covers, count, standing, most, others } = this.#around(part);
     const written = narrative && { ...narrative, text: this.redact(narrative.text) };
@@ -174,9 +179,15 @@ export class Composer {
     // Secrets go before anything is cut: nothing would recognize half of one.
     const offered = (message: Message) =>
       excerptsOf(message, this.settings.redact === false ? undefined : this.redact);
+    if (room > 0) {
+      for (const message of this.view.messages) {
+        offered(this.context.original(message));
+        yield;
+      }
+    }
     const record =
       room > 0
-        ? writeRecord({
+        ? yield* writeRecord({
             earlier: withFolded(earlier, part, requests, this.redact).map((entry) => ({
               ...entry,
               text: this.redact(entry.text),

@@ -1,9 +1,11 @@
 import type { Message, Model } from '@x/core';
+import type { Work } from '@x/core/internal';
 import { isUserRequest } from '../conversation/regions.js';
 import { isByMessages, mustShrink } from '../reducer.js';
 import { BESIDE_NARRATIVE, type Candidate, type Composer, LEAST_SUMMARY } from './compose.js';
 import { candidateCuts, type Partition } from './cut.js';
 import { type Narrative, readSummaries } from './summary-message.js';
+import { shortenAhead } from './user-words.js';
 
 /** Below this many tokens no model can write four sections. */
 const SHORTEST_NARRATIVE = 150;
@@ -65,13 +67,14 @@ export function planNarrative(composer: Composer, maxNarrative: number): Narrati
  *
  * @param narrative Left out: what earlier summaries tell.
  */
-export function planRecord(composer: Composer, narrative?: Narrative): Candidate | undefined {
-  const { budget, view, maxRecord } = composer;
+export function* planRecord(composer: Composer, narrative?: Narrative): Work<Candidate | undefined> {
+  const { budget, view, maxRecord, maxRequests, context } = composer;
+  yield* shortenAhead(view.messages.filter(isUserRequest), maxRequests, context.meter);
   let best: Candidate | undefined;
   let silent: Candidate | undefined;
   for (const { part, room, limit, note } of choices(composer, maxRecord, budget.enoughTokens)) {
     const told = narrative ?? readSummaries(part.previous).narrative;
-    const candidate = { ...composer.compose(part, told, Math.min(room, maxRecord)), note };
+    const candidate = { ...(yield* composer.compose(part, told, Math.min(room, maxRecord))), note };
     if (!composer.savesEnough(candidate)) continue;
     if (!candidate.tells) {
       // Nothing is lost for nothing; where the window is full, less is said rather than nothing at all be possible.
@@ -106,7 +109,7 @@ function* choices(composer: Composer, reserve: number, enough: number): Generato
       if (!settings.saving && view.tokens <= enough) return;
       continue;
     }
-    const bare = composer.compose(part, undefined, 0);
+    const bare = composer.bare(part);
     if (!composer.savesEnough(bare) || (isFloor && isDueAgain(composer, bare))) continue;
     const limit = isFloor ? budget.mostTokens : enough;
     const isLast = index === cuts.cuts.length - 1;

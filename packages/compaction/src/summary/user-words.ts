@@ -1,4 +1,5 @@
 import type { ContentBlock, Message } from '@x/core';
+import type { Work } from '@x/core/internal';
 import { withMarks } from '../conversation/marks.js';
 import { latestUserRequest } from '../conversation/regions.js';
 import { STUB_TEXTS } from '../conversation/stub-texts.js';
@@ -50,8 +51,8 @@ export function keepUserWords(
     const request = kept[index];
     const size = sizes[index] ?? 0;
     if (!request || untouchable(request.original) || size <= tokens) return;
-    const message = shortened(request.message, tokens / size);
-    const now = meter.message(message);
+    const { message, tokens: now } =
+      tokens === SHORTEST ? shortest(request.message, meter) : cut(request.message, tokens, meter);
     if (now >= size) return;
     kept[index] = { ...request, message };
     sizes[index] = now;
@@ -59,19 +60,57 @@ export function keepUserWords(
   };
   // A few words less are no gain.
   if (total <= room * SLACK && kept.length <= most) return kept;
+  // The oldest that have no room even when they are cut need not be cut.
+  const leastOf = (index: number) => Math.min(sizes[index] ?? 0, SHORTEST);
+  const folded = new Set<number>();
+  const fold = (index: number) => {
+    if (folded.has(index) || untouchable((kept[index] as KeptRequest).original)) return;
+    folded.add(index);
+    total -= sizes[index] ?? 0;
+  };
+  let least = sizes.reduce((sum, _, index) => sum + leastOf(index), 0);
+  for (let index = 1; index < kept.length && least > room; index++) {
+    least -= leastOf(index);
+    fold(index);
+  }
   for (let index = 1; index < kept.length && total > room; index++) {
-    shorten(index, Math.max(SHORTEST, (sizes[index] ?? 0) - (total - room)));
+    if (!folded.has(index)) shorten(index, Math.max(SHORTEST, (sizes[index] ?? 0) - (total - room)));
   }
   if (total > room) shorten(0, Math.max(SHORTEST, (sizes[0] ?? 0) - (total - room)));
 
-  const folded = new Set<number>();
   const tooMuch = () => total > room || kept.length - folded.size > most;
-  for (let index = 1; index < kept.length && tooMuch(); index++) {
-    if (untouchable((kept[index] as KeptRequest).original)) continue;
-    folded.add(index);
-    total -= sizes[index] ?? 0;
-  }
+  for (let index = 1; index < kept.length && tooMuch(); index++) fold(index);
   return kept.filter((_, index) => !folded.has(index));
+}
+
+interface Cut {
+  readonly message: Message;
+  readonly tokens: number;
+}
+
+/** Requests that were cut as far as they may be, by the counter and the ratio of the meter. */
+const known = new WeakMap<Message, { readonly meter: Meter; readonly cut: Cut }>();
+
+function shortest(message: Message, meter: Meter): Cut {
+  const found = known.get(message);
+  if (found?.meter.counter === meter.counter && found.meter.ratio === meter.ratio) return found.cut;
+  const made = cut(message, SHORTEST, meter);
+  known.set(message, { meter, cut: made });
+  return made;
+}
+
+function cut(original: Message, most: number, meter: Meter): Cut {
+  const message = shortened(original, most / meter.message(original));
+  return { message, tokens: meter.message(message) };
+}
+
+/** Cuts requests ahead in pieces, where all of them together have more than `room` tokens. */
+export function* shortenAhead(requests: readonly Message[], room: number, meter: Meter): Work<void> {
+  if (meter.messages(requests) <= room * SLACK) return;
+  for (const message of requests) {
+    if (meter.message(message) > SHORTEST) shortest(message, meter);
+    yield;
+  }
 }
 
 /** The text of a request in which a summary left out a part. */

@@ -1,4 +1,5 @@
 import { addUsage, type Message, type Model, TimeLimitError } from '@x/core';
+import { atOnce, inPieces } from '@x/core/internal';
 import { pairingOf } from '@x/core/messages';
 import { isUserRequest, startOfUnseen } from '../conversation/regions.js';
 import { type Reduction, unchanged } from '../reducer.js';
@@ -52,7 +53,9 @@ export async function summarizeView(composer: Composer): Promise<Reduction> {
   if (written) return { ...condensed(written, 'summarized', attempt.note), ...spent };
   const mayFallBack = writer === undefined || settings.fallback === 'record';
   if (problem && !mayFallBack) return { ...unchanged(view, ''), failure: problem, ...spent };
-  const candidate = mayFallBack ? (meanwhile ?? planRecord(composer, late)) : undefined;
+  const candidate = mayFallBack
+    ? (meanwhile ?? (await inPieces(planRecord(composer, late), context.signal)))
+    : undefined;
   if (!candidate) {
     const note = 'there is nothing older, or too little to be worth a summary';
     return { ...unchanged(view, problem ?? note), ...spent };
@@ -92,7 +95,8 @@ async function withNarrative(composer: Composer, writer: Model, found: Found | u
   const { narrative, result } = writing;
   if (!isDone) {
     const told = found?.writing.narrative ?? readSummaries(part.previous).narrative;
-    const meanwhile = { ...composer.compose(part, told, maxRecord), note: plan.note };
+    const composed = await inPieces(composer.compose(part, told, maxRecord), context.signal);
+    const meanwhile = { ...composed, note: plan.note };
     const fits = composer.total(meanwhile) + maxNarrative <= composer.budget.enoughTokens;
     const isOfUse = fits && meanwhile.tells && composer.savesEnough(meanwhile);
     const late = `${writer.id} was not done after ${work.patience.ms} ms (summary.waitMs)`;
@@ -103,7 +107,8 @@ async function withNarrative(composer: Composer, writer: Model, found: Found | u
   const spent = spentOn(writing, found?.isLate ? found.writing : undefined);
   if (!narrative) return { problem: result?.ok === false ? result.problem : undefined, spent };
   for (const tokens of [maxRecord, 0]) {
-    const candidate = { ...composer.compose(part, narrative, tokens), note: plan.note };
+    const composed = await inPieces(composer.compose(part, narrative, tokens), context.signal);
+    const candidate = { ...composed, note: plan.note };
     if (composer.savesEnough(candidate)) return { candidate, spent };
   }
   return { problem: 'the written summary was not smaller than what it replaces', spent };
@@ -235,7 +240,7 @@ function livePrefix({ context, budget, view }: Composer, writer: Model, end: num
 export async function condenseNatively(composer: Composer, model: Model): Promise<Reduction> {
   const { view, context, work } = composer;
   const ready = preparedNatively(composer);
-  const part = ready?.part ?? planRecord(composer)?.part;
+  const part = ready?.part ?? (await inPieces(planRecord(composer), context.signal))?.part;
   if (!part) return unchanged(view, 'there is nothing older, or too little to be worth it');
   const writing = ready?.writing ?? beginNatively(composer, model, part.cut);
   if (!(await work.patience.waitFor(writing.done, context.signal))) {
@@ -251,7 +256,8 @@ export async function condenseNatively(composer: Composer, model: Model): Promis
   if (content.length === 0)
     return { ...unchanged(view, ''), failure: 'the provider returned nothing', ...spent };
   const { narrative } = readSummaries(part.previous);
-  const native = composer.compose(part, narrative, composer.maxRecord, { modelId: model.id, content });
+  const items = { modelId: model.id, content };
+  const native = await inPieces(composer.compose(part, narrative, composer.maxRecord, items), context.signal);
   if (!composer.savesEnough(native)) {
     return { ...unchanged(view, 'the provider’s compaction saves too little'), ...spent };
   }
@@ -268,14 +274,12 @@ function preparedNatively(composer: Composer) {
   const cut = view.messages.findIndex(({ id }) => id === writing.to) + 1;
   if (cut === 0) return undefined;
   const part = composer.partition(cut);
-  return composer.total(composer.compose(part, undefined, 0)) <= budget.enoughTokens
-    ? { writing, part }
-    : undefined;
+  return composer.total(composer.bare(part)) <= budget.enoughTokens ? { writing, part } : undefined;
 }
 
 /** Asks the provider ahead of time. */
 export function prepareNatively(composer: Composer, model: Model): boolean {
-  const candidate = planRecord(composer);
+  const candidate = atOnce(planRecord(composer));
   if (candidate) beginNatively(composer, model, candidate.part.cut);
   return candidate !== undefined;
 }

@@ -61,7 +61,7 @@ const words = (...requests: readonly string[]) => {
   return keepUserWords(messages, messages, 2_000, meter).map(({ message }) => message);
 };
 const evicted = async () => [
-  userMessage([previewBlock('The result of bash', lines(9_000), 'evicted/a.txt', 2_000)]),
+  userMessage([await previewBlock('The result of bash', lines(9_000), 'evicted/a.txt', 2_000)]),
 ];
 const image = { type: 'file', mediaType: 'image/png', source: { type: 'base64', data: 'AAAA' } } as const;
 

@@ -1,4 +1,5 @@
 import { type ToolResultBlock, type ToolUseBlock, toolResultsOf, toolUsesOf } from '@x/core';
+import { atOnce } from '@x/core/internal';
 import { toolResultBlock } from '@x/core/messages';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -81,7 +82,7 @@ describe('how a call ended', () => {
     const results = Array.from({ length: 6 }, (_, index) =>
       result(`Chunk ID: a${index}4c\nWall time: 0.${index}2 seconds\nOutput:\nvalue ${'abc'[index % 3]}`),
     );
-    const boilerplate = boilerplateOf(results.map((block) => ({ block })));
+    const boilerplate = atOnce(boilerplateOf(results.map((block) => ({ block }))));
     expect(outcomeText(results[1], 140, boilerplate)).toBe('value b');
   });
 
@@ -89,13 +90,13 @@ describe('how a call ended', () => {
     const results = ['value a', 'value b', '', 'value c', 'value d', 'value e'].map((text, index) =>
       result(`Chunk ID: a${index}4c\nWall time: 0.${index}2 seconds\nOutput:\n${text}`),
     );
-    const boilerplate = boilerplateOf(results.map((block) => ({ block })));
+    const boilerplate = atOnce(boilerplateOf(results.map((block) => ({ block }))));
     expect(outcomeText(results[2], 140, boilerplate)).toBe('ok');
   });
 
   it('keeps what differs where every answer is such a line', () => {
     const results = [3, 50, 7, 12].map((amount) => result(`Balance: ${amount}`));
-    const boilerplate = boilerplateOf(results.map((block) => ({ block })));
+    const boilerplate = atOnce(boilerplateOf(results.map((block) => ({ block }))));
     expect(results.map((block) => outcomeText(block, 140, boilerplate))).toEqual([
       'Balance: 3',
       'Balance: 50',
@@ -103,7 +104,7 @@ describe('how a call ended', () => {
       'Balance: 12',
     ]);
     const saved = Array.from({ length: 4 }, () => result('Saved.'));
-    expect(outcomeText(saved[0], 140, boilerplateOf(saved.map((block) => ({ block }))))).toBe('ok');
+    expect(outcomeText(saved[0], 140, atOnce(boilerplateOf(saved.map((block) => ({ block })))))).toBe('ok');
   });
 
   it('leaves out what repeats the arguments of each call', () => {
@@ -115,6 +116,6 @@ describe('how a call ended', () => {
       });
       return { use: toolUsesOf(call)[0] as ToolUseBlock, block: toolResultsOf(result)[0] as ToolResultBlock };
     });
-    expect(outcomeText(calls[2]?.block, 140, boilerplateOf(calls))).toBe('10 matches');
+    expect(outcomeText(calls[2]?.block, 140, atOnce(boilerplateOf(calls)))).toBe('10 matches');
   });
 });

@@ -1,4 +1,5 @@
 import { userMessage } from '@x/core';
+import { atOnce } from '@x/core/internal';
 import { describe, expect, it } from 'vitest';
 import { excerptsOf } from '../../src/record/excerpts.js';
 import { writeRecord } from '../../src/record/write-record.js';
@@ -15,7 +16,7 @@ describe('the names that nothing else in a record holds', () => {
         excerpts: excerptsOf(message),
       }),
     );
-    const record = writeRecord({ ...inputs, earlier: [], covered, room: 6_000 });
+    const record = atOnce(writeRecord({ ...inputs, earlier: [], covered, room: 6_000 }));
     const named = record.filter(({ kind }) => kind === 'named').map(({ text }) => text.split(' ').length);
     expect(named).toEqual([40]);
   });
@@ -27,7 +28,7 @@ describe('the names that nothing else in a record holds', () => {
       at: at + 1,
       text: `edit_file modul…es/m${at}/index.ts`,
     }));
-    const record = writeRecord({ ...inputs, earlier, covered: [], room: 400 });
+    const record = atOnce(writeRecord({ ...inputs, earlier, covered: [], room: 400 }));
     expect(record.some(({ text }) => / ×\d/.test(text))).toBe(true);
     expect(record.filter(({ kind }) => kind === 'named')).toEqual([]);
   });

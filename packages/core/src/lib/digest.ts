@@ -1,6 +1,13 @@
+import { atOnce, type Work } from './in-pieces.js';
+
 /** Computes the SHA-256 of a text's UTF-8 bytes as 64 hexadecimal digits; synchronous in every runtime. */
 export function digest(text: string): string {
-  const state = sha256(new TextEncoder().encode(text));
+  return atOnce(digestWork(text));
+}
+
+/** The same as work that may be done in pieces. */
+export function* digestWork(text: string): Work<string> {
+  const state = yield* sha256(new TextEncoder().encode(text));
   return Array.from(state, (word) => word.toString(16).padStart(8, '0')).join('');
 }
 
@@ -11,11 +18,13 @@ export function randomHex(bytes: number): string {
 }
 
 const BLOCK_BYTES = 64;
+/** Bytes between two moments at which the work may rest. */
+const PIECE_BYTES = 1 << 18;
 const ROUNDS = 64;
 const { roots: ROUND_CONSTANTS, state: FIRST_STATE } = constants();
 
 /** FIPS 180-4, section 6.2: the web's own SHA-256 answers in a promise, and what is written at once cannot wait. */
-function sha256(bytes: Uint8Array): Uint32Array {
+function* sha256(bytes: Uint8Array): Work<Uint32Array> {
   const padded = new DataView(new ArrayBuffer(Math.ceil((bytes.length + 9) / BLOCK_BYTES) * BLOCK_BYTES));
   new Uint8Array(padded.buffer).set(bytes);
   padded.setUint8(bytes.length, 0x80);
@@ -23,6 +32,7 @@ function sha256(bytes: Uint8Array): Uint32Array {
   const state = FIRST_STATE.slice();
   const words = new Uint32Array(ROUNDS);
   for (let at = 0; at < padded.byteLength; at += BLOCK_BYTES) {
+    if (at % PIECE_BYTES === 0) yield;
     for (let round = 0; round < 16; round++) words[round] = padded.getUint32(at + round * 4);
     compress(state, words);
   }

@@ -1,3 +1,4 @@
+import { atOnce, type Work } from '../lib/in-pieces.js';
 import { jsonText } from '../lib/json.js';
 import type { ContentBlock, FileBlock } from '../messages/content-block.js';
 import { isTextual } from '../messages/media.js';
@@ -22,12 +23,24 @@ const toolCounts = new WeakMap<TokenCounter, WeakMap<ToolDefinition, number>>();
  * provider is sent it. Counted once per message object and then remembered.
  */
 export function countMessage(counter: TokenCounter, message: Message): number {
-  return remembered(messageCounts, counter, message, () => {
-    let total = MESSAGE_OVERHEAD;
-    const sent = message.content.slice(Math.max(0, nativeIndex(message)));
-    for (const block of sent) total += countBlock(counter, block);
-    return total;
-  });
+  return remembered(messageCounts, counter, message, () => atOnce(messageWork(counter, message)));
+}
+
+function* messageWork(counter: TokenCounter, message: Message): Work<number> {
+  let total = MESSAGE_OVERHEAD;
+  const sent = message.content.slice(Math.max(0, nativeIndex(message)));
+  for (const block of sent) total += yield* blockWork(counter, block);
+  return total;
+}
+
+/** Counts messages ahead in pieces, so that counting them costs nothing afterwards. */
+export function* countWork(counter: TokenCounter, messages: readonly Message[]): Work<void> {
+  for (const message of messages) {
+    const table = tableOf(messageCounts, counter);
+    if (table.has(message)) continue;
+    table.set(message, yield* messageWork(counter, message));
+    yield;
+  }
 }
 
 /** Counts the tokens of many messages. */
@@ -71,23 +84,54 @@ export function countRequest(
 
 /** Counts the tokens of one block. */
 export function countBlock(counter: TokenCounter, block: ContentBlock): number {
+  return atOnce(blockWork(counter, block));
+}
+
+function* blockWork(counter: TokenCounter, block: ContentBlock): Work<number> {
   switch (block.type) {
     case 'text':
-      return counter.count(block.text);
+      return yield* textWork(counter, block.text);
     case 'thinking':
-      return counter.count(block.thinking);
+      return yield* textWork(counter, block.thinking);
     case 'file':
       return countFile(block);
     case 'tool_use':
-      return BLOCK_OVERHEAD + counter.count(block.name) + counter.count(jsonText(block.input));
+      return BLOCK_OVERHEAD + counter.count(block.name) + (yield* textWork(counter, jsonText(block.input)));
     case 'tool_result': {
       let total = BLOCK_OVERHEAD;
-      for (const part of block.output) total += countBlock(counter, part);
+      for (const part of block.output) total += yield* blockWork(counter, part);
       return total;
     }
     case 'opaque':
-      return block.tokens ?? counter.count(jsonText(block.data));
+      return block.tokens ?? (yield* textWork(counter, jsonText(block.data)));
   }
+}
+
+/** UTF-16 units that are counted at once. */
+const SLICE = 100_000;
+/** UTF-16 units at the end of a slice in which a line may end it. */
+const EDGE = 2_000;
+
+/** Counts a text slice by slice. A slice ends with a line, if there is one: there the tokens of all tokenizers end, too. */
+function* textWork(counter: TokenCounter, text: string): Work<number> {
+  let total = 0;
+  for (let start = 0; start < text.length; ) {
+    const most = start + SLICE;
+    const lineEnd = most < text.length ? text.slice(most - EDGE, most).lastIndexOf('\n') : -1;
+    const end = lineEnd === -1 ? most : most - EDGE + lineEnd + 1;
+    total += counter.count(start === 0 && end >= text.length ? text : text.slice(start, end));
+    start = end;
+    if (start < text.length) yield;
+  }
+  return total;
+}
+
+/** Counts the tokens of a text as long as there are at most so many; a larger number where there are more. */
+export function countUpTo(counter: TokenCounter, text: string, most: number): number {
+  let total = 0;
+  for (let start = 0; start < text.length && total <= most; start += SLICE)
+    total += counter.count(text.slice(start, start + SLICE));
+  return total;
 }
 
 function countFile(file: FileBlock): number {
@@ -105,17 +149,25 @@ function remembered<Key extends object>(
   key: Key,
   count: () => number,
 ): number {
-  let table = tables.get(counter);
-  if (table === undefined) {
-    table = new WeakMap();
-    tables.set(counter, table);
-  }
+  const table = tableOf(tables, counter);
   let tokens = table.get(key);
   if (tokens === undefined) {
     tokens = count();
     table.set(key, tokens);
   }
   return tokens;
+}
+
+function tableOf<Key extends object>(
+  tables: WeakMap<TokenCounter, WeakMap<Key, number>>,
+  counter: TokenCounter,
+): WeakMap<Key, number> {
+  let table = tables.get(counter);
+  if (table === undefined) {
+    table = new WeakMap();
+    tables.set(counter, table);
+  }
+  return table;
 }
 
 /**

@@ -1,0 +1,102 @@
+import { assistantMessage, type Message, type ToolResultBlock, userMessage, type Workspace } from '@x/core';
+import { describe, expect, it } from 'vitest';
+import { compaction, createRecall, toolResultEviction } from '../../src/index.js';
+import { rounds } from '../build.js';
+import { modelOf, said } from '../models.js';
+import { scopeOf, toolScopeOf } from '../scope.js';
+
+/**
+ * Milliseconds of CPU time of one piece, with what the threads of the garbage collector take meanwhile: work that does not rest takes
+ * 600 and more.
+ */
+const LONGEST_PIECE = 200;
+
+const cpu = () => {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000;
+};
+
+/** Does something, and measures in CPU time for how long others had to wait meanwhile. */
+async function longestPiece(work: () => Promise<unknown>): Promise<number> {
+  let [last, longest, isOn] = [cpu(), 0, true];
+  const tick = () => {
+    const now = cpu();
+    longest = Math.max(longest, now - last);
+    last = now;
+    if (isOn) setImmediate(tick);
+  };
+  setImmediate(tick);
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  longest = 0;
+  await work();
+  await new Promise((resolve) => setImmediate(resolve));
+  isOn = false;
+  return longest;
+}
+
+const speech = (index: number) =>
+  `message ${index} ${'the quick brown fox jumps over the lazy dog '.repeat(34)}`;
+const chat = (count: number): Message[] =>
+  Array.from({ length: count }, (_, index) =>
+    index % 2 ? assistantMessage(speech(index)) : userMessage(speech(index)),
+  );
+const work = (count: number): Message[] => [
+  userMessage('Fix the login.'),
+  ...rounds(count, (index) => ({
+    name: index % 3 ? 'read_file' : 'write_file',
+    input: {
+      path: `src/part${index % 90}/file${index}.ts`,
+      ...(index % 3 ? {} : { content: speech(index) }),
+    },
+    output: `export const value${index} = compute(${index});\n`.repeat(20),
+    say: `I look at file${index}.ts, because value${index} is wrong.`,
+  })),
+];
+
+describe('the event loop', { timeout: 120_000 }, () => {
+  it.each([
+    ['8 000 messages of a chat', () => chat(8_000)],
+    ['8 000 messages of work', () => work(4_000)],
+  ])('is never held for long by a compaction of %s', async (_, make) => {
+    // Code that has not run yet is slow.
+    await compaction({ model: null }).compact?.(scopeOf(make().slice(0, 600)), {});
+    const messages = make();
+    const model = modelOf(() => 'unused', { contextWindow: 400_000 });
+    const scope = scopeOf(messages, { model });
+    const capability = compaction({ model: null });
+    const longest = await longestPiece(async () => {
+      await capability.aroundReason?.(scope, async () => said('ok'));
+      expect(await capability.compact?.(scope, {})).toMatchObject({ status: 'applied' });
+    });
+    expect(longest).toBeLessThan(LONGEST_PIECE);
+  });
+
+  it('is never held for long by the eviction of a result of 20 MB', async () => {
+    const workspace = { write: async () => {} } as unknown as Workspace;
+    const capability = toolResultEviction();
+    const call = { type: 'tool_use', id: 'a', name: 'dump', input: {} } as const;
+    const evict = (size: number) =>
+      capability.aroundTool?.(
+        call,
+        toolScopeOf(workspace),
+        async (): Promise<ToolResultBlock> => ({
+          type: 'tool_result',
+          toolUseId: 'a',
+          toolName: 'dump',
+          output: [{ type: 'text', text: 'row of a table, with words\n'.repeat(size / 27) }],
+          isError: false,
+        }),
+      );
+    await evict(2_000_000);
+    expect(await longestPiece(async () => evict(20_000_000))).toBeLessThan(LONGEST_PIECE);
+  });
+
+  it('is never held for long by a search in 8 000 messages', async () => {
+    const recall = createRecall(chat(8_000));
+    await createRecall(chat(600)).answer({ query: 'lazy fox 17' });
+    const longest = await longestPiece(() =>
+      recall.answer({ query: 'which message says 4711 of the lazy dog?' }),
+    );
+    expect(longest).toBeLessThan(LONGEST_PIECE);
+  });
+});
