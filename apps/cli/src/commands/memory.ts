@@ -37,6 +37,7 @@ const importCommand = command({
 /** Imports memories. */
 export const memory: Command = commandGroup({
   name: 'memory',
+  takes: 'import FILE…',
   options: {},
   summary: "Puts files into an agent's memory.",
   examples: importCommand.examples,
