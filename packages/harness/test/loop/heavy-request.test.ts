@@ -24,7 +24,7 @@ function agentWith(count: number, end: object, reduces = false) {
   const calls = Array.from({ length: count }, (_, slide) => ({
     toolCalls: [{ name: 'screenshot', input: { slide } }],
   }));
-  const model = new ScriptedModel([...calls, end], { contextWindow: 1_000_000 });
+  const model = new ScriptedModel([...calls, end, end, end], { contextWindow: 1_000_000 });
   const builder = HarnessAgent.builder()
     .model(model)
     .workspace(scratch())
