@@ -29,6 +29,7 @@ import {
   OpenToolCalls,
   type SessionTurn,
   startTimer,
+  type WorkspaceConfine,
   wellFormed,
 } from '@x/core/internal';
 import { classifyModelError, type ToolChoice, type ToolDefinition } from '@x/core/messages';
@@ -173,7 +174,6 @@ export class RunningCall {
     const answer = options.output === undefined ? [] : [options.output.tool];
     this.#answerNames = answer.map(({ name }) => name);
     this.tools = options.tools.current();
-    const confining = this.capabilities.filter((capability) => capability.confine !== undefined);
     this.#model = control.model ?? parts.model;
     this.#others = [...parts.fallback.models];
     this.#audience = new Audience(parts, options.events, (event) => this.emit(event));
@@ -183,16 +183,7 @@ export class RunningCall {
       model: this.#model,
       runtime,
       state: session.state,
-      workspace: confineWorkspace(
-        options.files,
-        allOf(
-          confining.map(
-            (each) =>
-              async (...file) =>
-                this.waitFor(`confine of "${each.name}"`, () => each.confine?.(this.scope)?.(...file)),
-          ),
-        ),
-      ),
+      workspace: confineWorkspace(options.files, this.#confine()),
       storage: parts.storage,
       log,
       signal,
@@ -213,6 +204,18 @@ export class RunningCall {
         }
       },
     };
+  }
+
+  /** Asks all capabilities whether they refuse a file. */
+  #confine(): WorkspaceConfine | undefined {
+    const confining = this.capabilities.filter((capability) => capability.confine !== undefined);
+    return allOf(
+      confining.map(
+        (each) =>
+          async (...file) =>
+            this.waitFor(`confine of "${each.name}"`, () => each.confine?.(this.scope)?.(...file)),
+      ),
+    );
   }
 
   /**
