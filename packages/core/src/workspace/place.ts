@@ -118,6 +118,7 @@ function isSame(one: Stats, other: Stats): boolean {
 
 /** The error for what was moved or replaced while it was used. */
 export function moved(path: string): WorkspaceError {
-  const message = `${JSON.stringify(path)} was moved or replaced while it was used. Try again.`;
+  // Where it is on this machine is nothing for a model.
+  const message = 'A file, or a folder above it, was moved or replaced while it was used. Try again.';
   return new WorkspaceError('outside_workspace', path, message);
 }
