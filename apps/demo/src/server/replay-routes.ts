@@ -5,7 +5,6 @@ import { compareStrategies, importConversation, parsePrices, replayHtml } from '
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import * as z from 'zod';
-import { candidates, withBest } from '../../../cli/src/commands/replay/best-settings.js';
 import { strategies } from '../../../cli/src/commands/replay/strategies.js';
 import { apiError } from './errors.js';
 
@@ -41,18 +40,14 @@ export function replayRoutes(): Hono {
     }
     const { window, ...prices } = fromClient(() => parseWith(query, context.req.query(), 'query'));
     const conversation = importConversation(await context.req.text());
-    const comparison = await compareStrategies(
-      conversation,
-      { ...strategies, ...candidates },
-      {
-        window,
-        prices: parsePrices(prices),
-        // Who has left the page waits for nothing.
-        signal: context.req.raw.signal,
-      },
-    );
+    const comparison = await compareStrategies(conversation, strategies, {
+      window,
+      prices: parsePrices(prices),
+      // Who has left the page waits for nothing.
+      signal: context.req.raw.signal,
+    });
     return context.html(
-      replayHtml(withBest([comparison]).comparisons, {
+      replayHtml([comparison], {
         title: 'What each would have kept and cost',
         currency: 'USD',
       }),

@@ -204,7 +204,7 @@ describe('a replay', () => {
   it('compares strategies on a log, at the window and prices that one wants', async () => {
     await choose(recordedLog(60));
     const rows = report.locator('section tbody tr');
-    await expect.poll(() => rows.count()).toBe(6);
+    await expect.poll(() => rows.count()).toBe(5);
     await expect.poll(() => textIn(rows.nth(0))).toMatch(/^everything/);
     await v.page.getByLabel(/^Window, tokens/).fill('16000');
     await v.page.keyboard.press('Enter');

@@ -1,6 +1,5 @@
 import { savingsInWords } from '@x/harness/view';
 import { ArrowDown, CircleAlert, LoaderCircle, PanelRight, Unplug, X } from 'lucide-preact';
-import { Fragment } from 'preact';
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { plural, share, shortCount } from '../lib/format.js';
 import { drawWhole, isDrawnWhole, latestFrom, liveTurnBegins } from '../state/blocks.js';
@@ -23,6 +22,7 @@ import {
   transcript,
   windowSize,
 } from '../state/session.js';
+import type { Block } from '../state/transcript.js';
 import { following, goToNew, inspect, sheetOpen, showsPanel, togglePanel } from '../state/view.js';
 import { Approval, ApproveAll } from './approval.js';
 import { beforeAndAfter, EarlierCompactions } from './compaction.js';
@@ -78,6 +78,19 @@ export function ConversationColumn() {
   );
 }
 
+/** A block of the conversation. Of compactions the last one stands there, the others before it in one line, and marks in their places. */
+function BlockOrMark({ block }: { readonly block: Block }) {
+  if (block.type !== 'compaction') return <BlockView block={block} />;
+  if (block.id !== transcript.value.compactions.at(-1)?.id)
+    return <hr class="compacted-here" title={`Compacted here: ${beforeAndAfter(block.compaction)}`} />;
+  return (
+    <>
+      <EarlierCompactions />
+      <BlockView block={block} />
+    </>
+  );
+}
+
 /** How near to the end counts as being there. */
 const NEAR = 48;
 
@@ -90,7 +103,6 @@ function Conversation() {
   // Chosen once a session: what one reads must not go while the agent works.
   const latest = useMemo(() => latestFrom(blocks.peek()), [id]);
   const from = isDrawnWhole.value ? 0 : latest;
-  const last = transcript.value.compactions.at(-1)?.id;
 
   useLayoutEffect(() => {
     const [view, inner] = [scroll.current, content.current];
@@ -127,22 +139,9 @@ function Conversation() {
         {/* biome-ignore lint/a11y/useKeyWithClickEvents lint/a11y/noStaticElementInteractions: listens to the buttons within. */}
         <div class="conversation-content" ref={content} onClick={onClick}>
           {from > 0 && <Button onClick={drawWhole}>Show what was said before</Button>}
-          {blocks.value.slice(from).map((block) =>
-            block.type !== 'compaction' ? (
-              <BlockView key={block.id} block={block} />
-            ) : block.id === last ? (
-              <Fragment key={block.id}>
-                <EarlierCompactions />
-                <BlockView block={block} />
-              </Fragment>
-            ) : (
-              <hr
-                key={block.id}
-                class="compacted-here"
-                title={`Compacted here: ${beforeAndAfter(block.compaction)}`}
-              />
-            ),
-          )}
+          {blocks.value.slice(from).map((block) => (
+            <BlockOrMark key={block.id} block={block} />
+          ))}
           <ApproveAll />
           {pending.value.map((waiting) => (
             <Approval key={waiting.id} call={waiting} />

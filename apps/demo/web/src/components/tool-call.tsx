@@ -72,14 +72,7 @@ export function ToolCall({ call, gone }: ToolCallProps) {
           <Hand size={12} aria-hidden="true" /> waits for you
         </span>
       )}
-      {evicted && (
-        <span
-          class="tag wide-only"
-          title="Too large for the window: the model got its beginning, its end and the path of the file"
-        >
-          <Archive size={12} aria-hidden="true" /> in a file
-        </span>
-      )}
+      {evicted && <InFile />}
       {fate && !gone && (
         <span class="tag wide-only" title="The model no longer sees this output as it was">
           {fate.word}
@@ -105,6 +98,18 @@ export function ToolCall({ call, gone }: ToolCallProps) {
         </div>
       )}
     </Fold>
+  );
+}
+
+/** Marks a result that was too large for the window. */
+function InFile() {
+  return (
+    <span
+      class="tag wide-only"
+      title="Too large for the window: the model got its beginning, its end and the path of the file"
+    >
+      <Archive size={12} aria-hidden="true" /> in a file
+    </span>
   );
 }
 
