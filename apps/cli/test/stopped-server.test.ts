@@ -18,7 +18,7 @@ it.concurrent.for([
   ['mysql', durableMariadb],
   ['postgres', durablePostgres],
 ] as const)(
-  'a server that stands still in the middle of a call ends the call, and the call that is repeated is one turn: %s',
+  'a server that stands still in the middle of a call ends the call after outageMs, and the call that is repeated is one turn: %s',
   async ([kind, service], { expect, onTestFinished }) => {
     const server = await resolve(service, ownServers);
     onTestFinished(server.stop);
@@ -35,7 +35,11 @@ it.concurrent.for([
       },
     ]);
     const builder = (model: ScriptedModel) =>
-      HarnessAgent.builder().model(model).workspace(workspace).session(store).limits({ storeMs: 500 });
+      HarnessAgent.builder()
+        .model(model)
+        .workspace(workspace)
+        .session(store)
+        .limits({ storeMs: 500, outageMs: 500 });
     const agent = builder(stopping).build();
     await expect(agent.call('Pay the bill', context, { id: 'pay-1' })).rejects.toMatchObject({
       code: 'session_unavailable',
@@ -43,6 +47,23 @@ it.concurrent.for([
     });
     await agent.close();
     goOn();
+    const waiting = new ScriptedModel([
+      () => {
+        goOn = server.pause?.() ?? goOn;
+        return { text: 'Waited.' };
+      },
+    ]);
+    const patient = builder(waiting)
+      .limits({ outageMs: 300_000 })
+      // A second attempt has begun by then.
+      .settings({ processTtlMs: 1_000 })
+      .onEvent(({ type }) => type === 'turn.uncertain' && goOn())
+      .build();
+    expect(await patient.call('Wait', RuntimeContext.of({ sessionId: 'other' }))).toMatchObject({
+      text: 'Waited.',
+      stopReason: 'completed',
+    });
+    await patient.close();
     const again = builder(new ScriptedModel([{ when: /Pay/, reply: { text: 'Done.' }, times: Infinity }]))
       .limits({ storeMs: 30_000 })
       .build();
