@@ -296,7 +296,7 @@ describe('telemetry', () => {
     const [{ parts }] = JSON.parse(String(finished()[0]?.attributes['gen_ai.input.messages']));
     expect(parts.slice(1)).toEqual([
       { type: 'blob', mime_type: 'image/png', modality: 'image', content: '' },
-      { type: 'uri', mime_type: 'audio/mp3', modality: 'audio', uri: 'https://example.com/a.mp3' },
+      { type: 'uri', mime_type: 'audio/mpeg', modality: 'audio', uri: 'https://example.com/a.mp3' },
       { type: 'file', mime_type: 'application/pdf', modality: 'document', file_id: 'file-1' },
     ]);
   });
