@@ -14,6 +14,7 @@ import {
   ModelError,
   RuntimeContext,
   SessionKey,
+  SessionLeaseError,
   SessionStoreError,
   StreamLog,
   toClientError,
@@ -201,7 +202,7 @@ describe.each(Object.entries(WAYS))('%s', (_, way) => {
     const builder = HarnessAgent.builder()
       .model(new ScriptedModel(looks))
       .workspace(directory)
-      .settings({ retryDelayMs: 1, maxRetries: 1 })
+      .settings({ retryDelayMs: 1, maxRetries: 1, limits: { storeMs: 50, outageMs: 50 } })
       .use(permissions({ mode: 'bypass' }))
       .tools(look);
     fail(builder);
@@ -344,8 +345,9 @@ class Taken extends InMemorySession {
   isTaken = false;
 
   override commit(...given: Parameters<InMemorySession['commit']>): ReturnType<InMemorySession['commit']> {
-    if (this.isTaken) return refused();
-    return super.commit(...given);
+    const [key] = given;
+    if (!this.isTaken) return super.commit(...given);
+    return Promise.reject(new SessionLeaseError('lease_lost', CANARY, { sessionKey: key.toString() }));
   }
 }
 
