@@ -9,7 +9,7 @@ import { withTemporaryFolder } from './temporary-folder.js';
 /** Milliseconds that the model takes for an answer, as long as it has to be waited for without work. */
 const MODEL_MS = 300;
 /** Calls that run side by side while the capacity is measured. */
-const CLOSED = 100;
+const CLOSED = 500;
 const FACTORS = [0.5, 1, 1.5, 2, 4] as const;
 /** Calls that come in at one moment. */
 const BURSTS = [300, 1_500, 5_000] as const;
