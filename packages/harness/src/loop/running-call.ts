@@ -151,7 +151,6 @@ export class RunningCall {
   #events = 0;
 
   constructor(options: RunningCallOptions) {
-    // Long because it makes the scope, function by function.
     const { parts, session, log, runtime, callId, abort, control } = options;
     const { signal } = abort;
     this.options = options;
