@@ -148,7 +148,7 @@ describe('the tool compact', () => {
   it('compacts before the next step, keeping what the model asks for', async () => {
     const model = new ScriptedModel(
       [...script, call('compact', { keep: 'the price' }), { text: 'Now there is room.' }],
-      { contextWindow: 60_000 },
+      { contextWindow: 14_000 },
     );
     const agent = agentOf(model, { compactTool: true });
     await agent.call('Look all of them up.', whose('fay'));
