@@ -89,10 +89,7 @@ export function contextWindowOf(...named: readonly (number | undefined)[]): Cont
   return { tokens: tokens ?? FALLBACK_CONTEXT_WINDOW, isKnown: tokens !== undefined };
 }
 
-/**
- * Tests if a proactive reduction is due: a trigger is reached, or the request exceeds what may be sent and no trigger lies
- * within the window.
- */
+/** Tests if a proactive reduction is due: a trigger is reached, or the request exceeds what may be sent. */
 export function isDue(
   { trigger }: Pick<Sizes, 'trigger'>,
   { tokens: window, isKnown }: ContextWindow,
@@ -102,8 +99,7 @@ export function isDue(
 ): boolean {
   if (trigger.messages && messages >= trigger.messages) return true;
   if (trigger.bytes > 0 && bytes >= trigger.bytes) return true;
-  const due = tokenTrigger(trigger, window);
-  return tokens >= due || (isKnown && due > window && tokens > mostTokensOf(window));
+  return tokens >= tokenTrigger(trigger, window) || (isKnown && tokens > mostTokensOf(window));
 }
 
 /**
@@ -119,8 +115,8 @@ export function budgetFor(
   isMeasured = false,
 ): ReductionTarget {
   const { messages = 0 } = config.trigger;
-  let dueTokens = Math.min(tokenTrigger(config.trigger, contextWindow), contextWindow);
   let mostTokens = mostTokensOf(contextWindow);
+  let dueTokens = Math.min(tokenTrigger(config.trigger, contextWindow), mostTokens);
   // Too large for the model, and nobody said by how much: the count is wrong by an unknown factor, and there is one retry.
   if (reason === 'request_too_large' && !isMeasured) {
     dueTokens = Math.min(dueTokens, Math.floor(Math.min(tokensBefore, contextWindow) / 2));

@@ -7,6 +7,9 @@ import { KEEP_SHARE, type Keep } from './options.js';
 import { isNarrative } from './summary-message.js';
 import { type KeptRequest, keepUserWords } from './user-words.js';
 
+/** Shares of what may be sent that are tried where the user named more than fits. */
+const FLOOR_STEPS = [1, 0.9, 0.8, 0.7, 0.6];
+
 /** Limits of the part that stays verbatim at the end of a conversation. */
 interface TailLimits {
   /** Wanted; a batch of calls that lies across the border still stays. */
@@ -90,6 +93,15 @@ export function candidateCuts(
     if (warmMessages > (count ?? 0)) add(Math.min(tail(1), floor), false);
     add(floor, true);
     if (!mustShrink(view, budget)) return { cuts, floor };
+    // Less than what the user named, but no less than what may be sent makes necessary.
+    const mostRoom = budget.mostTokens - fixedTokens - reserve;
+    for (const factor of FLOOR_STEPS) {
+      const maxTokens = mostRoom * factor;
+      add(
+        startOfTail(messages, groups, { ...limits, keepMessages: messages.length - floor, maxTokens }, meter),
+        true,
+      );
+    }
   }
   for (const factor of [1, 1 / 2, 1 / 4, 1 / 8, 0]) add(tail(factor), false);
   return { cuts, floor };

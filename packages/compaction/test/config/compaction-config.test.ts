@@ -21,7 +21,7 @@ async function isDueAt(config: CompactionConfig, tokens: number, count: number):
 
 describe('a trigger', () => {
   it.each<[string, CompactionConfig, number, number]>([
-    ['a share', { contextWindow: 200_000, trigger: { share: 0.95 } }, 180_000, 200_000],
+    ['a share', { contextWindow: 200_000, trigger: { share: 0.7 } }, 130_000, 145_000],
     ['tokens', { contextWindow: 400_000, trigger: { tokens: 350_000 } }, 300_000, 360_000],
     ['the default', { contextWindow: 400_000 }, 300_000, 350_000],
     [
@@ -34,6 +34,13 @@ describe('a trigger', () => {
     expect(await isDueAt(config, below, 300)).toBe(false);
     expect(await isDueAt(config, above, 300)).toBe(true);
   });
+
+  it.each([{ share: 0.99 }, { tokens: 199_000 }])(
+    '%j does not let more pass than may be sent',
+    async (trigger) => {
+      expect(await isDueAt({ contextWindow: 200_000, trigger }, 190_000, 300)).toBe(true);
+    },
+  );
 
   it.each<CompactionConfig>([
     { trigger: { messages: 500 } },

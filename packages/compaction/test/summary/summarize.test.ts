@@ -129,11 +129,28 @@ describe('a summary', () => {
       assistantMessage('ok'),
     ];
     const size = async (target: number) => {
-      const config = { contextWindow: 10_000, keep: { messages: 40 }, target };
+      const config = { contextWindow: 10_000, target };
       return (await compact(messages, config, { reason: 'proactive_budget' })).tokensAfter;
     };
     expect(await size(0.4)).toBeLessThanOrEqual(8_500 * 0.4);
-    expect(await size(0.8)).toBeGreaterThan(8_500 * 0.4);
+    expect(await size(0.8)).toBeLessThanOrEqual(8_500 * 0.8);
+  });
+
+  it('keeps as much of what is named as the window has room for', async () => {
+    const messages = [
+      userMessage('go'),
+      ...rounds(60, () => ({ output: lines(40) })),
+      assistantMessage('ok'),
+    ];
+    const kept = async (count: number) => {
+      const config = { contextWindow: 10_000, keep: { messages: count } };
+      const outcome = await compact(messages, config, { reason: 'proactive_budget' });
+      return outcome.messages.filter((message) => messages.includes(message)).length;
+    };
+    const counts = await Promise.all([20, 40, 60, 80, 100].map(kept));
+    // Whoever names more never keeps much less.
+    for (const [index, count] of counts.entries())
+      expect(count).toBeGreaterThan(0.6 * Math.max(...counts.slice(0, index + 1)));
   });
 
   it('shows the summarizer names, arguments and outcomes, errors whole, but no thinking', async () => {
