@@ -1,5 +1,5 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { lstat, readdir, readFile } from 'node:fs/promises';
+import { basename, join, relative } from 'node:path';
 import { SessionKey, type Workspace } from '@x/core';
 import { sessionPrefix } from '@x/core/store';
 import { type Command, command, commandGroup, UsageError } from '../command.js';
@@ -47,15 +47,20 @@ export const memory: Command = commandGroup({
 /** The Markdown files at a path, with their places below the prefix of a memory. */
 async function notesAt(path: string): Promise<readonly { readonly path: string; readonly place: string }[]> {
   try {
-    if (!(await stat(path)).isDirectory()) {
+    const found = await lstat(path);
+    if (!found.isDirectory()) {
+      if (!found.isFile()) throw new UsageError(`${path} is no file: what a link leads to is not imported.`);
       const name = basename(path);
       return [{ path, place: name === 'MEMORY.md' ? name : `memory/${name}` }];
     }
-    const names = await readdir(path, { recursive: true });
-    return names
-      .filter((name) => name.endsWith('.md'))
-      .map((name) => ({ path: join(path, name), place: `memory/${name}` }));
+    const entries = await readdir(path, { recursive: true, withFileTypes: true });
+    // What a link leads to is nobody's note.
+    return entries
+      .filter((entry) => entry.isFile() && entry.name.endsWith('.md'))
+      .map((entry) => join(entry.parentPath, entry.name))
+      .map((file) => ({ path: file, place: `memory/${relative(path, file)}` }));
   } catch (error) {
+    if (error instanceof UsageError) throw error;
     throw unreadable(path, error);
   }
 }
