@@ -59,7 +59,7 @@ describe('an agent file', () => {
   });
 
   it.each([
-    ['openai:gpt-5', /^compaction: .*gpt-5 offers no .*these act: summarize\..*native_compaction: auto/],
+    ['openai:gpt-5', /^compaction: The stage native does nothing: .*gpt-5.*native_compaction: auto.*These act: summarize/],
     [
       '{ id: compatible:llama, native_compaction: auto }',
       /^compatible:llama has native_compaction: auto, .* use openai or anthropic\./,

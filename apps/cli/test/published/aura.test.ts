@@ -49,11 +49,20 @@ describe('Aura from YAML alone', () => {
       { files: config('max_tokens: 9000, threshold: 80'), talk },
       applied,
     ],
-    ['is never due with threshold 0', { files: config('threshold: 0'), talk, window: due }, nothing],
+    [
+      'is due with threshold 0 above the window alone',
+      { files: config('threshold: 0'), talk, window: windowFor(talk, 0.88) },
+      nothing,
+    ],
+    [
+      'is due above the window whatever the threshold',
+      { files: config('threshold: 0'), talk, window: due },
+      applied,
+    ],
     ['keeps 10 messages', { files: aura(''), talk, window: due }, ({ kept }) => expect(kept).toBe(10)],
     [
-      'keeps keep_last_messages, and fewer where they leave no room',
-      { files: config('keep_last_messages: 60, max_tokens: 9000'), talk },
+      'keeps keep_last_messages, and fewer where the window has no room for them',
+      { files: config('keep_last_messages: 60'), talk, window: 9_000 },
       ({ kept, after }) => {
         expect(kept).toBeLessThan(30);
         expect(sizeOf(after)).toBeLessThan(9_000);

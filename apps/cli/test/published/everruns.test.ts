@@ -88,7 +88,7 @@ describe('Everruns from YAML alone', () => {
       {
         files: config('proactive: false'),
         talk,
-        window: due,
+        window: windowFor(talk, 0.88),
         faults: { windows: { 'gpt-5': Math.round(sizeOf(talk) * 0.6) } },
       },
       ({ compacted, events }) => {
@@ -97,9 +97,14 @@ describe('Everruns from YAML alone', () => {
       },
     ],
     [
-      'proactive: false does nothing by itself',
-      { files: config('proactive: false'), talk, window: due },
+      'proactive: false does nothing within the window',
+      { files: config('proactive: false'), talk, window: windowFor(talk, 0.88) },
       nothing,
+    ],
+    [
+      'proactive: false sends nothing above the window',
+      { files: config('proactive: false'), talk, window: due },
+      applied,
     ],
     [
       'a cheaper model writes, and is told what to preserve',

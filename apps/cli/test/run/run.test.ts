@@ -164,10 +164,10 @@ describe('x run in a pipe', () => {
   });
 
   it('heeds the compaction.yaml beside the agent, and says what is wrong with it', async () => {
-    const long = 'I looked at src/login.ts and at everything else there is. '.repeat(40);
+    const long = 'I looked at src/login.ts and at everything else there is. '.repeat(400);
     const answers = [{ text: long }, { text: 'Two.' }];
     const file = join(directory, 'compaction.yaml');
-    writeFileSync(file, 'trigger: { messages: 3 }\nkeep: { messages: 1 }\nmodel: null\n');
+    writeFileSync(file, 'trigger: { tokens: 2000 }\nkeep: { messages: 1 }\nmodel: null\n');
     await run(answers, ['--session', 's-1', '--prompt', 'Look']);
     const second = await run(answers, ['--session', 's-1', '--prompt', 'Second']);
     expect(second.stderr).toMatch(
