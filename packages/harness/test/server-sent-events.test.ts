@@ -1,6 +1,8 @@
 import { type AgentEvent, assistantMessage, toolResultMessage } from '@x/core';
+import { ScriptedModel } from '@x/testkit';
 import { expect, it } from 'vitest';
-import { HarnessError, serverSentEvents } from '../src/index.js';
+import { HarnessAgent, HarnessError, serverSentEvents } from '../src/index.js';
+import { scratch } from './support.js';
 
 const at = '2026-01-01T00:00:00.000Z';
 const warning = (message: string): AgentEvent => ({
@@ -149,4 +151,13 @@ it('closes what it can read no more', async () => {
   const response = await serverSentEvents(events as never, { heartbeatMs: 0 });
   expect(await response.text()).toContain('event: error');
   expect(closed).toBe(1);
+});
+
+it('answers a request that says nothing with its error, as documented', async () => {
+  const agent = HarnessAgent.builder().model(new ScriptedModel([])).workspace(scratch()).build();
+  const response = await serverSentEvents(agent.stream(''), { heartbeatMs: 0 });
+  expect(response.status).toBe(400);
+  expect(await response.text()).toContain('"code":"invalid_input"');
+  await expect(agent.stream('').reply).rejects.toMatchObject({ code: 'invalid_input' });
+  await agent.close();
 });

@@ -161,8 +161,13 @@ export class HarnessAgent {
    * ```
    */
   stream(input: CallInput, context?: RuntimeContext, options?: CallOptions): CallStream {
-    const [messages, own] = [toMessages(input, options?.id), named(input, options)];
-    return callStream((events, abandoned) => this.#run(messages, context, own, events, abandoned));
+    // Read now, since the caller may change it; refused in the stream, where a server has its reader.
+    const given = attempt(() => [toMessages(input, options?.id), named(input, options)] as const);
+    return callStream((events, abandoned) => {
+      if ('cause' in given) return events.endWith(Promise.reject(given.cause));
+      const [messages, own] = given.result;
+      return this.#run(messages, context, own, events, abandoned);
+    });
   }
 
   /**
@@ -526,5 +531,13 @@ export class HarnessAgent {
       return replyOf({ sessionId: context?.sessionId ?? '' });
     });
     return events.endWith(result);
+  }
+}
+
+function attempt<Value>(task: () => Value): { readonly result: Value } | { readonly cause: unknown } {
+  try {
+    return { result: task() };
+  } catch (cause) {
+    return { cause };
   }
 }
