@@ -59,7 +59,10 @@ describe('an agent file', () => {
   });
 
   it.each([
-    ['openai:gpt-5', /^compaction: The stage native does nothing: .*gpt-5.*native_compaction: auto.*These act: summarize/],
+    [
+      'openai:gpt-5',
+      /^compaction: The stage native does nothing: .*gpt-5.*native_compaction: auto.*These act: summarize/,
+    ],
     [
       '{ id: compatible:llama, native_compaction: auto }',
       /^compatible:llama has native_compaction: auto, .* use openai or anthropic\./,

@@ -64,7 +64,7 @@ export class ProcessHeart {
   readonly #settled = new Set<() => void>();
   /** Releases that failed, and leases of which nobody knows whether they were granted. */
   readonly #unreleased = new Map<string, () => Promise<void>>();
-  readonly #listeners = new Set<(note: ProcessNote) => void>();
+  readonly #listeners = new Set<(note: ProcessNote, isLate: boolean) => void>();
   /** Notes that came, and that the store has not been told of. */
   #received: readonly ProcessNote[] = [];
   readonly #delivered = new Set<string>();
@@ -144,9 +144,10 @@ export class ProcessHeart {
   /**
    * Hears the notes to this process, until the returned function is called.
    *
+   * @param listener Told, too, if a note came while this process was silent: who sent it may have taken it for dead since.
    * @throws {SessionStoreError} when the store does not answer.
    */
-  async listen(listener: (note: ProcessNote) => void): Promise<() => void> {
+  async listen(listener: (note: ProcessNote, isLate: boolean) => void): Promise<() => void> {
     this.#ttlMs ||= PROCESS_TTL_MS;
     this.#listeners.add(listener);
     await this.#begin().catch((error) => {
@@ -259,13 +260,15 @@ export class ProcessHeart {
     const acknowledged = this.#received;
     const notes = await this.#processes.beat({ id, ttlMs: this.#ttlMs }, acknowledged);
     if (this.#id !== id) return;
-    if (this.#clock.now() >= this.#certainUntil) {
+    const isUncertain = this.#clock.now() >= this.#certainUntil;
+    const isLate = isUncertain && this.#certainUntil > 0;
+    if (isUncertain) {
       this.#lapses++;
-      if (this.#certainUntil > 0) this.#lapsedAt = this.#clock.now();
+      if (isLate) this.#lapsedAt = this.#clock.now();
       for (const turn of this.#turns.values()) this.#doubtful.add(turn);
     }
     this.#certainUntil = Math.max(this.#certainUntil, sentAt + this.#ttlMs);
-    this.#receive(notes, acknowledged);
+    this.#receive(notes, acknowledged, isLate);
     await Promise.all([...this.#doubtful].map((turn) => this.#confirm(turn)));
     for (const [token, release] of this.#unreleased) void this.#release(token, release);
   }
@@ -294,7 +297,7 @@ export class ProcessHeart {
     }
   }
 
-  #receive(notes: readonly ProcessNote[], acknowledged: readonly ProcessNote[]): void {
+  #receive(notes: readonly ProcessNote[], acknowledged: readonly ProcessNote[], isLate: boolean): void {
     const isKnown = (note: ProcessNote) => acknowledged.some(({ id }) => id === note.id);
     this.#received = notes.filter((note) => !isKnown(note));
     for (const note of this.#received) {
@@ -302,7 +305,7 @@ export class ProcessHeart {
       this.#delivered.add(note.id);
       const [oldest] = this.#delivered;
       if (this.#delivered.size > REMEMBERED && oldest !== undefined) this.#delivered.delete(oldest);
-      for (const listener of this.#listeners) listener(note);
+      for (const listener of this.#listeners) listener(note, isLate);
     }
   }
 }

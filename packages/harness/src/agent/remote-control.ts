@@ -83,14 +83,16 @@ export class RemoteControl {
     if (leases === undefined || token === undefined) return async () => {};
     const heart = heartOf(leases.processes);
     const work = new Set<Promise<void>>();
-    const stop = await heart.listen(({ id, text }) => {
+    const stop = await heart.listen(({ id, text }, isLate) => {
       const note = noteOf(text);
       if (note?.is !== 'order' || note.to !== token) return;
       const settle = async (isDone: boolean) => {
         await send(heart, note.from, operationId(), { is: 'answer', re: id, isDone });
       };
       // A sender that cannot be reached learns that the call has ended.
-      const done = carryOut(note.order)
+      // Whoever gave up on a silent process may have said it in another way since; to stop twice does no harm.
+      const isMoot = isLate && note.order.type === 'steer';
+      const done = (isMoot ? Promise.resolve(false) : carryOut(note.order))
         .then(settle, () => settle(false))
         .catch(() => {});
       work.add(done);
