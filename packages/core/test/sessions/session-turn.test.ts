@@ -1,7 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { InMemorySession, SessionKey, type SessionStore, SessionStoreError } from '../../src/index.js';
-import { deleteUnlessLeased, isSessionHeld, type TakeTurnOptions, takeTurn } from '../../src/internal.js';
+import {
+  deleteUnlessLeased,
+  heartOf,
+  isSessionHeld,
+  type TakeTurnOptions,
+  takeTurn,
+} from '../../src/internal.js';
 import { operationId, type SessionLeases, wrapLeases, wrapStore } from '../../src/store.js';
 import { commitAt } from '../commit-at.js';
 import { ManualClock } from '../manual-clock.js';
@@ -436,4 +442,27 @@ describe('commits within a turn', () => {
     await clock.pass(1_000);
     expect(await refused).toMatchObject({ code: 'lease_lost' });
   });
+});
+
+test('a process that was silent is told which notes came meanwhile', async () => {
+  const { clock, inner, one, take } = setUp();
+  const turn = await take(one);
+  const heart = heartOf((one.store.leases as SessionLeases).processes, clock);
+  const heard: [string, boolean][] = [];
+  const stop = await heart.listen(({ text }, isLate) => void heard.push([text, isLate]));
+  const send = (text: string) => inner.leases.processes.send(heart.id, { id: operationId(), text });
+  await send('in time');
+  await clock.pass(1_000);
+  await send('late');
+  clock.standStill(2 * TTL_MS);
+  await clock.pass(1_000);
+  await send('in time again');
+  await clock.pass(1_000);
+  expect(heard).toEqual([
+    ['in time', false],
+    ['late', true],
+    ['in time again', false],
+  ]);
+  stop();
+  await turn.release();
 });
