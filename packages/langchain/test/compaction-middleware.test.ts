@@ -171,7 +171,7 @@ it.each(['throws', 'throws LangChain’s own error'])(
     });
     const first = await agent.invoke({ messages: asked(40) });
     expect(first.messages.at(-1)?.text).toBe('Fits.');
-    expect(outcomes.map(({ status }) => status)).toEqual(['applied']);
+    expect(outcomes.at(-1)?.status).toBe('applied');
     expect(model.calls.map(({ messages }) => fits(messages))).toEqual([false, true]);
     expect(model.calls[1]?.messages[0]?.text).toBe('You help.');
 

@@ -41,7 +41,7 @@ async function closeAgents(): Promise<void> {
  */
 async function die(text: string): Promise<void> {
   const storage = openFiles(data);
-  Object.defineProperty(storage.store, 'lease', { value: undefined });
+  Object.defineProperty(storage.store, 'leases', { value: undefined });
   const model: Model = { id: 'dead', contextWindow: 16_000, generate: () => new Promise(() => {}) };
   const demo = createAgent({ model, embedded: true, data, repo: data, storage });
   const dead = new Backend({ demo, counter: estimateCounter, info });
