@@ -245,7 +245,9 @@ describe('what a server sends is bounded', () => {
     await agent.call('Go', context);
     await agent.close();
     const late = warnings.filter((warning) => warning.includes('took too long'));
-    expect(late.length + (capability.tools ?? []).length).toBeGreaterThanOrEqual(35);
+    // Listeners hear ten warnings of one source in a minute.
+    expect(late.length).toBeLessThanOrEqual(10);
+    expect((capability.tools ?? []).length).toBeLessThan(35);
     expect(late.length).toBeGreaterThan(0);
   });
 
