@@ -53,10 +53,10 @@ return 1
 /** Answers claim and fence of a lease that is held. Keys: lease, fence. */
 export const findScript = script(`return redis.call('MGET', KEYS[1], KEYS[2])`);
 
-/** Releases the lease of a claim. Its fence goes on for as long as the session may. Keys: lease, fence. Values: claim, lifetime. */
+/** Releases the lease of a claim. Its fence goes on for as long as the session may. A lock has none. Keys: lease, fence. Values: claim, lifetime. */
 export const releaseScript = script(`
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-if tonumber(ARGV[2]) > 0 then redis.call('PEXPIRE', KEYS[2], ARGV[2]) end
+if KEYS[2] and tonumber(ARGV[2]) > 0 then redis.call('PEXPIRE', KEYS[2], ARGV[2]) end
 return redis.call('DEL', KEYS[1])
 `);
 
