@@ -107,7 +107,7 @@ it.each([
       });
     }
     expect(await Promise.all(results)).toEqual([
-      [2, 1, 1, 60_000, true, true, undefined],
+      [2, 1, 1, true, true, true, undefined],
       ['text', undefined, true, 3],
     ]);
     expect(await readText(workspace, log)).toBe('text more');
