@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { errorText } from '@x/core/internal';
-import { ReplayError, repairLog } from '@x/replay';
+import { repairLog } from '@x/replay';
 import { command, UsageError } from '../command.js';
-import { readInput } from '../read-input.js';
+import { readLogWith } from './replay/read-log.js';
 
 /** Says what is in a log, and what the agent that wrote it would lose of it. */
 export const doctorLog = command({
@@ -19,7 +19,7 @@ export const doctorLog = command({
   async run({ values: { write, format }, positionals: [file = ''], output }) {
     if (write !== undefined && existsSync(write))
       throw new UsageError(`There is a file ${write} already; name one that is not there.`);
-    const { conversation, unreachable, repaired } = await read(file, format);
+    const { conversation, unreachable, repaired } = await readLogWith(repairLog, file, format);
     const { messages, compactions, unread } = conversation;
     output.write(`${conversation.format}, ${messages.length} messages, ${compactions.length} compactions\n`);
     for (const [reason, count] of Object.entries(unread)) output.write(`left out: ${count} × ${reason}\n`);
@@ -42,13 +42,3 @@ export const doctorLog = command({
     output.write(`Written to ${write}\n`);
   },
 });
-
-async function read(file: string, format: string | undefined) {
-  const source = await readInput(file);
-  try {
-    return repairLog(source, format === undefined ? {} : { format });
-  } catch (error) {
-    if (ReplayError.isInstance(error)) throw new UsageError(`${file}: ${error.message}`);
-    throw error;
-  }
-}
