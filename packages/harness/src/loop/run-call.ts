@@ -139,6 +139,7 @@ async function loop(call: RunningCall, { streaming }: RunCallOptions): Promise<S
     const message = await reason(call, streaming);
     const uses = message ? toolUsesOf(message) : [];
     const cut = CUT[call.finishReason ?? 'other'];
+    if (cut === undefined) call.cutInRow = 0;
     if (cut !== undefined) {
       const end = await settleCut(call, message, cut);
       if (end !== undefined && (steering.isEmpty || call.step >= maxIterations)) return end;
@@ -178,6 +179,9 @@ const CUT: Readonly<Partial<Record<FinishReason, 'truncated' | 'filtered' | 'ref
   refusal: 'refused',
 };
 
+/** Answers whose calls were cut off, one after the other, behind which the model is asked once more. */
+const MAX_CUT_IN_ROW = 3;
+
 const NOT_RUN = {
   truncated:
     'Not run: your answer was cut off at the limit of output tokens, so this call may be incomplete. Make it again, in smaller parts.',
@@ -197,7 +201,8 @@ async function settleCut(
   const uses = message ? toolUsesOf(message) : [];
   call.add(uses.map((use) => toolResultMessage(use, NOT_RUN[cut], { isError: true })));
   if (cut !== 'truncated') return cut;
-  if (uses.length > 0) return undefined;
+  // A model that writes calls too long for its limit is told so; one that goes on doing it would cost all steps.
+  if (uses.length > 0) return ++call.cutInRow > MAX_CUT_IN_ROW ? cut : undefined;
   if (call.options.output) return (await settleAnswer(call, message)) ? 'completed' : undefined;
   const isAsked =
     call.messages.filter(({ metadata }) => metadata?.continues).length < call.settings.continueTruncated;

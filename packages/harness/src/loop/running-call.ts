@@ -113,6 +113,8 @@ export class RunningCall {
   readonly account: CompactionAccount;
   usage: Usage = NO_USAGE;
   step = 0;
+  /** Answers whose calls were cut off, since the last whole one. */
+  cutInRow = 0;
   lastAssistant: Message | undefined;
   finishReason: FinishReason | undefined;
   /** Text of the answers that were cut off, which the last one continues. */

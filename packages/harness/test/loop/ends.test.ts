@@ -109,6 +109,18 @@ describe('the end of a call', () => {
     },
   );
 
+  it('asks for smaller calls three times in a row, and is truncated then', async () => {
+    const cut: ScriptEntry = { ...calls('write'), finishReason: 'length' };
+    const agentOf = (...script: readonly ScriptEntry[]) => builder(script).tools(tool('write')).build();
+    const endless = await agentOf(cut, cut, cut, cut, cut).call('Hi', context);
+    expect(endless).toMatchObject({ stopReason: 'truncated', steps: 4 });
+    const mended = await agentOf(cut, cut, cut, calls('write'), cut, cut, { text: 'Done.' }).call(
+      'Hi',
+      context,
+    );
+    expect(mended).toMatchObject({ stopReason: 'completed', text: 'Done.' });
+  });
+
   it('goes on with a cut answer as often as was asked for, and joins the text', async () => {
     const cut = (text: string): ScriptEntry => ({ text, finishReason: 'length' });
     const agent = (continueTruncated: number) =>
