@@ -215,6 +215,40 @@ describe('turns', () => {
     expect(await collect(agent.log(context).read() as never)).toEqual([]);
   });
 
+  it('that another process takes in a silence get nothing more into their log', async () => {
+    const { inner, store, link } = silencing();
+    let uncertain = () => {};
+    const isUncertain = new Promise<void>((resolve) => {
+      uncertain = resolve;
+    });
+    const pay = defineTool({
+      name: 'pay',
+      description: '',
+      input: z.object({}),
+      execute: async () => {
+        link.silent = true;
+        await isUncertain;
+        return 'paid';
+      },
+    });
+    const model = new ScriptedModel([{ toolCalls: [{ name: 'pay', input: {} }] }, { text: 'In vain' }]);
+    // One that outlives its process: the log is written at every checkpoint.
+    const agent = builder(model, wrapStore(store, { reach: 'host' }))
+      .tools(pay)
+      .settings({ processTtlMs: 20 })
+      .onEvent(async (event) => {
+        if (event.type === 'tool.result') setTimeout(() => (link.silent = false), 50);
+        if (event.type !== 'turn.uncertain' || event.isOver) return;
+        const held = await inner.leases.find(key);
+        await takeLease(inner, key, { over: held?.fence });
+        uncertain();
+      })
+      .build();
+    await expect(agent.call('one', context)).rejects.toMatchObject({ code: 'lease_lost' });
+    const logged = await collect(agent.log(context).read() as never);
+    expect((logged as { role: string }[]).map(({ role }) => role)).not.toContain('tool');
+  });
+
   it.each(['effect', 'call'] as const)(
     'that nobody takes while the store is silent go on, and no effect begins meanwhile (checkpoint %s)',
     async (checkpoint) => {
