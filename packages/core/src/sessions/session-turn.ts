@@ -58,6 +58,14 @@ export interface SessionTurn {
    * signal fires or `outageMs` are over.
    */
   guard(store: SessionStore, signal?: AbortSignal): SessionStore;
+  /**
+   * Does something beside the store that has no fence, such as writing to the log: only while the turn is certain, and again if it failed
+   * in a silence of the store. So `write` must be safe to repeat. Once the signal has fired, it is done once, without a wait.
+   *
+   * @throws {SessionLeaseError} `lease_lost` when another process has taken the turn.
+   * @throws what `write` throws while the store answers, and what {@link SessionTurn.certain} throws.
+   */
+  persist<Value>(write: () => Promise<Value>, signal: AbortSignal): Promise<Value>;
   /** Gives the turn up. Never fails: what the store does not hear now, it hears with a later beat of this process. */
   release(): Promise<void>;
 }
@@ -68,6 +76,7 @@ const FREE: SessionTurn = {
   lost: new AbortController().signal,
   certain: async () => {},
   guard: (store) => store,
+  persist: (write) => write(),
   release: async () => {},
 };
 
@@ -237,6 +246,19 @@ class LeasedTurn implements SessionTurn, HeldTurn {
         }
       },
     });
+  }
+
+  async persist<Value>(write: () => Promise<Value>, signal: AbortSignal): Promise<Value> {
+    for (;;) {
+      await this.certain(signal).catch((error: unknown) => {
+        if (this.#lost.signal.aborted || !signal.aborted) throw error;
+      });
+      try {
+        return await write();
+      } catch (error) {
+        if (signal.aborted || this.#leased.heart.isCertain(this)) throw error;
+      }
+    }
   }
 
   async release(): Promise<void> {

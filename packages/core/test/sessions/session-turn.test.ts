@@ -11,6 +11,7 @@ import {
 import { operationId, type SessionLeases, wrapLeases, wrapStore } from '../../src/store.js';
 import { commitAt } from '../commit-at.js';
 import { ManualClock } from '../manual-clock.js';
+import { takeLease } from '../take-lease.js';
 import { thrownBy } from '../thrown-by.js';
 
 const key = SessionKey.of('s');
@@ -465,4 +466,65 @@ test('a process that was silent is told which notes came meanwhile', async () =>
   ]);
   stop();
   await turn.release();
+});
+
+describe('what is written beside the store', () => {
+  const never = new AbortController().signal;
+
+  test('waits for certainty, and is written again if it failed in a silence', async () => {
+    const { clock, one, take } = setUp();
+    const turn = await take(one);
+    const written: string[] = [];
+    one.link.fault = fail;
+    const writing = turn.persist(async () => {
+      written.push(one.link.fault === undefined ? 'heard' : 'unheard');
+      if (one.link.fault === undefined) return 'done';
+      // What nobody answers fails later than the turn is certain.
+      await clock.sleep(2 * TTL_MS);
+      throw unavailable();
+    }, never);
+    await clock.pass(5 * TTL_MS);
+    expect(written).toEqual(['unheard']);
+    one.link.fault = undefined;
+    await clock.pass(1_000);
+    expect(await writing).toBe('done');
+    expect(written).toEqual(['unheard', 'heard']);
+    await turn.release();
+  });
+
+  test('fails as it fails while the store answers, and once only where nobody waits', async () => {
+    const { clock, one, take } = setUp();
+    const turn = await take(one);
+    let times = 0;
+    const full = async () => {
+      times++;
+      throw new Error('The disk is full.');
+    };
+    expect(await thrownBy(turn.persist(full, never))).toMatchObject({ message: 'The disk is full.' });
+    one.link.fault = fail;
+    await clock.pass(2 * TTL_MS);
+    expect(await thrownBy(turn.persist(full, AbortSignal.abort()))).toMatchObject({
+      message: 'The disk is full.',
+    });
+    expect(times).toBe(2);
+    await turn.release();
+  });
+
+  test('is not written once another process has the turn', async () => {
+    const { clock, inner, one, take } = setUp();
+    const turn = await take(one);
+    one.link.fault = fail;
+    await clock.pass(2 * TTL_MS);
+    let isWritten = false;
+    const writing = thrownBy(
+      turn.persist(async () => {
+        isWritten = true;
+      }, never),
+    );
+    await takeLease(inner, key, { over: turn.fence });
+    one.link.fault = undefined;
+    await clock.pass(1_000);
+    expect(await writing).toBe(turn.lost.reason);
+    expect(isWritten).toBe(false);
+  });
 });

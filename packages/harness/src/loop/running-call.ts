@@ -397,26 +397,16 @@ export class RunningCall {
   async #saveLog(): Promise<void> {
     const { notes, done } = spareReceipts(this.scope.state);
     if (this.#unlogged.length + notes.length === 0) return;
-    await this.#ownsLog();
     const messages = this.#unlogged;
     this.#unlogged = [];
     try {
-      await this.#logRequest('append', (log) => log.append(messages, notes));
+      const append = () => this.#logRequest('append', (log) => log.append(messages, notes));
+      await this.options.turn.persist(append, this.scope.signal);
       done();
     } catch (error) {
       this.#unlogged = [...messages, ...this.#unlogged];
       throw error;
     }
-  }
-
-  /** A log has no fence: while the store is silent nothing is added to it, since another process may have the turn by now. */
-  async #ownsLog(): Promise<void> {
-    const { turn } = this.options;
-    const { signal } = this.scope;
-    await turn.certain(signal).catch((error: unknown) => {
-      // Who ends a call meanwhile has what it said stored if the store answers.
-      if (turn.lost.aborted || !signal.aborted) throw error;
-    });
   }
 
   /** Finds a message in the log. */

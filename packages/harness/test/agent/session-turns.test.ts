@@ -246,7 +246,7 @@ describe('turns', () => {
       .build();
     await expect(agent.call('one', context)).rejects.toMatchObject({ code: 'lease_lost' });
     const logged = await collect(agent.log(context).read() as never);
-    expect((logged as { role: string }[]).map(({ role }) => role)).not.toContain('tool');
+    expect((logged as unknown as { role: string }[]).map(({ role }) => role)).not.toContain('tool');
   });
 
   it.each(['effect', 'call'] as const)(
