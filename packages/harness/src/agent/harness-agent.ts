@@ -432,12 +432,14 @@ export class HarnessAgent {
   }
 
   /**
-   * Does {@link HarnessAgent.interrupt}, also in another process: within about a second, on a store with leases. Resolves with whether a call was stopped.
+   * Does {@link HarnessAgent.interrupt}, also in another process: within about a second, on a store with leases. Stops the call that runs
+   * elsewhere and the one that waits for it here. Resolves with whether a call was stopped.
    */
   async interruptAnywhere(context: RuntimeContext): Promise<boolean> {
-    return (
-      this.interrupt(context) || this.#turns.control.send(this.#turns.keyOf(context), { type: 'interrupt' })
-    );
+    const hasTurn = this.#turns.running(context)?.call !== undefined;
+    const isStopped = this.interrupt(context);
+    if (hasTurn) return true;
+    return (await this.#turns.control.send(this.#turns.keyOf(context), { type: 'interrupt' })) || isStopped;
   }
 
   /**
@@ -449,8 +451,11 @@ export class HarnessAgent {
   async steer(context: RuntimeContext, input: CallInput): Promise<boolean> {
     const messages = toMessages(input);
     const running = this.#turns.running(context);
+    if (running?.call !== undefined) return running.steering.send(messages);
+    // A call that waits here waits for the one that runs elsewhere.
     const order = { type: 'steer', messages } as const;
-    return running?.steering.send(messages) ?? this.#turns.control.send(this.#turns.keyOf(context), order);
+    if (await this.#turns.control.send(this.#turns.keyOf(context), order)) return true;
+    return running?.steering.send(messages) ?? false;
   }
 
   /**

@@ -78,6 +78,43 @@ it('steers a call that runs in another process, and tells when it is in the conv
   expect((await call).text).toBe('Bonjour');
 });
 
+it('reaches the call that runs elsewhere while another one waits for it here', async () => {
+  const directory = scratch();
+  let begun = () => {};
+  const started = new Promise<void>((resolve) => {
+    begun = resolve;
+  });
+  // Works on until it is told, or stopped.
+  const model: Model = {
+    id: 'busy',
+    async generate({ messages, signal }) {
+      begun();
+      await new Promise((resolve) => setImmediate(resolve));
+      signal?.throwIfAborted();
+      const isTold = messages.some((message) => textOf(message) === 'Faster');
+      if (isTold)
+        await new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
+      const call = { type: 'tool_use', id: `call-${messages.length}`, name: 'look', input: {} } as const;
+      return { content: [call], finishReason: 'tool-calls' };
+    },
+  };
+  const one = processOf(directory, model);
+  const other = processOf(directory, new ScriptedModel([{ text: 'In vain' }]));
+  const running = one.call('Go', context, { maxIterations: 1_000_000 });
+  await started;
+  let waits = () => {};
+  const isWaiting = new Promise<void>((resolve) => {
+    waits = resolve;
+  });
+  const waiting = other.call('And then', context, { onWait: waits });
+  await isWaiting;
+  expect(await other.steer(context, 'Faster')).toBe(true);
+  expect(await other.interruptAnywhere(context)).toBe(true);
+  expect((await running).stopReason).toBe('interrupted');
+  expect((await waiting).stopReason).toBe('interrupted');
+  expect((await one.state(context))?.context.map((message) => textOf(message))).toContain('Faster');
+});
+
 it('carries out the orders of several processes, each once, and keeps none', async () => {
   const directory = scratch();
   let begun = () => {};
