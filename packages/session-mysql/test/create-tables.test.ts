@@ -43,7 +43,7 @@ describe('createTables', () => {
       `SELECT engine AS engine FROM information_schema.tables
        WHERE table_schema = DATABASE() AND table_name LIKE '${table}%'`,
     );
-    expect(tables.map((row) => row.engine)).toEqual(['InnoDB', 'InnoDB', 'InnoDB', 'InnoDB']);
+    expect(tables.map((row) => row.engine)).toEqual(['InnoDB', 'InnoDB', 'InnoDB', 'InnoDB', 'InnoDB']);
   });
 
   it.each([

@@ -120,7 +120,7 @@ const REFUSES = ['a refused item', 'another server behind the address'];
 
 async function placeFor(closing: Closing): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'native-'));
-  closing(() => rm(directory, { recursive: true, force: true }));
+  closing(() => rm(directory, { recursive: true, force: true, maxRetries: 20 }));
   return directory;
 }
 

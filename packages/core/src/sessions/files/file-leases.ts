@@ -89,6 +89,8 @@ export async function newestFence(
 const PROCESSES = 'processes';
 /** Age at which the folder of a process is garbage that no other process can tell is dead. */
 const GARBAGE_MS = 86_400_000;
+/** When this process sent its last note, in milliseconds since 1970, or later. */
+let lastNoteAt = 0;
 
 /** Processes as folders of a workspace. Files have no clock that all agree on: whoever asks watches the beats. */
 export class FileProcesses implements SessionProcesses {
@@ -122,7 +124,9 @@ export class FileProcesses implements SessionProcesses {
 
   async send(id: string, note: ProcessNote): Promise<boolean> {
     if ((await this.look(id)) === undefined) return false;
-    await this.#workspace.write(`${folderOf(id)}/note-${Date.now()}-${note.id}`, note.text);
+    // Notes are heard in the order of their names: those of one sender as they were sent, also within a millisecond.
+    lastNoteAt = Math.max(lastNoteAt + 1, Date.now());
+    await this.#workspace.write(`${folderOf(id)}/note-${lastNoteAt}-${note.id}`, note.text);
     return true;
   }
 
