@@ -375,7 +375,7 @@ describe.each(Object.keys(WAYS))('%s', (name) => {
             if (n > 0) return 'beside';
             return at(async () => {
               if (end === 'stops') stop.abort();
-              if (end === 'closes') void agent.close();
+              if (end === 'closes') void agent.close({ drainMs: 0 });
               if (end === 'loses its turn') session.isTaken = true;
               if (end === 'stops' || end === 'closes')
                 await new Promise((_, reject) =>
@@ -407,7 +407,7 @@ describe.each(Object.keys(WAYS))('%s', (name) => {
           .build();
         const text = await way(agent, stop.signal);
         expect([...(OPEN_CALLS[readerOf(name)]?.(text) ?? ['?'])]).toEqual([]);
-        await agent.close();
+        await agent.close({ drainMs: 0 });
         rmSync(join(directory, '.x'), { recursive: true, force: true });
       }),
       { numRuns: 25 },

@@ -106,7 +106,7 @@ describe('bullmqTaskRunner', () => {
     await work.started;
     const child = new ScriptedModel([{ text: 'FINISHED' }]);
     start(new ScriptedModel([]), child);
-    await first.close();
+    await first.close({ drainMs: 0 });
     await until(async () => (await tasks())[0]?.status === 'completed');
     expect((await tasks())[0]?.result).toBe('FINISHED');
     // It went on: the task was not given again, and the tool was not run again.
@@ -125,7 +125,7 @@ describe('bullmqTaskRunner', () => {
     );
     await first.call('go', context);
     await until(async () => (await tasks()).every(({ status }) => status === 'running'));
-    await first.close();
+    await first.close({ drainMs: 0 });
     expect((await tasks()).map(({ status }) => status)).toEqual(['pending', 'pending']);
     start(new ScriptedModel([]), new ScriptedModel([{ text: 'ONE' }, { text: 'TWO' }]), { maxAttempts: 2 });
     await until(async () => (await tasks()).every(({ status }) => status === 'completed'));
@@ -152,7 +152,7 @@ describe('bullmqTaskRunner', () => {
     await first.call('go', context);
     await until(() => child.requests.length === 3);
     isClosing = true;
-    await first.close();
+    await first.close({ drainMs: 0 });
     expect(isClosing).toBe(false);
     expect((await tasks()).map(({ status }) => status)).toEqual(['pending', 'pending']);
     start(new ScriptedModel([]), new ScriptedModel([{ text: 'ONE' }, { text: 'TWO' }]), { maxAttempts: 2 });

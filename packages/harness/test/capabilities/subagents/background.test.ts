@@ -251,7 +251,7 @@ describe('interruption and shutdown', () => {
     ).build();
     await first.call('go', context);
     await work.started;
-    await first.close();
+    await first.close({ drainMs: 0 });
     const [record] = await tasksIn(root);
     expect(record).toMatchObject({ status: 'failed' });
     expect(record?.error).toContain('agent_spawn with its id lets it go on');
@@ -361,7 +361,7 @@ describe('interruption and shutdown', () => {
     expect(resultsOf(model.requests[0]?.messages ?? [], 'agent_spawn')).toEqual([
       expect.stringContaining('may or may not have taken effect'),
     ]);
-    await Promise.all([first.close(), second.close()]);
+    await Promise.all([first.close({ drainMs: 0 }), second.close({ drainMs: 0 })]);
   });
 
   it('is stopped by another process through its session', async () => {
@@ -515,6 +515,6 @@ describe('two parents', () => {
       expect(textOf(block ? [block] : [])).toContain('There is no task');
     }
     expect(await statusIn(root)).toBe('running');
-    await agent.close();
+    await agent.close({ drainMs: 0 });
   });
 });
