@@ -2,8 +2,7 @@ import { BaseChatModel } from '@langchain/core/language_models/chat_models';
 import { AIMessage, type BaseMessage, HumanMessage } from '@langchain/core/messages';
 import type { ChatResult } from '@langchain/core/outputs';
 import { tool } from '@langchain/core/tools';
-import { END, MemorySaver, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph';
-import { ToolNode } from '@langchain/langgraph/prebuilt';
+import { MemorySaver } from '@langchain/langgraph';
 import { createAgent, summarizationMiddleware } from 'langchain';
 import * as z from 'zod';
 import { ANSWER, type Conversation, QUESTION, TOOL } from './harness-conversation.js';
@@ -41,9 +40,8 @@ class InstantModel extends BaseChatModel {
   }
 }
 
-/** LangChain's agent and LangGraph's graph, the ones with a saver at its default durability. */
+/** LangChain's agent, with its own summarization and with LangGraph's saver at its default durability. */
 export const langchain = {
-  'LangChain createAgent': (conversation: Conversation) => runAgent(conversation, {}),
   'LangChain createAgent, summarization armed': (conversation: Conversation) => {
     const model = new InstantModel(conversation);
     // The type of its options comes out as `never` under TypeScript's strictest settings.
@@ -52,7 +50,6 @@ export const langchain = {
   },
   'LangChain createAgent + MemorySaver': (conversation: Conversation) =>
     runAgent(conversation, { checkpointer: new MemorySaver() }),
-  'LangGraph + MemorySaver': runGraph,
 } as const;
 
 async function runAgent(conversation: Conversation, options: object): Promise<string> {
@@ -63,23 +60,6 @@ async function runAgent(conversation: Conversation, options: object): Promise<st
   } as never);
   const question = { messages: [new HumanMessage(QUESTION)] } as never;
   const { messages } = await agent.invoke(question, configOf(conversation));
-  return answerIn(messages);
-}
-
-async function runGraph(conversation: Conversation): Promise<string> {
-  const model = new InstantModel(conversation);
-  const graph = new StateGraph(MessagesAnnotation)
-    .addNode('model', async ({ messages }) => ({ messages: [await model.invoke(messages)] }))
-    .addNode('tools', new ToolNode(toolsFor(conversation)))
-    .addEdge(START, 'model')
-    .addConditionalEdges('model', ({ messages }) => {
-      const last = messages.at(-1);
-      return last instanceof AIMessage && (last.tool_calls?.length ?? 0) > 0 ? 'tools' : END;
-    })
-    .addEdge('tools', 'model')
-    .compile({ checkpointer: new MemorySaver() });
-  const question = { messages: [new HumanMessage(QUESTION)] };
-  const { messages } = await graph.invoke(question, configOf(conversation));
   return answerIn(messages);
 }
 

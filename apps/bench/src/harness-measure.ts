@@ -24,9 +24,7 @@ export interface HarnessResult {
 }
 
 interface MeasureOptions {
-  /** The program of the Node that it runs on. */
-  readonly node: string;
-  /** For what it writes, and where what it needs may be installed. */
+  /** Temporary files of the contender go here. */
   readonly folder: string;
   readonly stopped: AbortSignal;
 }
@@ -42,15 +40,12 @@ export async function measure(name: string, options: MeasureOptions): Promise<Ha
   }
 }
 
-async function run(
-  name: string,
-  { node, folder, stopped }: MeasureOptions,
-): Promise<Omit<HarnessResult, 'name'>> {
+async function run(name: string, { folder, stopped }: MeasureOptions): Promise<Omit<HarnessResult, 'name'>> {
   const { stdout } = await promisify(execFile)(
-    node,
-    [...process.execArgv, CHILD, name, String(STEPS), String(BUDGET_MS), folder],
+    process.execPath,
+    [...process.execArgv, CHILD, name, String(STEPS), String(BUDGET_MS)],
     {
-      env: { ...process.env, TMPDIR: folder, MASTRA_TELEMETRY_DISABLED: '1' },
+      env: { ...process.env, TMPDIR: folder },
       timeout: 3 * BUDGET_MS,
       killSignal: 'SIGKILL',
       signal: stopped,

@@ -8,7 +8,6 @@ import { benchSessions } from './sessions.js';
 
 const OPTIONS = {
   data: { type: 'string' },
-  'with-node22': { type: 'boolean' },
   recordings: { type: 'string' },
   questions: { type: 'string' },
   out: { type: 'string' },
@@ -32,7 +31,7 @@ function optionsOf(args: readonly string[]) {
 const { positionals: wanted, values } = optionsOf(process.argv.slice(2));
 
 const BENCHMARKS: Readonly<Record<string, () => Promise<unknown>>> = {
-  harness: () => benchHarness({ withNode22: values['with-node22'] }),
+  harness: benchHarness,
   sessions: benchSessions,
   scale: () => benchScale(values),
   overload: () => benchOverload(values),

@@ -12,9 +12,6 @@ import { measureSpeed } from './memory-speed.js';
 
 const LIMIT = 10;
 const DATASETS = ['bfcl-memory', 'qmsum'] as const;
-/** Of the textbook's BM25. */
-const K1 = 1.2;
-const B = 0.75;
 
 const fileSchema = z.object({
   conversations: z.array(
@@ -62,7 +59,6 @@ interface Recall {
 const CONTENDERS: Readonly<Record<string, (turns: readonly Turn[]) => Promise<Contender> | Contender>> = {
   '@x/memory, index': ours,
   '@x/memory, no index': scan,
-  'BM25, k1 1.2, b 0.75': bm25,
   minisearch,
 };
 
@@ -222,43 +218,6 @@ async function scan(turns: readonly Turn[]): Promise<Contender> {
     },
     close: () => rmSync(directory, { recursive: true, force: true }),
   };
-}
-
-function bm25(turns: readonly Turn[]): Contender {
-  const documents = turns.map(({ id, line }) => {
-    const frequencies = new Map<string, number>();
-    for (const word of wordsOf(line)) frequencies.set(word, (frequencies.get(word) ?? 0) + 1);
-    return { id, frequencies, length: wordsOf(line).length };
-  });
-  const average = documents.reduce((sum, { length }) => sum + length, 0) / documents.length;
-  const counts = new Map<string, number>();
-  for (const { frequencies } of documents) {
-    for (const word of frequencies.keys()) counts.set(word, (counts.get(word) ?? 0) + 1);
-  }
-  return {
-    search(question) {
-      const words = new Set(wordsOf(question));
-      return documents
-        .map(({ id, frequencies, length }) => {
-          let score = 0;
-          for (const word of words) {
-            const frequency = frequencies.get(word) ?? 0;
-            const matching = counts.get(word) ?? 0;
-            const weight = Math.log(1 + (documents.length - matching + 0.5) / (matching + 0.5));
-            score += (weight * frequency * (K1 + 1)) / (frequency + K1 * (1 - B + (B * length) / average));
-          }
-          return { id, score };
-        })
-        .filter(({ score }) => score > 0)
-        .sort((left, right) => right.score - left.score)
-        .slice(0, LIMIT)
-        .map(({ id }) => id);
-    },
-  };
-}
-
-function wordsOf(text: string): readonly string[] {
-  return text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
 }
 
 function minisearch(turns: readonly Turn[]): Contender {

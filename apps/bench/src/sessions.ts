@@ -1,22 +1,18 @@
 import { SessionKey } from '@x/core';
 import { operationId } from '@x/core/store';
 import { type Conversation, neededBytes, someHead, someMessages, someTurn } from './sessions-conversation.js';
-import { withLangGraph } from './sessions-peers.js';
 import { type MeasuredStore, storeKinds, withStore } from './sessions-stores.js';
 import { median, round, timed } from './statistics.js';
 
-/** Messages that a conversation has; LangGraph's savers, which write all of it at every turn, are spared the longest. */
+/** Messages that a conversation has. */
 const LENGTHS = [50, 5_000, 20_000] as const;
 const SAMPLES = 100;
 const WARM_UP = 20;
-const PEER_SAMPLES = 5;
 /** Of a commit beside raw commands; the first half warms up. */
 const ROUNDS = 2_000;
 
-type Begin = (messages: number) => Promise<Conversation>;
-
 /**
- * What it costs to keep a conversation, turn by turn, beside peers and raw commands, on servers of its own.
+ * Measures what it costs to keep a conversation, turn by turn, next to raw commands, on servers of its own.
  */
 export async function benchSessions(): Promise<void> {
   const comparisons: object[] = [];
@@ -26,14 +22,9 @@ export async function benchSessions(): Promise<void> {
       for (const [beside, raw] of Object.entries(measured.raw ?? {})) {
         comparisons.push({ commit: name, beside, ...(await byTurns(measured, raw)) });
       }
-      costs[name] = await measure((messages) => begin(measured, messages), LENGTHS, SAMPLES);
+      costs[name] = await measure((messages) => begin(measured, messages));
     });
   }
-  await withLangGraph(async (savers) => {
-    for (const [name, saver] of Object.entries(savers)) {
-      costs[name] = await measure(saver, LENGTHS.slice(0, 2), PEER_SAMPLES);
-    }
-  });
   console.log('A commit of a turn beside its bytes without a session, by turns (medians)');
   console.table(comparisons);
   console.log(
@@ -85,17 +76,16 @@ async function begin(
 }
 
 /** Measures turns at each length; the lengths take turns, so that a busy minute strikes all of them. */
-async function measure(begin: Begin, lengths: readonly number[], samples: number): Promise<object> {
-  const warmUp = Math.min(WARM_UP, samples - 1);
+async function measure(begin: (messages: number) => Promise<Conversation>): Promise<object> {
   const taken = [];
-  for (const length of lengths) {
+  for (const length of LENGTHS) {
     taken.push({ length, conversation: await begin(length), times: [] as number[], bytes: [] as number[] });
   }
-  for (let round = 0; round < samples + warmUp; round++) {
+  for (let round = 0; round < SAMPLES + WARM_UP; round++) {
     for (const { conversation, times, bytes } of taken) {
       const before = await conversation.written();
       const time = await timed(conversation.turn);
-      if (round < warmUp) continue;
+      if (round < WARM_UP) continue;
       times.push(time);
       bytes.push((await conversation.written()) - before);
     }

@@ -11,9 +11,6 @@ export const OVERHEAD = 10_000;
 /** The share of the window from which on strategies reduce. */
 export const TRIGGER_SHARE = 0.85;
 
-/** The share of a reduction's trigger that every strategy may fill with a summary: what our record takes by default. */
-export const SUMMARY_SHARE = 0.25;
-
 /** One conversation through every strategy. */
 export interface ReplayedConversation {
   readonly recording: Recording;
