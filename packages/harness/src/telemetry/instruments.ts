@@ -1,4 +1,4 @@
-import type { Attributes, Counter, Histogram, Meter, UpDownCounter } from '@opentelemetry/api';
+import type { Attributes, Counter, Histogram, Meter, MetricOptions, UpDownCounter } from '@opentelemetry/api';
 import type { Usage } from '@x/core';
 import { TOKENS, type TokenKind } from './conventions.js';
 
@@ -13,32 +13,28 @@ const CALLS = [1, 2, 4, 8, 16, 32, 64, 128];
 const TOKEN_COUNTS = Array.from({ length: 14 }, (_, power) => 4 ** power);
 const SHARES = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99];
 
-/** Names, units, buckets and descriptions. */
-const HISTOGRAMS = {
-  inferenceDuration: [`${INFERENCE}.duration`, 's', SECONDS, 'Duration of a model call with its retries.'],
-  timeToFirstChunk: [`${INFERENCE}.time_to_first_chunk`, 's', SECONDS, 'Time until a stream begins.'],
-  timePerOutputChunk: [`${INFERENCE}.time_per_output_chunk`, 's', SECONDS, 'Time between chunks.'],
-  inputTokens: [`${INFERENCE}.operation.input_tokens`, '{token}', TOKEN_COUNTS, 'Input tokens of a call.'],
-  outputTokens: [`${INFERENCE}.operation.output_tokens`, '{token}', TOKEN_COUNTS, 'Output tokens of a call.'],
-  agentDuration: ['gen_ai.invoke_agent.duration', 's', AGENT_SECONDS, 'Duration of an agent call.'],
-  modelCalls: ['gen_ai.invoke_agent.inference_calls', '{inference_call}', CALLS, 'Model calls of a call.'],
-  toolCalls: ['gen_ai.invoke_agent.tool_calls', '{tool_call}', CALLS, 'Tool calls of an agent call.'],
-  toolDuration: ['gen_ai.execute_tool.duration', 's', SECONDS, 'Duration of a tool call.'],
-  compactionDuration: ['x.agent.compaction.duration', 's', SECONDS, 'Duration of a compaction.'],
-  wait: ['x.agent.call.wait', 's', AGENT_SECONDS, 'Wait of a call: for a place, or for its session’s turn.'],
-  storeDuration: ['x.agent.store.duration', 's', STORE_SECONDS, 'Duration of a request to store or log.'],
-  callTokens: ['x.agent.call.tokens', '{token}', TOKEN_COUNTS, 'Tokens of an agent call, by type.'],
+/** Names, units, descriptions and buckets. An instrument with buckets is a histogram, any other one a counter. */
+const INSTRUMENTS = {
+  inferenceDuration: [`${INFERENCE}.duration`, 's', 'Duration of a model call with its retries.', SECONDS],
+  timeToFirstChunk: [`${INFERENCE}.time_to_first_chunk`, 's', 'Time until a stream begins.', SECONDS],
+  timePerOutputChunk: [`${INFERENCE}.time_per_output_chunk`, 's', 'Time between chunks.', SECONDS],
+  inputTokens: [`${INFERENCE}.operation.input_tokens`, '{token}', 'Input tokens of a call.', TOKEN_COUNTS],
+  outputTokens: [`${INFERENCE}.operation.output_tokens`, '{token}', 'Output tokens of a call.', TOKEN_COUNTS],
+  agentDuration: ['gen_ai.invoke_agent.duration', 's', 'Duration of an agent call.', AGENT_SECONDS],
+  modelCalls: ['gen_ai.invoke_agent.inference_calls', '{inference_call}', 'Model calls of a call.', CALLS],
+  toolCalls: ['gen_ai.invoke_agent.tool_calls', '{tool_call}', 'Tool calls of an agent call.', CALLS],
+  toolDuration: ['gen_ai.execute_tool.duration', 's', 'Duration of a tool call.', SECONDS],
+  compactionDuration: ['x.agent.compaction.duration', 's', 'Duration of a compaction.', SECONDS],
+  wait: ['x.agent.call.wait', 's', 'Wait of a call: for a place, or for its session’s turn.', AGENT_SECONDS],
+  storeDuration: ['x.agent.store.duration', 's', 'Duration of a request to store or log.', STORE_SECONDS],
+  callTokens: ['x.agent.call.tokens', '{token}', 'Tokens of an agent call, by type.', TOKEN_COUNTS],
   callCost: [
     'x.agent.call.cost',
     '1',
-    COSTS,
     'Cost of an agent call, in the currency of the budget’s prices.',
+    COSTS,
   ],
-  cacheShare: ['x.agent.cache.share', '1', SHARES, 'Share of input tokens from the provider’s cache.'],
-} as const;
-
-/** Names, units and descriptions. */
-const COUNTERS = {
+  cacheShare: ['x.agent.cache.share', '1', 'Share of input tokens from the provider’s cache.', SHARES],
   compactions: ['x.agent.compactions', '{compaction}', 'Compactions, by outcome.'],
   conflicts: ['x.agent.session.conflicts', '{conflict}', 'Commits that met another writer’s.'],
   retries: ['x.agent.model.retries', '{retry}', 'Model calls that were made again.'],
@@ -54,28 +50,35 @@ const GAUGES = {
   waiting: ['x.agent.calls.waiting', '{call}', 'Calls in line for a place, or for their session.'],
 } as const;
 
+type Row = readonly [name: string, unit: string, description: string, buckets?: readonly number[]];
+type Table = typeof INSTRUMENTS;
+
 /** Everything that is measured. */
-export type Instruments = Readonly<
-  Record<keyof typeof HISTOGRAMS, Histogram> &
-    Record<keyof typeof COUNTERS, Counter> &
-    Record<keyof typeof GAUGES, UpDownCounter> & { tokens: Readonly<Record<TokenKind, Counter>> }
->;
+export type Instruments = {
+  readonly [Key in keyof Table]: Table[Key]['length'] extends 4 ? Histogram : Counter;
+} & Readonly<Record<keyof typeof GAUGES, UpDownCounter>> & {
+    readonly tokens: Readonly<Record<TokenKind, Counter>>;
+  };
 
 export function createInstruments(meter: Meter): Instruments {
-  const histograms = Object.entries(HISTOGRAMS).map(([key, [name, unit, buckets, description]]) => {
-    const advice = { explicitBucketBoundaries: [...buckets] };
-    return [key, meter.createHistogram(name, { description, unit, advice })];
-  });
-  const counters = Object.entries(COUNTERS).map(([key, [name, unit, description]]) => {
-    return [key, meter.createCounter(name, { description, unit })];
-  });
-  const gauges = Object.entries(GAUGES).map(([key, [name, unit, description]]) => {
-    return [key, meter.createUpDownCounter(name, { description, unit })];
-  });
+  const each = <Made>(
+    table: Readonly<Record<string, Row>>,
+    make: (name: string, options: MetricOptions, isHistogram: boolean) => Made,
+  ) =>
+    Object.entries(table).map(([key, [name, unit, description, buckets]]) => {
+      const advice = buckets && { advice: { explicitBucketBoundaries: [...buckets] } };
+      return [key, make(name, { unit, description, ...advice }, buckets !== undefined)] as const;
+    });
   const tokens = Object.entries(TOKENS).map(([kind, [name, description]]) => {
     return [kind, meter.createCounter(`${INFERENCE}.usage.${name}`, { description, unit: '{token}' })];
   });
-  return Object.fromEntries([...histograms, ...counters, ...gauges, ['tokens', Object.fromEntries(tokens)]]);
+  return Object.fromEntries([
+    ...each(INSTRUMENTS, (name, options, isHistogram) =>
+      isHistogram ? meter.createHistogram(name, options) : meter.createCounter(name, options),
+    ),
+    ...each(GAUGES, (name, options) => meter.createUpDownCounter(name, options)),
+    ['tokens', Object.fromEntries(tokens)],
+  ]);
 }
 
 /** Counts the tokens of one model call. */
