@@ -11,7 +11,7 @@ import {
   type Usage,
   userMessage,
 } from '@x/core';
-import { fromClient, jsonValueSchema, parseWith } from '@x/core/internal';
+import { fromClient, isObject, jsonValueSchema, parseWith } from '@x/core/internal';
 import { admitMessages } from '@x/core/messages';
 import * as z from 'zod';
 import type { CallControl } from '../loop/control.js';
@@ -115,11 +115,18 @@ function invalidInput(path: string, message: string): InvalidInputError {
   return new InvalidInputError(SUBJECT, [{ path, message }], { isFromClient: true });
 }
 
-/** The options of a call with its id, where it has one: messages bring theirs, and the last is what is new in them. */
-export function named(input: CallInput, options: CallOptions = {}): CallOptions {
-  const last = typeof input === 'string' ? undefined : toMessages(input).at(-1);
-  const id = options.id ?? last?.id;
-  return id === undefined ? options : { ...options, id };
+/** Reads what a call is given: its messages, and its options with its id, where it has one. The last message is what is new, and names the call. */
+export function givenTo(input: CallInput, options: CallOptions = {}) {
+  checkOptions(options);
+  const messages = toMessages(input, options.id);
+  const id = options.id ?? (typeof input === 'string' ? undefined : messages.at(-1)?.id);
+  return { messages, options: id === undefined ? options : { ...options, id } };
+}
+
+/** @throws {InvalidInputError} when it is something else, such as a session id. */
+export function checkOptions(options: CallOptions): void {
+  if (isObject(options)) return;
+  throw new InvalidInputError('call options', [{ path: '', message: `must be an object, not ${options}` }]);
 }
 
 /** @throws {InvalidInputError} when it is something else, such as a session id. */

@@ -13,7 +13,7 @@ import {
   type Workspace,
   XError,
 } from '@x/core';
-import { type Issue, parseWith } from '@x/core/internal';
+import { type Issue, isObject, parseWith } from '@x/core/internal';
 import { LocalWorkspace, WorkspaceSession } from '@x/core/node';
 import { keptBy, type Narrowing, narrowing } from '../capabilities/permissions/permissions.js';
 import { HarnessConfigError } from '../errors/harness-config-error.js';
@@ -22,10 +22,9 @@ import { isWorthAnother, type ModelFailure, type ModelFallback } from '../loop/m
 import { type AgentParts, type AgentSettings, settingsSchema } from './agent-parts.js';
 import { boundedStore, StoreLimit } from './bounded-store.js';
 import { finiteLimits, type Limits } from './limits.js';
+import { partsSchema } from './part-schemas.js';
 
 const UNSHARED = 'Machines share the sessions, but not the workspace: share it too, as RedisWorkspace does.';
-const DEFAULT_WORKSPACE = './workspace';
-const SNAKE_CASE = /^[a-z][a-z0-9]*(?:_[a-z0-9]+)*$/;
 
 /**
  * Collects the parts of an agent. Nothing is checked before {@link HarnessAgentBuilder.build}, which checks all of it.
@@ -34,16 +33,20 @@ const SNAKE_CASE = /^[a-z][a-z0-9]*(?:_[a-z0-9]+)*$/;
 export class HarnessAgentBuilder<Agent> {
   readonly #create: (parts: AgentParts) => Agent;
   readonly #settings: Record<string, unknown> = {};
-  readonly #tools: Tool[] = [];
-  readonly #capabilities: Capability[] = [];
-  readonly #listeners: ((event: AgentEvent) => void)[] = [];
-  #narrowing: Narrowing = {};
-  #model: Model | undefined;
-  #fallback: ModelFallback = { models: [], when: isWorthAnother };
-  #workspace: string | Workspace = DEFAULT_WORKSPACE;
-  #storage: Workspace | undefined;
-  #session: SessionStore | undefined;
-  #counter: TokenCounter = estimateCounter;
+  /** The parts as they were given, by the names of their methods. */
+  readonly #given = {
+    model: undefined as Model | undefined,
+    fallback: [] as readonly Model[],
+    fallbackWhen: isWorthAnother as ModelFallback['when'],
+    tools: [] as Tool[],
+    capabilities: [] as Capability[],
+    narrow: {} as Narrowing,
+    workspace: './workspace' as string | Workspace,
+    storage: undefined as Workspace | undefined,
+    session: undefined as SessionStore | undefined,
+    tokenCounter: estimateCounter,
+    onEvent: [] as ((event: AgentEvent) => void)[],
+  };
 
   /** @internal Use `HarnessAgent.builder()`. */
   constructor(create: (parts: AgentParts) => Agent) {
@@ -75,8 +78,8 @@ export class HarnessAgentBuilder<Agent> {
       readonly fallbackWhen?: ((failure: ModelFailure) => boolean | Promise<boolean>) | undefined;
     } = {},
   ): this {
-    this.#model = model;
-    this.#fallback = { models: options.fallback ?? [], when: options.fallbackWhen ?? isWorthAnother };
+    const { fallback = [], fallbackWhen = isWorthAnother } = optionsOf(options, 'model');
+    Object.assign(this.#given, { model, fallback, fallbackWhen });
     return this;
   }
 
@@ -101,13 +104,13 @@ export class HarnessAgentBuilder<Agent> {
    * ```
    */
   tools(...tools: readonly Tool[]): this {
-    this.#tools.push(...tools);
+    this.#given.tools.push(...tools);
     return this;
   }
 
   /** Sets the place of the files that the agent works on: a path, or any workspace. Default `./workspace`. */
   workspace(workspace: string | Workspace): this {
-    this.#workspace = workspace;
+    this.#given.workspace = workspace;
     return this;
   }
 
@@ -116,12 +119,13 @@ export class HarnessAgentBuilder<Agent> {
    * evicted results, plans and, by default, sessions. Default: the workspace.
    */
   storage(storage: Workspace): this {
-    this.#storage = storage;
+    this.#given.storage = storage;
     return this;
   }
 
   /** Shares sessions, turns and files with other machines by one backend, as `redisBackend` of `@x/session-redis` opens it. */
-  distributed({ session, workspace }: Pick<AgentParts, 'session' | 'workspace'>): this {
+  distributed(backend: Pick<AgentParts, 'session' | 'workspace'>): this {
+    const { session, workspace } = optionsOf(backend, 'distributed');
     return this.session(session).workspace(workspace);
   }
 
@@ -135,7 +139,7 @@ export class HarnessAgentBuilder<Agent> {
 
   /** Sets the session store. The agent never closes it. Default: a `WorkspaceSession` in the storage. */
   session(store: SessionStore): this {
-    this.#session = store;
+    this.#given.session = store;
     return this;
   }
 
@@ -144,7 +148,7 @@ export class HarnessAgentBuilder<Agent> {
    * no two are the same. A `CapabilityRegistry` loads capabilities by name.
    */
   use(...capabilities: readonly Capability[]): this {
-    this.#capabilities.push(...capabilities);
+    this.#given.capabilities.push(...capabilities);
     return this;
   }
 
@@ -152,8 +156,8 @@ export class HarnessAgentBuilder<Agent> {
    * Takes tools away: all but those that `tools` names (a name may end in `*`), and calls that a rule of `deny` is about, whatever
    * `permissions` allow. What is taken from an agent its subagents do not have either. The last call counts.
    */
-  narrow({ tools, deny = [] }: Narrowing): this {
-    this.#narrowing = { tools, deny };
+  narrow(narrowing: Narrowing): this {
+    this.#given.narrow = narrowing;
     return this;
   }
 
@@ -188,7 +192,7 @@ export class HarnessAgentBuilder<Agent> {
 
   /** Sets the counter that measures the context for events. Default: the estimate of `@x/core`. */
   tokenCounter(counter: TokenCounter): this {
-    this.#counter = counter;
+    this.#given.tokenCounter = counter;
     return this;
   }
 
@@ -198,12 +202,13 @@ export class HarnessAgentBuilder<Agent> {
    * warnings of one source, listeners and the process get ten a minute, and then how many were left out.
    */
   onEvent(listener: (event: AgentEvent) => void): this {
-    this.#listeners.push(listener);
+    this.#given.onEvent.push(listener);
     return this;
   }
 
   /** Sets several plain settings at once; those given before stay. */
-  settings({ limits, ...settings }: AgentSettings): this {
+  settings(given: AgentSettings): this {
+    const { limits, ...settings } = optionsOf(given, 'settings');
     Object.assign(this.#settings, settings);
     return limits === undefined ? this : this.limits(limits);
   }
@@ -213,7 +218,10 @@ export class HarnessAgentBuilder<Agent> {
    * that are not given stay.
    */
   limits(limits: Limits): this {
-    this.#settings.limits = { ...(this.#settings.limits as Limits), ...finiteLimits(limits) };
+    this.#settings.limits = {
+      ...(this.#settings.limits as Limits),
+      ...finiteLimits(optionsOf(limits, 'limits')),
+    };
     return this;
   }
 
@@ -227,31 +235,17 @@ export class HarnessAgentBuilder<Agent> {
     const settings = collect(issues, () => parseWith(settingsSchema, this.#settings, 'settings'));
     if (settings !== undefined)
       collect(issues, () => SessionKey.of({ agentId: settings.name, sessionId: 'any' }));
-    const capabilities = this.#capabilities.map((entry, index) =>
-      collect(issues, () => wellFormed(entry, `capabilities[${index}]`, CAPABILITY)),
-    );
-    for (const [index, capability] of capabilities.entries()) {
-      if (capability === undefined || SNAKE_CASE.test(capability.name)) continue;
-      issues.push({
-        path: `capabilities[${index}].name`,
-        message: `${quoted(capability.name)} is not in snake_case, which files use; rename it like "my_capability"`,
-      });
-    }
-    if (this.#model === undefined) {
+    if (this.#given.model === undefined)
       issues.push({ path: 'model', message: 'is missing; pass one with .model()' });
-    }
-    for (const model of [this.#model, ...this.#fallback.models]) {
-      if (model !== undefined) collect(issues, () => wellFormed(model, 'model', MODEL));
-    }
+    collect(issues, () => parseWith(partsSchema, this.#given, 'parts'));
+    if (issues.length > 0) throw new HarnessConfigError(issues);
+
+    const { model, fallback, fallbackWhen: when, tools: own, narrow, tokenCounter: counter } = this.#given;
     const { workspace, storage, session } = this.#openPlaces(issues);
-    const own = this.#tools
-      .map((tool, index) => collect(issues, () => wellFormed(tool, `tools[${index}]`, TOOL)))
-      .filter((tool) => tool !== undefined);
-    const keeps = keptBy(this.#narrowing.tools);
-    const narrowed = collect(issues, () => narrowing(this.#narrowing, '', own)) ?? [];
-    const found = inOrder([...capabilities.filter((it) => it !== undefined), ...narrowed], issues);
-    const tools = [...own, ...found.flatMap((capability) => capability.tools ?? [])];
-    const named = { capabilities: found, tools: tools.map(({ definition }) => definition) };
+    const narrowed = collect(issues, () => narrowing(narrow, '', own)) ?? [];
+    const capabilities = inOrder([...this.#given.capabilities, ...narrowed], issues);
+    const tools = [...own, ...capabilities.flatMap((capability) => capability.tools ?? [])];
+    const named = { capabilities, tools: tools.map(({ definition }) => definition) };
     for (const [path, parts] of Object.entries(named)) {
       const names = parts.map(({ name }) => name);
       issues.push(...duplicates(path, names));
@@ -264,22 +258,17 @@ export class HarnessAgentBuilder<Agent> {
       });
     }
 
-    if (issues.length > 0 || !settings || !this.#model || !workspace || !storage || !session) {
+    if (issues.length > 0 || !settings || !model || !workspace || !storage || !session) {
       throw new HarnessConfigError(issues);
     }
+    const keeps = keptBy(narrow.tools);
     return this.#create({
-      settings,
-      model: this.#model,
-      fallback: this.#fallback,
+      ...{ settings, model, keeps, capabilities, workspace, storage, counter },
+      fallback: { models: fallback, when },
       tools: tools.filter(({ definition }) => keeps(definition.name)),
-      keeps,
-      capabilities: found,
-      workspace,
-      storage,
       session: boundedStore(session, () => new StoreLimit(settings.limits.storeMs)),
       sessionWithin: (limit) => boundedStore(session, () => limit),
-      counter: this.#counter,
-      listeners: this.#listeners,
+      listeners: this.#given.onEvent,
       warnings: new WarningLimit(),
     });
   }
@@ -287,16 +276,8 @@ export class HarnessAgentBuilder<Agent> {
   /** Opens what the agent keeps files and sessions in. */
   #openPlaces(issues: Issue[]) {
     const workspace = collect(issues, () => this.#openWorkspace());
-    const storage =
-      workspace &&
-      collect(issues, () => storageOf(wellFormed(this.#storage ?? workspace, 'storage', WORKSPACE)));
-    const session =
-      storage &&
-      collect(issues, () =>
-        this.#session === undefined
-          ? new WorkspaceSession(storage)
-          : wellFormed(this.#session, 'session', SESSION),
-      );
+    const storage = workspace && collect(issues, () => storageOf(this.#given.storage ?? workspace));
+    const session = storage && (this.#given.session ?? new WorkspaceSession(storage));
     if (session instanceof WorkspaceSession && session.workspace === workspace) {
       issues.push({
         path: 'session',
@@ -319,36 +300,11 @@ export class HarnessAgentBuilder<Agent> {
   }
 
   #openWorkspace(): Workspace {
-    if (typeof this.#workspace !== 'string') return wellFormed(this.#workspace, 'workspace', WORKSPACE);
-    const workspace = new LocalWorkspace(this.#workspace);
+    if (typeof this.#given.workspace !== 'string') return this.#given.workspace;
+    const workspace = new LocalWorkspace(this.#given.workspace);
     workspace.check();
     return workspace;
   }
-}
-
-type Kind = readonly [kind: string, members: readonly string[], remedy: string];
-
-const CAPABILITY: Kind = [
-  'a capability',
-  ['name'],
-  'pass an object with a name; a CapabilityRegistry loads one by its name',
-];
-
-const MODEL: Kind = ['a model', ['id', 'generate'], 'wrap that of a provider, for example with @x/ai-sdk'];
-const TOOL: Kind = ['a tool', ['definition', 'run'], 'make one with defineTool of @x/core'];
-const SESSION: Kind = ['a session store', ['load', 'commit'], 'pass one, such as new JsonSession(…)'];
-
-const WORKSPACE: Kind = [
-  'a workspace',
-  ['read', 'write'],
-  'pass a path, or one such as new LocalWorkspace(…)',
-];
-
-/** @throws {HarnessConfigError} saying what stands there instead: callers without types need to know. */
-function wellFormed<Part>(part: Part, path: string, kind: Kind): Part {
-  const message = malformedPart(part, kind);
-  if (message !== undefined) throw new HarnessConfigError([{ path, message }]);
-  return part;
 }
 
 /** Keeps the given order, but for capabilities that ask to stand before or behind others. */
@@ -371,6 +327,12 @@ function mustPrecede(one: Capability, other: Capability): boolean {
   return Boolean(one.before?.includes(other.name) || other.behind?.includes(one.name));
 }
 
+/** @throws {HarnessConfigError} for what is no object: callers without types need to know which method got it. */
+function optionsOf<Options extends object>(options: Options, path: string): Options {
+  if (isObject(options)) return options;
+  throw new HarnessConfigError([{ path, message: `must be an object, not ${String(options)}` }]);
+}
+
 /** Runs `make`, and files what it throws as issues instead. */
 function collect<T>(issues: Issue[], make: () => T): T | undefined {
   try {
@@ -387,23 +349,4 @@ function collect<T>(issues: Issue[], make: () => T): T | undefined {
 function duplicates(path: string, names: readonly string[]): Issue[] {
   const twice = names.filter((name, index) => names.indexOf(name) !== index);
   return [...new Set(twice)].map((name) => ({ path, message: `"${name}" is there twice` }));
-}
-
-/** Says what was given in place of a part, and what to do about it. JavaScript callers have no type checker. */
-function malformedPart(value: unknown, [kind, members, remedy]: Kind): string | undefined {
-  const found = quoted(value);
-  if (typeof value === 'function') {
-    const isClass = /^class\b/.test(Function.prototype.toString.call(value));
-    return isClass
-      ? `${found} is a class, not ${kind}: pass new ${found}(…)`
-      : `${found} is a function, not ${kind}: call it, and pass what it returns`;
-  }
-  if (typeof value !== 'object' || value === null) return `${found} is not ${kind}; ${remedy}`;
-  if (value instanceof Promise) return `is a promise of ${kind}: await it first`;
-  return members.every((member) => member in value) ? undefined : `is not ${kind}; ${remedy}`;
-}
-
-function quoted(value: unknown): string {
-  if (typeof value === 'function') return value.name || 'it';
-  return typeof value === 'string' ? JSON.stringify(value) : String(value);
 }

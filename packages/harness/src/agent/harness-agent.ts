@@ -43,9 +43,10 @@ import { type AgentParts, composedOf } from './agent-parts.js';
 import {
   type CallInput,
   type CallOptions,
+  checkOptions,
   cursorSchema,
   firstOf,
-  named,
+  givenTo,
   type OutputOptions,
   type OutputReply,
   parseDecisions,
@@ -141,7 +142,8 @@ export class HarnessAgent {
   ): Promise<OutputReply<Output>>;
   call(input: CallInput, context?: RuntimeContext, options?: CallOptions): Promise<Reply>;
   async call(input: CallInput, context?: RuntimeContext, options: CallOptions = {}): Promise<Reply> {
-    return this.#run(toMessages(input, options.id), context, named(input, options));
+    const given = givenTo(input, options);
+    return this.#run(given.messages, context, given.options);
   }
 
   /**
@@ -162,11 +164,11 @@ export class HarnessAgent {
    */
   stream(input: CallInput, context?: RuntimeContext, options?: CallOptions): CallStream {
     // Read now, since the caller may change it; refused in the stream, where a server has its reader.
-    const given = attempt(() => [toMessages(input, options?.id), named(input, options)] as const);
+    const given = attempt(() => givenTo(input, options));
     return callStream((events, abandoned) => {
       if ('cause' in given) return events.endWith(Promise.reject(given.cause));
-      const [messages, own] = given.result;
-      return this.#run(messages, context, own, events, abandoned);
+      const { messages, options } = given.result;
+      return this.#run(messages, context, options, events, abandoned);
     });
   }
 
@@ -510,6 +512,7 @@ export class HarnessAgent {
     events = new EventJournal<Reply>(),
     abandoned?: AbortSignal,
   ): Promise<Reply> {
+    checkOptions(options);
     const names = new Set(this.#tools.current().byName.keys());
     const output = requestedOutput(options, names);
     const decisions = parseDecisions(options.decisions ?? {});

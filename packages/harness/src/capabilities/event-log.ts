@@ -11,7 +11,8 @@ import {
   toolResultsOf,
   toolUsesOf,
 } from '@x/core';
-import { errorText, parsedJson, warn } from '@x/core/internal';
+import { callable, errorText, parsedJson, parseWith, type WordError, warn } from '@x/core/internal';
+import * as z from 'zod';
 import type { HarnessAgent } from '../agent/harness-agent.js';
 import type { KeptEvent } from '../view/request-at.js';
 
@@ -27,10 +28,10 @@ const PASSING: ReadonlySet<string> = new Set([
   'state.changed',
 ]);
 
-interface EventLogOptions {
+const optionsSchema = z.strictObject({
   /** Words an error, as in `toClientEvent`. Default: the words that the error has for clients. */
-  readonly onError?: Parameters<typeof toClientEvent>[1];
-}
+  onError: z.optional(callable<WordError>()),
+});
 
 /** A capability that keeps the events of sessions. */
 export interface EventLog extends Capability {
@@ -56,8 +57,10 @@ export interface EventLog extends Capability {
  *   return requestAt(await kept.read(agent, session), 1);
  * }
  * ```
+ * @throws {InvalidInputError} for malformed options.
  */
-export function eventLog({ onError }: EventLogOptions = {}): EventLog {
+export function eventLog(options: z.input<typeof optionsSchema> = {}): EventLog {
+  const { onError } = parseWith(optionsSchema, options, 'eventLog options');
   /** By path, what is being written. */
   const writing = new Map<string, Promise<void>>();
   const written = async () => void (await Promise.all(writing.values()));

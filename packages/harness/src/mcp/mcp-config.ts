@@ -1,6 +1,6 @@
 import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js';
 import { InvalidInputError } from '@x/core';
-import { namesSecret, parseWith, rememberSecrets } from '@x/core/internal';
+import { isObject, namesSecret, parseWith, rememberSecrets } from '@x/core/internal';
 import * as z from 'zod';
 import { substituteEnvironment } from '../config/substitute-environment.js';
 import type { McpClient, McpElicit } from './mcp-client.js';
@@ -85,6 +85,7 @@ export function parseMcpConfig(
 ): { readonly settings: McpSettings; readonly redact: Redact } {
   const subject = 'mcp configuration';
   // What only code can give is carried past the substitution.
+  if (!isObject(config)) throw new InvalidInputError(subject, [{ path: '', message: 'must be an object' }]);
   const given = Object.entries(config.servers ?? {}).map(
     ([name, { client, authProvider, elicit, ...plain }]) =>
       [name, plain, { client, authProvider, elicit }] as const,

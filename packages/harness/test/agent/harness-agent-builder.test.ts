@@ -115,4 +115,49 @@ describe('build', () => {
     const [issue] = issuesOf(() => base().workspace(shared).session(new InMemorySession()).build());
     expect(issue).toMatch(/^session: stores for this process alone/);
   });
+
+  it.each<
+    [path: string, give: (builder: ReturnType<typeof base>, wrong: never) => unknown, wrong: unknown[]]
+  >([
+    ['model', (it, wrong) => it.model(wrong), [null, 5, {}]],
+    ['model', (it, wrong) => it.model(new ScriptedModel([]), wrong), [null, 5]],
+    ['fallback', (it, wrong) => it.model(new ScriptedModel([]), { fallback: wrong }), [5, 'x', [5]]],
+    ['fallbackWhen', (it, wrong) => it.model(new ScriptedModel([]), { fallbackWhen: wrong }), [5, null]],
+    ['tools[0]', (it, wrong) => it.tools(wrong), [null, 5, { definition: null, run: () => {} }]],
+    ['capabilities[0].tools', (it, wrong) => it.use({ name: 'c', tools: wrong }), [5, 'x', [null], [{}]]],
+    ['capabilities[0].before', (it, wrong) => it.use({ name: 'c', before: wrong }), [5, 'x', [5]]],
+    ['capabilities[0].system', (it, wrong) => it.use({ name: 'c', system: wrong }), [5, 'x', {}]],
+    ['narrow', (it, wrong) => it.narrow(wrong), [null, 5, { tools: 5 }, { deny: [null] }, { other: 1 }]],
+    ['workspace', (it, wrong) => it.workspace(wrong), [null, 5, {}]],
+    ['storage', (it, wrong) => it.storage(wrong), [null, 'x']],
+    ['session', (it, wrong) => it.session(wrong), [null, 5, {}]],
+    ['distributed', (it, wrong) => it.distributed(wrong), [null, 5]],
+    ['tokenCounter', (it, wrong) => it.tokenCounter(wrong), [null, 5, () => 5]],
+    ['onEvent[0]', (it, wrong) => it.onEvent(wrong), [null, 5]],
+    ['settings', (it, wrong) => it.settings(wrong), [null, 5, []]],
+    ['limits', (it, wrong) => it.limits(wrong), [null, 5, { callMs: 'x' }]],
+    ['isolation', (it, wrong) => it.isolation(wrong), [null, 5]],
+  ])('refuses at %s what is of another type', (path, give, wrong) => {
+    for (const value of wrong) {
+      const issues = issuesOf(() => {
+        const builder = base();
+        give(builder, value as never);
+        builder.build();
+      });
+      expect(issues, String(value)).toContainEqual(
+        expect.stringMatching(`^${path.replace(/[[\]]/g, '\\$&')}`),
+      );
+    }
+  });
+});
+
+it.each([null, 5, 'x', []])('refuses %j in place of the options of a call', async (options) => {
+  const agent = base().build();
+  const context = RuntimeContext.of({ sessionId: 's' });
+  const calls = [
+    () => agent.call('Hi', context, options as never),
+    () => agent.stream('Hi', context, options as never).reply,
+    () => agent.resume(context, options as never),
+  ];
+  for (const call of calls) await expect(call()).rejects.toMatchObject({ code: 'invalid_input' });
 });

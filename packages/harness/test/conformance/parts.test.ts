@@ -35,12 +35,13 @@ describe('an agent built without a type checker', () => {
         .build(),
     );
     expect(issues.map((issue) => issue.replace(/;.*/, ''))).toEqual([
+      'model: "gpt-5" is not a model',
+      'tools[0]: is not a tool',
       'capabilities[0]: compaction is a function, not a capability: call it, and pass what it returns',
       'capabilities[1]: is a promise of a capability: await it first',
       'capabilities[2]: undefined is not a capability',
-      'model: "gpt-5" is not a model',
       'workspace: is not a workspace',
-      'tools[0]: is not a tool',
+      'session: is not a session store',
     ]);
     expect(
       issuesOf(() =>

@@ -1,0 +1,110 @@
+import type { Capability, Model, SessionStore, TokenCounter, Tool, Workspace } from '@x/core';
+import { callable } from '@x/core/internal';
+import * as z from 'zod';
+import { narrowingShape } from '../capabilities/permissions/permissions.js';
+
+const SNAKE_CASE = /^[a-z][a-z0-9]*(?:_[a-z0-9]+)*$/;
+
+/** Recognizes a part of an agent by the types of its members, and says what stands there instead. JavaScript callers have no type checker. */
+function part<Part>(
+  kind: string,
+  members: { readonly [Member in keyof Part]?: 'string' | 'function' | 'object' },
+  remedy: string,
+  { orText = false, shape = {} }: { readonly orText?: boolean; readonly shape?: z.ZodRawShape } = {},
+) {
+  const faultOf = (value: unknown): string | undefined => {
+    const found = quoted(value);
+    if (typeof value === 'function') {
+      const isClass = /^class\b/.test(Function.prototype.toString.call(value));
+      return isClass
+        ? `${found} is a class, not ${kind}: pass new ${found}(…)`
+        : `${found} is a function, not ${kind}: call it, and pass what it returns`;
+    }
+    if (orText && typeof value === 'string') return undefined;
+    if (typeof value !== 'object' || value === null) return `${found} is not ${kind}; ${remedy}`;
+    if (value instanceof Promise) return `is a promise of ${kind}: await it first`;
+    const isOf = ([member, type]: readonly [string, unknown]) => typeof value[member as never] === type;
+    return Object.entries(members).every(isOf) ? undefined : `is not ${kind}; ${remedy}`;
+  };
+  const known = z.custom<Part>((value) => faultOf(value) === undefined, {
+    error: ({ input }) => faultOf(input),
+  });
+  // Checked alone: nobody uses the copy that an object's schema makes.
+  return orText ? known : known.pipe(z.object(shape) as unknown as z.ZodType<Part, Part>);
+}
+
+function quoted(value: unknown): string {
+  if (typeof value === 'function') return value.name || 'it';
+  return typeof value === 'string' ? JSON.stringify(value) : String(value);
+}
+
+const MODEL = part<Model>(
+  'a model',
+  { id: 'string', generate: 'function' },
+  'wrap that of a provider, for example with @x/ai-sdk',
+);
+
+const TOOL = part<Tool>(
+  'a tool',
+  { definition: 'object', run: 'function' },
+  'make one with defineTool of @x/core',
+  { shape: { definition: z.object({ name: z.string(), description: z.string() }) } },
+);
+
+const HOOKS = [
+  ...['install', 'close', 'erase', 'authorize', 'unattended', 'confine', 'deniesFiles', 'system', 'remind'],
+  ...['observe', 'monitor', 'aroundCall', 'aroundReason', 'aroundModel', 'aroundTool', 'beforeReduction'],
+  ...['offerTools', 'priceOf', 'compact', 'undo'],
+];
+
+const CAPABILITY = part<Capability>(
+  'a capability',
+  { name: 'string' },
+  'pass an object with a name; a CapabilityRegistry loads one by its name',
+  {
+    shape: {
+      name: z.string().regex(SNAKE_CASE, {
+        error: ({ input }) =>
+          `${quoted(input)} is not in snake_case, which files use; rename it like "my_capability"`,
+      }),
+      before: z.array(z.string()).optional(),
+      behind: z.array(z.string()).optional(),
+      tools: z.array(TOOL).optional(),
+      ...Object.fromEntries(HOOKS.map((hook) => [hook, z.optional(callable())])),
+    },
+  },
+);
+
+const WORKSPACE = part<Workspace>(
+  'a workspace',
+  { read: 'function', write: 'function' },
+  'pass a path, or one such as new LocalWorkspace(…)',
+  { orText: true },
+);
+
+/** The parts of an agent, each as it was given to its builder. */
+export const partsSchema = z.object({
+  model: MODEL.optional(),
+  fallback: z.array(MODEL),
+  fallbackWhen: callable(),
+  tools: z.array(TOOL),
+  capabilities: z.array(CAPABILITY),
+  narrow: z.strictObject(narrowingShape),
+  workspace: WORKSPACE,
+  storage: part<Workspace>(
+    'a workspace',
+    { read: 'function', write: 'function' },
+    'pass one such as new LocalWorkspace(…)',
+  ).optional(),
+  session: part<SessionStore>(
+    'a session store',
+    { load: 'function', commit: 'function' },
+    'pass one, such as new JsonSession(…)',
+  ).optional(),
+  tokenCounter: part<TokenCounter>(
+    'a token counter',
+    { count: 'function' },
+    'pass one, such as estimateCounter of @x/core',
+  ),
+  onEvent: z.array(callable()),
+});
