@@ -136,14 +136,18 @@ function onceWhole(event: ClientEvent): object {
 }
 
 function textOf({ event, id, data }: SentEvent): string {
-  const head = `${id === undefined ? '' : `id: ${id}\n`}${event === undefined ? '' : `event: ${event}\n`}`;
-  return `${head}data: ${jsonOf(data)}\n\n`;
+  return `${field('id', id)}${field('event', event)}data: ${jsonOf(data)}\n\n`;
+}
+
+/** A line break would begin another field, and a NUL makes readers ignore an id. */
+function field(name: string, value: string | number | undefined): string {
+  return value === undefined ? '' : `${name}: ${String(value).replaceAll(/[\r\n\0]+/g, ' ')}\n`;
 }
 
 /** What a capability tells may hold what no JSON can. */
 function jsonOf(data: unknown): string {
   try {
-    return JSON.stringify(data);
+    return JSON.stringify(data) ?? 'null';
   } catch {
     return JSON.stringify({ code: 'internal', message: 'This event cannot be sent.' });
   }

@@ -88,6 +88,14 @@ it('begins with a sign of life, and sends what is no event of an agent as it is'
   expect(text).toBe('retry: 1000\nevent: ping\ndata:\n\nid: p-1\ndata: {"type":"todos.changed"}\n\n');
 });
 
+it('keeps names and ids on one line', async () => {
+  async function* events() {
+    yield { event: 'done\ndata: "forged"', id: '1\r\n\0event: forged', data: undefined };
+  }
+  const text = await (await serverSentEvents(events(), { heartbeatMs: 0 })).text();
+  expect(text).toBe('id: 1 event: forged\nevent: done data: "forged"\ndata: null\n\n');
+});
+
 it('sends each message whole once, and says what ended', async () => {
   const message = assistantMessage('An answer.');
   const result = toolResultMessage({ id: 't', name: 'look' }, 'What I saw.');

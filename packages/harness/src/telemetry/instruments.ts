@@ -72,13 +72,14 @@ export function createInstruments(meter: Meter): Instruments {
   const tokens = Object.entries(TOKENS).map(([kind, [name, description]]) => {
     return [kind, meter.createCounter(`${INFERENCE}.usage.${name}`, { description, unit: '{token}' })];
   });
-  return Object.fromEntries([
+  const made: unknown = Object.fromEntries([
     ...each(INSTRUMENTS, (name, options, isHistogram) =>
       isHistogram ? meter.createHistogram(name, options) : meter.createCounter(name, options),
     ),
     ...each(GAUGES, (name, options) => meter.createUpDownCounter(name, options)),
     ['tokens', Object.fromEntries(tokens)],
   ]);
+  return made as Instruments;
 }
 
 /** Counts the tokens of one model call. */
