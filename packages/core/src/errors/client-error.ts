@@ -37,11 +37,11 @@ export function toClientError(error: unknown, onError?: WordError): ClientError 
   return { code: known?.code ?? 'internal', message, ...hint };
 }
 
-/** A function that fails says nothing: its own error may hold what must not be shown. */
+/** A function that fails, or answers no words, says nothing: its own error may hold what must not be shown. */
 function worded(error: unknown, onError: WordError | undefined): string | undefined {
   try {
     const message: unknown = onError?.(error);
-    return typeof message === 'string' ? message : undefined;
+    return typeof message === 'string' && message.trim() !== '' ? message : undefined;
   } catch {
     return undefined;
   }

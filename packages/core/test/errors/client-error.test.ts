@@ -37,6 +37,10 @@ function fail(): never {
   throw new Error(CANARY);
 }
 
+it.each(['', ' \n'])('masks an error for which onError has no words: %j', (words) => {
+  expect(toClientError(new Error(CANARY), () => words).message).toBe('An error occurred.');
+});
+
 it('gives of our own errors the code, and never their text', () => {
   const key = CANARY;
   const cause = new Error(CANARY);
