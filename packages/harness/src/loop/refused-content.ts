@@ -1,7 +1,10 @@
 import { isContextOverflow, type Message } from '@x/core';
 import { describeContent, errorText, isRefused } from '@x/core/internal';
-import { type SetAsideExtent, setAside } from '@x/core/messages';
+import { modelErrorFacts, type SetAsideExtent, setAside } from '@x/core/messages';
 import type { RunningCall } from './running-call.js';
+
+/** Contents that a warning names. */
+const MOST_NAMED = 5;
 
 /** The place of a message in the conversation. */
 interface Place {
@@ -39,8 +42,21 @@ const LEVELS: readonly Level[] = [
   ),
 ];
 
-/** What is only too large is the business of compaction, but for what a failed call has left. */
-const LEVELS_OF_OVERFLOW: readonly Level[] = [left, leftAndAnswer];
+/** For a request that is too large, which is the business of compaction, and for a server that fails: what a failed call has left. */
+const LEVELS_OF_LEFT: readonly Level[] = [left, leftAndAnswer];
+/** For a request with too many bytes, which are in files as a rule. */
+const LEVELS_OF_WEIGHT: readonly Level[] = [...LEVELS_OF_LEFT, partsOfNew, newest(0)];
+
+/** Statuses with which servers refuse content that they fail at, or that a gateway forbids: also those of an outage and a wrong key. */
+const UNCLEAR_STATUSES: readonly number[] = [403, 500];
+
+/** What may be set aside after an error. Without a model that could take over, an unclear refusal counts as well. */
+function levelsFor(error: unknown, isLastModel: boolean): readonly Level[] {
+  const { statuses } = modelErrorFacts(error);
+  if (isContextOverflow(error)) return statuses.includes(413) ? LEVELS_OF_WEIGHT : LEVELS_OF_LEFT;
+  if (isRefused(error)) return LEVELS;
+  return isLastModel && statuses.some((each) => UNCLEAR_STATUSES.includes(each)) ? LEVELS_OF_LEFT : [];
+}
 
 /**
  * Sets aside what may be the reason for which a provider refuses a request: what is new since its last answer, then what a failed call left
@@ -58,11 +74,10 @@ export class RefusedContent {
 
   /** Changes the conversation for another attempt. Answers whether there is one. */
   setAside(error: unknown): boolean {
-    const { modelFailure, scope } = this.#call;
-    const isOverflow = isContextOverflow(error);
-    if (error !== modelFailure || scope.signal.aborted || !(isOverflow || isRefused(error))) return false;
+    const { modelFailure, scope, isLastModel } = this.#call;
+    if (error !== modelFailure || scope.signal.aborted) return false;
     this.#reason ||= errorText(error);
-    const levels = isOverflow ? LEVELS_OF_OVERFLOW : LEVELS;
+    const levels = levelsFor(error, isLastModel);
     for (let level = levels[this.#level++]; level !== undefined; level = levels[this.#level++]) {
       if (this.#apply(level)) return true;
     }
@@ -107,16 +122,20 @@ export class RefusedContent {
 
   /** Leaves out for good what was set aside when a request succeeded. */
   keep(): void {
+    const contents: string[] = [];
     for (const [messageId, { before, after }] of this.#changed) {
       const what = describeContent(setAsideOf(before, after));
+      contents.push(what);
       this.#call.emit({ type: 'message.set_aside', messageId, what });
     }
-    if (this.#changed.size > 0) {
-      const { id } = this.#call.scope.model;
-      const message = `${id} refused a request, and took it without some content, which is set aside: ${this.#reason}`;
-      this.#call.emit({ type: 'warning', source: id, message });
-    }
     this.#changed.clear();
+    if (contents.length === 0) return;
+    const { id } = this.#call.scope.model;
+    const named = [...contents.slice(0, MOST_NAMED), ...(contents.length > MOST_NAMED ? ['more'] : [])].join(
+      ', ',
+    );
+    const message = `${id} refused a request, and took it without ${named}, which is set aside: ${this.#reason}`;
+    this.#call.emit({ type: 'warning', source: id, message });
   }
 
   #replace(change: (message: Message) => Message): void {

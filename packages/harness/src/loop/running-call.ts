@@ -264,6 +264,11 @@ export class RunningCall {
     return room.finally(stop);
   }
 
+  /** No other model is left to take over. */
+  get isLastModel(): boolean {
+    return this.#others.length === 0;
+  }
+
   /** Switches to another model for the rest of the call, if the model itself failed and another may succeed. */
   async fallBack(error: unknown): Promise<boolean> {
     if (error !== this.modelFailure || this.scope.signal.aborted) return false;

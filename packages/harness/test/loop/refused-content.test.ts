@@ -25,7 +25,9 @@ const png: FileBlock = {
 const POISON = 'poison';
 
 /** A provider that refuses pictures, and texts and inputs with a word. It looks when it is asked, and says so. */
-function strict(): Model & { readonly taken: ModelRequest[]; refusals: number; next?: string | undefined } {
+function strict(
+  status = 400,
+): Model & { readonly taken: ModelRequest[]; refusals: number; next?: string | undefined } {
   const model = {
     id: 'strict',
     taken: [] as ModelRequest[],
@@ -35,7 +37,7 @@ function strict(): Model & { readonly taken: ModelRequest[]; refusals: number; n
       const said = JSON.stringify(request.messages);
       if (said.includes(POISON) || said.includes('"file"')) {
         model.refusals++;
-        throw new ModelError('The provider refuses it.', { status: 400 });
+        throw new ModelError('The provider refuses it.', { status });
       }
       model.taken.push(request);
       const { next } = model;
@@ -88,7 +90,11 @@ it('asks again without the newest files, keeps that, and brings them back when s
     { messageId: 'seen', what: 'A file (image/png, 7 bytes)' },
   ]);
   expect(events.filter(({ type }) => type === 'warning')).toMatchObject([
-    { message: expect.stringContaining('The provider refuses it.') },
+    {
+      message: expect.stringMatching(
+        /without A file \(image\/png, 7 bytes\), which is set aside: The provider refuses it\.$/,
+      ),
+    },
   ]);
 
   expect((await agent.call('And now?', context)).text).toBe('ok');
@@ -131,6 +137,45 @@ it.each([
   expect(state?.context.map(textOf)).toContain('Hi');
   expect(JSON.stringify(await logged(agent))).toContain(POISON);
   expect(events.some(({ type }) => type === 'message.set_aside')).toBe(true);
+});
+
+it.each([403, 500])('costs the turn of what a server answers with %s, and never the next', async (status) => {
+  const model = strict(status);
+  const { agent, events } = build(model);
+  await agent.call('Hi', context);
+  await expect(agent.call(POISON, context)).rejects.toThrow('The provider refuses it.');
+  expect((await agent.call('Hello?', context)).text).toBe('ok');
+  expect(events.filter(({ type }) => type === 'message.set_aside')).toHaveLength(1);
+  expect(JSON.stringify(await logged(agent))).toContain(POISON);
+});
+
+it('leaves an outage to the next model, and sets nothing aside for it', async () => {
+  const down: Model = {
+    id: 'down',
+    generate: () => Promise.reject(new ModelError('Internal error', { status: 500 })),
+  };
+  const { agent } = build(down);
+  await expect(agent.call('One', context)).rejects.toThrow('Internal error');
+  await expect(agent.call('Two', context)).rejects.toThrow('Internal error');
+  expect((await agent.state(context))?.context.map(textOf)).toEqual(['One', 'Two']);
+  const model = strict();
+  const fallen = HarnessAgent.builder()
+    .model(down, { fallback: [model] })
+    .workspace(scratch())
+    .session(agent.session)
+    .build();
+  expect((await fallen.call('Three', context)).text).toBe('ok');
+  expect(model.taken.at(-1)?.messages.map(textOf)).toEqual(['One', 'Two', 'Three']);
+});
+
+it('asks again without pictures where the request has too many bytes', async () => {
+  const model = strict(413);
+  const { agent, events } = build(model);
+  await agent.call('Hi', context);
+  const message = userMessage([{ type: 'text', text: 'See' }, png], { id: 'seen' });
+  expect((await agent.call(message, context)).text).toBe('ok');
+  expect(model.refusals).toBe(1);
+  expect(events.filter(({ type }) => type === 'message.set_aside')).toMatchObject([{ messageId: 'seen' }]);
 });
 
 it('leaves everything as it is where no attempt succeeds', async () => {
