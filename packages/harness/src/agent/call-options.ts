@@ -98,9 +98,16 @@ export function toMessages(input: CallInput, id?: string): readonly Message[] {
     typeof input === 'string'
       ? admitted
       : fromClient(() => admitMessages(structuredClone(admitted), SUBJECT));
-  for (const [index, { content }] of messages.entries()) {
+  for (const [index, { content, role }] of messages.entries()) {
+    const at = messages.length > 1 ? `[${index}]` : '';
     const isEmpty = content.every((block) => block.type === 'text' && block.text.trim() === '');
-    if (isEmpty) throw invalidInput(messages.length > 1 ? `[${index}]` : '', 'is empty; say something');
+    if (isEmpty) throw invalidInput(at, 'is empty; say something');
+    const call = role === 'assistant' ? -1 : content.findIndex(({ type }) => type === 'tool_use');
+    if (call >= 0)
+      throw invalidInput(
+        `[${index}].content[${call}]`,
+        `is a call of a tool, which a ${role} message cannot make`,
+      );
   }
   return messages;
 }

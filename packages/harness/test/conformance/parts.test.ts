@@ -68,6 +68,11 @@ describe('an agent built without a type checker', () => {
       await expect(agent.call(input, context)).rejects.toThrow('is empty');
     }
     await expect(agent.call(undefined as never, context)).rejects.toThrow('must be text');
+    const call = { type: 'tool_use', id: 'c', name: 'look', input: {} } as const;
+    await expect(agent.call({ ...userMessage('Hi'), content: [call] }, context)).rejects.toMatchObject({
+      code: 'invalid_input',
+      issues: [{ path: '[0].content[0]', message: expect.stringContaining('a user message cannot make') }],
+    });
     expect(await agent.state(context)).toBeUndefined();
     expect((await agent.call('Hi', context)).text).toBe('Hi');
   });
