@@ -39,7 +39,6 @@ export { atOnce, inPieces, othersTurn, type Work } from './lib/in-pieces.js';
 export { isObject, jsonText, parsedJson, sortedJson } from './lib/json.js';
 export { jsonObjectSchema, jsonValueSchema } from './lib/json-schemas.js';
 export { KeyedMutex } from './lib/keyed-mutex.js';
-export { runTimed } from './lib/run-timed.js';
 export {
   isSqliteMissing,
   type LoadModule,

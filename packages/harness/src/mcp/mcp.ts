@@ -19,7 +19,6 @@ import {
   jsonText,
 } from '@x/core/internal';
 import { sessionPrefix } from '@x/core/store';
-import picomatch from 'picomatch';
 import type { McpProgress, McpResult } from './mcp-client.js';
 import { type McpConfig, type McpSettings, mcpConfigSchema, parseMcpConfig } from './mcp-config.js';
 import { McpServerError } from './mcp-server-error.js';
@@ -88,7 +87,7 @@ export async function mcp(config: McpConfig, options: McpOptions = {}): Promise<
     const { asked } = server;
     const { tools: patterns } = settings.servers[server.name] ?? {};
     const listed = await server.connection.listTools(
-      patterns === undefined ? () => true : picomatch(patterns),
+      (name) => patterns?.some((pattern) => matchWildcard(pattern, name)) ?? true,
     );
     // An answer that took longer than the one to a later question is older.
     if (asked !== server.asked) return;

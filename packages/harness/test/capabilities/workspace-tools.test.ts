@@ -243,17 +243,49 @@ describe('list_files, glob_files and grep_files', () => {
     expect(lines[2]).toContain('only the first 2 matches');
   });
 
-  it('refuses a pattern that is no expression, or takes for ever', async () => {
+  it('refuses a pattern that the engine cannot read, or that is too large', async () => {
+    const { run } = await filled();
+    for (const pattern of ['(', '(?=a)b', '(a)\\1']) {
+      await expect(run('grep_files', { pattern })).rejects.toThrow(/pattern: .*use RE2 syntax/s);
+    }
+    await expect(run('grep_files', { pattern: '(a|b|cc|dd){900}' })).rejects.toThrow('too large');
+    await expect(run('glob_files', { pattern: '[a' })).rejects.toThrow('pattern');
+  });
+
+  it.each([
+    ['**/*.ts', ['a.ts', 'src/.b.ts', 'src/x/c.ts']],
+    ['src/**', ['src/.b.ts', 'src/x/c.ts', 'src/x/d.{md}']],
+    ['./src/*.ts', ['src/.b.ts']],
+    ['src/?/[!d]*', ['src/x/c.ts']],
+    ['**/[a-c].ts', ['a.ts', 'src/x/c.ts']],
+    ['{a.ts,src/x/{c,e}.ts}', ['a.ts', 'src/x/c.ts']],
+    ['**/d.\\{md\\}', ['src/x/d.{md}']],
+    ['a,b}', ['a,b}']],
+  ])('finds files by the glob %s', async (pattern, found) => {
+    const { workspace, run } = tools();
+    for (const path of ['a.ts', 'a,b}', 'src/.b.ts', 'src/x/c.ts', 'src/x/d.{md}'])
+      await workspace.write(path, '');
+    expect((await run('glob_files', { pattern })).split('\n')).toEqual(found);
+  });
+
+  it('search hostile names and lines of 100 000 characters without a standstill', async () => {
     const { workspace, run } = await filled();
-    await workspace.write('evil.txt', `${'a'.repeat(60)}!`);
-    await expect(run('grep_files', { pattern: '(' })).rejects.toThrow('pattern');
-    await expect(run('grep_files', { pattern: '^(a+)+$', path: 'evil.txt' })).rejects.toThrow(
-      'avoid nested repetition',
-    );
-    const slow = `${'*a'.repeat(16)}*c`;
-    await workspace.write(`${'a'.repeat(60)}b`, '');
-    await expect(run('glob_files', { pattern: slow })).rejects.toThrow('pattern: takes more than 1000 ms');
-    await expect(run('grep_files', { pattern: 'x', glob: slow })).rejects.toThrow('glob: takes more than');
+    const hostile = `${'ab'.repeat(50_000)}!`;
+    await workspace.write('evil.txt', hostile);
+    await workspace.write(`${'a'.repeat(200)}b`, '');
+    for (const input of [
+      { pattern: '^(a+b*)+$' },
+      { pattern: '(?:a|ab|b|ba|aba){150}\\d' },
+      { pattern: 'x', glob: `${'*a'.repeat(400)}*c` },
+    ]) {
+      const before = process.cpuUsage();
+      await run('grep_files', input);
+      const { user, system } = process.cpuUsage(before);
+      expect((user + system) / 1_000, input.pattern).toBeLessThan(2_000);
+    }
+    expect(
+      await run('grep_files', { pattern: `${'(?:a|ab|b|ba|aba)'.repeat(50)}!`, path: 'evil.txt' }),
+    ).toContain('[searched only at the start of long lines: evil.txt]');
   });
 });
 

@@ -1,52 +1,17 @@
-import {
-  defineTool,
-  InvalidInputError,
-  readText,
-  TimeLimitError,
-  type Tool,
-  type ToolContext,
-  type Workspace,
-  WorkspaceError,
-} from '@x/core';
-import { errorText, headOf, runTimed } from '@x/core/internal';
+import { defineTool, readText, type Tool, type ToolContext, type Workspace, WorkspaceError } from '@x/core';
+import { headOf, inPieces, KeyedMutex, turnTaker, type Work } from '@x/core/internal';
 import type { WorkspaceEntry } from '@x/core/store';
-import picomatch from 'picomatch';
 import * as z from 'zod';
+import { compileGlob, compilePattern, type Pattern } from './patterns.js';
 import type { WorkspaceToolsSettings } from './workspace-tools-config.js';
-
-const PATTERN_TIMEOUT_MS = 1_000;
-/** Paths that are held against a pattern at once. */
-const BATCH = 256;
-
-/** Runs what tries a pattern of a model's. @throws {InvalidInputError} when it takes too long, naming the argument. */
-function tryPattern<Value>(argument: string, advice: string, task: () => Value): Value {
-  try {
-    return runTimed(PATTERN_TIMEOUT_MS, task);
-  } catch (error) {
-    if (!TimeLimitError.isInstance(error)) throw error;
-    const message = `takes more than ${PATTERN_TIMEOUT_MS} ms; ${advice}`;
-    throw new InvalidInputError('input of the tool', [{ path: argument, message }]);
-  }
-}
 
 /** The paths that fit a glob of a model's; from a place on, where all begin alike. */
 async function* fitting(
   paths: AsyncIterable<string>,
-  argument: string,
-  glob: string,
-  { from = 0, basename = false } = {},
+  glob: Pattern,
+  startOf: (path: string) => number,
 ): AsyncGenerator<string> {
-  const timed = <Value>(task: () => Value) => tryPattern(argument, 'use fewer wildcards', task);
-  const matches = timed(() => picomatch(glob, { dot: true, basename }));
-  let batch: string[] = [];
-  const fits = () => timed(() => batch.filter((path) => matches(path.slice(from))));
-  for await (const path of paths) {
-    batch.push(path);
-    if (batch.length < BATCH) continue;
-    yield* fits();
-    batch = [];
-  }
-  yield* fits();
+  for await (const path of paths) if (glob.matches(path.slice(startOf(path)))) yield path;
 }
 
 /** A search through a workspace. */
@@ -57,12 +22,24 @@ interface Search {
   /** What cannot be read, and links to what is walked elsewhere, of which the answer tells. */
   readonly passedOver: string[];
   readonly linked: string[];
+  /** Files with lines of which only the start was searched. */
+  readonly cut: string[];
   /** Directories that a link has led to, or that were walked, by the paths where they really lie. */
   readonly seen: Set<string>;
+  readonly giveWay: ReturnType<typeof turnTaker>;
 }
 
 function searchOf({ workspace, signal }: ToolContext, ignore: readonly string[]): Search {
-  return { workspace, signal, ignore: new Set(ignore), passedOver: [], linked: [], seen: new Set() };
+  return {
+    workspace,
+    signal,
+    ignore: new Set(ignore),
+    passedOver: [],
+    linked: [],
+    cut: [],
+    seen: new Set(),
+    giveWay: turnTaker(),
+  };
 }
 
 /** The files below a directory. */
@@ -78,7 +55,7 @@ async function* filesIn(search: Search, path: string): AsyncGenerator<string> {
  * @param expected Where it really lies unless it is a link.
  */
 async function* walk(search: Search, path: string, expected?: string): AsyncGenerator<WorkspaceEntry> {
-  const { workspace, ignore, signal, seen } = search;
+  const { workspace, ignore, signal, seen, giveWay } = search;
   const { path: real } = (await workspace.identify?.(path)) ?? { path };
   if (expected !== undefined && real !== expected && seen.has(real)) {
     search.linked.push(`${JSON.stringify(path)} → ${JSON.stringify(real || '.')}`);
@@ -86,6 +63,7 @@ async function* walk(search: Search, path: string, expected?: string): AsyncGene
   }
   seen.add(real);
   for await (const entry of workspace.list(path)) {
+    await giveWay();
     signal.throwIfAborted();
     const name = entry.path.slice(entry.path.lastIndexOf('/') + 1);
     if (entry.type === 'file') yield entry;
@@ -118,7 +96,7 @@ function isUnreadable(error: unknown): boolean {
 const MAX_NAMED = 10;
 
 /** Lines that name what was passed over. */
-function passedOverLines({ passedOver, linked }: Search): readonly string[] {
+function passedOverLines({ passedOver, linked, cut }: Search): readonly string[] {
   const line = (what: string, named: readonly string[]) => {
     const more = named.length > MAX_NAMED ? ` and ${named.length - MAX_NAMED} more` : '';
     return named.length === 0 ? [] : [`[${what}: ${named.slice(0, MAX_NAMED).join(', ')}${more}]`];
@@ -129,6 +107,7 @@ function passedOverLines({ passedOver, linked }: Search): readonly string[] {
       passedOver.map((path) => JSON.stringify(path)),
     ),
     ...line('not searched again, because a link leads to what is searched already', linked),
+    ...line('searched only at the start of long lines', cut),
   ];
 }
 
@@ -174,9 +153,7 @@ export function globFilesTool({ maxEntries, ignore }: WorkspaceToolsSettings): T
       const prefix = path.replace(/^\/+|\/+$/g, '');
       const from = prefix === '' ? 0 : prefix.length + 1;
       const found: string[] = [];
-      for await (const file of fitting(filesIn(search, path), 'pattern', pattern, {
-        from,
-      })) {
+      for await (const file of fitting(filesIn(search, path), compileGlob(pattern, 'pattern'), () => from)) {
         if (found.length === maxEntries) {
           found.push(`[only the first ${maxEntries} matches; use a narrower pattern]`);
           break;
@@ -196,8 +173,8 @@ export function grepFilesTool({ maxMatches, ignore }: WorkspaceToolsSettings): T
   return defineTool({
     name: 'grep_files',
     description:
-      `Searches files line by line with a regular expression (JavaScript), ${maxMatches} matches at most. Answers ` +
-      '"path:line: text".',
+      `Searches files line by line with a regular expression (RE2: no lookaround), ${maxMatches} matches at most. ` +
+      'Answers "path:line: text".',
     readOnly: true,
     paths: { path: 'walk' },
     input: z.strictObject({
@@ -211,17 +188,20 @@ export function grepFilesTool({ maxMatches, ignore }: WorkspaceToolsSettings): T
       ignoreCase: z.boolean().default(false),
     }),
     async execute({ pattern, path, glob, ignoreCase }, context) {
-      const matching = lineSearch(pattern, ignoreCase ? 'iu' : 'u');
+      const expression = compilePattern(pattern, 'pattern', ignoreCase);
       const search = searchOf(context, ignore);
       const all = files(search, path);
-      const wanted = glob ? fitting(all, 'glob', glob, { basename: !glob.includes('/') }) : all;
+      const startOf = glob?.includes('/') ? () => 0 : (file: string) => file.lastIndexOf('/') + 1;
+      const wanted = glob ? fitting(all, compileGlob(glob, 'glob'), startOf) : all;
       const found: string[] = [];
       for await (const file of wanted) {
         context.signal.throwIfAborted();
         const text = await readIfAllowed(search, file, file === path);
         if (text === undefined || text.includes('\0')) continue;
         const lines = text.split('\n');
-        for (const index of matching(lines, file)) {
+        if (lines.some(({ length }) => length > expression.maxChars)) search.cut.push(file);
+        const matching = () => inPieces(linesThatMatch(lines, expression), context.signal);
+        for (const index of await SEARCHES.run(context.state.sessionId, matching)) {
           if (found.length === maxMatches) {
             found.push(`[only the first ${maxMatches} matches; use a narrower pattern, path or glob]`);
             return [...found, ...passedOverLines(search)].join('\n');
@@ -262,29 +242,15 @@ async function* files(search: Search, path: string): AsyncGenerator<string> {
   }
 }
 
-/** Finds the indexes of matching lines. The pattern comes from a model. */
-function lineSearch(
-  pattern: string,
-  flags: string,
-): (lines: readonly string[], file: string) => readonly number[] {
-  const expression = compile(pattern, flags);
-  return (lines, file) =>
-    tryPattern('pattern', `avoid nested repetition (${file})`, () =>
-      lines.flatMap((line, index) => (expression.test(line) ? [index] : [])),
-    );
-}
+/** Searches of one session run one after the other, so that a step of many calls is no heavier than a step of one. */
+const SEARCHES = new KeyedMutex();
 
-function compile(pattern: string, flags: string): RegExp {
-  try {
-    return new RegExp(pattern, flags);
-  } catch (error) {
-    // Patterns written for other engines often escape more than the unicode mode allows.
-    try {
-      return new RegExp(pattern, flags.replace('u', ''));
-    } catch {
-      throw new InvalidInputError('input of tool grep_files', [
-        { path: 'pattern', message: errorText(error) },
-      ]);
-    }
+/** Finds the indexes of matching lines. */
+function* linesThatMatch(lines: readonly string[], pattern: Pattern): Work<readonly number[]> {
+  const found: number[] = [];
+  for (const [index, line] of lines.entries()) {
+    if (pattern.matches(line)) found.push(index);
+    yield;
   }
+  return found;
 }
