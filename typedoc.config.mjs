@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { OptionDefaults } from 'typedoc';
 
 const { url } = JSON.parse(readFileSync(new URL('tooling/repository.json', import.meta.url), 'utf8'));
 
@@ -13,6 +14,8 @@ export default {
   entryPoints: ['packages/*'],
   packageOptions: {
     entryPoints: ['src/index.ts'],
+    // `@code` describes a code of an error, for `npm run reference`.
+    blockTags: [...OptionDefaults.blockTags, '@code'],
     disableGit: true,
     skipErrorChecking: true,
     sourceLinkTemplate: `${url || 'https://example.com/x'}/blob/main/{path}#L{line}`,

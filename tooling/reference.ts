@@ -1,15 +1,14 @@
-// Writes docs/reference/keys.md: every key that configuration files may hold, from the schemas themselves. `--check` only
-// tells whether it is up to date.
+// Writes docs/reference/keys.md, every key that configuration files may hold, from the schemas, and docs/reference/errors.md.
+// `--check` only reports whether they are up to date.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
 import { agentFileSchema } from '../apps/cli/src/agent/capabilities.js';
 import { toSnakeCase } from '../packages/core/src/internal.js';
 import { filesBelow, repository } from './checks/workspace.js';
+import { renderErrors } from './errors.js';
 
 type Schema = { readonly [keyword: string]: unknown };
-
-const TARGET = 'docs/reference/keys.md';
 
 /** Where the keys of each capability are explained, in comments above them. */
 const sources: Readonly<Record<string, readonly string[]>> = {
@@ -209,9 +208,11 @@ function missing(name: string): never {
   throw new Error(`tooling/reference.ts does not know where the keys of ${name} are explained.`);
 }
 
-const page = render();
-if (!process.argv.includes('--check')) writeFileSync(join(repository, TARGET), page);
-else if (readFileSync(join(repository, TARGET), 'utf8') !== page) {
-  console.error(`${TARGET} is not what the schemas say; run \`npm run reference\`.`);
-  process.exit(1);
+const pages = { 'docs/reference/keys.md': render(), 'docs/reference/errors.md': renderErrors() };
+for (const [file, page] of Object.entries(pages)) {
+  if (!process.argv.includes('--check')) writeFileSync(join(repository, file), page);
+  else if (readFileSync(join(repository, file), 'utf8') !== page) {
+    console.error(`${file} is out of date. Run \`npm run reference\`.`);
+    process.exitCode = 1;
+  }
 }

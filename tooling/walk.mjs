@@ -1,6 +1,6 @@
 // Walks the documentation as a newcomer does: packs the packages, and for every page installs in an empty folder what
 // the page says, compiles its code, runs what is marked to run and the commands of ours that it shows; then the examples.
-// `npm run walk` walks all pages, `npm run walk -- only-the-memory cli` those whose path has one of these words.
+// `npm run walk` walks all pages, `npm run walk -- memory cli` those whose path has one of these words.
 import { existsSync } from 'node:fs';
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -11,6 +11,7 @@ const pages = [
   'AGENTS.md',
   'SECURITY.md',
   'CODE_OF_CONDUCT.md',
+  'docs/field-reports.md',
   '.github/pull_request_template.md',
 ];
 

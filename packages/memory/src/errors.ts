@@ -1,6 +1,10 @@
 import { XError } from '@x/core';
 
-/** The index could not be opened or used. Nothing is lost: the index is made from the files. */
+/**
+ * The index could not be opened or used. Nothing is lost: the index is made from the files.
+ *
+ * @code memory_index The full-text index cannot be opened or used. Do: Delete its file: it is made again from the memory files.
+ */
 export class MemoryIndexError extends XError {
   static override readonly brand = 'MemoryIndexError';
   /** The index's file, as it was given. */
@@ -15,6 +19,9 @@ export class MemoryIndexError extends XError {
 /**
  * A file of the memory was written by another release: an older one (`memory_older`) or a newer one (`memory_newer`). Nothing
  * was read or changed.
+ *
+ * @code memory_older An older release wrote the file. Nothing was read or changed. Do: Use that release, or delete the file: the Markdown files stay.
+ * @code memory_newer A newer release wrote the file. Nothing was read or changed. Do: Update `@x/memory`.
  */
 export class MemoryFormatError extends XError {
   static override readonly brand = 'MemoryFormatError';
@@ -34,7 +41,11 @@ export class MemoryFormatError extends XError {
   }
 }
 
-/** A model's answers for the memory could not be used. Nothing was changed, and the same work is tried again later. */
+/**
+ * A model's answers for the memory could not be used. Nothing was changed, and the same work is tried again later.
+ *
+ * @code memory_refused Two answers of the model for the memory were refused. Nothing was changed, and it is tried again. Do: If it happens often, give `memory` another model.
+ */
 export class MemoryRefusedError extends XError {
   static override readonly brand = 'MemoryRefusedError';
   readonly operation: 'flush' | 'consolidation';

@@ -1,7 +1,11 @@
 import { type ModelRequest, XError } from '@x/core';
 import { describeRequest } from './describe-request.js';
 
-/** A scripted model got fewer requests than its script has replies for. */
+/**
+ * A scripted model got fewer requests than its script has replies for.
+ *
+ * @code incomplete_script The script of a `ScriptedModel` has replies that nobody requested. Do: Remove them, or find out why the calls were not made.
+ */
 export class IncompleteScriptError extends XError {
   static override readonly brand = 'IncompleteScriptError';
   readonly modelId: string;
@@ -20,7 +24,11 @@ export class IncompleteScriptError extends XError {
   }
 }
 
-/** A scripted model got a request for which its script has no reply. */
+/**
+ * A scripted model got a request for which its script has no reply.
+ *
+ * @code unexpected_model_call A `ScriptedModel` has no reply for a request. Do: Add an entry, or find out why the call was made.
+ */
 export class UnexpectedModelCallError extends XError {
   static override readonly brand = 'UnexpectedModelCallError';
   readonly modelId: string;

@@ -7,7 +7,11 @@ export interface Issue {
   readonly message: string;
 }
 
-/** A value that does not have the shape it must have: a configuration, a stored state, an argument. */
+/**
+ * A value that does not have the shape it must have: a configuration, a stored state, an argument.
+ *
+ * @code invalid_input A value has the wrong shape: a configuration, an argument, a request. Do: Correct what `issues` name, each with its path.
+ */
 export class InvalidInputError extends XError {
   static override readonly brand = 'InvalidInputError';
   /** The subject that was being read, for example `AgentState`. */

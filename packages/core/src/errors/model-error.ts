@@ -21,6 +21,8 @@ export type ModelErrorKind =
 /**
  * A model call failed. Adapters wrap their provider's error in it and say whether the same call may succeed later
  * (`retryable`: rate limits, overload, dropped connections), so that the harness knows when to try again.
+ *
+ * @code model_error The provider failed or refused. `status` and `retryable` say more. Do: 401: check the API key. 429: wait for `retryAfterMs`, or add a `fallback`. 400: change what the message names.
  */
 export class ModelError extends XError {
   static override readonly brand = 'ModelError';
@@ -61,6 +63,8 @@ export class ModelError extends XError {
 /**
  * A request did not fit the model's context window. Adapters throw it when they recognize the provider's own error, which is
  * kept as `cause`.
+ *
+ * @code context_overflow The request does not fit the context window, and nothing more can be removed. Do: See `usage`: remove tools, shorten the system prompt, add `compaction()` and `toolResultEviction()`, or use a larger window.
  */
 export class ContextOverflowError extends XError {
   static override readonly brand = 'ContextOverflowError';

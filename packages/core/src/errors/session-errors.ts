@@ -13,6 +13,15 @@ const STORE_TEXTS: { readonly [code: string]: string } = {
  * (`session_older`, `session_newer`), its backend is out of reach or refuses (`session_unavailable`), or it answers what no
  * store may (`session_store_invalid`). If a load fails this way, the call must fail: it never means "new session". For a stream
  * that is kept in a store: its source failed (`stream_failed`), or its writer died (`stream_stalled`).
+ *
+ * @code session_corrupt The stored data of this session is damaged. Do: Delete or repair this session; all others work. Its log can still be read: `x sessions show`.
+ * @code session_deleted The session was deleted while a call ran. Do: Start a new session.
+ * @code session_older An older release wrote the data, in a format that this release does not read. Do: Export the sessions with that release (`x sessions export`), and import them here.
+ * @code session_newer A newer release wrote the data. Do: Update this process.
+ * @code session_unavailable The store cannot be reached, or refuses. Do: See `cause`. With `outcome` `unknown`, repeat the call with its `id`.
+ * @code session_store_invalid A store of your own returned what no store may return. Do: Correct the method that the message names; `sessionStoreSuite` tests a store.
+ * @code stream_failed The source of a stored stream failed. Do: Reload the conversation.
+ * @code stream_stalled The writer of a stored stream died. Do: Reload the conversation.
  */
 export class SessionStoreError extends XError {
   static override readonly brand = 'SessionStoreError';
@@ -52,7 +61,11 @@ export function isUnreadable(error: unknown): boolean {
   return SessionStoreError.isInstance(error) && UNREADABLE.has(error.code);
 }
 
-/** Somebody else committed to the session since it was loaded, or deleted it. Nothing was written. */
+/**
+ * Somebody else committed to the session since it was loaded, or deleted it. Nothing was written.
+ *
+ * @code session_conflict Another writer committed, or deleted the session, since it was loaded. Nothing was written. Do: Load the session again and retry, or use `onConflict('merge')`.
+ */
 export class SessionConflictError extends XError {
   static override readonly brand = 'SessionConflictError';
   /** The session's key, encoded. */
@@ -91,6 +104,9 @@ function whatHappened(expected: string | undefined, actualVersion: number): stri
 /**
  * The right to run a session's turns could not be had (`lease_unavailable`: another process has it) or is gone
  * (`lease_lost`: it expired and somebody else took it, so that a commit under it was refused; nothing was written).
+ *
+ * @code lease_unavailable Another call has the session’s turn. Do: Call again later, or use `turns('queue')` with a longer `limits.queueMs`.
+ * @code lease_lost Another process took the turn over. Nothing was written since. Do: Reload the session, and call again with the same `id`.
  */
 export class SessionLeaseError extends XError {
   static override readonly brand = 'SessionLeaseError';

@@ -22,7 +22,19 @@ const CLIENT_TEXTS: { readonly [Code in WorkspaceErrorCode]?: string } = {
   read_only: 'The file cannot be changed.',
 };
 
-/** A workspace refused a path or could not read or write it. */
+/**
+ * A workspace refused a path or could not read or write it.
+ *
+ * @code invalid_path The path is not a valid path of a workspace. Do: Write it relative, without control characters.
+ * @code outside_workspace The path leads out of the workspace. Do: Use a path inside, or mount the folder (`mountWorkspace`).
+ * @code not_found There is no file at the path. Do: List the folder, and correct the path.
+ * @code already_exists The file exists, and `ifAbsent` was asked for. Do: Read the file, or choose another path.
+ * @code is_directory The path is a directory, and a file was expected. Do: Name a file in it.
+ * @code read_only The workspace or the file cannot be changed. Do: Write to another mount, or mount it without `readOnly`.
+ * @code locked Another process holds the lock. Do: Try again later.
+ * @code refused A rule or a capability denies the file. Do: Change the rules (`permissions`), or leave the file alone.
+ * @code workspace_io The disk or server failed. Do: See `cause`: permissions, free space, connection.
+ */
 export class WorkspaceError extends XError {
   static override readonly brand = 'WorkspaceError';
   /** The path as it was given. */

@@ -4,7 +4,11 @@ import { turnTaker } from './turn-taker.js';
 /** The longest delay that `setTimeout` holds: beyond it, it fires at once. */
 const LONGEST_MS = 2 ** 31 - 1;
 
-/** A wait was longer than its limit allows. */
+/**
+ * A wait was longer than its limit allows.
+ *
+ * @code timed_out The limit in `limit` ran out. Do: Raise it, or set it to 0 for no limit.
+ */
 export class TimeLimitError extends XError {
   static override readonly brand = 'TimeLimitError';
   /** The setting, for example `limits.modelIdleMs`. */

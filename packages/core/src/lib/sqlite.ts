@@ -25,7 +25,11 @@ interface NativeStatement {
 }
 type Open = (file: string, readOnly: boolean) => NativeDatabase;
 
-/** Neither better-sqlite3 nor `node:sqlite` can be loaded (`sqlite_missing`). The message says why, and what to install. */
+/**
+ * Neither better-sqlite3 nor `node:sqlite` can be loaded (`sqlite_missing`). The message says why, and what to install.
+ *
+ * @code sqlite_missing Neither better-sqlite3 nor `node:sqlite` can be loaded. Do: Use Node 22.16 or newer, or run `npm install better-sqlite3@12 && npm rebuild better-sqlite3`, which needs GitHub or a compiler.
+ */
 export class SqliteMissingError extends XError {
   static override readonly brand = 'SqliteMissingError';
 

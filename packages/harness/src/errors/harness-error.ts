@@ -23,7 +23,19 @@ const CLIENT_TEXTS: { readonly [Code in HarnessErrorCode]?: string } = {
   events_gone: 'Events before this one are no longer kept. Reload the conversation.',
 };
 
-/** A refusal of the agent, or of a tool of the harness, in the present state. */
+/**
+ * A refusal of the agent, or of a tool of the harness, in the present state.
+ *
+ * @code agent_closed The agent was closed, or is shutting down. Do: Send the call to another process. Keep one agent for the life of a process.
+ * @code overloaded `maxRunningCalls` calls run, and `maxWaitingCalls` wait. Do: Call again after `retryAfterMs`; add processes, or raise the settings.
+ * @code nothing_to_resume The last call of the session has ended. Do: Send a message.
+ * @code call_forgotten A message of this id is in the session, but no call is known that sent it. Do: Reload the conversation.
+ * @code not_pending No pending approval has this `approvalId`: it was decided before, or never asked. Do: Reload with `pendingCalls(state)`.
+ * @code no_plan There is no plan to approve. Do: Write one with `plan_write` first.
+ * @code hook_invalid A hook returned a value that it must not return. Do: Return what `next()` gives, or what the message says.
+ * @code no_error Something threw a value that is not an Error. Do: Throw an `Error`; the value is in `cause`.
+ * @code events_gone The events that were asked for are no longer kept. Do: Reload the conversation, and follow it without a cursor.
+ */
 export class HarnessError extends XError {
   static override readonly brand = 'HarnessError';
   /** Milliseconds after which it may be worth another try; of `overloaded` alone. */

@@ -10,7 +10,15 @@ export type McpServerErrorCode =
   | 'mcp_timeout'
   | 'mcp_tool_failed';
 
-/** A server could not be reached, waits for a user to authorize the program, went away, took too long, or answered that a tool failed. */
+/**
+ * A server could not be reached, waits for a user to authorize the program, went away, took too long, or answered that a tool failed.
+ *
+ * @code mcp_unavailable The server cannot be reached. Do: Check its address or command, and what it printed.
+ * @code mcp_unauthorized A user has to sign in first. Do: Open the address in the message, and pass the code on as it says.
+ * @code mcp_lost The connection broke during a call, which may have taken effect. Do: Look before you repeat the call.
+ * @code mcp_timeout The call took longer than `callTimeoutMs`, and may have taken effect. Do: Look before you repeat the call, or raise the limit.
+ * @code mcp_tool_failed The server answered that the tool failed. Do: Read its text; the model reads it too.
+ */
 export class McpServerError extends XError {
   static override readonly brand = 'McpServerError';
   /** Its name in the configuration. */
