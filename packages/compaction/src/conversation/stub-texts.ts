@@ -51,8 +51,8 @@ export const STUB_TEXTS = {
   },
   leftOut: {
     mark: 'shortened',
-    write: (left: number) => `[… ${left} characters left out …]`,
-    pattern: /\[… \d+ characters left out …\]/,
+    write: (left: number, all: number) => `[… ${left} of ${all} characters left out …]`,
+    pattern: /\[… \d+ of \d+ characters left out …\]/,
   },
   repeated: {
     mark: 'shortened',

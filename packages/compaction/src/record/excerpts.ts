@@ -3,7 +3,7 @@ import type { Redact } from '@x/core/internal';
 import { counted, oddLines } from '../conversation/lines.js';
 import { redactMessage } from '../conversation/redaction.js';
 import { isUserRequest } from '../conversation/regions.js';
-import { cutLine } from './calls.js';
+import { distilled } from '../conversation/sentences.js';
 import type { EntryKind } from './entry.js';
 import { namesIn } from './names.js';
 import { readable, resultText, within } from './readable.js';
@@ -86,7 +86,7 @@ function extract(message: Message): Excerpts {
     }
   } else if (isUserRequest(message)) {
     const text = textOf(message).trim() || '(a file)';
-    add('asked', cutLine(text, REQUEST), 1);
+    add('asked', distilled(text, REQUEST, true), 1);
     if (text.length > REQUEST) terms.push(termsOf(said));
   } else terms.push(termsOf(said));
   const printed = [said];

@@ -2,8 +2,8 @@ import { type Message, textOf } from '@x/core';
 import { atOnce, type Redact, type Work } from '@x/core/internal';
 import { once } from '../conversation/once.js';
 import { redactMessage, redactorFor } from '../conversation/redaction.js';
-import { isUserRequest, latestUserRequest } from '../conversation/regions.js';
-import { cutLine } from '../record/calls.js';
+import { isUserRequest } from '../conversation/regions.js';
+import { distilled } from '../conversation/sentences.js';
 import type { Entry } from '../record/entry.js';
 import { excerptsOf } from '../record/excerpts.js';
 import { writeRecord } from '../record/write-record.js';
@@ -31,6 +31,7 @@ import {
   type SummaryParts,
   summaryMessage,
 } from './summary-message.js';
+import { wordsOf } from './user-words.js';
 
 /** Where the number of messages is limited, requests in front have this share of what may come until the next reduction. */
 const REQUESTS_SHARE = 0.25;
@@ -40,6 +41,9 @@ export const LEAST_SUMMARY = 400;
 const FRAME = 120;
 /** Beside a narrative the record has this share of its room at least: it holds what the narrative may have left out. */
 export const BESIDE_NARRATIVE = 0.2;
+
+/** UTF-16 units of a request that the record alone holds. */
+const FOLDED = 400;
 
 /** A conversation with its older part replaced. */
 export interface Candidate {
@@ -64,7 +68,7 @@ export class Composer {
   readonly maxRecord: number;
   /** Tokens that a request has room for beside what no compaction takes. */
   readonly room: number;
-  /** Tokens that the user's requests in front of the summary may have. */
+  /** Tokens that the user's requests in front of the summary may have, beside the latest one. */
   readonly maxRequests: number;
   /** Where models write; a stage that somebody runs alone has nobody who would take what comes late. */
   readonly work: ModelWork & { readonly conversation: readonly Message[] };
@@ -89,13 +93,9 @@ export class Composer {
     const { work = { ...nobody, desk: new NarrativeDesk(), patience: new Patience(settings.waitMs) } } =
       context;
     this.work = { ...work, conversation };
-    const latest = view.messages[latestUserRequest(view.messages)];
     this.room = Math.max(0, budget.mostTokens - stayingTokens(view, context.meter));
     this.maxRequests = Math.floor(
-      Math.min(
-        settings.keep.users * Math.min(budget.contextWindow, budget.dueTokens * 1.2),
-        this.room / 2 + (latest ? context.meter.message(latest) : 0),
-      ),
+      Math.min(settings.keep.users * Math.min(budget.contextWindow, budget.dueTokens * 1.2), this.room / 2),
     );
   }
 
@@ -234,12 +234,12 @@ function withFolded(
   const folded = new Map<number, string>();
   for (const message of part.covered) {
     const at = earlier.standing.get(message.id);
-    if (at !== undefined && !requests.has(message.id)) folded.set(at, redact(textOf(message)));
+    if (at !== undefined && !requests.has(message.id)) folded.set(at, redact(wordsOf(message)));
   }
   if (folded.size === 0) return earlier.record;
   return earlier.record.map((entry) => {
     const text = entry.kind === 'asked' ? folded.get(entry.at) : undefined;
-    return text === undefined ? entry : { ...entry, text: cutLine(text, 400) };
+    return text === undefined ? entry : { ...entry, text: distilled(text, FOLDED, true) };
   });
 }
 

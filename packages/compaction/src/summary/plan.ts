@@ -1,6 +1,6 @@
 import type { Message, Model } from '@x/core';
 import type { Work } from '@x/core/internal';
-import { isUserRequest } from '../conversation/regions.js';
+import { isUserRequest, latestUserRequest } from '../conversation/regions.js';
 import { isByMessages, mustShrink } from '../reducer.js';
 import { BESIDE_NARRATIVE, type Candidate, type Composer, LEAST_SUMMARY } from './compose.js';
 import { candidateCuts, type Partition } from './cut.js';
@@ -99,7 +99,9 @@ function* choices(composer: Composer, reserve: number, enough: number): Generato
   const { messages } = view;
   const isPinned = (message: Message) => message.role === 'system' || isUserRequest(message);
   const pinned = new Set(messages.filter(isPinned));
-  const front = Math.min(maxRequests, context.meter.messages(pinned));
+  const latest = messages[latestUserRequest(messages)];
+  const most = maxRequests + (latest ? context.meter.message(latest) : 0);
+  const front = Math.min(most, context.meter.messages(pinned));
   const cuts = candidateCuts(view, budget, settings, pinned, reserve + front, context.meter);
   const wanted = messages.length - (cuts.floor ?? messages.length);
   for (const [index, { start, isFloor }] of cuts.cuts.entries()) {

@@ -1,9 +1,9 @@
-import type { ContentBlock, Message } from '@x/core';
+import { type ContentBlock, type Message, textOf } from '@x/core';
 import type { Work } from '@x/core/internal';
-import { withMarks } from '../conversation/marks.js';
-import { latestUserRequest } from '../conversation/regions.js';
+import { marksOf, withMarks } from '../conversation/marks.js';
+import { isUserRequest, latestUserRequest } from '../conversation/regions.js';
+import { distilled, isFramed, isPage } from '../conversation/sentences.js';
 import { STUB_TEXTS } from '../conversation/stub-texts.js';
-import { cutMiddle } from '../conversation/text.js';
 import type { Meter } from '../meter.js';
 
 /** A request in front of a summary: as it was said, or shortened. */
@@ -16,18 +16,20 @@ export interface KeptRequest {
 const SHORTEST = 80;
 /** The factor by which the room may be exceeded before anything is shortened. */
 const SLACK = 1.25;
-/** UTF-16 units from which on a paragraph that was said before is boilerplate. */
+/** A cut that leaves less than this share of what may stay is made again. */
+const CLOSE = 0.85;
+/** UTF-16 units from which on lines that were said before are boilerplate. */
 const BOILERPLATE = 400;
 
 /**
- * Keeps the user's words in front of a summary: every request, in order and as it was said, while all of them
- * have at most `room` tokens. Beyond that long ones are shortened in their middle, the oldest first, the first request last;
- * then the oldest are left to the record. The latest request is never touched, and stays alone where there is no room.
- * Long paragraphs that repeat stand once.
+ * Keeps the user's words in front of a summary: every request, in order and as it was said, while all of them have at most `room`
+ * tokens beside the latest. Beyond that they are shortened to whole sentences: first what programs wrote in the user's name, then the oldest, the first
+ * request last. Then they are left to the record in the same order. The latest request is never touched, and stays alone
+ * where there is no room. Lines that repeat stand once.
  *
  * @param requests All requests that the summary covers, and the latest one where it is among them.
  * @param messages The whole conversation.
- * @param most Requests that may stay, where their number is limited too: the oldest but the first go first.
+ * @param most Requests that may stay, where their number is limited too.
  */
 export function keepUserWords(
   requests: readonly Message[],
@@ -37,50 +39,54 @@ export function keepUserWords(
   most = Number.POSITIVE_INFINITY,
 ): readonly KeptRequest[] {
   const latest = messages[latestUserRequest(messages)];
-  const untouchable = (message: Message) => message === latest;
+  if (room === 0)
+    return requests.flatMap((message) => (message === latest ? { original: message, message } : []));
   const seen = new Set<string>();
-  if (room === 0) return requests.filter(untouchable).map((message) => ({ original: message, message }));
-  const kept = requests.map((original) => ({
-    original,
-    message: untouchable(original) ? original : withoutRepeats(original, seen),
-  }));
-  const sizes = kept.map(({ message }) => meter.message(message));
-  let total = sizes.reduce((sum, size) => sum + size, 0);
-
-  const shorten = (index: number, tokens: number) => {
-    const request = kept[index];
-    const size = sizes[index] ?? 0;
-    if (!request || untouchable(request.original) || size <= tokens) return;
-    const { message, tokens: now } =
-      tokens === SHORTEST ? shortest(request.message, meter) : cut(request.message, tokens, meter);
-    if (now >= size) return;
-    kept[index] = { ...request, message };
-    sizes[index] = now;
-    total -= size - now;
-  };
+  const kept = requests.map((original) => {
+    const message = original === latest ? original : withoutRepeats(original, seen);
+    return { original, message, size: meter.message(message), isGone: false };
+  });
+  let total = kept.reduce((sum, { original, size }) => sum + (original === latest ? 0 : size), 0);
   // A few words less are no gain.
   if (total <= room * SLACK && kept.length <= most) return kept;
-  // The oldest that have no room even when they are cut need not be cut.
-  const leastOf = (index: number) => Math.min(sizes[index] ?? 0, SHORTEST);
-  const folded = new Set<number>();
-  const fold = (index: number) => {
-    if (folded.has(index) || untouchable((kept[index] as KeptRequest).original)) return;
-    folded.add(index);
-    total -= sizes[index] ?? 0;
-  };
-  let least = sizes.reduce((sum, _, index) => sum + leastOf(index), 0);
-  for (let index = 1; index < kept.length && least > room; index++) {
-    least -= leastOf(index);
-    fold(index);
+  type Kept = (typeof kept)[number];
+  const [first, ...rest] = kept;
+  const programs = new Set(ofPrograms(messages));
+  const isOfProgram = ({ original }: Kept) => programs.has(original);
+  const inTurn = [...rest.filter(isOfProgram), ...rest.filter((one) => !isOfProgram(one)), first]
+    .filter((one) => one !== undefined)
+    .filter(({ original }) => original !== latest);
+  for (const one of [...inTurn, ...inTurn]) {
+    if (total <= room) break;
+    const isSecond = one.message !== one.original;
+    const tokens = isSecond || isOfProgram(one) ? SHORTEST : Math.max(SHORTEST, one.size - (total - room));
+    if (one.size <= tokens) continue;
+    const short = tokens === SHORTEST ? shortest(one.original, meter) : cut(one.message, tokens, meter);
+    if (short.tokens >= one.size) continue;
+    total -= one.size - short.tokens;
+    Object.assign(one, { message: short.message, size: short.tokens });
   }
-  for (let index = 1; index < kept.length && total > room; index++) {
-    if (!folded.has(index)) shorten(index, Math.max(SHORTEST, (sizes[index] ?? 0) - (total - room)));
+  let count = kept.length;
+  for (const one of inTurn) {
+    if (one === first || (total <= room && count <= most)) break;
+    one.isGone = true;
+    total -= one.size;
+    count--;
   }
-  if (total > room) shorten(0, Math.max(SHORTEST, (sizes[0] ?? 0) - (total - room)));
+  return kept.filter(({ isGone }) => !isGone);
+}
 
-  const tooMuch = () => total > room || kept.length - folded.size > most;
-  for (let index = 1; index < kept.length && tooMuch(); index++) fold(index);
-  return kept.filter((_, index) => !folded.has(index));
+/**
+ * The messages that programs wrote in the user's name, told by their form: all of the text between tags or brackets, or a page of
+ * instructions in front of what the user said.
+ */
+export function ofPrograms(messages: readonly Message[]): readonly Message[] {
+  return messages.filter((message, index) => {
+    if (!isUserRequest(message)) return false;
+    const text = textOf(message);
+    const next = messages[index + 1];
+    return isFramed(text) || (isPage(text) && next !== undefined && isUserRequest(next));
+  });
 }
 
 interface Cut {
@@ -100,8 +106,20 @@ function shortest(message: Message, meter: Meter): Cut {
 }
 
 function cut(original: Message, most: number, meter: Meter): Cut {
-  const message = shortened(original, most / meter.message(original));
-  return { message, tokens: meter.message(message) };
+  const share = most / meter.message(original);
+  const isTerse = most === SHORTEST;
+  const message = shortened(original, share, isTerse);
+  const tokens = meter.message(message);
+  if (tokens >= most * CLOSE) return { message, tokens };
+  // What is left may have fewer tokens for its length than what was pasted.
+  const longer = shortened(original, (share * most) / tokens, isTerse);
+  const made = [
+    { message, tokens },
+    { message: longer, tokens: meter.message(longer) },
+  ];
+  if (!isTerse) made.push(shortest(original, meter));
+  const fitting = made.filter((one) => one.tokens <= most).toSorted((a, b) => b.tokens - a.tokens);
+  return fitting[0] ?? { message, tokens };
 }
 
 /** Cuts requests ahead in pieces, where all of them together have more than `room` tokens. */
@@ -113,34 +131,59 @@ export function* shortenAhead(requests: readonly Message[], room: number, meter:
   }
 }
 
-/** The text of a request in which a summary left out a part. */
-function shortened(message: Message, share: number): Message {
+/** A request in fewer sentences; its end says how much of the original is left out. */
+function shortened(message: Message, share: number, isTerse: boolean): Message {
+  const { shortened: before } = marksOf(message);
+  const whole = typeof before === 'number' ? before : textOf(message).length;
   const content = message.content.map((block): ContentBlock => {
     if (block.type !== 'text') return block;
-    const length = Math.max(40, Math.floor(block.text.length * share * 0.9));
-    if (length >= block.text.length) return block;
-    const marker = (left: number) => `\n${STUB_TEXTS.leftOut.write(left)}\n`;
-    const text = cutMiddle(block.text, length, marker, { lines: true });
-    return text.length < block.text.length ? { ...block, text } : block;
+    const text = typeof before === 'number' ? withoutNote(block.text) : block.text;
+    const length = Math.max(40, Math.floor(text.length * share * 0.9));
+    const short = distilled(text, length, isTerse);
+    if (short.length >= block.text.length) return block;
+    return { ...block, text: `${short}\n${STUB_TEXTS.leftOut.write(whole - short.length, whole)}` };
   });
-  return withMarks({ ...message, content }, { shortened: true });
+  return withMarks({ ...message, content }, { shortened: whole });
 }
 
-/** The message without long paragraphs that an earlier request held word for word. */
+/** The words of a request, without the line that says that others were left out. */
+export function wordsOf(message: Message): string {
+  const text = textOf(message);
+  return marksOf(message).shortened === undefined ? text : withoutNote(text);
+}
+
+function withoutNote(text: string): string {
+  const at = text.lastIndexOf('\n');
+  return STUB_TEXTS.leftOut.pattern.test(text.slice(at)) ? text.slice(0, at) : text;
+}
+
+/** The message without long runs of lines that an earlier request held word for word. */
 function withoutRepeats(message: Message, seen: Set<string>): Message {
-  let changed = false;
+  let isChanged = false;
   const content = message.content.map((block): ContentBlock => {
     if (block.type !== 'text' || block.text.length < BOILERPLATE) return block;
-    const paragraphs = block.text.split(/\n{2,}/).map((paragraph) => {
-      if (paragraph.length < BOILERPLATE) return paragraph;
-      if (!seen.has(paragraph)) {
-        seen.add(paragraph);
-        return paragraph;
+    const kept: string[] = [];
+    let run: string[] = [];
+    const close = () => {
+      const length = run.join('\n').length;
+      if (length < BOILERPLATE) kept.push(...run);
+      else {
+        isChanged = true;
+        kept.push(STUB_TEXTS.repeated.write(length));
       }
-      changed = true;
-      return STUB_TEXTS.repeated.write(paragraph.length);
-    });
-    return changed ? { ...block, text: paragraphs.join('\n\n') } : block;
+      run = [];
+    };
+    const lines = block.text.split('\n');
+    for (const line of lines) {
+      if (seen.has(line) || (line.trim() === '' && run.length > 0)) run.push(line);
+      else {
+        close();
+        kept.push(line);
+      }
+    }
+    close();
+    for (const line of lines) seen.add(line);
+    return isChanged ? { ...block, text: kept.join('\n') } : block;
   });
-  return changed ? withMarks({ ...message, content }, { shortened: true }) : message;
+  return isChanged ? withMarks({ ...message, content }, { shortened: textOf(message).length }) : message;
 }

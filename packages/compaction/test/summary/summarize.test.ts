@@ -82,7 +82,7 @@ describe('a summary', () => {
     const outcome = await chain.compact([tooLong, ...history()]);
     const shortened = textOf(at(outcome.messages, 0));
     expect(at(outcome.messages, 0).id).toBe(tooLong.id);
-    expect(shortened).toMatch(/^begins word .*\n\[… \d+ characters left out …\]\n.* ends$/s);
+    expect(shortened).toMatch(/^begins word .* \[…\] .* ends\n\[… \d+ of 40012 characters left out …\]$/s);
     expect(shortened.length).toBeLessThan(30_000);
     expect(outcome.manifest).toContainEqual({
       messageId: tooLong.id,

@@ -1,0 +1,147 @@
+/** A part of a text that is kept whole or not at all. */
+interface Unit {
+  readonly start: number;
+  readonly end: number;
+  readonly worth: number;
+}
+
+/** Stands where a text has a gap. */
+export const GAP = '[…]';
+
+/** UTF-16 units of a sentence that is kept whole; a longer one is cut between words. */
+const LONGEST = 300;
+/** A text of less than this share of the length stays as it is. */
+const BRIEF = 0.3;
+/** So many lines that differ only in numbers were pasted. */
+const ALIKE = 3;
+/** The share of signs from which a line is code or data. */
+const SIGNS = 0.15;
+
+/** Sentences before quotations of code, logs and pages; the ends of a text and what holds a number or a name a little before others. */
+const WORTH = { gap: -1, pasted: 0, prose: 4, edge: 2, exact: 1 };
+
+const SENTENCE_END = /(?<=[.!?…]|\[…\])\s+|(?<=[。！？])/u;
+const FENCE = /^\s*(?:```|~~~)/;
+const CLOSED = /^\s*(?:```|~~~)\s*$/m;
+const PASTED = /^(?: {4}|\t|>|\||\s*[{}[\]()]+[,;]?$)/;
+const OPENED = /^\s*<([A-Za-z][\w:-]*)[^<>]*>/;
+const SIGN = /[^\p{L}\p{N}\p{M}\s.,;:!?'"’“”()、。，！？-]/gu;
+const COUNTED = /[\p{L}\p{M}_]*\p{N}[\p{L}\p{N}\p{M}_]*/gu;
+const EXACT = /\p{N}|[`"“„«]\S/u;
+
+/**
+ * Shortens what somebody wrote to at most `length` UTF-16 units of whole sentences, in their order, with a mark in every gap. What was
+ * pasted gives way first: code, logs, pages between tags, told by their form.
+ *
+ * @param isTerse Leaves out all that was pasted.
+ */
+export function distilled(text: string, length: number, isTerse = false): string {
+  if (text.length <= (isTerse ? length * BRIEF : length)) return text;
+  const units = unitsOf(text);
+  const nearness = (index: number) => Math.min(index, units.length - 1 - index);
+  const order = [...units.keys()].sort(
+    (one, other) =>
+      (units[other] as Unit).worth - (units[one] as Unit).worth || nearness(one) - nearness(other),
+  );
+  const chosen = new Set<number>();
+  let room = length - GAP.length;
+  for (const index of order) {
+    const { start, end, worth } = units[index] as Unit;
+    const cost = end - start + GAP.length + 2;
+    if (cost > room || worth === WORTH.gap) continue;
+    room -= cost;
+    chosen.add(index);
+  }
+  const pasted = [...chosen].filter((index) => (units[index] as Unit).worth === WORTH.pasted);
+  // A few pasted lines would not be known as such when the text is shortened again.
+  const isLittle = isTerse || pasted.length < 2 * ALIKE;
+  if (isLittle && pasted.length < chosen.size) for (const index of pasted) chosen.delete(index);
+  let short = '';
+  let last = 0;
+  for (const index of [...chosen].sort((one, other) => one - other)) {
+    const { start, end } = units[index] as Unit;
+    const between = text.slice(last, start);
+    const space = between.includes('\n') ? '\n' : ' ';
+    short += between.trim() === '' ? between : `${space}${GAP}${space}`;
+    short += text.slice(start, end);
+    last = end;
+  }
+  return `${short.trimStart()}${text.slice(last).trim() === '' ? '' : ` ${GAP}`}`.trim();
+}
+
+/** The sentences of what was written, and the lines of what was pasted. */
+function unitsOf(text: string): readonly Unit[] {
+  const units: Unit[] = [];
+  const lines = text.split('\n');
+  const shapes = new Map<string, number>();
+  const shapeOf = (line: string) => line.replaceAll(COUNTED, '0').trim();
+  for (const line of lines) shapes.set(shapeOf(line), (shapes.get(shapeOf(line)) ?? 0) + 1);
+  const add = (start: number, part: string, worth: number) => {
+    const from = start + part.length - part.trimStart().length;
+    for (let at = from; at < start + part.trimEnd().length; ) {
+      const rest = text.slice(at, start + part.trimEnd().length);
+      const space = rest.length > LONGEST ? rest.lastIndexOf(' ', LONGEST) : rest.length;
+      const end = at + (space > 0 ? space : Math.min(LONGEST, rest.length));
+      units.push({ start: at, end, worth });
+      at = end;
+    }
+  };
+  let isFenced = false;
+  let frame: string | undefined;
+  let at = 0;
+  for (const line of lines) {
+    const isFence = FENCE.test(line);
+    const opened = frame === undefined ? OPENED.exec(line)?.[1] : undefined;
+    if (opened !== undefined && text.includes(`</${opened}>`, at)) frame = opened;
+    const signs = line.match(SIGN)?.length ?? 0;
+    const isPasted =
+      isFenced ||
+      isFence ||
+      frame !== undefined ||
+      PASTED.test(line) ||
+      signs > line.length * SIGNS ||
+      (shapes.get(shapeOf(line)) ?? 0) >= ALIKE;
+    if (line.trim() === GAP) add(at, line, WORTH.gap);
+    else if (isPasted) add(at, line, WORTH.pasted);
+    else {
+      let from = at;
+      for (const part of line.split(SENTENCE_END)) {
+        from = text.indexOf(part, from);
+        const exact = EXACT.test(part) ? WORTH.exact : 0;
+        add(from, part, part.trim() === GAP ? WORTH.gap : WORTH.prose + exact);
+        from += part.length;
+      }
+    }
+    // A fence that nothing closes is the rest of one that was shortened.
+    if (isFence) isFenced = !isFenced && CLOSED.test(text.slice(at + line.length));
+    if (frame !== undefined && line.includes(`</${frame}>`)) frame = undefined;
+    at += line.length + 1;
+  }
+  const isProse = ({ worth }: Unit) => worth >= WORTH.prose;
+  const edges = new Set([units.findIndex(isProse), units.findLastIndex(isProse)]);
+  return units.map((unit, index) => (edges.has(index) ? { ...unit, worth: unit.worth + WORTH.edge } : unit));
+}
+
+/** A line in brackets, and nothing else: what a program says in the user's name. */
+const BRACKETED = /^\[[^\][\n]*\]$/;
+
+/** Tests by its form if a program wrote a text in the user's name: all of it stands between tags or brackets. */
+export function isFramed(text: string): boolean {
+  let rest = text.trim();
+  if (BRACKETED.test(rest)) return true;
+  for (let name = OPENED.exec(rest)?.[1]; name !== undefined; name = OPENED.exec(rest)?.[1]) {
+    const end = rest.indexOf(`</${name}>`);
+    if (end === -1) return false;
+    rest = rest.slice(end + name.length + 3).trim();
+  }
+  return rest === '' && text.trim() !== '';
+}
+
+/** A page of instructions has so many headings of Markdown, and so many UTF-16 units. */
+const HEADINGS = /^#{1,6} \S/gm;
+const PAGE = { headings: 3, length: 2_000 };
+
+/** Tests if a text is a page with headings. */
+export function isPage(text: string): boolean {
+  return text.length >= PAGE.length && (text.match(HEADINGS)?.length ?? 0) >= PAGE.headings;
+}
