@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkBudget } from './code-lines.js';
 import { checkExports } from './exports.js';
+import { checkExpressions } from './expressions.js';
 import { checkForbiddenText } from './forbidden-text.js';
 import { checkLinks } from './links.js';
 import { checkLongFunctions } from './long-functions.js';
@@ -19,6 +20,7 @@ report([
   ...checkShapes(repository),
   ...checkBudget(repository, files, budget),
   ...checkLongFunctions(repository, files),
+  ...checkExpressions(repository, files),
   ...checkForbiddenText(repository, files),
   ...checkMentions(repository),
   ...checkLinks(repository),

@@ -95,7 +95,7 @@ export async function appendLines(
   const missing = lines.filter((line) => !known.includes(line)).map((line) => `${line}\n`);
   if (missing.length === 0) return;
   // The crash may have cut a character in the middle of its bytes.
-  const whole = torn.replace(/\uFFFD+$/, '');
+  const whole = torn.replace(/(?<!\uFFFD)\uFFFD+$/, '');
   const isCut = missing.some((line) => line.startsWith(whole));
   const end = torn === '' ? '' : isCut ? ` ${CUT_MARK}\n` : '\n';
   await workspace.append(path, `${end}${missing.join('')}`);

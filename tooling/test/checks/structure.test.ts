@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { checkBudget, codeLines, sourceFiles } from '../../checks/code-lines.js';
+import { inspectExpressions } from '../../checks/expressions.js';
 import { inspectText } from '../../checks/forbidden-text.js';
 import { inspectFunctions, LONG } from '../../checks/long-functions.js';
 import { checkShapes } from '../../checks/member-shape.js';
@@ -205,4 +206,22 @@ test("paths of somebody's machine are found, other paths are not", () => {
   expect(found(['..', 'shared/notes.md'].join('/'))).toEqual([2]);
   expect(found('src/work/queue.ts https://example.com/work/ ~/work/ /workspace/')).toEqual([]);
   expect(inspectText('a.png', ['\0', 'work', ''].join('/'))).toEqual([]);
+});
+
+describe('regular expressions', () => {
+  const found = (code: string) => inspectExpressions('a.ts', code).map(({ line }) => line);
+
+  test.each([String.raw`/\s*\n/`, '/a+$/', '/^(?:a|ab)*$/'])(
+    '%s reads a text again and again',
+    (expression) => {
+      expect(found(`const a = 1;\nconst b = ${expression};`)).toEqual([2]);
+      expect(found(`// Bounded because b is short.\nconst b = ${expression};`)).toEqual([]);
+      expect(found(`// Bounded because a is short.\nconst a = /a/;\nconst b = ${expression};`)).toEqual([3]);
+    },
+  );
+
+  test.each([String.raw`/(?<!\s)\s+$/`, '/^(?:a|b)*$/', String.raw`/^\s*a/`])(
+    '%s reads a text once',
+    (expression) => expect(found(`const b = ${expression};`)).toEqual([]),
+  );
 });

@@ -186,9 +186,9 @@ export function isCommand(line: string): boolean {
 
 /** Runs a line that begins with a slash. An unknown command is answered with those that there are. */
 export async function runCommand(line: string, scope: ChatScope): Promise<CommandResult> {
-  const [, name = '', argument = ''] = /^\/(\S*)\s*([\s\S]*)$/.exec(line) ?? [];
+  const [, name = ''] = /^\/(\S*)/.exec(line) ?? [];
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  if (command !== undefined) return command.run(scope, argument.trim());
+  if (command !== undefined) return command.run(scope, line.slice(name.length + 1).trim());
   return { say: name === 'help' || name === '' ? HELP : `There is no command /${name}.\n${HELP}` };
 }
 

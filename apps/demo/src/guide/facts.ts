@@ -83,7 +83,7 @@ export const areas: Fact<readonly string[]> = {
   read: (text) =>
     output(text) === undefined
       ? undefined
-      : [...text.matchAll(/^\s*\d+ (\S+)$/gm)].map(([, area = '']) => area),
+      : [...text.matchAll(/^[ \t]*\d+ (\S+)$/gm)].map(([, area = '']) => area),
 };
 
 /** As in `12 files with 340 lines`. The output is long; the total stands at its end, which stays in view. */
@@ -104,7 +104,7 @@ export interface AreaStats {
 export const stats = (area: string): Fact<AreaStats> => ({
   wish: execute(statsOf(area)),
   read: (text) => {
-    const match = /files (\d+), lines (\d+), tests (\d+), largest (\d+) ?(.*)$/m.exec(text);
+    const match = /files (\d+), lines (\d+), tests (\d+), largest (\d+)(?: (.*))?$/m.exec(text);
     if (!match) return undefined;
     const [files = 0, lines = 0, tests = 0, largestLines = 0] = match.slice(1, 5).map(Number);
     return { files, lines, tests, largestLines, largest: match[5] ?? '' };

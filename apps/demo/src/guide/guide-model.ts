@@ -16,7 +16,7 @@ const ABOUT_ME =
   'I am the embedded guide, a set of rules and no language model: I can “survey this repository” and “write ideas.md: look at the stores first”, and for anything else set OPENAI_API_KEY, ANTHROPIC_API_KEY, or OPENAI_BASE_URL with OPENAI_MODEL, and start the demo again.';
 const GO_ON = /^(?:please )?(?:go on|continue|resume)\b/i;
 /** As in “write ideas.md: look at the stores first”. */
-const WRITE = /^(?:please )?write ([\w./-]+\.\w+)\s*:\s*([\s\S]+)$/i;
+const WRITE = /^(?:please )?write ([\w./-]{1,200}\.\w{1,20})\s{0,9}:\s*(\S[\s\S]*)$/i;
 
 /** The guide's whole policy: from what is in view to what happens next. */
 export function decide(view: View): Decision {

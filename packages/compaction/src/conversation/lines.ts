@@ -16,7 +16,7 @@ const LINES_A_PIECE = 1_000;
 /** What stands around odd lines where others are left out. */
 const FRAME = 60;
 /** A word with a digit in it: what differs from row to row. */
-const COUNTED = /[\p{L}\p{M}_]*\p{N}[\p{L}\p{N}\p{M}_]*/gu;
+const COUNTED = /(?<![\p{L}\p{N}\p{M}_])[\p{L}\p{M}_]*\p{N}[\p{L}\p{N}\p{M}_]*/gu;
 
 /** A line, and where it begins. */
 export interface OddLine {

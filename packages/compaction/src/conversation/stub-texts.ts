@@ -21,7 +21,7 @@ export const STUB_TEXTS = {
     write: (subject: string, outcome: string, once: string, where: string | undefined) =>
       `[${subject} → ${outcome}${once}${fullText(where)}]`,
     pattern:
-      /; full text: (?:recall|log message|read_file) [^\s\]]+\]| → (?:ok|failed[^\]]*), \d+ lines, \d+ bytes[^\]]*\]/,
+      /; full text: (?:recall|log message|read_file) [^\s\]]+\]| → (?:ok|failed[^\]→]{0,200}), \d{1,9} lines, \d{1,15} bytes/,
   },
   previewed: {
     mark: 'previewed',
@@ -47,7 +47,7 @@ export const STUB_TEXTS = {
     mark: 'cut',
     write: (file: string, where: string | undefined) =>
       `[${file}${where === undefined ? '' : `; in full: ${where}`}]`,
-    pattern: /\[[\w.+-]+\/[\w.+-]+[^\]\n]*; in full: /,
+    pattern: /\[[\w.+-]{1,100}\/[\w.+-][^[\]\n]*; in full: /,
   },
   leftOut: {
     mark: 'shortened',
@@ -64,7 +64,7 @@ export const STUB_TEXTS = {
     write: (what: string, all: number, lines: number, path: string) =>
       `[${what} has ${all} characters in ${lines} lines. It was written ` +
       `to ${path}: read the parts you need with read_file. Its beginning and end:]`,
-    pattern: /It was written to [^\n]+: read the parts you need with read_file\./,
+    pattern: /: read the parts you need with read_file\. Its beginning and end:\]/,
   },
   middle: {
     mark: 'evictedTo',

@@ -89,7 +89,7 @@ const TAIL = 400;
 
 /** A line that says nothing else: `exit 1`, `Exit code: 1`, `[Command finished with exit code 1]`. */
 const STATUS =
-  /^[^\w\n]*(?:(?:the )?(?:process|command)\b[\w ]* )?exit(?:ed)?(?: with)?(?: code| status)?[ :=]+(-?\d+)\W*$/im;
+  /^[^\w\n]{0,40}(?:(?:the )?(?:process|command)\b[\w ]{0,80} )?exit(?:ed)?(?: with)?(?: code| status)?[ :=]{1,9}(-?\d{1,20})(?!\w)[^\w\n]*$/im;
 
 /** The same in the middle of a line, in words that no script has. */
 const MENTION = /\b(?:exited(?: with)?(?: code| status)?|exit (?:code|status))[ :=]+(-?\d+)/i;
@@ -116,7 +116,7 @@ export const outcomeOf = once((result: ToolResultBlock): CommandOutcome => {
   return { failed: result.isError || KILLED.test(head) };
 });
 
-/** The end of a stub for a masked result, which tells how its call ended. */
+/** The end of a stub for a masked result, which tells how its call ended. Bounded because only the last 600 characters are searched. */
 const STUB = /\[[^\n]* → (?:ok|(failed)(?: with exit (-?\d+))?)(?:[,;:][^\n]*)?\]$/;
 /** The head of a preview of an evicted result, in front of the first text. */
 const EVICTED = /^\[The result of [^\n]*\]\n/;

@@ -17,7 +17,7 @@ export async function evictText(
   text: string,
 ): Promise<string> {
   const hash = await inPieces(digestWork(text), scope.signal);
-  const path = `${evictionPath.replaceAll(/^\/+|\/+$/g, '')}/${pathFor(scope, hash)}`;
+  const path = `${evictionPath.split('/').filter(Boolean).join('/')}/${pathFor(scope, hash)}`;
   await scope.storage.write(path, text);
   return path;
 }

@@ -64,9 +64,9 @@ export function outcomeText(
 }
 
 /** A path: of a longer one the last folders and the name of the file stay. */
-const PATH = /^[^\s:]*\/[^\s:]+$/;
+const PATH = /^[^\s:/]*\/[^\s:]+$/;
 
-/** The last folder's slash and the name of a file, where a text is nothing but its path. */
+/** The last folder's slash and the name of a file, where a text is nothing but its path. Bounded because the line of a call is short. */
 const FILE = /(?<=^[^\s:]*)(?:\/|^)[^\s:/]+\.[A-Za-z]\w*$/;
 const LONGEST_FILE = 64;
 
@@ -87,7 +87,7 @@ export function cutLine(text: string, length: number): string {
     return `…${start === -1 ? tailOf(line, length - 1) : line.slice(start)}`;
   }
   // The end of an address tells more than its beginning.
-  const most = Math.floor(/^\S*\/\S*$/.test(line) ? length * 0.8 : length / 4);
+  const most = Math.floor(/^[^\s/]*\/\S*$/.test(line) ? length * 0.8 : length / 4);
   const head = headOf(line, length - most - 1);
   const tail = tailOf(line, most);
   const space = head.lastIndexOf(' ');
@@ -131,7 +131,10 @@ export function sharing(
   return parts;
 }
 
-/** Between the tool's name, the path of a file, the other arguments, and the texts before and after a change. */
+/**
+ * Between the tool's name, the path of a file, the other arguments, and the texts before and after a change. Bounded because the
+ * line of a call is short.
+ */
 const BETWEEN = /((?<=^\S+) |(?<=^\S+ [^\s,]+), |, (?=[\w-]+: )| (?=[−+]“))/;
 /** In front of an argument that tells by itself what it is: no number, and neither true nor false. */
 const KEY = /^[\w-]+: (?!-?\d|true$|false$)/;

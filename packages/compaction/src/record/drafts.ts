@@ -102,7 +102,7 @@ function fitCalls(drafts: Draft[], room: number, cost: (text: string) => number)
   }
 }
 
-/** A path of two folders or more and a file with an ending, in the line of a call. */
+/** A path of two folders or more and a file with an ending. Bounded because the line of a call is short. */
 const PATH = /(?<![\w:/.~…-])(?:[~.]{0,2}\/)?(?:[\w.@+-]+\/){2,}[\w.@+-]*\w\.[A-Za-z]\w*(?![\w/])/g;
 
 /** The end of a path that was cut. */
@@ -401,7 +401,7 @@ function countOldest(
 /** The tools that a line tells of: a line that counts them already, or that of one call, which may have been made again. */
 function countsIn(text: string): ReadonlyMap<string, number> {
   if (!COUNTED.test(text)) return new Map([[text.split(' ', 1)[0] ?? '', 1 + againIn(text)]]);
-  const counted = text.matchAll(/([^\s,]+) ×(\d+)/g);
+  const counted = text.matchAll(/(?<![^\s,])([^\s,]+) ×(\d+)/g);
   return new Map([...counted].map(([, name = '', count]) => [name, Number(count)]));
 }
 

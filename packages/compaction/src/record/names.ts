@@ -5,7 +5,7 @@ const LONGEST = 120;
 /** Runs of letters, digits and the signs that stand inside names. */
 const RUN = /[\w/@#~.-]{2,}/g;
 /** What belongs to no name where it begins or ends one. */
-const EDGES = /^[.-]+|[_/@#~.-]+$/g;
+const EDGES = /^[.-]+|(?<![_/@#~.-])[_/@#~.-]+$/g;
 /** What tells a name from a word: a joint, a capital inside, a member or an ending. A hyphen alone joins words. */
 const TELLING = /[\d_/@#~]|[a-z][A-Z]|\.[A-Za-z]/;
 /** A date with the beginning of a time names nothing, nor does the end of one. */

@@ -75,11 +75,13 @@ function looksOnly(use: ToolUseBlock, readOnly: boolean | undefined): boolean {
 
 /** Programs that print, and change nothing whatever they are given. */
 const PRINTERS = /^(?:bat|cat|cut|diff|file|grep|head|jq|less|ls|nl|pwd|rg|stat|tail|tr|uniq|wc)$/;
-/** What stands in quotes or behind the line of a `<<`, and where errors go: no commands. */
+const LONGEST_COMMAND = 4_000;
+/** What stands in quotes or behind the line of a `<<`, and where errors go: no commands. Bounded because longer lines are not read. */
 const QUOTED = /<<[^\n]*\n[\s\S]*|'[^']*'|"[^"]*"|2>(?:&1|\/dev\/null)/g;
 
 /** Tests if every command of a command line only prints, and none of them into a file. */
 function onlyPrints(command: string): boolean {
+  if (command.length > LONGEST_COMMAND) return false;
   const bare = command.replaceAll(QUOTED, ' _ ');
   if (/[>`]|\$\(/.test(bare)) return false;
   return bare.split(/&&|[;|\n]+/).every((part) => {

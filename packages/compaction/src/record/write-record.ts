@@ -72,7 +72,7 @@ function* namesBeside(
   for (const { kind, at, text } of earlier) {
     // What was cut off is half a name.
     const names =
-      kind === 'named' ? text.split(' ') : namesIn(text.replaceAll(/\S*…\S*/g, ' '), isCall(kind));
+      kind === 'named' ? text.split(' ') : namesIn(text.replaceAll(/(?<!\S)[^\s…]*…\S*/g, ' '), isCall(kind));
     mentions.push({ names, at, by: 'assistant' });
     yield;
   }

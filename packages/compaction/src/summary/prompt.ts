@@ -193,8 +193,7 @@ function repeatsItself(text: string): boolean {
 }
 
 /** A line that heads a section, in any language: a Markdown heading, a line in bold, or a short line that ends in a colon. */
-const HEADING =
-  /^\s*(?:#{1,6}\s+\S.*|\*\*[^*]+\*\*\s*[:：]?\s*|(?:\d+[.)]\s*)?[^\s.][^.:：]{0,50}[:：])\s*$/u;
+const HEADING = /^(?:#{1,6}\s.*|\*\*[^*]+\*\*\s*[:：]?|(?:\d{1,9}[.)]\s*)?[^\s.][^.:：]{0,50}[:：])$/u;
 
 const DECORATION = /^[\s#*_>\d.)(-]+/;
 
@@ -209,7 +208,7 @@ function problemWithSections(text: string, names: readonly string[]): string | u
   const named = names.every((name) => lines.some((line) => nameOf(line) === name));
   let current: string | undefined;
   for (const line of lines) {
-    const name = named ? nameOf(line) : HEADING.test(line) ? line.replace(DECORATION, '') : undefined;
+    const name = named ? nameOf(line) : HEADING.test(line.trim()) ? line.replace(DECORATION, '') : undefined;
     if (name !== undefined && !found.has(name)) {
       current = name;
       found.set(name, named ? line.replace(DECORATION, '').slice(name.length) : '');

@@ -28,7 +28,7 @@ const OVERFLOW_TEXTS: readonly RegExp[] = [
   /too many input tokens/i, // Bedrock (Titan)
   /number of input tokens exceeds maximum length/i, // Bedrock (Nova)
   /input tokens \d+ cannot exceed/i, // watsonx
-  /too many tokens: .*prompt/i, // Cohere
+  /too many tokens: .{0,200}prompt/i, // Cohere
   /`?inputs`? tokens \+ `?max_new_tokens`? must be/i, // Together, Hugging Face TGI
   /exceeds the available context size|context size has been exceeded/i, // llama.cpp, LM Studio
   /(?:input|prompt)\b.{0,30}\bexceed(?:s|ed)\b.{0,30}\bcontext (?:length|size|window)/i, // Ollama

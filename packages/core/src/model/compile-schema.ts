@@ -234,7 +234,7 @@ function issueOf({ keyword, instanceLocation, error }: OutputUnit) {
     .slice(1)
     .map((step) => decodeURIComponent(step.replaceAll('~1', '/').replaceAll('~0', '~')))
     .map((step) => (/^\d+$/.test(step) ? Number(step) : step));
-  const missing = keyword === 'required' ? /"(.*)"\.$/s.exec(error)?.[1] : undefined;
+  const missing = keyword === 'required' ? /^[^"]*"(.*)"\.$/s.exec(error)?.[1] : undefined;
   if (missing !== undefined) return { path: [...path, missing], message: 'is missing' };
   return { path, message: keyword === 'false' ? 'is not allowed' : error.replace(/\.$/, '') };
 }

@@ -37,5 +37,5 @@ function formsOf(value: string): readonly string[] {
   if (value.length < MIN_LENGTH) return [];
   const bytes = new TextEncoder().encode(value);
   const url = encodeURIComponent(new TextDecoder().decode(bytes));
-  return [...new Set([value, url, JSON.stringify(value).slice(1, -1), base64(bytes).replace(/=+$/, '')])];
+  return [...new Set([value, url, JSON.stringify(value).slice(1, -1), base64(bytes).replace(/={1,2}$/, '')])];
 }

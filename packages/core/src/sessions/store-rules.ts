@@ -196,7 +196,7 @@ export function storeUnavailable(
   outcome: 'none' | 'unknown',
   key: SessionKey | undefined,
 ): SessionStoreError {
-  const reason = errorText(cause).replace(/\.+$/, '');
+  const reason = errorText(cause).replace(/(?<!\.)\.+$/, '');
   const text =
     outcome === 'none'
       ? `${backend} refused: ${reason}. Nothing was written.`

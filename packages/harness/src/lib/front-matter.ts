@@ -42,7 +42,7 @@ export function parseFrontMatter(text: string, subject: string): FrontMatter {
 function depthOf(source: string): number {
   let open = 0;
   let deepest = 0;
-  for (const [mark] of source.matchAll(/[[\]{}]|^(?:[ \t]*[-?:][ \t]+)+/gm)) {
+  for (const [mark] of source.matchAll(/[[\]{}]|^[ \t]*(?:[-?:][ \t]+)+/gm)) {
     if (mark.length > 1) deepest = Math.max(deepest, mark.replaceAll(/\s/g, '').length);
     else open = Math.max(0, open + (mark === '[' || mark === '{' ? 1 : -1));
     deepest = Math.max(deepest, open);

@@ -10,8 +10,7 @@ import type { FreshLine } from './new-notes.js';
 const NO_CHANGE = 'NO_CHANGE';
 /** UTF-16 units of a fact. */
 const MAX_FACT = 500;
-const EDIT =
-  /^(?:[-*]\s+)?(ADD|REPLACE|RETIRE)\s+(?:f(\d+)\s+BY\s+)?(n\d+(?:\s*,\s*n\d+)*)\s*(?::\s*(.*))?$/u;
+const EDIT = /^(?:[-*]\s+)?(ADD|REPLACE|RETIRE)\s+(?:f(\d+)\s+BY\s+)?(n\d+(?:\s*,\s*n\d+)*)\s*(?::(.*))?$/u;
 
 /** One change: adds a text, replaces a fact by a text, or retires a fact. The notes are its reason. */
 export interface Edit {

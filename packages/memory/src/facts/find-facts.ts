@@ -25,7 +25,9 @@ const UNSPACED = '\\p{sc=Han}\\p{sc=Hira}\\p{sc=Kana}\\p{sc=Thai}\\p{sc=Lao}\\p{
 /** Returns a test for texts that have all words of a query, as whole words and in any order. */
 function hasWordsOf(query: string): (text: string) => boolean {
   const letter = `(?![${UNSPACED}])[\\p{L}\\p{M}\\p{N}_]`;
-  const said = query.split(' ').map((word) => word.replace(/^["'(«„“]+|["')»”,.;:?!]+$/gu, ''));
+  const said = query
+    .split(' ')
+    .map((word) => word.replace(/^["'(«„“]+|(?<!["')»”,.;:?!])["')»”,.;:?!]+$/gu, ''));
   const words = said.filter(Boolean).map((word) => {
     const escaped = word.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
     const [before, after] = [`^${letter}`, `${letter}$`].map((edge) => new RegExp(edge, 'u').test(escaped));

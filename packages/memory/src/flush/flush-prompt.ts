@@ -81,7 +81,7 @@ export function parseBullets(answer: string): Checked<readonly Statement[]> {
     if (text === NO_REPLY) return { refused: `it mixes ${NO_REPLY} with bullets` };
     if (text.length > MAX_BULLET_CHARS)
       return { refused: `a bullet is longer than ${MAX_BULLET_CHARS} characters` };
-    const source = /\s*\[#(\d+)(?:[^\]]*)\]\s*$/.exec(text);
+    const source = /\[#(\d{1,9})[^[\]]*\]$/.exec(text);
     const message = source === null ? undefined : Number(source[1]) - 1;
     bullets.push({ text: plainLine(text.slice(0, source?.index)), message });
   }

@@ -14,7 +14,7 @@ const FORMS: readonly (readonly [pattern: RegExp, year: number, month: number, d
   [new RegExp(String.raw`\b${MONTH}\.?\s+(?:the\s+)?${DAY}\b${YEAR}`, 'gi'), 3, 1, 2],
   [new RegExp(String.raw`\b${DAY}\s+(?:of\s+)?${MONTH}\b\.?${YEAR}`, 'gi'), 3, 2, 1],
   [new RegExp(String.raw`\b${BEFORE_MONTH}\s+${MONTH}\b${YEAR}(?!\s+\d)`, 'gi'), 2, 1, 0],
-  [/(?:(\d{4})\s*年)?\s*(\d{1,2})\s*月(?:\s*(\d{1,2})\s*[日号號])?/g, 1, 2, 3],
+  [/(?:(\d{4})\s{0,9}年\s{0,9})?(?<!\d)(\d{1,2})\s{0,9}月(?:\s{0,9}(\d{1,2})\s{0,9}[日號号])?/g, 1, 2, 3],
 ];
 
 /** Days since 1970, in UTC, of a date or time in ISO 8601; `undefined` for any other text. */

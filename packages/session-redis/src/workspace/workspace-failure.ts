@@ -23,7 +23,7 @@ export async function asWorkspaceError<T>(path: string, task: () => Promise<T>):
     return await task();
   } catch (error) {
     if (XError.isInstance(error)) throw error;
-    const reason = errorText(error).replace(/\.+$/, '');
+    const reason = errorText(error).replace(/(?<!\.)\.+$/, '');
     throw new WorkspaceError(
       'workspace_io',
       path,

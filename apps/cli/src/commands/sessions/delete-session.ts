@@ -67,5 +67,5 @@ function deletionOf(
 
 /** What is printed is kept in logs. */
 function withoutPassword(address: unknown): unknown {
-  return typeof address === 'string' ? address.replace(/(:\/\/[^/@]*:)[^/@]*@/, '$1PASSWORD@') : address;
+  return typeof address === 'string' ? address.replace(/(:\/\/[^/@:]*:)[^/@]*@/, '$1PASSWORD@') : address;
 }

@@ -11,7 +11,7 @@ let unspoken = '';
 export function announce(items: readonly Sent[]): void {
   const words = items.map(wordsFor).filter(Boolean).join(' ').trim();
   // Without the marks of Markdown, which would be read out.
-  if (words) announcement.value = words.replace(/[*_`#|>]+/g, '').replace(/^\s*-\s/gm, '');
+  if (words) announcement.value = words.replace(/[*_`#|>]+/g, '').replace(/^[ \t]*-\s/gm, '');
 }
 
 /** Answers come sentence by sentence: single words would be read over each other. */

@@ -96,7 +96,7 @@ export function isCommand(text: string): boolean {
 /** Runs a command, or says the text to the agent. Resolves to whether it was accepted. */
 export async function say(text: string): Promise<boolean> {
   const said = text.trim();
-  const [, name, rest = ''] = said.match(/^\/(\w+)(?:\s+([\s\S]*))?$/) ?? [];
+  const [, name, rest = ''] = said.match(/^\/(\w+)(?:\s([\s\S]*))?$/) ?? [];
   if (name === undefined) return send(said);
   const command = commands.find((each) => each.name === name);
   if (command) return (await command.run(rest.trim())) ?? true;

@@ -22,7 +22,7 @@ export const openaiItems: Dialect = {
       return { type: 'thinking', thinking: texts.map(({ text }) => text).join('\n') };
     }
     if (typeof callId !== 'string') return readPart(item);
-    const toolName = String(name ?? type.replace(/_call.*$/, ''));
+    const toolName = String(name ?? type.split('_call', 1)[0]);
     if (type.endsWith('_call')) return { type: 'tool_use', id: callId, name: toolName, input: inputOf(item) };
     if (!RESULT.test(type)) return undefined;
     const { output } = item;

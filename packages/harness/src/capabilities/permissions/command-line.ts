@@ -317,7 +317,7 @@ function documentOf(part: WordPart | undefined): string | undefined {
   const [document, ...others] = command.suffix;
   const isWhole =
     document?.type === 'HereDoc' && document.delimiter?.quoted && document.closing !== undefined;
-  return isWhole && others.length === 0 ? document.body.text.replace(/\n+$/, '') : undefined;
+  return isWhole && others.length === 0 ? document.body.text.replace(/(?<!\n)\n+$/, '') : undefined;
 }
 
 function isTooMuch(line: string): boolean {

@@ -4,7 +4,7 @@ import { baseName, type CommandLine, RAW_WORD, readLine } from './command-line.j
 import { folded } from './path-pattern.js';
 
 /** What may stand between the words of a line that a rule allows. */
-const BETWEEN = /^(?:[ \t]|&&|\|\||[;|]|time(?=[ \t]))*$/;
+const BETWEEN = /^(?:[ \t;|]|&&|time(?=[ \t]))*$/;
 /** Redirections that write no file. */
 const HARMLESS = /^(?:[12]?>[ \t]*\/dev\/null|[12]?>&[12])$/;
 

@@ -23,7 +23,10 @@ const OPAQUE: Understood = { isOpaque: true };
 const INDIRECT = /-from\b|^--(?:compress-prog|pre(?:-glob)?\b|hostname-bin)/;
 /** A word that is a name, an option, an address or a number, and no text that a program could read as a line or as code. */
 const PLAIN = /^[\w./:@%+,=~^-]*$/;
-/** Code that only prints, as Python or JavaScript; for a shell it is a syntax error. */
+/**
+ * Code that only prints, as Python or JavaScript; for a shell it is a syntax error. Bounded because no letter of `sys.version` stands
+ * alone, and longer code is not read.
+ */
 const PRINTS =
   /^(?:import sys; *|for [a-z] in (?:range\(\d+\)|\[[\d, ]*\]):\s*)*(?:print|console\.log)\((?:[\d+*/%, .-]|sys\.version|\b[a-z]\b|'[^'\\{}\n]*'|f'\{[a-z]\}')*\)[;\s]*$/;
 
@@ -32,6 +35,7 @@ const SED = new RegExp(
   String.raw`^(?:(?:(?:${ADDRESS}(?:,${ADDRESS})?)?[pdq]|s([/|#,])(?:(?!\1)[^\\\n]|\\.)*\1(?:(?!\1)[^\\\n]|\\.)*\1[gpI\d]*)(?:[; ]+|$))*$`,
 );
 const SED_OPTION = /^-(?:[nEru]+|n?i(?:\.\w+)?)$/;
+/** Bounded because longer scripts are not read. */
 const AWK =
   /^(?:\/[^/\\]*\/ *|N[RF] *[=<>!]=? *\d+ *)?(?:\{ *print(?:[ ,]+(?:\$(?:\d+|NF)|N[RF]|"[^"\\]*"))* *;? *\})?$|^1$/;
 const MAX_SCRIPT = 1_000;

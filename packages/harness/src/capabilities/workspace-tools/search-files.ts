@@ -150,7 +150,7 @@ export function globFilesTool({ maxEntries, ignore }: WorkspaceToolsSettings): T
     }),
     async execute({ pattern, path }, context) {
       const search = searchOf(context, ignore);
-      const prefix = path.replace(/^\/+|\/+$/g, '');
+      const prefix = path.split('/').filter(Boolean).join('/');
       const from = prefix === '' ? 0 : prefix.length + 1;
       const found: string[] = [];
       for await (const file of fitting(filesIn(search, path), compileGlob(pattern, 'pattern'), () => from)) {
