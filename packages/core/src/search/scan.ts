@@ -77,6 +77,9 @@ export class TextScan<Item> {
   #matches: Hit<Item>[] = [];
   #lines = 0;
   #terms = 0;
+  #newest = -Infinity;
+  /** The last text that has a word of the query. */
+  #last: { readonly file: string | number; readonly number: number } | undefined;
 
   /** @param collection What the texts are compared with, if they are only the most promising ones. Default: the texts themselves. */
   constructor(query: SearchQuery, collection?: Collection) {
@@ -93,8 +96,11 @@ export class TextScan<Item> {
       this.#lines++;
       this.#terms += length;
       for (const index of counts.keys()) this.#counts[index] = (this.#counts[index] ?? 0) + 1;
-      // The answer to a question may stand next to a hit.
       if (!isHit && !this.#query.isQuestion) continue;
+      this.#newest = Math.max(this.#newest, day ?? -Infinity);
+      // The answer to a question may stand behind its words.
+      if (counts.size > 0) this.#last = { file, number };
+      else if (file !== this.#last?.file || number - this.#last.number > NEIGHBORS.length) continue;
       const scores = { own: 0, relevance: 0, score: 0, hasAll: false };
       this.#matches.push({ counts, isHit, length, names, file, number, text, item, day, order, ...scores });
     }
@@ -139,7 +145,6 @@ export class TextScan<Item> {
     const seen = { lines: this.#lines, averageLength: this.#terms / this.#lines, counts: this.#counts };
     const { averageLength } = this.#collection ?? seen;
     const weights = termWeights(this.#query, this.#collection ?? seen);
-    const newest = this.#matches.reduce((latest, { day }) => Math.max(latest, day ?? latest), -Infinity);
     const named = this.#matches.reduce((bits, { names }) => bits | names, 0);
     const files = new Map<string | number, Map<number, Hit<Item>>>();
     for (const hit of this.#matches) {
@@ -152,7 +157,7 @@ export class TextScan<Item> {
         if ((owners & named) !== 0 && (owners & names) === 0) continue;
         hit.own += ((weights[index] as number) * count * (K1 + 1)) / (count + damping);
       }
-      if (day !== null) hit.own *= 1 + RECENCY_BOOST * 2 ** ((day - newest) / HALF_LIFE_DAYS);
+      if (day !== null) hit.own *= 1 + RECENCY_BOOST * 2 ** ((day - this.#newest) / HALF_LIFE_DAYS);
       hit.relevance = hit.own;
       hit.score = hit.own;
       hit.hasAll = !isQuestion && terms.every(({ isExtra }, index) => isExtra || counts.has(index));
