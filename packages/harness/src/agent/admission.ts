@@ -23,6 +23,8 @@ export interface Ticket {
   readonly placed: Promise<void>;
   /** Says that the call could run now: its session is free. */
   ready(): void;
+  /** Gives the place to others, until the call is ready again. Then {@link Ticket.placed} is another promise. */
+  stepBack(): void;
   /** Gives up the place, or the wait for it. */
   leave(): void;
   /** Makes the error of a call that waited for too long: for its place, and not for its session. */
@@ -35,8 +37,8 @@ interface Entry {
   readonly user: Owner;
   /** Places that the user may have. */
   readonly most: number;
-  readonly admit: () => void;
-  readonly refuse: (error: unknown) => void;
+  admit: () => void;
+  refuse: (error: unknown) => void;
   isReady: boolean;
 }
 
@@ -86,36 +88,50 @@ export class Admission {
     // Calls without a user are not one user's.
     const most = (userId !== undefined && this.#settings.perUser) || Number.POSITIVE_INFINITY;
     let startedAt: number | undefined;
-    let settle = { admit() {}, refuse(_: unknown) {} };
-    const placed = new Promise<void>((resolve, refuse) => {
-      const admit = () => {
-        startedAt = performance.now();
-        resolve();
-      };
-      settle = { admit, refuse };
-    });
-    // A call that has given up is not there to hear of it.
-    placed.catch(() => {});
+    let placed = Promise.resolve();
     const tenant = this.#ownerOf(JSON.stringify([tenantId]));
     const user = this.#ownerOf(JSON.stringify([tenantId, userId]));
-    const entry: Entry = { tenant, user, most, ...settle, isReady };
+    const entry: Entry = { tenant, user, most, admit() {}, refuse() {}, isReady };
+    const line = () => {
+      placed = new Promise((resolve, refuse) => {
+        entry.admit = () => {
+          startedAt = performance.now();
+          resolve();
+        };
+        entry.refuse = refuse;
+      });
+      // A call that has given up is not there to hear of it.
+      placed.catch(() => {});
+      this.#line.add(entry);
+      this.#count(entry, 'waiting', 1);
+      this.#fill();
+    };
+    const giveBack = () => {
+      this.#running--;
+      this.#count(entry, 'running', -1);
+      startedAt = undefined;
+    };
     if (!isReady || !this.#hasPlace(entry)) this.#makeRoom(entry);
-    this.#line.add(entry);
-    this.#count(entry, 'waiting', 1);
-    this.#fill();
+    line();
     return {
-      placed,
+      get placed() {
+        return placed;
+      },
       ready: () => {
         entry.isReady = true;
         this.#fill();
       },
+      stepBack: () => {
+        if (startedAt === undefined) return;
+        entry.isReady = false;
+        giveBack();
+        line();
+      },
       leave: () => {
         if (startedAt === undefined) this.#remove(entry);
         else {
-          this.#running--;
-          this.#count(entry, 'running', -1);
           this.#meanMs += WEIGHT * (performance.now() - startedAt - this.#meanMs);
-          startedAt = undefined;
+          giveBack();
         }
         this.#fill();
       },

@@ -35,7 +35,7 @@ import { RunningCall } from '../loop/running-call.js';
 import { Steering } from '../loop/steering.js';
 import type { RequestedOutput } from '../output/requested-output.js';
 import { type Report, reportOf } from './activity.js';
-import { Admission } from './admission.js';
+import { Admission, type Ticket } from './admission.js';
 import { type AgentParts, FilesOwner } from './agent-parts.js';
 import { StoreLimit } from './bounded-store.js';
 import { checkContext, type Reply, replyOf } from './call-options.js';
@@ -71,6 +71,8 @@ interface Waiting {
   readonly callId: string;
   readonly report: Report | undefined;
   readonly options: TurnOptions;
+  /** Its place, or its place in line; none for what a placed call calls. */
+  ticket?: Ticket | undefined;
   stage: Extract<AgentActivityBody, { readonly type: 'call.ended' }>['stage'];
 }
 
@@ -209,34 +211,38 @@ export class SessionTurns {
   /** Waits until the session is free here, and for a place. */
   async #admit<Result>(waiting: Waiting, isPlaced: boolean, task: Task<Result>): Promise<Result> {
     if (!isPlaced) this.#refuseClosed();
-    const { key, options, report } = waiting;
+    const { key, options } = waiting;
     const id = key.toString();
-    const { queueMs } = { ...this.#parts.settings.limits, ...options.control?.limits };
-    const queuedAt = performance.now();
     if (this.#parts.settings.turns === 'reject' && this.#turns.isBusy(id)) throw sessionBusy(key);
     if (this.#turns.isBusy(id)) tell('onWait', options.control?.onWait, undefined);
-    const ticket = isPlaced ? undefined : this.#admission.enter(key, !this.#turns.isBusy(id));
+    if (!isPlaced) waiting.ticket = this.#admission.enter(key, !this.#turns.isBusy(id));
     const inTurn = () => {
       if (!isPlaced) this.#refuseClosed();
-      waiting.stage = 'placed';
-      report?.({ type: 'call.placed', waitedMs: performance.now() - queuedAt });
       return this.#runTurn(waiting, task);
     };
     try {
-      return await this.#turns.run(id, inTurn, async (before) => {
-        try {
-          const wait = ['The turn of the session', 'limits.queueMs', queueMs] as const;
-          const isFree = before.then(() => ticket?.ready());
-          await withinLimit(wait, () => ticket?.placed ?? isFree, options.signal);
-        } catch (cause) {
-          if (HarnessError.isInstance(cause)) throw cause;
-          if (!TimeLimitError.isInstance(cause)) throw new Interruption('interrupted');
-          throw ticket?.tooLong() ?? sessionBusy(key, cause);
-        }
-      });
+      return await this.#turns.run(id, inTurn, (before) => this.#place(waiting, before));
     } finally {
-      ticket?.leave();
+      waiting.ticket?.leave();
     }
+  }
+
+  /** Waits for a place, which the call may have once its session is free. */
+  async #place(waiting: Waiting, isFree: Promise<unknown>): Promise<void> {
+    const { key, options, report, ticket } = waiting;
+    const { queueMs } = { ...this.#parts.settings.limits, ...options.control?.limits };
+    const queuedAt = performance.now();
+    try {
+      const wait = ['The turn of the session', 'limits.queueMs', queueMs] as const;
+      const isReady = isFree.then(() => ticket?.ready());
+      await withinLimit(wait, () => ticket?.placed ?? isReady, options.signal);
+    } catch (cause) {
+      if (HarnessError.isInstance(cause)) throw cause;
+      if (!TimeLimitError.isInstance(cause)) throw new Interruption('interrupted');
+      throw ticket?.tooLong() ?? sessionBusy(key, cause);
+    }
+    waiting.stage = 'placed';
+    report?.({ type: 'call.placed', waitedMs: performance.now() - queuedAt });
   }
 
   readiness(): Readiness {
@@ -271,10 +277,15 @@ export class SessionTurns {
       turn = await this.#wait(store, key, abort.signal, {
         timeoutMs: limits.queueMs,
         outageMs: limits.outageMs,
-        onWait: options.control?.onWait,
+        onWait: () => {
+          tell('onWait', options.control?.onWait, undefined);
+          this.#stepBack(waiting, abort);
+        },
         onTakeOver: () => report?.({ type: 'turn.taken_over' }),
         onUncertain: (isOver) => this.#running.get(id)?.call?.emit({ type: 'turn.uncertain', isOver }),
       });
+      if (waiting.stage === 'queued' && !abort.signal.aborted)
+        await unlessAborted(this.#place(waiting, Promise.resolve()), abort.signal);
       report?.({ type: 'turn.taken', waitedMs: performance.now() - placedAt });
       const { lost } = turn;
       const onLost = () => {
@@ -304,6 +315,16 @@ export class SessionTurns {
       options.signal?.removeEventListener('abort', onAbort);
       await turn?.release();
     }
+  }
+
+  /** Gives the place of a call to others while another process has its session. */
+  #stepBack(waiting: Waiting, abort: AbortController): void {
+    const { ticket, report } = waiting;
+    if (ticket === undefined) return;
+    waiting.stage = 'queued';
+    report?.({ type: 'turn.awaited' });
+    ticket.stepBack();
+    ticket.placed.catch((error: unknown) => abort.abort(error));
   }
 
   /**

@@ -337,6 +337,10 @@ class Telemetry implements Capability {
       this.#instruments.running.add(1, agent);
       this.#recordWait(callId, 'place', waitedMs, agent);
     },
+    'turn.awaited': (_, agent) => {
+      this.#instruments.running.add(-1, agent);
+      this.#instruments.waiting.add(1, agent);
+    },
     'turn.taken': ({ callId, waitedMs }, agent) => this.#recordWait(callId, 'turn', waitedMs, agent),
     'turn.taken_over': (_, agent) => this.#instruments.takeovers.add(1, agent),
     'turn.lost': (_, agent) => this.#instruments.lostTurns.add(1, agent),

@@ -5,8 +5,10 @@ import {
   type Model,
   RuntimeContext,
   SessionKey,
+  textOf,
   toClientError,
 } from '@x/core';
+import { takeTurn } from '@x/core/internal';
 import { ScriptedModel } from '@x/testkit';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -200,6 +202,55 @@ describe('an agent with more calls than places', () => {
     expect(agent.readiness()).toMatchObject({ running: 1, waiting: 0 });
     answerAll();
     await first;
+  });
+
+  it('lets others run while a call waits for a session that another process has', async () => {
+    const store = new InMemorySession();
+    const model = new ScriptedModel([{ text: 'other' }, { text: 'late' }]);
+    const activities: string[] = [];
+    const agent = HarnessAgent.builder()
+      .model(model)
+      .workspace(scratch())
+      .session(store)
+      .settings({ maxRunningCalls: 1, maxWaitingCalls: 0 })
+      .use({ name: 'watch', monitor: ({ type, callId }) => void activities.push(`${callId} ${type}`) })
+      .build();
+    const turn = await takeTurn(store, agent.keyOf(of('busy')));
+    await new Promise<void>((onWait) => void agent.call('one', of('busy'), { onWait }));
+    expect(agent.readiness()).toMatchObject({ running: 0, waiting: 1 });
+    expect((await agent.call('two', of('free'))).text).toBe('other');
+    await turn.release();
+    await expect.poll(() => agent.readiness()).toMatchObject({ running: 0, waiting: 0 });
+    expect((await agent.state(of('busy')))?.context.map(textOf)).toEqual(['one', 'late']);
+    const [first = ''] = activities[0]?.split(' ') ?? [];
+    const ofFirst = activities.flatMap((each) => (each.startsWith(first) ? each.split(' ')[1] : []));
+    expect(ofFirst.filter((type) => type !== 'store.request')).toEqual([
+      'call.queued',
+      'call.placed',
+      'turn.awaited',
+      'call.placed',
+      'turn.taken',
+      'call.ended',
+    ]);
+  });
+
+  it('refuses a call that gave its place back, where the agent closes', async () => {
+    const store = new InMemorySession();
+    const agent = HarnessAgent.builder()
+      .model(new ScriptedModel([]))
+      .workspace(scratch())
+      .session(store)
+      .build();
+    const turn = await takeTurn(store, agent.keyOf(of('busy')));
+    let call: Promise<unknown> = Promise.resolve();
+    await new Promise<void>((onWait) => {
+      call = agent.call('one', of('busy'), { onWait });
+      call.catch(() => {});
+    });
+    await agent.close({ drainMs: 0 });
+    await expect(call).rejects.toMatchObject({ code: 'agent_closed' });
+    expect(agent.readiness()).toMatchObject({ running: 0, waiting: 0 });
+    await turn.release();
   });
 
   it('lets a running call call the agent again, though all places are taken', async () => {
