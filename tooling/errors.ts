@@ -9,12 +9,7 @@ import { filesBelow, repository } from './checks/workspace.js';
 const files = filesBelow(repository, 'packages')
   .filter((file) => /\/src\/.*\.ts$/.test(file))
   .map((file) =>
-    ts.createSourceFile(
-      file,
-      readFileSync(join(repository, file), 'utf8'),
-      ts.ScriptTarget.Latest,
-      true,
-    ),
+    ts.createSourceFile(file, readFileSync(join(repository, file), 'utf8'), ts.ScriptTarget.Latest, true),
   );
 
 interface Code {
@@ -36,7 +31,8 @@ function codes(): readonly Code[] {
         .map((tag) => {
           const text = (ts.getTextOfJSDocComment(tag.comment) ?? '').replaceAll(/\s+/g, ' ');
           const [, name = '', meaning = '', remedy = ''] = /^(\w+) (.+?) Do: (.+)$/.exec(text) ?? [];
-          if (name === '') throw new Error(`${file.fileName}: write "@code NAME Meaning. Do: remedy." in ${type}.`);
+          if (name === '')
+            throw new Error(`${file.fileName}: write "@code NAME Meaning. Do: remedy." in ${type}.`);
           return { type, name, meaning, remedy };
         });
       if (found.length === 0) throw new Error(`${file.fileName}: ${type} has no tag @code.`);
