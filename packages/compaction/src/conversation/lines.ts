@@ -1,7 +1,8 @@
 import { atOnce, headOf, type Work } from '@x/core/internal';
 
 /** Whatever a reader may take for the end of a line: no text may go on behind it without its mark. */
-export const LINE_BREAK = /\r\n?|[\n\v\f\u0085\u2028\u2029]/g;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: separators of files, groups and records end lines, too
+export const LINE_BREAK = /\r\n?|[\n\v\f\x1c-\x1e\u0085\u2028\u2029]/g;
 
 /** UTF-16 units of a line that are looked at and shown. */
 const LONGEST = 200;

@@ -1,4 +1,4 @@
-import { type JsonObject, type JsonValue, type Message, userMessage } from '@x/core';
+import { type JsonObject, type JsonValue, type Message, type TextBlock, userMessage } from '@x/core';
 import { isObject } from '@x/core/internal';
 import type { StubMark } from './stub-texts.js';
 
@@ -9,6 +9,20 @@ const NAMESPACE = '@x/compaction';
 export function marksOf(carrier: { readonly metadata?: JsonObject | undefined }): JsonObject {
   const marks = carrier.metadata?.[NAMESPACE];
   return isObject(marks) ? marks : {};
+}
+
+/** Makes a text with notes, which stands in place of another. */
+export function markedText(text: string, marks: JsonObject): TextBlock {
+  return { type: 'text', text, providerMetadata: { [NAMESPACE]: marks } };
+}
+
+/** Reads the notes on a text. */
+export function marksOfText({
+  providerMetadata,
+}: {
+  readonly providerMetadata?: JsonObject | undefined;
+}): JsonObject {
+  return marksOf({ metadata: providerMetadata });
 }
 
 /** The notes of the stubs in a message. */

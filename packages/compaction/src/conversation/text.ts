@@ -51,15 +51,19 @@ export function cutToTokens(text: string, room: number, meter: Meter, marker: Ma
 }
 
 /** Replaces every string in a value, at any depth. Answers the very same value when no string changed. */
-export function mapStrings(value: JsonValue, change: (text: string) => string): JsonValue {
+export function mapStrings<Value>(value: Value, change: (text: string) => string): Value {
+  return mapped(value as JsonValue, change) as Value;
+}
+
+function mapped(value: JsonValue, change: (text: string) => string): JsonValue {
   if (typeof value === 'string') return change(value);
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) {
-    const items = value.map((item: JsonValue) => mapStrings(item, change));
+    const items = value.map((item: JsonValue) => mapped(item, change));
     return items.some((item, index) => item !== value[index]) ? items : value;
   }
   const entries = Object.entries(value);
-  const changed = entries.map(([key, item]) => [key, mapStrings(item, change)] as const);
+  const changed = entries.map(([key, item]) => [key, mapped(item, change)] as const);
   // `fromEntries` keeps a key such as `__proto__` an ordinary key.
   return changed.some(([, item], index) => item !== entries[index]?.[1])
     ? Object.fromEntries(changed)

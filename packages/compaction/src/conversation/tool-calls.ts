@@ -1,5 +1,6 @@
-import { type ToolResultBlock, type ToolUseBlock, textOf } from '@x/core';
+import { type JsonObject, type ToolResultBlock, type ToolUseBlock, textOf } from '@x/core';
 import { headOf, isObject } from '@x/core/internal';
+import { marksOfText } from './marks.js';
 import { once } from './once.js';
 
 const PATH_KEYS = [
@@ -95,31 +96,32 @@ const STATUS =
 const MENTION = /\b(?:exited(?: with)?(?: code| status)?|exit (?:code|status))[ :=]+(-?\d+)/i;
 const KILLED = /^(?:killed by \w+|timed out after \d+ ms and was killed|was interrupted and killed)(?:\n|$)/;
 
+/** The note of how a call ended, for a text that stands in place of its result. */
+export function outcomeMark(result: ToolResultBlock): JsonObject {
+  const { failed, exitCode } = outcomeOf(result);
+  return { ended: { failed, ...(exitCode === undefined ? {} : { exitCode }) } };
+}
+
 /**
- * Tests if a call failed: by the tool's own word or, for a command, by the exit code in the output. Most
- * shells answer a command that failed with an ordinary result.
+ * Tests if a call failed: by the note of what replaced its result, by the tool's own word or, for a command, by the exit code in the
+ * output. Most shells answer a command that failed with an ordinary result.
  */
 export const outcomeOf = once((result: ToolResultBlock): CommandOutcome => {
   // An exit code in a file or a page is about something else.
   if (readsByName(result.toolName)) return { failed: result.isError };
-  const text = textOf([result]).replace(EVICTED, '');
-  const stub = STUB.exec(text.slice(-TAIL - HEAD));
-  if (stub)
-    return {
-      failed: result.isError || stub[1] !== undefined,
-      exitCode: stub[2] === undefined ? undefined : Number(stub[2]),
-    };
+  for (const block of result.output) {
+    const { ended } = marksOfText(block);
+    if (!isObject(ended)) continue;
+    const { failed, exitCode } = ended;
+    return { failed: failed === true, exitCode: typeof exitCode === 'number' ? exitCode : undefined };
+  }
+  const text = textOf([result]);
   if (TOLD.test(text.slice(0, HEAD)) || TOLD.test(text.slice(-TAIL))) return { failed: true };
   const head = text.slice(0, HEAD);
   const code = codeIn(head, STATUS) ?? codeIn(text.slice(-TAIL), STATUS, MENTION);
   if (code !== undefined) return { failed: result.isError || code !== 0, exitCode: code };
   return { failed: result.isError || KILLED.test(head) };
 });
-
-/** The end of a stub for a masked result, which tells how its call ended. Bounded because only the last 600 characters are searched. */
-const STUB = /\[[^\n]* → (?:ok|(failed)(?: with exit (-?\d+))?)(?:[,;:][^\n]*)?\]$/;
-/** The head of a preview of an evicted result, in front of the first text. */
-const EVICTED = /^\[The result of [^\n]*\]\n/;
 
 /** An MCP result inside a result: some tools pass on what another server answered. */
 const TOLD = /"is_?error"\s*:\s*true/i;

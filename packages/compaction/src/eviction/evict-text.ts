@@ -1,9 +1,11 @@
 import { type CallScope, SessionKey, type TextBlock, type ToolResultBlock } from '@x/core';
-import { digestWork, inPieces, isObject } from '@x/core/internal';
+import { digestWork, inPieces } from '@x/core/internal';
 import { sessionPrefix } from '@x/core/store';
 import { oddBetween, oddLinesWork } from '../conversation/lines.js';
+import { markedText, marksOfText } from '../conversation/marks.js';
 import { STUB_TEXTS, type StubMark } from '../conversation/stub-texts.js';
 import { cutMiddle } from '../conversation/text.js';
+import { outcomeMark } from '../conversation/tool-calls.js';
 
 /**
  * Writes a text to the workspace.
@@ -33,12 +35,14 @@ function pathFor({ agentId, state: { tenantId, userId, sessionId } }: CallScope,
  *
  * @param what Begins the sentence: `The result of execute`.
  * @param previewChars UTF-16 units of head and of tail; an eighth of a shorter text.
+ * @param result The result that the block stands for.
  */
 export async function previewBlock(
   what: string,
   text: string,
   path: string,
   previewChars: number,
+  result?: ToolResultBlock,
 ): Promise<TextBlock> {
   let lines = 1;
   for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) lines++;
@@ -48,22 +52,23 @@ export async function previewBlock(
   const marker = (left: number, from: number) =>
     `\n${STUB_TEXTS.middle.write(left)}\n${oddBetween(odd, from, from + left, length / 4)}`;
   const ends = cutMiddle(text, length, marker, { tail: 0.5 });
-  return evictedBlock(`${head}\n${ends}`, path);
+  return evictedBlock(`${head}\n${ends}`, path, result);
 }
 
-const MARK = '@x/compaction';
 const EVICTED = 'evictedTo' satisfies StubMark;
 
-/** A text that says where the full text of a tool result was written, marked so that others can tell. */
-export function evictedBlock(text: string, path: string): TextBlock {
-  return { type: 'text', text, providerMetadata: { [MARK]: { [EVICTED]: path } } };
+/** A text that says where the full text of a tool result was written, with notes of the place and of how the call ended. */
+export function evictedBlock(text: string, path: string | undefined, result?: ToolResultBlock): TextBlock {
+  return markedText(text, {
+    ...(path === undefined ? {} : { [EVICTED]: path }),
+    ...(result && outcomeMark(result)),
+  });
 }
 
 /** Finds the file that holds the full text of a result; `undefined` when there is none. */
 export function evictedPath(result: ToolResultBlock): string | undefined {
-  for (const { providerMetadata } of result.output) {
-    const mark = providerMetadata?.[MARK];
-    if (isObject(mark) && typeof mark[EVICTED] === 'string') return mark[EVICTED];
-  }
-  return undefined;
+  const [path] = result.output
+    .map((block) => marksOfText(block)[EVICTED])
+    .filter((mark) => typeof mark === 'string');
+  return path;
 }

@@ -121,6 +121,7 @@ export function toolResultEviction(config: EvictionConfig = {}): Capability {
           text,
           path,
           settings.previewChars,
+          result,
         );
         return { ...result, output: [block, ...result.output.filter((part) => part.type !== 'text')] };
       } catch (error) {

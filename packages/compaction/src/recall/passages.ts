@@ -1,6 +1,5 @@
 import { type ContentBlock, type JsonValue, type Message, textOf } from '@x/core';
 import { headOf, isObject, jsonText, tailOf } from '@x/core/internal';
-import { counted } from '../conversation/lines.js';
 import { linesOf } from '../record/excerpts.js';
 
 /** The name of the tool; its own calls and results are never passages, or it would find what it found. */
@@ -29,7 +28,7 @@ export function passagesOf(message: Message): Passages {
       text = `${headOf(text, MOST_SEARCHED / 2)}\n${tailOf(text, MOST_SEARCHED / 2)}`;
     }
     let open = '';
-    for (const line of counted(linesOf(text))) {
+    for (const line of linesOf(text)) {
       if (open && open.length + line.length >= LONGEST) {
         texts.push(open);
         open = '';

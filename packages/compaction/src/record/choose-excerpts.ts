@@ -2,11 +2,14 @@ import type { Work } from '@x/core/internal';
 import type { Entry } from './entry.js';
 
 /** Something that may enter a record. */
-export interface Candidate extends Entry {
+export interface Candidate {
+  readonly entry: Entry;
   readonly terms: Uint32Array;
   readonly worth: number;
   /** In tokens. */
   readonly cost: number;
+  /** It says little without the excerpt in front of it. */
+  readonly leans?: boolean;
 }
 
 /** The terms of one message, which say what others are worth. */
@@ -156,42 +159,43 @@ export class Choice<Item extends Candidate> {
   }
 
   #fits(index: number): boolean {
-    const { kind, cost } = this.#candidates[index] as Item;
-    return cost <= this.#left && (kind !== 'said' || cost <= this.#forStatements);
+    const { entry, cost } = this.#candidates[index] as Item;
+    return cost <= this.#left && (entry.kind !== 'said' || cost <= this.#forStatements);
   }
 
   #choose(index: number): void {
     const candidate = this.#candidates[index] as Item;
-    const { kind, cost, at } = candidate;
+    const { entry, cost } = candidate;
     this.chosen.push(candidate);
     this.#left -= cost;
-    if (kind === 'said') this.#forStatements -= cost;
+    if (entry.kind === 'said') this.#forStatements -= cost;
     const end = this.#starts[index + 1] as number;
     for (let place = this.#starts[index] as number; place < end; place++)
       this.#covered[this.#terms[place] as number] = 1;
-    for (const key of [at, shapeOf(candidate)]) this.#taken.set(key, (this.#taken.get(key) ?? 0) + 1);
+    for (const key of [entry.at, shapeOf(entry)]) this.#taken.set(key, (this.#taken.get(key) ?? 0) + 1);
   }
 
   #gain(index: number): number {
     const candidate = this.#candidates[index] as Item;
-    const { at, worth, cost } = candidate;
+    const { entry, worth, cost } = candidate;
     let sum = 0;
     const end = this.#starts[index + 1] as number;
     for (let place = this.#starts[index] as number; place < end; place++) {
       const term = this.#terms[place] as number;
-      const weight = this.#vocabulary.weight(term, at);
+      const weight = this.#vocabulary.weight(term, entry.at);
       sum += this.#covered[term] ? weight * WEIGHT.again : weight;
     }
     const gain = (sum * worth) / cost ** COST_EXPONENT;
-    const more = this.#taken.get(at);
+    const more = this.#taken.get(entry.at);
     if (more === undefined) return gain;
-    return gain * WEIGHT.more ** more * WEIGHT.alike ** (this.#taken.get(shapeOf(candidate)) ?? 0);
+    return gain * WEIGHT.more ** more * WEIGHT.alike ** (this.#taken.get(shapeOf(entry)) ?? 0);
   }
 }
 
 /** A message and a text without its numbers and names: rows of one table have the same. */
-function shapeOf({ at, text }: Candidate): string {
-  return `${at} ${text.slice(0, 80).replaceAll(/[\p{L}\p{N}_]+/gu, 'w')}`;
+function shapeOf(entry: Entry): string {
+  const text = 'text' in entry ? entry.text : '';
+  return `${entry.at} ${text.slice(0, 80).replaceAll(/[\p{L}\p{N}_]+/gu, 'w')}`;
 }
 
 /** The terms of a conversation with their weights. Index 0 is for terms that no message has. */

@@ -4,20 +4,21 @@ import { counted, oddLines } from '../conversation/lines.js';
 import { redactMessage } from '../conversation/redaction.js';
 import { isUserRequest } from '../conversation/regions.js';
 import { distilled } from '../conversation/sentences.js';
-import type { EntryKind } from './entry.js';
+import { OLD_KEY } from './calls.js';
+import type { Quote } from './entry.js';
 import { namesIn } from './names.js';
-import { readable, resultText, within } from './readable.js';
+import { GAP, readable, resultText, within } from './readable.js';
 import { sortedOnce, termsOf } from './terms.js';
 
 /** A part of a message that may enter a record. */
-export interface Excerpt {
-  readonly kind: EntryKind;
-  readonly text: string;
+export interface Excerpt extends Omit<Quote, 'at'> {
   readonly terms: Uint32Array;
   /** Estimated tokens. */
   readonly tokens: number;
   /** Weight beside others of the same length. */
   readonly worth: number;
+  /** It says little without the excerpt in front of it: it goes on in the same paragraph. */
+  readonly leans: boolean;
   /** The call that it belongs to: one that wrote it, or one whose result it is from. */
   readonly callId?: string | undefined;
 }
@@ -68,37 +69,51 @@ export function excerptsOf(message: Message, redact?: Redact): Excerpts {
 function extract(message: Message): Excerpts {
   const parts: Excerpt[] = [];
   const said = readable(within(textOf(message.content.filter((block) => block.type === 'text'))));
-  const speaks = message.role === 'assistant';
   const calls = message.content.some((block) => block.type === 'tool_use');
   const terms: Uint32Array[] = [];
   const passed: string[] = [];
-  const add = (kind: EntryKind, text: string, worth: number, callId?: string) => {
-    const part = { kind, text, worth, callId, terms: termsOf(text), tokens: estimateCounter.count(text) };
-    terms.push(part.terms);
-    parts.push(part);
-  };
-  if (speaks) {
-    const statements = sentencesOf(calls ? withoutAnnouncement(said) : said);
-    for (const [index, { text, code }] of statements.entries()) {
-      const edge = index === 0 || (calls && index === statements.length - 1);
-      const worth = code ? WORTH.code : WORTH.said * (edge ? WORTH.ending : 1);
-      add('said', text, worth * (calls ? 1 : WORTH.closing));
+  let number = 0;
+  /** Adds the pieces of one text. */
+  const add = (
+    kind: Quote['kind'],
+    pieces: readonly Piece[],
+    worthOf: (piece: Piece, index: number) => number,
+    callId?: string,
+  ) => {
+    for (const [index, piece] of pieces.entries()) {
+      const { text, leans, isBehindGap } = piece;
+      number += isBehindGap ? 2 : 1;
+      const part = { kind, text, part: number, ...(index === 0 && !isBehindGap ? { opens: true } : {}) };
+      const more = {
+        leans,
+        worth: worthOf(piece, index),
+        callId,
+        terms: termsOf(text),
+        tokens: estimateCounter.count(text),
+      };
+      terms.push(more.terms);
+      parts.push({ ...part, ...more });
     }
+  };
+  if (message.role === 'assistant') {
+    const statements = sentencesOf(calls ? withoutAnnouncement(said) : said);
+    add('said', statements, ({ isCode }, index) => {
+      const edge = index === 0 || (calls && index === statements.length - 1);
+      return (isCode ? WORTH.code : WORTH.said * (edge ? WORTH.ending : 1)) * (calls ? 1 : WORTH.closing);
+    });
   } else if (isUserRequest(message)) {
     const text = textOf(message).trim() || '(a file)';
-    add('asked', distilled(text, REQUEST, true), 1);
+    add('asked', [{ text: distilled(text, REQUEST, true), leans: false }], () => 1);
     if (text.length > REQUEST) terms.push(termsOf(said));
   } else terms.push(termsOf(said));
   const printed = [said];
   for (const block of message.content) {
     if (block.type === 'tool_use') {
       const { written, short } = textsIn(block);
-      for (const text of written) {
-        for (const part of joinLines(counted(linesOf(within(text)))))
-          add('wrote', part, WORTH.wrote, block.id);
-      }
+      for (const text of written)
+        add('wrote', joinLines(piecesOf(readable(within(text)))), () => WORTH.wrote, block.id);
       const text = within(short);
-      terms.push(termsOf(text));
+      terms.push(termsOf(`${block.name} ${text}`));
       passed.push(...namesIn(text, true));
       // Numbers of a content that is written name nothing.
       for (const content of written) passed.push(...namesIn(within(content), false));
@@ -110,10 +125,12 @@ function extract(message: Message): Excerpts {
         WORTH.shortResult * Math.sqrt(SHORT_RESULT / Math.max(text.length, SHORT_RESULT)),
       );
       const odd = oddLines(text).map((line) => line.text.trim());
-      for (const part of joinLines(counted(splitLines(text)))) {
-        const isOdd = odd.some((line) => part.includes(line));
-        add('found', part, worth * (isOdd ? WORTH.odd : 1), block.toolUseId);
-      }
+      const isOdd = (part: string) => odd.some((line) => part.includes(line));
+      const { body, frame } = framed(text);
+      const pieces = joinLines(piecesOf(body));
+      add('found', pieces, ({ text }) => worth * (isOdd(text) ? WORTH.odd : 1), block.toolUseId);
+      if (frame)
+        add('found', [{ text: frame, leans: false, isBehindGap: true }], () => worth, block.toolUseId);
     }
   }
   return {
@@ -123,6 +140,18 @@ function extract(message: Message): Excerpts {
     names: namesIn(printed.join('\n'), false),
     passed: passed.length < 2 ? passed : [...new Set(passed)],
   };
+}
+
+/** UTF-16 units of a frame that may enter a record whole. */
+const LONGEST_FRAME = 1_000;
+
+/** Tells what a program added behind a result, between tags of its own: it is quoted whole, or not at all. */
+function framed(text: string): { readonly body: string; readonly frame: string } {
+  const end = text.trimEnd();
+  const [, tag] = (end.endsWith('>') && /<\/([\w-]{1,40})>$/.exec(end.slice(-43))) || [];
+  const start = tag === undefined ? -1 : end.lastIndexOf(`\n<${tag}>`);
+  if (start === -1 || end.length - start > LONGEST_FRAME) return { body: text, frame: '' };
+  return { body: text.slice(0, start), frame: end.slice(start + 1) };
 }
 
 function union(lists: readonly Uint32Array[]): Uint32Array {
@@ -139,90 +168,108 @@ function withoutAnnouncement(text: string): string {
   return ends ? before.slice(0, ends.index + ends[0].length) : '';
 }
 
-/** A statement of the assistant: sentences and lines, or code between fences. */
-interface Statement {
+/** A piece of a text: lines, sentences, or code between fences. */
+interface Piece {
   text: string;
-  readonly code: boolean;
+  /** It goes on in a paragraph that begins in the piece before. */
+  readonly leans: boolean;
+  readonly isCode?: boolean;
+  /** Something of its text is left out in front of it. */
+  readonly isBehindGap?: boolean;
 }
 
 /** Ends in a colon, or is one line that begins as headings of Markdown do, or is short and no sentence, nor an item of a list. */
 const HEADING = /[:：]\**$|^#+ [^\n]+$|^(?![-*•+|]|\d+[.)])[^\n]{1,48}[\p{L}\p{N})*]$/u;
 
 /** Sentences and lines, short neighbors of one line together. */
-function sentencesOf(text: string): readonly Statement[] {
-  const statements: Statement[] = [];
-  const add = (statement: string, code = false) => statements.push({ text: statement, code });
-  let short = false;
-  let fenced = false;
+function sentencesOf(text: string): readonly Piece[] {
+  const pieces: Piece[] = [];
+  let isShort = false;
+  let isCode = false;
   for (const line of text.split('\n')) {
     if (/^\s*(?:```|~~~)/.test(line)) {
-      fenced = !fenced;
-      short = false;
+      isCode = !isCode;
+      isShort = false;
       continue;
     }
     if (!hasWord(line)) continue;
     if (line.length <= LONGEST) {
-      const last = statements.at(-1);
+      const last = pieces.at(-1);
       // Items of a list belong together, and lines of code; a heading belongs to what it heads.
       const together = last ? last.text.length + line.length : LONGEST;
-      const headed = last !== undefined && last.code === fenced && HEADING.test(last.text);
+      const headed = last !== undefined && last.isCode === isCode && HEADING.test(last.text);
       if (
         last &&
-        ((headed && together < LONGEST) || (short && together <= JOINED && line.length <= SHORT_LINE))
+        ((headed && together < LONGEST) || (isShort && together <= JOINED && line.length <= SHORT_LINE))
       ) {
-        last.text += `\n${fenced ? line : line.trim()}`;
-      } else add(line.trim(), fenced);
-      short = line.length <= SHORT_LINE;
+        last.text += `\n${isCode ? line : line.trim()}`;
+      } else pieces.push({ text: line.trim(), leans: false, isCode });
+      isShort = line.length <= SHORT_LINE;
       continue;
     }
-    short = false;
+    isShort = false;
     let joined = '';
+    let leans = false;
+    const add = () => {
+      for (const piece of cutLong(joined.trim())) {
+        pieces.push({ text: piece, leans, isCode });
+        leans = true;
+      }
+    };
     for (const sentence of line.split(/(?<=[.!?…])\s+|(?<=[。！？])/)) {
       if (joined && joined.length + sentence.length > LONGEST) {
-        add(joined.trim(), fenced);
+        add();
         joined = '';
       }
       joined += joined ? ` ${sentence}` : sentence;
     }
-    for (const piece of cutLong(joined.trim())) add(piece, fenced);
+    add();
   }
-  return statements;
+  return pieces;
 }
 
 /**
  * Lines of what a tool printed or was given. Data becomes facts; a line that is too long is split between the items
- * of a list and behind sentences.
+ * of a list and behind sentences; lines that repeat stand once with their number.
  */
 export function linesOf(text: string): readonly string[] {
-  return splitLines(readable(text));
+  return piecesOf(readable(text)).map((piece) => piece.text);
 }
 
-function splitLines(text: string): readonly string[] {
-  const lines: string[] = [];
-  for (const line of text.split('\n')) {
-    if (!hasWord(line)) continue;
-    if (line.length <= JOINED) lines.push(...cutLong(line.trimEnd()));
-    else {
-      for (const part of line.split(/(?<=\})\s*,\s*(?=["{])|(?<=[.!?;])\s+|(?<=[。！？；])/)) {
-        if (hasWord(part)) lines.push(...cutLong(part.trim()));
+function piecesOf(text: string): readonly Piece[] {
+  const pieces: Piece[] = [];
+  let isBehindGap = false;
+  for (const line of counted(text.split('\n').filter((line) => hasWord(line) || line === GAP))) {
+    if (line === GAP) {
+      isBehindGap = true;
+      continue;
+    }
+    if (line.length <= JOINED) {
+      pieces.push({ text: line.trimEnd(), leans: false, isBehindGap });
+      isBehindGap = false;
+      continue;
+    }
+    let leans = false;
+    for (const sentence of line.split(/(?<=\})\s*,\s*(?=["{])|(?<=[.!?;])\s+|(?<=[。！？；])/)) {
+      for (const text of hasWord(sentence) ? cutLong(sentence.trim()) : []) {
+        pieces.push({ text, leans, isBehindGap });
+        leans = true;
+        isBehindGap = false;
       }
     }
   }
-  return lines;
+  return pieces;
 }
 
 /** Short neighbors together, so that what stands side by side stays so. */
-export function joinLines(lines: readonly string[]): readonly string[] {
-  const joined: string[] = [];
-  let open = '';
+function joinLines(lines: readonly Piece[]): readonly Piece[] {
+  const joined: Piece[] = [];
   for (const line of lines) {
-    if (open && open.length + line.length > JOINED) {
-      joined.push(open);
-      open = '';
-    }
-    open += open ? `\n${line}` : line;
+    const last = joined.at(-1);
+    if (last && !line.isBehindGap && last.text.length + line.text.length <= JOINED)
+      last.text += `\n${line.text}`;
+    else joined.push({ ...line });
   }
-  if (open) joined.push(open);
   return joined;
 }
 
@@ -250,13 +297,13 @@ function hasWord(text: string): boolean {
   return WORD.test(text);
 }
 
-/** The texts of a call's input: long ones are content that it writes, the others stand together with keys and numbers. */
-function textsIn({ name, input }: ToolUseBlock): {
-  readonly written: readonly string[];
-  readonly short: string;
-} {
+/**
+ * The texts of a call's input: long ones are content that it writes, the others stand together with numbers. Keys name nothing. What
+ * the call replaces is neither.
+ */
+function textsIn({ input }: ToolUseBlock): { readonly written: readonly string[]; readonly short: string } {
   const written: string[] = [];
-  const short: string[] = [name];
+  const short: string[] = [];
   const open: JsonValue[] = [input];
   // A stack of its own: input may be nested deeper than the call stack reaches.
   while (open.length > 0) {
@@ -264,9 +311,10 @@ function textsIn({ name, input }: ToolUseBlock): {
     if (typeof next === 'string') (next.length > LONG_ARGUMENT ? written : short).push(next);
     else if (typeof next === 'number') short.push(String(next));
     else if (typeof next === 'object' && next !== null) {
-      if (!Array.isArray(next)) short.push(...Object.keys(next));
-      const inner = Object.values(next);
-      for (let index = inner.length - 1; index >= 0; index--) open.push(inner[index] as JsonValue);
+      for (const [key, value] of Object.entries(next).reverse()) {
+        if (typeof value !== 'string' || value.length <= LONG_ARGUMENT || !OLD_KEY.test(key))
+          open.push(value as JsonValue);
+      }
     }
   }
   return { written, short: short.join(' ') };

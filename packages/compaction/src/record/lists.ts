@@ -1,8 +1,8 @@
 import { type JsonObject, type JsonValue, type ToolUseBlock, toolResultsOf, toolUsesOf } from '@x/core';
 import { isObject } from '@x/core/internal';
 import { outcomeOf, pathOf } from '../conversation/tool-calls.js';
-import { sharing } from './calls.js';
-import type { Entry } from './entry.js';
+import { sharing } from './cut-line.js';
+import { type Entry, type List, toolWord } from './entry.js';
 import type { Excerpts } from './excerpts.js';
 import type { Turn } from './turns.js';
 
@@ -34,19 +34,19 @@ export function newestLists(
   staying: readonly Excerpts[],
   room: number,
   cost: (text: string) => number,
-): ReadonlyMap<Entry | ToolUseBlock, Entry> {
-  const found = new Map<Entry | ToolUseBlock, Entry>();
+): ReadonlyMap<Entry | ToolUseBlock, List> {
+  const lists = new Map<Entry | ToolUseBlock, List>();
   const seen = new Set<string>();
   const counts = new Map<string, number>();
   let left = room;
   const take = (owner: Entry | ToolUseBlock, at: number, subject: string, items: readonly Item[]) => {
     const tool = subject.split(' ', 1)[0] as string;
     const count = counts.get(tool) ?? 0;
-    const text = count < MOST_LISTS ? fitted(subject, items, left, cost) : undefined;
-    if (text === undefined) return;
+    const texts = count < MOST_LISTS ? fitted(subject, items, left, cost) : undefined;
+    if (texts === undefined) return;
     counts.set(tool, count + 1);
-    left -= cost(text);
-    found.set(owner, { kind: 'listed', at, text });
+    left -= cost([subject, ...texts].join('\n'));
+    lists.set(owner, { kind: 'listed', at, subject, items: [...texts] });
   };
   const failed = new Set(
     staying.flatMap(({ message }) =>
@@ -67,23 +67,25 @@ export function newestLists(
   }
   for (const entry of earlier.toReversed()) {
     if (entry.kind !== 'listed') continue;
-    const [subject = '', ...lines] = entry.text.split('\n');
-    if (!seen.has(subject))
-      take(
-        entry,
-        entry.at,
-        subject,
-        lines.map((text) => ({ text, rest: '' })),
-      );
+    const { at, subject, items } = entry;
+    const whole = items.map((text) => ({ text, rest: '' }));
+    if (!seen.has(subject)) take(entry, at, subject, whole);
     seen.add(subject);
   }
-  return found;
+  return lists;
 }
 
 /** An item of a list: what it is about, and its short values behind. */
 interface Item {
   readonly text: string;
   readonly rest: string;
+}
+
+/** A call that writes a list without the list, which changes from call to call; `undefined` for any other call. */
+export function withoutList(use: ToolUseBlock): Pick<ToolUseBlock, 'name' | 'input'> | undefined {
+  if (itemsIn(use).length === 0) return undefined;
+  const rest = Object.entries(use.input as JsonObject).filter(([, value]) => !Array.isArray(value));
+  return { name: use.name, input: Object.fromEntries(rest) };
 }
 
 /** The items of the one list that a call writes. None where it writes to a file, or where an item holds content. */
@@ -123,7 +125,7 @@ function subjectOf({ name, input }: ToolUseBlock): string {
   const ids = Object.values(isObject(input) ? input : {}).filter(
     (value) => typeof value === 'string' && value.length <= LONGEST_ID && /^\S+$/.test(value),
   );
-  return [name.replaceAll(BLANKS, '_'), ...ids].join(' ');
+  return [toolWord(name), ...ids].join(' ');
 }
 
 const BLANKS = /[\s\u0085]+/g;
@@ -138,17 +140,20 @@ function fitted(
   items: readonly Item[],
   room: number,
   cost: (text: string) => number,
-): string | undefined {
-  const sum = (length: (item: Item) => number) => items.reduce((all, item) => all + length(item), 0);
-  const whole = sum(({ text }) => text.length);
-  let length = Math.min(whole, LONGEST_LIST - sum(({ rest }) => rest.length));
+): readonly string[] | undefined {
+  const sum = (length: (item: Item) => number) => items.reduce((sum, item) => sum + length(item), 0);
+  const all = sum(({ text }) => text.length);
+  let length = Math.min(all, LONGEST_LIST - sum(({ rest }) => rest.length));
   // Texts do not all cost the same.
   for (let attempt = 0; attempt < 3; attempt++) {
-    if (length < whole && length < items.length * SHORTEST_ITEM) return undefined;
-    const texts = sharing(items, length);
-    const text = [subject, ...items.map(({ rest }, index) => texts[index] + rest)].join('\n');
-    const price = cost(text);
-    if (price <= room) return text;
+    if (length < all && length < items.length * SHORTEST_ITEM) return undefined;
+    const texts = sharing(
+      items.map(({ text }) => text),
+      length,
+    );
+    const whole = items.map(({ rest }, index) => texts[index] + rest);
+    const price = cost([subject, ...whole].join('\n'));
+    if (price <= room) return whole;
     length = Math.floor(length * Math.min(0.9, room / price));
   }
   return undefined;

@@ -19,13 +19,16 @@ const MOST_UNITS = 200_000;
 /** UTF-16 units of a result in which data is looked for: half of it is none. */
 const MOST_DATA = 2_000_000;
 
+/** A line in place of what is left out. */
+export const GAP = '…';
+
 /** The text, or of one that is too long to be looked at whole both ends, and between them the lines that are like no other. */
 export function within(text: string, most = MOST_UNITS): string {
   if (text.length <= most) return text;
   const start = most / 2;
   const end = text.length - most / 2;
   const odd = oddLines(text).filter(({ at }) => at >= start && at < end);
-  return [headOf(text, start), ...odd.map((line) => line.text), tailOf(text, start)].join('\n');
+  return [headOf(text, start), ...odd.map((line) => line.text), tailOf(text, start)].join(`\n${GAP}\n`);
 }
 
 /** What a tool returned, as {@link readable} text: made once. */

@@ -2,7 +2,6 @@ import { type ToolResultBlock, type ToolUseBlock, toolResultsOf, toolUsesOf } fr
 import { jsonText, type Work } from '@x/core/internal';
 import type { ToolDefinition } from '@x/core/messages';
 import { commandOf, outcomeOf, pathOf, readsByName } from '../conversation/tool-calls.js';
-import { type Boilerplate, outcomeText } from './calls.js';
 import type { Excerpts } from './excerpts.js';
 
 /** A message, as what it offers, with its running number in the session. */
@@ -13,10 +12,11 @@ export interface Numbered {
 
 /** A covered message with, for one of the assistant, its calls and how they ended. */
 export interface Turn extends Numbered {
-  readonly calls: readonly Call[];
+  readonly calls: readonly Made[];
 }
 
-export interface Call {
+/** A call with its result. */
+export interface Made {
   readonly use: ToolUseBlock;
   readonly looks: boolean;
   result: { readonly block: ToolResultBlock; readonly numbered: Numbered } | undefined;
@@ -30,13 +30,13 @@ export function* turnsOf(
   tools: readonly ToolDefinition[],
 ): Work<readonly Turn[]> {
   const declared = new Map(tools.map(({ name, annotations }) => [name, annotations?.readOnly]));
-  const open = new Map<string, Call>();
-  const failed = new Map<string, Call>();
+  const open = new Map<string, Made>();
+  const failed = new Map<string, Made>();
   const turns: Turn[] = [];
   for (const numbered of covered) {
     yield;
     const { at, excerpts } = numbered;
-    const calls = toolUsesOf(excerpts.message).map((use): Call => {
+    const calls = toolUsesOf(excerpts.message).map((use): Made => {
       const call = {
         use,
         looks: looksOnly(use, declared.get(use.name)),
@@ -90,14 +90,4 @@ function onlyPrints(command: string): boolean {
       program === '' || program === 'cd' || PRINTERS.test(program) || (program === 'sed' && rest[0] === '-n')
     );
   });
-}
-
-/** The beginning of {@link endOf} for a call that failed. */
-export const FAILED = ' → failed';
-
-/** Says how a call ended, for its line in a record; nothing where it was simply done. */
-export function endOf({ result, mendedAt }: Call, length: number, boilerplate: Boilerplate): string {
-  const outcome = outcomeText(result?.block, length, boilerplate);
-  if (mendedAt !== undefined) return ` → ${outcome} (mended in r${mendedAt})`;
-  return outcome === 'ok' ? '' : ` → ${outcome}`;
 }

@@ -3,8 +3,8 @@ import type { Work } from '@x/core/internal';
 import { countMessages } from '@x/core/messages';
 import type { Meter } from '../meter.js';
 import { Choice, type Saying } from './choose-excerpts.js';
-import { type Draft, draftsOf, isCall, type RecordInput } from './drafts.js';
-import { type Entry, renderEntries } from './entry.js';
+import { type Draft, draftsOf, type RecordInput } from './drafts.js';
+import { argumentsText, type Entry, isCall, renderEntries } from './entry.js';
 import { type Mention, namesIn, rankedNames } from './names.js';
 import { termsOf } from './terms.js';
 import type { Numbered } from './turns.js';
@@ -29,21 +29,21 @@ const SPARE_SHARE = 0.04;
 export function* writeRecord(input: RecordInput): Work<readonly Entry[]> {
   const { earlier, covered, staying, standing, room, meter } = input;
   const ratio = tokensPerEstimate(covered, meter);
-  const cost = (estimate: number) => estimate * ratio + FRAME;
-  const drafts = yield* draftsOf(input, cost);
+  const price = (estimate: number) => estimate * ratio;
+  const drafts = yield* draftsOf(input, price);
 
   const calls = drafts.filter(({ must }) => must);
   const optional = drafts.filter(({ must }) => !must);
   const sayings: Saying[] = [];
-  for (const { at, text, kind } of earlier) {
-    sayings.push({ at, terms: termsOf(text), by: speakerOf(kind) });
+  for (const entry of earlier) {
+    sayings.push({ at: entry.at, terms: termsOf(renderEntries([entry])), by: speakerOf(entry.kind) });
     yield;
   }
   const later = staying.map((excerpts) => ({ at: Number.POSITIVE_INFINITY, excerpts }));
   for (const { at, excerpts } of [...covered, ...later])
     sayings.push({ at, terms: excerpts.terms, by: byOf(excerpts.message) });
   const choice = yield* Choice.among(optional, sayings, [
-    ...calls.map(({ text, terms }) => (terms.length > 0 ? terms : termsOf(text))),
+    ...calls.map(({ entry, terms }) => (terms.length > 0 ? terms : termsOf(renderEntries([entry])))),
     ...[...staying, ...standing].map(({ terms }) => terms),
     termsOf(input.narrative ?? ''),
   ]);
@@ -51,13 +51,13 @@ export function* writeRecord(input: RecordInput): Work<readonly Entry[]> {
   const left = most - calls.reduce((sum, draft) => sum + draft.cost, 0);
   yield* choice.take(left);
   yield;
-  const needed = meter.text(renderEntries(inOrder(drafts, new Set(choice.chosen))));
+  const needed = meter.text(renderEntries(inOrder(drafts, choice.chosen)));
   // Costs are estimates: where the text is shorter than they say, there is room for more.
   if (most - needed > room * SPARE_SHARE) yield* choice.take(left * (most / needed - 1));
   yield;
   const { entries, tokens } = yield* fitted(drafts, choice.chosen, most, meter);
   const unused = Math.min(room * NAMES_SHARE, room - tokens);
-  const names = yield* namesBeside(entries, input, unused, (text) => cost(estimateCounter.count(text)));
+  const names = yield* namesBeside(entries, input, unused, (text) => price(estimateCounter.count(text)));
   return [...entries, ...names];
 }
 
@@ -69,11 +69,8 @@ function* namesBeside(
   tokensOf: (text: string) => number,
 ): Work<readonly Entry[]> {
   const mentions: Mention[] = [];
-  for (const { kind, at, text } of earlier) {
-    // What was cut off is half a name.
-    const names =
-      kind === 'named' ? text.split(' ') : namesIn(text.replaceAll(/(?<!\S)[^\s…]*…\S*/g, ' '), isCall(kind));
-    mentions.push({ names, at, by: 'assistant' });
+  for (const entry of earlier) {
+    mentions.push({ names: namesOf(entry), at: entry.at, by: 'assistant' });
     yield;
   }
   for (const { at, excerpts } of covered) {
@@ -81,8 +78,8 @@ function* namesBeside(
     mentions.push({ names, at, by: byOf(message) }, { names: passed, at, by: 'passed' });
   }
   const held = new Set(namesIn(narrative, true));
-  for (const { text } of entries) {
-    for (const name of namesIn(text, true)) held.add(name);
+  for (const entry of entries) {
+    for (const name of namesIn(renderEntries([entry]), true)) held.add(name);
     yield;
   }
   for (const { names, passed } of [...staying, ...standing]) {
@@ -94,7 +91,7 @@ function* namesBeside(
   for (const [name, at] of rankedNames(mentions)) {
     if (held.has(name)) continue;
     const line = taken.get(at);
-    const cost = tokensOf(` ${name}`) - (line ? FRAME : 0);
+    const cost = tokensOf(` ${name}`) + (line ? 0 : FRAME);
     if (line && line.length >= MOST_OF_ONE) continue;
     if (cost > left) break;
     left -= cost;
@@ -103,11 +100,19 @@ function* namesBeside(
   }
   return [...taken]
     .sort(([one], [other]) => one - other)
-    .map(([at, names]) => ({ kind: 'named', at, text: names.join(' ') }));
+    .map(([at, names]) => ({ kind: 'named', at, names }));
 }
 
-function inOrder(drafts: readonly Draft[], chosen: ReadonlySet<Draft>): readonly Draft[] {
-  return drafts.filter((draft) => draft.must || chosen.has(draft));
+/** The names in an entry of an earlier record. What was cut off is half a name. */
+function namesOf(entry: Entry): readonly string[] {
+  if (entry.kind === 'named') return entry.names;
+  const text = isCall(entry) ? argumentsText({ ...entry, name: entry.file }) : renderEntries([entry]);
+  return namesIn(text.replaceAll(/(?<!\S)[^\s…]*…\S*/g, ' '), isCall(entry));
+}
+
+function inOrder(drafts: readonly Draft[], chosen: Iterable<Draft>): readonly Entry[] {
+  const all = new Set(chosen);
+  return drafts.flatMap((draft) => (draft.must || all.has(draft) ? draft.entry : []));
 }
 
 /** The entries in their order with their tokens, less those chosen last while the text is longer than the estimate said. */
@@ -120,7 +125,7 @@ function* fitted(
   const rest = [...chosen];
   for (;;) {
     yield;
-    const entries = inOrder(drafts, new Set(rest));
+    const entries = inOrder(drafts, rest);
     const tokens = meter.text(renderEntries(entries));
     let excess = tokens - room;
     if (excess <= 0 || rest.length === 0) return { entries, tokens };

@@ -1,11 +1,4 @@
-import {
-  type Message,
-  type TextBlock,
-  type ToolOutputBlock,
-  type ToolResultBlock,
-  textOf,
-  toolResultsOf,
-} from '@x/core';
+import { type Message, type ToolOutputBlock, type ToolResultBlock, textOf, toolResultsOf } from '@x/core';
 import { countBlock } from '@x/core/messages';
 import { counted, oddBetween, oddLines } from '../conversation/lines.js';
 import { marksOf, stringsIn, withMarks } from '../conversation/marks.js';
@@ -145,10 +138,7 @@ function cutOutput(
   });
   if (text === '') return files;
   const shortened = cutText(text, room, meter, place.words);
-  const head: TextBlock = place.path
-    ? evictedBlock(shortened, place.path)
-    : { type: 'text', text: shortened };
-  return [head, ...files];
+  return [evictedBlock(shortened, place.path, block), ...files];
 }
 
 /**

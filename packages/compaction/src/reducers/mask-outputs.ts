@@ -9,9 +9,9 @@ import {
 import { parseWith } from '@x/core/internal';
 import * as z from 'zod/mini';
 import { countSchema, namesSchema } from '../config/values.js';
-import { marksOf, stringsIn } from '../conversation/marks.js';
+import { markedText, marksOf, stringsIn } from '../conversation/marks.js';
 import { startOfLive } from '../conversation/regions.js';
-import { matchesTool, pathOf, rangeOf } from '../conversation/tool-calls.js';
+import { matchesTool, outcomeMark, pathOf, rangeOf } from '../conversation/tool-calls.js';
 import { evictedPath } from '../eviction/evict-text.js';
 import { type Reducer, unchanged } from '../reducer.js';
 import { alterMessages, ifWorthwhile } from './alter-messages.js';
@@ -112,7 +112,7 @@ function masked(
     const text = observationStub(block, format, { ...target, where, onceOnly });
     if (!isShorter(text, block)) return block;
     ids.push(block.toolUseId);
-    return { ...block, output: [{ type: 'text' as const, text }] };
+    return { ...block, output: [markedText(text, outcomeMark(block))] };
   });
   return { content, marks: { masked: ids } };
 }

@@ -4,6 +4,7 @@ import { once } from '../conversation/once.js';
 import { redactMessage, redactorFor } from '../conversation/redaction.js';
 import { isUserRequest } from '../conversation/regions.js';
 import { distilled } from '../conversation/sentences.js';
+import { mapStrings } from '../conversation/text.js';
 import type { Entry } from '../record/entry.js';
 import { excerptsOf } from '../record/excerpts.js';
 import { writeRecord } from '../record/write-record.js';
@@ -188,10 +189,7 @@ export class Composer {
     const record =
       room > 0
         ? yield* writeRecord({
-            earlier: withFolded(earlier, part, requests, this.redact).map((entry) => ({
-              ...entry,
-              text: this.redact(entry.text),
-            })),
+            earlier: mapStrings(withFolded(earlier, part, requests), this.redact),
             covered: numbered
               .filter(({ message }) => !earlier.standing.has(message.id))
               .map(({ at, message }) => ({ at, excerpts: offered(this.context.original(message)) })),
@@ -225,18 +223,12 @@ export class Composer {
 }
 
 /** The earlier entries, with more of those requests that stood in front of a summary and no longer do. */
-function withFolded(
-  earlier: EarlierSummaries,
-  part: Partition,
-  requests: ReadonlySet<string>,
-  redact: Redact,
-): readonly Entry[] {
+function withFolded(earlier: EarlierSummaries, part: Partition, requests: ReadonlySet<string>): Entry[] {
   const folded = new Map<number, string>();
   for (const message of part.covered) {
     const at = earlier.standing.get(message.id);
-    if (at !== undefined && !requests.has(message.id)) folded.set(at, redact(wordsOf(message)));
+    if (at !== undefined && !requests.has(message.id)) folded.set(at, wordsOf(message));
   }
-  if (folded.size === 0) return earlier.record;
   return earlier.record.map((entry) => {
     const text = entry.kind === 'asked' ? folded.get(entry.at) : undefined;
     return text === undefined ? entry : { ...entry, text: distilled(text, FOLDED, true) };

@@ -11,7 +11,7 @@ import { isObject } from '@x/core/internal';
 import { LINE_BREAK } from '../conversation/lines.js';
 import { marksOf, stringsIn } from '../conversation/marks.js';
 import { once } from '../conversation/once.js';
-import { type Entry, legendOf, parseEntries, renderEntries } from '../record/entry.js';
+import { type Entry, entriesSchema, legendOf, parseEntries, renderEntries } from '../record/entry.js';
 
 const OPEN = '[CONVERSATION_SUMMARY]';
 const CLOSE = '[/CONVERSATION_SUMMARY]';
@@ -79,6 +79,7 @@ export function summaryMessage(parts: SummaryParts): Message {
       ...(native ? { modelId: native.modelId } : {}),
       '@x/compaction': {
         ...marksOfNarrative(narrative),
+        record: record as readonly JsonObject[],
         covers,
         count,
         standing: numbers,
@@ -169,7 +170,7 @@ const readSummary = once((summary: Message): EarlierSummaries => {
   const text = textOf(summary).replaceAll(TAGS, '');
   const start = text.indexOf(`\n${RECORD}\n`);
   const lines = start === -1 ? '' : text.slice(start, endOfRecord(text, start)).trim();
-  const record = parseEntries(lines);
+  const { data: record = parseEntries(lines) } = entriesSchema.safeParse(marks.record);
   const written = start === -1 ? text.trim() : undefined;
   const to = typeof marks.to === 'string' ? marks.to : undefined;
   const narrative = { text: typeof marks.narrative === 'string' ? marks.narrative : (written ?? ''), to };

@@ -3,10 +3,18 @@ import { atOnce } from '@x/core/internal';
 import { toolResultBlock } from '@x/core/messages';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { boilerplateOf, callLine, cutLine, outcomeText } from '../../src/record/calls.js';
+import { boilerplateOf } from '../../src/record/boilerplate.js';
+import { ending, given } from '../../src/record/calls.js';
+import { cutLine } from '../../src/record/cut-line.js';
+import { argumentsText, type Call, endText } from '../../src/record/entry.js';
+import { resultText } from '../../src/record/readable.js';
 import { round } from '../build.js';
 
 const call = (name: string, input: Record<string, unknown>) => ({ name, input: input as never });
+const callLine = (use: ReturnType<typeof call>, length: number) =>
+  argumentsText({ kind: 'did', at: 1, end: 'done', ...given(use, length) });
+const outcomeText = (block: ToolResultBlock | undefined, text = block ? resultText(block) : '') =>
+  endText({ ...ending(block, text, 140), args: [] } as unknown as Call).slice(3);
 
 describe('a call in one line', () => {
   it('has every argument, short ones whole', () => {
@@ -66,24 +74,29 @@ describe('how a call ended', () => {
   const result = (text: string, isError = false) => toolResultBlock({ id: '1', name: 'book' }, text, isError);
 
   it.each([
-    [result('order 4711 booked'), 'order 4711 booked'],
+    [result('order 4711 booked'), '“order 4711 booked”'],
     [
       result('Exit code: 2\nTypeError: x is not a function'),
-      'failed with exit 2: TypeError: x is not a function',
+      'failed with exit 2: “…TypeError: x is not a function”',
     ],
-    [result('card declined', true), 'failed: card declined'],
-    [result('{"content":[{"text":"Error: gone"}],"isError":true}'), 'failed: content: (text Error: gone)'],
-    [result('line\n'.repeat(200)), 'ok'],
-    [result(''), 'ok'],
+    [result('card declined', true), 'failed: “card declined”'],
+    [result('{"content":[{"text":"Error: gone"}],"isError":true}'), 'failed: “…content: (text Error: gone)”'],
+    [result('line\n'.repeat(200)), ''],
+    [result(''), ''],
     [undefined, 'no result'],
-  ])('%#', (block, text) => expect(outcomeText(block, 140)).toBe(text));
+  ])('%#', (block, text) => expect(outcomeText(block)).toBe(text));
 
   it('leaves out what every result of a tool repeats', () => {
     const results = Array.from({ length: 6 }, (_, index) =>
       result(`Chunk ID: a${index}4c\nWall time: 0.${index}2 seconds\nOutput:\nvalue ${'abc'[index % 3]}`),
     );
     const boilerplate = atOnce(boilerplateOf(results.map((block) => ({ block }))));
-    expect(outcomeText(results[1], 140, boilerplate)).toBe('value b');
+    expect(
+      outcomeText(
+        results[1],
+        boilerplate.strip(results[1] as ToolResultBlock, resultText(results[1] as ToolResultBlock)),
+      ),
+    ).toBe('“value b”');
   });
 
   it('says nothing of a call that answered with such lines alone', () => {
@@ -91,20 +104,26 @@ describe('how a call ended', () => {
       result(`Chunk ID: a${index}4c\nWall time: 0.${index}2 seconds\nOutput:\n${text}`),
     );
     const boilerplate = atOnce(boilerplateOf(results.map((block) => ({ block }))));
-    expect(outcomeText(results[2], 140, boilerplate)).toBe('ok');
+    expect(
+      outcomeText(
+        results[2],
+        boilerplate.strip(results[2] as ToolResultBlock, resultText(results[2] as ToolResultBlock)),
+      ),
+    ).toBe('');
   });
 
   it('keeps what differs where every answer is such a line', () => {
     const results = [3, 50, 7, 12].map((amount) => result(`Balance: ${amount}`));
     const boilerplate = atOnce(boilerplateOf(results.map((block) => ({ block }))));
-    expect(results.map((block) => outcomeText(block, 140, boilerplate))).toEqual([
+    expect(results.map((block) => boilerplate.strip(block, resultText(block)))).toEqual([
       'Balance: 3',
       'Balance: 50',
       'Balance: 7',
       'Balance: 12',
     ]);
     const saved = Array.from({ length: 4 }, () => result('Saved.'));
-    expect(outcomeText(saved[0], 140, atOnce(boilerplateOf(saved.map((block) => ({ block })))))).toBe('ok');
+    const [first] = saved as [ToolResultBlock];
+    expect(atOnce(boilerplateOf(saved.map((block) => ({ block })))).strip(first, resultText(first))).toBe('');
   });
 
   it('leaves out what repeats the arguments of each call', () => {
@@ -116,6 +135,7 @@ describe('how a call ended', () => {
       });
       return { use: toolUsesOf(call)[0] as ToolUseBlock, block: toolResultsOf(result)[0] as ToolResultBlock };
     });
-    expect(outcomeText(calls[2]?.block, 140, atOnce(boilerplateOf(calls)))).toBe('10 matches');
+    const { block } = calls[2] as (typeof calls)[0];
+    expect(atOnce(boilerplateOf(calls)).strip(block, resultText(block))).toBe('10 matches');
   });
 });

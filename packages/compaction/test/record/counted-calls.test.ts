@@ -30,8 +30,8 @@ describe('calls of which only the number is told', () => {
     expect(numbers).toEqual(numbers.toSorted((one, other) => one - other));
     const counted = record.filter((line) => / ×\d/.test(line));
     expect(counted).toHaveLength(1);
-    const [, last] = /^\* r\d+ .* \(to r(\d+)\)$/.exec(at(counted, 0)) ?? [];
-    const [next] = record.flatMap((line) => /^\* r(\d+) \w+ src/.exec(line)?.[1] ?? []);
+    const [, last] = /^\* r\d+–r(\d+): /.exec(at(counted, 0)) ?? [];
+    const [next] = record.flatMap((line) => /^\* r(\d+) (?:\(.*\) )?\w+ src/.exec(line)?.[1] ?? []);
     expect(Number(last)).toBeGreaterThan(100);
     expect(Number(last)).toBeLessThan(Number(next));
     const count = [...at(counted, 0).matchAll(/×(\d+)/g)].reduce(
@@ -39,7 +39,7 @@ describe('calls of which only the number is told', () => {
       0,
     );
     const told = record.flatMap((line) =>
-      /^\* r\d+ \w+ src/.test(line) ? (line.match(/\br\d+/g) ?? []) : [],
+      /^\* r\d+ (?:\(.*\) )?\w+ src/.test(line) ? (line.match(/\br\d+/g) ?? []) : [],
     );
     const staying = messages.filter(({ role }) => role === 'assistant').length;
     expect(count + told.length + staying).toBe(made);
@@ -103,6 +103,6 @@ describe('calls of which only the number is told', () => {
     ]);
     const record = summaryOf(messages);
     expect(record).toMatch(/ ×\d/);
-    expect(record).toMatch(/^\* r2 deploy .*→ failed: Error: no/m);
+    expect(record).toMatch(/^\* r2 deploy .*→ failed: “Error: no/m);
   });
 });

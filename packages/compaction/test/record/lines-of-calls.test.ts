@@ -107,8 +107,8 @@ describe('the lines of calls in a record', () => {
     ]);
     const told = record.filter((line) => /^[*·] r/.test(line));
     const about = (file: string) => told.filter((line) => line.includes(file));
-    expect(about('auth.ts')).toEqual([expect.stringContaining(`→ failed: ${denied}`)]);
-    expect(about('missing.ts')).toEqual([expect.stringContaining(`→ failed: ${missing}`)]);
+    expect(about('auth.ts')).toEqual([expect.stringContaining(`→ failed: “${denied}”`)]);
+    expect(about('missing.ts')).toEqual([expect.stringContaining(`→ failed: “${missing}”`)]);
   });
 
   it('share their room: short ones stay whole where long ones are cut', async () => {
