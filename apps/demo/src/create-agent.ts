@@ -3,17 +3,7 @@ import { compaction, toolResultEviction } from '@x/compaction';
 import { tiktokenCounter } from '@x/compaction/tiktoken';
 import { type Model, mountWorkspace, type SessionStore, type Workspace } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
-import {
-  type EventLog,
-  eventLog,
-  HarnessAgent,
-  planMode,
-  type SubagentDefinition,
-  shell,
-  subagents,
-  todoList,
-  workspaceTools,
-} from '@x/harness';
+import { type EventLog, eventLog, HarnessAgent, shell, todoList, workspaceTools } from '@x/harness';
 import { memory, sessionHistory } from '@x/memory';
 import { approvals } from './approvals.js';
 import { forPage } from './server/errors.js';
@@ -30,14 +20,6 @@ Older messages are compacted as you work. When you need something that you no lo
 const KEPT_BACK = ['.env*', '.git', '.npmrc', '.netrc'];
 /** The full-text index of memories and notes, in the data directory. It may be deleted: it is made of the files. */
 const INDEX_FILE = 'memory_index.db';
-const SUBAGENTS: readonly SubagentDefinition[] = [
-  {
-    name: 'explorer',
-    description: 'Finds things in the repository and answers with paths and lines; changes nothing',
-    systemPrompt: 'You explore a repository, mounted under repo/. Answer briefly, with paths and lines.',
-    tools: ['read_file', 'list_files', 'glob_files', 'grep_files'],
-  },
-];
 
 export interface DemoAgent {
   readonly agent: HarnessAgent;
@@ -88,7 +70,7 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
   const remembering = memory({
     index: memoryIndex,
     withoutUser: 'shared',
-    // Rules look memories up; they do not read them on their own, nor plan, nor give work away.
+    // Rules do not read memories in their prompt.
     maxPromptTokens: embedded ? 0 : 4_000,
     ...(background === undefined ? {} : { model: background }),
   });
@@ -118,7 +100,6 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
       }),
       shell({ cwd: repo, sandbox: 'auto', hidden }),
       remembering,
-      ...(embedded ? [] : [planMode(), subagents(SUBAGENTS)]),
       sessionHistory({ withoutUser: 'shared' }),
       approvals({ embedded, unattended }),
       events,

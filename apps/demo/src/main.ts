@@ -8,7 +8,7 @@ import { createAgent } from './create-agent.js';
 import { once } from './once.js';
 import { createServer } from './server/server.js';
 import { type DemoSettings, readSettings, USAGE } from './settings.js';
-import { openFiles, openRedis } from './storage.js';
+import { openFiles } from './storage.js';
 
 /** Milliseconds between two words of the embedded guide's answers in the page. */
 const PACE_MS = 8;
@@ -25,11 +25,11 @@ async function main(): Promise<number> {
 /** Opens the agent. */
 async function open(settings: DemoSettings, paceMs: number, unattended = false) {
   const choice = await chooseModel(process.env, { ...settings, paceMs });
-  const { data, repo, redis } = settings;
-  const storage = redis === undefined ? openFiles(data) : await openRedis(redis);
+  const { data, repo } = settings;
+  const storage = openFiles(data);
   const demo = createAgent({ ...choice, data, repo, storage, unattended });
   const { id } = choice.model;
-  console.log(`Model ${id}${choice.embedded ? ' (rules, no LLM)' : ''}, ${storage.name}`);
+  console.log(`Model ${id}${choice.embedded ? ' (rules, no LLM)' : ''}, files in ${data}`);
   return { ...choice, demo, storage };
 }
 
@@ -49,7 +49,7 @@ async function serve(settings: DemoSettings): Promise<number> {
   const { id, contextWindow = 0 } = model;
   const { triggerTokens } = demo;
   const prices = embedded ? undefined : modelPrices(id);
-  const info = { model: { id, embedded, prices }, contextWindow, triggerTokens, plans: !embedded };
+  const info = { model: { id, embedded, prices }, contextWindow, triggerTokens };
   const backend = new Backend({ demo, counter: tiktokenCounter(), info });
   // The same from the sources as from what was built.
   const webRoot = fileURLToPath(new URL('../dist/web', import.meta.url));
@@ -59,13 +59,10 @@ async function serve(settings: DemoSettings): Promise<number> {
     const message = `port ${port} is taken; choose another with --port, or end what listens there`;
     throw new InvalidInputError('settings', [{ path: 'port', message }], { cause: error });
   });
-  const resumed = await backend.takeOver();
+  const resumed = await backend.resumeAll();
   if (resumed > 0) console.log(`Resumed ${resumed} unfinished ${resumed === 1 ? 'call' : 'calls'}.`);
-  // Only where other servers may share it.
-  const unwatch = storage.store.reach === 'cluster' ? backend.watch() : () => {};
   console.log(`\n  Open ${url}\n`);
   await new Promise<void>((resolve) => onSignals(resolve));
-  unwatch();
   await demo.agent.close();
   await backend.close();
   await server.close();

@@ -11,7 +11,7 @@ interface OnceOptions {
   readonly session?: string | undefined;
   readonly output: NodeJS.WriteStream;
   /** The folder of the agent's files, to name those that it wrote. */
-  readonly folder?: string | undefined;
+  readonly folder: string;
 }
 
 const PREFIX = 'once-';
@@ -37,7 +37,7 @@ export async function once(demo: DemoAgent, options: OnceOptions): Promise<numbe
   });
   for await (const { path, type, modifiedAt } of agent.files(context).list('')) {
     if (type === 'file' && modifiedAt >= startedAt)
-      printer.note(`Wrote ${folder === undefined ? path : relative(process.cwd(), join(folder, path))}`);
+      printer.note(`Wrote ${relative(process.cwd(), join(folder, path))}`);
   }
   return code;
 }

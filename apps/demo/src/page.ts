@@ -1,6 +1,4 @@
 import type { ContextUsage, Message, PendingCall, Todo } from '@x/core';
-import type { PermissionContext } from '@x/core/internal';
-import type { SubagentTask } from '@x/harness';
 import type { KeptEvent, RenderedCall } from '@x/harness/view';
 import type { Prices } from '@x/replay';
 
@@ -27,24 +25,6 @@ export interface SessionState {
   readonly todos: readonly Todo[];
   /** Tool calls that wait for the user's permission, in the order in which they were made. */
   readonly pending: readonly WaitingCall[];
-  readonly plan: Plan;
-  /** Tasks of subagents, oldest first. */
-  readonly tasks: readonly BackgroundTask[];
-  readonly permissionMode?: PermissionContext['mode'];
-}
-
-export interface Plan {
-  /** True while the agent may only read. */
-  readonly active: boolean;
-  /** The path in the workspace, once there is a plan. */
-  readonly path?: string | undefined;
-  readonly text?: string | undefined;
-}
-
-/** A task of a subagent; `task` is the beginning of the message that it was given. */
-export interface BackgroundTask extends Pick<SubagentTask, 'taskId' | 'subagent' | 'task' | 'status'> {
-  /** The beginning of its answer, or of its error. */
-  readonly outcome?: string | undefined;
 }
 
 /** The model and the window behind the page. */
@@ -60,8 +40,6 @@ export interface BackendInfo {
   readonly contextWindow: number;
   /** Tokens at which a compaction begins by itself; 0 when none does. */
   readonly triggerTokens: number;
-  /** True when the agent can plan. */
-  readonly plans: boolean;
 }
 
 export interface SessionSummary {

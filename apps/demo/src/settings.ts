@@ -3,7 +3,6 @@ import { parseArgs } from 'node:util';
 import { InvalidInputError } from '@x/core';
 import { errorText, parseWith } from '@x/core/internal';
 import * as z from 'zod';
-import { addressHint, checkedAddress } from '../../cli/src/stores.js';
 
 const flag = { type: 'string' } as const;
 const FLAGS = {
@@ -13,7 +12,6 @@ const FLAGS = {
   port: flag,
   token: flag,
   data: flag,
-  redis: flag,
   repo: flag,
   help: { type: 'boolean', short: 'h' },
 } as const;
@@ -26,7 +24,6 @@ export const USAGE = `Usage: npm start -- [options]
   --host ADDRESS    address to listen on (default 127.0.0.1)
   --token SECRET    what the page is opened with, as ?token=SECRET (default a new one; or X_TOKEN)
   --data DIR        where sessions, logs and reports live (default .x, or X_DATA)
-  --redis URL       keep sessions, logs and reports on Redis (or X_REDIS_URL); several servers may share it
   --repo DIR        the repository that the agent may read (default the current directory)
 
 Models: OPENAI_BASE_URL with OPENAI_MODEL (any compatible endpoint: Ollama, vLLM, …), OPENAI_API_KEY or
@@ -40,13 +37,6 @@ const settingsSchema = z.strictObject({
   port: z.coerce.number().int().min(0).max(65_535).default(4173),
   token: z.string().min(8, 'must have at least 8 characters').optional(),
   data: z.string().min(1).default('.x'),
-  redis: z
-    .string()
-    .refine(
-      (address) => checkedAddress('redis', address) !== undefined,
-      `its address ${addressHint('redis')}`,
-    )
-    .optional(),
   repo: z.string().min(1).default('.'),
   help: z.boolean().default(false),
   contextWindow: z.coerce.number().int().min(2_000).optional(),
@@ -70,7 +60,6 @@ export function readSettings(
       data: environment.X_DATA,
       token: environment.X_TOKEN,
       contextWindow: environment.X_CONTEXT_WINDOW,
-      redis: environment.X_REDIS_URL,
     }),
     ...parseFlags(args),
   };

@@ -191,7 +191,7 @@ describe('the survey through a window of 16 000 tokens', () => {
         /^Without compaction: [\d.]+[kM] tokens, over the window from request \d+\. With: [\d.]+[kM], never over\.$/;
       await expect.poll(() => textIn(saved)).toMatch(words);
       await saved.click();
-      await expect.poll(() => textIn(region('How savings are counted'))).toContain('counts as it was sent');
+      await expect.poll(() => textIn(region('Cost and savings'))).toContain('counts as it was sent');
 
       // What is gone?
       await open();
@@ -206,7 +206,6 @@ describe('the survey through a window of 16 000 tokens', () => {
       let step = Math.min(120, requests.length - 5);
       while (!isFresh(step)) step--;
       await open();
-      await page.getByRole('button', { name: 'Inspect' }).click();
       await page.getByRole('spinbutton', { name: 'Request' }).fill(String(step));
       const newest = requests[step - 1]?.messages.findLast(({ kind }) => kind !== 'synthetic');
       const [result] = newest?.content ?? [];
@@ -220,7 +219,7 @@ describe('the survey through a window of 16 000 tokens', () => {
 
       // What did it cost? It stands beside the conversation.
       await open();
-      const cost = region('Cost and cache');
+      const cost = region('Cost and savings');
       await expect.poll(() => textIn(cost)).toContain('none: no LLM');
       await expect.poll(() => textIn(cost)).toContain(`${requests.length}`);
     } finally {

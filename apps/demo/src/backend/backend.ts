@@ -2,7 +2,6 @@ import {
   type AgentState,
   eraseSession,
   RuntimeContext,
-  readText,
   type SessionInfo,
   SessionKey,
   SessionStoreError,
@@ -10,8 +9,8 @@ import {
   textOf,
   toClientEvent,
 } from '@x/core';
-import { errorText, headOf, isSessionHeld, type PermissionContext } from '@x/core/internal';
-import { type Decisions, type HarnessAgent, pendingCalls, previewCall, subagentTasks } from '@x/harness';
+import { errorText } from '@x/core/internal';
+import { type Decisions, type HarnessAgent, pendingCalls, previewCall } from '@x/harness';
 import { requestAt } from '@x/harness/view';
 import { AGENT, type DemoAgent } from '../create-agent.js';
 import type {
@@ -36,14 +35,8 @@ interface BackendOptions {
 
 const decoder = new TextDecoder();
 const MAX_FILES = 50;
-const MAX_PLAN_CHARS = 40_000;
-const MAX_TASK_CHARS = 2_000;
 /** Characters of a message that are shown around the words that were searched for. */
 const FOUND_CHARS = 120;
-/** How often a server looks for changes that other servers on its store made. */
-const WATCH_INTERVAL_MS = 1_000;
-/** Tools whose results may change todos, plan or tasks. */
-const STATE_TOOL = /^(?:todo_write$|plan_|agent_|task_)/;
 
 /**
  * The sessions of the demo's agent, as the page sees them.
@@ -61,8 +54,6 @@ export class Backend {
   readonly #readers = new Map<string, AbortController>();
   /** By session, the last stored version that could be opened. */
   readonly #opened = new Map<string, number>();
-  /** By session, the last stored version that was looked at and had no unfinished call. */
-  readonly #versions = new Map<string, number>();
 
   constructor({ demo, counter, info }: BackendOptions) {
     this.memory = new WorkspaceMemory(demo.storage, demo.memoryIndex);
@@ -143,30 +134,14 @@ export class Backend {
   async state(sessionId: string): Promise<SessionState> {
     const context = contextOf(sessionId);
     const state = await this.#known(sessionId);
-    const { active = false, planFile } = state?.planModeContext ?? {};
-    const { storage } = this.#demo;
-    const hasPlan = planFile !== undefined && (await storage.stat(planFile));
-    const tasks = await subagentTasks(this.#agent.session, keyOf(sessionId));
     const pending = pendingCalls(state).map(async (call) => ({
       ...call,
       seen: await previewCall(this.#agent, context, call),
     }));
-    const mode = state?.permissionContext.mode;
     return {
       running: this.#isRunning(sessionId),
       todos: state?.tasksContext.todos ?? [],
       pending: await Promise.all(pending),
-      plan: hasPlan
-        ? { active, path: planFile, text: headOf(await readText(storage, planFile), MAX_PLAN_CHARS) }
-        : { active },
-      tasks: tasks.map(({ taskId, subagent, task, status, result, error }) => ({
-        taskId,
-        subagent,
-        task: headOf(task, MAX_TASK_CHARS),
-        status,
-        outcome: headOf(error ?? result ?? '', MAX_TASK_CHARS),
-      })),
-      ...(mode === undefined ? {} : { permissionMode: mode }),
     };
   }
 
@@ -211,19 +186,6 @@ export class Backend {
     if (Object.keys(decisions).some((id) => !pending.has(id)))
       throw new BackendError('not_pending', 'This call was already decided. The conversation says how.');
     void finished(this.#agent.resumeStream(contextOf(sessionId), { decisions }));
-  }
-
-  async setPermissionMode(sessionId: string, mode: PermissionContext['mode']): Promise<void> {
-    await this.#known(sessionId);
-    await this.#agent.setPermissionMode(contextOf(sessionId), mode);
-  }
-
-  /** While plan mode is on, the agent may only read. */
-  async setPlanMode(sessionId: string, active: boolean): Promise<void> {
-    await this.#idle(sessionId);
-    await this.#agent.updateState(contextOf(sessionId), (state) => {
-      state.planModeContext = { ...state.planModeContext, active };
-    });
   }
 
   /** Deletes the session and its log, and stops its running call. */
@@ -289,40 +251,16 @@ export class Backend {
   }
 
   /** Goes on with every call whose process has ended. Returns how many. */
-  async takeOver(): Promise<number> {
-    const { store } = this.#demo;
+  async resumeAll(): Promise<number> {
     let resumed = 0;
-    for await (const { key, version } of this.#stored()) {
-      const { sessionId } = key.parts;
-      const seen = this.#versions.get(sessionId);
-      if (seen === version || this.#isRunning(sessionId)) continue;
-      // Another server may have gone on with it: readers begin again.
-      if (seen !== undefined) this.#sendAway(sessionId);
-      this.#versions.set(sessionId, version);
-      const state = await this.#agent.state(contextOf(sessionId)).catch(warn);
+    for await (const { key } of this.#stored()) {
+      const context = contextOf(key.parts.sessionId);
+      const state = await this.#agent.state(context).catch(warn);
       if (state?.activeCall === undefined) continue;
-      this.#versions.delete(sessionId);
-      if (store.reach === 'cluster' && (await isSessionHeld(store, key))) continue;
-      void finished(this.#agent.resumeStream(contextOf(sessionId)));
-      this.#sendAway(sessionId);
+      void finished(this.#agent.resumeStream(context));
       resumed++;
     }
     return resumed;
-  }
-
-  /**
-   * Follows other servers that share the store: shows what they do, and takes over calls whose server died. Returns a function that
-   * ends it.
-   */
-  watch(intervalMs = WATCH_INTERVAL_MS): () => void {
-    let looking = false;
-    const timer = setInterval(async () => {
-      if (looking) return;
-      looking = true;
-      await this.takeOver().catch(warn);
-      looking = false;
-    }, intervalMs).unref();
-    return () => clearInterval(timer);
   }
 
   async close(): Promise<void> {
@@ -386,8 +324,8 @@ function keyOf(sessionId: string): SessionKey {
 }
 
 function changesState(event: PageEvent): boolean {
-  if (event.type === 'tool.result') return STATE_TOOL.test(event.result.toolName);
-  return /^(?:call|permission|state|task)\./.test(event.type) || event.type === 'context.compacted';
+  if (event.type === 'tool.result') return event.result.toolName === 'todo_write';
+  return /^(?:call|permission)\./.test(event.type) || event.type === 'context.compacted';
 }
 
 /** Reads a call to its end. Its errors reach the page as `call.failed`, without what is for those who run the server alone. */

@@ -13,11 +13,7 @@ const MAX_LOG_BYTES = 32 * 1_048_576;
 const price = z.coerce.number().min(0).max(10_000);
 const query = z.strictObject({
   /** Half of the log's largest request where none is given. */
-  window: z
-    .literal('')
-    .transform(() => undefined)
-    .or(z.coerce.number().int().min(2_000).max(10_000_000))
-    .optional(),
+  window: z.coerce.number().int().min(2_000).max(10_000_000).optional(),
   input: price.default(3),
   output: price.default(15),
   cachedInput: price.optional(),

@@ -1,5 +1,5 @@
 import { InvalidInputError } from '@x/core';
-import { fromClient, jsonValueSchema, PERMISSION_MODES, parsedJson, parseWith } from '@x/core/internal';
+import { fromClient, jsonValueSchema, parsedJson, parseWith } from '@x/core/internal';
 import { type SentEvent, serverSentEvents } from '@x/harness';
 import { type Context, Hono } from 'hono';
 import * as z from 'zod';
@@ -8,7 +8,7 @@ import type { WorkspaceMemory } from '../backend/memory.js';
 import { forPage } from './errors.js';
 
 /** What the routes ask a backend for. */
-export type PageBackend = Omit<Backend, 'memory' | 'takeOver' | 'watch' | 'close'> & {
+export type PageBackend = Omit<Backend, 'memory' | 'resumeAll' | 'close'> & {
   readonly memory: Omit<WorkspaceMemory, 'close'>;
 };
 
@@ -25,8 +25,6 @@ const decisionBody = z.strictObject({
     ]),
   ),
 });
-const permissionsBody = z.strictObject({ mode: z.enum(PERMISSION_MODES) });
-const planBody = z.strictObject({ active: z.boolean() });
 const path = z.string().min(1).max(4_096);
 const searchQuery = z.strictObject({ query: z.string().trim().min(1).max(1_000) });
 const sessionsQuery = z.strictObject({ query: z.string().trim().max(1_000).default('') });
@@ -49,7 +47,7 @@ export function apiRoutes(backend: PageBackend, { heartbeatMs, closing }: RouteO
 
   /** A route that changes something in a session, and answers before the agent is done. */
   const change = <Schema extends z.ZodType>(
-    method: 'POST' | 'PUT' | 'DELETE',
+    method: 'POST' | 'DELETE',
     path: string,
     schema: Schema,
     run: (sessionId: string, body: z.output<Schema>) => Promise<void>,
@@ -71,10 +69,6 @@ export function apiRoutes(backend: PageBackend, { heartbeatMs, closing }: RouteO
   );
   change('DELETE', '/compactions/last', nothing, (session) => backend.undo(session));
   change('POST', '/decisions', decisionBody, (session, { decisions }) => backend.decide(session, decisions));
-  change('PUT', '/permissions', permissionsBody, (session, { mode }) =>
-    backend.setPermissionMode(session, mode),
-  );
-  change('PUT', '/plan', planBody, (session, { active }) => backend.setPlanMode(session, active));
 
   api.get('/info', async (context) => context.json(await backend.info()));
   api.get('/sessions', async (context) => {

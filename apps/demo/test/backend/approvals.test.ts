@@ -50,7 +50,7 @@ const file = (path: string) => join(data, 'workspace', path);
 async function asked(backend: Backend): Promise<string> {
   await backend.send('s-1', 'Write it down');
   const { pending } = await once(backend, waiting);
-  expect(pending).toMatchObject([{ name: 'write_file', reason: 'write_file may change something.' }]);
+  expect(pending).toMatchObject([{ name: 'write_file', reason: 'No rule allows write_file.' }]);
   return pending[0]?.approvalId ?? '';
 }
 

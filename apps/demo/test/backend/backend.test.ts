@@ -80,7 +80,7 @@ it('lists and serves the other sessions beside a damaged one', async () => {
   database.close();
 
   const next = open(new ScriptedModel([]));
-  expect(await next.takeOver()).toBe(0);
+  expect(await next.resumeAll()).toBe(0);
   const listed = (await next.sessions()).filter(({ damaged }) => !damaged);
   expect(listed.map(({ id }) => id)).toEqual(['good']);
   expect((await transcriptOf(next, 'good')).messages.size).toBeGreaterThan(1);
@@ -250,18 +250,15 @@ describe('Backend', () => {
     await expect.poll(() => text(1)).toBe('One ');
     release();
     await expect.poll(() => readers.map((items) => told(items).modelCalls)).toEqual([1, 1]);
-    await expect.poll(() => backend.setPlanMode('s-1', true).then(() => 'on')).toBe('on');
-    await expect.poll(() => readers.map((items) => told(items).plan.active)).toEqual([true, true]);
     // Somebody reads who comes when all is over.
     const stored = await transcriptOf(backend, 's-1');
     left.abort();
     await Promise.all(reading);
     for (const items of readers) {
-      const { blocks, todos, plan, fates, usage } = told(items);
-      expect({ blocks, todos, plan, fates, usage }).toMatchObject({
+      const { blocks, todos, fates, usage } = told(items);
+      expect({ blocks, todos, fates, usage }).toMatchObject({
         blocks: stored.blocks,
         todos: stored.todos,
-        plan: stored.plan,
         fates: stored.fates,
         usage: stored.usage,
       });
@@ -271,9 +268,9 @@ describe('Backend', () => {
   it('goes on with what another process left unfinished', async () => {
     await die('Hello');
     const backend = open(new ScriptedModel([{ text: 'Here I am' }]));
-    expect(await backend.takeOver()).toBe(1);
+    expect(await backend.resumeAll()).toBe(1);
     expect(textsOf(await transcriptOnce(backend, answered(1))).at(-1)).toBe('Here I am');
-    expect(await open(new ScriptedModel([])).takeOver()).toBe(0);
+    expect(await open(new ScriptedModel([])).resumeAll()).toBe(0);
   });
 
   it('does not tell of a step that another process logged but never stored', async () => {
@@ -284,7 +281,7 @@ describe('Backend', () => {
     await agent.log(RuntimeContext.of({ sessionId: 's-1' })).append([lost]);
 
     const backend = open(model);
-    expect(await backend.takeOver()).toBe(1);
+    expect(await backend.resumeAll()).toBe(1);
     const now = await transcriptOnce(backend, answered(1));
     expect(textsOf(now)).toEqual(['Hello', 'Here I am']);
     const later = await transcriptOf(open(new ScriptedModel([])), 's-1');

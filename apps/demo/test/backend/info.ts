@@ -5,5 +5,4 @@ export const info: BackendInfo = {
   model: { id: 'scripted', embedded: false },
   contextWindow: 16_000,
   triggerTokens: 13_600,
-  plans: true,
 };

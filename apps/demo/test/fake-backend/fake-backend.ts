@@ -1,5 +1,4 @@
 import { estimateCounter, textOf } from '@x/core';
-import type { PermissionContext } from '@x/core/internal';
 import type { Decisions } from '@x/harness';
 import { renderCall, requestAt } from '@x/harness/view';
 import { requestView } from '../../src/backend/inspect.js';
@@ -52,7 +51,7 @@ class FakeSession {
   }
 
   get state(): SessionState {
-    const { plan, tasks, todos } = told([]);
+    const { todos } = told([]);
     const decided = new Set<string>();
     for (const event of this.events)
       if (event.type === 'permission.decided') decided.add(event.call.approvalId);
@@ -64,7 +63,7 @@ class FakeSession {
         ...call,
         seen: renderCall(call, { before: this.replaced.get(renderCall(call).change?.path ?? '') ?? null }),
       }));
-    return { running: this.playing !== undefined, todos, plan, tasks, pending, ...this.#state };
+    return { running: this.playing !== undefined, todos, pending, ...this.#state };
   }
 
   publish(beat: Exclude<Beat, { readonly type: 'gate' }>): void {
@@ -126,7 +125,6 @@ export class FakeBackend implements PageBackend {
       model: this.model,
       contextWindow: WINDOW,
       triggerTokens: WINDOW * 0.8,
-      plans: true,
     };
   }
 
@@ -219,15 +217,6 @@ export class FakeBackend implements PageBackend {
     const seen = place === undefined ? now : requestAt(events, place);
     if (seen) return requestView(seen, estimateCounter);
     throw new BackendError('not_found', `The session has no request or compaction ${place}.`);
-  }
-
-  async setPermissionMode(sessionId: string, permissionMode: PermissionContext['mode']): Promise<void> {
-    this.#find(sessionId).publish({ type: 'state', state: permissionMode ? { permissionMode } : {} });
-  }
-
-  async setPlanMode(sessionId: string, active: boolean): Promise<void> {
-    const session = this.#find(sessionId);
-    session.publish({ type: 'state', state: { plan: { ...session.transcript.plan, active } } });
   }
 
   async remove(sessionId: string): Promise<void> {

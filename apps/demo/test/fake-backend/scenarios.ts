@@ -86,36 +86,6 @@ export function* asking(stage: Stage, text: string): Generator<Beat> {
   );
 }
 
-/** Plans, and has given work to subagents. */
-export function* planning(stage: Stage, text: string): Generator<Beat> {
-  yield* stage.begin(text);
-  yield* stage.answer('The plan is ready; two explorers are looking around.');
-  yield* stage.end();
-  yield {
-    type: 'state',
-    state: {
-      plan: { active: true, path: 'plans/s.md', text: '# Plan\n\n1. Read the stores\n2. Compare them' },
-      tasks: [
-        {
-          taskId: 't-1',
-          subagent: 'explorer',
-          task: 'Find every store',
-          status: 'completed',
-          outcome: 'Five.',
-        },
-        { taskId: 't-2', subagent: 'explorer', task: 'Find every lock', status: 'running' },
-        {
-          taskId: 't-3',
-          subagent: 'explorer',
-          task: 'Run the tests',
-          status: 'failed',
-          outcome: 'It may only read.',
-        },
-      ],
-    },
-  };
-}
-
 /** Looks around: lists, searches, reads, runs something large, answers. */
 export function* survey(stage: Stage, text: string): Generator<Beat> {
   yield* stage.begin(text);

@@ -4,14 +4,13 @@
 import { fileURLToPath } from 'node:url';
 import { createServer } from '../../src/server/server.js';
 import { FakeBackend } from './fake-backend.js';
-import { asking, chat, longSession, outage, planning, survey } from './scenarios.js';
+import { asking, chat, longSession, outage, survey } from './scenarios.js';
 
 const backend = new FakeBackend({ pauseMs: 12 });
 backend.seed('long', longSession);
 backend.seed('short', (stage) => chat(stage, 'How does a compaction work?'), 1);
 backend.seed('surveyed', (stage) => survey(stage, 'Survey packages/core for me'), 1);
 backend.seed('asking', (stage) => asking(stage, 'Publish it'), 2);
-backend.seed('planning', (stage) => planning(stage, 'Plan it'), 3);
 backend.seed('failed', (stage) => outage(stage, 'Which store loses a turn?'), 9);
 
 const webRoot = fileURLToPath(new URL('../../dist/web', import.meta.url));

@@ -147,7 +147,7 @@ export class Stage {
     );
     yield* this.#speak(text, calls);
     const askedAt = this.#tick(1);
-    const reason = 'This may change something.';
+    const reason = 'No rule allows this.';
     const pending = calls.map(
       (call): PendingCall => ({
         ...call,
@@ -224,10 +224,10 @@ export class Stage {
     const steps: CompactionStep[] = [];
     const manifest: ManifestEntry[] = [];
     if (part.keepToolOutputs !== undefined) {
-      this.#run('observation_masking', 3, steps, () => this.#mask(part.keepToolOutputs ?? 0, manifest));
+      this.#run('mask_outputs', 3, steps, () => this.#mask(part.keepToolOutputs ?? 0, manifest));
     }
     if (part.keepMessages !== undefined) {
-      this.#run('summarization', 2_480, steps, () => this.#summarize(part, manifest));
+      this.#run('summarize', 2_480, steps, () => this.#summarize(part, manifest));
     }
     if (part.status !== 'applied') this.context = before.context;
     const at = this.#tick(2_500);

@@ -1,7 +1,7 @@
 import axe from 'axe-core';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { asking, longSession, outage, planning } from '../fake-backend/scenarios.js';
+import { asking, longSession, outage } from '../fake-backend/scenarios.js';
 import { evaluate, launch, type Visit, visit } from './browse.js';
 import { recordedLog } from './recorded-log.js';
 
@@ -49,7 +49,6 @@ it.each([1280, 390])(
     const v = await visit(browser, { viewport: { width, height: 800 } });
     v.backend.seed('long', longSession);
     v.backend.seed('asking', (stage) => asking(stage, 'Publish it'));
-    v.backend.seed('planning', (stage) => planning(stage, 'Plan it'));
     v.backend.seed('failed', (stage) => outage(stage, 'Which store loses a turn?'));
     const found: string[] = [];
     const look = async (state: string) => {
@@ -78,7 +77,7 @@ it.each([1280, 390])(
     await look('approval-forms');
     await v.open('failed');
     await look('failed');
-    await v.open('planning');
+    await v.open('long');
     if (width < 760) {
       await v.page.getByRole('button', { name: 'What fills the window' }).click();
       await look('sheet');
@@ -87,11 +86,15 @@ it.each([1280, 390])(
       await v.page.getByRole('link', { name: 'Memory' }).waitFor();
       await look('drawer');
       await v.page.keyboard.press('Escape');
-    } else await look('planning');
+    }
 
-    await v.page.goto(`${v.url}#/s/long/inspect`);
-    await expect.poll(() => v.page.locator('.request-row').count()).toBeGreaterThan(5);
-    await look('inspect');
+    const { places } = v.backend.transcript('long');
+    await v.page.goto(`${v.url}#/s/long/${places.findIndex(({ compaction }) => compaction) + 1}`);
+    await v.page.getByRole('region', { name: /^Compaction applied/ }).waitFor();
+    await expect.poll(() => v.page.locator('.panel .request-row').count()).toBeGreaterThan(5);
+    await v.page.locator('.panel .request-row').first().scrollIntoViewIfNeeded();
+    await look('place');
+    if (width < 760) await v.page.keyboard.press('Escape');
     await v.page.goto(`${v.url}#/memory`);
     await v.page.locator('.memory-item').first().waitFor();
     await look('memory');

@@ -29,15 +29,21 @@ describe('a compaction', () => {
   it('is a line that says what happened, also when nothing did', async () => {
     await expect
       .poll(() => dividers().allTextContents())
-      .toEqual([expect.stringMatching(/^Context compacted · 36 → 7 messages · .* tokens$/)]);
+      .toEqual([
+        expect.stringMatching(
+          /^Compacted · 36 → 7 messages · .* tokens · mask outputs \+ summarize$/,
+        ),
+      ]);
     await expect.poll(() => v.page.locator('.compacted-here').count()).toBe(2);
     await v.page.getByRole('button', { name: '2 earlier compactions' }).click();
     await expect
       .poll(() => dividers().allTextContents())
       .toEqual([
-        expect.stringMatching(/^Context compacted · [\d.]+k → [\d.]+k tokens$/),
+        expect.stringMatching(/^Compacted · [\d.]+k → [\d.]+k tokens · mask outputs$/),
         'Compaction had no effect · nothing was changed',
-        expect.stringMatching(/^Context compacted · 36 → 7 messages · .* tokens$/),
+        expect.stringMatching(
+          /^Compacted · 36 → 7 messages · .* tokens · mask outputs \+ summarize$/,
+        ),
       ]);
   });
 
@@ -64,13 +70,17 @@ describe('a compaction', () => {
     await expect
       .poll(() => textIn(details.locator('.facts')))
       .toMatch(
-        /You asked for it[\s\S]*applied · As asked[\s\S]*observation masking, then summarization[\s\S]*2.5\ss/,
+        /You asked for it[\s\S]*applied · As asked[\s\S]*mask outputs \+ summarize[\s\S]*2.5\ss/,
       );
     await details.getByRole('button', { name: 'Steps' }).click();
-    const rows = details.locator('.steps tbody tr');
+    const rows = details.locator('.figures > div');
     await expect.poll(() => rows.count()).toBe(2);
-    await expect.poll(() => textIn(rows.nth(0))).toMatch(/observation masking\s+–\s+[\d.]+k → [\d.]+k/);
-    await expect.poll(() => textIn(rows.nth(1))).toMatch(/summarization\s+36 → 7\s+[\d.]+k → [\d.]+k/);
+    await expect
+      .poll(() => textIn(rows.nth(0)))
+      .toMatch(/mask outputs\s+[\d.]+k → [\d.]+k tokens · 3\sms/);
+    await expect
+      .poll(() => textIn(rows.nth(1)))
+      .toMatch(/summarize\s+36 → 7 messages · [\d.]+k → [\d.]+k tokens/);
     await expect
       .poll(() => textIn(details.locator('.removed-heading')))
       .toContain('30 summarized, 1 shortened');
@@ -116,9 +126,7 @@ describe('a compaction', () => {
     await expect.poll(() => dividers().nth(2).textContent()).toContain('Compaction undone');
     await expect
       .poll(() => textIn(v.page.locator('.panel')))
-      .toMatch(
-        /Last compaction: \d+ shortened[\s\S]*Compaction undone\s+An earlier compaction still stands\./,
-      );
+      .toMatch(/Compaction undone\s+An earlier compaction still stands\./);
     await expect.poll(() => v.page.locator('.user-turn').first().getAttribute('data-gone')).toBe('false');
   });
 });
@@ -129,15 +137,13 @@ describe('the commands', () => {
     await v.open('s');
     const composer = v.page.getByRole('textbox', { name: 'Message' });
     await composer.fill('/');
-    await expect.poll(() => v.page.locator('.commands li').count()).toBe(8);
-    await composer.press('ArrowDown');
-    await composer.press('ArrowUp');
+    await expect.poll(() => v.page.locator('.commands li').count()).toBe(3);
     await composer.press('Enter');
     await expect.poll(() => composer.inputValue()).toBe('/compact ');
     await composer.pressSequentially('Keep the names of packages');
     await v.enter();
     await dividers().first().waitFor();
-    await expect.poll(() => dividers().first().textContent()).toContain('Context compacted');
+    await expect.poll(() => dividers().first().textContent()).toContain('Compacted');
     await dividers().first().click();
     await expect.poll(() => textIn(v.page.locator('.facts'))).toContain('“Keep the names of packages”');
   });
@@ -244,11 +250,11 @@ describe('the context panel', () => {
     };
     await v.page.reload();
     await v.page.locator('.reply-figures', { hasText: '$' }).first().waitFor();
-    const cost = () => textIn(v.page.getByRole('region', { name: 'Cost and cache' }));
+    const cost = () => textIn(v.page.getByRole('region', { name: 'Cost and savings' }));
     await expect.poll(cost).toMatch(/Cost\s+\$[\d.,]+/);
   });
 
-  it('names the largest request as the peak, not what was never sent', async () => {
+  it('names the largest request, not what was never sent', async () => {
     v.backend.seed('p', function* (stage) {
       yield* stage.begin('Look around');
       const calls = ['a.ts', 'b.ts', 'c.ts'].map((path) => ({
@@ -276,7 +282,7 @@ describe('the context panel', () => {
     await v.open('p');
     await expect
       .poll(() => textIn(v.page.locator('.timeline figcaption')))
-      .toContain(`peak ${(sent / 1_000).toFixed(1)}k`);
+      .toContain(`Largest ${(sent / 1_000).toFixed(1)}k`);
   });
 
   it('lists todos and cost', async () => {

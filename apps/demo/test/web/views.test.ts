@@ -21,70 +21,64 @@ afterEach(async () => {
 
 const section = (name: string) => v.page.getByRole('region', { name, exact: true });
 
-describe('the inspector', () => {
+describe('the places of a conversation, in the panel', () => {
   beforeEach(async () => {
     v.backend.seed('s', longSession);
     await v.open('s');
-    await v.page.keyboard.press('i');
-    await v.page.getByRole('heading', { name: 'Inspector' }).waitFor();
   });
+  const track = () => section('Every request').getByRole('slider');
+  const step = (name: string) => section('Every request').getByRole('button', { name, exact: true });
+  const number = () => v.page.getByRole('spinbutton', { name: 'Request' });
 
-  it('shows every request, and goes to one by keys or by its number', async () => {
-    const track = section('Every request').getByRole('slider');
-    await track.focus();
+  it('are requests and compactions, gone to by keys, by buttons or by a number', async () => {
+    await track().focus();
     await v.page.keyboard.press('Home');
-    await expect
-      .poll(() => track.getAttribute('aria-valuetext'))
-      .toMatch(/^Request 1: [\d,]+ tokens, System/);
+    await expect.poll(() => track().getAttribute('aria-valuetext')).toMatch(/^Request 1: [\d,]+ tokens$/);
     await section('Request 1').waitFor();
     await v.page.keyboard.press('ArrowRight');
-    await expect.poll(() => track.getAttribute('aria-valuetext')).toMatch(/^Request 2: /);
-    await v.page.getByRole('spinbutton', { name: 'Request' }).fill('5');
+    await expect.poll(() => track().getAttribute('aria-valuetext')).toMatch(/^Request 2: /);
+    await number().fill('5');
     await section('Request 5').locator('.request-row').first().waitFor();
-    await v.page.getByRole('button', { name: 'Previous', exact: true }).click();
+    await step('Previous').click();
     await section('Request 4').waitFor();
-    await v.page.getByRole('button', { name: 'Latest', exact: true }).click();
-    await section('What the model sees now').waitFor();
+    await step('Latest').click();
+    await v.page.getByRole('button', { name: 'What the model sees now' }).waitFor();
   });
 
-  it('reaches every request and every compaction by keys', async () => {
-    const track = section('Every request').getByRole('slider');
-    await track.focus();
+  it('are all reached by keys, compactions too', async () => {
+    await track().focus();
     await v.page.keyboard.press('Home');
     const words: (string | null)[] = [];
-    const last = Number(await track.getAttribute('aria-valuemax'));
+    const last = Number(await track().getAttribute('aria-valuemax'));
     for (let at = 1; at <= last; at++) {
-      await expect.poll(() => track.getAttribute('aria-valuenow')).toBe(String(at));
-      words.push(await track.getAttribute('aria-valuetext'));
+      await expect.poll(() => track().getAttribute('aria-valuenow')).toBe(String(at));
+      words.push(await track().getAttribute('aria-valuetext'));
       await v.page.keyboard.press('ArrowRight');
     }
     expect(words.filter((text) => text?.startsWith('Compaction'))).toHaveLength(3);
-    await expect.poll(() => track.getAttribute('aria-valuenow')).toBe(String(last));
+    await expect.poll(() => track().getAttribute('aria-valuenow')).toBe(String(last));
     await v.page.keyboard.press('ArrowLeft');
-    await expect.poll(() => track.getAttribute('aria-valuenow')).toBe(String(last - 1));
+    await expect.poll(() => track().getAttribute('aria-valuenow')).toBe(String(last - 1));
   });
 
-  it('has the request that it shows in its address, for a link that opens it', async () => {
-    await v.page.getByRole('spinbutton', { name: 'Request' }).fill('5');
-    await expect.poll(() => v.page.url()).toMatch(/#\/s\/s\/inspect\/\d$/);
+  it('stand in the address, for a link that opens one', async () => {
+    await number().fill('5');
+    await expect.poll(() => v.page.url()).toMatch(/#\/s\/s\/\d$/);
     await v.page.reload();
     await section('Request 5').locator('.request-row').first().waitFor();
-    await v.page.keyboard.press('i');
-    await v.page.locator('.user-turn').first().waitFor();
-    await v.page.goBack();
-    await section('Request 5').waitFor();
-    await v.page.getByRole('button', { name: 'Latest', exact: true }).click();
-    await expect.poll(() => v.page.url()).toMatch(/#\/s\/s\/inspect$/);
+    await step('Latest').click();
+    await expect.poll(() => v.page.url()).toMatch(/#\/s\/s$/);
     v.expectComplaints('404');
     const error = { code: 'not_found', message: 'The session has no request or compaction 999.', issues: [] };
     await v.page.route('**/request?place=999', (route) => route.fulfill({ status: 404, json: { error } }));
-    await v.page.goto(`${v.url}#/s/s/inspect/999`);
+    await v.page.goto(`${v.url}#/s/s/999`);
     await section('Place 999').getByText(error.message).waitFor();
     expect(await v.page.locator('.request-row').count()).toBe(0);
   });
 
-  it('lists what the model sees by kind and path; a message leads to its place, and from there back', async () => {
-    const rows = section('What the model sees now').locator('.request-row');
+  it('list what the model sees by kind and path; a message leads to its place, and from there back', async () => {
+    await v.page.getByRole('button', { name: 'What the model sees now' }).click();
+    const rows = v.page.locator('.panel .request-row');
     await expect.poll(() => rows.count()).toBeGreaterThan(5);
     await rows.filter({ hasText: 'Summary of what was removed' }).waitFor();
     const said = rows.filter({ hasText: 'You: And what does the model still know' });
@@ -93,41 +87,50 @@ describe('the inspector', () => {
     await v.page.locator('.user-turn', { hasText: 'And what does the model still know' }).waitFor();
     await expect.poll(() => evaluate(v.page, 'document.activeElement.className')).toContain('user-turn');
     await v.page.locator('.reply-figures').last().click();
-    await section(`Request ${v.backend.transcript('s').places.at(-1)?.request}`).waitFor();
-    await v.page.getByRole('button', { name: 'answer', exact: true }).first().click();
+    const asked = section(`Request ${v.backend.transcript('s').places.at(-1)?.request}`);
+    await expect.poll(() => textIn(asked)).toMatch(/[\d.]+k in · \d+ out/);
+    await asked.getByRole('button', { name: 'Show the answer' }).click();
     await v.page.locator('.agent-turn:focus').waitFor();
   });
 
-  it('shows what a compaction changed, before and after, and folds what it left alone', async () => {
+  it('show what a compaction changed, before and after, and fold what it left alone', async () => {
     const { places } = v.backend.transcript('s');
     const place = places.findLastIndex(({ compaction }) => compaction?.status === 'applied') + 1;
-    await v.page.goto(`${v.url}#/s/s/inspect/${place}`);
+    await v.page.goto(`${v.url}#/s/s/${place}`);
     const seen = section(`Compaction applied after request ${places[place - 1]?.request}`);
     await seen.getByRole('heading', { name: /^Removed/ }).waitFor();
     await seen.getByRole('heading', { name: /^In their place/ }).waitFor();
     const unchanged = seen.locator('[data-fold^="unchanged-"]');
     await expect.poll(() => unchanged.getAttribute('aria-expanded')).toBe('false');
-    await v.page.getByRole('button', { name: 'Previous', exact: true }).click();
+    await step('Previous').click();
     await section(`Request ${places[place - 1]?.request}`).waitFor();
-    await v.page.getByRole('button', { name: 'Next', exact: true }).click();
+    await step('Next').click();
     await seen.waitFor();
   });
 
-  it('shows the window also while the agent works', async () => {
-    const slider = v.page.getByRole('slider', { name: 'Tokens in the window, request by request' });
-    const before = await slider.first().getAttribute('aria-valuemax');
+  it('draw bar and legend as the window was there', async () => {
+    const { places } = v.backend.transcript('s');
+    const percent = (place: number) =>
+      `${Math.round(((places[place - 1]?.context.total ?? 0) / 24_000) * 100)}\u202f% full`;
+    expect(percent(2)).not.toBe(percent(places.length));
+    await v.page.goto(`${v.url}#/s/s/2`);
+    await expect.poll(() => textIn(v.page.locator('.gauge-figure'))).toContain(percent(2));
+    await step('Latest').click();
+    await expect.poll(() => textIn(v.page.locator('.gauge-figure'))).toContain(percent(places.length));
+  });
+
+  it('show the window also while the agent works', async () => {
+    await v.page.getByRole('button', { name: 'What the model sees now' }).click();
+    const before = await track().getAttribute('aria-valuemax');
     v.backend.hold('tools');
     await v.backend.send('s', 'Survey it');
-    await expect.poll(() => slider.first().getAttribute('aria-valuemax')).not.toBe(before);
-    await expect
-      .poll(() => section('What the model sees now').locator('.request-row').count())
-      .toBeGreaterThan(5);
+    await expect.poll(() => track().getAttribute('aria-valuemax')).not.toBe(before);
+    await expect.poll(() => v.page.locator('.panel .request-row').count()).toBeGreaterThan(5);
     expect(v.backend.transcript('s').call).toBeDefined();
     v.backend.release('tools');
   });
 
-  it('says how savings are counted, from the line on top of the conversation', async () => {
-    await v.page.keyboard.press('i');
+  it('say how savings are counted, from the line on top of the conversation', async () => {
     const line = v.page.locator('.worth');
     await expect
       .poll(() => textIn(line))
@@ -136,27 +139,7 @@ describe('the inspector', () => {
       );
     const words = await textIn(line);
     await line.click();
-    await section('How savings are counted').getByText(words).waitFor();
-  });
-
-  it('says what every request took, with the share from the cache', async () => {
-    const rows = section('What every request took').locator('tbody tr');
-    await expect.poll(() => rows.count()).toBe(11);
-    await expect.poll(() => textIn(rows.nth(1))).toMatch(/2\s+[\d.]+k\s+91\s%/);
-    const table = section('What every request took').locator('.table-scroll');
-    const head = table.locator('thead th').first();
-    await rows.last().scrollIntoViewIfNeeded();
-    const frame = await table.boundingBox();
-    const first = await rows.first().boundingBox();
-    expect(first?.y).toBeLessThan(frame?.y ?? 0);
-    expect((await head.boundingBox())?.y).toBeGreaterThanOrEqual(frame?.y ?? Infinity);
-  });
-
-  it('keeps its place over a reload, and goes back with the same key', async () => {
-    await v.page.reload();
-    await v.page.getByRole('heading', { name: 'Inspector' }).waitFor();
-    await v.page.keyboard.press('i');
-    await v.page.locator('.user-turn').first().waitFor();
+    await section('Cost and savings').getByText(words).waitFor();
   });
 });
 

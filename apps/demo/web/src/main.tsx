@@ -1,4 +1,3 @@
-import './styles/base.css';
 import './styles/page.css';
 import { render } from 'preact';
 import { App } from './components/app.js';

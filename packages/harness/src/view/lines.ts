@@ -11,7 +11,7 @@ export interface RenderedLine {
 /** Unchanged lines that are shown before and after a change. */
 const AROUND = 2;
 /** Removed lines of one change that are shown: the new lines stand below them. */
-const MOST_REMOVED = 20;
+const MOST_REMOVED = 8;
 /** Pairs of lines that are compared. In larger texts everything between the first and the last change counts as changed. */
 const MOST_PAIRS = 1_000_000;
 /** UTF-16 units of one line of a result. */

@@ -1,42 +1,35 @@
-import { type Signal, signal } from '@preact/signals';
+import type { Signal } from '@preact/signals';
 import { X } from 'lucide-preact';
-import type { ComponentChildren, ComponentType } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { announcement } from '../state/announcer.js';
-import {
-  drawerOpen,
-  keysOpen,
-  sheetOpen,
-  showsPanel,
-  showsSessions,
-  type View,
-  view,
-} from '../state/view.js';
+import { drawerOpen, keysOpen, sheetOpen, showsPanel, showsSessions, view } from '../state/view.js';
 import { ContextPanel } from './context-panel.js';
 import { ConversationColumn } from './conversation.js';
+import { FileView } from './file-view.js';
 import { keys, startKeyboard } from './keyboard.js';
-import { Button, IconButton, ViewFrame } from './parts.js';
+import { MemoryView } from './memory-view.js';
+import { IconButton } from './parts.js';
+import { ReplayView } from './replay-view.js';
 import { SessionsColumn } from './sessions-column.js';
 
 /** The page: sessions, the conversation, the context. A part without room beside the conversation opens over it. */
 export function App() {
   // Before the page is drawn: who sees it may press a key.
   useLayoutEffect(startKeyboard, []);
-  const { value: shown } = view;
+  const Middle = views[view.value];
   return (
     <div class="app">
       <Beside hasRoom={showsSessions.value} open={drawerOpen} side="left" label="Conversations">
         <SessionsColumn />
       </Beside>
-      {shown === 'conversation' ? <ConversationColumn /> : <OtherView name={shown} />}
-      {(shown === 'conversation' || shown === 'file') && (
-        <Beside hasRoom={showsPanel.value} open={sheetOpen} side="bottom" label="Context">
-          <ContextPanel />
-        </Beside>
-      )}
+      <Middle />
+      <Beside hasRoom={showsPanel.value} open={sheetOpen} side="bottom" label="Context">
+        <ContextPanel />
+      </Beside>
       <Beside hasRoom={false} open={keysOpen} side="middle" label="Keys">
         <h2 class="heading">Keys</h2>
-        <dl class="keys small">
+        <dl class="facts small">
           {keys.map(([key, meaning]) => (
             <div key={key} class="row">
               <dt class="code">{key}</dt>
@@ -52,31 +45,8 @@ export function App() {
   );
 }
 
-/** The other views, which are fetched when one of them is first shown. */
-const views = signal<Readonly<Record<Exclude<View, 'conversation'>, ComponentType>> | undefined>(undefined);
-const failed = signal(false);
-
-async function fetchViews(): Promise<void> {
-  failed.value = false;
-  try {
-    views.value = (await import('./views.js')).views;
-  } catch {
-    failed.value = true;
-  }
-}
-
-function OtherView({ name }: { readonly name: Exclude<View, 'conversation'> }) {
-  useEffect(() => {
-    if (!views.peek()) void fetchViews();
-  }, []);
-  const Shown = views.value?.[name];
-  if (Shown) return <Shown />;
-  return (
-    <ViewFrame title="" lead="" failure={failed.value ? 'This part of the page could not be loaded.' : ''}>
-      {failed.value && <Button onClick={() => void fetchViews()}>Try again</Button>}
-    </ViewFrame>
-  );
-}
+/** What stands in the middle, by its name in the address. */
+const views = { conversation: ConversationColumn, memory: MemoryView, replay: ReplayView, file: FileView };
 
 interface BesideProps {
   readonly hasRoom: boolean;

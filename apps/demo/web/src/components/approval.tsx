@@ -4,8 +4,7 @@ import { Hand } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import type { WaitingCall } from '../../../src/page.js';
-import { busy, decide, pending, state } from '../state/session.js';
-import { Markdown } from './markdown.js';
+import { busy, decide, pending } from '../state/session.js';
 import { Button, CodeBlock, textOfLines } from './parts.js';
 
 /** A tool call that waits for the user: what it would do, and the possible decisions. */
@@ -18,7 +17,12 @@ export function Approval({ call }: { readonly call: WaitingCall }) {
   };
   const match = suggestion?.match === undefined ? '' : `(${suggestion.match})`;
   return (
-    <article class="block approval" data-turn tabIndex={-1} aria-label={`It wants to ${seen.wants}`}>
+    <article
+      class="block approval stack pad-wide"
+      data-turn
+      tabIndex={-1}
+      aria-label={`It wants to ${seen.wants}`}
+    >
       <h2 class="row">
         <Hand class="accent" size={16} aria-hidden="true" />
         <span>It wants to {seen.wants}.</span>
@@ -109,10 +113,8 @@ function Decide({ type, approvals, children }: DecideProps) {
   );
 }
 
-/** What a call would do: a command, a change of a file, a plan; else its input. */
-function Asked({ call: { name, seen } }: { readonly call: WaitingCall }) {
-  const { plan } = state.value;
-  if (name === 'plan_exit' && plan.text) return <Markdown text={plan.text} />;
+/** What a call would do: a command or a change of a file; else its input. */
+function Asked({ call: { seen } }: { readonly call: WaitingCall }) {
   const { change, kind, lines, rest } = seen;
   const label = change?.path ?? (kind === 'execute' ? 'Command' : 'Input');
   return (

@@ -8,7 +8,7 @@ import { Button, Fold } from './parts.js';
 import { RequestChanges } from './request-changes.js';
 
 const heads: Readonly<Record<Compaction['status'], string>> = {
-  applied: 'Context compacted',
+  applied: 'Compacted',
   ineffective: 'Compaction had no effect',
   skipped: 'Compaction skipped',
   failed: 'Compaction failed',
@@ -25,41 +25,52 @@ interface CompactionProps {
   readonly compaction: Compaction;
 }
 
-/** What a compaction did: a heading, its messages and its tokens. */
-export function compactionTitle(compaction: Compaction) {
-  const { status, undone, messagesBefore, messagesAfter } = compaction;
-  if (undone) return { head: 'Compaction undone' };
-  if (status !== 'applied') return { head: heads[status], messages: 'nothing was changed' };
-  const isSame = messagesBefore === messagesAfter;
-  const messages = isSame ? undefined : `${exactCount(messagesBefore)} → ${plural(messagesAfter, 'message')}`;
-  return { head: heads.applied, messages, tokens: beforeAndAfter(compaction) };
+interface Change {
+  readonly messagesBefore: number;
+  readonly messagesAfter: number;
+  readonly tokensBefore: number;
+  readonly tokensAfter: number;
 }
 
-export function beforeAndAfter({ tokensBefore, tokensAfter }: Compaction): string {
-  return `${shortCount(tokensBefore)} → ${shortCount(tokensAfter)} tokens`;
+/** What changed: `36 → 7 messages`, where their number did, and `19k → 8.4k tokens`. */
+export function changeInWords({ messagesBefore, messagesAfter, tokensBefore, tokensAfter }: Change): string {
+  const tokens = `${shortCount(tokensBefore)} → ${shortCount(tokensAfter)} tokens`;
+  const messages = `${exactCount(messagesBefore)} → ${plural(messagesAfter, 'message')}`;
+  return messagesBefore === messagesAfter ? tokens : `${messages} · ${tokens}`;
+}
+
+/** What became of a compaction. */
+export function headOf({ status, undone }: Compaction): string {
+  return undone ? 'Compaction undone' : heads[status];
+}
+
+/** Names such as `observation_masking+summarize` in words. */
+function inWords(names: string): string {
+  return names.replaceAll('_', ' ').replaceAll('+', ' + ');
 }
 
 /** A compaction as a line across the conversation. It opens to its details, whatever its outcome. */
 export function CompactionDivider({ compaction }: CompactionProps) {
-  const Icon = compaction.status === 'applied' ? Shrink : TriangleAlert;
-  const { head, messages, tokens } = compactionTitle(compaction);
+  const stands = isStanding(compaction);
+  const Icon = stands ? Shrink : TriangleAlert;
+  const what = compaction.undone ? '' : ` · ${stands ? changeInWords(compaction) : 'nothing was changed'}`;
   const line = (
-    <span class="compaction-line row">
+    <>
       <Icon size={16} aria-hidden="true" />
       <span>
-        <strong>{head}</strong>
-        {messages && ` · ${messages}`}
-        {tokens && <span class={messages && 'wide-only'}> · {tokens}</span>}
+        <strong>{headOf(compaction)}</strong>
+        {what}
+        {stands && <span class="wide-only"> · {inWords(compaction.strategyUsed)}</span>}
       </span>
-    </span>
+    </>
   );
   return (
     <article
-      class={`block compaction${isStanding(compaction) ? '' : ' compaction-void'}`}
+      class={`block compaction${stands ? '' : ' compaction-void'}`}
       id={compaction.id}
       data-turn
       tabIndex={-1}
-      aria-label={head}
+      aria-label={headOf(compaction)}
     >
       <Fold id={`${compaction.id}-fold`} line={line}>
         {() => <CompactionDetails compaction={compaction} />}
@@ -88,8 +99,11 @@ export function EarlierCompactions() {
 function CompactionDetails({ compaction }: CompactionProps) {
   const { id, status, detail, reason, durationMs, steps, manifest, undone, usage, place, strategyUsed } =
     compaction;
-  const ways = strategyUsed.replaceAll('_', ' ').replaceAll('+', ', then ');
-  const how = [ways, usage ? 'a model wrote the summary' : 'no model was called', duration(durationMs)];
+  const how = [
+    inWords(strategyUsed),
+    usage ? 'a model wrote the summary' : 'no model was called',
+    duration(durationMs),
+  ];
   const isPlain = status === 'applied' && !undone && reason !== 'manual';
   const facts = [
     ['Why', reasons[reason]],
@@ -97,7 +111,7 @@ function CompactionDetails({ compaction }: CompactionProps) {
     ['How', how.filter(Boolean).join(' · ')],
   ];
   return (
-    <div class="compaction-details card stack small">
+    <div class="compaction-details card stack small pad-wide">
       <dl class="facts">
         {facts.map(([name, text]) => (
           <div key={name} class="row">
@@ -124,34 +138,21 @@ function CompactionDetails({ compaction }: CompactionProps) {
   );
 }
 
-/** What each step changed, with messages and tokens before and after. */
+/** What each step changed. */
 function CompactionSteps({ id, steps }: { readonly id: string; readonly steps: readonly CompactionStep[] }) {
-  const change = (before: number, after: number, word: typeof shortCount) =>
-    before === after ? '–' : `${word(before)} → ${word(after)}`;
   return (
     <Fold id={`${id}-steps`} line={<span class="grow">Steps</span>}>
       {() => (
-        <table class="table steps">
-          <thead>
-            <tr>
-              {['Step', 'Messages', 'Tokens', 'Time'].map((name) => (
-                <th key={name} scope="col">
-                  {name}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {steps.map((step, index) => (
-              <tr key={index} title={step.note}>
-                <th scope="row">{step.reducer.replaceAll('_', ' ')}</th>
-                <td>{change(step.messagesBefore, step.messagesAfter, exactCount)}</td>
-                <td>{change(step.tokensBefore, step.tokensAfter, shortCount)}</td>
-                <td>{duration(step.durationMs)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <dl class="figures">
+          {steps.map((step, index) => (
+            <div key={index}>
+              <dt>{inWords(step.reducer)}</dt>
+              <dd>
+                {step.note ?? changeInWords(step)} · {duration(step.durationMs)}
+              </dd>
+            </div>
+          ))}
+        </dl>
       )}
     </Fold>
   );

@@ -12,14 +12,13 @@ import {
   pending,
   phase,
   sending,
-  state,
   stop,
 } from '../state/session.js';
 import { Button } from './parts.js';
 
 /** What sending would do now. */
 function hint(): string {
-  if (pending.value.length > 0) return 'Say something instead: the waiting calls then do not run';
+  if (pending.value.length > 0) return 'Say something else instead';
   if (call.value) return 'Say something: the model reads it at its next step';
   return 'Say something, or / for commands';
 }
@@ -28,7 +27,6 @@ function hint(): string {
 export function Composer() {
   // Long because the draft, the keys and the menu share their state.
   const field = useRef<HTMLTextAreaElement>(null);
-  const chosen = useSignal(0);
   const refused = useSignal('');
   const text = draftText.value;
   // A refused command needs its reason in sight, not the list again.
@@ -45,7 +43,6 @@ export function Composer() {
 
   const take = ({ name, takesText }: Command) => {
     draftText.value = `/${name}${takesText ? ' ' : ''}`;
-    chosen.value = 0;
     field.current?.focus();
   };
   const submit = async () => {
@@ -59,32 +56,24 @@ export function Composer() {
   const onKeyDown = (event: KeyboardEvent) => {
     const { key, isComposing, shiftKey } = event;
     if (isComposing) return;
-    const step = commands.length > 0 ? { ArrowDown: 1, ArrowUp: -1 }[key] : undefined;
-    const command = ['Tab', 'Enter'].includes(key) && !isCommand(text) ? commands[chosen.value] : undefined;
+    const command = ['Tab', 'Enter'].includes(key) && !isCommand(text) ? commands[0] : undefined;
     if (key === 'Escape') return field.current?.blur();
-    if (step === undefined && command === undefined && (key !== 'Enter' || shiftKey)) return;
+    if (command === undefined && (key !== 'Enter' || shiftKey)) return;
     event.preventDefault();
-    if (step !== undefined) chosen.value = (chosen.value + step + commands.length) % commands.length;
-    else if (command) take(command);
+    if (command) take(command);
     else void submit();
   };
 
-  const mode = state.value.permissionMode;
-  const facts = [
-    modelLine.value,
-    info.value && `window ${shortCount(info.value.contextWindow)}`,
-    mode !== undefined && mode !== 'default' && `permissions: ${mode}`,
-  ];
+  const facts = [modelLine.value, info.value && `window ${shortCount(info.value.contextWindow)}`];
   return (
-    <div class="composer">
+    <div class="composer pad">
       {commands.length > 0 && (
-        <ul class="commands" aria-label="Commands">
-          {commands.map((command, index) => (
+        <ul class="commands card pad" aria-label="Commands">
+          {commands.map((command) => (
             <li key={command.name}>
               <button
                 type="button"
-                class="row wrap small"
-                aria-current={index === chosen.value}
+                class="press row wrap small pad"
                 onMouseDown={(event) => event.preventDefault()}
                 onClick={() => take(command)}
               >
@@ -104,13 +93,10 @@ export function Composer() {
         aria-label="Message"
         value={text}
         disabled={gone}
-        onInput={(event) => {
-          draftText.value = event.currentTarget.value;
-          chosen.value = 0;
-        }}
+        onInput={(event) => (draftText.value = event.currentTarget.value)}
         onKeyDown={onKeyDown}
       />
-      <div class="composer-foot row">
+      <div class="row">
         <span class="clip quiet label">{facts.filter(Boolean).join(' · ')}</span>
         {running && (
           <Button class="composer-stop" onClick={() => void stop()}>

@@ -1,63 +1,33 @@
 import { useSignalEffect } from '@preact/signals';
-import {
-  Circle,
-  CircleAlert,
-  CircleCheck,
-  CircleDot,
-  CircleX,
-  ScanSearch,
-  Shrink,
-  TriangleAlert,
-} from 'lucide-preact';
+import { savingsInWords } from '@x/harness/view';
+import { Circle, CircleCheck, CircleDot, Shrink, TriangleAlert } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
 import { costOf, exactCount, money, plural, share, shortCount, size } from '../lib/format.js';
-import {
-  busy,
-  context,
-  files,
-  info,
-  lastApplied,
-  loadFiles,
-  phase,
-  places,
-  setPlanMode,
-  state,
-  transcript,
-} from '../state/session.js';
-import { showCompaction } from '../state/show-message.js';
-import { afterUndo, type Compaction, fatesInWords } from '../state/transcript.js';
-import { fileAddress, inspect, sheetOpen, toggleInspector, view } from '../state/view.js';
-import { beforeAndAfter, compactionTitle } from './compaction.js';
+import { replyInWords } from '../state/blocks.js';
+import { busy, context, files, info, loadFiles, places, state, transcript } from '../state/session.js';
+import { showCompaction, showMessage } from '../state/show-message.js';
+import { fatesInWords, isStanding, type Place, standingInWords } from '../state/transcript.js';
+import { fileAddress, lookedAt, sheetOpen } from '../state/view.js';
+import { changeInWords, headOf } from './compaction.js';
 import { Gauge, Legend } from './gauge.js';
-import { Markdown } from './markdown.js';
 import { Button, Fold, Section } from './parts.js';
+import { RequestChanges } from './request-changes.js';
 import { WindowChart } from './window-chart.js';
 
-/** What the model sees now, what was removed last, and what it cost. */
+/** What the model sees, now or at a place of the session, what was removed last, and what it cost. */
 export function ContextPanel() {
-  // Long because it is the list of the panel's sections.
   // The agent may have written files while it worked.
   useSignalEffect(() => {
     if (!busy.value) void loadFiles();
   });
-  const { todos, tasks } = state.value;
-  const done = todos.filter((todo) => todo.status === 'completed').length;
+  const { todos } = state.value;
+  const done = todos.filter(({ status }) => status === 'completed').length;
   return (
     <aside class="column panel" aria-label="Context">
       <header class="column-header row">
-        <h2 class="heading grow">Context</h2>
-        {places.value.length > 0 && (
-          <Button
-            class="panel-inspect"
-            aria-pressed={view.value === 'inspect'}
-            title="Inspector (i)"
-            onClick={toggleInspector}
-          >
-            <ScanSearch size={16} aria-hidden="true" /> Inspect
-          </Button>
-        )}
+        <h2 class="heading">Context</h2>
       </header>
-      <div class="panel-content scrolls stack">
+      <div class="panel-content scrolls stack stack-wide">
         <Gauge />
         {context.value && (
           <>
@@ -65,10 +35,11 @@ export function ContextPanel() {
             <Section title="What fills the window">
               <Legend />
             </Section>
-            <Section title="Tokens per request">
-              <WindowChart width={328} height={96} onPick={inspect} />
+            <Section title="Every request">
+              <WindowChart />
             </Section>
-            <Section title="Cost and cache">
+            <ShownPlace />
+            <Section title="Cost and savings">
               <Costs />
             </Section>
           </>
@@ -79,33 +50,6 @@ export function ContextPanel() {
               <li key={index} class="row" data-status={status}>
                 <StatusIcon status={status} />
                 <span>{content}</span>
-              </li>
-            ))}
-          </List>
-        )}
-        {phase.value === 'ready' && info.value?.plans && <Plan />}
-        {tasks.length > 0 && (
-          <List title="Background tasks" figure={plural(tasks.length, 'task')}>
-            {tasks.toReversed().map(({ taskId, subagent, task, status, outcome }) => (
-              <li key={taskId} data-status={status}>
-                <Fold
-                  id={`task-${taskId}`}
-                  line={
-                    <>
-                      <StatusIcon status={status} />
-                      <span class="clip">{task}</span>
-                      <span class="task-status quiet label">{statuses[status][1]}</span>
-                    </>
-                  }
-                >
-                  {() => (
-                    <p>
-                      {subagent}: {task}
-                      <br />
-                      <span class="quiet">{outcome}</span>
-                    </p>
-                  )}
-                </Fold>
               </li>
             ))}
           </List>
@@ -127,6 +71,7 @@ export function ContextPanel() {
   );
 }
 
+/** A titled list. */
 function List({
   title,
   figure,
@@ -138,69 +83,15 @@ function List({
 }) {
   return (
     <Section title={title} figure={figure}>
-      <ul class="panel-list small">{children}</ul>
-    </Section>
-  );
-}
-
-/** What the session has taken so far, and what compaction saved. */
-function Costs() {
-  const { usage, modelCalls, savings } = transcript.value;
-  const { inputTokens: input, outputTokens: output, cachedInputTokens: cached = 0 } = usage;
-  const { embedded, prices } = info.value?.model ?? {};
-  const none = 'none: no LLM';
-  const fromCache = embedded && cached === 0 ? none : `${shortCount(cached)} · ${share(cached, input)}`;
-  const saved = savings.unreduced - savings.sent;
-  const rows: readonly (readonly [name: string, figure: string, exact?: number])[] = [
-    ['Model calls', exactCount(modelCalls)],
-    ['Tokens in', shortCount(input), input],
-    ['of them from the cache', fromCache, cached],
-    ['Tokens out', shortCount(output), output],
-    ['Saved by compaction', `${shortCount(saved)} · ${share(saved, savings.unreduced)}`, saved],
-    ['Cost', prices ? money(costOf(usage, prices)) : embedded ? none : 'prices unknown'],
-  ];
-  return (
-    <dl class="figures">
-      {rows.map(([name, figure, exact]) => (
-        <div key={name} title={exact === undefined ? undefined : `${exactCount(exact)} tokens`}>
-          <dt>{name}</dt>
-          <dd>{figure}</dd>
-        </div>
-      ))}
-    </dl>
-  );
-}
-
-/** Plan mode, and the plan. */
-function Plan() {
-  const { active, path, text } = state.value.plan;
-  return (
-    <Section title="Plan">
-      <Button
-        role="switch"
-        aria-checked={active}
-        disabled={busy.value}
-        onClick={() => void setPlanMode(!active)}
-      >
-        {active ? 'Plan mode is on: the agent only reads' : 'Plan mode is off'}
-      </Button>
-      {text !== undefined && (
-        <Fold id="plan-text" line={<span class="clip">{path}</span>}>
-          {() => <Markdown text={text} />}
-        </Fold>
-      )}
+      <ul class="stack small">{children}</ul>
     </Section>
   );
 }
 
 const statuses = {
   pending: [Circle, 'to do'],
-  waiting: [CircleDot, 'waits for approval'],
-  running: [CircleDot, 'running'],
   in_progress: [CircleDot, 'doing'],
   completed: [CircleCheck, 'done'],
-  failed: [CircleAlert, 'failed'],
-  cancelled: [CircleX, 'cancelled'],
 } as const;
 
 function StatusIcon({ status }: { readonly status: keyof typeof statuses }) {
@@ -210,42 +101,91 @@ function StatusIcon({ status }: { readonly status: keyof typeof statuses }) {
 
 /** What was removed last. Leads to where it happened. */
 function LastCompaction() {
-  const applied = lastApplied.value;
   const last = transcript.value.compactions.at(-1);
   if (!last)
     return <p class="quiet small">Nothing has been removed: the model sees the whole conversation.</p>;
+  const isApplied = isStanding(last);
+  const Icon = isApplied ? Shrink : TriangleAlert;
   return (
-    <div class="stack">
-      {applied && (
-        <CompactionLink compaction={applied} title={`Last compaction: ${fatesInWords(applied.manifest)}`}>
-          {beforeAndAfter(applied)}
-        </CompactionLink>
-      )}
-      {last !== applied && (
-        <CompactionLink compaction={last} title={compactionTitle(last).head}>
-          {last.undone ? afterUndo(transcript.value) : last.detail || 'Nothing was changed.'}
-        </CompactionLink>
-      )}
-    </div>
+    <button type="button" class="last card press row small pad-wide" onClick={() => showCompaction(last.id)}>
+      <Icon class={isApplied ? 'accent' : 'warn'} size={16} aria-hidden="true" />
+      <span class="grow">
+        <strong>{isApplied ? `Last compaction: ${fatesInWords(last.manifest)}` : headOf(last)}</strong>
+        <div class="quiet">
+          {isApplied
+            ? changeInWords(last)
+            : `${last.undone ? '' : last.detail} ${standingInWords(transcript.value)}`}
+        </div>
+      </span>
+    </button>
   );
 }
 
-interface CompactionLinkProps {
-  readonly compaction: Compaction;
-  readonly title: string;
-  readonly children: string;
+/** What a place of the session is called. */
+function placeTitle({ request, compaction }: Place, index: number): string {
+  if (compaction) return `Compaction ${compaction.status} after request ${request}`;
+  const isUndo = places.value[index - 1]?.request === request;
+  return isUndo ? `Undo after request ${request}` : `Request ${request}`;
 }
 
-function CompactionLink({ compaction, title, children }: CompactionLinkProps) {
-  const isApplied = compaction === lastApplied.value;
-  const Icon = isApplied ? Shrink : TriangleAlert;
+/** The messages of the place that is looked at, with what changed there; without one, those of the window now, folded. */
+function ShownPlace() {
+  const at = lookedAt.value;
+  if (at === undefined)
+    return (
+      <Fold id="messages-now" line={<span class="grow heading">What the model sees now</span>}>
+        {() => <RequestChanges place={undefined} whole />}
+      </Fold>
+    );
+  const place = places.value[at - 1];
+  const { messageId } = place ?? {};
   return (
-    <button type="button" class="last card row" onClick={() => showCompaction(compaction.id)}>
-      <Icon class={isApplied ? 'accent' : 'warn'} size={16} aria-hidden="true" />
-      <span class="grow">
-        <strong>{title}</strong>
-        <small class="quiet">{children}</small>
-      </span>
-    </button>
+    <Section title={place ? placeTitle(place, at - 1) : `Place ${at}`}>
+      {messageId && <p class="quiet small">{replyInWords([messageId]).split('\n')[0]}</p>}
+      {messageId && <Button onClick={() => showMessage(messageId)}>Show the answer</Button>}
+      <RequestChanges key={at} place={at} whole />
+    </Section>
+  );
+}
+
+/** What the session took so far, what compaction saved of it, and how that is counted. */
+function Costs() {
+  const { usage, modelCalls, savings } = transcript.value;
+  const { inputTokens: input, outputTokens, cachedInputTokens: cached = 0 } = usage;
+  const { embedded, prices } = info.value?.model ?? {};
+  const none = 'none: no LLM';
+  const saved = savings.unreduced - savings.sent;
+  const rows: readonly (readonly [name: string, figure: string, exact?: number])[] = [
+    ['Model calls', exactCount(modelCalls)],
+    ['Tokens in', shortCount(input), input],
+    [
+      'of them from the cache',
+      embedded && cached === 0 ? none : `${shortCount(cached)} · ${share(cached, input)}`,
+      cached,
+    ],
+    ['Tokens out', shortCount(outputTokens), outputTokens],
+    ['Saved by compaction', `${shortCount(saved)} · ${share(saved, savings.unreduced)}`, saved],
+    ['Cost', prices ? money(costOf(usage, prices)) : embedded ? none : 'prices unknown'],
+  ];
+  return (
+    <>
+      <dl class="figures">
+        {rows.map(([name, figure, exact]) => (
+          <div key={name} title={exact === undefined ? undefined : `${exactCount(exact)} tokens`}>
+            <dt>{name}</dt>
+            <dd>{figure}</dd>
+          </div>
+        ))}
+      </dl>
+      <Fold id="counted" line={<span class="quiet">How savings are counted</span>}>
+        {() => (
+          <p class="quiet small">
+            {savingsInWords(savings)} Each request counts as it was sent. Without compaction it would also
+            have what the compactions before it removed: {savings.compactions} of them stand. An undo gives
+            that back. What models took to write summaries counts as sent. The steps are taken to be the same.
+          </p>
+        )}
+      </Fold>
+    </>
   );
 }

@@ -22,10 +22,11 @@ import {
   transcript,
   windowSize,
 } from '../state/session.js';
+import { showSavings } from '../state/show-message.js';
 import type { Block } from '../state/transcript.js';
-import { following, goToNew, inspect, sheetOpen, showsPanel, togglePanel } from '../state/view.js';
+import { following, goToNew, sheetOpen, showsPanel, togglePanel } from '../state/view.js';
 import { Approval, ApproveAll } from './approval.js';
-import { beforeAndAfter, EarlierCompactions } from './compaction.js';
+import { changeInWords, EarlierCompactions } from './compaction.js';
 import { Composer } from './composer.js';
 import { GaugeBar } from './gauge.js';
 import { Button, Header, IconButton } from './parts.js';
@@ -82,7 +83,7 @@ export function ConversationColumn() {
 function BlockOrMark({ block }: { readonly block: Block }) {
   if (block.type !== 'compaction') return <BlockView block={block} />;
   if (block.id !== transcript.value.compactions.at(-1)?.id)
-    return <hr class="compacted-here" title={`Compacted here: ${beforeAndAfter(block.compaction)}`} />;
+    return <hr class="compacted-here" title={`Compacted here: ${changeInWords(block.compaction)}`} />;
   return (
     <>
       <EarlierCompactions />
@@ -168,7 +169,7 @@ function Worth() {
   if (phase.value !== 'ready' || savings.requests === 0) return null;
   const nothing = `Nothing was removed so far: ${shortCount(savings.sent)} tokens in ${plural(savings.requests, 'request')}.`;
   return (
-    <button type="button" class="worth small" title="How this is counted" onClick={() => inspect(undefined)}>
+    <button type="button" class="worth small" title="How this is counted" onClick={showSavings}>
       {savingsInWords(savings) || nothing}
     </button>
   );

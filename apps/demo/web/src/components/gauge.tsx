@@ -1,8 +1,8 @@
 import { signal } from '@preact/signals';
-import type { ContextUsage } from '@x/core';
 import { exactCount, share, shortCount } from '../lib/format.js';
 import { emptyUsage, parts, type SourceKey, tokensOf } from '../lib/sources.js';
-import { context, info, windowSize } from '../state/session.js';
+import { context, info, places, windowSize } from '../state/session.js';
+import { lookedAt } from '../state/view.js';
 
 /** The source under the pointer or the focus: bar, legend and charts light it up together. */
 const hoveredSource = signal<SourceKey | undefined>(undefined);
@@ -22,17 +22,26 @@ function pointing(key: SourceKey) {
   return { onPointerEnter: show, onPointerLeave: hide, onFocus: show, onBlur: hide };
 }
 
-/** The parts of the window with their tokens, the free room last. */
-function filled(usage = context.value ?? emptyUsage) {
+/** The window at the place that is looked at, else as it is now. */
+function shownUsage() {
+  const { value: at } = lookedAt;
+  return (at === undefined ? context.value : places.value[at - 1]?.context) ?? emptyUsage;
+}
+
+/** The parts of a window with their tokens, the free room last. */
+function filled(usage = shownUsage()) {
   return parts.map((part) => ({ ...part, tokens: tokensOf(usage, part.key, windowSize.value) }));
 }
 
 /** How full the window is: a figure, the bar, and in words what the pointer is on. */
 export function Gauge() {
-  const { total } = context.value ?? emptyUsage;
+  const { total } = shownUsage();
   const window = windowSize.value;
   const lit = filled().find(({ key }) => key === hoveredSource.value);
-  const [isOver, next] = whatIsNext(total, window, info.value?.triggerTokens ?? 0);
+  const isNow = lookedAt.value === undefined;
+  const [isOver, next] = isNow
+    ? whatIsNext(total, window, info.value?.triggerTokens ?? 0)
+    : [total > window, 'As it was there. “Latest” shows the window now.'];
   return (
     <div class="stack gauge">
       <p class="gauge-figure row">
@@ -73,12 +82,13 @@ function whatIsNext(
 /** The window as one bar, stacked by source, with a tick where a compaction begins. */
 export function GaugeBar({ thin = false }: { readonly thin?: boolean }) {
   const window = windowSize.value;
-  const whole = Math.max(window, context.value?.total ?? 0, 1);
+  const usage = thin ? (context.value ?? emptyUsage) : shownUsage();
+  const whole = Math.max(window, usage.total, 1);
   const trigger = info.value?.triggerTokens ?? 0;
   return (
     <div class={`gauge-bar${thin ? ' gauge-bar-thin' : ''}`}>
       <div class="gauge-parts">
-        {filled().map(({ key, name, tokens }) => {
+        {filled(usage).map(({ key, name, tokens }) => {
           const label = `${name}: ${exactCount(tokens)} tokens, ${share(tokens, window)}`;
           const named = {
             role: 'img' as const,
@@ -104,10 +114,10 @@ export function GaugeBar({ thin = false }: { readonly thin?: boolean }) {
 }
 
 /** The sources by name, with tokens and share. */
-export function Legend({ context: usage }: { readonly context?: ContextUsage }) {
+export function Legend() {
   return (
     <dl class="figures legend">
-      {filled(usage).map(({ key, name, description, tokens }) => (
+      {filled().map(({ key, name, description, tokens }) => (
         <div
           key={key}
           title={`${description}: ${exactCount(tokens)} tokens`}

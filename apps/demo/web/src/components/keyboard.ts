@@ -1,4 +1,4 @@
-import { goToNew, keysOpen, toggleInspector, togglePanel } from '../state/view.js';
+import { goToNew, keysOpen, togglePanel } from '../state/view.js';
 
 /** The keys that work wherever one does not type. */
 export const keys: readonly (readonly [key: string, meaning: string])[] = [
@@ -6,7 +6,6 @@ export const keys: readonly (readonly [key: string, meaning: string])[] = [
   ['j  k', 'next and previous turn'],
   ['o', 'open or close what is folded in a turn'],
   ['c', 'show or hide the context'],
-  ['i', 'inspector, and back'],
   ['← →', 'in the chart: previous and next request or compaction'],
   ['n', 'new conversation'],
   ['?', 'this list'],
@@ -18,7 +17,6 @@ const actions: Readonly<Record<string, (() => unknown) | undefined>> = {
   k: () => moveTurn(-1),
   o: openTurn,
   c: () => togglePanel(),
-  i: toggleInspector,
   n: goToNew,
   '?': () => (keysOpen.value = true),
 };

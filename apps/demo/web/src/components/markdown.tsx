@@ -8,8 +8,8 @@ import { CodeBlock } from './parts.js';
  * markup, script or a link to `javascript:`.
  */
 export function Markdown({ text }: { readonly text: string }) {
-  const tokens = useMemo(() => lexer(text), [text]);
-  return <div class="markdown stack">{underTitle(tokens).map(block)}</div>;
+  const tokens = useMemo(() => underTitle(lexer(text)), [text]);
+  return <div class="markdown stack">{tokens.map(draw)}</div>;
 }
 
 /** Headings as far below the page's own title, which is the only h1, as they are below the highest of the text. */
@@ -21,36 +21,68 @@ function underTitle(tokens: readonly Token[]): readonly Token[] {
   );
 }
 
+/** The elements of tokens that have nothing but what is inside them. */
+const elements = {
+  paragraph: 'p',
+  blockquote: 'blockquote',
+  strong: 'strong',
+  em: 'em',
+  del: 'del',
+  text: 'span',
+} as const;
 const headings = ['h2', 'h3', 'h4'] as const;
 
-function block(token: Token, key: number): ComponentChildren {
-  const inside = inlines(token);
+function draw(token: Token, key: number): ComponentChildren {
   switch (token.type) {
     case 'heading': {
       const Heading = headings[token.depth] ?? 'h4';
-      return <Heading key={key}>{inside}</Heading>;
+      return <Heading key={key}>{inside(token)}</Heading>;
     }
     case 'paragraph':
-      return <p key={key}>{inside}</p>;
-    case 'text':
-      return <span key={key}>{inside}</span>;
+    case 'blockquote':
+    case 'strong':
+    case 'em':
+    case 'del':
+    case 'text': {
+      const Element = elements[token.type as keyof typeof elements];
+      return <Element key={key}>{inside(token)}</Element>;
+    }
+    case 'br':
+      return <br key={key} />;
+    case 'hr':
+      return <hr key={key} />;
+    case 'codespan':
+      return <code key={key}>{token.text}</code>;
     case 'code':
       return <CodeBlock key={key} label={token.lang || 'Code'} text={token.text} />;
-    case 'blockquote':
-      return <blockquote key={key}>{token.tokens?.map(block)}</blockquote>;
     case 'list':
       return <List key={key} list={token as Tokens.List} />;
     case 'table':
       return <Table key={key} table={token as Tokens.Table} />;
-    case 'hr':
-      return <hr key={key} />;
+    case 'link':
+      if (!isSafe(token.href)) return <span key={key}>{inside(token)}</span>;
+      return (
+        <a key={key} href={token.href} target="_blank" rel="noopener noreferrer">
+          {inside(token)}
+        </a>
+      );
+    case 'image':
+      // Not loaded: the address of a picture can carry away what the model read.
+      return <span key={key}>{token.text || 'image'}</span>;
+    case 'escape':
+      return token.text;
     case 'space':
     case 'def':
     case 'checkbox':
       return null;
     default:
-      return <p key={key}>{token.raw}</p>;
+      return <span key={key}>{token.raw}</span>;
   }
+}
+
+function inside(token: Token): ComponentChildren {
+  const tokens = 'tokens' in token ? token.tokens : undefined;
+  return tokens ? tokens.map(draw) : decoded('text' in token ? token.text : token.raw);
 }
 
 function List({ list }: { readonly list: Tokens.List }) {
@@ -59,77 +91,35 @@ function List({ list }: { readonly list: Tokens.List }) {
       {item.task && (
         <input
           type="checkbox"
-          checked={item.checked ?? false}
+          checked={!!item.checked}
           disabled
           aria-label={item.checked ? 'Done' : 'To do'}
         />
       )}
-      {item.tokens.map(block)}
+      {item.tokens.map(draw)}
     </li>
   ));
   return list.ordered ? <ol start={list.start || 1}>{items}</ol> : <ul>{items}</ul>;
 }
 
 function Table({ table }: { readonly table: Tokens.Table }) {
-  const row = (cells: readonly Tokens.TableCell[], Cell: 'th' | 'td') =>
-    cells.map(({ align, tokens }, index) => (
-      <Cell key={index} data-align={align ?? undefined}>
-        {tokens.map(inline)}
-      </Cell>
-    ));
+  const row = (cells: readonly Tokens.TableCell[], Cell: 'th' | 'td') => (
+    <tr>
+      {cells.map(({ align, tokens }, index) => (
+        <Cell key={index} data-align={align ?? undefined}>
+          {tokens.map(draw)}
+        </Cell>
+      ))}
+    </tr>
+  );
   return (
     <div class="markdown-table">
       <table class="table">
-        <thead>
-          <tr>{row(table.header, 'th')}</tr>
-        </thead>
-        <tbody>
-          {table.rows.map((cells, line) => (
-            <tr key={line}>{row(cells, 'td')}</tr>
-          ))}
-        </tbody>
+        <thead>{row(table.header, 'th')}</thead>
+        <tbody>{table.rows.map((cells) => row(cells, 'td'))}</tbody>
       </table>
     </div>
   );
-}
-
-function inlines(token: Token): ComponentChildren {
-  const tokens = 'tokens' in token ? token.tokens : undefined;
-  return tokens ? tokens.map(inline) : decoded('text' in token ? token.text : token.raw);
-}
-
-function inline(token: Token, key: number): ComponentChildren {
-  const inside = () => inlines(token);
-  switch (token.type) {
-    case 'strong':
-    case 'em':
-    case 'del': {
-      const Mark = token.type;
-      return <Mark key={key}>{inside()}</Mark>;
-    }
-    case 'codespan':
-      return <code key={key}>{token.text}</code>;
-    case 'br':
-      return <br key={key} />;
-    case 'link':
-      if (!safeLink(token.href)) return <span key={key}>{inside()}</span>;
-      return (
-        <a key={key} href={token.href} target="_blank" rel="noopener noreferrer">
-          {inside()}
-        </a>
-      );
-    case 'image':
-      // Not loaded: the address of a picture can carry away what the model read.
-      return <span key={key}>{token.text || 'image'}</span>;
-    case 'text':
-      return inside();
-    case 'checkbox':
-      return null;
-    case 'escape':
-      return token.text;
-    default:
-      return token.raw;
-  }
 }
 
 /** Text with its entities as what they stand for. Each is read by itself, so that none can begin markup. */
@@ -140,6 +130,6 @@ function decoded(text: string): string {
   );
 }
 
-function safeLink(href: string): boolean {
+function isSafe(href: string): boolean {
   return URL.canParse(href) && ['https:', 'http:', 'mailto:'].includes(new URL(href).protocol);
 }

@@ -36,7 +36,7 @@ export function MemoryView() {
       <ul aria-label={hits.value ? 'Found lines' : 'Files'}>
         {hits.value?.map(({ path, name, lineNumber, snippet }) => (
           <li key={`${path}:${lineNumber}`}>
-            <a class="memory-item row small" href={fileAddress(path)}>
+            <a class="memory-item press row small pad" href={fileAddress(path)}>
               <span class="grow">{snippet}</span>
               <span class="quiet label">
                 {name}:{lineNumber}
@@ -49,7 +49,7 @@ export function MemoryView() {
             const Icon = kind === 'core' ? NotebookText : FileText;
             return (
               <li key={path}>
-                <a class="memory-item row small" href={fileAddress(path)}>
+                <a class="memory-item press row small pad" href={fileAddress(path)}>
                   <Icon class="quiet" size={16} aria-hidden="true" />
                   <span class="clip">{name.replace(/^memory\//, '')}</span>
                   <span class="figure">{size(bytes)}</span>

@@ -65,7 +65,7 @@ export function ViewFrame({ title, lead, failure, children }: ViewFrameProps) {
         </Button>
       </Header>
       <div class="scrolls">
-        <div class="view-content stack">
+        <div class="view-content stack stack-wide">
           {lead && <p class="view-lead quiet small">{lead}</p>}
           {failure && (
             <p class="failure small" role="alert">

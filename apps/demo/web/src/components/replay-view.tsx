@@ -6,11 +6,11 @@ import { api } from '../state/api.js';
 import { ViewFrame } from './parts.js';
 
 const fields = [
-  ['window', 'Window, tokens (default: half of the log’s peak)'],
-  ['input', 'Price of a million tokens in'],
-  ['output', 'Price of a million tokens out'],
+  ['window', 'Window, tokens', 'half of the log’s peak'],
+  ['input', 'USD per million tokens in', '3'],
+  ['output', 'USD per million tokens out', '15'],
 ] as const;
-const settings = signal({ window: '', input: '3', output: '15' });
+const settings = signal({ window: '', input: '', output: '' });
 const file = signal<File | undefined>(undefined);
 const replaying = signal(false);
 
@@ -46,13 +46,14 @@ export function ReplayView() {
           onChange={({ currentTarget: { files } }) => (file.value = files?.[0] ?? log)}
         />
       </label>
-      <div class="settings row wrap quiet">
-        {fields.map(([key, label]) => (
+      <div class="row wrap quiet">
+        {fields.map(([key, label, usual]) => (
           <label key={key} class="stack small grow">
             {label}
             <input
               class="field"
               inputMode="decimal"
+              placeholder={usual}
               defaultValue={settings.peek()[key]}
               aria-invalid={new RegExp(`\\b${key}\\b`).test(failure)}
               onChange={(event) => (settings.value = { ...settings.value, [key]: event.currentTarget.value })}

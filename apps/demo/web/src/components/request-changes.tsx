@@ -30,11 +30,8 @@ export function RequestChanges({ place, summaryAs, whole = false }: RequestChang
   );
   if (!request)
     return <p class={failure ? 'failure small' : 'quiet small'}>{failure || 'Reading the log …'}</p>;
-  const most = Math.max(1, ...[...request.messages, ...request.removed].map(({ tokens }) => tokens));
   const group = (heading: string, messages: readonly RequestMessage[]) =>
-    messages.length > 0 && (
-      <Rows key={heading} heading={heading} most={most} summaryAs={summaryAs} messages={messages} />
-    );
+    messages.length > 0 && <Rows key={heading} heading={heading} summaryAs={summaryAs} messages={messages} />;
   const with_ = (change: RequestMessage['change']) =>
     request.messages.filter((message) => message.change === change);
   const same = with_(undefined);
@@ -64,11 +61,9 @@ export function RequestChanges({ place, summaryAs, whole = false }: RequestChang
 interface RowsProps extends Pick<RequestChangesProps, 'summaryAs'> {
   readonly heading: string;
   readonly messages: readonly RequestMessage[];
-  /** Tokens of the longest bar. */
-  readonly most: number;
 }
 
-function Rows({ heading, messages, most, summaryAs }: RowsProps) {
+function Rows({ heading, messages, summaryAs }: RowsProps) {
   const all = useSignal(false);
   const shown = all.value ? messages : messages.slice(0, FIRST);
   return (
@@ -80,7 +75,7 @@ function Rows({ heading, messages, most, summaryAs }: RowsProps) {
         </h3>
       )}
       {shown.map((message) => (
-        <Row key={message.id} group={heading} message={message} most={most} summaryAs={summaryAs} />
+        <Row key={message.id} group={heading} message={message} summaryAs={summaryAs} />
       ))}
       {shown.length < messages.length && (
         <Button onClick={() => (all.value = true)}>Show all {messages.length}</Button>
@@ -89,21 +84,18 @@ function Rows({ heading, messages, most, summaryAs }: RowsProps) {
   );
 }
 
-interface RowProps extends Pick<RowsProps, 'summaryAs' | 'most'> {
+interface RowProps extends Pick<RowsProps, 'summaryAs'> {
   readonly group: string;
   readonly message: RequestMessage;
 }
 
-/** A message with its tokens as a bar. It opens to its text, and leads to its place in the conversation. */
-function Row({ group, message, most, summaryAs }: RowProps) {
+/** A message with its tokens. It opens to its text, and leads to its place in the conversation. */
+function Row({ group, message, summaryAs }: RowProps) {
   const { id, source, label, text, tokens, before } = message;
   const line = (
     <>
       <span class={`swatch source-${source}`} aria-hidden="true" />
       <span class="clip">{label}</span>
-      <span class={`bar source-${source}`} aria-hidden="true">
-        <span style={{ width: `${(tokens / most) * 100}%` }} />
-      </span>
       <span class="figure" title={`${exactCount(tokens)} tokens`}>
         {exactCount(tokens)}
       </span>

@@ -60,7 +60,7 @@ export function SessionsColumn() {
       <header class="column-header row">
         <h2 class="heading">Conversations</h2>
       </header>
-      <div class="sessions-tools row">
+      <div class="row pad">
         <label class="search card row grow">
           <Search size={16} aria-hidden="true" />
           <input
@@ -77,10 +77,10 @@ export function SessionsColumn() {
         </label>
         <IconButton label="New conversation" title="New conversation (n)" onClick={goToNew} icon={Plus} />
       </div>
-      <div class="sessions-list scrolls">
+      <div class="sessions-list scrolls pad">
         {[...days].map(([day, items]) => (
           <section key={day} aria-label={day}>
-            <h3>{day}</h3>
+            <h3 class="label quiet pad">{day}</h3>
             <ul>
               {items.map((session) => (
                 <SessionItem key={session.id} session={session} />
@@ -88,16 +88,16 @@ export function SessionsColumn() {
             </ul>
           </section>
         ))}
-        {(found.length === 0 || sessionsFailed.value) && <p class="sessions-note">{note}</p>}
+        {(found.length === 0 || sessionsFailed.value) && <p class="sessions-note quiet label pad">{note}</p>}
       </div>
-      <ul class="sessions-views">
+      <ul class="sessions-foot pad">
         {[
           { to: 'memory', label: 'Memory', icon: Brain },
           { to: 'replay', label: 'Replay a log', icon: Rewind },
         ].map(({ to, label, icon: Icon }) => (
           <li key={to}>
             <a
-              class="row"
+              class="press row small pad"
               href={`#/${to}`}
               aria-current={view.value === to ? 'page' : undefined}
               onClick={closeDrawer}
@@ -107,7 +107,7 @@ export function SessionsColumn() {
           </li>
         ))}
       </ul>
-      <footer class="sessions-footer row">
+      <footer class="sessions-foot row pad">
         <IconButton label="Keys" title="Keys (?)" onClick={() => (keysOpen.value = true)} icon={Keyboard} />
         <IconButton label={`Theme: ${theme.value}`} onClick={switchTheme} icon={faces[theme.value]} />
       </footer>
@@ -119,14 +119,14 @@ export function SessionsColumn() {
 function SessionItem({ session }: { readonly session: SessionSummary }) {
   const asking = useSignal(false);
   const current = session.id === sessionId.value;
-  const inView = view.value === 'conversation' || view.value === 'inspect';
+  const inView = view.value === 'conversation';
   const running = current ? busy.value : session.running;
   const remove = async () => {
     if ((await removeSession(session.id)) && current) goToNew();
   };
   if (asking.value) {
     return (
-      <li class="session session-asking row wrap small">
+      <li class="session row wrap small pad">
         Delete this conversation and its log?
         <Button onClick={() => void remove()}>Delete</Button>
         <Button onClick={() => (asking.value = false)}>Keep</Button>
@@ -136,6 +136,7 @@ function SessionItem({ session }: { readonly session: SessionSummary }) {
   return (
     <li class="session">
       <a
+        class="press stack tight small pad"
         href={addressOf(session.id)}
         aria-current={current && inView ? 'page' : undefined}
         onClick={closeDrawer}
@@ -147,12 +148,7 @@ function SessionItem({ session }: { readonly session: SessionSummary }) {
           {session.damaged ? 'cannot be read' : timeOfDay(session.updatedAt)}
         </span>
       </a>
-      <IconButton
-        class="session-remove"
-        label={`Delete “${session.title}”`}
-        onClick={() => (asking.value = true)}
-        icon={Trash2}
-      />
+      <IconButton label={`Delete “${session.title}”`} onClick={() => (asking.value = true)} icon={Trash2} />
     </li>
   );
 }

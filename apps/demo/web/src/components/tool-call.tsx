@@ -3,15 +3,12 @@ import type { ToolUseBlock } from '@x/core';
 import { type CallKind, renderCall, renderResult } from '@x/harness/view';
 import {
   Archive,
-  Bot,
-  Brain,
   CircleAlert,
   EyeOff,
   FileText,
   Hand,
   LoaderCircle,
   type LucideIcon,
-  Map as MapIcon,
   Pencil,
   Search,
   Terminal,
@@ -24,15 +21,11 @@ import type { Fate } from '../state/transcript.js';
 import { fileAddress } from '../state/view.js';
 import { Button, CodeBlock, Fold, textOfLines } from './parts.js';
 
-const icons: Readonly<Record<CallKind, LucideIcon>> = {
+const icons: Readonly<Partial<Record<CallKind, LucideIcon>>> = {
   read: FileText,
   search: Search,
   edit: Pencil,
   execute: Terminal,
-  think: Brain,
-  mode: MapIcon,
-  delegate: Bot,
-  other: Wrench,
 };
 
 interface ToolCallProps {
@@ -59,7 +52,7 @@ export function ToolCall({ call, gone }: ToolCallProps) {
   const chars =
     evicted?.chars ??
     result?.output.reduce((sum, part) => sum + (part.type === 'text' ? part.text.length : 0), 0);
-  const Icon = running ? LoaderCircle : failed ? CircleAlert : icons[kind];
+  const Icon = running ? LoaderCircle : failed ? CircleAlert : (icons[kind] ?? Wrench);
   const label = running ? 'running' : failed ? 'failed' : undefined;
   const line = (
     <>

@@ -1,11 +1,10 @@
 import { useComputed } from '@preact/signals';
-import { addUsage, type Message, type Usage } from '@x/core';
+import type { Message } from '@x/core';
 import { CircleAlert, Info, Lightbulb, TriangleAlert } from 'lucide-preact';
 import { Component } from 'preact';
 import { firstLine, textOf } from '../../../src/page.js';
-import { costOf, duration, exactCount, money, plural, share, shortCount } from '../lib/format.js';
-import { lastQuestion, liveTurnId, wholeReplies } from '../state/blocks.js';
-import { blocks, call, compacting, draft, draftText, fates, info, transcript } from '../state/session.js';
+import { lastQuestion, liveTurnId, replyInWords, wholeReplies } from '../state/blocks.js';
+import { blocks, call, compacting, draft, draftText, fates } from '../state/session.js';
 import type { Block, Notice } from '../state/transcript.js';
 import { inspect } from '../state/view.js';
 import { CompactionDivider } from './compaction.js';
@@ -47,7 +46,7 @@ function UserTurn({ message }: { readonly message: Message }) {
   const injected = message.kind === 'synthetic';
   return (
     <article
-      class={`block user-turn row${injected ? ' user-turn-injected small' : ''}`}
+      class={`block user-turn row pad-wide${injected ? ' user-turn-injected small' : ''}`}
       data-turn
       data-messages={message.id}
       data-gone={fate !== undefined}
@@ -154,28 +153,6 @@ function ReplyFigures({ turnId }: { readonly turnId: string }) {
   ) : null;
 }
 
-/** Three lines: rounded, exact, and the place of the last request. Empty without a model call. */
-function replyInWords(messageIds: readonly string[]): string {
-  const { replies } = transcript.value;
-  const figures = messageIds.flatMap((id) => replies.get(id) ?? []);
-  if (figures.length === 0) return '';
-  const usage = figures.reduce((sum, { usage: one }) => (one ? addUsage(sum, one) : sum), {
-    inputTokens: 0,
-    outputTokens: 0,
-  } as Usage);
-  const { inputTokens: input, cachedInputTokens: cached = 0, outputTokens: output } = usage;
-  const prices = info.value?.model.prices;
-  const parts = [
-    figures.length > 1 && plural(figures.length, 'model call'),
-    `${shortCount(input)} in${cached > 0 ? ` (${share(cached, input)} cached)` : ''}`,
-    `${shortCount(output)} out`,
-    `${duration(figures.reduce((sum, { durationMs }) => sum + durationMs, 0))} of model time`,
-    prices && money(costOf(usage, prices)),
-  ];
-  const exact = `${exactCount(input)} tokens in, ${exactCount(cached)} of them cached, ${exactCount(output)} out. The time does not include tools. Open the inspector.`;
-  return `${parts.filter(Boolean).join(' · ')}\n${exact}\n${figures.at(-1)?.place ?? 1}`;
-}
-
 const faces = {
   error: [CircleAlert, 'failure'],
   warning: [TriangleAlert, 'warn'],
@@ -205,7 +182,7 @@ function NoticeView({
     document.querySelector<HTMLElement>('.composer textarea')?.focus();
   };
   return (
-    <div class="block notice notice-error row small" data-turn tabIndex={-1} role="alert">
+    <div class="block notice notice-error row small pad-wide" data-turn tabIndex={-1} role="alert">
       <Icon size={16} aria-hidden="true" class={color} />
       <div class="stack grow">
         <strong class={color}>The call failed</strong>

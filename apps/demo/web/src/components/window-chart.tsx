@@ -1,28 +1,30 @@
 import { useSignal } from '@preact/signals';
-import { exactCount, plural, shortCount } from '../lib/format.js';
+import { ChevronLeft, ChevronRight } from 'lucide-preact';
+import { exactCount, shortCount } from '../lib/format.js';
 import { sources } from '../lib/sources.js';
 import { info, places } from '../state/session.js';
 import type { Place } from '../state/transcript.js';
+import { lookedAt } from '../state/view.js';
 import { isDim } from './gauge.js';
+import { Button, IconButton } from './parts.js';
 
-/** Room under the areas for the marks of compactions. */
-const FOOT = 12;
+const WIDTH = 328;
+const HEIGHT = 96;
+/** The line that the areas stand on. The marks of compactions are under it. */
+const FLOOR = HEIGHT - 12;
 /** The widest column of a request. */
 const WIDEST = 16;
 
-interface WindowChartProps {
-  readonly width: number;
-  readonly height: number;
-  /** The place that is looked at, from 1; the latest when left out. */
-  readonly place?: number | undefined;
-  onPick(place: number): void;
+function look(place: number | undefined): void {
+  lookedAt.value = place;
 }
 
 /** The window request by request, stacked by source. A compaction is a mark, and an outline of the window before it. */
-export function WindowChart({ width, height, place, onPick }: WindowChartProps) {
+export function WindowChart() {
   // Long because everything in it is drawn to one scale.
   const points = places.value;
-  /** The place under the pointer, else the one that keys chose. */
+  const place = lookedAt.value;
+  /** The place under the pointer. */
   const pointed = useSignal<number | undefined>(undefined);
   const trigger = info.value?.triggerTokens ?? 0;
   const peak = Math.max(1, ...points.map(({ context }) => context.total));
@@ -30,38 +32,34 @@ export function WindowChart({ width, height, place, onPick }: WindowChartProps) 
   // The trigger is shown unless it is so far off that nothing else would be seen.
   const showsTrigger = trigger > 0 && most > trigger / 4;
   const top = showsTrigger ? Math.max(most, trigger) * 1.06 : most * 1.15;
-  const pitch = Math.min(WIDEST, width / Math.max(points.length, 1));
-  const floor = height - FOOT;
-  const y = (tokens: number) => floor - (tokens / top) * floor;
+  const pitch = Math.min(WIDEST, WIDTH / Math.max(points.length, 1));
+  const y = (tokens: number) => FLOOR - (tokens / top) * FLOOR;
   const last = Math.max(0, points.length - 1);
-  const at = Math.min(last, pointed.value ?? (place ?? points.length) - 1);
-  const shown = points[at];
-  const isChosen = shown !== undefined && (pointed.value !== undefined || place !== undefined);
   const clamped = (index: number) => Math.min(last, Math.max(0, index));
+  const at = clamped(pointed.value ?? (place ?? points.length) - 1);
+  const shown = points[at];
+  const isChosen = pointed.value !== undefined || place !== undefined;
   const under = ({ currentTarget, clientX }: MouseEvent) => {
-    const { left, width: wide } = (currentTarget as Element).getBoundingClientRect();
-    return clamped(Math.floor(((clientX - left) / wide) * (width / pitch)));
-  };
-  const point = (index: number | undefined) => {
-    pointed.value = index;
+    const { left, width } = (currentTarget as Element).getBoundingClientRect();
+    return clamped(Math.floor(((clientX - left) / width) * (WIDTH / pitch)));
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    const moves = {
-      ArrowLeft: at - 1,
-      ArrowRight: at + 1,
-      PageUp: at - 10,
-      PageDown: at + 10,
+    const from = clamped((place ?? points.length) - 1);
+    const moves: Readonly<Record<string, number | undefined>> = {
+      ArrowLeft: from - 1,
+      ArrowRight: from + 1,
+      PageUp: from - 10,
+      PageDown: from + 10,
       Home: 0,
       End: last,
     };
-    const next = moves[event.key as keyof typeof moves];
+    const next = moves[event.key];
     if (next === undefined) return;
     event.preventDefault();
-    point(clamped(next));
-    onPick(clamped(next) + 1);
+    look(clamped(next) + 1);
   };
   return (
-    <figure class="timeline">
+    <figure class="timeline stack">
       {/* A slider: pointer and arrow keys go to a request. */}
       <div
         class="track"
@@ -73,13 +71,12 @@ export function WindowChart({ width, height, place, onPick }: WindowChartProps) 
         aria-valuenow={at + 1}
         aria-valuetext={shown ? pointInWords(shown) : 'No request yet'}
         onKeyDown={onKeyDown}
-        onPointerMove={(event) => point(under(event))}
-        onPointerLeave={() => point(undefined)}
-        onBlur={() => point(undefined)}
-        onClick={(event) => onPick(under(event) + 1)}
+        onPointerMove={(event) => (pointed.value = under(event))}
+        onPointerLeave={() => (pointed.value = undefined)}
+        onClick={(event) => look(under(event) + 1)}
       >
-        <svg viewBox={`0 0 ${width} ${height}`} aria-hidden="true">
-          <line class="timeline-axis" x2={width} y1={floor + 0.5} y2={floor + 0.5} />
+        <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} aria-hidden="true">
+          <line class="timeline-axis" x2={WIDTH} y1={FLOOR + 0.5} y2={FLOOR + 0.5} />
           {sources.map(({ key }, index) => (
             <path
               key={key}
@@ -91,25 +88,75 @@ export function WindowChart({ width, height, place, onPick }: WindowChartProps) 
           {points.map(({ compaction }, index) =>
             compaction ? (
               <g key={index} transform={`translate(${index * pitch} 0)`}>
-                <path class="timeline-before" d={`M0.5 ${floor} V${y(compaction.tokensBefore)} h${pitch}`} />
+                <path
+                  class="timeline-before quiet"
+                  d={`M0.5 ${FLOOR} V${y(compaction.tokensBefore)} h${pitch}`}
+                />
                 {compaction.status === 'applied' ? (
-                  <path class="timeline-mark" d={`M${pitch / 2 - 4} ${height - 2} h8 l-4 -7 z`} />
+                  <path class="timeline-mark accent" d={`M${pitch / 2 - 4} ${HEIGHT - 2} h8 l-4 -7 z`} />
                 ) : (
-                  <path class="timeline-mark-void" d={`M${pitch / 2 - 3} ${height - 8} l6 6 m0 -6 l-6 6`} />
+                  <path
+                    class="timeline-mark-void warn"
+                    d={`M${pitch / 2 - 3} ${HEIGHT - 8} l6 6 m0 -6 l-6 6`}
+                  />
                 )}
               </g>
             ) : null,
           )}
-          {showsTrigger && <line class="timeline-trigger" x2={width} y1={y(trigger)} y2={y(trigger)} />}
-          {isChosen && <rect class="timeline-hit" x={at * pitch} width={Math.max(1, pitch)} height={floor} />}
+          {showsTrigger && <line class="timeline-trigger" x2={WIDTH} y1={y(trigger)} y2={y(trigger)} />}
+          {isChosen && <rect class="timeline-hit" x={at * pitch} width={Math.max(1, pitch)} height={FLOOR} />}
         </svg>
       </div>
       <figcaption class="quiet label">
-        {isChosen
+        {isChosen && shown
           ? pointInWords(shown)
-          : `${plural(points.at(-1)?.request ?? 0, 'request')} · peak ${shortCount(peak)}${showsTrigger ? ' · dashed: compacts there' : ''}`}
+          : `Largest ${shortCount(peak)} · ▲ compaction, outlined: before it${showsTrigger ? ' · dashed: compacts there' : ''}`}
       </figcaption>
+      <Steps />
     </figure>
+  );
+}
+
+/** Goes from place to place, or to a request by its number. */
+function Steps() {
+  const last = places.value.length;
+  const at = lookedAt.value;
+  const requests = places.value.at(-1)?.request ?? 0;
+  const goTo = (request: number) => {
+    const index = places.value.findIndex((place) => place.request === request);
+    if (index >= 0) look(index + 1);
+  };
+  return (
+    <div class="row small">
+      <IconButton
+        label="Previous"
+        icon={ChevronLeft}
+        disabled={at === 1}
+        onClick={() => look(Math.max(1, (at ?? last + 1) - 1))}
+      />
+      <label class="row grow">
+        Request
+        <input
+          class="field"
+          type="number"
+          min={1}
+          max={requests}
+          value={at === undefined ? '' : (places.value[at - 1]?.request ?? '')}
+          placeholder="next"
+          onInput={({ currentTarget: { value } }) => (value === '' ? look(undefined) : goTo(Number(value)))}
+        />
+        <span class="fixed">of {exactCount(requests)}</span>
+      </label>
+      <IconButton
+        label="Next"
+        icon={ChevronRight}
+        disabled={at === undefined}
+        onClick={() => look(at === undefined || at >= last ? undefined : at + 1)}
+      />
+      <Button disabled={at === undefined} onClick={() => look(undefined)}>
+        Latest
+      </Button>
+    </div>
   );
 }
 
@@ -132,7 +179,5 @@ function pointInWords({ context, compaction, request }: Place): string {
   const { total } = context;
   if (compaction)
     return `Compaction ${compaction.status}: ${exactCount(compaction.tokensBefore)} → ${exactCount(total)} tokens`;
-  const filled = sources.filter(({ key }) => context[key] > 0);
-  const parts = filled.map(({ key, name }) => `${name} ${exactCount(context[key])}`);
-  return [`Request ${request}: ${exactCount(total)} tokens`, ...parts].join(', ');
+  return `Request ${request}: ${exactCount(total)} tokens`;
 }

@@ -1,4 +1,4 @@
-import type { Issue, PermissionContext } from '@x/core/internal';
+import type { Issue } from '@x/core/internal';
 import type { Decisions } from '@x/harness';
 import type {
   BackendInfo,
@@ -41,9 +41,6 @@ export const api = {
     request('POST', `${sessionUrl(id)}/compactions`, { instructions }),
   undo: (id: string) => request('DELETE', `${sessionUrl(id)}/compactions/last`),
   decide: (id: string, decisions: Decisions) => request('POST', `${sessionUrl(id)}/decisions`, { decisions }),
-  setPermissionMode: (id: string, mode: PermissionContext['mode']) =>
-    request('PUT', `${sessionUrl(id)}/permissions`, { mode }),
-  setPlanMode: (id: string, active: boolean) => request('PUT', `${sessionUrl(id)}/plan`, { active }),
   request: (id: string, place: number | undefined) =>
     request<RequestView>('GET', `${sessionUrl(id)}/request${place === undefined ? '' : `?place=${place}`}`),
   files: () => request<readonly FileInfo[]>('GET', '/api/files'),
@@ -55,10 +52,10 @@ export const api = {
     request<string>('POST', `/api/replay?${query(settings)}`, log),
 };
 
+/** Parameters of an address; empty ones are left out. */
 function query(parameters: Readonly<Record<string, string | number>>): string {
-  return String(
-    new URLSearchParams(Object.entries(parameters).map(([name, value]) => [name, String(value)])),
-  );
+  const given = Object.entries(parameters).filter(([, value]) => value !== '');
+  return String(new URLSearchParams(given.map(([name, value]) => [name, String(value)])));
 }
 
 async function request<Answer = void>(method: string, url: string, body?: unknown): Promise<Answer> {

@@ -1,6 +1,8 @@
 import { computed, signal } from '@preact/signals';
+import { addUsage, type Usage } from '@x/core';
 import { textOf } from '../../../src/page.js';
-import { blocks, call, compacting, sessionId, transcript } from './session.js';
+import { costOf, duration, exactCount, money, plural, share, shortCount } from '../lib/format.js';
+import { blocks, call, compacting, info, sessionId, transcript } from './session.js';
 import type { Block } from './transcript.js';
 
 /** Messages that are drawn at first, the latest ones. */
@@ -55,4 +57,26 @@ export const lastQuestion = computed(() => {
 /** The call that a message answers; `undefined` for any other message. */
 export function callAnsweredBy(messageId: string): string | undefined {
   return [...transcript.peek().toolRuns].find(([, run]) => run.messageId === messageId)?.[0];
+}
+
+/** Three lines: rounded, exact, and the place of the last request. Empty without a model call. */
+export function replyInWords(messageIds: readonly string[]): string {
+  const { replies } = transcript.value;
+  const figures = messageIds.flatMap((id) => replies.get(id) ?? []);
+  if (figures.length === 0) return '';
+  const usage = figures.reduce((sum, { usage: one }) => (one ? addUsage(sum, one) : sum), {
+    inputTokens: 0,
+    outputTokens: 0,
+  } as Usage);
+  const { inputTokens: input, cachedInputTokens: cached = 0, outputTokens: output } = usage;
+  const prices = info.value?.model.prices;
+  const parts = [
+    figures.length > 1 && plural(figures.length, 'model call'),
+    `${shortCount(input)} in${cached > 0 ? ` (${share(cached, input)} cached)` : ''}`,
+    `${shortCount(output)} out`,
+    `${duration(figures.reduce((sum, { durationMs }) => sum + durationMs, 0))} of model time`,
+    prices && money(costOf(usage, prices)),
+  ];
+  const exact = `${exactCount(input)} tokens in, ${exactCount(cached)} of them cached, ${exactCount(output)} out. The time does not include tools.`;
+  return `${parts.filter(Boolean).join(' · ')}\n${exact}\n${figures.at(-1)?.place ?? 1}`;
 }

@@ -1,6 +1,5 @@
 import { batch, computed, signal } from '@preact/signals';
 import type { ClientError } from '@x/core';
-import type { PermissionContext } from '@x/core/internal';
 import type { Decision } from '@x/harness';
 import type {
   BackendInfo,
@@ -26,7 +25,7 @@ export const sending = signal(false);
 /** The text in the composer. */
 export const draftText = signal('');
 
-const nothing: SessionState = { running: false, todos: [], pending: [], plan: { active: false }, tasks: [] };
+const nothing: SessionState = { running: false, todos: [], pending: [] };
 const noDraft = { text: '', thinking: '' };
 export const state = signal(nothing);
 const events = signal<readonly PageEvent[]>([]);
@@ -142,9 +141,6 @@ export const stop = () => attempt(() => api.stop(sessionId.peek()));
 export const undo = () => attempt(() => api.undo(sessionId.peek()));
 export const decide = (decision: Decision, ...approvals: readonly string[]) =>
   attempt(() => api.decide(sessionId.peek(), Object.fromEntries(approvals.map((id) => [id, decision]))));
-export const setPermissionMode = (mode: PermissionContext['mode']) =>
-  attempt(() => api.setPermissionMode(sessionId.peek(), mode));
-export const setPlanMode = (active: boolean) => attempt(() => api.setPlanMode(sessionId.peek(), active));
 
 async function attempt(action: () => Promise<void>): Promise<boolean> {
   problem.value = undefined;

@@ -1,6 +1,6 @@
 import { callAnsweredBy, drawWhole } from './blocks.js';
 import { lastApplied, transcript } from './session.js';
-import { following, goToConversation, setOpen, sheetOpen } from './view.js';
+import { following, goToConversation, setOpen, sheetOpen, showPanel } from './view.js';
 
 /** Goes to a message in the conversation: to a tool's result in its call, to a summary in its compaction. */
 export function showMessage(messageId: string): void {
@@ -10,6 +10,7 @@ export function showMessage(messageId: string): void {
     showCompaction(compaction);
     return;
   }
+  sheetOpen.value = false;
   goToConversation();
   if (toolUseId !== undefined) setOpen(toolUseId, true);
   const place = toolUseId === undefined ? 'messages~' : 'fold';
@@ -23,6 +24,13 @@ export function showCompaction(id: string): void {
   setOpen('earlier-compactions', true);
   setOpen(`${id}-fold`, true);
   goTo(`#${CSS.escape(id)}`, 'start');
+}
+
+/** Opens what the panel says about how savings are counted. */
+export function showSavings(): void {
+  showPanel();
+  setOpen('counted', true);
+  goTo('[data-fold="counted"]', 'nearest');
 }
 
 /** After so many frames the place is not in what is drawn: it stands further up. */

@@ -126,11 +126,13 @@ export function isStanding({ status, undone }: Compaction): boolean {
   return status === 'applied' && !undone;
 }
 
-/** Says what the model sees after a compaction was undone. */
-export function afterUndo({ compactions }: Pick<Transcript, 'compactions'>): string {
-  const others = compactions.filter(isStanding).length;
-  if (others === 0) return 'The model sees the whole conversation again.';
-  return others === 1 ? 'An earlier compaction still stands.' : `${others} earlier compactions still stand.`;
+/** Says how many compactions stand behind one that does not. */
+export function standingInWords({ compactions }: Pick<Transcript, 'compactions'>): string {
+  const standing = compactions.filter(isStanding).length;
+  if (standing === 0) return 'The model sees the whole conversation.';
+  return standing === 1
+    ? 'An earlier compaction still stands.'
+    : `${standing} earlier compactions still stand.`;
 }
 
 /** Reads the events of a session, oldest first. The events of a step that was streamed may be left out. */

@@ -1,12 +1,12 @@
-import { computed, effect, signal } from '@preact/signals';
+import { batch, computed, effect, signal } from '@preact/signals';
 import { openSession, phase, sessionId, startSession, title } from './session.js';
 
 /** What the page shows in its middle. */
-export type View = 'conversation' | 'inspect' | 'memory' | 'replay' | 'file';
+export type View = 'conversation' | 'memory' | 'replay' | 'file';
 export const view = signal<View>('conversation');
 /** The file that the `file` view shows. */
 export const filePath = signal('');
-/** The place that the inspector shows, from 1: a request, a compaction or an undo. `undefined`: the next request, as it is now. */
+/** The place that the panel shows, from 1: a request, a compaction or an undo. `undefined`: the window as it is now. */
 export const lookedAt = signal<number | undefined>(undefined);
 
 interface Place {
@@ -16,19 +16,14 @@ interface Place {
   readonly path?: string;
 }
 
-/**
- * Reads the address: `#/s/<id>`, `#/s/<id>/inspect`, `#/s/<id>/inspect/<place>`, `#/memory`, `#/replay`, `#/file/<path>`. Any other
- * address is a new conversation.
- */
+/** Reads the address: `#/s/<id>`, `#/s/<id>/<place>`, `#/memory`, `#/replay`, `#/file/<path>`. Any other address is a new conversation. */
 function addressed(): Place {
-  const [, kind = '', name = '', inspector, at] =
-    /^#\/(memory|replay|s|file)(?:\/([^/]+))?(\/inspect(?:\/([1-9]\d*))?)?$/.exec(location.hash) ?? [];
+  const [, kind = '', name = '', at] =
+    /^#\/(memory|replay|s|file)(?:\/([^/]+))?(?:\/([1-9]\d*))?$/.exec(location.hash) ?? [];
   if (kind === 'memory' || kind === 'replay') return { view: kind };
   if (kind === 'file') return { view: 'file', path: decoded(name) };
   if (kind !== 's') return { view: 'conversation' };
-  const session = decoded(name);
-  if (inspector === undefined) return { view: 'conversation', session };
-  return { view: 'inspect', session, at: at === undefined ? undefined : Number(at) };
+  return { view: 'conversation', session: decoded(name), at: at === undefined ? undefined : Number(at) };
 }
 
 /** Decodes a part of an address. A part that was cut off in the middle of a character stays as it is. */
@@ -44,75 +39,61 @@ function decoded(part: string): string {
 export function startRouting(): void {
   const follow = () => {
     const place = addressed();
-    if (place.view === 'inspect') lookedAt.value = place.at;
-    else if (place.view === 'conversation' && place.session !== sessionId.peek()) lookedAt.value = undefined;
     view.value = place.view;
     if (place.path !== undefined) filePath.value = place.path;
     // The session stays open behind the other views.
-    if (place.view !== 'conversation' && place.view !== 'inspect') return;
+    if (place.view !== 'conversation') return;
+    lookedAt.value = place.at;
+    if (place.at !== undefined) showPanel();
     if (place.session === undefined) startSession();
     else openSession(place.session);
   };
-  addEventListener('hashchange', follow);
+  addEventListener('hashchange', () => batch(follow));
   effect(() => {
     document.title = `${title.value || 'Context'} · x`;
   });
-  follow();
+  batch(follow);
   effect(() => {
     // A session gets its address once it exists.
-    if (phase.value !== 'ready' || view.peek() !== 'conversation') return;
-    if (addressed().session !== sessionId.value) history.pushState(null, '', addressOf(sessionId.value));
-  });
-  effect(() => {
-    const at = lookedAt.value;
-    const { view: shown, session, at: before } = addressed();
-    // Replaced, not pushed: going back leaves the inspector, not one request after the other.
-    if (shown === 'inspect' && session !== undefined && before !== at)
-      history.replaceState(null, '', inspectAddress(session));
+    if (phase.value !== 'ready' || view.value !== 'conversation') return;
+    const { session, at } = addressed();
+    const address = addressOf(sessionId.value, lookedAt.value);
+    if (session !== sessionId.value) history.pushState(null, '', address);
+    // Replaced, not pushed: going back leaves the conversation, not one request after the other.
+    else if (at !== lookedAt.value) history.replaceState(null, '', address);
   });
 }
 
-function inspectAddress(id: string): string {
-  const at = lookedAt.peek();
-  return `${addressOf(id)}/inspect${at === undefined ? '' : `/${at}`}`;
-}
-
-export function addressOf(id: string): string {
-  return `#/s/${encodeURIComponent(id)}`;
+export function addressOf(id: string, place?: number): string {
+  return `#/s/${encodeURIComponent(id)}${place === undefined ? '' : `/${place}`}`;
 }
 
 export function fileAddress(path: string): string {
   return `#/file/${encodeURIComponent(path)}`;
 }
 
-/** Switches between the conversation and its inspector. */
-export function toggleInspector(): void {
-  if (phase.peek() === 'new') return;
-  const id = sessionId.peek();
-  sheetOpen.value = false;
-  location.hash = view.peek() === 'inspect' ? addressOf(id) : inspectAddress(id);
-}
-
-/** Shows a place in the inspector; without one, the next request. */
+/** Shows a place in the panel; without one, the window as it is now. */
 export function inspect(place: number | undefined): void {
   lookedAt.value = place;
-  if (view.peek() !== 'inspect') toggleInspector();
+  showPanel();
 }
 
 /** Goes back to the conversation that is open. */
 export function goToConversation(): void {
   if (view.peek() === 'conversation') return;
-  if (phase.peek() === 'ready') location.hash = addressOf(sessionId.peek());
+  if (phase.peek() === 'ready') location.hash = addressOf(sessionId.peek(), lookedAt.peek());
   else goToNew();
 }
 
 /** Goes to an empty conversation. */
 export function goToNew(): void {
   if (location.hash) history.pushState(null, '', location.pathname);
-  view.value = 'conversation';
-  lookedAt.value = undefined;
-  drawerOpen.value = false;
-  startSession();
+  batch(() => {
+    view.value = 'conversation';
+    lookedAt.value = undefined;
+    drawerOpen.value = false;
+    startSession();
+  });
 }
 
 /** A media query as a signal. */
@@ -141,9 +122,13 @@ export const keysOpen = signal(false);
 export const following = signal(true);
 
 /** Shows or hides the panel or, where there is no room beside the conversation, the sheet. */
-export function togglePanel(shown?: boolean): void {
+export function togglePanel(): void {
   const part = hasRoomForPanel.peek() ? wantsPanel : sheetOpen;
-  part.value = shown ?? !part.peek();
+  part.value = !part.peek();
+}
+
+export function showPanel(): void {
+  (hasRoomForPanel.peek() ? wantsPanel : sheetOpen).value = true;
 }
 
 const THEMES = ['system', 'light', 'dark'] as const;

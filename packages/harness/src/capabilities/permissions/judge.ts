@@ -46,9 +46,13 @@ export function judge(policy: Policy, judged: JudgedCall, tool: Tool): Objection
   if (asked) return { type: 'ask', reason: `The rule ${formatRule(asked)} wants approval.` };
   if (harmless || mode === 'bypass' || covers(policy.allow, judged)) return undefined;
   if (mode === 'accept_edits' && policy.editTools.includes(call.name)) return undefined;
-  const what = tool.destructive ? 'may destroy something' : 'may change something';
+  const risk = tool.destructive ? ', which may destroy something' : '';
   const suggestion = suggestionFor(judged);
-  return { type: 'ask', reason: `${call.name} ${what}.`, ...(suggestion ? { suggestion } : {}) };
+  return {
+    type: 'ask',
+    reason: `No rule allows ${call.name}${risk}.`,
+    ...(suggestion ? { suggestion } : {}),
+  };
 }
 
 /** Why a human decides on a line that a rule would deny if it were known to do that, and how to do without. */

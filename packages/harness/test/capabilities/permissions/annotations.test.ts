@@ -119,10 +119,10 @@ describe('what a tool says of itself', () => {
 
   it('stands in what the human is asked', async () => {
     for (const name of ['destroy', 'forget', 'mcp__server__destroys']) {
-      expect((await verdictOn(name, {})).why).toBe(`${name} may destroy something.`);
+      expect((await verdictOn(name, {})).why).toBe(`No rule allows ${name}, which may destroy something.`);
     }
     for (const name of ['change', 'mcp__server__silent', 'mcp__server__adds']) {
-      expect((await verdictOn(name, {})).why).toBe(`${name} may change something.`);
+      expect((await verdictOn(name, {})).why).toBe(`No rule allows ${name}.`);
     }
   });
 

@@ -144,7 +144,7 @@ describe('permissions', () => {
       )
       .build();
     const reply = await agent.call('Go', context);
-    expect(reply.pendingCalls).toMatchObject([{ reason: 'write_file may change something. Audit.' }]);
+    expect(reply.pendingCalls).toMatchObject([{ reason: 'No rule allows write_file. Audit.' }]);
     expect(reply.pendingCalls[0]).not.toHaveProperty('suggestion');
   });
 });

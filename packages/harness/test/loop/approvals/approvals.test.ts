@@ -45,7 +45,7 @@ describe('a call that needs approval', () => {
           id: 'b',
           name: 'pay',
           input: { what: '2' },
-          reason: 'pay may change something.',
+          reason: 'No rule allows pay.',
         },
         ...{ suggestion: { tool: 'pay', input: { what: '2' } }, askedAt: expect.any(String) },
         approvalId: expect.stringMatching(/^[0-9a-f]{12}$/),
