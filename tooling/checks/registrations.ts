@@ -27,7 +27,7 @@ const REGISTERS: readonly Register[] = [
   {
     file: 'README.md',
     nameOf: folderOf,
-    namesIn: (text) => all(text, /^\| \[`@x\/[\w-]+`\]\(([\w/-]+)\)/gm),
+    namesIn: (text) => all(text, /\]\(((?:packages|apps)\/[\w-]+)\)/g),
     requires: isPublished,
   },
   {
