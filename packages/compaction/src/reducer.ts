@@ -52,6 +52,8 @@ export interface ReducerContext {
   readonly tools?: readonly ToolDefinition[] | undefined;
   /** The caller's wishes for a summary: facts to keep. */
   readonly instructions?: string | undefined;
+  /** The id of the last message that a summary is to stand for; left out: as `keep` says. */
+  readonly upTo?: string | undefined;
   /** Text to put word for word behind a summary. */
   readonly appendix?: string | undefined;
   /** The place where messages can be read in full. */

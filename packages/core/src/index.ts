@@ -18,8 +18,13 @@ export type {
   CompactionStep,
   CompactOptions,
   Compactor,
+  GoneItem,
   ManifestEntry,
   MessageFate,
+  Pin,
+  PinProof,
+  PinRequest,
+  Receipt,
 } from './agent/compactor.js';
 export { RuntimeContext } from './agent/runtime-context.js';
 export { parseFileConfig } from './config/file-config.js';

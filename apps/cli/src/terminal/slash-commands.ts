@@ -25,6 +25,19 @@ interface SlashCommand {
   run(scope: ChatScope, argument: string): Promise<CommandResult>;
 }
 
+/** The id of a message by its running number, as the record and `recall` count. */
+async function messageAt(
+  agent: HarnessAgent,
+  context: RuntimeContext,
+  at: number,
+): Promise<string | undefined> {
+  let number = 0;
+  for await (const { id, role, kind } of agent.log(context).read()) {
+    if (role !== 'system' && kind === undefined && ++number === at) return id;
+  }
+  return undefined;
+}
+
 const NOTHING_YET = 'This session has no messages yet.';
 
 /** Says that the agent lacks a capability: without it, a setting in the session's state has no effect. */
@@ -35,10 +48,17 @@ function lacks({ agent }: ChatScope, capability: string): { readonly say: string
 
 const commands: Readonly<Record<string, SlashCommand>> = {
   compact: {
-    usage: '/compact [instructions]',
-    summary: 'compacts the context now; instructions say what to keep',
+    usage: '/compact [from rN] [instructions]',
+    summary: 'compacts the context now: all before message N with from; instructions say what to keep',
     async run({ agent, context }, argument) {
-      const outcome = await agent.compact(context, argument === '' ? {} : { instructions: argument });
+      const [, number, instructions = ''] = /^(?:from r(\d+)\b)?\s*(.*)$/s.exec(argument) ?? [];
+      const upTo = number && (await messageAt(agent, context, Number(number) - 1));
+      if (upTo === undefined && number !== undefined)
+        return { say: `There is no message before r${number}.` };
+      const outcome = await agent.compact(context, {
+        ...(instructions && { instructions }),
+        ...(upTo && { upTo }),
+      });
       const { status, reason, messagesBefore, messagesAfter, tokensBefore, tokensAfter, steps } = outcome;
       const did = stepLines(steps)
         .map((line) => `\n${line}`)
@@ -57,6 +77,36 @@ const commands: Readonly<Record<string, SlashCommand>> = {
         say: (await agent.undo(context)) ? 'The context is as it was before.' : 'There is nothing to undo.',
       };
     },
+  },
+  pin: {
+    usage: '/pin [rN | text]',
+    summary: 'keeps message N, or a text, word for word from now on; alone, lists the pins',
+    async run({ agent, context }, argument) {
+      const [, number] = /^r(\d+)$/.exec(argument) ?? [];
+      const messageId = number && (await messageAt(agent, context, Number(number)));
+      if (number !== undefined && messageId === undefined) return { say: `There is no message r${number}.` };
+      if (argument !== '') {
+        const pin = await agent.pin(context, messageId ? { messageId } : { text: argument });
+        return { say: `Pinned as ${pin.id}: ${headOf(pin.text, 80)}. /unpin ${pin.id} lets go of it.` };
+      }
+      const { pins = [] } = (await agent.explain(context)) ?? {};
+      const lines = pins.map(({ id, text }) => `${id} ${headOf(text.replaceAll(/\s+/g, ' '), 80)}`);
+      return { say: lines.length > 0 ? lines.join('\n') : 'Nothing is pinned.' };
+    },
+  },
+  unpin: {
+    usage: '/unpin ID',
+    summary: 'lets go of a pin',
+    async run({ agent, context }, id) {
+      return {
+        say: (await agent.unpin(context, id)) ? `${id} is no longer pinned.` : `There is no pin ${id}.`,
+      };
+    },
+  },
+  explain: {
+    usage: '/explain',
+    summary: 'says what the model no longer sees, where it is, and what compactions saved',
+    run: async ({ agent, context }) => ({ say: (await agent.explain(context))?.markdown ?? NOTHING_YET }),
   },
   plan: {
     usage: '/plan [on|off]',

@@ -77,7 +77,16 @@ describe('a chat', () => {
         'Tell me',
         'Go on',
         '/tasks',
+        '/pin',
+        '/pin r99',
+        '/pin Amounts are in cents.',
+        '/pin r1',
+        '/compact from r99',
         '/compact',
+        '/explain',
+        '/pin',
+        '/unpin p1',
+        '/unpin p1',
         '/undo',
         '/undo',
         '/context',
@@ -88,9 +97,17 @@ describe('a chat', () => {
     expect(shown).toContain('[ ] Look around');
     expect(shown).toMatch(/Compacted: \d+ → \d+ messages/);
     expect(shown).toMatch(/ {3}summarize: [\d.]+k? → [\d.]+k? tokens/);
+    expect(shown).toContain('Nothing is pinned.');
+    expect(shown).toContain('There is no message r99.');
+    expect(shown).toContain('Pinned as p1: Amounts are in cents.. /unpin p1 lets go of it.');
+    expect(shown).toContain('There is no message before r99.');
+    expect(shown).toMatch(/# What the model no longer sees[\s\S]+2 of 2 pins present/);
+    expect(shown).toContain('p2 Plan\n');
+    expect(shown).toContain('p1 is no longer pinned.');
+    expect(shown).toContain('There is no pin p1.');
     expect(shown).toContain('The context is as it was before.');
     expect(shown).toContain('There is nothing to undo.');
-    expect(shown).toContain('8 messages.');
+    expect(shown).toContain('9 messages.');
     expect(shown).toMatch(/latest request:\n {2}conversation +[\d.]+k? +\d+ %\n[\s\S]* {2}all +[\d.]+k? /);
     expect(shown).toContain('There is no plan.');
   });

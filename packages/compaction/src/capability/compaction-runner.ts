@@ -3,11 +3,16 @@ import {
   type CallScope,
   type CompactionOutcome,
   type CompactionReason,
+  type CompactOptions,
   estimateCounter,
+  InvalidInputError,
   isContextOverflow,
   type Message,
   type Model,
+  type Pin,
+  type PinRequest,
   type ReasonScope,
+  textOf,
 } from '@x/core';
 import {
   countWork,
@@ -25,9 +30,10 @@ import { RECALL_HINT } from '../recall/create-recall.js';
 import { RECALL } from '../recall/passages.js';
 import type { Reducer } from '../reducer.js';
 import { nativeIsOff } from '../reducers/summarize.js';
-import { budgetFor, type ContextWindow, contextWindowOf, isDue } from '../run/budget.js';
+import { budgetFor, type ContextWindow, contextWindowOf, isDue, mostTokensOf } from '../run/budget.js';
 import { runCompaction, unchangedOutcome } from '../run/compaction-run.js';
 import { observerFor, reducersOf } from '../run/ladder.js';
+import { missingPins, PINS_SHARE, pinBoard } from '../run/pins.js';
 import { narrativeMessage } from '../summary/summary-message.js';
 import type { ResolvedCapabilityConfig } from './capability-config.js';
 import { carriedState } from './carried-state.js';
@@ -42,8 +48,10 @@ import {
   holdOff,
   isPlausible,
   isWriting,
+  keepPins,
   learnWindow,
   noteWriting,
+  pinsIn,
   toldWindow,
 } from './stored-state.js';
 import { swapContext, undoCompaction, undoRecordOf, withRecord } from './undo.js';
@@ -65,8 +73,16 @@ const INSTRUCTIONS_UNREAD =
 
 type Emit = ReasonScope['emit'];
 
-interface RunOptions {
-  readonly instructions?: string | undefined;
+/** Of the room for pins, so much may be asked for: a smaller model, or a longer system prompt, must not lose one. */
+const HELD_SHARE = 0.5;
+
+/** Puts a message behind a conversation, in front of requests that no model has answered. */
+function addBehind(state: AgentState, message: Message): void {
+  const context = state.contextMutable();
+  context.splice(context.findLastIndex((one) => !isUserRequest(one)) + 1, 0, message);
+}
+
+interface RunOptions extends Pick<CompactOptions, 'instructions' | 'upTo'> {
   /** The provider told the size of the request that it refused, and its window. */
   readonly isMeasured?: boolean | undefined;
   /** Reduces nothing: what a coming reduction will wait for is begun. */
@@ -166,6 +182,7 @@ export class CompactionRunner {
   /** Puts a narrative that came late behind the conversation, in front of requests that no model has answered, if it has room. */
   #deliver(scope: ReasonScope, { desk }: SessionMemory): void {
     const { state } = scope;
+    this.#deliverPins(scope);
     const found = desk.find(state.context);
     if (!found?.isLate || found.writing.result === undefined) return;
     const { narrative, at, usage, modelCalls } = found.writing;
@@ -178,10 +195,69 @@ export class CompactionRunner {
     const whole = this.measure(scope) * calibrationOf(state, scope.model) + tokens;
     // Without room it waits for the next compaction, which takes it into the summary.
     if (isDue(this.#config, this.#window(scope), whole, state.context.length + 1)) return;
-    const context = state.contextMutable();
-    context.splice(context.findLastIndex((one) => !isUserRequest(one)) + 1, 0, message);
+    addBehind(state, message);
     desk.clear(found.writing);
     scope.emit({ type: 'context.narrated', messageId: message.id, tokens, modelCalls, usage });
+  }
+
+  /** Puts pinned texts that no message holds behind the conversation. A compaction moves them behind its summary. */
+  #deliverPins({ state }: ReasonScope): void {
+    const tracker = this.tracker(state);
+    const pins = pinsIn(state);
+    const seen = `${tracker.version} ${pins.map(({ id }) => id).join()}`;
+    if (tracker.pinsSeen === seen) return;
+    tracker.pinsSeen = seen;
+    const missing = missingPins(pins, state.context);
+    if (missing.length > 0) addBehind(state, pinBoard(missing));
+  }
+
+  /**
+   * Keeps a text word for word from now on.
+   *
+   * @throws {InvalidInputError} if the session has no such message, or if the pins would be too large for the window.
+   */
+  async pin(scope: ReasonScope, what: PinRequest): Promise<Pin> {
+    const { state } = scope;
+    const pins = pinsIn(state);
+    const refuse = (path: string, message: string): never => {
+      throw new InvalidInputError('pin', [{ path, message }]);
+    };
+    const messageId = 'messageId' in what ? what.messageId : undefined;
+    const isIt = ({ id }: Message) => id === messageId;
+    const message = messageId && (state.context.find(isIt) ?? (await scope.log.get(messageId)));
+    if (messageId !== undefined && !message) {
+      refuse(
+        'messageId',
+        `${JSON.stringify(messageId)} is no message of this session: agent.state() has their ids`,
+      );
+    }
+    const text = 'text' in what ? what.text.trim() : message ? textOf(message) : '';
+    if (text === '') refuse('text' in what ? 'text' : 'messageId', 'has no text that could be kept');
+    const known = pins.find((pin) => pin.text === text);
+    if (known) return known;
+    const number = Math.max(0, ...pins.map(({ id }) => Number(id.slice(1)))) + 1;
+    const pin = { id: `p${number}`, text, ...(messageId === undefined ? {} : { messageId }) };
+    const tokens = Math.round(this.meter(scope).message(pinBoard([pin, ...pins])));
+    const most = Math.floor(mostTokensOf(this.#window(scope).tokens) * PINS_SHARE * HELD_SHARE);
+    if (tokens > most) {
+      refuse(
+        '',
+        `all pins would have ${tokens} tokens, and ${most} may be pinned in this window: unpin others, or pin a shorter text`,
+      );
+    }
+    keepPins(state, [pin, ...pins]);
+    scope.emit({ type: 'state.changed' });
+    return pin;
+  }
+
+  /** Lets go of a pin. Answers whether there was one. */
+  unpin({ state, emit }: ReasonScope, id: string): boolean {
+    const pins = pinsIn(state);
+    const rest = pins.filter((pin) => pin.id !== id);
+    if (rest.length === pins.length) return false;
+    keepPins(state, rest);
+    emit({ type: 'state.changed' });
+    return true;
   }
 
   /** After an overflow: whether the conversation is smaller now, so that the same call is worth another try. */
@@ -290,7 +366,7 @@ export class CompactionRunner {
       if (outcome.status !== 'applied' && outcome.status !== 'aborted') {
         memory.settle(state.context, tokens, outcome.status === 'skipped');
       }
-      announce(scope, reason, outcome);
+      announce(scope, reason, before, outcome);
     }
     await callAfter(this.#config, scope, outcome);
     return outcome;
@@ -427,6 +503,8 @@ export class CompactionRunner {
         reminders,
         signal: scope.signal,
         appendix: carriedState(state),
+        pins: pinsIn(state),
+        upTo: options.upTo,
         logLocation: this.#config.offloadBeforeCompact ? log.location : undefined,
         recall: tools.some(({ name }) => name === RECALL) ? RECALL_HINT : undefined,
       },

@@ -14,6 +14,7 @@ import { triggerAbove, type WithoutPreset } from '../config/compaction-config.js
 import { redactorFor } from '../conversation/redaction.js';
 import { errorLine } from '../conversation/text.js';
 import { SessionRecall } from '../recall/session-recall.js';
+import { whatIsGone } from '../receipt.js';
 import { type CompactionCapabilityConfig, capabilityConfigSchema } from './capability-config.js';
 import { CompactionRunner } from './compaction-runner.js';
 import { refuseCopiedStubs } from './refuse-copied-stubs.js';
@@ -101,8 +102,11 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
     },
     authorize: (call, { state }) =>
       refuseCopiedStubs(call, state.context, runner.tracker(state).truncations(state.context)),
-    compact: (scope, { instructions }) => runner.run(scope, 'manual', { instructions }),
+    compact: (scope, options) => runner.run(scope, 'manual', options),
     undo: (scope) => runner.undo(scope),
+    explain: (session) => whatIsGone(session),
+    pin: (scope, what) => runner.pin(scope, what),
+    unpin: async (scope, id) => runner.unpin(scope, id),
     erase: async (user) => runner.forget(user),
     close: async () => runner.forget(),
   };

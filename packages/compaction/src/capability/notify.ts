@@ -6,6 +6,7 @@ import {
   textOf,
 } from '@x/core';
 import { errorLine } from '../conversation/text.js';
+import { receiptOf } from '../receipt.js';
 import type {
   BeforeCompaction,
   BeforeCompactionAnswer,
@@ -76,13 +77,19 @@ async function guarded<Value>(
 }
 
 /** Tells everybody who listens what came of a compaction. */
-export function announce(scope: ReasonScope, reason: CompactionReason, outcome: CompactionOutcome): void {
+export function announce(
+  scope: ReasonScope,
+  reason: CompactionReason,
+  before: readonly Message[],
+  outcome: CompactionOutcome,
+): void {
   const { messages: _messages, reason: detail, ...figures } = outcome;
   scope.emit({
     type: 'context.compacted',
     ...figures,
     reason,
     detail,
+    ...(outcome.status === 'applied' ? { gone: receiptOf(before, outcome).items } : {}),
     strategyUsed: figures.steps
       .filter((step) => step.tokensAfter < step.tokensBefore || step.messagesAfter < step.messagesBefore)
       .map((step) => step.reducer)

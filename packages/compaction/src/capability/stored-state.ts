@@ -1,5 +1,6 @@
-import type { AgentState, JsonObject, JsonValue, Model } from '@x/core';
+import type { AgentState, JsonObject, JsonValue, Model, Pin } from '@x/core';
 import { isObject } from '@x/core/internal';
+import * as z from 'zod/mini';
 
 /** The key under which this package keeps its notes in a state's extensions. */
 const EXTENSION = 'compaction';
@@ -121,4 +122,19 @@ export function noteWriting(state: AgentState, to: string): void {
 /** Tests if a narrative was begun that no compaction has followed yet. */
 export function isWriting(state: AgentState): boolean {
   return notesIn(state).writing !== undefined;
+}
+
+const pinsSchema = z.array(
+  z.strictObject({ id: z.string(), text: z.string(), messageId: z.optional(z.string()) }),
+);
+
+/** The pins of a session, the newest first. */
+export function pinsIn(state: AgentState): readonly Pin[] {
+  const { data = [] } = pinsSchema.safeParse(notesIn(state).pins);
+  return data;
+}
+
+/** Keeps the pins of a session. */
+export function keepPins(state: AgentState, pins: readonly Pin[]): void {
+  changeNotes(state, { pins: pins.length > 0 ? (pins as unknown as JsonValue) : undefined });
 }

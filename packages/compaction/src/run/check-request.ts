@@ -15,6 +15,8 @@ const optionsSchema = z.strictObject({
   contextWindow: z.optional(z.number().check(z.minimum(1))),
   tokenRatio: z.optional(z.number().check(z.gt(0))),
   appendix: z.optional(z.string()),
+  pins: z.optional(z.array(z.looseObject({ id: z.string(), text: z.string().check(z.minLength(1)) }))),
+  upTo: z.optional(z.string()),
   logLocation: z.optional(z.string()),
   recall: z.optional(z.string('is a text that tells the model of the tool, such as RECALL_HINT')),
 });

@@ -3,8 +3,11 @@ import type {
   CompactionStatus,
   CompactionStep,
   CompactOptions,
+  ManifestEntry,
   Message,
   Model,
+  Pin,
+  PinProof,
 } from '@x/core';
 import type { ToolDefinition } from '@x/core/messages';
 import type { ResolvedCompactionConfig } from '../config/groups.js';
@@ -24,9 +27,10 @@ import { reduceMedia } from '../reducers/reduce-media.js';
 import { needsRepair, repairPairs } from '../reducers/repair-pairs.js';
 import type { ModelWork } from '../summary/narrative-desk.js';
 import { Patience } from '../summary/patience.js';
-import { budgetFor, type ContextWindow, contextWindowOf, isDue } from './budget.js';
+import { budgetFor, type ContextWindow, contextWindowOf, isDue, mostTokensOf } from './budget.js';
 import { type CascadeResult, runCascade } from './cascade.js';
 import { sharedId } from './check-request.js';
+import { isPinBoard, PINS_SHARE, pinBoard, pinsOf, pinsWithin, proofOf, withPins } from './pins.js';
 
 /** The input of one run. */
 interface RunInput {
@@ -74,16 +78,23 @@ async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
   const { reason = 'manual', system, tools, reminders, signal } = options;
   const window = known ?? contextWindowOf(options.contextWindow, config.contextWindow, model?.contextWindow);
   const contextWindow = window.tokens;
-  const fixedTokens = meter.frame({ system, tools, reminders });
-  const tokens = fixedTokens + meter.messages(messages);
+  const frame = meter.frame({ system, tools, reminders });
+  const wanted = pinsOf(messages, options.pins ?? [], config.keep.match ?? []);
+  const room = (mostTokensOf(contextWindow) - frame) * PINS_SHARE;
+  const pins = pinsWithin(wanted, room, (message) => meter.message(message));
+  // The stages have room for the pins, and never see them.
+  const fixedTokens = frame + (pins.length > 0 ? meter.message(pinBoard(pins)) : 0);
+  const said = messages.filter((message) => !isPinBoard(message));
+  const tokens = fixedTokens + meter.messages(said);
   // A frozen copy: a user's reducer could change the list.
-  const view: View = { messages: Object.freeze([...messages]), fixedTokens, tokens };
+  const view: View = { messages: Object.freeze(said), fixedTokens, tokens };
   const budget = budgetFor(config, reason, contextWindow, view.tokens, isMeasured);
 
-  const report = reporter(view, messages, startedAt);
+  const before = { ...view, messages, tokens: frame + meter.messages(messages) };
+  const report = reporter(before, startedAt, (messages) => withPins(messages, pins), wanted, meter);
 
   if (signal?.aborted) return report('aborted', abortReason(signal));
-  const isOtherwiseDue = budget.forced || isAhead || isDue(config, window, view.tokens, messages.length);
+  const isOtherwiseDue = budget.forced || isAhead || isDue(config, window, before.tokens, messages.length);
   const isTooHeavy = isHeavy(view, budget);
   const due = isOtherwiseDue || isTooHeavy;
   const reducers = due ? all : all.filter((reducer) => reducer.isDueEarly?.(view, budget));
@@ -100,6 +111,10 @@ async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
     );
   }
 
+  const { upTo } = options;
+  if (upTo !== undefined && !messages.some(({ id }) => id === upTo)) {
+    return report('failed', `no message of the conversation has the id ${JSON.stringify(upTo)} (upTo)`);
+  }
   const broken = needsRepair(messages);
   const conversation = view.tokens - fixedTokens;
   if (
@@ -141,23 +156,49 @@ async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
 type Report = (status: CompactionStatus, why: string, result?: CascadeResult) => CompactionOutcome;
 
 /** Makes the function that puts an outcome into words and numbers. */
-function reporter(view: View, messages: readonly Message[], startedAt: number): Report {
+function reporter(
+  before: View,
+  startedAt: number,
+  complete: (messages: readonly Message[]) => readonly Message[],
+  pins: readonly Pin[],
+  meter: Meter,
+): Report {
   return (status, why, result) => {
-    const after = status === 'applied' && result ? result.view : { ...view, messages };
+    const applied = status === 'applied' ? result : undefined;
+    const messages = applied ? complete(applied.view.messages) : before.messages;
+    const proof = proofOf(pins, messages);
+    const present = proof.filter(({ heldBy }) => heldBy !== undefined).length;
     return {
       status,
-      reason: why,
-      messages: after.messages,
+      reason: pins.length > 0 ? `${why}; ${present} of ${pins.length} pins present` : why,
+      messages,
       steps: result?.steps ?? [],
-      tokensBefore: Math.round(view.tokens),
-      tokensAfter: Math.round(after.tokens),
-      messagesBefore: messages.length,
-      messagesAfter: after.messages.length,
+      tokensBefore: Math.round(before.tokens),
+      tokensAfter: Math.round(
+        applied ? before.tokens - meter.messages(before.messages) + meter.messages(messages) : before.tokens,
+      ),
+      messagesBefore: before.messages.length,
+      messagesAfter: messages.length,
       durationMs: Math.round((performance.now() - startedAt) * 1_000) / 1_000,
-      manifest: status === 'applied' && result ? result.manifest : [],
+      manifest: applied ? manifestOf(applied, before.messages, proof) : [],
+      ...(pins.length > 0 ? { pins: proof } : {}),
       ...(result?.usage ? { usage: result.usage, modelCalls: result.modelCalls } : {}),
     };
   };
+}
+
+/** The fates of messages: what pins hold of them is not gone, and earlier pins are in the new ones. */
+function manifestOf(
+  { manifest }: CascadeResult,
+  before: readonly Message[],
+  pins: readonly PinProof[],
+): readonly ManifestEntry[] {
+  const held = new Set(pins.flatMap(({ messageId, heldBy }) => (heldBy === undefined ? [] : messageId)));
+  const boards = before.filter(isPinBoard);
+  return [
+    ...manifest.map((entry) => (held.has(entry.messageId) ? { ...entry, fate: 'pinned' as const } : entry)),
+    ...boards.map(({ id }) => ({ messageId: id, fate: 'merged' as const, reducer: 'pins' })),
+  ];
 }
 
 function judge(

@@ -19,6 +19,8 @@ export const keepSchema = z.strictObject({
   messages: z.optional(countSchema),
   /** The newest messages from this many tool outputs on. */
   outputs: z.optional(countSchema),
+  /** Messages that hold one of these texts stay word for word, wherever they are. */
+  match: z.optional(namesSchema),
   /** The user's own words, up to this share of the window. */
   users: z._default(shareSchema, 0.15),
 });

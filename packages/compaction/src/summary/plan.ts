@@ -1,6 +1,7 @@
 import type { Message, Model } from '@x/core';
 import type { Work } from '@x/core/internal';
-import { isUserRequest, latestUserRequest } from '../conversation/regions.js';
+import { pairingOf } from '@x/core/messages';
+import { isUserRequest, latestUserRequest, startOfUnseen } from '../conversation/regions.js';
 import { isByMessages, mustShrink } from '../reducer.js';
 import { BESIDE_NARRATIVE, type Candidate, type Composer, LEAST_SUMMARY } from './compose.js';
 import { candidateCuts, type Partition } from './cut.js';
@@ -102,7 +103,11 @@ function* choices(composer: Composer, reserve: number, enough: number): Generato
   const latest = messages[latestUserRequest(messages)];
   const most = maxRequests + (latest ? context.meter.message(latest) : 0);
   const front = Math.min(most, context.meter.messages(pinned));
-  const cuts = candidateCuts(view, budget, settings, pinned, reserve + front, context.meter);
+  const chosen = context.upTo === undefined ? undefined : endOfGroup(messages, context.upTo);
+  const cuts =
+    chosen !== undefined
+      ? { cuts: [{ start: chosen, isFloor: false }], floor: undefined }
+      : candidateCuts(view, budget, settings, pinned, reserve + front, context.meter);
   const wanted = messages.length - (cuts.floor ?? messages.length);
   for (const [index, { start, isFloor }] of cuts.cuts.entries()) {
     const part = composer.partition(start);
@@ -137,4 +142,11 @@ function isDueAgain(composer: Composer, bare: Candidate): boolean {
   const isWanted = settings.saving === false || budget.reason !== 'proactive_budget';
   if (isWanted || mustShrink(view, budget) || left <= budget.dueTokens) return false;
   return left > view.tokens * MOST_LEFT;
+}
+
+/** The index behind a message, and behind the results of its calls. What waits for an answer stays. */
+function endOfGroup(messages: readonly Message[], id: string): number {
+  const index = messages.findIndex((message) => message.id === id);
+  const group = pairingOf(messages).groups.find(({ start, end }) => start <= index && index < end);
+  return Math.min(group === undefined || group.open ? 0 : group.end, startOfUnseen(messages));
 }

@@ -5,7 +5,14 @@ import type { FinishReason, Usage } from '../model/model.js';
 import type { ContextUsage } from '../tokens/context-meter.js';
 import type { PermissionRule } from './agent-state.js';
 import type { CompactionCost } from './compaction-cost.js';
-import type { CompactionReason, CompactionStatus, CompactionStep, ManifestEntry } from './compactor.js';
+import type {
+  CompactionReason,
+  CompactionStatus,
+  CompactionStep,
+  GoneItem,
+  ManifestEntry,
+  PinProof,
+} from './compactor.js';
 
 /** The reason for which a call ended. */
 export type StopReason =
@@ -143,6 +150,10 @@ export type AgentEventBody =
       readonly steps: readonly CompactionStep[];
       /** One entry for every message that was removed or altered. */
       readonly manifest: readonly ManifestEntry[];
+      /** The pins, and where each of them is now. */
+      readonly pins?: readonly PinProof[] | undefined;
+      /** What the model no longer sees, what matters most first; left out where nothing changed. */
+      readonly gone?: readonly GoneItem[] | undefined;
       /** Model calls that it used, also those that were made ahead of time. Each was told by `usage.reported` when it ended. */
       readonly modelCalls?: number | undefined;
       readonly usage?: Usage | undefined;

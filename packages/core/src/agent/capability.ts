@@ -9,7 +9,7 @@ import type { FileRule, Workspace, WorkspaceConfine } from '../workspace/workspa
 import type { AgentActivity } from './agent-activity.js';
 import type { AgentEventBody } from './agent-event.js';
 import type { AgentState, PermissionRule } from './agent-state.js';
-import type { CompactionOutcome } from './compactor.js';
+import type { CompactionOutcome, CompactOptions, Pin, PinRequest, Receipt } from './compactor.js';
 import type { RuntimeContext } from './runtime-context.js';
 
 /** Parts of an agent, for a capability that makes others like it or works beside its calls. */
@@ -155,10 +155,16 @@ export interface Capability {
   /** Reduces the context on demand: what `agent.compact()` runs. */
   compact?(
     scope: ReasonScope,
-    options: { readonly instructions?: string | undefined },
+    options: Pick<CompactOptions, 'instructions' | 'upTo'>,
   ): Promise<CompactionOutcome>;
   /** Restores the context from before the last reduction, followed by later messages. Answers whether it could. */
   undo?(scope: ReasonScope): Promise<boolean>;
+  /** Says what the model no longer sees of a session. */
+  explain?(session: Pick<CallScope, 'state' | 'log'>): Promise<Receipt>;
+  /** Keeps a message's text, or any text, word for word through every reduction. */
+  pin?(scope: ReasonScope, what: PinRequest): Promise<Pin>;
+  /** Lets go of a pin. Answers whether there was one. */
+  unpin?(scope: ReasonScope, id: string): Promise<boolean>;
   /** Deletes what the capability keeps of a user outside of the agent's storage, and what it is about to write there. */
   erase?(user: UserScope): Promise<void>;
   /**

@@ -1,5 +1,6 @@
 import type { Message } from '../messages/message.js';
 import type { ToolDefinition, Usage } from '../model/model.js';
+import type { CompactionCost } from './compaction-cost.js';
 
 /** The cause of a compaction: a trigger was reached, the provider refused the request, or a caller asked for it. */
 export type CompactionReason = 'proactive_budget' | 'request_too_large' | 'manual';
@@ -20,6 +21,7 @@ export type MessageFate =
   | 'trimmed'
   | 'replaced'
   | 'repaired'
+  | 'pinned'
   | 'dropped';
 
 /** The fate of one message in a compaction. */
@@ -42,6 +44,23 @@ export interface CompactionStep {
   readonly note?: string | undefined;
 }
 
+/** A text that stays word for word through every compaction. */
+export interface Pin {
+  readonly id: string;
+  readonly text: string;
+  /** The message that it is the text of. */
+  readonly messageId?: string | undefined;
+}
+
+/** What to pin: the text of a message of the session, or a text of one's own. */
+export type PinRequest = { readonly messageId: string } | { readonly text: string };
+
+/** A pin, and where it is. */
+export interface PinProof extends Pin {
+  /** The id of a message of the conversation that holds the text; left out: none does. */
+  readonly heldBy?: string | undefined;
+}
+
 /** The outcome of a compaction. */
 export interface CompactionOutcome {
   readonly status: CompactionStatus;
@@ -56,6 +75,8 @@ export interface CompactionOutcome {
   readonly messagesAfter: number;
   readonly durationMs: number;
   readonly manifest: readonly ManifestEntry[];
+  /** The pins, and where each of them is now; left out when there are none. */
+  readonly pins?: readonly PinProof[] | undefined;
   /** Tokens of the model calls that it used, also of those that were made ahead of time; left out when there were none. */
   readonly usage?: Usage | undefined;
   /** The number of these calls. */
@@ -76,6 +97,10 @@ export interface CompactOptions {
   readonly contextWindow?: number | undefined;
   /** Tokens that the provider counts for each that is counted here: all numbers are in its tokens then. Default 1. */
   readonly tokenRatio?: number | undefined;
+  /** Texts to keep word for word, the most important first. */
+  readonly pins?: readonly Pin[] | undefined;
+  /** The id of a message: all up to it is condensed, and everything behind it stays. Default: as `keep` says. */
+  readonly upTo?: string | undefined;
   /** Text to be carried mechanically behind a summary: todos, the plan's path. */
   readonly appendix?: string | undefined;
   /** Location of the full messages, named in summaries and stubs. */
@@ -89,4 +114,32 @@ export interface Compactor {
   compact(messages: readonly Message[], options?: CompactOptions): Promise<CompactionOutcome>;
   /** The report that `compact` would give, with nothing called and nothing changed. */
   plan(messages: readonly Message[], options?: CompactOptions): Promise<CompactionOutcome>;
+}
+
+/** Something that a model no longer sees as it was. */
+export interface GoneItem {
+  /** A request of the user, a failure that no later call mended, what the assistant concluded, a file that was changed. */
+  readonly kind: 'request' | 'error' | 'decision' | 'file';
+  /** The running number of the message: the tool `recall` reads it as r12. */
+  readonly at: number;
+  readonly messageId: string;
+  readonly text: string;
+  /** What the model still has of it: a part of the message, an excerpt in the record, or nothing. */
+  readonly left: 'shortened' | 'record' | 'log';
+}
+
+/** What compactions took out of a model's sight, and what they saved and cost. */
+export interface Receipt {
+  /** Messages of the session, those that the model sees as they were, and the others. */
+  readonly all: number;
+  readonly seen: number;
+  readonly gone: number;
+  /** Of a session: over all its calls. Of one compaction: what it removed from the request counts as saved. */
+  readonly cost: CompactionCost;
+  readonly logLocation?: string | undefined;
+  /** What matters most first, at most ten of each kind. */
+  readonly items: readonly GoneItem[];
+  readonly pins: readonly PinProof[];
+  /** The same in words. */
+  readonly markdown: string;
 }

@@ -4,12 +4,16 @@ import {
   type Capability,
   CapabilityError,
   type CompactionOutcome,
+  type CompactOptions,
   eraseUser,
   exportUser,
   InvalidInputError,
   type Message,
   openSession,
+  type Pin,
+  type PinRequest,
   type ReasonScope,
+  type Receipt,
   RuntimeContext,
   type SessionKey,
   type SessionLog,
@@ -63,6 +67,9 @@ import { ToolList } from './tool-list.js';
 /** Milliseconds that running steps have when the agent closes: an orchestrator kills after 30 s. */
 const DRAIN_MS = 25_000;
 const drainSchema = z.number().min(0).or(z.literal(Number.POSITIVE_INFINITY));
+
+/** Commands about a session's context, which a capability carries out. */
+type Command = 'compact' | 'undo' | 'pin' | 'unpin' | 'explain';
 
 /** How an agent closes. */
 export interface CloseOptions {
@@ -209,11 +216,27 @@ export class HarnessAgent {
    */
   async compact(
     context: RuntimeContext,
-    { signal, instructions }: { readonly instructions?: string; readonly signal?: AbortSignal } = {},
+    { signal, ...options }: Pick<CompactOptions, 'instructions' | 'upTo' | 'signal'> = {},
   ): Promise<CompactionOutcome> {
     return this.#command('compact', context, signal, (capability, scope) =>
-      capability.compact?.(scope, { instructions }),
+      capability.compact?.(scope, options),
     );
+  }
+
+  /**
+   * Keeps the text of a message, or a text of your own, word for word through every compaction. The model reads it from its next
+   * step on.
+   *
+   * @throws {InvalidInputError} if the session has no such message, or if all pins would be too large for the window.
+   * @throws {CapabilityError} without a capability that can.
+   */
+  async pin(context: RuntimeContext, what: PinRequest): Promise<Pin> {
+    return this.#command('pin', context, undefined, (capability, scope) => capability.pin?.(scope, what));
+  }
+
+  /** Lets go of a pin by its id. Answers whether there was one. */
+  async unpin(context: RuntimeContext, id: string): Promise<boolean> {
+    return this.#command('unpin', context, undefined, (capability, scope) => capability.unpin?.(scope, id));
   }
 
   /**
@@ -226,16 +249,31 @@ export class HarnessAgent {
     return this.#command('undo', context, options.signal, (capability, scope) => capability.undo?.(scope));
   }
 
+  /**
+   * Says what the model no longer sees of a session, what matters most first, and what compactions saved and cost. Answers
+   * `undefined` when there is no session.
+   *
+   * @throws {CapabilityError} without a capability that can.
+   */
+  async explain(context: RuntimeContext): Promise<Receipt | undefined> {
+    const capability = this.#capable('explain');
+    const state = await this.state(context);
+    return state && capability.explain?.({ state, log: this.log(context) });
+  }
+
+  #capable(name: Command): Capability {
+    const capability = this.#parts.capabilities.find((candidate) => candidate[name] !== undefined);
+    if (capability !== undefined) return capability;
+    throw new CapabilityError(name, `No capability can ${name}: add compaction() with .use().`);
+  }
+
   async #command<Result>(
-    name: 'compact' | 'undo',
+    name: Command,
     context: RuntimeContext,
     signal: AbortSignal | undefined,
     run: (capability: Capability, scope: ReasonScope) => Promise<Result> | undefined,
   ): Promise<Result> {
-    const capability = this.#parts.capabilities.find((candidate) => candidate[name] !== undefined);
-    if (capability === undefined) {
-      throw new CapabilityError(name, `No capability can ${name}: add compaction() with .use().`);
-    }
+    const capability = this.#capable(name);
     return this.#turns.take(context, { signal }, async (call, isNew) => {
       const scope = await reasonScope(call);
       const result = await call.waitFor(`${name} of "${capability.name}"`, () => run(capability, scope));

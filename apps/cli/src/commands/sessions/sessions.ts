@@ -3,6 +3,7 @@ import { show } from '../show.js';
 import { adoptSession } from './adopt-session.js';
 import { copySessions, importSession } from './copy-sessions.js';
 import { deleteSession } from './delete-session.js';
+import { explainSession } from './explain-session.js';
 import { exportSession } from './export-session.js';
 import { listSessions } from './list-sessions.js';
 
@@ -11,8 +12,17 @@ export const sessions: Command = commandGroup({
   ...listSessions,
   name: 'sessions',
   summary:
-    'Lists, shows, exports, imports, adopts, copies and deletes sessions in any store; without a subcommand, lists them.',
+    'Lists, shows, explains, exports, imports, adopts, copies and deletes sessions in any store; without a subcommand, lists them.',
   examples: ['x sessions', 'x sessions list --redis redis://localhost', 'x sessions show s-001'],
-  subcommands: [listSessions, show, exportSession, importSession, adoptSession, copySessions, deleteSession],
+  subcommands: [
+    listSessions,
+    show,
+    explainSession,
+    exportSession,
+    importSession,
+    adoptSession,
+    copySessions,
+    deleteSession,
+  ],
   fallback: listSessions,
 });

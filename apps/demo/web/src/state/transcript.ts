@@ -111,6 +111,7 @@ const WORDS: Readonly<Record<MessageFate, FateWord>> = {
   trimmed: 'shortened',
   replaced: 'shortened',
   repaired: 'shortened',
+  pinned: 'summarized',
 };
 
 /** Counts what happened to messages: `12 summarized, 3 shortened`. */
