@@ -28,8 +28,6 @@ export interface DemoAgent {
   /** What the agent keeps for itself: logs, memory, tasks, plans. */
   readonly storage: Workspace;
   readonly store: SessionStore;
-  /** The full-text index of memories. */
-  readonly memoryIndex: string;
   /** Tokens at which a compaction begins by itself. */
   readonly triggerTokens: number;
 }
@@ -65,10 +63,9 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
   });
   const counter = tiktokenCounter();
   const window = model.contextWindow ?? 128_000;
-  const memoryIndex = join(data, INDEX_FILE);
 
   const remembering = memory({
-    index: memoryIndex,
+    index: join(data, INDEX_FILE),
     withoutUser: 'shared',
     // Rules do not read memories in their prompt.
     maxPromptTokens: embedded ? 0 : 4_000,
@@ -110,7 +107,6 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
     events,
     storage: agent.storage,
     store,
-    memoryIndex,
     triggerTokens: Math.floor(window * DUE_AT),
   };
 }

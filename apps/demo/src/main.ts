@@ -64,7 +64,6 @@ async function serve(settings: DemoSettings): Promise<number> {
   console.log(`\n  Open ${url}\n`);
   await new Promise<void>((resolve) => onSignals(resolve));
   await demo.agent.close();
-  await backend.close();
   await server.close();
   await storage.close();
   return 0;

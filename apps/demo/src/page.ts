@@ -61,15 +61,15 @@ export interface FileInfo {
   readonly size: number;
   /** ISO 8601, UTC. */
   readonly modifiedAt: string;
+  /** True for what the agent remembers over all conversations. */
+  readonly isMemory: boolean;
 }
 
-export interface FilePart {
-  readonly path: string;
+/** The beginning of a file. */
+export interface FileText {
   readonly text: string;
   /** Bytes of the whole file. */
   readonly size: number;
-  /** Bytes; the next part begins here, never within a character. Absent at the end. */
-  readonly nextOffset?: number | undefined;
 }
 
 /** What the model saw at a place of the session, message by message, and what changed since the place before. */
@@ -90,21 +90,6 @@ export interface RequestMessage {
   readonly change?: 'added' | 'changed' | undefined;
   /** The text at the place before, where it changed. */
   readonly before?: string | undefined;
-}
-
-/** A memory file. Its `name` is for example `MEMORY.md` or `memory/2026-01-31.md`. */
-export interface MemoryFile extends FileInfo {
-  readonly name: string;
-  readonly kind: 'core' | 'note' | 'other';
-}
-
-export interface MemoryLine {
-  readonly path: string;
-  readonly name: string;
-  /** From 1. */
-  readonly lineNumber: number;
-  /** So much of the line as fits, around the match. */
-  readonly snippet: string;
 }
 
 /** What a message says, tool outputs included, thinking left out. Other content is named. */

@@ -106,7 +106,7 @@ it('asks before it writes a file that the user names', async () => {
 });
 
 it('does not begin a finished survey again when its answer was compacted away', () => {
-  const todos = '[x] Orient myself: top level, manifest, README, areas';
+  const todos = '[x] Orient myself: top level, manifest, README, areas, size';
   const messages = [
     userMessage('The survey is done.', { kind: 'summary' }),
     userMessage('thanks'),
@@ -119,15 +119,21 @@ it('does not begin a finished survey again when its answer was compacted away', 
 });
 
 it('surveys again when asked again', () => {
-  const todos = userMessage('[x] Orient myself: top level, manifest, README, areas', { kind: 'synthetic' });
+  const todos = userMessage('[x] Orient myself: top level, manifest, README, areas, size', {
+    kind: 'synthetic',
+  });
   const messages = [assistantMessage('Done.'), userMessage('survey this repository'), todos];
   expect(decide(readView({ messages, tools: [] })).calls).toMatchObject([{ name: 'todo_write' }]);
 });
 
 /** A survey that is at `engine`, whose figures are in a record, in a search of the log, or nowhere. */
 function atEngine(record: readonly string[], found?: string) {
-  const todos = '[x] Orient myself: top level, manifest, README, areas\n[>] Survey engine';
-  const recall = { id: 'c', name: 'recall', input: { query: 'engine files, lines, tests, largest' } };
+  const todos = '[x] Orient myself: top level, manifest, README, areas, size\n[>] Survey engine';
+  const recall = {
+    id: 'c',
+    name: 'recall',
+    input: { query: 'engine files, lines, tests, exports, largest' },
+  };
   const looked = [
     assistantMessage([{ type: 'tool_use', ...recall }]),
     toolResultMessage(recall, found ?? ''),
@@ -145,12 +151,12 @@ function atEngine(record: readonly string[], found?: string) {
   );
 }
 
-const FOUND = 'engine: 3 files, 9 lines, 0 tests, largest engine/a.ts with 4.';
+const FOUND = 'engine: 3 files, 9 lines, 0 tests, 2 exports, largest engine/a.ts with 4.';
 
 it('goes on from the record of what was removed, says so in one line, and begins nothing again', () => {
   const { text, calls } = atEngine([`- r9 ${FOUND}`, '· r7 list_files repo/engine']);
   expect(text).toBe(`Going on at engine from the record. ${FOUND}`);
-  expect(calls.map(({ name }) => name)).toEqual(['grep_files']);
+  expect(calls.map(({ name }) => name)).toEqual(['read_file']);
 });
 
 it('looks up what the record only names, and goes on from there', () => {

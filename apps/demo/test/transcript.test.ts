@@ -2,7 +2,7 @@ import { estimateCounter } from '@x/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { PageEvent } from '../src/page.js';
-import { afterUndo, isStanding, transcriptOf } from '../web/src/state/transcript.js';
+import { isStanding, standingInWords, transcriptOf } from '../web/src/state/transcript.js';
 import { chat, longSession, manualCompaction, outage, survey } from './fake-backend/scenarios.js';
 import { type Beat, Stage } from './fake-backend/stage.js';
 import { noticesOf, told } from './transcript.js';
@@ -60,7 +60,7 @@ describe('the transcript', () => {
             expect(transcript.compactions.filter(isStanding)).toHaveLength(standing);
             expect(transcript.fates.size > 0).toBe(standing > 0);
             expect(transcript.savings.compactions).toBe(standing);
-            const words = afterUndo(transcript);
+            const words = standingInWords(transcript);
             expect(words.includes('whole conversation')).toBe(standing === 0);
             if (standing > 1) expect(words).toContain(`${standing} earlier compactions still stand`);
           }

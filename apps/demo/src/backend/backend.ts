@@ -10,13 +10,14 @@ import {
   toClientEvent,
 } from '@x/core';
 import { errorText } from '@x/core/internal';
+import { sessionPrefix, type WorkspaceEntry } from '@x/core/store';
 import { type Decisions, type HarnessAgent, pendingCalls, previewCall } from '@x/harness';
 import { requestAt } from '@x/harness/view';
 import { AGENT, type DemoAgent } from '../create-agent.js';
 import type {
   BackendInfo,
   FileInfo,
-  FilePart,
+  FileText,
   PageEvent,
   RequestView,
   Sent,
@@ -25,7 +26,6 @@ import type {
 } from '../page.js';
 import { BackendError, forPage, isForClients } from '../server/errors.js';
 import { requestView } from './inspect.js';
-import { WorkspaceMemory } from './memory.js';
 
 interface BackendOptions {
   readonly demo: DemoAgent;
@@ -33,8 +33,10 @@ interface BackendOptions {
   readonly info: BackendInfo;
 }
 
-const decoder = new TextDecoder();
 const MAX_FILES = 50;
+const MAX_FILE_BYTES = 1_048_576;
+/** The files of memory: what is kept, and the notes of days. */
+const MEMORY_FILE = /(?:^|\/)(?:MEMORY|memory\/[^/]+)\.md$/;
 /** Characters of a message that are shown around the words that were searched for. */
 const FOUND_CHARS = 120;
 
@@ -45,7 +47,6 @@ const FOUND_CHARS = 120;
  * `session_busy` for a change that has to wait for the running call.
  */
 export class Backend {
-  readonly memory: WorkspaceMemory;
   readonly #demo: DemoAgent;
   readonly #agent: HarnessAgent;
   readonly #counter: TokenCounter;
@@ -56,7 +57,6 @@ export class Backend {
   readonly #opened = new Map<string, number>();
 
   constructor({ demo, counter, info }: BackendOptions) {
-    this.memory = new WorkspaceMemory(demo.storage, demo.memoryIndex);
     this.#demo = demo;
     this.#agent = demo.agent;
     this.#counter = counter;
@@ -218,36 +218,31 @@ export class Backend {
     throw new BackendError('not_found', `The session has no request or compaction ${place}.`);
   }
 
-  /** Lists the files that the agent has written, the newest first. */
+  /** Lists the files that the agent has written and those of its memory, each the newest first. */
   async files(): Promise<readonly FileInfo[]> {
     const files: FileInfo[] = [];
-    for await (const { path, type, size, modifiedAt } of this.#agent.files(contextOf('any')).list('')) {
-      if (type === 'file') files.push({ path, size, modifiedAt });
-    }
+    const add = async (entries: AsyncIterable<WorkspaceEntry>, isMemory: boolean) => {
+      for await (const { path, type, size, modifiedAt } of entries)
+        if (type === 'file' && (!isMemory || MEMORY_FILE.test(path)))
+          files.push({ path, size, modifiedAt, isMemory });
+    };
+    await add(this.#agent.files(contextOf('any')).list(''), false);
+    await add(this.#demo.storage.list(sessionPrefix(keyOf('any'))), true);
     return files.sort((left, right) => right.modifiedAt.localeCompare(left.modifiedAt)).slice(0, MAX_FILES);
   }
 
   /**
-   * Reads a part of a text file in the workspace.
+   * Reads the beginning of a text file in the workspace.
    *
    * @throws {WorkspaceError} `not_found`, `outside_workspace`, ….
    */
-  async readFile(
-    path: string,
-    { offset, length }: { readonly offset: number; readonly length: number },
-  ): Promise<FilePart> {
+  async readFile(path: string): Promise<FileText> {
     const { storage } = this.#demo;
     // Evicted results and logs are in the agent's own storage.
     const isKept = await storage.stat(path).catch(() => undefined);
     const files = isKept ? storage : this.#agent.files(contextOf('any'));
-    const read = await files.read(path, { offset, length });
-    const size = (await files.stat(path))?.size ?? read.length;
-    const isLast = offset + read.length >= size;
-    // A part never ends within a character: the last one, whose first byte is not 10xxxxxx, begins the next part.
-    const start = isLast ? read.length : read.findLastIndex((byte) => (byte & 0xc0) !== 0x80);
-    const end = start > 0 ? start : read.length;
-    const nextOffset = isLast ? undefined : offset + end;
-    return { path, text: decoder.decode(read.subarray(0, end)), size, nextOffset };
+    const text = new TextDecoder().decode(await files.read(path, { offset: 0, length: MAX_FILE_BYTES }));
+    return { text, size: (await files.stat(path))?.size ?? text.length };
   }
 
   /** Goes on with every call whose process has ended. Returns how many. */
@@ -261,10 +256,6 @@ export class Backend {
       resumed++;
     }
     return resumed;
-  }
-
-  async close(): Promise<void> {
-    await this.memory.close();
   }
 
   #isRunning(sessionId: string): boolean {

@@ -5,7 +5,6 @@ import {
   exported,
   type Fact,
   known,
-  leftOpen,
   name,
   opening,
   purpose,
@@ -18,8 +17,7 @@ import {
 } from './facts.js';
 import { act, type Decision, say, type View, type Wish } from './view.js';
 
-const ORIENT = 'Orient myself: top level, manifest, README, areas';
-const MEASURE = 'Measure the whole: files and lines';
+const ORIENT = 'Orient myself: top level, manifest, README, areas, size';
 const SURVEY = 'Survey ';
 const CONCLUDE = 'Conclude: compare the areas and finish the report';
 const MAX_AREAS = 24;
@@ -32,7 +30,7 @@ const REPORT = 'REPORT.md';
 export function survey(view: View): Decision {
   const isDone = !isUnfinished(view);
   if (!isOurs(view) || (isDone && view.isFresh)) {
-    const todos = [ORIENT, MEASURE, CONCLUDE].map((content): Todo => ({ content, status: 'pending' }));
+    const todos = [ORIENT, CONCLUDE].map((content): Todo => ({ content, status: 'pending' }));
     return act(
       'I will survey this repository area by area and keep my place in a todo list.',
       todoWrite(advance(todos, '')),
@@ -41,7 +39,6 @@ export function survey(view: View): Decision {
   if (isDone) return finish(view);
   const current = view.todos.find(({ status }) => status !== 'completed')?.content ?? '';
   if (current === ORIENT) return orient(view);
-  if (current === MEASURE) return measure(view);
   if (current === CONCLUDE) return conclude(view);
   return surveyArea(view, current.slice(SURVEY.length));
 }
@@ -57,62 +54,61 @@ export function isOurs({ todos }: View): boolean {
 }
 
 function orient(view: View): Decision {
-  const missing = unknown(view, [topLevel, name, readme, areas]);
-  const looking = 'First an overview: the top level, the manifest, the README, the areas.';
+  const missing = unknown(view, [topLevel, name, readme, areas, totals]);
+  const looking =
+    'First an overview: the top level, the manifest, the README, the areas, all files and lines.';
   if (missing.length > 0) return act(looking, ...missing.slice(0, 2));
   const found = (known(view, areas) ?? []).slice(0, MAX_AREAS);
   const title = known(view, name) ?? '';
   const rest = found.map((area): Todo => ({ content: `${SURVEY}${area}`, status: 'pending' }));
   const todos = view.todos.flatMap((todo) => (todo.content === CONCLUDE ? [...rest, todo] : [todo]));
-  const sections = ['overview', ...found, 'conclusions'].map(placeholder);
-  const content = [`# Survey of ${title}`, known(view, readme), ...sections].filter(Boolean).join('\n\n');
+  const parts = [
+    `# Survey of ${title}`,
+    known(view, readme),
+    `The repository has ${known(view, totals)}.`,
+    ...[...found, 'conclusions'].map(placeholder),
+  ];
   return act(
     `${title} has ${found.length} areas worth a look: ${found.join(', ')}.`,
-    { name: 'write_file', input: { path: REPORT, content: `${content}\n` } },
+    { name: 'write_file', input: { path: REPORT, content: `${parts.filter(Boolean).join('\n\n')}\n` } },
     todoWrite(advance(todos, ORIENT)),
   );
 }
 
-function measure(view: View): Decision {
-  const whole = known(view, totals);
-  if (whole === undefined) return act('Measuring the whole.', totals.wish);
-  const text = `The repository has ${whole}.`;
-  return act(text, fill('overview', ['## Overview', text]), todoWrite(advance(view.todos, MEASURE)));
-}
-
 /** What the guide says of an area once it has its figures, and reads again from the record. */
-const FIGURES = ': (\\d+) files, (\\d+) lines, (\\d+) tests, largest (.*) with (\\d+)(?:, see (\\S+))?\\.';
-const PURPOSE = ': (\\d+) exports\\.(?: (.+))?';
+const FIGURES =
+  ': (\\d+) files, (\\d+) lines, (\\d+) tests, (\\d+) exports, largest (.*) with (\\d+)(?:, see (\\S+))?\\.';
 
 interface AreaFigures extends AreaStats {
+  readonly exports: number;
   /** The file that says what the area is for; empty where there is none. */
   readonly about: string;
 }
 
 function figuresOf(view: View, area: string): AreaFigures | undefined {
-  const [found, about] = [known(view, stats(area)), known(view, readmeOf(area))];
-  if (found && about !== undefined) return { ...found, about };
-  const match = stated(view, area, FIGURES)?.match;
+  const [found, exports, about] = [
+    known(view, stats(area)),
+    known(view, exported(area)),
+    known(view, readmeOf(area)),
+  ];
+  if (found && exports !== undefined && about !== undefined) return { ...found, exports, about };
+  const match = stated(view, area)?.match;
   if (!match) return undefined;
-  const [files = 0, lines = 0, tests = 0, , largestLines = 0] = match.slice(1, 6).map(Number);
-  return { files, lines, tests, largestLines, largest: match[4] ?? '', about: match[6] ?? '' };
+  const [files = 0, lines = 0, tests = 0, counted = 0, , largestLines = 0] = match.slice(1, 7).map(Number);
+  return {
+    files,
+    lines,
+    tests,
+    exports: counted,
+    largestLines,
+    largest: match[5] ?? '',
+    about: match[7] ?? '',
+  };
 }
 
-function purposeOf(
-  view: View,
-  area: string,
-  about: string,
-): { readonly exports: number; readonly text: string } | undefined {
-  const exports = known(view, exported(area));
-  const text = about ? known(view, purpose(area, about)) : '';
-  if (exports !== undefined && text !== undefined) return { exports, text };
-  const match = stated(view, area, PURPOSE)?.match;
-  return match && { exports: Number(match[1]), text: match[2] ?? '' };
-}
-
-/** The last statement about an area that fits a pattern. */
-function stated(view: View, area: string, pattern: string) {
-  const names = new RegExp(`(?:^|\\s)${literal(area)}${pattern}`);
+/** The last statement of an area's figures. */
+function stated(view: View, area: string) {
+  const names = new RegExp(`(?:^|\\s)${literal(area)}${FIGURES}`);
   for (const { text, isRecord } of view.said.toReversed()) {
     const match = names.exec(text);
     if (match) return { match, isRecord };
@@ -128,40 +124,31 @@ function literal(text: string): string {
 function surveyArea(view: View, area: string): Decision {
   const figures = figuresOf(view, area);
   // The record names the call, and not what the guide found by it.
-  const recall: Wish = { name: 'recall', input: { query: `${area} files, lines, tests, largest` } };
+  const recall: Wish = { name: 'recall', input: { query: `${area} files, lines, tests, exports, largest` } };
   const isBegun = new RegExp(`list_files repo/${literal(area)}(?![\\w/.-])`).test(view.record);
   if (!figures && isBegun && !view.result(recall.name, recall.input))
     return act(`The record says that I began with ${area}. Looking up what I found.`, recall);
-  if (!figures) return act(`Looking at ${area}.`, ...unknown(view, [stats(area), readmeOf(area)]));
+  if (!figures)
+    return act(`Looking at ${area}.`, ...unknown(view, [stats(area), readmeOf(area), exported(area)]));
   const goingOn = `Going on at ${area} from the record.`;
-  const isRecorded = [FIGURES, PURPOSE].some((pattern) => stated(view, area, pattern)?.isRecord);
   const isSaid = view.said.some(({ text, isRecord }) => !isRecord && text.includes(goingOn));
   const move = (text: string, ...calls: readonly Wish[]) =>
-    act(isRecorded && !isSaid ? `${goingOn} ${text}` : text, ...calls);
-  const { files, lines, tests, largest, largestLines, about } = figures;
-  const aims = purposeOf(view, area, about);
-  if (!aims) {
-    const see = about ? `, see ${about}` : '';
-    return move(
-      `${area}: ${files} files, ${lines} lines, ${tests} tests, largest ${largest} with ${largestLines}${see}.`,
-      ...unknown(view, [exported(area), ...(about ? [purpose(area, about)] : [])]),
-    );
-  }
-  const open = known(view, leftOpen(area));
-  if (open === undefined) {
-    const look = largest ? [opening(largest)] : [];
-    return move(
-      `${area}: ${aims.exports} exports. ${aims.text}`.trim(),
-      ...unknown(view, [leftOpen(area), ...look]),
-    );
-  }
+    act(stated(view, area)?.isRecord && !isSaid ? `${goingOn} ${text}` : text, ...calls);
+  const { files, lines, tests, exports, largest, largestLines, about } = figures;
+  const aim = purpose(area, about);
+  const looks = unknown(view, [...(about ? [aim] : []), ...(largest ? [opening(largest)] : [])]);
+  const see = about ? `, see ${about}` : '';
+  const counted = `${files} files, ${lines} lines, ${tests} tests, ${exports} exports`;
+  if (looks.length > 0)
+    return move(`${area}: ${counted}, largest ${largest} with ${largestLines}${see}.`, ...looks);
+  const text = about ? known(view, aim) : '';
   const section = [
     `## ${area}`,
-    aims.text,
-    `Figures for ${area}: ${files} files, ${lines} lines, ${tests} test files, ${aims.exports} exports, ${open} open TODOs.`,
+    text,
+    `Figures for ${area}: ${counted}.`,
     `Largest file: ${largest} (${largestLines} lines).`,
   ];
-  const fact = `${area} has ${files} files with ${lines} lines. ${aims.text}`.trim();
+  const fact = `${area} has ${files} files with ${lines} lines. ${text}`.trim();
   return move(
     `${area} is surveyed.`,
     fill(area, section),

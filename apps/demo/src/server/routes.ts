@@ -4,13 +4,10 @@ import { type SentEvent, serverSentEvents } from '@x/harness';
 import { type Context, Hono } from 'hono';
 import * as z from 'zod';
 import type { Backend } from '../backend/backend.js';
-import type { WorkspaceMemory } from '../backend/memory.js';
 import { forPage } from './errors.js';
 
 /** What the routes ask a backend for. */
-export type PageBackend = Omit<Backend, 'memory' | 'resumeAll' | 'close'> & {
-  readonly memory: Omit<WorkspaceMemory, 'close'>;
-};
+export type PageBackend = Omit<Backend, 'resumeAll'>;
 
 const id = z.string().min(1).max(200);
 const messageBody = z.strictObject({ text: z.string().trim().min(1).max(200_000) });
@@ -25,15 +22,9 @@ const decisionBody = z.strictObject({
     ]),
   ),
 });
-const path = z.string().min(1).max(4_096);
-const searchQuery = z.strictObject({ query: z.string().trim().min(1).max(1_000) });
 const sessionsQuery = z.strictObject({ query: z.string().trim().max(1_000).default('') });
 const requestQuery = z.strictObject({ place: z.coerce.number().int().min(1).optional() });
-const fileQuery = z.strictObject({
-  path,
-  offset: z.coerce.number().int().min(0).default(0),
-  length: z.coerce.number().int().min(1).max(256_000).default(64_000),
-});
+const fileQuery = z.strictObject({ path: z.string().min(1).max(4_096) });
 
 interface RouteOptions {
   readonly heartbeatMs: number;
@@ -90,15 +81,10 @@ export function apiRoutes(backend: PageBackend, { heartbeatMs, closing }: RouteO
     const { place } = fromClient(() => parseWith(requestQuery, context.req.query(), 'query'));
     return context.json(await backend.request(sessionOf(context), place));
   });
-  api.get('/memory', async (context) => context.json(await backend.memory.files()));
-  api.get('/memory/search', async (context) => {
-    const { query } = fromClient(() => parseWith(searchQuery, context.req.query(), 'query'));
-    return context.json(await backend.memory.search(query));
-  });
   api.get('/files', async (context) => context.json(await backend.files()));
   api.get('/file', async (context) => {
-    const { path, ...range } = fromClient(() => parseWith(fileQuery, context.req.query(), 'query'));
-    return context.json(await backend.readFile(path, range));
+    const { path } = fromClient(() => parseWith(fileQuery, context.req.query(), 'query'));
+    return context.json(await backend.readFile(path));
   });
   return api;
 }

@@ -59,7 +59,6 @@ describe('a call that takes approval', () => {
     const first = open(scripted(write('plan.md')));
     const id = await asked(first);
     expect(existsSync(file('plan.md'))).toBe(false);
-    await first.close();
 
     const second = open(scripted({ text: 'Written.' }));
     expect((await transcriptOf(second, 's-1')).pending).toMatchObject([{ approvalId: id }]);
@@ -69,7 +68,6 @@ describe('a call that takes approval', () => {
     expect(noticesOf(decided).map(({ message }) => message)).toEqual([
       'You allowed write_file, and calls like this one from now on.',
     ]);
-    await second.close();
   });
 
   it('is run with the input that the user gave it instead', async () => {
@@ -79,7 +77,6 @@ describe('a call that takes approval', () => {
     await once(backend, ended);
     expect(existsSync(file('plan.md'))).toBe(false);
     expect(readFileSync(file('other.md'), 'utf8')).toBe('mine');
-    await backend.close();
   });
 
   it('is not run when it is denied, and the model reads why', async () => {
@@ -89,7 +86,6 @@ describe('a call that takes approval', () => {
     const denied = await once(backend, ended);
     expect(existsSync(file('plan.md'))).toBe(false);
     expect(textsOf(denied)).toContain('The user denied this call: Tell me first.');
-    await backend.close();
   });
 
   it('is decided once', async () => {
@@ -100,7 +96,6 @@ describe('a call that takes approval', () => {
     await expect(backend.decide('s-1', { [id]: { type: 'deny' } })).rejects.toMatchObject({
       code: 'not_pending',
     });
-    await backend.close();
   });
 });
 
@@ -128,10 +123,9 @@ it('keeps its data and secrets out of the repository around them, from the agent
   expect(results).toContain('A repository.');
   expect(results).not.toMatch(/canary-1|repo\/kept\/[\w.]/);
   for (const path of [...kept.map((name) => `repo/kept/${name}`), 'repo/.env'])
-    await expect(backend.readFile(path, { offset: 0, length: 10 })).rejects.toMatchObject({
+    await expect(backend.readFile(path)).rejects.toMatchObject({
       name: 'WorkspaceError',
     });
-  await backend.close();
   data = repo;
 });
 
@@ -141,7 +135,6 @@ describe('what takes no approval', () => {
     await backend.send('s-1', 'Write it down');
     await once(backend, ended);
     expect(existsSync(file(path))).toBe(true);
-    await backend.close();
   });
 
   it.each([
@@ -162,7 +155,6 @@ describe('what takes no approval', () => {
     await backend.send('s-1', 'Run it');
     const { pending } = await once(backend, asks ? waiting : ended);
     expect(pending).toHaveLength(asks ? 1 : 0);
-    await backend.close();
   });
 });
 
@@ -173,7 +165,6 @@ describe('where nobody can be asked', () => {
     const denied = await once(backend, ended);
     expect(existsSync(file('plan.md'))).toBe(false);
     expect(textsOf(denied).join()).toContain('nobody can be asked');
-    await backend.close();
   });
 });
 
@@ -191,6 +182,5 @@ describe('the embedded guide', () => {
     const answered = await once(backend, ended);
     expect(readFileSync(file('ideas.md'), 'utf8')).toBe('look at the stores first\n');
     expect(textsOf(answered).at(-1)).toMatch(/^Done\./);
-    await backend.close();
   });
 });

@@ -4,7 +4,7 @@ import { renderCall, requestAt } from '@x/harness/view';
 import { requestView } from '../../src/backend/inspect.js';
 import type {
   BackendInfo,
-  FilePart,
+  FileText,
   PageEvent,
   RequestView,
   Sent,
@@ -14,7 +14,6 @@ import type {
 import { BackendError } from '../../src/server/errors.js';
 import type { PageBackend } from '../../src/server/routes.js';
 import { type Told, told } from '../transcript.js';
-import { FakeMemory } from './fake-memory.js';
 import { allSourcesOf } from './repository-text.js';
 import { chat, manualCompaction, outage, survey } from './scenarios.js';
 import { type Beat, Stage } from './stage.js';
@@ -93,7 +92,6 @@ export class FakeBackend implements PageBackend {
   readonly #pauseMs: number;
   readonly #held = new Set<string>();
   #wake: (() => void)[] = [];
-  readonly memory = new FakeMemory();
   model: BackendInfo['model'] = { id: 'embedded guide', embedded: true };
 
   constructor(options: FakeOptions = {}) {
@@ -225,19 +223,16 @@ export class FakeBackend implements PageBackend {
   }
 
   async files() {
-    return [{ path: 'REPORT.md', size: 4_200, modifiedAt: '2026-11-20T12:00:00.000Z' }];
+    const modifiedAt = '2026-11-20T12:00:00.000Z';
+    return [
+      { path: 'REPORT.md', size: 4_200, modifiedAt, isMemory: false },
+      { path: 'agents/guide/MEMORY.md', size: 224, modifiedAt, isMemory: true },
+    ];
   }
 
-  async readFile(path: string, range: { offset: number; length: number }): Promise<FilePart> {
-    const whole = Buffer.from(`# Report\n\n## Sources\n\n${allSourcesOf('packages/core/src')}`);
-    const end = Math.min(whole.length, range.offset + range.length);
-    const text = whole.subarray(range.offset, end).toString();
-    return {
-      path,
-      text,
-      size: whole.length,
-      nextOffset: end < whole.length ? end : undefined,
-    };
+  async readFile(): Promise<FileText> {
+    const text = `# Report\n\n## Sources\n\n${allSourcesOf('packages/core/src')}`;
+    return { text, size: Buffer.byteLength(text) };
   }
 
   #find(sessionId: string): FakeSession {

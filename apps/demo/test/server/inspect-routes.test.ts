@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { MemoryFile, MemoryLine, RequestView } from '../../src/page.js';
+import type { RequestView } from '../../src/page.js';
 import { longSession } from '../fake-backend/scenarios.js';
 import { recordedLog } from '../web/recorded-log.js';
 import { startServer } from './running-server.js';
@@ -21,15 +21,6 @@ describe('the window', () => {
       new Set(['summary', 'conversation', 'toolResults']),
     );
     expect(Math.min(...view.messages.map(({ tokens }) => tokens))).toBeGreaterThan(0);
-  });
-});
-
-describe('the memory', () => {
-  it('is listed and searched', async () => {
-    const files = await read<MemoryFile[]>(await server.ask('/api/memory'));
-    expect(files[0]?.path).toBe('MEMORY.md');
-    const hits = await read<MemoryLine[]>(await server.ask('/api/memory/search?query=redis'));
-    expect(hits.length).toBe(2);
   });
 });
 
@@ -62,7 +53,7 @@ describe('a replay', () => {
   });
 
   it('chooses a window in which something is due where none is given', async () => {
-    const report = await (await replay(recordedLog(60), '?window=')).text();
+    const report = await (await replay(recordedLog(60), '')).text();
     expect(report).toMatch(/a window of [\d.]+k tokens/);
     expect(report).not.toContain('a window of 128.0k tokens');
   });

@@ -1,6 +1,6 @@
 import { SessionStoreError } from '@x/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { FilePart, RequestView, SessionSummary } from '../../src/page.js';
+import type { RequestView, SessionSummary } from '../../src/page.js';
 import { chat, longSession, survey } from '../fake-backend/scenarios.js';
 import { transcriptOf } from '../transcript.js';
 import { startServer } from './running-server.js';
@@ -76,15 +76,6 @@ describe('what the page reads', () => {
     server.backend.seed('b', (stage) => chat(stage, 'Of windows'));
     const found = (await (await server.ask('/api/sessions?query=ports')).json()) as SessionSummary[];
     expect(found).toMatchObject([{ id: 'a', found: 'Of ports' }]);
-  });
-
-  it('reads a file part by part', async () => {
-    const part = async (query: string) =>
-      (await (await server.ask(`/api/file?path=large.txt&length=100${query}`)).json()) as FilePart;
-    const first = await part('');
-    expect(first).toMatchObject({ path: 'large.txt', nextOffset: 100 });
-    const second = await part('&offset=100');
-    expect(second.text).not.toBe(first.text);
   });
 });
 

@@ -83,7 +83,7 @@ it.each([1280, 390])(
       await look('sheet');
       await v.page.keyboard.press('Escape');
       await v.page.getByRole('button', { name: 'Conversations' }).click();
-      await v.page.getByRole('link', { name: 'Memory' }).waitFor();
+      await v.page.getByRole('link', { name: 'Replay a log' }).waitFor();
       await look('drawer');
       await v.page.keyboard.press('Escape');
     }
@@ -95,12 +95,6 @@ it.each([1280, 390])(
     await v.page.locator('.panel .request-row').first().scrollIntoViewIfNeeded();
     await look('place');
     if (width < 760) await v.page.keyboard.press('Escape');
-    await v.page.goto(`${v.url}#/memory`);
-    await v.page.locator('.memory-item').first().waitFor();
-    await look('memory');
-    await v.page.getByRole('searchbox', { name: 'Search memory' }).fill('redis');
-    await v.page.getByText('2 lines', { exact: true }).waitFor();
-    await look('memory-search');
     await v.page.goto(`${v.url}#/file/REPORT.md`);
     await v.page.locator('.markdown').getByRole('heading').first().waitFor();
     await look('file');

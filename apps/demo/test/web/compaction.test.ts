@@ -30,9 +30,7 @@ describe('a compaction', () => {
     await expect
       .poll(() => dividers().allTextContents())
       .toEqual([
-        expect.stringMatching(
-          /^Compacted · 36 → 7 messages · .* tokens · mask outputs \+ summarize$/,
-        ),
+        expect.stringMatching(/^Compacted · 36 → 7 messages · .* tokens · mask outputs \+ summarize$/),
       ]);
     await expect.poll(() => v.page.locator('.compacted-here').count()).toBe(2);
     await v.page.getByRole('button', { name: '2 earlier compactions' }).click();
@@ -41,9 +39,7 @@ describe('a compaction', () => {
       .toEqual([
         expect.stringMatching(/^Compacted · [\d.]+k → [\d.]+k tokens · mask outputs$/),
         'Compaction had no effect · nothing was changed',
-        expect.stringMatching(
-          /^Compacted · 36 → 7 messages · .* tokens · mask outputs \+ summarize$/,
-        ),
+        expect.stringMatching(/^Compacted · 36 → 7 messages · .* tokens · mask outputs \+ summarize$/),
       ]);
   });
 
@@ -69,15 +65,11 @@ describe('a compaction', () => {
     const details = v.page.locator('.compaction-details');
     await expect
       .poll(() => textIn(details.locator('.facts')))
-      .toMatch(
-        /You asked for it[\s\S]*applied · As asked[\s\S]*mask outputs \+ summarize[\s\S]*2.5\ss/,
-      );
+      .toMatch(/You asked for it[\s\S]*applied · As asked[\s\S]*mask outputs \+ summarize[\s\S]*2.5\ss/);
     await details.getByRole('button', { name: 'Steps' }).click();
     const rows = details.locator('.figures > div');
     await expect.poll(() => rows.count()).toBe(2);
-    await expect
-      .poll(() => textIn(rows.nth(0)))
-      .toMatch(/mask outputs\s+[\d.]+k → [\d.]+k tokens · 3\sms/);
+    await expect.poll(() => textIn(rows.nth(0))).toMatch(/mask outputs\s+[\d.]+k → [\d.]+k tokens · 3\sms/);
     await expect
       .poll(() => textIn(rows.nth(1)))
       .toMatch(/summarize\s+36 → 7 messages · [\d.]+k → [\d.]+k tokens/);
@@ -132,15 +124,10 @@ describe('a compaction', () => {
 });
 
 describe('the commands', () => {
-  it('are offered after a slash, and chosen with keys', async () => {
+  it('compact with instructions', async () => {
     v.backend.seed('s', (stage) => survey(stage, 'Survey it'));
     await v.open('s');
-    const composer = v.page.getByRole('textbox', { name: 'Message' });
-    await composer.fill('/');
-    await expect.poll(() => v.page.locator('.commands li').count()).toBe(3);
-    await composer.press('Enter');
-    await expect.poll(() => composer.inputValue()).toBe('/compact ');
-    await composer.pressSequentially('Keep the names of packages');
+    await v.page.getByRole('textbox', { name: 'Message' }).fill('/compact Keep the names of packages');
     await v.enter();
     await dividers().first().waitFor();
     await expect.poll(() => dividers().first().textContent()).toContain('Compacted');
@@ -215,14 +202,11 @@ describe('the context panel', () => {
     });
   });
 
-  it('names a source under the pointer or the focus, in the bar and in the legend', async () => {
-    await v.page.locator('.gauge .source-tools').hover();
+  it('names each source with its tokens, under the pointer in the bar and beside it', async () => {
     await expect
-      .poll(() => textIn(v.page.locator('.gauge-readout')))
-      .toMatch(/^Tools 3,260 tokens, 14\s% of the window$/);
-    await expect.poll(() => v.page.locator('.legend > div').nth(1).getAttribute('data-lit')).toBe('true');
-    await v.page.locator('.gauge .source-system').focus();
-    await expect.poll(() => textIn(v.page.locator('.gauge-readout'))).toContain('System prompt 1,840 tokens');
+      .poll(() => v.page.locator('.gauge .source-tools').getAttribute('title'))
+      .toMatch(/^Tools: 3,260 tokens, 14\s%$/);
+    await expect.poll(() => textIn(v.page.locator('.legend > div').nth(1))).toMatch(/Tools\s+3\.3k\s+14\s%/);
   });
 
   it('marks each compaction on the time line, and tells of a step under the pointer', async () => {

@@ -143,31 +143,12 @@ describe('the places of a conversation, in the panel', () => {
   });
 });
 
-describe('the memory', () => {
-  beforeEach(async () => {
-    await v.page.goto(`${v.url}#/memory`);
-    await v.page.getByRole('link', { name: 'MEMORY.md' }).waitFor();
-  });
-
-  it('is a list of files, each of which opens', async () => {
-    await expect.poll(() => v.page.getByRole('list', { name: 'Files' }).getByRole('link').count()).toBe(3);
-    await v.page.getByRole('link', { name: '2026-11-19.md' }).click();
-    await v.page.getByRole('heading', { name: 'memory/2026-11-19.md' }).waitFor();
-  });
-
-  it('says that it is empty', async () => {
-    await v.page.route('**/api/memory', (route) => route.fulfill({ json: [] }));
-    await v.page.reload();
-    await v.page.getByText('Memory is empty. The agent takes notes while it works.').waitFor();
-  });
-
-  it('is searched', async () => {
-    await v.page.getByRole('searchbox', { name: 'Search memory' }).fill('redis');
-    await v.page.getByText('2 lines', { exact: true }).waitFor();
-    await v.page.getByRole('link', { name: /The store of choice is Redis.*2026-11-20.md:2/ }).waitFor();
-    await v.page.getByRole('searchbox', { name: 'Search memory' }).fill('zebra');
-    await v.page.getByText('No line has these words').waitFor();
-  });
+it('lists the files of the agent and of its memory, each of which opens', async () => {
+  await v.open();
+  await section('Files').getByRole('link', { name: 'REPORT.md' }).click();
+  await v.page.getByRole('heading', { name: 'REPORT.md' }).waitFor();
+  await section('Memory').getByRole('link', { name: 'MEMORY.md' }).click();
+  await v.page.getByRole('heading', { name: 'agents/guide/MEMORY.md' }).waitFor();
 });
 
 describe('a replay', () => {

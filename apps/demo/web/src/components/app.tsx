@@ -8,7 +8,6 @@ import { ContextPanel } from './context-panel.js';
 import { ConversationColumn } from './conversation.js';
 import { FileView } from './file-view.js';
 import { keys, startKeyboard } from './keyboard.js';
-import { MemoryView } from './memory-view.js';
 import { IconButton } from './parts.js';
 import { ReplayView } from './replay-view.js';
 import { SessionsColumn } from './sessions-column.js';
@@ -46,7 +45,7 @@ export function App() {
 }
 
 /** What stands in the middle, by its name in the address. */
-const views = { conversation: ConversationColumn, memory: MemoryView, replay: ReplayView, file: FileView };
+const views = { conversation: ConversationColumn, replay: ReplayView, file: FileView };
 
 interface BesideProps {
   readonly hasRoom: boolean;

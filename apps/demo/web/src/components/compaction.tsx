@@ -3,7 +3,6 @@ import { Shrink, TriangleAlert, Undo2 } from 'lucide-preact';
 import { duration, exactCount, plural, shortCount } from '../lib/format.js';
 import { busy, lastApplied, transcript, undo } from '../state/session.js';
 import { type Compaction, fatesInWords, isStanding } from '../state/transcript.js';
-import { Markdown } from './markdown.js';
 import { Button, Fold } from './parts.js';
 import { RequestChanges } from './request-changes.js';
 
@@ -125,7 +124,7 @@ function CompactionDetails({ compaction }: CompactionProps) {
           <h2 class="removed-heading heading">
             What the model no longer sees <span class="quiet small">{fatesInWords(manifest)}</span>
           </h2>
-          <RequestChanges place={place} summaryAs={usage ? (text) => <Markdown text={text} /> : undefined} />
+          <RequestChanges place={place} />
         </section>
       )}
       {steps.length > 0 && <CompactionSteps id={id} steps={steps} />}

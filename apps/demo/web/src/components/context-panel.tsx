@@ -1,13 +1,13 @@
 import { useSignalEffect } from '@preact/signals';
 import { savingsInWords } from '@x/harness/view';
 import { Circle, CircleCheck, CircleDot, Shrink, TriangleAlert } from 'lucide-preact';
-import type { ComponentChildren } from 'preact';
+import type { FileInfo } from '../../../src/page.js';
 import { costOf, exactCount, money, plural, share, shortCount, size } from '../lib/format.js';
 import { replyInWords } from '../state/blocks.js';
 import { busy, context, files, info, loadFiles, places, state, transcript } from '../state/session.js';
 import { showCompaction, showMessage } from '../state/show-message.js';
 import { fatesInWords, isStanding, type Place, standingInWords } from '../state/transcript.js';
-import { fileAddress, lookedAt, sheetOpen } from '../state/view.js';
+import { fileAddress, lookedAt } from '../state/view.js';
 import { changeInWords, headOf } from './compaction.js';
 import { Gauge, Legend } from './gauge.js';
 import { Button, Fold, Section } from './parts.js';
@@ -45,45 +45,39 @@ export function ContextPanel() {
           </>
         )}
         {todos.length > 0 && (
-          <List title="Todos" figure={`${done} of ${todos.length}`}>
-            {todos.map(({ content, status }, index) => (
-              <li key={index} class="row" data-status={status}>
-                <StatusIcon status={status} />
-                <span>{content}</span>
-              </li>
-            ))}
-          </List>
+          <Section title="Todos" figure={`${done} of ${todos.length}`}>
+            <ul class="stack small">
+              {todos.map(({ content, status }, index) => (
+                <li key={index} class="row" data-status={status}>
+                  <StatusIcon status={status} />
+                  <span>{content}</span>
+                </li>
+              ))}
+            </ul>
+          </Section>
         )}
-        {files.value.length > 0 && (
-          <List title="Files" figure={plural(files.value.length, 'file')}>
-            {files.value.map(({ path, size: bytes }) => (
-              <li key={path} class="row">
-                <a class="clip" href={fileAddress(path)} onClick={() => (sheetOpen.value = false)}>
-                  {path}
-                </a>
-                <span class="figure">{size(bytes)}</span>
-              </li>
-            ))}
-          </List>
-        )}
+        <Files title="Files" files={files.value.filter(({ isMemory }) => !isMemory)} />
+        <Files title="Memory" files={files.value.filter(({ isMemory }) => isMemory)} />
       </div>
     </aside>
   );
 }
 
-/** A titled list. */
-function List({
-  title,
-  figure,
-  children,
-}: {
-  readonly title: string;
-  readonly figure: string;
-  readonly children: ComponentChildren;
-}) {
+/** Files that the agent wrote. Each opens in the middle. */
+function Files({ title, files }: { readonly title: string; readonly files: readonly FileInfo[] }) {
+  if (files.length === 0) return null;
   return (
-    <Section title={title} figure={figure}>
-      <ul class="stack small">{children}</ul>
+    <Section title={title} figure={plural(files.length, 'file')}>
+      <ul class="stack small">
+        {files.map(({ path, isMemory, size: bytes }) => (
+          <li key={path} class="row">
+            <a class="clip" href={fileAddress(path)}>
+              {isMemory ? path.split('/').at(-1) : path}
+            </a>
+            <span class="figure">{size(bytes)}</span>
+          </li>
+        ))}
+      </ul>
     </Section>
   );
 }

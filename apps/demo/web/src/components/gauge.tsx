@@ -1,26 +1,7 @@
-import { signal } from '@preact/signals';
 import { exactCount, share, shortCount } from '../lib/format.js';
-import { emptyUsage, parts, type SourceKey, tokensOf } from '../lib/sources.js';
+import { emptyUsage, partsOf } from '../lib/sources.js';
 import { context, info, places, windowSize } from '../state/session.js';
 import { lookedAt } from '../state/view.js';
-
-/** The source under the pointer or the focus: bar, legend and charts light it up together. */
-const hoveredSource = signal<SourceKey | undefined>(undefined);
-
-export function isDim(key: SourceKey): boolean {
-  return hoveredSource.value !== undefined && hoveredSource.value !== key;
-}
-
-/** The attributes of an element that lights a source up. */
-function pointing(key: SourceKey) {
-  const show = () => {
-    hoveredSource.value = key;
-  };
-  const hide = () => {
-    hoveredSource.value = undefined;
-  };
-  return { onPointerEnter: show, onPointerLeave: hide, onFocus: show, onBlur: hide };
-}
 
 /** The window at the place that is looked at, else as it is now. */
 function shownUsage() {
@@ -28,18 +9,12 @@ function shownUsage() {
   return (at === undefined ? context.value : places.value[at - 1]?.context) ?? emptyUsage;
 }
 
-/** The parts of a window with their tokens, the free room last. */
-function filled(usage = shownUsage()) {
-  return parts.map((part) => ({ ...part, tokens: tokensOf(usage, part.key, windowSize.value) }));
-}
-
-/** How full the window is: a figure, the bar, and in words what the pointer is on. */
+/** How full the window is: a figure, the bar, and what happens next. */
 export function Gauge() {
   const { total } = shownUsage();
   const window = windowSize.value;
-  const lit = filled().find(({ key }) => key === hoveredSource.value);
   const isNow = lookedAt.value === undefined;
-  const [isOver, next] = isNow
+  const [isOver, words] = isNow
     ? whatIsNext(total, window, info.value?.triggerTokens ?? 0)
     : [total > window, 'As it was there. “Latest” shows the window now.'];
   return (
@@ -53,16 +28,7 @@ export function Gauge() {
         </span>
       </p>
       <GaugeBar />
-      <p class={`gauge-readout small ${isOver && !lit ? 'warn' : 'quiet'}`}>
-        {lit ? (
-          <>
-            <strong>{lit.name}</strong> {exactCount(lit.tokens)} tokens, {share(lit.tokens, window)} of the
-            window
-          </>
-        ) : (
-          next
-        )}
-      </p>
+      <p class={`gauge-readout small ${isOver ? 'warn' : 'quiet'}`}>{words}</p>
     </div>
   );
 }
@@ -79,7 +45,7 @@ function whatIsNext(
   return [false, `Compacts at the tick, ${shortCount(trigger)} tokens.`];
 }
 
-/** The window as one bar, stacked by source, with a tick where a compaction begins. */
+/** The window as one bar, stacked by source, with a tick where a compaction begins. The thin one shows the window now. */
 export function GaugeBar({ thin = false }: { readonly thin?: boolean }) {
   const window = windowSize.value;
   const usage = thin ? (context.value ?? emptyUsage) : shownUsage();
@@ -88,25 +54,14 @@ export function GaugeBar({ thin = false }: { readonly thin?: boolean }) {
   return (
     <div class={`gauge-bar${thin ? ' gauge-bar-thin' : ''}`}>
       <div class="gauge-parts">
-        {filled(usage).map(({ key, name, tokens }) => {
-          const label = `${name}: ${exactCount(tokens)} tokens, ${share(tokens, window)}`;
-          const named = {
-            role: 'img' as const,
-            tabIndex: tokens > 0 ? 0 : -1,
-            'aria-label': label,
-            ...pointing(key),
-          };
-          return (
-            <div
-              key={key}
-              class={`gauge-part source-${key}`}
-              data-dim={isDim(key)}
-              data-empty={tokens === 0}
-              style={{ width: `${(tokens / whole) * 100}%` }}
-              {...(thin ? {} : named)}
-            />
-          );
-        })}
+        {partsOf(usage, window).map(({ key, name, tokens }) => (
+          <div
+            key={key}
+            class={`gauge-part source-${key}`}
+            title={`${name}: ${exactCount(tokens)} tokens, ${share(tokens, window)}`}
+            style={{ width: `${(tokens / whole) * 100}%` }}
+          />
+        ))}
       </div>
       {trigger > 0 && <div class="gauge-tick" style={{ left: `${(trigger / whole) * 100}%` }} />}
     </div>
@@ -115,21 +70,17 @@ export function GaugeBar({ thin = false }: { readonly thin?: boolean }) {
 
 /** The sources by name, with tokens and share. */
 export function Legend() {
+  const window = windowSize.value;
   return (
     <dl class="figures legend">
-      {filled().map(({ key, name, description, tokens }) => (
-        <div
-          key={key}
-          title={`${description}: ${exactCount(tokens)} tokens`}
-          data-lit={hoveredSource.value === key}
-          {...pointing(key)}
-        >
+      {partsOf(shownUsage(), window).map(({ key, name, tokens }) => (
+        <div key={key} title={`${exactCount(tokens)} tokens`}>
           <dt class="row">
             <span class={`swatch source-${key}`} />
             {name}
           </dt>
           <dd>{shortCount(tokens)}</dd>
-          <dd>{share(tokens, windowSize.value)}</dd>
+          <dd>{share(tokens, window)}</dd>
         </div>
       ))}
     </dl>

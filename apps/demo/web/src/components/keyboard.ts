@@ -2,7 +2,7 @@ import { goToNew, keysOpen, togglePanel } from '../state/view.js';
 
 /** The keys that work wherever one does not type. */
 export const keys: readonly (readonly [key: string, meaning: string])[] = [
-  ['/', 'write a message, or a command'],
+  ['/', 'write a message or a command: /compact [what to keep], /undo, /new'],
   ['j  k', 'next and previous turn'],
   ['o', 'open or close what is folded in a turn'],
   ['c', 'show or hide the context'],

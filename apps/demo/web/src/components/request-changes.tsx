@@ -1,5 +1,4 @@
 import { useSignal } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
 import type { RequestMessage } from '../../../src/page.js';
 import { exactCount, plural, size } from '../lib/format.js';
 import { useLoaded } from '../lib/use-loaded.js';
@@ -14,14 +13,12 @@ const FIRST = 8;
 interface RequestChangesProps {
   /** Counts requests, compactions and undos from 1. Without one, the next request. */
   readonly place: number | undefined;
-  /** Draws a summary; as it was sent when left out. */
-  readonly summaryAs?: ((text: string) => ComponentChildren) | undefined;
   /** Whether messages that did not change are listed too, folded. */
   readonly whole?: boolean;
 }
 
 /** What the model saw at a place of the session, message by message, and what changed since the place before. */
-export function RequestChanges({ place, summaryAs, whole = false }: RequestChangesProps) {
+export function RequestChanges({ place, whole = false }: RequestChangesProps) {
   const session = sessionId.value;
   // The next request changes with every place.
   const { value: request, failure } = useLoaded(
@@ -31,7 +28,7 @@ export function RequestChanges({ place, summaryAs, whole = false }: RequestChang
   if (!request)
     return <p class={failure ? 'failure small' : 'quiet small'}>{failure || 'Reading the log …'}</p>;
   const group = (heading: string, messages: readonly RequestMessage[]) =>
-    messages.length > 0 && <Rows key={heading} heading={heading} summaryAs={summaryAs} messages={messages} />;
+    messages.length > 0 && <Rows key={heading} heading={heading} messages={messages} />;
   const with_ = (change: RequestMessage['change']) =>
     request.messages.filter((message) => message.change === change);
   const same = with_(undefined);
@@ -58,12 +55,12 @@ export function RequestChanges({ place, summaryAs, whole = false }: RequestChang
   );
 }
 
-interface RowsProps extends Pick<RequestChangesProps, 'summaryAs'> {
+interface RowsProps {
   readonly heading: string;
   readonly messages: readonly RequestMessage[];
 }
 
-function Rows({ heading, messages, summaryAs }: RowsProps) {
+function Rows({ heading, messages }: RowsProps) {
   const all = useSignal(false);
   const shown = all.value ? messages : messages.slice(0, FIRST);
   return (
@@ -75,7 +72,7 @@ function Rows({ heading, messages, summaryAs }: RowsProps) {
         </h3>
       )}
       {shown.map((message) => (
-        <Row key={message.id} group={heading} message={message} summaryAs={summaryAs} />
+        <Row key={message.id} group={heading} message={message} />
       ))}
       {shown.length < messages.length && (
         <Button onClick={() => (all.value = true)}>Show all {messages.length}</Button>
@@ -84,13 +81,13 @@ function Rows({ heading, messages, summaryAs }: RowsProps) {
   );
 }
 
-interface RowProps extends Pick<RowsProps, 'summaryAs'> {
+interface RowProps {
   readonly group: string;
   readonly message: RequestMessage;
 }
 
 /** A message with its tokens. It opens to its text, and leads to its place in the conversation. */
-function Row({ group, message, summaryAs }: RowProps) {
+function Row({ group, message }: RowProps) {
   const { id, source, label, text, tokens, before } = message;
   const line = (
     <>
@@ -105,20 +102,12 @@ function Row({ group, message, summaryAs }: RowProps) {
     <Fold id={`message-${group}-${id}`} class="request-row" line={line}>
       {() => (
         <div class="stack">
-          {source === 'summary' && summaryAs ? (
-            <div class="summary">{summaryAs(text)}</div>
-          ) : (
-            <>
-              {before !== undefined && (
-                <CodeBlock label="Before" text={before} figure={size(before.length)} />
-              )}
-              <CodeBlock
-                label={before === undefined ? 'Text' : 'The model sees'}
-                text={text}
-                figure={size(text.length)}
-              />
-            </>
-          )}
+          {before !== undefined && <CodeBlock label="Before" text={before} figure={size(before.length)} />}
+          <CodeBlock
+            label={before === undefined ? 'Text' : 'The model sees'}
+            text={text}
+            figure={size(text.length)}
+          />
           {transcript.value.messages.has(id) && (
             <Button onClick={() => showMessage(id)}>Show in the conversation</Button>
           )}

@@ -1,16 +1,5 @@
 import { useSignal } from '@preact/signals';
-import {
-  Brain,
-  Keyboard,
-  LoaderCircle,
-  Monitor,
-  Moon,
-  Plus,
-  Rewind,
-  Search,
-  Sun,
-  Trash2,
-} from 'lucide-preact';
+import { Keyboard, LoaderCircle, Monitor, Moon, Plus, Rewind, Search, Sun, Trash2 } from 'lucide-preact';
 import type { SessionSummary } from '../../../src/page.js';
 import { dayOf, timeOfDay } from '../lib/format.js';
 import {
@@ -90,23 +79,15 @@ export function SessionsColumn() {
         ))}
         {(found.length === 0 || sessionsFailed.value) && <p class="sessions-note quiet label pad">{note}</p>}
       </div>
-      <ul class="sessions-foot pad">
-        {[
-          { to: 'memory', label: 'Memory', icon: Brain },
-          { to: 'replay', label: 'Replay a log', icon: Rewind },
-        ].map(({ to, label, icon: Icon }) => (
-          <li key={to}>
-            <a
-              class="press row small pad"
-              href={`#/${to}`}
-              aria-current={view.value === to ? 'page' : undefined}
-              onClick={closeDrawer}
-            >
-              <Icon size={16} aria-hidden="true" /> {label}
-            </a>
-          </li>
-        ))}
-      </ul>
+      <div class="sessions-foot pad">
+        <a
+          class="press row small pad"
+          href="#/replay"
+          aria-current={view.value === 'replay' ? 'page' : undefined}
+        >
+          <Rewind size={16} aria-hidden="true" /> Replay a log
+        </a>
+      </div>
       <footer class="sessions-foot row pad">
         <IconButton label="Keys" title="Keys (?)" onClick={() => (keysOpen.value = true)} icon={Keyboard} />
         <IconButton label={`Theme: ${theme.value}`} onClick={switchTheme} icon={faces[theme.value]} />

@@ -2,7 +2,6 @@ import { useComputed, useSignal } from '@preact/signals';
 import type { ToolUseBlock } from '@x/core';
 import { type CallKind, renderCall, renderResult } from '@x/harness/view';
 import {
-  Archive,
   CircleAlert,
   EyeOff,
   FileText,
@@ -65,12 +64,8 @@ export function ToolCall({ call, gone }: ToolCallProps) {
           <Hand size={12} aria-hidden="true" /> waits for you
         </span>
       )}
-      {evicted && <InFile />}
-      {fate && !gone && (
-        <span class="tag wide-only" title="The model no longer sees this output as it was">
-          {fate.word}
-        </span>
-      )}
+      {evicted && <span class="tag wide-only">in a file</span>}
+      {fate && !gone && <span class="tag wide-only">{fate.word}</span>}
       {result && chars !== undefined && (
         <span class="figure" title={`${exactCount(chars)} characters`}>
           {size(chars)}
@@ -91,18 +86,6 @@ export function ToolCall({ call, gone }: ToolCallProps) {
         </div>
       )}
     </Fold>
-  );
-}
-
-/** Marks a result that was too large for the window. */
-function InFile() {
-  return (
-    <span
-      class="tag wide-only"
-      title="Too large for the window: the model got its beginning, its end and the path of the file"
-    >
-      <Archive size={12} aria-hidden="true" /> in a file
-    </span>
   );
 }
 

@@ -5,7 +5,6 @@ import { sources } from '../lib/sources.js';
 import { info, places } from '../state/session.js';
 import type { Place } from '../state/transcript.js';
 import { lookedAt } from '../state/view.js';
-import { isDim } from './gauge.js';
 import { Button, IconButton } from './parts.js';
 
 const WIDTH = 328;
@@ -78,12 +77,7 @@ export function WindowChart() {
         <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} aria-hidden="true">
           <line class="timeline-axis" x2={WIDTH} y1={FLOOR + 0.5} y2={FLOOR + 0.5} />
           {sources.map(({ key }, index) => (
-            <path
-              key={key}
-              class={`timeline-part source-${key}`}
-              data-dim={isDim(key)}
-              d={area(points, index, pitch, y)}
-            />
+            <path key={key} class={`timeline-part source-${key}`} d={area(points, index, pitch, y)} />
           ))}
           {points.map(({ compaction }, index) =>
             compaction ? (

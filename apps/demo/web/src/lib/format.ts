@@ -4,11 +4,7 @@ import type { Prices } from '@x/replay';
 const THIN = '\u202f';
 
 /** 12 412 → `12.4k`, rounded for people. */
-export function shortCount(count: number): string {
-  if (count < 1_000) return String(Math.round(count));
-  if (count < 999_500) return `${trim(count / 1_000)}k`;
-  return `${trim(count / 1_000_000)}M`;
-}
+export { shortNumber as shortCount } from '@x/harness/view';
 
 /** 12412 → `12,412`, exact. */
 export function exactCount(count: number): string {

@@ -3,9 +3,7 @@ import type { Decisions } from '@x/harness';
 import type {
   BackendInfo,
   FileInfo,
-  FilePart,
-  MemoryFile,
-  MemoryLine,
+  FileText,
   RequestView,
   SessionState,
   SessionSummary,
@@ -44,10 +42,7 @@ export const api = {
   request: (id: string, place: number | undefined) =>
     request<RequestView>('GET', `${sessionUrl(id)}/request${place === undefined ? '' : `?place=${place}`}`),
   files: () => request<readonly FileInfo[]>('GET', '/api/files'),
-  file: (path: string, offset: number) => request<FilePart>('GET', `/api/file?${query({ path, offset })}`),
-  memory: () => request<readonly MemoryFile[]>('GET', '/api/memory'),
-  searchMemory: (words: string) =>
-    request<readonly MemoryLine[]>('GET', `/api/memory/search?${query({ query: words })}`),
+  file: (path: string) => request<FileText>('GET', `/api/file?${query({ path })}`),
   replay: (log: Blob, settings: Readonly<Record<string, string>>) =>
     request<string>('POST', `/api/replay?${query(settings)}`, log),
 };

@@ -2,7 +2,7 @@ import { batch, computed, effect, signal } from '@preact/signals';
 import { openSession, phase, sessionId, startSession, title } from './session.js';
 
 /** What the page shows in its middle. */
-export type View = 'conversation' | 'memory' | 'replay' | 'file';
+export type View = 'conversation' | 'replay' | 'file';
 export const view = signal<View>('conversation');
 /** The file that the `file` view shows. */
 export const filePath = signal('');
@@ -16,11 +16,11 @@ interface Place {
   readonly path?: string;
 }
 
-/** Reads the address: `#/s/<id>`, `#/s/<id>/<place>`, `#/memory`, `#/replay`, `#/file/<path>`. Any other address is a new conversation. */
+/** Reads the address: `#/s/<id>`, `#/s/<id>/<place>`, `#/replay`, `#/file/<path>`. Any other address is a new conversation. */
 function addressed(): Place {
   const [, kind = '', name = '', at] =
-    /^#\/(memory|replay|s|file)(?:\/([^/]+))?(?:\/([1-9]\d*))?$/.exec(location.hash) ?? [];
-  if (kind === 'memory' || kind === 'replay') return { view: kind };
+    /^#\/(replay|s|file)(?:\/([^/]+))?(?:\/([1-9]\d*))?$/.exec(location.hash) ?? [];
+  if (kind === 'replay') return { view: kind };
   if (kind === 'file') return { view: 'file', path: decoded(name) };
   if (kind !== 's') return { view: 'conversation' };
   return { view: 'conversation', session: decoded(name), at: at === undefined ? undefined : Number(at) };
@@ -40,6 +40,8 @@ export function startRouting(): void {
   const follow = () => {
     const place = addressed();
     view.value = place.view;
+    drawerOpen.value = false;
+    sheetOpen.value = false;
     if (place.path !== undefined) filePath.value = place.path;
     // The session stays open behind the other views.
     if (place.view !== 'conversation') return;
