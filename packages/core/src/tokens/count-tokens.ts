@@ -1,6 +1,6 @@
 import { atOnce, type Work } from '../lib/in-pieces.js';
 import { jsonText } from '../lib/json.js';
-import type { ContentBlock, FileBlock } from '../messages/content-block.js';
+import type { ContentBlock, FileBlock, ToolResultBlock } from '../messages/content-block.js';
 import { isTextual } from '../messages/media.js';
 import { type Message, nativeIndex } from '../messages/message.js';
 import type { ToolDefinition } from '../model/model.js';
@@ -16,6 +16,7 @@ const DOCUMENT_TOKENS_PER_100_KB = 3_000;
 const AUDIO_TOKENS_PER_100_KB = 1_000;
 
 const messageCounts = new WeakMap<TokenCounter, WeakMap<Message, number>>();
+const resultCounts = new WeakMap<TokenCounter, WeakMap<ToolResultBlock, number>>();
 const toolCounts = new WeakMap<TokenCounter, WeakMap<ToolDefinition, number>>();
 
 /**
@@ -98,8 +99,13 @@ function* blockWork(counter: TokenCounter, block: ContentBlock): Work<number> {
     case 'tool_use':
       return BLOCK_OVERHEAD + counter.count(block.name) + (yield* textWork(counter, jsonText(block.input)));
     case 'tool_result': {
-      let total = BLOCK_OVERHEAD;
+      // Whoever decides about a result asks again what the message's count has found.
+      const table = tableOf(resultCounts, counter);
+      let total = table.get(block) ?? 0;
+      if (total > 0) return total;
+      total = BLOCK_OVERHEAD;
       for (const part of block.output) total += yield* blockWork(counter, part);
+      table.set(block, total);
       return total;
     }
     case 'opaque':
