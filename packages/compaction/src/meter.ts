@@ -1,4 +1,5 @@
 import type { Message, TokenCounter } from '@x/core';
+import { countUpTo } from '@x/core/internal';
 import { countMessage, countRequest, type ToolDefinition } from '@x/core/messages';
 
 /** The parts of a request beside the conversation. */
@@ -25,6 +26,11 @@ export class Meter {
   /** Counts the tokens of a text. */
   text(text: string): number {
     return this.counter.count(text) * this.ratio;
+  }
+
+  /** Tests whether a text has at most `most` tokens. Of a long text no more is counted than that takes. */
+  fits(text: string, most: number): boolean {
+    return countUpTo(this.counter, text, most / this.ratio) * this.ratio <= most;
   }
 
   /** Counts the tokens of a message. */

@@ -67,10 +67,41 @@ export function counted(lines: readonly string[]): readonly string[] {
   for (let start = 0, end = 0; start < lines.length; start = end) {
     const line = lines[start] as string;
     while (end < lines.length && lines[end] === line) end++;
-    if (end - start >= RUN) kept.push(line.trim() === '' ? '' : `${line.trimEnd()} (×${end - start})`);
+    if (end - start >= RUN) kept.push(runOf(line, end - start));
     else for (let index = start; index < end; index++) kept.push(line);
   }
   return kept;
+}
+
+/** The same of a text, as work that may be done in pieces. Answers the very text where no lines repeat. */
+export function* countedText(text: string): Work<string> {
+  const parts: string[] = [];
+  let copied = 0;
+  let lines = 0;
+  for (let at = 0; at < text.length; ) {
+    if (++lines % LINES_A_PIECE === 0) yield;
+    const found = text.indexOf('\n', at);
+    const line = found === -1 ? text.slice(at) : text.slice(at, found);
+    let [end, count] = [at + line.length, 1];
+    while (text.startsWith(line, end + 1) && isLineEnd(text, end + 1 + line.length)) {
+      end += line.length + 1;
+      if (++count % LINES_A_PIECE === 0) yield;
+    }
+    if (count >= RUN) {
+      parts.push(text.slice(copied, at), runOf(line, count));
+      copied = end;
+    }
+    at = end + 1;
+  }
+  return parts.length === 0 ? text : parts.join('') + text.slice(copied);
+}
+
+function isLineEnd(text: string, at: number): boolean {
+  return at <= text.length && (at === text.length || text[at] === '\n');
+}
+
+function runOf(line: string, count: number): string {
+  return line.trim() === '' ? '' : `${line.trimEnd()} (×${count})`;
 }
 
 /**

@@ -38,12 +38,17 @@ export function cutMiddle(
   return head + (typeof marker === 'string' ? marker : marker(left, head.length)) + tail;
 }
 
+/** A text with more UTF-16 units is cut once before it is counted, to so many units for each token that it may have. */
+const LONG_UNITS = 200_000;
+const UNITS_PER_TOKEN = 16;
+
 /** Cuts a text as {@link cutMiddle} does until it has at most `room` tokens. */
 export function cutToTokens(text: string, room: number, meter: Meter, marker: Marker, how?: Cut): string {
   const marked = meter.text(typeof marker === 'string' ? marker : marker(text.length, 0));
-  let cut = text;
-  let tokens = meter.text(text);
-  for (let { length } = text; tokens > room && length > 0; tokens = meter.text(cut)) {
+  let length = Math.min(text.length, Math.max(LONG_UNITS, Math.ceil(room * UNITS_PER_TOKEN)));
+  let cut = cutMiddle(text, length, marker, how);
+  let tokens = meter.text(cut);
+  for (; tokens > room && length > 0; tokens = meter.text(cut)) {
     length = Math.floor(length * Math.min(0.9, Math.max(0, room - marked) / tokens));
     cut = cutMiddle(text, length, marker, how);
   }

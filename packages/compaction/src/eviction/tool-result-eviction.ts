@@ -238,7 +238,10 @@ async function evictedResults(
     }
   }
   if (paths.size === 0) return undefined;
-  return cutMessage(message, cap, meter, ({ toolUseId }) => fileOf(paths.get(toolUseId)));
+  return inPieces(
+    cutMessage(message, cap, meter, ({ toolUseId }) => fileOf(paths.get(toolUseId))),
+    scope.signal,
+  );
 }
 
 /** Makes a message of the user with a preview in place of its text. */

@@ -1,6 +1,14 @@
-import { type Message, type ToolOutputBlock, type ToolResultBlock, textOf, toolResultsOf } from '@x/core';
+import {
+  type ContentBlock,
+  type Message,
+  type ToolOutputBlock,
+  type ToolResultBlock,
+  textOf,
+  toolResultsOf,
+} from '@x/core';
+import { inPieces, type Work } from '@x/core/internal';
 import { countBlock } from '@x/core/messages';
-import { counted, oddBetween, oddLines } from '../conversation/lines.js';
+import { countedText, oddBetween, oddLinesWork } from '../conversation/lines.js';
 import { marksOf, stringsIn, withMarks } from '../conversation/marks.js';
 import { latestUserRequest, startOfUnseen } from '../conversation/regions.js';
 import { STUB_TEXTS } from '../conversation/stub-texts.js';
@@ -31,16 +39,17 @@ export function cutUnseen(): Reducer {
       const fates: Fate[] = [];
       const start = startOfUnseen(view.messages);
       const places = placesIn(view.messages, context);
-      const messages = view.messages.map((message, index) => {
-        if (index <= start) return message;
+      const messages = view.messages.slice(0, start + 1);
+      for (const message of view.messages.slice(start + 1)) {
         const where = places(message);
         const elsewhere = {
           words: where ? `full text: ${where}` : 'ask for a part of it, or for something narrower',
         };
-        const cut = cutMessage(message, cap, meter, (block) => fileOf(evictedPath(block)) ?? elsewhere);
+        const work = cutMessage(message, cap, meter, (block) => fileOf(evictedPath(block)) ?? elsewhere);
+        const cut = await inPieces(work, context.signal);
         if (cut !== message) fates.push({ messageId: message.id, fate: 'truncated' });
-        return cut;
-      });
+        messages.push(cut);
+      }
       return fates.length > 0 ? { messages, fates } : unchanged(view, 'no result can be cut any further');
     },
   };
@@ -100,33 +109,34 @@ interface Place {
 }
 
 /** Cuts the results of a message that have more than `cap` tokens. Those of which no place is known stay. */
-export function cutMessage(
+export function* cutMessage(
   message: Message,
   cap: number,
   meter: Meter,
   placeOf: (block: ToolResultBlock) => Place | undefined,
-): Message {
+): Work<Message> {
   const cut: string[] = [];
-  const content = message.content.map((block) => {
-    if (block.type !== 'tool_result' || tokensOf(block, meter) <= cap) return block;
+  const content: ContentBlock[] = [];
+  for (const block of message.content) {
+    content.push(block);
+    if (block.type !== 'tool_result' || tokensOf(block, meter) <= cap) continue;
     const place = placeOf(block);
-    if (!place) return block;
-    const output = cutOutput(block, cap, meter, place);
-    const shorter = { ...block, output };
-    if (tokensOf(shorter, meter) >= tokensOf(block, meter)) return block;
+    if (!place) continue;
+    const shorter = { ...block, output: yield* cutOutput(block, cap, meter, place) };
+    if (tokensOf(shorter, meter) >= tokensOf(block, meter)) continue;
     cut.push(block.toolUseId);
-    return shorter;
-  });
+    content[content.length - 1] = shorter;
+  }
   if (cut.length === 0) return message;
   return withMarks({ ...message, content }, { cut: [...stringsIn(marksOf(message).cut), ...cut] });
 }
 
-function cutOutput(
+function* cutOutput(
   block: ToolResultBlock,
   cap: number,
   meter: Meter,
   place: Place,
-): readonly ToolOutputBlock[] {
+): Work<readonly ToolOutputBlock[]> {
   const text = textOf(block.output);
   let room = cap;
   const files = block.output.flatMap((part): readonly ToolOutputBlock[] => {
@@ -137,7 +147,7 @@ function cutOutput(
     return [stays ? part : { type: 'text', text: mediaReference(part, place.words) }];
   });
   if (text === '') return files;
-  const shortened = cutText(text, room, meter, place.words);
+  const shortened = yield* cutText(text, room, meter, place.words);
   return [evictedBlock(shortened, place.path, block), ...files];
 }
 
@@ -145,15 +155,15 @@ function cutOutput(
  * Keeps head and tail of a text in at most `room` tokens, and says between them what is missing, with the lines of it that are
  * like no other, as far as a quarter of the room holds them. Lines that repeat are counted first.
  */
-function cutText(text: string, room: number, meter: Meter, where: string): string {
-  const short = counted(text.split('\n')).join('\n');
+function* cutText(text: string, room: number, meter: Meter, where: string): Work<string> {
+  const short = yield* countedText(text);
   const repeated = short === text ? '' : 'lines that repeat are counted (×); ';
   const why = `together with the other new results they do not fit the context window; ${repeated}${where}`;
-  const odd = oddLines(short);
+  const odd = yield* oddLinesWork(short);
   const note = (left: number, from: number) =>
     `\n${STUB_TEXTS.cut.write(left, short.length, why)}\n${oddBetween(odd, from, from + left, room)}`;
   const whole = `${short}\n${STUB_TEXTS.counted.write(text.length, `${repeated}${where}`)}`;
-  if (repeated !== '' && meter.text(whole) <= room) return whole;
+  if (repeated !== '' && meter.fits(whole, room)) return whole;
   return cutToTokens(short, room, meter, note, { tail: 0.5 });
 }
 

@@ -6,6 +6,7 @@ import {
   toolResultMessage,
   userMessage,
 } from '@x/core';
+import { atOnce } from '@x/core/internal';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { refuseCopiedStubs } from '../../src/capability/refuse-copied-stubs.js';
@@ -77,9 +78,11 @@ const contexts: Readonly<Record<keyof typeof STUB_TEXTS, () => Promise<readonly 
   cut: () => unseen(lines(200_000)),
   counted: () => unseen('the same line\n'.repeat(200_000)),
   file: async () => [
-    cutMessage(toolResultMessage({ id: 'c', name: 'look' }, [image]), 10, meter, () => ({
-      words: 'recall r3',
-    })),
+    atOnce(
+      cutMessage(toolResultMessage({ id: 'c', name: 'look' }, [image]), 10, meter, () => ({
+        words: 'recall r3',
+      })),
+    ),
   ],
   leftOut: async () => words('first', lines(9_000)),
   repeated: async () => words('x'.repeat(900), `Again\n\n${'x'.repeat(900)}`),

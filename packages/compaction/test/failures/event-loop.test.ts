@@ -91,6 +91,21 @@ describe('the event loop', { timeout: 120_000 }, () => {
     expect(await longestPiece(async () => evict(20_000_000))).toBeLessThan(LONGEST_PIECE);
   });
 
+  it.each([
+    ['rows', 'row of a table, with words\n'],
+    ['one line', 'words without end '],
+  ])('is never held for long by a result of 20 MB in %s that is cut', async (_, unit) => {
+    const cut = async (size: number) => {
+      const output = Array.from({ length: size / unit.length }, (_, index) => `${index} ${unit}`).join('');
+      const messages = [userMessage('Dump it.'), ...rounds(1, () => ({ name: 'dump', input: {}, output }))];
+      const scope = scopeOf(messages, { model: modelOf(() => 'unused', { contextWindow: 32_000 }) });
+      const capability = compaction({ model: null });
+      return longestPiece(async () => void (await capability.aroundReason?.(scope, async () => said('ok'))));
+    };
+    await cut(2_000_000);
+    expect(await cut(20_000_000)).toBeLessThan(LONGEST_PIECE);
+  });
+
   it('is never held for long by a search in 8 000 messages', async () => {
     const recall = createRecall(chat(8_000));
     await createRecall(chat(600)).answer({ query: 'lazy fox 17' });

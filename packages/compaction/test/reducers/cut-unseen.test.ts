@@ -7,6 +7,7 @@ import {
   toolResultsOf,
   userMessage,
 } from '@x/core';
+import { atOnce } from '@x/core/internal';
 import { assertAccounted, assertPaired } from '@x/test-support';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -103,7 +104,7 @@ describe('results that no model has seen', () => {
       );
       const output = rows.toSpliced(1_500, 0, ...odd).join('\n');
       const [, result] = batch([output]);
-      const cut = cutMessage(result as Message, cap, meter, () => ({ words: 'full text: a.log' }));
+      const cut = atOnce(cutMessage(result as Message, cap, meter, () => ({ words: 'full text: a.log' })));
       expect(meter.text(textOf(toolResultsOf(cut)))).toBeLessThanOrEqual(cap);
       expect(textOf(cut)).toMatch(/^INFO order 0 [\s\S]* done in \d+ms$/);
     },
