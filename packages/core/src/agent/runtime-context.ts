@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { parseWith } from '../config/parse.js';
+import { InvalidInputError } from '../errors/invalid-input-error.js';
 
 /** A class used as a typed key: what is put under it must be an instance of it. */
 // biome-ignore lint/suspicious/noExplicitAny: a constructor's parameters are contravariant; nothing narrower accepts every class.
@@ -112,12 +113,20 @@ export class RuntimeContextBuilder {
     return this;
   }
 
-  /** Puts a value under a string, or an instance under its class. */
+  /**
+   * Puts a value under a string, or an instance under its class.
+   *
+   * @throws {InvalidInputError} if the value is not an instance of the class.
+   */
   put<T extends object>(type: TypeKey<T>, value: T): this;
   put(key: string, value: unknown): this;
   put(key: string | TypeKey<object>, value: unknown): this {
     if (typeof key === 'string') this.#extra.set(key, value);
-    else this.#typed.set(key, value as object);
+    else if (value instanceof key) this.#typed.set(key, value);
+    else {
+      const message = `is not an instance of ${key.name}; pass one, or put the value under a string`;
+      throw new InvalidInputError('RuntimeContext', [{ path: `put(${key.name})`, message }]);
+    }
     return this;
   }
 

@@ -52,9 +52,16 @@ describe('RuntimeContext', () => {
     const context = RuntimeContext.builder().put(Clock, new FixedClock()).build();
     expectTypeOf(context.get(Clock)).toEqualTypeOf<Clock | undefined>();
     expectTypeOf(context.get('clock')).toBeUnknown();
-    // @ts-expect-error What is put under a class must be an instance of it.
-    RuntimeContext.builder().put(TenantInfo, { nothing: true });
     expect(context.get(Clock)?.now()).toBe(7);
+  });
+
+  test('refuses a value under a class that is not an instance of it', () => {
+    const builder = RuntimeContext.builder();
+    // @ts-expect-error The value has another type.
+    expect(() => builder.put(TenantInfo, { nothing: true })).toThrow(
+      'Invalid RuntimeContext: put(TenantInfo): is not an instance of TenantInfo',
+    );
+    expect(builder.build().get(TenantInfo)).toBeUndefined();
   });
 
   test('takes any string for a key of extra', () => {
