@@ -2,10 +2,19 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Problem } from './problem.js';
 
-/** What no file under version control may mention: places that exist on one machine only. */
+/** READMEs and pages. Decisions are kept in the words of their time. */
+const PROSE = /^(?:README|CONTRIBUTING|docs\/(?!decisions\/).*|(?:packages|apps|examples)\/.*README)\.md$/;
+
+/** Places that exist on one machine only, and words that AGENTS.md rules out and that have no other meaning in our texts. */
 const forbidden = [
-  { pattern: /(?<![\w.~-])\/(?:work|root|Users)\//, reason: "names a folder of somebody's machine" },
-  { pattern: /\.\.\/shared\b/, reason: 'names a folder outside the repository' },
+  { files: /./, pattern: /(?<![\w.~-])\/(?:work|root|Users)\//, reason: 'names a folder of one machine' },
+  { files: /./, pattern: /\.\.\/shared\b/, reason: 'names a folder outside the repository' },
+  {
+    files: PROSE,
+    pattern:
+      /\b(?:somebody|whoever|handed|(?:is|are) told|tells? of|that is none|is no (?:JSON|YAML|valid))\b/i,
+    reason: 'uses words that AGENTS.md rules out: name who does what, with a plain verb',
+  },
 ];
 
 const generated = ['pnpm-lock.yaml'];
@@ -24,7 +33,7 @@ export function inspectText(file: string, text: string): readonly Problem[] {
     .split('\n')
     .flatMap((content, index) =>
       forbidden
-        .filter(({ pattern }) => pattern.test(content))
+        .filter(({ files, pattern }) => files.test(file) && pattern.test(content))
         .map(({ reason }) => ({ file, line: index + 1, message: reason })),
     );
 }

@@ -199,6 +199,11 @@ describe('a function', () => {
   });
 });
 
+test('words that our style rules out are found in pages, and nowhere else', () => {
+  expect(inspectText('docs/a.md', 'Fine.\nSomebody is told.')).toMatchObject([{ line: 2 }]);
+  expect(inspectText('docs/decisions/a.md', 'Somebody is told.')).toEqual([]);
+});
+
 test("paths of somebody's machine are found, other paths are not", () => {
   const found = (text: string) => inspectText('a.ts', `fine\n${text}`).map(({ line }) => line);
   expect(found(['see ', 'work', 'main/README.md'].join('/'))).toEqual([2]);

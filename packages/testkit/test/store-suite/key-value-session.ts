@@ -69,7 +69,7 @@ export class KeyValueSession implements SessionStore {
         createdAt: stored?.createdAt ?? updatedAt,
         updatedAt,
       };
-      // Refused, somebody else was faster: looking again finds out whether that is a conflict.
+      // Another writer was faster: look again, to find out whether that is a conflict.
       if (await this.#backend.put(key.toString(), JSON.stringify(next), revision)) return next.version;
     }
   }
