@@ -24,7 +24,7 @@ export async function readDocument(file: string): Promise<Document.Parsed> {
   // JSON is YAML too.
   const document = parseDocument(await readInput(file), { logLevel: 'error' });
   const [error] = document.errors;
-  if (error !== undefined) throw new UsageError(`${file} is no YAML: ${error.message}`);
+  if (error !== undefined) throw new UsageError(`${file} is not valid YAML: ${error.message}`);
   return document;
 }
 

@@ -50,7 +50,7 @@ it('is needed: a folder with plain names is told of by the maintenance', async (
   const { failures } = await memory.maintain();
   await memory.close();
   expect(failures).toEqual([
-    expect.stringContaining('users/alice@example.com/agents/MyAgent/ is read by nobody'),
+    expect.stringContaining('no agent reads users/alice@example.com/agents/MyAgent/'),
   ]);
   expect(existsSync(plain)).toBe(true);
 });

@@ -173,7 +173,7 @@ describe('x replay', () => {
     for (const option of ['--write', '--config']) {
       expect(await replay([log, '--window', '24000', option, settings])).toMatchObject({
         status: 2,
-        stderr: expect.stringMatching(/mine\.yaml is no YAML: .* at line 1, column/),
+        stderr: expect.stringMatching(/mine\.yaml is not valid YAML: .* at line 1, column/),
       });
     }
     expect(readFileSync(settings, 'utf8')).toBe(before);

@@ -88,6 +88,10 @@ const VERSIONS: readonly string[] = ['v2', 'v3', 'v4'];
  * Calls throw `ContextOverflowError` when the request does not fit, and `ModelError` with `retryable` and `retryAfterMs`
  * when the provider fails. A file that cannot be sent becomes a line that names it, and a warning.
  *
+ * @example
+ * ```ts
+ * const model = fromAiSdk(openai('gpt-5'), { contextWindow: 400_000 });
+ * ```
  * @throws {InvalidInputError} for options that do not fit.
  * @throws {InvalidInputError} for what is no such model, a model's name for one.
  * @throws {CapabilityError} for a model of another version of the specification.

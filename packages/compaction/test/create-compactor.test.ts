@@ -139,9 +139,9 @@ describe('createCompactor', () => {
       [result(null), '.output: must be a list of text and file blocks'],
       [result([{ type: 'tool_result' }]), '.output[0].type: "tool_result" is none of text, file'],
       [call(undefined), '.input: is missing'],
-      [assistantMessage([{ type: 'opaque', provider: 'x', data: 3n } as never]), '.data: is no JSON'],
-      [call({ size: 3n }), '.input: is no JSON: Do not know how to serialize a BigInt'],
-      [call(cyclic), '.input: is no JSON: Converting circular structure'],
+      [assistantMessage([{ type: 'opaque', provider: 'x', data: 3n } as never]), '.data: is not valid JSON'],
+      [call({ size: 3n }), '.input: is not valid JSON: Do not know how to serialize a BigInt'],
+      [call(cyclic), '.input: is not valid JSON: Converting circular structure'],
     ] as const) {
       await refused([userMessage('x'), message]).toThrow(`messages[1].content[0]${fault}`);
     }

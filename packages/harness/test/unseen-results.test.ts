@@ -125,6 +125,6 @@ describe('the order of capabilities', () => {
   it('is refused where capabilities contradict each other', () => {
     const contradiction = () =>
       build({ name: 'one', before: ['two'] }, { name: 'two', before: ['one'] }, { name: 'free' });
-    expect(contradiction).toThrow(/each of one, two asks to stand before another/);
+    expect(contradiction).toThrow(/each of one, two must come before another/);
   });
 });

@@ -40,7 +40,7 @@ export const middlewareContextSchema = z.object({
   summaryPrompt: z.string().optional(),
   /** A line in front of every summary. Default: LangChain's; with `compat: false` none. */
   summaryPrefix: z.string().optional(),
-  /** Tokens of the newest messages that the summarizer reads; the record alone tells of older ones. Default: it reads all. */
+  /** Tokens of the newest messages that the summarizer reads; only the record covers older ones. Default: it reads all. */
   trimTokensToSummarize: z.number().optional(),
 });
 

@@ -135,7 +135,7 @@ export class Maintenance {
       await check();
       if (!isEncoded(prefix)) {
         failures.push(
-          `${prefix} is read by nobody, as the names in its path are not encoded; x memory import puts it where its agent finds it`,
+          `no agent reads ${prefix}, because the names in its path are not encoded. Import it with x memory import`,
         );
         continue;
       }

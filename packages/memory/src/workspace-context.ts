@@ -35,6 +35,10 @@ const BYTES_PER_TOKEN = 32;
  * prompt stays valid. A file that may not be read, such as a link out of the workspace, is left out with a warning.
  * `memory()` shows MEMORY.md.
  *
+ * @example
+ * ```ts
+ * HarnessAgent.builder().use(workspaceContext({ files: ['STYLE.md'] }));
+ * ```
  * @throws {InvalidInputError} for a malformed configuration.
  */
 export function workspaceContext(config: WorkspaceContextConfig = {}): Capability {

@@ -300,7 +300,7 @@ describe('open', () => {
     const database = openBeside(foreign);
     database.exec('CREATE TABLE lines (a)');
     database.close();
-    await expect(MemoryIndex.open(foreign)).rejects.toThrow('is no memory index');
+    await expect(MemoryIndex.open(foreign)).rejects.toThrow('is not a memory index');
 
     // What somebody else put into an index would run with every line that is written.
     const brought = join(directory, 'brought.db');

@@ -52,6 +52,12 @@ type Run = { readonly context: unknown } | undefined;
 /**
  * A session of the OpenAI Agents SDK in any session store: `run(agent, input, { session })`. Items are kept whole, one
  * message of the store each; writers of one session, in any process, never lose each other's items.
+ *
+ * @example
+ * ```ts
+ * const session = new AgentsSession({ store, key: SessionKey.of({ userId: 'alice', sessionId: 's-001' }) });
+ * await run(agent, 'Hello', { session });
+ * ```
  */
 export class AgentsSession
   implements SessionHistoryRewriteAwareSession, OpenAIResponsesCompactionAwareSession

@@ -77,7 +77,7 @@ export function planTransaction(
       const message = messages[keep + index];
       return message !== undefined && sortedJson(log.item(message)) === sortedJson(toJson(item));
     });
-  if (!matches) throw refusal('transaction.expectedSuffix', 'is not the end of the history any more');
+  if (!matches) throw refusal('transaction.expectedSuffix', 'is no longer the end of the history');
   return { keep, append: stored(replacement), state: stateAfter };
 }
 

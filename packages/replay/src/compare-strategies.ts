@@ -46,6 +46,11 @@ export interface Comparison {
 /**
  * Replays a conversation through strategies.
  *
+ * @example
+ * ```ts
+ * const comparison = await compareStrategies(conversation, { 'tail-20': keepTail(20) }, { window: 64_000 });
+ * console.log(replayTable([comparison]));
+ * ```
  * @throws {ReplayError} `empty_conversation` when no model ever answered in it.
  */
 export async function compareStrategies(
@@ -57,7 +62,7 @@ export async function compareStrategies(
   if (!conversation.messages.some(({ role }) => role === 'assistant')) {
     throw new ReplayError(
       'empty_conversation',
-      'Nobody answered in the recording: there is no model call to replay.',
+      'The recording has no answer of a model, so there is nothing to replay.',
     );
   }
   const setting = settingOf(conversation, counter, options);

@@ -43,7 +43,7 @@ const conversation: RecordedConversation = {
   messages: survey(),
   usage: [],
   compactions: [],
-  unread: { 'line that is no JSON': 2 },
+  unread: { 'line that is not valid JSON': 2 },
 };
 
 let comparison: Comparison;

@@ -16,8 +16,8 @@ export function warnOfEviction(client: RedisClient): void {
       const policy = /maxmemory_policy:(\S+)/.exec(String(info))?.[1];
       if (policy === undefined || policy === 'noeviction') return;
       process.emitWarning(
-        `This Redis evicts what it has no room for (maxmemory-policy ${policy}), and sessions with it. Set maxmemory-policy ` +
-          'noeviction, or give sessions a Redis of their own.',
+        `This Redis evicts keys when it is full (maxmemory-policy ${policy}), sessions included. Set maxmemory-policy ` +
+          'noeviction, or use a separate Redis for sessions.',
         { type: 'RedisEvictionWarning', code: 'redis_evicts' },
       );
     })

@@ -69,6 +69,10 @@ const LISTED = ['format', 'state', 'createdAt', 'description'];
 /**
  * Sessions in Redis: standalone, Sentinel or Cluster. A commit is one round trip and sends only what it adds.
  *
+ * @example
+ * ```ts
+ * const store = new RedisSession({ client: new Redis('redis://localhost'), ttlSeconds: 30 * 86_400 });
+ * ```
  * @throws {InvalidInputError} for unknown or impossible options.
  */
 export class RedisSession implements SessionStore {

@@ -4,6 +4,11 @@ import { ScriptedModel, type ScriptedModelOptions } from './scripted-model.js';
 /**
  * A model that gives the answers of a recorded conversation again, in order and with their tool call ids. Other messages of the recording
  * are ignored: the agent and its tools make them anew.
+ *
+ * @example
+ * ```ts
+ * const model = new ReplayModel(state.context);
+ * ```
  */
 export class ReplayModel extends ScriptedModel {
   /** `options.id` defaults to `replay`. */

@@ -132,7 +132,7 @@ function serverOf({ server: [variable, standard = ''] }: Provider, environment: 
 }
 
 /** What to say of what {@link isAddress} refuses. */
-export const NO_ADDRESS = 'is no address: it begins with http:// or https://';
+export const NO_ADDRESS = 'is not a URL: it must begin with http:// or https://';
 
 /** Tells whether a text is the address of a server. */
 export function isAddress(text: string): boolean {

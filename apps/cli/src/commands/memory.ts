@@ -49,7 +49,7 @@ async function notesAt(path: string): Promise<readonly { readonly path: string; 
   try {
     const found = await lstat(path);
     if (!found.isDirectory()) {
-      if (!found.isFile()) throw new UsageError(`${path} is no file: what a link leads to is not imported.`);
+      if (!found.isFile()) throw new UsageError(`${path} is not a file: links are not followed.`);
       const name = basename(path);
       return [{ path, place: name === 'MEMORY.md' ? name : `memory/${name}` }];
     }

@@ -64,7 +64,7 @@ async function askOne(call: PendingCall, ask: Ask, seen: RenderedCall): Promise<
         if (written === undefined) return undefined;
         const edited = parse(written);
         if (edited !== undefined) return { type: 'edit', input: edited };
-        question = 'That is no JSON. ';
+        question = 'That is not valid JSON. ';
         continue;
       }
     }

@@ -141,7 +141,7 @@ class Chat {
   /** Says what waits in a session that is opened: whoever goes on talking denies it. */
   async #announceWaiting(): Promise<void> {
     const state = await this.#agent.state(this.#context);
-    const names = state === undefined ? [] : pendingCalls(state).map(({ name }) => name);
+    const names = pendingCalls(state).map(({ name }) => name);
     if (names.length === 0) return;
     this.#printer.note(
       `Waiting for your decision: ${names.join(', ')}. /resume asks for it; a message denies it.`,

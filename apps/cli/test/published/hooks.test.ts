@@ -113,10 +113,10 @@ describe('hooks from YAML alone', () => {
 
 describe('native_compaction: auto that nothing uses is told when the file is opened', () => {
   it.each([
-    ['preset: aura', /no stage asks for it.*Preset aura has no such stage: leave the preset out/],
-    ['preset: agentscope', /no stage asks for it.*Preset agentscope has no such stage/],
-    ['preset: everruns, strategy: summarization', /no stage asks for it.*strategy: auto or native/],
-    ['stages: [summarize]', /no stage asks for it.*Add native to the stages/],
+    ['preset: aura', /no stage uses it.*Preset aura has no such stage: leave the preset out/],
+    ['preset: agentscope', /no stage uses it.*Preset agentscope has no such stage/],
+    ['preset: everruns, strategy: summarization', /no stage uses it.*strategy: auto or native/],
+    ['stages: [summarize]', /no stage uses it.*Add native to the stages/],
     ['preset: everruns', undefined],
     ['model: null', undefined],
     ['keep: { messages: 10 }', undefined],

@@ -103,7 +103,7 @@ describe('x run in a pipe', () => {
     const wrong = await asked({ OPENAI_BASE_URL: '127.0.0.1:18199' });
     expect(wrong).toMatchObject({
       status: 2,
-      stderr: expect.stringContaining('OPENAI_BASE_URL is no address'),
+      stderr: expect.stringContaining('OPENAI_BASE_URL is not a URL'),
     });
     const unnamed = await asked({}, '-s', '');
     expect(unnamed).toMatchObject({
@@ -355,7 +355,7 @@ describe('x run in a pipe', () => {
   it.each([
     [[], AGENT, /There is nothing to ask/],
     [['--prompt', 'x'], 'name: only', /model/],
-    [['--prompt', 'x'], 'model: [', /is no YAML/],
+    [['--prompt', 'x'], 'model: [', /is not valid YAML/],
     [['--prompt', 'x'], 'model: compatible:m\ncapabilities: [nonsense]', /no capability named "nonsense"/],
     [['--prompt', 'x'], 'model: gpt', /is not PROVIDER:MODEL/],
     [['--prompt', 'x'], 'model: anthropic:m', /ANTHROPIC_API_KEY/],

@@ -41,6 +41,10 @@ export type EvictingToolsOptions = Readonly<z.input<typeof optionsSchema>>;
  * told of it changes. A provider's own tools (web search, shell) stay as they are: the provider takes their results in
  * its own form alone. `read_file`, with which the model reads a text back in parts, is added unless there is one.
  *
+ * @example
+ * ```ts
+ * const tools = evictingTools({ fetchPage }, { workspace, eviction: toolResultEviction() });
+ * ```
  * @throws {InvalidInputError} for options that do not fit.
  */
 export function evictingTools<Tools extends { readonly [name: string]: SdkTool }>(
@@ -155,7 +159,7 @@ function toolScope(
 ): ToolScope {
   const { tenantId, userId, sessionId = 'default' } = identity;
   const absent = (what: string) => {
-    throw new CapabilityError(what, `A tool of the AI SDK runs without a ${what} of its own.`);
+    throw new CapabilityError(what, `Tools of the AI SDK run without ${what}.`);
   };
   return {
     agentId: AGENT,

@@ -12,6 +12,11 @@ import { fingerprints, type SdkMessage, toMessage } from './sdk-message.js';
  * messages that were not altered stay the very objects they were. With `contextWindow` it learns from the usage of the
  * steps how the provider counts.
  *
+ * @example
+ * ```ts
+ * const compactor = createCompactor({ contextWindow: 400_000 });
+ * await generateText({ model, messages, tools, prepareStep: prepareStepWith(compactor) });
+ * ```
  * @throws {InvalidInputError} for options that do not fit.
  */
 export function prepareStepWith(compactor: Compactor, options: AgentCompactionOptions = {}) {

@@ -55,7 +55,7 @@ function fingerprint(message: SdkMessage, before: string): string {
 function checkContent({ content }: SdkMessage): void {
   if (typeof content === 'string' || Array.isArray(content)) return;
   const message =
-    'is missing: these are no ModelMessages. Make those of useChat into some with convertToModelMessages first';
+    'is missing, so these are not ModelMessages. Convert messages of useChat with convertToModelMessages first';
   throw new InvalidInputError('message', [{ path: 'content', message }]);
 }
 

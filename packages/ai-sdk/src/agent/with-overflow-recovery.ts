@@ -30,6 +30,10 @@ const WINDOW_FULL = 'model_context_window_exceeded';
  * first content goes on with the second request's, under the first one's metadata: a text or a reasoning that was opened
  * and stayed empty is closed first. One that has given content already is not begun again. The signal of the call ends the compaction, too.
  *
+ * @example
+ * ```ts
+ * const model = withOverflowRecovery(openai('gpt-5'), createCompactor({ contextWindow: 400_000 }));
+ * ```
  * @throws {InvalidInputError} for options that do not fit, and what is no model or no compactor.
  */
 export function withOverflowRecovery<Model extends AiSdkLanguageModel>(

@@ -81,7 +81,8 @@ async function fetched(
   resolve: ResolveFile | undefined,
   signal: AbortSignal | undefined,
 ): Promise<{ readonly source: FileSource } | { readonly source?: undefined; readonly fault: string }> {
-  if (resolve === undefined) return { fault: 'nobody fetches it. The option resolveFile of fromAiSdk does.' };
+  if (resolve === undefined)
+    return { fault: 'no function loads it. Set the option resolveFile of fromAiSdk.' };
   try {
     const source = await unlessAborted(Promise.resolve(resolve(file, signal)), signal);
     if (source.type === 'base64' || (source.type === 'url' && URL.canParse(source.url))) return { source };

@@ -436,7 +436,7 @@ export class CompactionRunner {
     const undo = await undoRecordOf(before, outcome.messages, scope.log, altered);
     if (scope.signal.aborted) return { ...refuse('skipped', 'aborted'), status: 'aborted' };
     const restore = swapContext(scope.state, before, outcome.messages);
-    if (!restore) return refuse('failed', 'the conversation was rewritten by somebody else in the meantime');
+    if (!restore) return refuse('failed', 'another writer changed the conversation in the meantime');
     // A hold is over with the next reduction.
     const forget = changeNotes(scope.state, {
       undo: withRecord(scope.state, undo),
@@ -555,11 +555,11 @@ export class CompactionRunner {
   unusedNative(model: Model): string | undefined {
     if (!model.compact || this.#reducers.some(({ name }) => name === 'native')) return undefined;
     const { preset } = this.#config;
-    let remedy = `Preset ${preset} has no such stage: leave the preset out for the default stages, which have it`;
+    let remedy = `Preset ${preset} has no such stage: leave the preset out to use the default stages`;
     if (preset === undefined) remedy = 'Add native to the stages';
     if (preset === 'everruns') remedy = 'Write strategy: auto or native';
     return (
-      `${model.id} offers a compaction of its own (native_compaction: auto), but no stage asks for it: it does nothing. ` +
+      `${model.id} offers its own compaction (native_compaction: auto), but no stage uses it. ` +
       `${remedy}, or leave native_compaction out.`
     );
   }

@@ -131,7 +131,7 @@ function contradictionsIn(
   if (model !== null) return issues;
   for (const key of ['prompt', 'instructions'] as const) {
     if (summary[key] === undefined) continue;
-    issues.push({ path: `summary.${key}`, message: 'tells a model how to write, although model is null' });
+    issues.push({ path: `summary.${key}`, message: 'is an instruction to a model, but model is null' });
   }
   if (summary.record === 0 && config.stages === undefined) {
     issues.push(NOTHING_WRITTEN);
@@ -164,7 +164,7 @@ export function triggerAbove(written: object, contextWindow: number | undefined)
   if (typeof tokens !== 'number' || contextWindow === undefined || tokens <= contextWindow) return undefined;
   const most = mostTokensOf(contextWindow);
   return (
-    `${key} ${tokens} lies above the context window ${contextWindow}: the conversation is reduced from ${most} tokens on. ` +
+    `${key} ${tokens} is above the context window ${contextWindow}: the conversation is reduced from ${most} tokens on. ` +
     `Write a smaller ${key}, or name the window of the model if it is larger.`
   );
 }

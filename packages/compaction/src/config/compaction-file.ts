@@ -130,7 +130,7 @@ export function configOf(value: unknown, subject = 'compaction configuration'): 
   if (ref !== 'compaction' && compaction === undefined) return withPreset(value, subject);
   const issues = Object.keys(rest).map((path) => ({
     path,
-    message: `unknown key; options stand under ${ref === 'compaction' ? 'config' : 'compaction'}`,
+    message: `unknown key; options belong under ${ref === 'compaction' ? 'config' : 'compaction'}`,
   }));
   if (issues.length > 0) throw new InvalidInputError(subject, issues);
   return withPreset(ref === 'compaction' ? config : compaction, subject);

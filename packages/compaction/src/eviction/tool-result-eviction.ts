@@ -39,7 +39,7 @@ export const evictionConfigSchema = z
       )
       .refine(
         (path) => !/(?:^|[\\/])(?:tenants|users|agents)(?:[\\/]|$)|^[\\/]*files(?:[\\/]|$)/.test(path),
-        'must have no folder named tenants, users or agents, and not begin with files: those tell whose a file is',
+        'must not contain a folder named tenants, users or agents, or begin with files: these names say whose a file is',
       )
       .default('/large_tool_results'),
     /** Tools whose results stay whole; a name may end in `*`. Tools that say that they are `paged` stay whole by themselves. */
@@ -63,7 +63,7 @@ const RESULT_SHARE = 0.25;
 const meter = new Meter(estimateCounter);
 
 const UNREADABLE =
-  'The agent has no tool that reads a file in parts, to which evicted results point: it has only their beginning and end. ' +
+  'Evicted results point to a file, but the agent has no tool that reads files in parts, so the model sees only their beginning and end. ' +
   'Add workspaceTools() of @x/harness, or a read_file of your own with `paged: true`.';
 
 /**

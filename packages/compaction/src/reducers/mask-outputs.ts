@@ -35,6 +35,11 @@ const optionsSchema = z.strictObject({
 /**
  * Replaces tool outputs older than the newest `keepRecentToolOutputs` 5 by a stub. Ids and the number of messages stay;
  * outputs that the model has not answered yet are never touched; a stub is never longer than what it replaces.
+ *
+ * @example
+ * ```ts
+ * createCompactor({ contextWindow: 200_000, stages: [maskOutputs({ keepRecentToolOutputs: 8 }), 'drop_oldest'] });
+ * ```
  */
 export function maskOutputs(options: z.input<typeof optionsSchema> = {}): Reducer {
   const settings = parseWith(optionsSchema, options, 'maskOutputs options');

@@ -18,7 +18,7 @@ const optionsSchema = z.strictObject({
   pins: z.optional(z.array(z.looseObject({ id: z.string(), text: z.string().check(z.minLength(1)) }))),
   upTo: z.optional(z.string()),
   logLocation: z.optional(z.string()),
-  recall: z.optional(z.string('is a text that tells the model of the tool, such as RECALL_HINT')),
+  recall: z.optional(z.string('is a text that tells the model about the tool, such as RECALL_HINT')),
 });
 
 const REMEDY =
@@ -64,7 +64,7 @@ const json: Check = (value, path) => {
     JSON.stringify(value);
   } catch (error) {
     // That something is nested too deep for it is no fault.
-    if (error instanceof TypeError) refuse(path, `is no JSON: ${error.message.split('\n', 1)[0]}`);
+    if (error instanceof TypeError) refuse(path, `is not valid JSON: ${error.message.split('\n', 1)[0]}`);
   }
 };
 

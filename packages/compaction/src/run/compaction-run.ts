@@ -107,7 +107,7 @@ async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
   if (shared !== undefined) {
     return report(
       'failed',
-      `two messages have the id ${JSON.stringify(shared)}: give each message an id of its own`,
+      `two messages have the id ${JSON.stringify(shared)}: give each message its own id`,
     );
   }
 

@@ -44,7 +44,7 @@ export const summaryShape = {
   record: z.optional(shareSchema),
   /** UTF-16 units of each tool result that the model sees at most; 2 000 where the transcript would not fit one request. */
   toolResultLength: z._default(countSchema, 8_000),
-  /** Tokens of the newest messages that the model reads; the record alone tells of older ones. Default: it reads all, in as many parts as its window asks for. */
+  /** Tokens of the newest messages that the model reads; only the record covers older ones. Default: it reads all, in as many parts as its window asks for. */
   transcriptTokens: z.optional(positiveSchema),
   /**
    * Lets an agent have the narrative written shortly before a compaction is due, as late as the growth of the conversation

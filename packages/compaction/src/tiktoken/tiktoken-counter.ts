@@ -26,6 +26,11 @@ const counter: TiktokenCounter = Object.freeze({
  * output may contain them, and a provider does not take them from a message as control tokens either.
  *
  * Counting takes O(n log n) whatever the text is. The encoding's data is js-tiktoken's, loaded at the first count.
+ *
+ * @example
+ * ```ts
+ * const compactor = createCompactor({ contextWindow: 400_000, counter: tiktokenCounter() });
+ * ```
  */
 export function tiktokenCounter(): TiktokenCounter {
   return counter;

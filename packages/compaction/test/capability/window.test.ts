@@ -165,7 +165,7 @@ describe('a trigger above the window', () => {
     await capability.install?.({ agentId: 'a', model: modelWith(32_000), tools: [] } as never);
     const texts = spy.mock.calls.map(([text]) => String(text));
     spy.mockRestore();
-    return texts.filter((text) => text.includes('lies above'));
+    return texts.filter((text) => text.includes('is above'));
   };
 
   it.each<[CompactionCapabilityConfig, string]>([

@@ -19,7 +19,7 @@ describe('parseCompactionConfig', () => {
     [{ contextWindow: 3 }, 'unknown key; files write context_window'],
     [{ preset: 'aura', threshold: 40, trim_threshold: 50 }, 'trim_threshold: 50 must be below threshold 40'],
     [{ preset: 'everruns', keep: {} }, 'keep: unknown key'],
-    [{ ref: 'compaction', keep: {} }, 'keep: unknown key; options stand under config'],
+    [{ ref: 'compaction', keep: {} }, 'keep: unknown key; options belong under config'],
     [
       { threshold: 80, strategy: 'auto', chunks: 2 },
       'has keys of 2 presets: strategy of everruns, threshold, chunks of aura. Keep those of one.',

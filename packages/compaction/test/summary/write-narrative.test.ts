@@ -211,7 +211,7 @@ describe('a summarizer that fails', () => {
   it.each([
     [undefined, 'gave no content'],
     ['A summary', 'gave no content'],
-    [{ content: 'A summary' }, 'gave content that is no list of blocks'],
+    [{ content: 'A summary' }, 'gave content that is not a list of blocks'],
     [{ content: [{ type: 'text', text: GOOD_SUMMARY }], stopReason: 'end' }, 'gave no finishReason'],
   ])('that answers %j is told what an answer is, and asked once', async (answer, fault) => {
     const generate = vi.fn(async () => answer);

@@ -155,16 +155,19 @@ function isSound(value: unknown, depth: number): boolean {
 
 function unfit({ value, parent, depth }: Visit): string | undefined {
   if (depth > DEEPEST) return `is nested more than ${DEEPEST} levels deep`;
-  if (typeof value === 'number' && !Number.isFinite(value)) return `is ${value}, which is no JSON`;
-  if (value === undefined) return Array.isArray(parent?.value) ? 'is undefined, which is no JSON' : undefined;
+  if (typeof value === 'number' && !Number.isFinite(value)) return `is ${value}, which JSON cannot hold`;
+  if (value === undefined)
+    return Array.isArray(parent?.value) ? 'is undefined, which JSON cannot hold' : undefined;
   if (typeof value === 'function' || typeof value === 'symbol' || typeof value === 'bigint') {
-    return `is a ${typeof value}, which is no JSON`;
+    return `is a ${typeof value}, which JSON cannot hold`;
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
   if ('toJSON' in value && typeof value.toJSON === 'function') {
     return 'is an object with toJSON: pass what it gives';
   }
-  return isPlain(value) ? undefined : `is no plain object but a ${value.constructor?.name}, which is no JSON`;
+  return isPlain(value)
+    ? undefined
+    : `is not a plain object but a ${value.constructor?.name}, which JSON cannot hold`;
 }
 
 function pathTo(visit: Visit): string {

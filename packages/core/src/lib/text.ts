@@ -44,7 +44,7 @@ function isLow(unit: number): boolean {
 /** Returns the message of an error, or the text of any other thrown value. Never throws, whatever was thrown. */
 export function errorText(error: unknown): string {
   try {
-    if (error === undefined || error === null) return `${error} was thrown, which tells no reason`;
+    if (error === undefined || error === null) return `${error} was thrown instead of an Error`;
     const { message } = error as { readonly message?: unknown };
     return typeof message === 'string' ? message : String(error);
   } catch {

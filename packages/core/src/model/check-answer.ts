@@ -21,7 +21,7 @@ export function refuseNoAnswer(model: Pick<Model, 'id'>, answer: unknown): void 
 export function answerFault(answer: unknown): string | undefined {
   const { content, finishReason } = isObject(answer) ? answer : {};
   if (content === undefined) return 'no content';
-  if (!Array.isArray(content)) return 'content that is no list of blocks';
+  if (!Array.isArray(content)) return 'content that is not a list of blocks';
   if (FINISH_REASONS.some((reason) => reason === finishReason)) return undefined;
   // A word that nobody knows is no harm to a text.
   if (typeof finishReason === 'string' && !content.some((block) => block?.type === 'tool_use'))

@@ -42,7 +42,7 @@ export function compileSchema<Output>(
   }
   if (!isStandardSchema(schema) && isTableOfFields(schema)) {
     throw bad(
-      "is no schema but a table of fields; write z.strictObject({ … }), or { type: 'object', properties: { … } }",
+      "is a table of fields, not a schema; write z.strictObject({ … }), or { type: 'object', properties: { … } }",
     );
   }
   const [standard, jsonSchema] = isStandardSchema(schema)
@@ -80,7 +80,7 @@ function jsonSchemaOf(schema: StandardSchema, bad: Bad): JsonObject {
     const { $schema: _, ...rest } = jsonSchema.input({ target: 'draft-07' });
     return rest as JsonObject;
   } catch (cause) {
-    throw bad(`the ${vendor} schema cannot be told to a model`, cause);
+    throw bad(`the ${vendor} schema cannot be converted to JSON Schema`, cause);
   }
 }
 

@@ -36,6 +36,10 @@ export interface CopyReport {
  * copy that was interrupted. A move skips sessions that are leased, and all sessions if both stores are one. Nothing in the
  * target is overwritten. Logs are in workspaces and are not copied; times and versions begin anew.
  *
+ * @example
+ * ```ts
+ * const { copied, busy } = await copyStore(redis, postgres, { updatedBefore, move: true });
+ * ```
  * @throws {InvalidInputError} for unknown or impossible options.
  * @throws {CapabilityError} when `from` holds collections, and `to` has none. Nothing was copied.
  * @throws {SessionStoreError} when a store cannot be reached or a session cannot be read; what was copied stays copied.

@@ -47,7 +47,7 @@ export function decodeSession(key: SessionKey, backend: string, encoded: Encoded
   } catch (error) {
     throw corrupt('its head is not JSON', error);
   }
-  if (!isObject(head)) throw corrupt('its head is no object');
+  if (!isObject(head)) throw corrupt('its head is not an object');
   return {
     token,
     version,

@@ -21,7 +21,7 @@ export function itemJson(
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
   if (typeof value === 'number' && Number.isFinite(value)) return value;
   if (typeof value !== 'object')
-    throw refusal(path, typeof value === 'number' ? 'a number that is none' : `a ${typeof value}`);
+    throw refusal(path, typeof value === 'number' ? 'a number that is not finite' : `a ${typeof value}`);
   if (above.includes(value)) throw refusal(path, 'itself');
   const inside = [...above, value];
   if (Object.getOwnPropertySymbols(value).length > 0) throw refusal(path, 'a property named by a symbol');

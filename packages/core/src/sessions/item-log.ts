@@ -85,8 +85,8 @@ export class ItemLog {
     const sessionKey = this.#key.toString();
     throw new SessionStoreError(
       'session_corrupt',
-      `Session ${sessionKey} holds message ${message.id}, which is no item of ${this.#name}: another agent uses this ` +
-        'key. Nothing was changed; give each a key of its own.',
+      `Session ${sessionKey} holds message ${message.id}, which is not an item of ${this.#name}: another agent uses this ` +
+        'key. Nothing was changed; give each agent its own key.',
       { sessionKey },
     );
   }

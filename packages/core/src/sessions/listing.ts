@@ -207,7 +207,7 @@ export function listedSession({ id, key, ...row }: ListedRow): ListedSession | U
     sessionKey = SessionKey.parse(key);
     const [version, messages, bytes] = [Number(row.version), Number(row.messages), Number(row.bytes)];
     if (![version, messages, bytes].every(Number.isSafeInteger))
-      throw new RangeError('The version or a size is no number.');
+      throw new RangeError('The version or a size is not a number.');
     return {
       id: String(id),
       key: sessionKey,

@@ -289,8 +289,8 @@ function isOutage(error: unknown): boolean {
 function unanswered(key: SessionKey, ms: number): SessionStoreError {
   return new SessionStoreError(
     'session_unavailable',
-    `The session store did not say within ${ms} ms (outageMs; limits.outageMs of an agent) whether the turn of session ${key} ` +
-      'still belongs to this process. Nothing more was begun; repeat the call when the store answers again.',
+    `The session store did not confirm within ${ms} ms (outageMs; limits.outageMs of an agent) that the turn of session ${key} ` +
+      'still belongs to this process. Nothing more was started; repeat the call when the store answers again.',
     { sessionKey: key.toString(), outcome: 'none' },
   );
 }

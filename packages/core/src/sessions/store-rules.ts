@@ -211,8 +211,8 @@ export function leaseLost(
 ): SessionLeaseError {
   return new SessionLeaseError(
     'lease_lost',
-    `The turn of session ${key} no longer belongs to this process: ${reason}. Nothing more was written; load the ` +
-      'session again and repeat the call.',
+    `This process lost the lease on session ${key}: ${reason}. Nothing more was written; reload the session and ` +
+      'repeat the call.',
     { sessionKey: key.toString() },
   );
 }

@@ -156,10 +156,7 @@ export class StreamLog {
         throw this.#broken('stream_failed', 'its source failed', errorFrom(now.end.error));
       if (now.end) return;
       if (Date.now() - seenAt > this.#stallMs) {
-        throw this.#broken(
-          'stream_stalled',
-          `whoever wrote it has given no sign of life for ${this.#stallMs} ms`,
-        );
+        throw this.#broken('stream_stalled', `its writer has been silent for ${this.#stallMs} ms`);
       }
       await systemClock.sleep(this.#pollMs);
     }

@@ -177,6 +177,6 @@ function locked(path: string, holder: string, timeoutMs: number): WorkspaceError
     'locked',
     path,
     `The lock ${path} is held by ${holder} and did not come free within ${timeoutMs} ms. Try again later or wait ` +
-      'longer; delete it only if nobody works there any more.',
+      'longer; delete it only if no process works there.',
   );
 }

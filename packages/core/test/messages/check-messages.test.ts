@@ -52,10 +52,10 @@ test.each(USUAL)(
 const realm = runInNewContext('({ a: [1] })') as unknown;
 
 test.each<[string, unknown, string | undefined]>([
-  ['a map', new Map([['a', 1]]), 'is no plain object but a Map, which is no JSON'],
-  ['bytes', new Uint8Array(2), 'is no plain object but a Uint8Array, which is no JSON'],
-  ['a boxed text', new String('x'), 'is no plain object but a String, which is no JSON'],
-  ['an instance', new (class Order {})(), 'is no plain object but a Order, which is no JSON'],
+  ['a map', new Map([['a', 1]]), 'is not a plain object but a Map, which JSON cannot hold'],
+  ['bytes', new Uint8Array(2), 'is not a plain object but a Uint8Array, which JSON cannot hold'],
+  ['a boxed text', new String('x'), 'is not a plain object but a String, which JSON cannot hold'],
+  ['an instance', new (class Order {})(), 'is not a plain object but a Order, which JSON cannot hold'],
   [
     'an inherited getter',
     Object.create({
@@ -63,7 +63,7 @@ test.each<[string, unknown, string | undefined]>([
         return 1;
       },
     }),
-    'is no plain object but a Object, which is no JSON',
+    'is not a plain object but a Object, which JSON cannot hold',
   ],
   ['a date', new Date(0), 'is an object with toJSON: pass what it gives'],
   ['no prototype', Object.assign(Object.create(null), { a: 1 }), undefined],

@@ -210,7 +210,7 @@ describe('defineTool with JSON Schema', () => {
     (input) => {
       const tool = { name: 'a', description: 'a', input: input as never, execute: () => '' };
       expect(() => defineTool(tool)).toThrow(
-        'input: is no schema but a table of fields; write z.strictObject',
+        'input: is a table of fields, not a schema; write z.strictObject',
       );
     },
   );

@@ -197,7 +197,7 @@ export class Admission {
     return new HarnessError(
       'overloaded',
       `The agent has ${this.#running} running and ${this.waiting} waiting calls (maxRunningCalls ${maxRunningCalls}, maxWaitingCalls ` +
-        `${maxWaitingCalls}), and takes no more. Nothing was stored; call again in ${retryAfterMs} ms, or call another instance.`,
+        `${maxWaitingCalls}), and accepts no more. Nothing was stored; call again in ${retryAfterMs} ms, or call another instance.`,
       { retryAfterMs },
     );
   }

@@ -282,7 +282,7 @@ export class HarnessAgentBuilder<Agent> {
       issues.push({
         path: 'session',
         message:
-          "keeps sessions among the agent's files, where its tools see them; leave it out, or pass " +
+          "stores sessions among the agent's files, where tools can see them; leave it out, or pass " +
           'new WorkspaceSession(storageOf(workspace))',
       });
     }
@@ -315,7 +315,7 @@ function inOrder(capabilities: readonly Capability[], issues: Issue[]): readonly
     const free = rest.findIndex((one) => !rest.some((other) => other !== one && mustPrecede(other, one)));
     if (free === -1) {
       const names = rest.map(({ name }) => name).join(', ');
-      issues.push({ path: 'capabilities', message: `each of ${names} asks to stand before another of them` });
+      issues.push({ path: 'capabilities', message: `each of ${names} must come before another one of them` });
       return capabilities;
     }
     ordered.push(...rest.splice(free, 1));

@@ -321,7 +321,7 @@ export class HarnessAgent {
       const [message] = messages.slice(at, at + 1);
       const changed = at === -1 || message === undefined ? undefined : await change(message, call);
       if (changed === undefined) {
-        const issue = `${JSON.stringify(messageId)} is no message of this session: agent.state() has them all`;
+        const issue = `${JSON.stringify(messageId)} is not a message of this session; agent.state() lists them`;
         throw new InvalidInputError('messageId', [{ path: '', message: issue }]);
       }
       messages[at] = changed;

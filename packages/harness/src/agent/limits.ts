@@ -40,7 +40,7 @@ export const limitsSchema = z.strictObject({
   outageMs: atMost(300_000),
   /** Work in the background that a capability began: a warning. */
   backgroundMs: atMost(600_000),
-  /** What `close()` waits for each: running calls, work in the background, a capability. Then it is told to end, or left alone. */
+  /** What `close()` waits for each: running calls, work in the background, a capability. Then it is stopped, or abandoned. */
   closeMs: atMost(30_000),
 });
 

@@ -425,7 +425,7 @@ export class SessionTurns {
   #closed(): HarnessError {
     return new HarnessError(
       'agent_closed',
-      `Agent "${this.#parts.settings.name}" is closed or shutting down and takes no more calls. Nothing was stored; call another instance.`,
+      `Agent "${this.#parts.settings.name}" is closed or shutting down, and accepts no more calls. Nothing was stored; call another instance.`,
     );
   }
 }

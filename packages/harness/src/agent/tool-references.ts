@@ -70,7 +70,7 @@ export class ToolReferences {
     if (agent === undefined) return;
     this.#unused.delete(scope.agentId);
     for (const { path, tool, near } of this.#unknown(agent)) {
-      const message = `${path}: ${describeUnknown(tool, near)} As long as there is none, this does nothing.`;
+      const message = `${path}: ${describeUnknown(tool, near)} Until there is one, this has no effect.`;
       scope.emit({ type: 'warning', source: this.#source, message });
     }
   }

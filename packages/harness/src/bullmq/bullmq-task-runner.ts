@@ -27,7 +27,7 @@ export type BullmqTaskRunnerOptions = z.input<typeof optionsSchema>;
 /** Milliseconds before a job that was given back is begun again; doubles each time. */
 const RETRY_DELAY_MS = 200;
 /** The reason for which a job is given back: not a failure of the task. */
-const PASSED_ON = 'The process shut down; another one goes on.';
+const PASSED_ON = 'The process shut down; another one continues.';
 
 /**
  * Runs subagents in any free process with the same agent: `subagents(…, { runner: bullmqTaskRunner({ connection }) })`.

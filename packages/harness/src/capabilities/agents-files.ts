@@ -26,6 +26,10 @@ export type AgentsFilesConfig = z.input<typeof agentsFilesConfigSchema>;
  * added to the tool's result, the outermost first, each once. After a compaction removed one from view, the next touch below
  * its folder adds it again. A symbolic link has to lead to a file with the same ending. Leaves out the file in the root, which belongs into the system prompt.
  *
+ * @example
+ * ```ts
+ * HarnessAgent.builder().use(workspaceTools(), agentsFiles());
+ * ```
  * @throws {InvalidInputError} for a malformed configuration.
  */
 export function agentsFiles(config: AgentsFilesConfig = {}): Capability {

@@ -84,6 +84,10 @@ const ETC_NETWORK = ['hosts', 'resolv.conf'];
  * change, the programs of the system, and nothing else; no other process, no user of the machine, and no environment but its own. What it starts ends
  * with it.
  *
+ * @example
+ * ```ts
+ * HarnessAgent.builder().use(shell({ executor: bubblewrap({ read: ['/opt/toolchain'] }) }));
+ * ```
  * @param options.network What it reaches: `none`; by HTTP and HTTPS, `internet`, and neither this machine nor its networks; or, as `host`, all that this
  *   machine reaches. Default `none`.
  * @param options.read Further paths that it may read.

@@ -55,7 +55,7 @@ export function masksOf(cwd: string, { hidden = [], readOnly = [] }: KeptFiles =
   const pinned = [...new Set([...found, ...fixed].flatMap((place) => parentsOf(cwd, place)))].sort();
   const mounts = pinned.length + fixed.length + found.length;
   if (mounts > MAX_MOUNTS) {
-    const keeps = `to keep commands from ${found.length + fixed.length} files and folders in it takes ${mounts} mounts, more than ${MAX_MOUNTS}`;
+    const keeps = `hiding ${found.length + fixed.length} files and folders in it takes ${mounts} mounts, more than ${MAX_MOUNTS}`;
     throw refusal(
       cwd,
       `${keeps}. Use a directory further down, rules for whole folders, or delete folders ${STORAGE} that nobody needs`,
@@ -101,7 +101,7 @@ export function isDenied(error: unknown): boolean {
 function unreadable(cwd: string): never {
   throw refusal(
     cwd,
-    'nobody here may read it, so what to hide in it is not known. Give this process the right',
+    'this process cannot read it, so it cannot hide files in it. Give the process the right to read it',
   );
 }
 

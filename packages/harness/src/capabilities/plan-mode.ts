@@ -33,6 +33,10 @@ export type PlanModeConfig = z.input<typeof planModeConfigSchema>;
  * against every rule. The plan is one file per session below `plans/` of the storage; leaving plan mode takes a human's
  * approval. `state.planModeContext` says whether it is on, and names the plan's file; a reminder tells the model in every step.
  *
+ * @example
+ * ```ts
+ * HarnessAgent.builder().use(workspaceTools(), planMode({ allow: ['execute(git log *)'] }));
+ * ```
  * @throws {InvalidInputError} for a malformed configuration.
  */
 export function planMode(config: PlanModeConfig = {}): Capability {

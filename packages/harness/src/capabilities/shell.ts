@@ -57,6 +57,10 @@ export interface ShellConfig extends Omit<z.input<typeof shellConfigSchema>, 'ex
  * kills the whole process group, but no daemon that left it by `setsid`. A command that ends is answered at once; what it
  * leaves in the background goes on, but in a sandbox.
  *
+ * @example
+ * ```ts
+ * HarnessAgent.builder().use(shell({ sandbox: 'required' }), permissions({ allow: ['execute(npm test)'] }));
+ * ```
  * @throws {InvalidInputError} for a malformed configuration, or a required sandbox that this machine does not have.
  */
 export function shell(config: ShellConfig = {}): Capability {
@@ -142,7 +146,7 @@ function hiddenFrom(
 ): readonly string[] {
   const isKept = (path: string) => path.split(sep).includes(STORAGE);
   if (settings.cwd !== undefined && existsSync(cwd) && isKept(realpathSync(cwd))) {
-    const message = `Commands do not run in ${cwd}: it is in a directory ${STORAGE}, where agents keep what is of all users.`;
+    const message = `Commands do not run in ${cwd}: it is in a directory ${STORAGE}, which holds data of all users.`;
     throw new WorkspaceError('outside_workspace', cwd, message);
   }
   const storages = typeof root === 'string' ? ownIn(root).map(realOf) : [];

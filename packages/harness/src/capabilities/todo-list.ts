@@ -36,6 +36,11 @@ const todoWrite = defineTool({
 /**
  * Brings `todo_write`, by which the model keeps a todo list in `state.tasksContext`. Every step's view ends with the list;
  * that reminder enters neither the state nor the log.
+ *
+ * @example
+ * ```ts
+ * HarnessAgent.builder().use(todoList());
+ * ```
  */
 export function todoList(): Capability {
   return {

@@ -44,9 +44,7 @@ export function withReasons<Result>(kind: 'agent' | 'definition' | 'file', run: 
     if (!InvalidInputError.isInstance(error)) throw error;
     const reasons = new Map(Object.entries(REASONS[kind]));
     const issues = error.issues.map(({ path, message }) => {
-      const known = BESIDE_REF.test(path)
-        ? 'write it under config, which stands beside ref'
-        : reasons.get(path);
+      const known = BESIDE_REF.test(path) ? 'write it under config, next to ref' : reasons.get(path);
       const reason = message.startsWith('unknown key') ? known : undefined;
       return { path, message: reason === undefined ? message : `unknown key here; ${reason}` };
     });

@@ -109,7 +109,7 @@ export async function loadSubagents(
       if (isKnown) continue;
       const known = models.toSorted().join(', ') || 'none';
       problems.push(
-        `${entry.path}: model: there is no model named "${model}" (known: ${known}), and its parent's works for it; ` +
+        `${entry.path}: model: there is no model named "${model}" (known: ${known}), so the parent's model is used; ` +
           'a file of the workspace may name only models that the operator lists: in definitions of the agent’s file, ' +
           'or in code in models of subagents(…)',
       );

@@ -17,7 +17,7 @@ export type HarnessErrorCode =
 const CLIENT_TEXTS: { readonly [Code in HarnessErrorCode]?: string } = {
   agent_closed: 'The server is shutting down. Try again in a moment.',
   overloaded: 'The server is busy. Try again in a moment.',
-  nothing_to_resume: 'There is nothing to go on with. Send a message.',
+  nothing_to_resume: 'There is nothing to resume. Send a message.',
   call_forgotten: 'This message was answered before. Reload the conversation.',
   not_pending: 'This call does not wait for a decision. Reload the conversation.',
   events_gone: 'Events before this one are no longer kept. Reload the conversation.',
@@ -60,7 +60,7 @@ export function hookInvalid(name: string, returned: unknown, wanted: string): Ha
 /** Answers what was thrown where it is an error, else one that says who threw it: `undefined` tells nobody. */
 export function errorOf(thrower: string, thrown: unknown): unknown {
   if (isError(thrown)) return thrown;
-  const text = `${thrower} threw what is no error: ${errorText(thrown)}. Throw an Error.`;
+  const text = `${thrower} threw a value that is not an Error: ${errorText(thrown)}. Throw an Error.`;
   return new HarnessError('no_error', text, { cause: thrown });
 }
 

@@ -55,18 +55,17 @@ function parseYaml(source: string, subject: string): Readonly<Record<string, unk
   // The library compares every two keys; names that are there twice matter here at the top alone.
   const document = parseDocument(source, { logLevel: 'error', uniqueKeys: false });
   const [error] = document.errors;
-  if (error !== undefined) throw malformed(subject, `is no YAML: ${error.message}`, error);
+  if (error !== undefined) throw malformed(subject, `is not valid YAML: ${error.message}`, error);
   const names = isMap(document.contents)
     ? document.contents.items.map(({ key }) => (isScalar(key) ? String(key.value) : key))
     : [];
   if (new Set(names).size < names.length) throw malformed(subject, `has a name twice: ${names.join(', ')}`);
-  if (names.includes('__proto__'))
-    throw malformed(subject, 'has the name __proto__, which is none of a setting');
+  if (names.includes('__proto__')) throw malformed(subject, 'is named __proto__, which is not a setting');
   let data: unknown;
   try {
     data = document.toJS({ maxAliasCount: MAX_ALIASES });
   } catch (cause) {
-    throw malformed(subject, `is no YAML: ${errorText(cause)}`, cause);
+    throw malformed(subject, `is not valid YAML: ${errorText(cause)}`, cause);
   }
   if (data === null) return {};
   if (typeof data !== 'object' || Array.isArray(data)) {

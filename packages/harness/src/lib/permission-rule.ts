@@ -13,7 +13,7 @@ export function parseRule(text: string, path: string, subject: string): Permissi
   if (tool === undefined || match === '') {
     const remedy = match === '' ? `leave out the parentheses for every call` : 'write tool or tool(pattern)';
     throw new InvalidInputError(subject, [
-      { path, message: `${JSON.stringify(text)} is no permission rule: ${remedy}` },
+      { path, message: `${JSON.stringify(text)} is not a permission rule: ${remedy}` },
     ]);
   }
   return match === undefined ? { tool } : { tool, match };

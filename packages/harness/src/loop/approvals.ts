@@ -36,6 +36,11 @@ export function prunePending(state: AgentState): void {
 /**
  * The tool calls of a session that wait for a human's decision, in the order in which the model made them; none where there is no
  * session yet.
+ *
+ * @example
+ * ```ts
+ * for (const { approvalId, name } of pendingCalls(await agent.state(session))) console.log(name, approvalId);
+ * ```
  */
 export function pendingCalls(state: AgentState | undefined): readonly PendingCall[] {
   if (state?.permissionContext.pending === undefined) return [];
@@ -121,7 +126,7 @@ export function refuseUnknown(state: AgentState, decisions: Decisions): void {
   if (unknown.length === 0) return;
   throw new HarnessError(
     'not_pending',
-    `In session "${state.sessionId}" no approval ${unknown.join(', ')} is waited for (but: ${known.join(', ') || 'none'}). ` +
+    `No pending approval in session "${state.sessionId}" matches ${unknown.join(', ')}. Pending approvals: ${known.join(', ') || 'none'}. ` +
       'Perhaps it was decided already: read pendingCalls(await agent.state(context)), and decide by their approvalId.',
   );
 }

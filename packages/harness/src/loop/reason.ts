@@ -63,7 +63,7 @@ function knownReason(call: RunningCall, { finishReason: given, content }: ModelR
   const reason = FINISH_REASONS.find((known) => known === given) ?? 'other';
   if (reason === 'other' && !content.some(({ type }) => type === 'tool_use')) {
     const { id } = call.scope.model;
-    const message = `${id} ended its answer for the reason ${JSON.stringify(given)}, which nobody knows: the answer may not be whole.`;
+    const message = `${id} ended its answer with the unknown reason ${JSON.stringify(given)}; the answer may be incomplete.`;
     call.emit({ type: 'warning', source: id, message });
   }
   return reason;

@@ -105,7 +105,7 @@ async function refuseOther(
     const earlier = (await said(call, message.id)) ?? (await said(call, other));
     if (earlier === undefined) unsaid.push(message);
     else if (!isDeepStrictEqual(JSON.parse(JSON.stringify(message.content)), earlier.content)) {
-      const text = `${JSON.stringify(message.id)} is of another message in this session; say it under an id of its own`;
+      const text = `${JSON.stringify(message.id)} belongs to another message of this session; use a different id`;
       throw new InvalidInputError('input of the call', [{ path: 'id', message: text }]);
     }
   }

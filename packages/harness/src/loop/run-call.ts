@@ -346,15 +346,15 @@ export function refuseNothingToResume(state: AgentState, isNew: boolean, repeate
   if (repeated !== undefined && !isEmpty) {
     throw new HarnessError(
       'call_forgotten',
-      `Message "${repeated}" is in session "${state.sessionId}", but no call said it: it was put there in another way, so there is ` +
-        'no reply to repeat. Nothing was run; read the session with agent.state(), or say it again under another id.',
+      `Message "${repeated}" is in session "${state.sessionId}", but no call sent it, so there is ` +
+        'no reply to repeat. Nothing was run; read the session with agent.state(), or send it again with another id.',
     );
   }
   throw new HarnessError('nothing_to_resume', `Session "${state.sessionId}" ${why(isNew, isEmpty)}`);
 }
 
 function why(isNew: boolean, isEmpty: boolean): string {
-  if (isNew) return 'does not exist yet: there is nothing to go on with. Begin it with a message.';
-  if (isEmpty) return 'holds nothing that a model could be sent; go on with a message.';
-  return 'ended in an orderly way; go on with a new message.';
+  if (isNew) return 'does not exist yet, so there is nothing to resume. Send a message.';
+  if (isEmpty) return 'holds nothing that can be sent to a model. Send a message.';
+  return 'has no call to resume. Send a new message.';
 }

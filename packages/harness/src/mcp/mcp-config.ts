@@ -27,7 +27,7 @@ const serverSchema = z.strictObject({
       'must be an OAuthClientProvider of the MCP SDK',
     )
     .optional(),
-  /** Answers what the server asks the user in the middle of a call; left out, servers are told that nobody answers. */
+  /** Answers what the server asks the user in the middle of a call; without it, servers learn that nobody answers. */
   elicit: z.custom<McpElicit>((value) => typeof value === 'function', 'must be a function').optional(),
   /** A connected client. It stays the caller's: it is never closed, and its tools are listed once. */
   client: z.custom<McpClient>(isClient, 'must have listTools() and callTool()').optional(),

@@ -73,7 +73,7 @@ function schemaOf({ name, inputSchema }: McpTool): JsonObject {
   const { length } = JSON.stringify(inputSchema);
   if (length > MAX_SCHEMA_CHARS) throw problem(`has ${length} characters; ${MAX_SCHEMA_CHARS} are allowed`);
   const fault = schemaFault(inputSchema as JsonObject);
-  if (fault !== undefined) throw problem(`is no valid JSON Schema: ${fault}`);
+  if (fault !== undefined) throw problem(`is not a valid JSON Schema: ${fault}`);
   return inputSchema as JsonObject;
 }
 

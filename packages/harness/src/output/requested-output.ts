@@ -31,7 +31,7 @@ export class RequestedOutput {
   /**
    * @param taken Names of tools, which the answer's tool must not have.
    * @param maxRepairs Answers that are sent back before the call fails.
-   * @throws {InvalidInputError} when the schema cannot be told to a model.
+   * @throws {InvalidInputError} when the schema cannot be converted to JSON Schema.
    */
   constructor(output: OutputSchema<unknown>, taken: ReadonlySet<string>, maxRepairs: number) {
     const { jsonSchema, parse } = compileSchema(output, {

@@ -259,7 +259,10 @@ describe('an id', () => {
     const options = { id: 'i', ...(signal === undefined ? {} : { signal }) };
     const first = await agent.call('Pay A', context, options);
     expect(first.stopReason).toBe(isOpen ? 'interrupted' : 'completed');
-    const refused = { code: 'invalid_input', message: expect.stringContaining('"i" is of another message') };
+    const refused = {
+      code: 'invalid_input',
+      message: expect.stringContaining('"i" belongs to another message'),
+    };
     await expect(agent.call('Pay B', context, { id: 'i' })).rejects.toMatchObject(refused);
     expect(await agent.call('Pay A', context, { id: 'i' })).toMatchObject({ text: 'A is paid' });
   });

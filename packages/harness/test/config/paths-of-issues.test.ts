@@ -59,7 +59,7 @@ it('leads to what is wrong where the file has it, whatever else is in the file',
 
 it('leads to rules and to servers as well', async () => {
   expect(await issuesOf({ permissions: { deny: ['read_file', '((('] } })).toEqual([
-    expect.stringMatching(/^permissions\.deny\[1\]: "\(\(\(" is no permission rule/),
+    expect.stringMatching(/^permissions\.deny\[1\]: "\(\(\(" is not a permission rule/),
   ]);
   expect(await issuesOf({ mcp_servers: { wiki: { command: './there-is-no-such-program' } } })).toEqual([
     expect.stringMatching(/^mcp_servers: MCP server "wiki" cannot be reached/),
@@ -71,7 +71,5 @@ it('says where the configuration of a capability is written', async () => {
   const capabilities = [{ ref: 'budget', strategy: 'auto' }];
   await expect(
     agentFromConfig({ model: 'known', capabilities }, { model, registry } as never),
-  ).rejects.toThrow(
-    'capabilities[0].strategy: unknown key here; write it under config, which stands beside ref',
-  );
+  ).rejects.toThrow('capabilities[0].strategy: unknown key here; write it under config, next to ref');
 });

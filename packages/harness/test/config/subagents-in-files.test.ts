@@ -161,7 +161,7 @@ describe('a subagent in an agent’s file', () => {
     [{ features: { budget: { max_tokns: 1 } } }, 'features.budget.max_tokns: unknown key'],
     [{ fallback: ['worker', 'lost'] }, 'fallback[1]: there is no model lost'],
     [{ model: 'lost' }, 'model: there is no model lost'],
-    [{ permissions: { deny: ['((('] } }, 'permissions.deny[0]: "(((" is no permission rule'],
+    [{ permissions: { deny: ['((('] } }, 'permissions.deny[0]: "(((" is not a permission rule'],
     [{ max_iterations: 0 }, 'max_iterations: '],
     [{ description: '' }, 'description: '],
   ])('is refused with the place of what is wrong: %j', async (more, message) => {
@@ -237,7 +237,7 @@ describe('tools and deny of an agent’s file', () => {
   it.each([
     [{ tools: ['stricke'] }, 'tools[0]: no tool is named "stricke"; did you mean strike?'],
     [{ deny: ['look', 'stricke(x)'] }, 'deny[1]: no tool is named "stricke"; did you mean strike?'],
-    [{ deny: ['((('] }, 'deny[0]: "(((" is no permission rule'],
+    [{ deny: ['((('] }, 'deny[0]: "(((" is not a permission rule'],
     [{ without: ['sign'] }, 'without: unknown key here; leave the capability out'],
   ])('are refused with the place of a slip: %j', async (file, message) => {
     await expect(agentOf(file, { lead: [] })).rejects.toThrow(message);

@@ -24,15 +24,18 @@ describe('parseFrontMatter', () => {
   it.each([
     ['---\nname: a\n', 'no second ---'],
     ['---\n- a\n---\n', 'must be a mapping'],
-    ['---\na: [\n---\n', 'is no YAML'],
+    ['---\na: [\n---\n', 'is not valid YAML'],
     ['---\nname: a\ntools: [b]\nname: c\n---\n', 'has a name twice: name, tools, name'],
     [`---\nname: a\nx: {${'a, '.repeat(3_000)}}\n---\n`, 'is longer than 8192 characters'],
     [`---\na: ${'{'.repeat(8_000)}\n---\n`, 'nests deeper than 32'],
     [`---\na: ${'[{ a: '.repeat(900)}\n---\n`, 'nests deeper than 32'],
     [`---\na:\n  ${'- '.repeat(4_000)}\n---\n`, 'nests deeper than 32'],
     [`---\n${'? '.repeat(4_000)}\n---\n`, 'nests deeper than 32'],
-    ['---\n__proto__: { name: 5 }\n---\n', 'none of a setting'],
-    ['---\na: &a [x]\nb: &b [*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b]\nd: [*c,*c,*c,*c]\n---\n', 'is no YAML'],
+    ['---\n__proto__: { name: 5 }\n---\n', 'not a setting'],
+    [
+      '---\na: &a [x]\nb: &b [*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b]\nd: [*c,*c,*c,*c]\n---\n',
+      'is not valid YAML',
+    ],
   ])('refuses %j with the name of the file', (text, message) => {
     expect(() => parseFrontMatter(text, 'skills/a.md')).toThrow('skills/a.md');
     expect(() => parseFrontMatter(text, 'skills/a.md')).toThrow(message);

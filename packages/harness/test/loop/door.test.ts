@@ -33,7 +33,7 @@ describe('what does not pass the door', () => {
   it.each([
     [undefined, 'gave no content'],
     [{ finishReason: 'stop' }, 'gave no content'],
-    [{ content: 'hello', finishReason: 'stop' }, 'gave content that is no list of blocks'],
+    [{ content: 'hello', finishReason: 'stop' }, 'gave content that is not a list of blocks'],
     [{ content: [] }, `gave no finishReason, but not ${FINISH_REASONS.join(', ')}`],
     [{ content: [], finishReason: 5n }, `gave no finishReason, but not ${FINISH_REASONS.join(', ')}`],
     [

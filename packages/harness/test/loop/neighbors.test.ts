@@ -259,7 +259,7 @@ describe.each(THROWN)('%s, thrown', (name, thrown) => {
     else
       expect(error).toMatchObject({
         code: 'no_error',
-        message: expect.stringContaining('threw what is no error'),
+        message: expect.stringContaining('threw a value that is not an Error'),
       });
   });
 

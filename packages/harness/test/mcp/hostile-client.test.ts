@@ -90,7 +90,7 @@ describe('a client of one’s own', () => {
     const capability = await connect({ x: { client: client([{ name: 'fine', inputSchema: object }, bad]) } });
     expect(capability.tools?.map(({ definition }) => definition.name)).toEqual(['mcp__x__fine']);
     expect(await warningsOf(capability)).toEqual([
-      expect.stringMatching(/"bad" .*is no valid JSON Schema: ./),
+      expect.stringMatching(/"bad" .*is not a valid JSON Schema: ./),
     ]);
   });
 

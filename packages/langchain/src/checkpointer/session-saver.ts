@@ -63,8 +63,8 @@ const FEW = 8;
 /** A checkpoint is written whole after so many records, or four for each element of its values. */
 const WHOLE_AFTER = 64;
 const GONE =
-  'is a checkpoint that the thread holds no more, of which the values of delta channels are a part: the thread was ' +
-  'deleted, or retention removed it, while the run was under way. Run it anew; give `keep` more where runs overlap';
+  'is a checkpoint that this run needs for its delta channels, but the thread was ' +
+  'deleted, or retention removed the checkpoint, during the run. Run it again; raise `keep` if runs overlap';
 /** How many threads stay known, so that adding to them reads nothing. */
 const MAX_THREADS = 256;
 

@@ -40,6 +40,10 @@ const page = {
  * ones. They see the sessions of the call's tenant and user only. Sessions of the user's other agents are read by `agentId`,
  * unless `otherAgents` is false. A session without a user sees itself only, unless `withoutUser` is `shared`.
  *
+ * @example
+ * ```ts
+ * HarnessAgent.builder().use(sessionHistory({ otherAgents: false }));
+ * ```
  * @throws {InvalidInputError} for a malformed configuration.
  */
 export function sessionHistory(config: SessionHistoryConfig = {}): Capability {

@@ -236,7 +236,7 @@ function prepare(database: SqliteDatabase, path: string): void {
   if (isCurrent(database)) return;
   const tables = database.prepare(`SELECT name FROM sqlite_master WHERE type = 'table'`).all();
   if (!isMarked(database) && tables.length > 0) {
-    throw new MemoryIndexError(path, `The database ${path} is no memory index: use another path.`);
+    throw new MemoryIndexError(path, `The database ${path} is not a memory index. Use another path.`);
   }
   for (const table of TABLES) database.exec(`DROP TABLE IF EXISTS ${table}`);
   database.exec(SCHEMA);

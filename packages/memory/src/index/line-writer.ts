@@ -186,7 +186,7 @@ export class LineWriter {
     if (id < MAX_SCOPES) return id;
     throw new MemoryIndexError(
       this.#path,
-      `The memory index ${this.#path} is full: it holds ${MAX_SCOPES} users and agents. Give some an index of their own.`,
+      `The memory index ${this.#path} is full: it holds ${MAX_SCOPES} users and agents. Use a separate index for some of them.`,
     );
   }
 

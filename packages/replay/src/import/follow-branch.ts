@@ -78,7 +78,7 @@ export function followedLast<Entry>(
   builder: ConversationBuilder,
 ): Branch<Entry> {
   const branch = branchOf(entries, rowOf);
-  for (const _ of branch.repeated) builder.unread('row that stands twice');
+  for (const _ of branch.repeated) builder.unread('duplicate row');
   for (const [entry] of branch.gaps)
     if (rowOf(entry).parent != null) builder.unread('gap in the chain of rows');
   return branch;

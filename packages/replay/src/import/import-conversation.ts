@@ -50,6 +50,10 @@ const HOLDERS = ['values', 'channel_values', 'checkpoint', 'state'];
 /**
  * Reads a recorded conversation, in whatever known format it is.
  *
+ * @example
+ * ```ts
+ * const conversation = importConversation(await readFile('session.jsonl', 'utf8'));
+ * ```
  * @param source The text of a file: JSON, or JSON lines. Lines that are no JSON, for example a torn last one, are counted
  * in `unread`.
  * @param options `format` names the format when the shape does not tell; see {@link formats}.
@@ -62,7 +66,7 @@ export function importConversation(
   const { entries, torn, around = {} } = parse(source);
   const importer = importerFor(source, entries, options);
   const builder = new ConversationBuilder(importer.format);
-  for (let count = 0; count < torn; count++) builder.unread('line that is no JSON');
+  for (let count = 0; count < torn; count++) builder.unread('line that is not valid JSON');
   importer.read(entries, builder, around);
   const conversation = builder.build();
   if (conversation.messages.length > 0) return conversation;

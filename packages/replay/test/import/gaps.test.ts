@@ -84,7 +84,7 @@ describe.each([
     const rows = talk(3);
     const { said, unread } = read([...rows, ...rows.slice(-2)]);
     expect(said).toHaveLength(6);
-    expect(unread).toEqual({ 'row that stands twice': 2 });
+    expect(unread).toEqual({ 'duplicate row': 2 });
   });
 
   it('follows a rewind, and counts what was given up', () => {

@@ -44,7 +44,7 @@ describe.each(Object.entries(logs))('a log of %s', (format, source) => {
     }
     const torn = importConversation(source.slice(0, -20));
     expect(torn.messages.length).toBe(3);
-    expect(torn.unread).toMatchObject({ 'line that is no JSON': 1 });
+    expect(torn.unread).toMatchObject({ 'line that is not valid JSON': 1 });
   });
 });
 

@@ -207,7 +207,7 @@ async function readLogs(logs: readonly LogFile[], format: string | undefined) {
     try {
       const recording = await readLog(path, format);
       if (!recording.messages.some(({ role }) => role === 'assistant'))
-        throw new UsageError(`${path}: nobody answered in it, so there is no model call to replay.`);
+        throw new UsageError(`${path}: it has no answer of a model, so there is nothing to replay.`);
       recordings.push(recording);
     } catch (error) {
       if (!(error instanceof UsageError)) throw error;

@@ -138,7 +138,7 @@ function toSessionStoreError(
     return new SessionStoreError(
       'session_corrupt',
       `${subject} is damaged: ${error.message}. The file was left as it is; restore it from a backup, or delete the ` +
-        'session to begin anew.',
+        'session to start again.',
       details,
     );
   }

@@ -26,7 +26,7 @@ const encodedSchema = z.tuple([
 
 const optionsSchema = z.strictObject({ plain: z.enum(['refuse', 'accept']).default('refuse') });
 const PLAIN =
-  "It is not encoded: somebody may have put it there. Of a store from before encodeSessions, read it with plain: 'accept'.";
+  "It is not encoded, so someone else may have written it. To read sessions from before encodeSessions, set plain: 'accept'.";
 
 /**
  * Puts a codec between sessions and their store: heads, titles, metadata and messages are encoded before the store sees them. Keys,

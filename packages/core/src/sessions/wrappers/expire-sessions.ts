@@ -16,6 +16,10 @@ const optionsSchema = z.strictObject({
  * begins anew in its place. Its data is removed then, or by `sweep`, which answers how many it deleted. `RedisSession`,
  * `SqliteSession` and `PostgresSession` have a `ttlSeconds` of their own.
  *
+ * @example
+ * ```ts
+ * const store = expireSessions(new MysqlSession({ pool }), { ttlSeconds: 30 * 86_400 });
+ * ```
  * @throws {InvalidInputError} for unknown or impossible options.
  */
 export function expireSessions(

@@ -42,7 +42,15 @@ function plus(left: Spending, right: Spending): Spending {
   return { tokens: left.tokens + right.tokens, cost: left.cost + right.cost };
 }
 
-/** Returns the spending of a session over all its calls and processes: 0 without the `budget` capability. */
+/**
+ * Returns the spending of a session over all its calls and processes: 0 without the `budget` capability.
+ *
+ * @example
+ * ```ts
+ * const state = await agent.state(session);
+ * if (state) console.log(spendingOf(state));
+ * ```
+ */
 export function spendingOf(state: AgentState): Spending {
   const { counters } = state.extensions[EXTENSION] ?? {};
   const { tokens, cost } = (counters ?? {}) as Readonly<Record<string, unknown>>;

@@ -43,7 +43,7 @@ export function judge(policy: Policy, judged: JudgedCall, tool: Tool): Objection
   const doubted = policy.deny.find((rule) => !isKept(rule) && concerns(rule, judged) === 'perhaps');
   if (doubted) return { type: 'ask', reason: `The rule ${formatRule(doubted)} may deny this. ${UNCLEAR}` };
   const asked = policy.ask.find((rule) => concerns(rule, judged) !== 'no');
-  if (asked) return { type: 'ask', reason: `The rule ${formatRule(asked)} wants approval.` };
+  if (asked) return { type: 'ask', reason: `The rule ${formatRule(asked)} requires approval.` };
   if (harmless || mode === 'bypass' || covers(policy.allow, judged)) return undefined;
   if (mode === 'accept_edits' && policy.editTools.includes(call.name)) return undefined;
   const risk = tool.destructive ? ', which may destroy something' : '';

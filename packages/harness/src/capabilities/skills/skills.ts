@@ -25,6 +25,10 @@ export type SkillsConfig = z.input<typeof skillsConfigSchema>;
  * `read_skill_file` reads its files. In every view a loaded skill is either whole, or
  * reduced to a pointer that says how to load it again: no compaction leaves half of it.
  *
+ * @example
+ * ```ts
+ * HarnessAgent.builder().use(skills({ folders: ['skills'] }));
+ * ```
  * @throws {InvalidInputError} for a malformed configuration.
  */
 export function skills(config: SkillsConfig = {}): Capability {

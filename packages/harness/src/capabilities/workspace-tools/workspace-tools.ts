@@ -9,6 +9,10 @@ import { editFileTool, writeFileTool } from './write-file.js';
  * `read_file`, `write_file`, `edit_file`, `list_files`, `glob_files` and `grep_files`, confined to the workspace. What
  * they return is bounded and can be paged, so that a large file never blows the window.
  *
+ * @example
+ * ```ts
+ * HarnessAgent.builder().workspace('./workspace').use(workspaceTools());
+ * ```
  * @throws {InvalidInputError} for a malformed configuration.
  */
 export function workspaceTools(config: WorkspaceToolsConfig = {}): Capability {

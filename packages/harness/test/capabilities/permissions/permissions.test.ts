@@ -78,7 +78,7 @@ describe('permissions', () => {
       const { agent } = build({ mode: 'bypass', allow: ['*'] }, [write('src/.github/git.ts'), write(path)]);
       const reply = await agent.call('Go', context);
       expect(reply.pendingCalls).toMatchObject([
-        { id: path, reason: expect.stringContaining('wants approval') },
+        { id: path, reason: expect.stringContaining('requires approval') },
       ]);
       expect(reply.pendingCalls[0]).not.toHaveProperty('suggestion');
       await expect(
