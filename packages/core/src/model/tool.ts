@@ -233,7 +233,9 @@ export function defineTool<Input>(
       try {
         return toBlocks(returned as ToolReturn);
       } catch (cause) {
-        throw new OutcomeUnknownError(`What ${name} returned cannot be kept: ${errorText(cause)}`, { cause });
+        throw new OutcomeUnknownError(`The result of ${name} cannot be stored: ${errorText(cause)}`, {
+          cause,
+        });
       }
     },
   };

@@ -24,7 +24,7 @@ export function sessionDamaged(
 ): SessionStoreError {
   return new SessionStoreError(
     'session_corrupt',
-    `Session ${key} is damaged in ${backend}: ${what}. It was left as it is; restore it from a backup or delete it.`,
+    `Session ${key} is damaged in ${backend}: ${what}. Nothing was changed; restore it from a backup or delete it.`,
     { sessionKey: key.toString(), cause },
   );
 }

@@ -221,7 +221,7 @@ export function listedSession({ id, key, ...row }: ListedRow): ListedSession | U
   } catch (cause) {
     const message =
       `The entry "${key}" among the sessions of a store is damaged: ${(cause as Error).message} ` +
-      'It was left as it is; restore it from a backup or delete the session.';
+      'Nothing was changed; restore it from a backup or delete the session.';
     const error = new SessionStoreError('session_corrupt', message, {
       sessionKey: sessionKey?.toString(),
       cause,

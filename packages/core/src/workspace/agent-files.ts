@@ -54,7 +54,7 @@ function filesOf(tree: Workspace, storage: Workspace, isOwn: (path: string) => b
       throw new WorkspaceError(
         'read_only',
         path,
-        `${JSON.stringify(path)} is kept by the agent itself: read it only.`,
+        `${JSON.stringify(path)} belongs to the agent itself: you can only read it.`,
       );
     });
   const { lock, replace } = tree;

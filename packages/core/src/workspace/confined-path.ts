@@ -103,8 +103,8 @@ export function assertUnlinked(path: string, place: string): void {
     throw new WorkspaceError(
       'outside_workspace',
       path,
-      `${part} is a symbolic link to ${readlinkSync(part)}, and what agents keep is not looked for behind links. Make it a ` +
-        'directory, or keep that elsewhere, with .storage(new LocalWorkspace(…)).',
+      `${part} is a symbolic link to ${readlinkSync(part)}, but an agent's storage must not be behind a link. Replace it by a ` +
+        'directory, or choose another place with .storage(new LocalWorkspace(…)).',
     );
   }
 }

@@ -284,7 +284,7 @@ export class LocalWorkspace implements Workspace {
     throw new WorkspaceError(
       'outside_workspace',
       LOCKS,
-      `${join(path, file)} runs through a symbolic link, and locks are not looked for behind links. Delete the link.`,
+      `${join(path, file)} runs through a symbolic link, but locks must not be behind a link. Delete the link.`,
     );
   }
 
@@ -421,7 +421,7 @@ export class LocalWorkspace implements Workspace {
     throw new WorkspaceError(
       segments[0] === LOCKS ? 'invalid_path' : 'outside_workspace',
       path,
-      `${JSON.stringify(path)} is not among the files of this workspace: the name is kept back. Use another.`,
+      `${JSON.stringify(path)} is a reserved name in this workspace. Use another name.`,
     );
   }
 

@@ -75,7 +75,7 @@ function assertVisible(path: string): void {
   throw new WorkspaceError(
     'outside_workspace',
     path,
-    `${JSON.stringify(path)} is not among the files of this workspace: the name is kept back. Use another.`,
+    `${JSON.stringify(path)} is a reserved name in this workspace. Use another name.`,
   );
 }
 

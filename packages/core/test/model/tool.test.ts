@@ -306,7 +306,7 @@ describe('what a tool returns', () => {
     await expect(returning(value as ToolReturn)).rejects.toMatchObject({
       code: 'outcome_unknown',
       outcome: 'unknown',
-      message: expect.stringMatching(/^What t returned cannot be kept: .+/),
+      message: expect.stringMatching(/^The result of t cannot be stored: .+/),
     });
   });
 

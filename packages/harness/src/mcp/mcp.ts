@@ -254,7 +254,7 @@ function outputOf(result: McpResult, settings: McpSettings): ReturnType<typeof t
   try {
     return toOutput(result, settings);
   } catch (cause) {
-    throw new OutcomeUnknownError(`What the server answered cannot be read: ${errorText(cause)}`, { cause });
+    throw new OutcomeUnknownError(`The answer of the server cannot be read: ${errorText(cause)}`, { cause });
   }
 }
 

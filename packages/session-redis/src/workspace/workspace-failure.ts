@@ -28,7 +28,7 @@ export async function asWorkspaceError<T>(path: string, task: () => Promise<T>):
       'workspace_io',
       path,
       `${JSON.stringify(path)} could not be read or written: Redis could not be reached or refused: ${reason}. A write ` +
-        'that failed this way may have been done.',
+        'that failed this way may still have been applied.',
       { cause: error },
     );
   }

@@ -137,7 +137,7 @@ function toSessionStoreError(
   if (error instanceof DamagedFileError) {
     return new SessionStoreError(
       'session_corrupt',
-      `${subject} is damaged: ${error.message}. The file was left as it is; restore it from a backup, or delete the ` +
+      `${subject} is damaged: ${error.message}. Nothing was changed; restore it from a backup, or delete the ` +
         'session to start again.',
       details,
     );

@@ -148,7 +148,7 @@ async function unlessDamaged<T>(
   } catch (cause) {
     const damage = new SessionStoreError(
       'session_corrupt',
-      `Session ${key} cannot be decoded: ${(cause as Error).message} It was left as it is.`,
+      `Session ${key} cannot be decoded: ${(cause as Error).message} Nothing was changed.`,
       { sessionKey: key.toString(), cause },
     );
     throw collection === undefined ? damage : namingCollection(damage, collection);
