@@ -121,8 +121,11 @@ export function toolWord(name: string): string {
 export function givenText(args: readonly Argument[]): string {
   let text = '';
   for (const [index, { key, text: value }] of args.entries()) {
-    if (index > 0) text += key === '+' && args[index - 1]?.key === '−' ? ' ' : ', ';
-    if (key === '−' || key === '+') text += key + quoted(value);
+    const isChange = key === '−' || key === '+';
+    // The line in front of a change has no key.
+    const isOne = isChange && (key === '+' || args[index - 1]?.key === undefined);
+    if (index > 0) text += isOne ? ' ' : ', ';
+    if (isChange) text += key + quoted(value);
     else text += (key ? `${escaped(key)}: ` : '') + escaped(value);
   }
   return text;

@@ -167,7 +167,7 @@ describe('what an agent did', () => {
     ];
     let last: readonly Message[] = [];
     for await (const request of requests(turns, 16_000)) last = request;
-    expect(text(last)).toMatch(/deploy shop → failed: quota exceeded \(mended in r\d+\)/);
-    expect(text(last)).toMatch(/deploy blog → failed: no such host\n/);
+    expect(text(last)).toMatch(/deploy shop → failed: “quota exceeded”, mended in r\d+/);
+    expect(text(last)).toMatch(/deploy blog → failed: “no such host”\n/);
   });
 });
