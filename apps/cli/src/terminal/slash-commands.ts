@@ -87,7 +87,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
       if (number !== undefined && messageId === undefined) return { say: `There is no message r${number}.` };
       if (argument !== '') {
         const pin = await agent.pin(context, messageId ? { messageId } : { text: argument });
-        return { say: `Pinned as ${pin.id}: ${headOf(pin.text, 80)}. /unpin ${pin.id} lets go of it.` };
+        return { say: `Pinned as ${pin.id}, /unpin ${pin.id} lets go of it: ${headOf(pin.text, 80)}` };
       }
       const { pins = [] } = (await agent.explain(context)) ?? {};
       const lines = pins.map(({ id, text }) => `${id} ${headOf(text.replaceAll(/\s+/g, ' '), 80)}`);

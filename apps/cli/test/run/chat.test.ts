@@ -99,7 +99,7 @@ describe('a chat', () => {
     expect(shown).toMatch(/ {3}summarize: [\d.]+k? → [\d.]+k? tokens/);
     expect(shown).toContain('Nothing is pinned.');
     expect(shown).toContain('There is no message r99.');
-    expect(shown).toContain('Pinned as p1: Amounts are in cents.. /unpin p1 lets go of it.');
+    expect(shown).toContain('Pinned as p1, /unpin p1 lets go of it: Amounts are in cents.');
     expect(shown).toContain('There is no message before r99.');
     expect(shown).toMatch(/# What the model no longer sees[\s\S]+2 of 2 pins present/);
     expect(shown).toContain('p2 Plan\n');
@@ -107,7 +107,7 @@ describe('a chat', () => {
     expect(shown).toContain('There is no pin p1.');
     expect(shown).toContain('The context is as it was before.');
     expect(shown).toContain('There is nothing to undo.');
-    expect(shown).toContain('9 messages.');
+    expect(shown).toContain('8 messages.');
     expect(shown).toMatch(/latest request:\n {2}conversation +[\d.]+k? +\d+ %\n[\s\S]* {2}all +[\d.]+k? /);
     expect(shown).toContain('There is no plan.');
   });

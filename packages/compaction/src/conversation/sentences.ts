@@ -20,11 +20,11 @@ const SIGNS = 0.15;
 /** Sentences before quotations of code, logs and pages; the ends of a text and what holds a number or a name a little before others. */
 const WORTH = { gap: -1, pasted: 0, prose: 4, edge: 2, exact: 1 };
 
-const SENTENCE_END = /(?<=[.!?…]|\[…\])\s+|(?<=[。！？])/u;
-const FENCE = /^\s*(?:```|~~~)/;
-const CLOSED = /^\s*(?:```|~~~)\s*$/m;
-const PASTED = /^(?: {4}|\t|>|\||\s*[{}[\]()]+[,;]?$)/;
-const OPENED = /^\s*<([A-Za-z][\w:-]*)[^<>]*>/;
+const SENTENCE_END = /(?<=[.!?…]|\[…\])\s|(?<=[。！？])/u;
+const FENCES = ['```', '~~~'];
+const PASTED = /^(?: {4}|\t|>|\|)/;
+const BRACKETS = /^[{}[\]()]+[,;]?$/;
+const OPENED = /^<([A-Za-z][\w:-]*)(?=[\s/>])/;
 const SIGN = /[^\p{L}\p{N}\p{M}\s.,;:!?'"’“”()、。，！？-]/gu;
 const COUNTED = /[\p{L}\p{M}_]*\p{N}[\p{L}\p{N}\p{M}_]*/gu;
 const EXACT = /\p{N}|[`"“„«]\S/u;
@@ -89,9 +89,10 @@ function unitsOf(text: string): readonly Unit[] {
   let isFenced = false;
   let frame: string | undefined;
   let at = 0;
-  for (const line of lines) {
-    const isFence = FENCE.test(line);
-    const opened = frame === undefined ? OPENED.exec(line)?.[1] : undefined;
+  const lastFence = lines.findLastIndex((line) => FENCES.includes(line.trim()));
+  for (const [index, line] of lines.entries()) {
+    const isFence = FENCES.some((fence) => line.trimStart().startsWith(fence));
+    const opened = frame === undefined ? OPENED.exec(line.trimStart())?.[1] : undefined;
     if (opened !== undefined && text.includes(`</${opened}>`, at)) frame = opened;
     const signs = line.match(SIGN)?.length ?? 0;
     const isPasted =
@@ -99,6 +100,7 @@ function unitsOf(text: string): readonly Unit[] {
       isFence ||
       frame !== undefined ||
       PASTED.test(line) ||
+      BRACKETS.test(line.trim()) ||
       signs > line.length * SIGNS ||
       (shapes.get(shapeOf(line)) ?? 0) >= ALIKE;
     if (line.trim() === GAP) add(at, line, WORTH.gap);
@@ -113,7 +115,7 @@ function unitsOf(text: string): readonly Unit[] {
       }
     }
     // A fence that nothing closes is the rest of one that was shortened.
-    if (isFence) isFenced = !isFenced && CLOSED.test(text.slice(at + line.length));
+    if (isFence) isFenced = !isFenced && index < lastFence;
     if (frame !== undefined && line.includes(`</${frame}>`)) frame = undefined;
     at += line.length + 1;
   }
