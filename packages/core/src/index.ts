@@ -49,6 +49,7 @@ export type {
   FileBlock,
   OpaqueBlock,
   TextBlock,
+  TextOrigin,
   ThinkingBlock,
   ToolOutputBlock,
   ToolResultBlock,

@@ -61,6 +61,7 @@ export { type MessageKind, nativeIndex } from './messages/message.js';
 export type { RepeatedPair } from './messages/pairing.js';
 export { distinctId, fileLine } from './messages/sendable.js';
 export { describeContent, isSetAside } from './messages/set-aside.js';
+export { strangersIn } from './messages/strangers.js';
 export { answerFault, refuseNoAnswer } from './model/check-answer.js';
 export { type CompiledSchema, type StandardResult, schemaFault } from './model/compile-schema.js';
 export { FINISH_REASONS, soundUsage, type ToolAnnotations } from './model/model.js';

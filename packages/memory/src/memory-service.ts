@@ -41,6 +41,7 @@ import {
   renderNoteLine,
   saidIn,
   statementsOf,
+  UNCONFIRMED,
   withoutBullets,
 } from './notes.js';
 import {
@@ -105,18 +106,25 @@ export class MemoryService {
   /**
    * Saves a fact in the day's note and, if there is room, in MEMORY.md. Saving a known fact does nothing.
    *
+   * @param strangers the tools whose results may have suggested the fact. If there are any, the fact is saved in the note alone, as
+   * unconfirmed, until it is saved again without them.
    * @throws {InvalidInputError} for an empty text.
    */
   async save(
     place: MemoryPlace,
     text: string,
-    { source }: { readonly source?: FactSource } = {},
+    { source, strangers = [] }: { readonly source?: FactSource; readonly strangers?: readonly string[] } = {},
   ): Promise<FactOutcome> {
     const options = this.#core(place);
     const fact = this.#factOf(options, text, source);
     return withCore(options, async ({ text: core }, change) => {
       if (factKeys(core).has(factKey(fact.text))) return { status: 'known', facts: [fact.text] };
       const note = dailyFile(options.today);
+      if (strangers.length > 0) {
+        const line = plainLine(`${UNCONFIRMED}${strangers.join(', ')}] ${fact.text}`);
+        await change({ lines: { [note]: [renderNoteLine({ ...fact, text: line })] } });
+        return { status: 'unconfirmed', facts: [fact.text], paths: [note] };
+      }
       const { state } = await change({ add: [fact], lines: { [note]: [renderNoteLine(fact)] } });
       const isInFront = state.facts.some(({ id }) => id === fact.id);
       return { status: 'done', facts: [fact.text], paths: [...(isInFront ? [CORE_FILE] : []), note] };

@@ -6,7 +6,7 @@ import { isPlain, type JsonObject, type JsonValue } from '../lib/json.js';
 import { tell } from '../lib/tell.js';
 import { errorText } from '../lib/text.js';
 import { turnTaker } from '../lib/turn-taker.js';
-import type { ToolOutputBlock, ToolUseBlock } from '../messages/content-block.js';
+import type { TextOrigin, ToolOutputBlock, ToolUseBlock } from '../messages/content-block.js';
 import { toolOutputBlockSchema } from '../messages/message-schemas.js';
 import type { SessionLog } from '../sessions/session-store.js';
 import type { FileRule, Workspace } from '../workspace/workspace.js';
@@ -83,10 +83,14 @@ export interface Tool {
   /** May destroy what cannot be had again. Default false: it is not known to. */
   readonly destructive?: boolean | undefined;
   /**
-   * Changes nothing but the session's own notes, such as a todo list or a plan: needs no permission, and works while
+   * Changes nothing but the agent's own notes, such as a todo list or a plan: needs no permission, and works while
    * planning. Default false.
    */
   readonly sessionOnly?: boolean | undefined;
+  /** Its notes outlive the session: not while planning, nor in the modes `explore` and `dont_ask`. Default false. */
+  readonly persists?: boolean | undefined;
+  /** Who wrote its results. Default: the agent if `sessionOnly`, files if it has `paths`; else nobody knows. */
+  readonly origin?: TextOrigin | undefined;
   /**
    * Returns a bounded part of something larger, and says how to ask for the next: its results are never put into files,
    * which would have to be read with such a tool again. Default false.
@@ -128,6 +132,8 @@ interface ToolOptions {
   readonly readOnly?: boolean;
   readonly destructive?: boolean;
   readonly sessionOnly?: boolean;
+  readonly persists?: boolean;
+  readonly origin?: TextOrigin;
   readonly parallel?: boolean;
   readonly paged?: boolean;
   readonly paths?: Readonly<Record<string, PathRole>>;
@@ -140,6 +146,8 @@ interface ToolOptions {
 const OPTIONAL = [
   'destructive',
   'sessionOnly',
+  'persists',
+  'origin',
   'parallel',
   'paged',
   'paths',

@@ -59,7 +59,7 @@ export function planMode(config: PlanModeConfig = {}): Capability {
       const { tool, state } = scope;
       if (tool === undefined || !state.planModeContext.active) return undefined;
       if (tool === planExit) return approval && (await hasPlan(scope)) ? askToLeave(scope) : undefined;
-      if (isHarmless(tool) || covers(allowed, await judgedCall(call, tool, scope.workspace, [])))
+      if (isHarmless(tool, false) || covers(allowed, await judgedCall(call, tool, scope.workspace, [])))
         return undefined;
       return {
         type: 'deny',

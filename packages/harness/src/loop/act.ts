@@ -287,6 +287,11 @@ function nextBatch(rest: readonly CallVerdict[], size: number): readonly (Allowe
   return rest.slice(0, Math.min(size, end === -1 ? rest.length : end)) as readonly Allowed[];
 }
 
+function originOf({ origin, sessionOnly, paths }: Tool): Pick<ToolResultBlock, 'origin'> {
+  const known = origin ?? (sessionOnly ? 'agent' : paths && 'file');
+  return known === undefined ? {} : { origin: known };
+}
+
 /** The calls beside which one may run: those that read only, or those of tools with `parallel`. */
 function companyOf(verdict: CallVerdict): 'readOnly' | 'parallel' | undefined {
   const tool = verdict.type === 'run' ? verdict.tool : undefined;
@@ -344,7 +349,8 @@ async function runTool(
   deadline.start(call.name, limit, timeoutMs);
   try {
     // A tool that ignores its signal must not hold up the call.
-    return toolResultBlock(call, await deadline.race(tool.run(call.input, { ...context, signal })));
+    const output = await deadline.race(tool.run(call.input, { ...context, signal }));
+    return { ...toolResultBlock(call, output), ...originOf(tool) };
   } catch (error) {
     parent.throwIfAborted();
     if (ApprovalRequiredError.isInstance(error)) throw error;

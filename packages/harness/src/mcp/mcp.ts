@@ -19,6 +19,7 @@ import {
   jsonText,
 } from '@x/core/internal';
 import { sessionPrefix } from '@x/core/store';
+import { matchWildcard } from '../lib/wildcard.js';
 import type { McpProgress, McpResult } from './mcp-client.js';
 import { type McpConfig, type McpSettings, mcpConfigSchema, parseMcpConfig } from './mcp-config.js';
 import { McpServerError } from './mcp-server-error.js';

@@ -36,6 +36,7 @@ export function toTool(name: string, tool: McpTool, trusted: boolean, call: Call
     name,
     description: headOf(descriptionOf(tool), MAX_DESCRIPTION_CHARS),
     readOnly,
+    origin: 'server' as const,
     ...(hints.destructiveHint === true && !readOnly ? { destructive: true } : {}),
     // The server's own limit is kept where it is called.
     timeoutMs: 0,

@@ -1,7 +1,16 @@
 import { estimateCounter, type Workspace } from '@x/core';
 import type { Core } from '../facts/core-file.js';
 import { CUT_MARK, readIfFound } from '../memory-files.js';
-import { bulletsOf, factKey, factKeys, hashIn, keyHash, type NoteLine, parseNoteLine } from '../notes.js';
+import {
+  bulletsOf,
+  factKey,
+  factKeys,
+  hashIn,
+  keyHash,
+  type NoteLine,
+  parseNoteLine,
+  UNCONFIRMED,
+} from '../notes.js';
 
 /** Characters of a day. */
 const DAY = '2026-01-31'.length;
@@ -36,12 +45,12 @@ export async function dailyNotes(workspace: Workspace, folder: string): Promise<
   return names.sort();
 }
 
-/** The bullets of a note, except one that a crash cut off or that is still being written. */
+/** The bullets of a note, except one that a crash cut off, that is still being written, or that nobody has confirmed. */
 function linesOf(name: string, note: string): readonly FreshLine[] {
   const day = name.slice(0, -'.md'.length);
   const whole = note.slice(0, note.lastIndexOf('\n') + 1);
   return bulletsOf(whole)
-    .filter(({ text }) => !text.endsWith(CUT_MARK))
+    .filter(({ text }) => !text.endsWith(CUT_MARK) && !text.startsWith(UNCONFIRMED))
     .map(({ whole: line, text, key }) => ({
       ...parseNoteLine(line),
       text,

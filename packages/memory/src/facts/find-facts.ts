@@ -10,7 +10,7 @@ export interface FactOutcome {
    * `known`: the fact was saved before. `missing`: there is no such fact. `ambiguous`: several facts match, so name one by its
    * whole text. `refused`: a person wrote the fact, and only a person may change it.
    */
-  readonly status: 'done' | 'known' | 'missing' | 'ambiguous' | 'refused';
+  readonly status: 'done' | 'unconfirmed' | 'known' | 'missing' | 'ambiguous' | 'refused';
   /** The facts that match. */
   readonly facts: readonly string[];
   /** The files that a fact was saved in. */

@@ -1,11 +1,12 @@
-import { defineTool, type Tool, type ToolContext } from '@x/core';
+import { defineTool, type Tool, type ToolContext, textOf } from '@x/core';
+import { strangersIn } from '@x/core/internal';
 import * as z from 'zod';
 import type { FactOutcome } from '../facts/find-facts.js';
 import { isMemoryPath } from '../memory-files.js';
 import { memoryPrefix } from '../memory-scope.js';
 import type { MemoryService } from '../memory-service.js';
 import { cut, fitting } from '../message-text.js';
-import { withoutMark } from '../notes.js';
+import { UNCONFIRMED, withoutMark } from '../notes.js';
 import type { MemorySettings } from '../settings.js';
 
 const MAX_LINE = 500;
@@ -23,12 +24,18 @@ export function memoryTools(
 ): readonly Tool[] {
   // Long because it declares five tools, which share the service.
   const sourceOf = ({ state }: ToolContext) => ({ source: { sessionId: state.sessionId } });
+  const save = (content: string, context: ToolContext) =>
+    serviceOf(context).save(memoryPrefix(context), content, {
+      ...sourceOf(context),
+      strangers: strangersOf(context),
+    });
   return [
     defineTool({
       name: 'memory_search',
       description:
         'Searches what you remember of earlier sessions (MEMORY.md and the daily notes), ranked. Read around a hit with memory_get.',
       readOnly: true,
+      origin: 'agent',
       input: z.strictObject({
         query: z.string().min(1).max(1_000).describe('Words to look for, or a question'),
         limit: z.int().min(1).max(50).default(10).describe('How many lines'),
@@ -58,6 +65,7 @@ export function memoryTools(
       description:
         'Reads lines of MEMORY.md or of a note below memory/. The comment behind a line names its day, session and message.',
       readOnly: true,
+      origin: 'agent',
       input: z.strictObject({
         path: z.string().min(1).describe('As memory_search gives it, for example memory/2026-01-31.md'),
         startLine: z.int().min(1).default(1),
@@ -84,11 +92,10 @@ export function memoryTools(
       description:
         'Remembers a fact for later sessions: a preference, a decision and its reason, a name. One self-contained statement.',
       sessionOnly: true,
+      persists: true,
       input: z.strictObject({ content: fact.describe('What to remember') }),
       async execute({ content }, context: ToolContext) {
-        const service = serviceOf(context);
-        const { status, paths = [] } = await service.save(memoryPrefix(context), content, sourceOf(context));
-        return status === 'known' ? 'This was saved before.' : `Saved in ${paths.join(' and ')}.`;
+        return savedIn(await save(content, context));
       },
     }),
     defineTool({
@@ -96,12 +103,14 @@ export function memoryTools(
       description:
         'Replaces a fact in MEMORY.md that is wrong or no longer true. The old one stays readable.',
       sessionOnly: true,
+      persists: true,
       input: z.strictObject({
         old: fact.describe('The fact, or words that only it has'),
         content: fact.describe('What is true now'),
       }),
       async execute({ old, content }, context: ToolContext) {
         const service = serviceOf(context);
+        if (strangersOf(context).length > 0) return savedIn(await save(content, context));
         const outcome = await service.correct(memoryPrefix(context), old, content, sourceOf(context));
         return answerOf(outcome, 'Replaced');
       },
@@ -118,11 +127,25 @@ export function memoryTools(
   ];
 }
 
+/** What this turn has read of others: lines of the memory that nobody has confirmed are theirs, too. */
+function strangersOf({ state }: ToolContext): readonly string[] {
+  return strangersIn(
+    state.context,
+    (block) => block.origin !== 'agent' || textOf([block]).includes(UNCONFIRMED),
+  );
+}
+
+function savedIn(outcome: FactOutcome): string {
+  return outcome.status === 'done' ? `Saved in ${outcome.paths?.join(' and ')}.` : answerOf(outcome, 'Saved');
+}
+
 function answerOf({ status, facts }: FactOutcome, done: string): string {
   const listed = facts.slice(0, 10).map((text) => `\n- ${cut(text, MAX_LINE)}`);
   switch (status) {
     case 'done':
       return `${done}:${listed.join('')}`;
+    case 'unconfirmed':
+      return `Noted as unconfirmed, because this turn has read text of others. Save it again when the user has confirmed it:${listed.join('')}`;
     case 'known':
       return 'This was saved before.';
     case 'missing':

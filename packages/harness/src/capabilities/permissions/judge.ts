@@ -32,7 +32,7 @@ export function judge(policy: Policy, judged: JudgedCall, tool: Tool): Objection
   const denied = policy.deny.find((rule) => concerns(rule, judged) === 'yes');
   if (denied) return deny(`Denied by the rule ${formatRule(denied)}. Do not try the same in another form.`);
 
-  const harmless = isHarmless(tool);
+  const harmless = isHarmless(tool, mode !== 'explore' && mode !== 'dont_ask');
   if (mode === 'explore' && !harmless) {
     return deny(
       `Denied: only reading is possible now (permission mode explore), and ${call.name} may change something.`,
@@ -117,7 +117,10 @@ function formatPath(path: string): string {
   return `${absolute ? '/' : ''}${names.join('/') || '.'}`;
 }
 
-/** Tells whether a tool is declared to change nothing beyond the session's own notes, and to destroy nothing. */
-export function isHarmless({ readOnly, sessionOnly, destructive }: Tool): boolean {
-  return readOnly || (sessionOnly === true && destructive !== true);
+/** Tells whether a tool is declared to change nothing beyond the agent's own notes, and to destroy nothing. */
+export function isHarmless(
+  { readOnly, sessionOnly, destructive, persists }: Tool,
+  mayPersist: boolean,
+): boolean {
+  return readOnly || (sessionOnly === true && destructive !== true && (mayPersist || persists !== true));
 }

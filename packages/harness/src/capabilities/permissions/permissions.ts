@@ -128,7 +128,7 @@ export function permissions(config: PermissionsConfig = {}): Capability {
       };
       // No mode objects to reading, and to find all names of a file may take long.
       const rules = [...denied, ...deny, ...wanted, ...ask];
-      if (isHarmless(tool) && rules.length === 0 && !editTools.includes(call.name)) return undefined;
+      if (isHarmless(tool, false) && rules.length === 0 && !editTools.includes(call.name)) return undefined;
       const real = new RealPaths(workspace);
       const judged = await judgedCall(call, tool, workspace, [...policy.deny, ...policy.ask], real);
       const objection = judge(policy, judged, tool);

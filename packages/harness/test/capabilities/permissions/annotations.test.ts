@@ -32,6 +32,11 @@ const OWN: Readonly<Record<string, { flags: Partial<Tool>; verdicts: readonly Ve
   destroy: { flags: { destructive: true }, verdicts: ['asks', 'asks', 'denied', 'runs', 'denied'] },
   read: { flags: { readOnly: true }, verdicts: ['runs', 'runs', 'runs', 'runs', 'runs'] },
   note: { flags: { sessionOnly: true }, verdicts: ['runs', 'runs', 'runs', 'runs', 'runs'] },
+  // A note that outlives the session is none of a mode that keeps nothing.
+  remember: {
+    flags: { sessionOnly: true, persists: true },
+    verdicts: ['runs', 'runs', 'denied', 'runs', 'denied'],
+  },
   // What changes the session's notes for good is no harmless note.
   forget: {
     flags: { sessionOnly: true, destructive: true },
