@@ -167,7 +167,13 @@ export class ConversationBuilder {
       }
       if (turn === undefined) break;
       if (turn.usage !== undefined) usage.push({ index: messages.length, ...turn.usage });
-      const blocks = turn.blocks.filter((block) => block.type !== 'tool_use' || !answered.has(block.id));
+      const blocks = turn.blocks.filter((block) => {
+        if (block.type !== 'tool_use') return true;
+        const isFirst = !answered.has(block.id);
+        answered.add(block.id);
+        if (!isFirst) this.unread('call that stands twice');
+        return isFirst;
+      });
       if (blocks.length === 0) continue;
       const options = { ...this.#identity(messages.length), createdAt: turn.createdAt };
       const kind = turn.isSynthetic ? { kind: 'synthetic' as const } : {};
@@ -178,7 +184,6 @@ export class ConversationBuilder {
       messages.push(message);
       for (const block of blocks) {
         if (block.type !== 'tool_use') continue;
-        answered.add(block.id);
         messages.push(this.#resultOf(block, messages.length, turn.createdAt));
       }
     }

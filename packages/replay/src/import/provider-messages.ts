@@ -101,9 +101,12 @@ export const openaiResponses: Importer = {
   },
 };
 
+/** Items without a role. Those that the provider made on its own have no id of a call. */
+const known = z.union([item, z.looseObject({ type: z.string().regex(/_call$|^compaction|^mcp_/) })]);
+
 /** Adds one item. What the provider did on its own, for example a web search, has no result of ours. */
 export function readItem(value: unknown, placed: Placed, builder: ConversationBuilder): void {
-  if (isObject(value) && (typeof value.type === 'string' || typeof value.role === 'string'))
+  if (isObject(value) && (typeof value.role === 'string' || known.safeParse(value).success))
     builder.message(itemRole(value), readBlocks(openaiItems, value), placed);
   else builder.unread('item of another shape');
 }

@@ -206,3 +206,25 @@ it.each(Object.entries(working))(
     );
   },
 );
+
+it('counts rows of an unknown program instead of reading them as what the model said', () => {
+  const rows = [
+    { type: 'user', content: [{ type: 'text', text: 'Read the file' }] },
+    { type: 'reasoning', id: 'r', summary: [{ type: 'summary_text', text: 'A file is wanted.' }] },
+    { type: 'tool_result', tool_call_id: 'c', content: 'text of the file' },
+    { type: 'web_search_call', id: 'w', status: 'completed' },
+  ];
+  const { messages, unread } = read(rows);
+  expect(unread).toEqual({ 'item of another shape': 2 });
+  expect(JSON.stringify(messages)).not.toContain('Read the file');
+  expect(JSON.stringify(messages)).toContain('web_search_call');
+});
+
+it('reads a call that was logged twice once', () => {
+  const call = { type: 'function_call', call_id: 'c1', name: 'shell', arguments: '{}' };
+  const line = (payload: object) => ({ type: 'response_item', payload });
+  const output = { type: 'function_call_output', call_id: 'c1', output: 'done' };
+  const { messages, unread } = read([line(call), line(call), line(output)]);
+  expect(messages.flatMap(toolUsesOf)).toHaveLength(1);
+  expect(unread).toEqual({ 'call that stands twice': 1 });
+});
