@@ -33,10 +33,13 @@ const optionsSchema = z.strictObject({
   onError: z.optional(callable<WordError>()),
 });
 
+/** Where the events of a session are: an agent, or what stands for one. */
+type Kept = Pick<HarnessAgent, 'log' | 'state' | 'storage'>;
+
 /** A capability that keeps the events of sessions. */
 export interface EventLog extends Capability {
   /** Reads the events of all calls of a session, oldest first. Messages that the log alone has stand at the end. */
-  read(agent: HarnessAgent, context: RuntimeContext): Promise<readonly KeptEvent[]>;
+  read(agent: Kept, context: RuntimeContext): Promise<readonly KeptEvent[]>;
 }
 
 /**
