@@ -132,6 +132,10 @@ function numbered(rows: readonly SqlRow[]): SqlValues {
   return Object.fromEntries(rows.map(({ id }, index) => [`id${index}`, String(id)]));
 }
 
+/** The last moment that a DATETIME holds. */
+const LAST_TIME = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
 function sqlTime(time: Date): string {
-  return time.toISOString().slice(0, -1).replace('T', ' ');
+  const held = new Date(Math.min(Math.max(time.getTime(), 0), LAST_TIME));
+  return held.toISOString().slice(0, -1).replace('T', ' ');
 }

@@ -119,7 +119,8 @@ export function toToken(operation: Buffer): string {
 
 /** The inverse of {@link toToken}; for what is no token, bytes that no row has. */
 export function fromToken(token: string): Buffer {
-  return Buffer.from(token, 'base64url');
+  const operation = Buffer.from(token, 'base64url');
+  return toToken(operation) === token ? operation : Buffer.alloc(0);
 }
 
 function ids(count: number): string {

@@ -5,6 +5,7 @@ import {
   type SessionStoreError,
   userMessage,
 } from '@x/core';
+import { operationId } from '@x/core/store';
 import { commitAt, takeLease } from '@x/test-support';
 import { createPool as createCallbackPool } from 'mysql2';
 import type { RowDataPacket } from 'mysql2/promise';
@@ -41,6 +42,18 @@ describe('MysqlSession', () => {
     const large = messages(40, 'x'.repeat(900_000));
     await commitAt(store, key, { expectedVersion: 0, head, keep: 0, append: large });
     expect((await store.load(key))?.messages).toEqual(large);
+  });
+
+  it('refuses a token that only resembles that of the session', async () => {
+    const { store } = await testStore();
+    await commitAt(store, key, { expectedVersion: 0, head, keep: 0, append: messages(1) });
+    const { token = '' } = (await store.load(key)) ?? {};
+    const change = { operation: operationId(), head, append: messages(1) };
+    for (const keep of [0, 1]) {
+      const refused = store.commit(key, { ...change, expected: `${token}!`, keep });
+      await expect(refused).rejects.toBeInstanceOf(SessionConflictError);
+    }
+    expect(await store.delete(key, { token: `${token}!` })).toBe(false);
   });
 
   it.each([6, -1, Number.NaN, 1.5])('refuses to keep %s of 5 messages and writes nothing', async (keep) => {

@@ -32,7 +32,9 @@ describe('deleteOlderThan', () => {
     expect(await store.deleteOlderThan({ olderThan: cutoff, limit: 0 })).toBe(0);
     expect(await store.deleteOlderThan({ olderThan: cutoff, limit: 5 })).toBe(5);
     expect(await ids(store)).toEqual(names.slice(5).sort());
-    expect(await store.deleteOlderThan({ olderThan: cutoff })).toBe(115);
+    const beyondMysql = new Date('+010000-01-01T00:00:00.000Z');
+    expect(await collect(store.list({}, { updatedBefore: beyondMysql }))).toHaveLength(115);
+    expect(await store.deleteOlderThan({ olderThan: beyondMysql })).toBe(115);
     expect(await ids(store)).toEqual([]);
   });
 

@@ -305,7 +305,10 @@ class RedisCollection extends RedisSession {
 
 /** Refuses a session that another release wrote; `null` is the format of one without a mark. */
 function checkStored(key: SessionKey, format: unknown): void {
-  checkFormat(`Session ${key} in Redis`, Number(format), FORMAT, '@x/session-redis', key);
+  const number = Number(format);
+  if (!Number.isInteger(number))
+    throw sessionDamaged(key, 'Redis', `its format is "${format}", not a number`);
+  checkFormat(`Session ${key} in Redis`, number, FORMAT, '@x/session-redis', key);
 }
 
 /**

@@ -5,6 +5,11 @@ import { errorText, sessionDamaged, storeUnavailable } from '@x/core/internal';
 const REFUSED =
   /^(\w+Error: )?(OOM|READONLY|NOPERM|NOAUTH|WRONGPASS|LOADING|MASTERDOWN|NOREPLICAS|MISCONF|EXECABORT|TRYAGAIN|CLUSTERDOWN|MOVED|ASK)\b/;
 
+/** Tests whether Redis refused a command before it did anything. */
+export function isRefused(error: unknown): boolean {
+  return REFUSED.test(errorText(error));
+}
+
 /** Does something with Redis; whatever the client throws becomes a `SessionStoreError`. */
 export async function asStoreError<T>(key: SessionKey | undefined, task: () => Promise<T>): Promise<T> {
   try {
@@ -14,6 +19,6 @@ export async function asStoreError<T>(key: SessionKey | undefined, task: () => P
     const reason = errorText(error);
     if (key && reason.startsWith('WRONGTYPE'))
       throw sessionDamaged(key, 'Redis', 'a key of it holds another type', error);
-    throw storeUnavailable('Redis', error, REFUSED.test(reason) ? 'none' : 'unknown', key);
+    throw storeUnavailable('Redis', error, isRefused(error) ? 'none' : 'unknown', key);
   }
 }

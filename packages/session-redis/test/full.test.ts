@@ -34,6 +34,11 @@ it('a Redis that is full keeps running turns, and is emptied by retention, moves
   await expect(commitAt(store, keyOf('new', 'a'), change)).rejects.toMatchObject({ outcome: 'none' });
   await expect(takeLease(store, keyOf('new', 'a'))).rejects.toMatchObject({ outcome: 'none' });
 
+  await expect(new RedisWorkspace({ client }).write('note.txt', 'x')).rejects.toMatchObject({
+    code: 'workspace_io',
+    message: expect.stringMatching(/Redis refused: .*OOM.* Nothing was written\.$/),
+  });
+
   const olderThan = new Date(Date.now() + 60_000);
   expect(await deleteOlderThan(store, { olderThan, scope: { userId: 'old' } })).toBe(2);
   const report = await copyStore(store, new InMemorySession(), { scope: { userId: 'moved' }, move: true });

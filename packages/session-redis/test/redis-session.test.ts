@@ -47,6 +47,7 @@ describe('RedisSession', () => {
   it.each([
     ['a lost list of messages', 'del', 'messages', undefined],
     ['a lost head', 'del', 'session', undefined],
+    ['a format that is no number', 'hset', 'session', ['format', 'x']],
     ['a head that is no JSON', 'hset', 'session', ['head', '{"a":']],
     ['a head that is no object', 'hset', 'session', ['head', '[]']],
     ['a version that is no number', 'hset', 'session', ['state', 'one 5 5 5 o e']],

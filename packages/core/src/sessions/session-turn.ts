@@ -1,4 +1,4 @@
-import { SessionLeaseError, SessionStoreError } from '../errors/session-errors.js';
+import { SessionConflictError, SessionLeaseError, SessionStoreError } from '../errors/session-errors.js';
 import { type Clock, steadyClock } from '../lib/clock.js';
 import { tell } from '../lib/tell.js';
 import { type HeldTurn, heartOf, PROCESS_TTL_MS, type ProcessHeart } from './process-heart.js';
@@ -43,7 +43,10 @@ export interface SessionTurn {
   readonly fence: number | undefined;
   /** Names the claim of this turn. `undefined` when the store has no leases. */
   readonly token: string | undefined;
-  /** Aborts with a `SessionLeaseError` `lease_lost` when another process has taken the turn. Silence of the store is no reason. */
+  /**
+   * Aborts with a `SessionLeaseError` `lease_lost` when another process has taken the turn, and with a `SessionStoreError`
+   * `session_deleted` when the session was deleted. Silence of the store is no reason.
+   */
   readonly lost: AbortSignal;
   /**
    * Resolves when no other process can have taken the turn: at once, as a rule. Await it before something that must not happen twice.
@@ -111,7 +114,7 @@ export async function takeTurn(
   const release = () => leases.release(key, claim);
   try {
     const fence = await waitForLease(leases, heart, key, claim, options);
-    const turn = new LeasedTurn({ leases, heart, key, claim, fence, options });
+    const turn = new LeasedTurn({ store, leases, heart, key, claim, fence, options });
     heart.hold(turn);
     return turn;
   } catch (error) {
@@ -130,20 +133,23 @@ async function waitForLease(
   { turns = 'queue', timeoutMs = 60_000, onWait, onTakeOver, signal, clock = steadyClock }: TakeTurnOptions,
 ): Promise<number> {
   const deadline = clock.now() + timeoutMs;
-  let over: number | undefined;
+  const take = async () => {
+    for (let over: number | undefined; ; ) {
+      const fence = await leases.take(key, claim, { over });
+      if (fence !== undefined && over !== undefined) tell('onTakeOver', onTakeOver, undefined);
+      const holder = fence === undefined ? await leases.find(key) : undefined;
+      if (holder === undefined || holder.fence === over || !(await heart.isGone(holder))) return fence;
+      over = holder.fence;
+    }
+  };
   for (let pause = FIRST_PAUSE_MS; ; ) {
     signal?.throwIfAborted();
-    const fence = await leases.take(key, claim, { over });
-    if (fence !== undefined) {
-      if (over !== undefined) tell('onTakeOver', onTakeOver, undefined);
-      return fence;
-    }
-    const holder = await leases.find(key);
-    if (holder !== undefined && holder.fence !== over && (await heart.isGone(holder))) {
-      over = holder.fence;
-      continue;
-    }
-    over = undefined;
+    const fence = await take().catch((error: unknown) => {
+      // A call that is in line keeps its place while the store does not answer.
+      if (pause === FIRST_PAUSE_MS || !isOutage(error) || clock.now() >= deadline) throw error;
+      return undefined;
+    });
+    if (fence !== undefined) return fence;
     const rest = deadline - clock.now();
     if (turns === 'reject' || rest <= 0) throw unavailable(key, turns === 'reject' ? undefined : timeoutMs);
     if (pause === FIRST_PAUSE_MS) tell('onWait', onWait, undefined);
@@ -154,6 +160,7 @@ async function waitForLease(
 }
 
 interface Leased {
+  readonly store: SessionStore;
   readonly leases: SessionLeases;
   readonly heart: ProcessHeart;
   readonly key: SessionKey;
@@ -167,6 +174,8 @@ class LeasedTurn implements SessionTurn, HeldTurn {
   readonly #lost = new AbortController();
   readonly #clock: Clock;
   readonly #outageMs: number;
+  /** The session is stored, as far as this turn knows. */
+  #hasCommitted = false;
   /** Since when no commit was answered. */
   #silentSince: number | undefined;
 
@@ -226,12 +235,16 @@ class LeasedTurn implements SessionTurn, HeldTurn {
         let refused: unknown;
         for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
           const askedAt = this.#clock.now();
+          this.#hasCommitted ||= change.expected !== undefined;
           try {
             const version = await store.commit(key, change);
             this.#silentSince = undefined;
+            this.#hasCommitted = true;
             return version;
           } catch (error) {
-            // The lease was written down again, and yet the session is another: it was deleted.
+            const isMissing = SessionConflictError.isInstance(error) && error.actualVersion === 0;
+            if (isMissing && change.expected !== undefined) throw deleted(key);
+            // The lease was written down again, and yet the session is another.
             if (refused !== undefined && !isOutage(error)) throw refused;
             if (isLost(error)) {
               refused = (await this.confirm().catch(() => false)) ? error : undefined;
@@ -266,9 +279,12 @@ class LeasedTurn implements SessionTurn, HeldTurn {
     await heart.drop(claim, () => leases.release(key, claim));
   }
 
-  async #loss(): Promise<SessionLeaseError> {
-    const { leases, key } = this.#leased;
+  async #loss(): Promise<SessionLeaseError | SessionStoreError> {
+    const { leases, key, store } = this.#leased;
     const holder = await leases.find(key).catch(() => undefined);
+    const isDeleted = async () => (await store.load(key, { last: 0 })) === undefined;
+    if (holder === undefined && this.#hasCommitted && (await isDeleted().catch(() => false)))
+      return deleted(key);
     const [host] = holder?.host.split('+') ?? [];
     const who = holder === undefined ? 'another one' : `another one (process ${holder.pid} on ${host})`;
     return leaseLost(key, `the process lost its turn to ${who}`);
@@ -283,6 +299,14 @@ function isLost(error: unknown): boolean {
 function isOutage(error: unknown): boolean {
   return (
     SessionStoreError.isInstance(error) && error.code === 'session_unavailable' && error.outcome === 'unknown'
+  );
+}
+
+function deleted(key: SessionKey): SessionStoreError {
+  return new SessionStoreError(
+    'session_deleted',
+    `Session ${key} was deleted or has expired while its turn was running. Nothing more was written; start a new session.`,
+    { sessionKey: key.toString() },
   );
 }
 

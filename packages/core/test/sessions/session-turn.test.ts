@@ -160,6 +160,21 @@ describe('waiting for a turn', () => {
     expect(await thrownBy(take(one))).toMatchObject({ code: 'session_unavailable' });
   });
 
+  test('keeps its place in line while the store does not answer', async () => {
+    const { clock, one, other, take } = setUp();
+    const first = await take(one);
+    const waiting = take(other, { timeoutMs: 60_000 });
+    const late = thrownBy(take(other, { timeoutMs: 20_000 }));
+    await clock.pass(1_000);
+    other.link.fault = fail;
+    await clock.pass(30_000);
+    expect(await late).toMatchObject({ code: 'session_unavailable' });
+    other.link.fault = undefined;
+    await first.release();
+    await clock.pass(2_000);
+    expect((await waiting).fence).toBeGreaterThan(first.fence ?? 0);
+  });
+
   test('is over at once on a store without leases', async () => {
     const { leases: _, ...bare } = wrapStore(new InMemorySession(), {});
     const turn = await takeTurn(bare, key);
@@ -441,7 +456,21 @@ describe('commits within a turn', () => {
     const next = { ...change(), expected: first.operation, fence: turn.fence };
     const refused = thrownBy(turn.guard(forgetful).commit(key, next));
     await clock.pass(1_000);
-    expect(await refused).toMatchObject({ code: 'lease_lost' });
+    expect(await refused).toMatchObject({ code: 'session_deleted' });
+  });
+
+  test('end with session_deleted where the session was deleted, and its lease with it', async () => {
+    const { clock, inner, one, take } = setUp();
+    const turn = await take(one);
+    const guarded = turn.guard(one.store);
+    const first = { ...change(), fence: turn.fence };
+    await guarded.commit(key, first);
+    await inner.delete(key);
+    const next = { ...change(), expected: first.operation, fence: turn.fence };
+    const refused = thrownBy(guarded.commit(key, next));
+    await clock.pass(1_000);
+    expect(await refused).toMatchObject({ code: 'session_deleted', sessionKey: key.toString() });
+    expect(turn.lost.reason).toMatchObject({ code: 'session_deleted' });
   });
 });
 

@@ -5,6 +5,7 @@ import {
   type Message,
   ModelError,
   SessionLeaseError,
+  SessionStoreError,
   StopCallError,
   type StopReason,
   TimeLimitError,
@@ -267,9 +268,9 @@ function settleEarlierCall(call: RunningCall): void {
 /** Ends an interrupted call in an orderly way. Stores the conversation, then throws any other error. */
 async function settleFailure(call: RunningCall, error: unknown, say: () => void): Promise<StopReason> {
   const { signal, state, callId } = call.scope;
-  const lost = [signal.reason, error].find((reason) => isOwnLease(reason, call));
+  const lost = [signal.reason, error].find((reason) => isOwnLoss(reason, call));
   if (lost !== undefined) {
-    // Another process holds the session now: nothing more is written, neither to it nor to its log.
+    // Another process holds the session now, or it is gone: nothing more is written, neither to it nor to its log.
     call.emit({ type: 'call.failed', callId, error: lost });
     throw lost;
   }
@@ -313,10 +314,11 @@ async function settleFailure(call: RunningCall, error: unknown, say: () => void)
   throw error;
 }
 
-/** Tells whether it is this call's lease that is lost: what hooks and models call may lack one of its own. */
-function isOwnLease(error: unknown, { options }: RunningCall): boolean {
+/** Tests whether this call's lease is lost, or its session deleted. What hooks and models call may have sessions of its own. */
+function isOwnLoss(error: unknown, { options }: RunningCall): boolean {
   const isLost = SessionLeaseError.isInstance(error) && error.code === 'lease_lost';
-  return isLost && error.sessionKey === options.session.key.toString();
+  const isDeleted = SessionStoreError.isInstance(error) && error.code === 'session_deleted';
+  return (isLost || isDeleted) && error.sessionKey === options.session.key.toString();
 }
 
 /** Tells whether a wait was too long: that of a hook, or of a model after its retries. */

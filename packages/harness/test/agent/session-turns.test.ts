@@ -322,6 +322,23 @@ describe('turns', () => {
     expect(await roles(store)).toEqual(['from elsewhere']);
   });
 
+  it('whose session is deleted end with session_deleted, and write nothing more', async () => {
+    const store = new InMemorySession();
+    const model = new ScriptedModel([
+      async () => {
+        await store.delete(key);
+        return { text: 'late' };
+      },
+    ]);
+    const events: string[] = [];
+    const agent = builder(model, store)
+      .onEvent(({ type }) => events.push(type))
+      .build();
+    await expect(agent.call('one', context)).rejects.toMatchObject({ code: 'session_deleted' });
+    expect(events.at(-1)).toBe('call.failed');
+    expect(await store.load(key)).toBeUndefined();
+  });
+
   it.each(['lease_lost', 'lease_unavailable'] as const)(
     'of another session that fail a call with %s lose nothing of what was said',
     async (code) => {

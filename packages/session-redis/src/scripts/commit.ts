@@ -24,7 +24,7 @@ version, count, bytes = tonumber(version), tonumber(count), tonumber(bytes)
 local operation, keep, size = ARGV[2], tonumber(ARGV[3]), #ARGV
 
 local format = tonumber(current[2] or '0')
-if (current[1] or current[2]) and format ~= ${FORMAT} then return {'format', format} end
+if (current[1] or current[2]) and format ~= ${FORMAT} then return {'format', current[2] or 0} end
 if not version then return {'corrupt', 0} end
 if token == operation then return {'done', version} end
 local place = string.find(earlier, string.sub(operation, 1, 8), 1, true)

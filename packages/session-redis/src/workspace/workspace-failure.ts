@@ -1,5 +1,6 @@
 import { WorkspaceError, XError } from '@x/core';
 import { errorText } from '@x/core/internal';
+import { isRefused } from '../store-error.js';
 
 /** Why a script refused a path, in the words of a `WorkspaceError`. */
 const MEANINGS = {
@@ -24,11 +25,13 @@ export async function asWorkspaceError<T>(path: string, task: () => Promise<T>):
   } catch (error) {
     if (XError.isInstance(error)) throw error;
     const reason = errorText(error).replace(/(?<!\.)\.+$/, '');
+    const text = isRefused(error)
+      ? `Redis refused: ${reason}. Nothing was written.`
+      : `Redis could not be reached: ${reason}. A write that failed this way may still have been applied.`;
     throw new WorkspaceError(
       'workspace_io',
       path,
-      `${JSON.stringify(path)} could not be read or written: Redis could not be reached or refused: ${reason}. A write ` +
-        'that failed this way may still have been applied.',
+      `${JSON.stringify(path)} could not be read or written: ${text}`,
       { cause: error },
     );
   }
