@@ -274,16 +274,7 @@ export class SessionTurns {
     let stopTimer = () => {};
     let stopWatching = async () => {};
     try {
-      turn = await this.#wait(store, key, abort.signal, {
-        timeoutMs: limits.queueMs,
-        outageMs: limits.outageMs,
-        onWait: () => {
-          tell('onWait', options.control?.onWait, undefined);
-          this.#stepBack(waiting, abort);
-        },
-        onTakeOver: () => report?.({ type: 'turn.taken_over' }),
-        onUncertain: (isOver) => this.#running.get(id)?.call?.emit({ type: 'turn.uncertain', isOver }),
-      });
+      turn = await this.#wait(waiting, running);
       if (waiting.stage === 'queued' && !abort.signal.aborted)
         await unlessAborted(this.#place(waiting, Promise.resolve()), abort.signal);
       report?.({ type: 'turn.taken', waitedMs: performance.now() - placedAt });
@@ -315,16 +306,6 @@ export class SessionTurns {
       options.signal?.removeEventListener('abort', onAbort);
       await turn?.release();
     }
-  }
-
-  /** Gives the place of a call to others while another process has its session. */
-  #stepBack(waiting: Waiting, abort: AbortController): void {
-    const { ticket, report } = waiting;
-    if (ticket === undefined) return;
-    waiting.stage = 'queued';
-    report?.({ type: 'turn.awaited' });
-    ticket.stepBack();
-    ticket.placed.catch((error: unknown) => abort.abort(error));
   }
 
   /**
@@ -359,23 +340,32 @@ export class SessionTurns {
     await this.#background.drain(closeMs);
   }
 
-  async #wait(
-    store: SessionStore,
-    key: SessionKey,
-    signal: AbortSignal,
-    { timeoutMs, outageMs, ...told }: TakeTurnOptions,
-  ): Promise<SessionTurn> {
-    const { turns, processTtlMs } = this.#parts.settings;
-    const options: TakeTurnOptions = {
-      ...told,
+  /** Takes the turn of a session among all processes. While another process has it, others have the call's place. */
+  async #wait(waiting: Waiting, { store, abort }: Running): Promise<SessionTurn> {
+    const { key, options, report, ticket } = waiting;
+    const { signal } = abort;
+    const { turns, processTtlMs, limits } = this.#parts.settings;
+    const { queueMs, outageMs } = { ...limits, ...options.control?.limits };
+    const how: TakeTurnOptions = {
       turns,
       processTtlMs,
-      timeoutMs: timeoutMs || Number.POSITIVE_INFINITY,
+      timeoutMs: queueMs || Number.POSITIVE_INFINITY,
       outageMs: outageMs || Number.POSITIVE_INFINITY,
+      onWait: () => {
+        tell('onWait', options.control?.onWait, undefined);
+        if (ticket === undefined) return;
+        waiting.stage = 'queued';
+        report?.({ type: 'turn.awaited' });
+        ticket.stepBack();
+        ticket.placed.catch((error: unknown) => abort.abort(error));
+      },
+      onTakeOver: () => report?.({ type: 'turn.taken_over' }),
+      onUncertain: (isOver) =>
+        this.#running.get(key.toString())?.call?.emit({ type: 'turn.uncertain', isOver }),
     };
     try {
       // An interruption before the turn begins waits for nothing, but the input is still stored.
-      return await takeTurn(store, key, signal.aborted ? options : { ...options, signal });
+      return await takeTurn(store, key, signal.aborted ? how : { ...how, signal });
     } catch (error) {
       if (error === signal.reason) this.#refuseClosed();
       throw error;
@@ -385,8 +375,9 @@ export class SessionTurns {
   async #open(
     { key, runtime, callId, report, options: { output, control = {} } }: Waiting,
     turn: SessionTurn,
-    { abort, steering, events, storeLimit, store }: Running,
+    running: Running,
   ): Promise<RunningCall> {
+    const { abort, store } = running;
     const unstored: Message[] = [];
     const session = await openSession(turn.guard(store, abort.signal), key, {
       onConflict: this.#parts.settings.onConflict,
@@ -395,25 +386,24 @@ export class SessionTurns {
       merged: () => call.emit({ type: 'session.merged' }),
     });
     const call: RunningCall = new RunningCall({
-      parts: this.#parts,
-      tools: this.#tools,
-      session,
-      turn,
-      unstored,
+      ...running,
+      ...{
+        parts: this.#parts,
+        tools: this.#tools,
+        session,
+        turn,
+        unstored,
+        runtime,
+        callId,
+        report,
+        output,
+        control,
+      },
       log: this.#logs.of(key),
-      storeLimit,
       files: this.files(runtime),
-      runtime,
-      callId,
-      report,
-      abort,
       background: this.#background,
       isDraining: () => this.#isClosed,
       lateCosts: this.#lateCosts,
-      steering,
-      output,
-      control,
-      events,
     });
     return call;
   }

@@ -23,7 +23,6 @@ import { matchWildcard } from '../lib/wildcard.js';
 import type { McpProgress, McpResult } from './mcp-client.js';
 import { type McpConfig, type McpSettings, mcpConfigSchema, parseMcpConfig } from './mcp-config.js';
 import { McpServerError } from './mcp-server-error.js';
-import { matchWildcard } from '../lib/wildcard.js';
 import { type ListedTools, ServerConnection } from './server-connection.js';
 import { toOutput, toolNames, toTool } from './to-tool.js';
 
