@@ -2,7 +2,6 @@ import {
   type AgentEvent,
   type Capability,
   estimateCounter,
-  InvalidInputError,
   type Isolation,
   type Model,
   SessionKey,
@@ -11,12 +10,11 @@ import {
   type TokenCounter,
   type Tool,
   type Workspace,
-  XError,
 } from '@x/core';
 import { type Issue, isObject, parseWith } from '@x/core/internal';
 import { LocalWorkspace, WorkspaceSession } from '@x/core/node';
 import { keptBy, type Narrowing, narrowing } from '../capabilities/permissions/permissions.js';
-import { HarnessConfigError } from '../errors/harness-config-error.js';
+import { HarnessConfigError, issuesOf } from '../errors/harness-config-error.js';
 import { WarningLimit } from '../lib/warning-limit.js';
 import { isWorthAnother, type ModelFailure, type ModelFallback } from '../loop/model-fallback.js';
 import { type AgentParts, type AgentSettings, settingsSchema } from './agent-parts.js';
@@ -232,17 +230,17 @@ export class HarnessAgentBuilder<Agent> {
    */
   build(): Agent {
     const issues: Issue[] = [];
-    const settings = collect(issues, () => parseWith(settingsSchema, this.#settings, 'settings'));
+    const settings = collect(issues, '', () => parseWith(settingsSchema, this.#settings, 'settings'));
     if (settings !== undefined)
-      collect(issues, () => SessionKey.of({ agentId: settings.name, sessionId: 'any' }));
+      collect(issues, '', () => SessionKey.of({ agentId: settings.name, sessionId: 'any' }));
     if (this.#given.model === undefined)
       issues.push({ path: 'model', message: 'is missing; pass one with .model()' });
-    collect(issues, () => parseWith(partsSchema, this.#given, 'parts'));
+    collect(issues, '', () => parseWith(partsSchema, this.#given, 'parts'));
     if (issues.length > 0) throw new HarnessConfigError(issues);
 
     const { model, fallback, fallbackWhen: when, tools: own, narrow, tokenCounter: counter } = this.#given;
     const { workspace, storage, session } = this.#openPlaces(issues);
-    const narrowed = collect(issues, () => narrowing(narrow, '', own)) ?? [];
+    const narrowed = collect(issues, '', () => narrowing(narrow, '', own)) ?? [];
     const capabilities = inOrder([...this.#given.capabilities, ...narrowed], issues);
     const tools = [...own, ...capabilities.flatMap((capability) => capability.tools ?? [])];
     const named = { capabilities, tools: tools.map(({ definition }) => definition) };
@@ -275,8 +273,9 @@ export class HarnessAgentBuilder<Agent> {
 
   /** Opens what the agent keeps files and sessions in. */
   #openPlaces(issues: Issue[]) {
-    const workspace = collect(issues, () => this.#openWorkspace());
-    const storage = workspace && collect(issues, () => storageOf(this.#given.storage ?? workspace));
+    const workspace = collect(issues, 'workspace', () => this.#openWorkspace());
+    const storage =
+      workspace && collect(issues, 'storage', () => storageOf(this.#given.storage ?? workspace));
     const session = storage && (this.#given.session ?? new WorkspaceSession(storage));
     if (session instanceof WorkspaceSession && session.workspace === workspace) {
       issues.push({
@@ -333,15 +332,12 @@ function optionsOf<Options extends object>(options: Options, path: string): Opti
   throw new HarnessConfigError([{ path, message: `must be an object, not ${String(options)}` }]);
 }
 
-/** Runs `make`, and files what it throws as issues instead. */
-function collect<T>(issues: Issue[], make: () => T): T | undefined {
+/** Runs `make`, and files what it throws as issues with the part at a path instead. */
+function collect<T>(issues: Issue[], path: string, make: () => T): T | undefined {
   try {
     return make();
   } catch (error) {
-    if (InvalidInputError.isInstance(error)) issues.push(...error.issues);
-    else if (HarnessConfigError.isInstance(error)) issues.push(...error.issues);
-    else if (XError.isInstance(error)) issues.push({ path: 'workspace', message: error.message });
-    else throw error;
+    issues.push(...issuesOf(error, path));
     return undefined;
   }
 }

@@ -303,7 +303,7 @@ function capabilityKeys(capabilities: Schemas): Readonly<Record<string, JsonValu
 }
 
 /** Describes properties anew, those that are known. */
-function withProperties(
+export function withProperties(
   json: JsonObject,
   known: Readonly<Record<string, JsonValue | undefined>>,
 ): JsonObject {

@@ -1,10 +1,10 @@
 import { resolve } from 'node:path';
-import { InvalidInputError, type Model, type SessionStore, type Workspace, XError } from '@x/core';
-import { errorText, type Issue } from '@x/core/internal';
+import { type Model, type SessionStore, type Workspace, XError } from '@x/core';
+import type { Issue } from '@x/core/internal';
 import type { CapabilityRegistry } from '../agent/capability-registry.js';
 import { HarnessAgent } from '../agent/harness-agent.js';
 import type { HarnessAgentBuilder } from '../agent/harness-agent-builder.js';
-import { HarnessConfigError } from '../errors/harness-config-error.js';
+import { HarnessConfigError, issuesOf } from '../errors/harness-config-error.js';
 import {
   type ModelReference,
   type ParseAgentOptions,
@@ -98,16 +98,4 @@ function offered<Part>(
 ): Part | Promise<Part> {
   if (open !== undefined) return open(reference);
   throw new XError('part_unknown', `this program offers no ${what} by name; leave the key out`);
-}
-
-/** Lists what is wrong with the part at a path. */
-export function issuesOf(error: unknown, path: string): readonly Issue[] {
-  if (HarnessConfigError.isInstance(error)) return error.issues;
-  if (InvalidInputError.isInstance(error)) {
-    return error.issues.map((issue) => ({
-      path: issue.path === '' ? path : `${path}.${issue.path}`,
-      message: issue.message,
-    }));
-  }
-  return [{ path, message: errorText(error) }];
 }

@@ -1,5 +1,5 @@
 import { type Capability, InvalidInputError, type Model, parseFileConfig, type Workspace } from '@x/core';
-import { type FileCapability, fileJsonSchema, type Issue, isObject } from '@x/core/internal';
+import { type FileCapability, fileJsonSchema, type Issue } from '@x/core/internal';
 import * as z from 'zod';
 import { CapabilityRegistry } from '../agent/capability-registry.js';
 import {
@@ -9,9 +9,9 @@ import {
   subagentsConfigSchema,
 } from '../capabilities/subagents/members.js';
 import { subagents } from '../capabilities/subagents/team.js';
-import { HarnessConfigError } from '../errors/harness-config-error.js';
-import { type ModelReference, memberJsonSchema, parseMember } from './agent-file.js';
-import { attempt, issuesOf } from './agent-from-config.js';
+import { HarnessConfigError, issuesOf } from '../errors/harness-config-error.js';
+import { type ModelReference, memberJsonSchema, parseMember, withProperties } from './agent-file.js';
+import { attempt } from './agent-from-config.js';
 import { loadSubagents } from './subagent-files.js';
 
 /** What files cannot say of subagents, and what makes models and capabilities of their words. */
@@ -39,7 +39,9 @@ export function subagentsInFiles({
   ...given
 }: SubagentsInFiles = {}): FileCapability {
   return {
-    jsonSchema: jsonSchema(),
+    jsonSchema: withProperties(fileJsonSchema(schema), {
+      definitions: { type: 'array', items: memberJsonSchema() },
+    }),
     async create(config) {
       const { members, folders } = read(config);
       const issues: Issue[] = [];
@@ -122,13 +124,4 @@ export async function subagentFileProblems(
   const named = members.flatMap(({ model, fallback = [] }) => [...(model ? [model] : []), ...fallback]);
   return (await loadSubagents(workspace, folders.folder, { taken, models: named.map(subagentModelName) }))
     .problems;
-}
-
-function jsonSchema() {
-  const whole = fileJsonSchema(schema);
-  const properties = isObject(whole.properties) ? whole.properties : {};
-  return {
-    ...whole,
-    properties: { ...properties, definitions: { type: 'array', items: memberJsonSchema() } },
-  };
 }

@@ -1,5 +1,5 @@
-import { XError } from '@x/core';
-import type { Issue } from '@x/core/internal';
+import { InvalidInputError, XError } from '@x/core';
+import { errorText, type Issue } from '@x/core/internal';
 
 /**
  * The parts of an agent do not fit together, or one of them is missing or malformed.
@@ -18,4 +18,13 @@ export class HarnessConfigError extends XError {
     });
     this.issues = issues;
   }
+}
+
+/** Lists what is wrong with the part at a path. */
+export function issuesOf(error: unknown, path: string): readonly Issue[] {
+  if (HarnessConfigError.isInstance(error)) return error.issues;
+  if (InvalidInputError.isInstance(error)) {
+    return error.issues.map((issue) => ({ ...issue, path: [path, issue.path].filter(Boolean).join('.') }));
+  }
+  return [{ path, message: errorText(error) }];
 }
