@@ -1,5 +1,5 @@
-import type { Capability, Model, SessionStore, TokenCounter, Tool, Workspace } from '@x/core';
-import { callable } from '@x/core/internal';
+import type { Capability, JsonObject, Model, SessionStore, TokenCounter, Tool, Workspace } from '@x/core';
+import { callable, isObject } from '@x/core/internal';
 import * as z from 'zod';
 import { narrowingShape } from '../capabilities/permissions/permissions.js';
 
@@ -44,11 +44,16 @@ const MODEL = part<Model>(
   'wrap that of a provider, for example with @x/ai-sdk',
 );
 
+const SCHEMA = z.custom<JsonObject>(
+  (schema) => isObject(schema) && schema.type === 'object',
+  "must be a JSON Schema with type 'object'",
+);
+
 const TOOL = part<Tool>(
   'a tool',
   { definition: 'object', run: 'function' },
   'make one with defineTool of @x/core',
-  { shape: { definition: z.object({ name: z.string(), description: z.string() }) } },
+  { shape: { definition: z.object({ name: z.string(), description: z.string(), inputSchema: SCHEMA }) } },
 );
 
 const HOOKS = [

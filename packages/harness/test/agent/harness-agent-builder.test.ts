@@ -124,6 +124,17 @@ describe('build', () => {
     ['fallback', (it, wrong) => it.model(new ScriptedModel([]), { fallback: wrong }), [5, 'x', [5]]],
     ['fallbackWhen', (it, wrong) => it.model(new ScriptedModel([]), { fallbackWhen: wrong }), [5, null]],
     ['tools[0]', (it, wrong) => it.tools(wrong), [null, 5, { definition: null, run: () => {} }]],
+    [
+      'tools[0].definition.inputSchema',
+      (it, inputSchema) => it.tools({ ...tool, definition: { ...tool.definition, inputSchema } }),
+      [null, 'x', { type: 'banana' }],
+    ],
+    [
+      'capabilities[0].tools[0].definition.inputSchema',
+      (it, inputSchema) =>
+        it.use({ name: 'c', tools: [{ ...tool, definition: { ...tool.definition, inputSchema } }] }),
+      [null, {}],
+    ],
     ['capabilities[0].tools', (it, wrong) => it.use({ name: 'c', tools: wrong }), [5, 'x', [null], [{}]]],
     ['capabilities[0].before', (it, wrong) => it.use({ name: 'c', before: wrong }), [5, 'x', [5]]],
     ['capabilities[0].system', (it, wrong) => it.use({ name: 'c', system: wrong }), [5, 'x', {}]],
