@@ -53,7 +53,7 @@ const nothing = async () => {};
 /** Every store that apps open by an option of this name. Drivers are loaded when they are needed. */
 export const stores = {
   directory: {
-    title: 'JSON documents',
+    title: 'JSON files',
     value: 'DIR',
     example: './sessions',
     async open(directory) {
@@ -191,7 +191,7 @@ function realPathOf(path: string, links = 0): string {
   return isLink ? realPathOf(resolve(dirname(place), readlinkSync(path)), links + 1) : place;
 }
 
-/** Names the folder that holds sessions as JSON documents while SQLite cannot be loaded. */
+/** Names the folder that holds sessions as JSON files while SQLite cannot be loaded. */
 function jsonBeside(file: string): string {
   return join(dirname(file), 'sessions-json');
 }
@@ -202,7 +202,7 @@ export function hasSessions(file: string): boolean {
 }
 
 /**
- * Opens sessions in a file of SQLite. If SQLite cannot be loaded, sessions are JSON documents in a folder beside the file, and
+ * Opens sessions in a file of SQLite. If SQLite cannot be loaded, sessions are JSON files in a folder beside the file, and
  * stay there until they are copied.
  *
  * @param warn Receives one line that says so.

@@ -4,12 +4,11 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openSession, SessionKey, userMessage, XError } from '../../src/index.js';
 import { takeTurn } from '../../src/internal.js';
-import { JsonSession, LocalWorkspace, WorkspaceSession } from '../../src/node.js';
+import { JsonSession } from '../../src/node.js';
 
-const [kind = '', directory = '', blockMs = '0'] = process.argv.slice(2);
+const [directory = '', blockMs = '0'] = process.argv.slice(2);
 const key = SessionKey.of({ userId: 'u', sessionId: 's' });
-const store =
-  kind === 'json' ? new JsonSession({ directory }) : new WorkspaceSession(new LocalWorkspace(directory));
+const store = new JsonSession({ directory });
 const processTtlMs = 1_000;
 const block = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 

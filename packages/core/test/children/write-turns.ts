@@ -1,13 +1,12 @@
 // Adds turns to one session, retrying after conflicts, and prints each version that it committed.
 
 import { SessionConflictError, SessionKey } from '../../src/index.js';
-import { JsonSession, LocalWorkspace, WorkspaceSession } from '../../src/node.js';
+import { JsonSession } from '../../src/node.js';
 import { commitAt } from '../commit-at.js';
 import { numbered } from '../numbered.js';
 
-const [kind = '', directory = '', writer = '', turns = '0'] = process.argv.slice(2);
-const store =
-  kind === 'json' ? new JsonSession({ directory }) : new WorkspaceSession(new LocalWorkspace(directory));
+const [directory = '', writer = '', turns = '0'] = process.argv.slice(2);
+const store = new JsonSession({ directory });
 const key = SessionKey.of({ userId: 'u', sessionId: 's' });
 
 for (let turn = 0; turn < Number(turns); ) {

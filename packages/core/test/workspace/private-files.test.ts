@@ -43,13 +43,13 @@ test('what the harness keeps is for its user alone, and the agent’s files are 
   expect(statSync(join(directory, 'src')).mode & 0o777).toBe(0o755);
 });
 
-test('so are JSON documents of sessions, in a directory that others may enter too', async () => {
+test('so are sessions in files, in a directory that others may enter too', async () => {
   for (const place of [directory, join(directory, 'new/sessions')]) {
     const key = SessionKey.of({ sessionId: 's' });
     const session = await openSession(new JsonSession({ directory: place }), key);
     session.state.contextMutable().push(userMessage('Hello'));
     await session.commit();
-    expect(statSync(join(place, 'sessions/s.json')).mode & 0o777).toBe(0o600);
-    expect(statSync(join(place, 'sessions')).mode & 0o777).toBe(0o700);
+    expect(statSync(join(place, 'context/s/head.json')).mode & 0o777).toBe(0o600);
+    expect(statSync(join(place, 'context')).mode & 0o777).toBe(0o700);
   }
 });

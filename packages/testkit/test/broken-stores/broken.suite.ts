@@ -5,7 +5,7 @@ import { StoreSuite, type StoreSuiteStored } from '../../src/store-suite/store-s
 import { stored as storedData } from '../../src/store-suite/stored.js';
 import { sessionStoreSuite } from '../../src/suites.js';
 import { FragileSession } from '../store-suite/fragile-session.js';
-import { jsonStored } from '../store-suite/json-stored.js';
+import { workspaceStored } from '../store-suite/workspace-stored.js';
 import { brokenStores } from './broken-stores.js';
 
 const small = { manyMessages: 20, largePayloadBytes: 1000, timeoutMs: 3000 };
@@ -74,7 +74,7 @@ const changes: Readonly<Record<string, (written: string) => string>> = {
   CutsNames: (written) => written.replaceAll('users/alice/', 'users/ali/'),
 };
 for (const [name, change] of Object.entries(changes)) {
-  const { stored } = jsonStored;
+  const { stored } = workspaceStored;
   const changed: StoreSuiteStored = {
     ...stored,
     dump: async () => change(await stored.dump()),
@@ -82,5 +82,5 @@ for (const [name, change] of Object.entries(changes)) {
     restore: (dump) => stored.restore(name === 'CutsNames' ? change(dump) : dump),
   };
   describe(`SessionStore: ${name}`, () =>
-    storedData(new StoreSuite({ ...jsonStored, name, stored: changed })));
+    storedData(new StoreSuite({ ...workspaceStored, name, stored: changed })));
 }

@@ -192,21 +192,20 @@ export function collectionsIn(
 }
 
 /**
- * What lies in `folder` below every prefix that a scope allows; a scope that names the session narrows it to
- * `<session><suffix>`. Where no session of the scope can be, nothing is looked at.
+ * Lists the entries of `folder` below every prefix that a scope allows. If the scope names the session, only its entry is
+ * listed.
  */
 export async function* listBelowPrefixes(
   workspace: Workspace,
   folder: string,
-  suffix: string,
   scope: SessionScope,
   prefix = '',
   level = 0,
 ): AsyncIterable<string> {
   if (LEVELS.slice(level).every(([, part]) => scope[part] === undefined)) {
-    const only = scope.sessionId === undefined ? undefined : `/${fileSegment(scope.sessionId)}${suffix}`;
+    const only = scope.sessionId === undefined ? '' : `/${fileSegment(scope.sessionId)}`;
     for await (const { path } of workspace.list(`${prefix}${folder}`)) {
-      if (path.endsWith(only ?? suffix)) yield path;
+      if (path.endsWith(only)) yield path;
     }
   }
   for (const [index, [parent, part]] of LEVELS.entries()) {
@@ -214,13 +213,13 @@ export async function* listBelowPrefixes(
     const only = scope[part];
     if (only !== undefined) {
       const below = `${prefix}${parent}/${fileSegment(only)}/`;
-      yield* listBelowPrefixes(workspace, folder, suffix, scope, below, index + 1);
+      yield* listBelowPrefixes(workspace, folder, scope, below, index + 1);
       // A key without this part is not in the scope.
       return;
     }
     for await (const { path, type } of workspace.list(`${prefix}${parent}`)) {
       if (type === 'directory') {
-        yield* listBelowPrefixes(workspace, folder, suffix, scope, `${path}/`, index + 1);
+        yield* listBelowPrefixes(workspace, folder, scope, `${path}/`, index + 1);
       }
     }
   }

@@ -168,7 +168,7 @@ class WorkspaceRecords implements SessionStore {
 
   /** Newest first. Sessions that cannot be read are reported by an error after all others have been listed. */
   async *list(scope: SessionScope = {}, options?: ListOptions): AsyncGenerator<SessionInfo, void, undefined> {
-    const paths = listBelowPrefixes(this.workspace, 'context', '', scope);
+    const paths = listBelowPrefixes(this.workspace, 'context', scope);
     yield* listSessions(paths, scope, options, async (path) => {
       const { manifest } = await this.#read(path);
       if (manifest === undefined) return undefined;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { SessionKey, type SessionStore } from '../../../src/index.js';
 import { takeTurn, thisProcess } from '../../../src/internal.js';
-import { JsonSession, LocalWorkspace, WorkspaceSession } from '../../../src/node.js';
+import { LocalWorkspace, WorkspaceSession } from '../../../src/node.js';
 import { printed, runChild } from '../../children/run-child.js';
 import { commitAt } from '../../commit-at.js';
 import { ManualClock } from '../../manual-clock.js';
@@ -14,16 +14,10 @@ import { thrownBy } from '../../thrown-by.js';
 
 const key = SessionKey.of({ userId: 'u', sessionId: 's' });
 
-const stores = [
-  ['json', (directory: string) => new JsonSession({ directory }), 'users/u/sessions/s.lease'],
-  [
-    'workspace',
-    (directory: string) => new WorkspaceSession(new LocalWorkspace(directory)),
-    'users/u/context/s/lease.json',
-  ],
-] as const;
+const open = (directory: string) => new WorkspaceSession(new LocalWorkspace(directory));
+const leaseFile = 'users/u/context/s/lease.json';
 
-describe.each(stores)('leases of a %s session', (kind, open, leaseFile) => {
+describe('leases of sessions in files', () => {
   async function setUp() {
     const directory = await temporaryDirectory();
     return { directory, first: open(directory), second: open(directory) };
@@ -55,7 +49,7 @@ describe.each(stores)('leases of a %s session', (kind, open, leaseFile) => {
 
   test('end with their process, at once, and however its clock was set', async () => {
     const { directory, second } = await setUp();
-    const child = runChild('hold-lease', kind, directory);
+    const child = runChild('hold-lease', directory);
     await printed(child, 1);
     expect(await thrownBy(takeTurn(second, key, { turns: 'reject' }))).toMatchObject({
       code: 'lease_unavailable',

@@ -12,7 +12,7 @@ import {
   type Workspace,
   WorkspaceError,
 } from '../../../src/index.js';
-import { JsonSession, LocalWorkspace, WorkspaceSession } from '../../../src/node.js';
+import { LocalWorkspace, WorkspaceSession } from '../../../src/node.js';
 import { commitAt } from '../../commit-at.js';
 import { CountingWorkspace } from '../../counting-workspace.js';
 import { numbered } from '../../numbered.js';
@@ -102,15 +102,12 @@ async function assertSurvivesFullDisk(store: SessionStore, lookAgain: SessionSto
   expect(stored?.messages.map(({ id }) => id) ?? []).toEqual(numbered(acknowledged).map(({ id }) => id));
 }
 
-describe('a full disk', () => {
-  const stores: readonly (readonly [string, (directory: string) => SessionStore])[] = [
-    ['json', (directory) => new JsonSession({ directory })],
-    ['workspace', (directory) => new WorkspaceSession(new LocalWorkspace(directory))],
-  ];
+const open = (directory: string) => new WorkspaceSession(new LocalWorkspace(directory));
 
-  test.runIf(canMount()).for(stores)(
-    'keeps every turn that a %s session acknowledged, and goes on when there is room',
-    async ([, open]) => {
+describe('a full disk', () => {
+  test.runIf(canMount())(
+    'keeps every turn that a session acknowledged, and goes on when there is room',
+    async () => {
       const directory = mkdtempSync(join(tmpdir(), 'x-tiny-disk-'));
       onTestFinished(() => unmount(directory));
       expect(mountTinyDisk(directory)).toBe(true);
@@ -130,7 +127,7 @@ describe('a full disk', () => {
     },
   );
 
-  test.runIf(canMount()).for(stores)('is freed by deleting a %s session', async ([, open]) => {
+  test.runIf(canMount())('is freed by deleting a session', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'x-tiny-disk-'));
     onTestFinished(() => unmount(directory));
     expect(mountTinyDisk(directory)).toBe(true);
@@ -186,10 +183,7 @@ test('a disk that cannot be written is read, and commits and leases fail with th
   expect(await writable.load(key)).toMatchObject({ version: 1, messages: numbered(2) });
 });
 
-test.each([
-  ['json', (directory: string) => new JsonSession({ directory })],
-  ['workspace', (directory: string) => new WorkspaceSession(new LocalWorkspace(directory))],
-] as const)('the names of a %s session differ also where case is folded', async (_, open) => {
+test('the names of sessions differ also where case is folded', async () => {
   const directory = await temporaryDirectory();
   const store = open(directory);
   for (const name of ['Alice', 'alice', 'ALICE', 'aLICE', 'É', 'é', 'e\u0301', 'ß', 'SS', 'ss']) {

@@ -1,8 +1,8 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import { openSession, SessionKey, type SessionStore, userMessage } from '../../../src/index.js';
-import { JsonSession, LocalWorkspace, WorkspaceSession } from '../../../src/node.js';
+import { openSession, SessionKey, userMessage } from '../../../src/index.js';
+import { LocalWorkspace, WorkspaceSession } from '../../../src/node.js';
 import { printed, runChild } from '../../children/run-child.js';
 import { temporaryDirectory } from '../../temporary-directory.js';
 
@@ -11,32 +11,26 @@ vi.setConfig({ testTimeout: 300_000 });
 
 const key = SessionKey.of({ userId: 'u', sessionId: 's' });
 
-const stores: readonly (readonly [kind: string, open: (directory: string) => SessionStore])[] = [
-  ['json', (directory) => new JsonSession({ directory })],
-  ['workspace', (directory) => new WorkspaceSession(new LocalWorkspace(directory))],
-];
+const open = (directory: string) => new WorkspaceSession(new LocalWorkspace(directory));
 
-test.each(stores)(
-  'a commit that no lock could be made for says that nothing was written: %s',
-  async (_, open) => {
-    const directory = await temporaryDirectory();
-    const store = open(directory);
-    const session = await openSession(store, key);
-    await session.commit();
-    await rm(join(directory, '.locks'), { recursive: true, force: true });
-    await writeFile(join(directory, '.locks'), 'in the way');
-    session.state.contextMutable().push(userMessage('Hi'));
-    await expect(session.commit()).rejects.toMatchObject({ code: 'session_unavailable', outcome: 'none' });
-    await rm(join(directory, '.locks'));
-    expect(await session.commit()).toBe(2);
-  },
-);
+test('a commit that no lock could be made for says that nothing was written', async () => {
+  const directory = await temporaryDirectory();
+  const store = open(directory);
+  const session = await openSession(store, key);
+  await session.commit();
+  await rm(join(directory, '.locks'), { recursive: true, force: true });
+  await writeFile(join(directory, '.locks'), 'in the way');
+  session.state.contextMutable().push(userMessage('Hi'));
+  await expect(session.commit()).rejects.toMatchObject({ code: 'session_unavailable', outcome: 'none' });
+  await rm(join(directory, '.locks'));
+  expect(await session.commit()).toBe(2);
+});
 
-describe.each(stores)('several processes with a %s session', (kind, open) => {
+describe('several processes with a session in files', () => {
   test('commit each version exactly once, and lose no turn', async () => {
     const directory = await temporaryDirectory();
     const writers = ['a', 'b', 'c'];
-    const children = writers.map((writer) => runChild('write-turns', kind, directory, writer, '20'));
+    const children = writers.map((writer) => runChild('write-turns', directory, writer, '20'));
     expect(await Promise.all(children.map((child) => child.ended))).toEqual([0, 0, 0]);
 
     const versions = children.flatMap((child) => child.lines.map(Number));
@@ -51,7 +45,7 @@ describe.each(stores)('several processes with a %s session', (kind, open) => {
     const directory = await temporaryDirectory();
     const acknowledged: string[] = [];
     for (const [round, turns] of [3, 10, 1, 17].entries()) {
-      const child = runChild('write-turns', kind, directory, `r${round}`, '1000000');
+      const child = runChild('write-turns', directory, `r${round}`, '1000000');
       await printed(child, turns);
       child.process.kill('SIGKILL');
       expect(await child.ended).toBeNull();

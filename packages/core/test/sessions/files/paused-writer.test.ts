@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   openSession,
   SessionConflictError,
@@ -6,23 +6,9 @@ import {
   type SessionStore,
   type Workspace,
 } from '../../../src/index.js';
-import { JsonSession, LocalWorkspace, WorkspaceSession } from '../../../src/node.js';
+import { LocalWorkspace, WorkspaceSession } from '../../../src/node.js';
 import { numbered } from '../../numbered.js';
 import { temporaryDirectory } from '../../temporary-directory.js';
-
-/** What stands between a store and the workspace that it opens itself. */
-const opened = vi.hoisted((): { through?: ((workspace: Workspace) => Workspace) | undefined } => ({}));
-vi.mock(import('../../../src/workspace/local-workspace.js'), async (original) => {
-  const module = await original();
-  class Watched extends module.LocalWorkspace {
-    constructor(...given: ConstructorParameters<typeof module.LocalWorkspace>) {
-      super(...given);
-      // biome-ignore lint/correctness/noConstructorReturn: a store that opens its own workspace gets one without exclusion.
-      if (opened.through !== undefined) return opened.through(this) as this;
-    }
-  }
-  return { ...module, LocalWorkspace: Watched };
-});
 
 const key = SessionKey.of({ userId: 'u', sessionId: 's' });
 const OPERATIONS = ['read', 'write', 'append', 'stat', 'delete'] as const;
@@ -75,21 +61,11 @@ function unlocked(workspace: Workspace, beforeEach: () => Promise<void>): Worksp
   return same;
 }
 
-const kinds: Readonly<Record<string, (root: string, beforeEach: () => Promise<void>) => SessionStore>> = {
-  WorkspaceSession: (root, beforeEach) =>
-    new WorkspaceSession(unlocked(new LocalWorkspace(root), beforeEach)),
-  JsonSession(directory, beforeEach) {
-    opened.through = (workspace) => unlocked(workspace, beforeEach);
-    const store = new JsonSession({ directory });
-    opened.through = undefined;
-    return store;
-  },
-};
-const cases = Object.keys(kinds).flatMap((kind) => Object.keys(meanwhile).map((event) => [kind, event]));
+const open = (root: string, beforeEach: () => Promise<void>) =>
+  new WorkspaceSession(unlocked(new LocalWorkspace(root), beforeEach));
 
-describe.each(cases)('a writer to a %s that stands still while another one %s', (kind = '', event = '') => {
+describe.each(Object.entries(meanwhile))('a writer that stands still while another one %s', (_, others) => {
   test('overwrites nothing, wherever it stands', async () => {
-    const [open, others] = [kinds[kind] ?? expect.fail(), meanwhile[event] ?? expect.fail()];
     let isStopped = true;
     for (let stop = 1; isStopped; stop++) {
       const root = await temporaryDirectory();

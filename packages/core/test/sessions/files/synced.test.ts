@@ -2,7 +2,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { openSession, SessionKey, type SessionStore } from '../../../src/index.js';
-import { JsonSession, LocalWorkspace, WorkspaceSession, WorkspaceSessionLog } from '../../../src/node.js';
+import { LocalWorkspace, WorkspaceSession, WorkspaceSessionLog } from '../../../src/node.js';
 import { numbered } from '../../numbered.js';
 import { temporaryDirectory } from '../../temporary-directory.js';
 
@@ -28,7 +28,6 @@ async function syncedBy(directory: string, work: () => Promise<unknown>): Promis
 
 const stores: Readonly<Record<string, (directory: string) => SessionStore>> = {
   WorkspaceSession: (directory) => new WorkspaceSession(new LocalWorkspace(directory)),
-  JsonSession: (directory) => new JsonSession({ directory }),
 };
 
 test.each(Object.entries(stores))(
