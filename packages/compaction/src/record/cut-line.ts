@@ -6,8 +6,8 @@ const SHORTEST = 12;
 const SHORT_WORD = 10;
 /** A path: of a longer one the last folders and the name of the file stay. */
 const PATH = /^[^\s:/]*\/[^\s:]+$/;
-/** The last folder's slash and the name of a file, where a text is nothing but its path. Bounded because the line of a call is short. */
-const FILE = /(?<=^[^\s:]*)(?:\/|^)[^\s:/]+\.[A-Za-z]\w*$/;
+/** A text that is nothing but the path of a file. */
+const FILE = /^[^\s:]*[^\s:/]\.[A-Za-z]\w*$/;
 const LONGEST_FILE = 64;
 /** A cut that saves fewer UTF-16 units takes more than it gives. */
 const LEAST_CUT = 8;
@@ -50,8 +50,8 @@ export function sharing(texts: readonly string[], length: number): readonly stri
   const parts: string[] = [];
   for (const [index, text] of [...texts.entries()].sort(([, one], [, other]) => one.length - other.length)) {
     // The name of a file stays whole.
-    const [file = ''] = FILE.exec(text) ?? [];
-    const least = Math.max(SHORTEST, Math.min(file.length + 1, LONGEST_FILE));
+    const file = FILE.test(text) ? text.length - Math.max(0, text.lastIndexOf('/')) : 0;
+    const least = Math.max(SHORTEST, Math.min(file + 1, LONGEST_FILE));
     const limit = Math.max(least, Math.floor(room / left));
     parts[index] = cutLine(text, limit);
     room -= Math.min(limit, text.length);
