@@ -9,6 +9,8 @@ export default defineConfig({
   ...config,
   test: {
     ...test,
+    // `npx vitest` would make every hint say `npx x`.
+    env: { npm_command: '' },
     globalSetup: [...(test?.globalSetup ?? []), support('build.ts')],
     setupFiles: [...[test?.setupFiles ?? []].flat(), support('home.ts')],
   },

@@ -9,6 +9,7 @@ import {
   helpOf,
   type Streams,
   UsageError,
+  X,
 } from './command.js';
 import { acp } from './commands/acp.js';
 import { doctor } from './commands/doctor.js';
@@ -48,12 +49,12 @@ const commands: readonly Command[] = [
 ];
 
 const USAGE = [
-  'Usage: x COMMAND [options]',
+  `Usage: ${X} COMMAND [options]`,
   '',
   'Commands:',
   ...columns(commands.map(({ name, summary }) => [name, summary.split(/\.(?: |$)/)[0] ?? summary])),
   '',
-  'x help COMMAND says more. Begin with: x replay',
+  `${X} help COMMAND says more. Begin with: ${X} replay`,
 ].join('\n');
 
 /**

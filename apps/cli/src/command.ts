@@ -1,6 +1,9 @@
 import { parseArgs } from 'node:util';
 import { errorText, nearNames } from '@x/core/internal';
 
+/** How this program is called: a project that has installed it calls it through `npx`. */
+export const X = process.env.npm_command === 'exec' ? 'npx x' : 'x';
+
 /** An option: what `parseArgs` needs to know of it, and what the usage shows of it. */
 export interface Option {
   readonly type: 'string' | 'boolean';
@@ -111,8 +114,8 @@ export function commandGroup({
         full,
         subcommands.map((each) => each.name),
       );
-      const wrong = word === '' ? `x ${name} needs a command` : `There is no command "${full}"`;
-      throw new UsageError(`${wrong}${meant || `; x ${name} --help lists those that there are.`}`);
+      const wrong = word === '' ? `${X} ${name} needs a command` : `There is no command "${full}"`;
+      throw new UsageError(`${wrong}${meant || `; ${X} ${name} --help lists those that there are.`}`);
     },
   };
 }
@@ -163,7 +166,7 @@ export function shellCommand(words: readonly string[], options: Readonly<Record<
     `--${name}`,
     ...(value === true ? [] : [quoted(String(value))]),
   ]);
-  return ['x', ...words.map(quoted), ...named].join(' ');
+  return [X, ...words.map(quoted), ...named].join(' ');
 }
 
 /** A whole number of at least 1; `64k` is 64 000. */
@@ -220,11 +223,11 @@ function usageOf({ name, takes, options }: Command): string {
     required ? [`--${option}`] : [],
   );
   const rest = Object.keys(options).length > needed.length ? ['[options]'] : [];
-  return ['Usage: x', name, takes, ...needed, ...rest].filter((part) => part !== '').join(' ');
+  return [`Usage: ${X}`, name, takes, ...needed, ...rest].filter((part) => part !== '').join(' ');
 }
 
 function seeHelp({ name }: Command): string {
-  return `x ${name} --help says more.`;
+  return `${X} ${name} --help says more.`;
 }
 
 function optionRow([name, option]: readonly [string, Option]): readonly [string, string] {

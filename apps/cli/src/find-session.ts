@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { SessionKey, type SessionLog, type SessionScope, type SessionStore } from '@x/core';
 import { WorkspaceSessionLog } from '@x/core/node';
-import { UsageError } from './command.js';
+import { UsageError, X } from './command.js';
 import { openWorkspace } from './identity-options.js';
 
 /**
@@ -52,7 +52,7 @@ export function describeSession({ tenantId, userId, agentId, sessionId }: Sessio
 /** Says that there is none. */
 export function noSession({ parts }: SessionKey): UsageError {
   return new UsageError(
-    `There is no session ${describeSession(parts)}; x sessions lists those that there are.`,
+    `There is no session ${describeSession(parts)}; ${X} sessions lists those that there are.`,
   );
 }
 

@@ -254,7 +254,7 @@ describe('x replay', () => {
     [['-', '--window', 'big'], /--window must be a whole number/],
     [['--format', 'oops'], /no format oops; there are .*claude-code/],
     [['-', '--strategy', 'best'], /no strategy best; there are tail-20/],
-    [['-', '--prices', 'input=free'], /--prices takes input/],
+    [['-', '--prices', 'input=free'], /Invalid prices: input/],
     [['-', '--frobnicate'], /no option --frobnicate/],
   ])('refuses %j and says why', async (args, message) => {
     const { status, stdout, stderr } = await replay(args, recording());

@@ -114,6 +114,7 @@ function prepared(
     const languageModel = await provider.create(model, settings, environment);
     const window = contextWindow ?? (await knownWindow(providerName, model));
     return fromAiSdk(languageModel, {
+      id,
       ...(window === undefined ? {} : { contextWindow: window }),
       ...(compact === undefined ? {} : { compact }),
     });

@@ -6,6 +6,9 @@ import { WorkspaceSession } from '@x/core/node';
 import {
   type AgentConfig,
   agentFromConfig,
+  budget,
+  type EventLog,
+  eventLog,
   type HarnessAgent,
   HarnessConfigError,
   type PartReference,
@@ -15,7 +18,7 @@ import {
 import { parseFrontMatter, subagentFileProblems } from '@x/harness/internal';
 import { oneLine } from '@x/harness/view';
 import * as z from 'zod';
-import { UsageError } from '../command.js';
+import { UsageError, X } from '../command.js';
 import { openStore, type StoreValues } from '../open-store.js';
 import { readInput, readYaml } from '../read-input.js';
 import { storeKind, storeNames, storeOfAddress } from '../stores.js';
@@ -26,6 +29,12 @@ import { chooseModel } from './choose-model.js';
 /** An agent as a file describes it, and what was opened for it. */
 export interface OpenAgent {
   readonly agent: HarnessAgent;
+  /** The id of its model. */
+  readonly model: string;
+  /** The capabilities that its file names. */
+  readonly capabilities: readonly string[];
+  /** Keeps the events of its sessions. */
+  readonly events: EventLog;
   /** Holds the agent's sessions. */
   readonly store: SessionStore;
   /** Closes the agent first, then connections. */
@@ -69,7 +78,7 @@ export async function openAgent(file: string, options: OpenAgentOptions = {}): P
     if (!isOfFile && !HarnessConfigError.isInstance(cause)) throw cause;
     const isOption = options.model !== undefined && cause.issues.every(({ path }) => path === 'model');
     const isKey = cause.issues.some(({ message }) => message.startsWith('unknown key'));
-    const remedy = isKey ? 'x schema prints all keys.' : '';
+    const remedy = isKey ? `${X} schema prints all keys.` : '';
     throw isOption
       ? new InvalidInputError(
           '--model',
@@ -122,6 +131,11 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
     },
     { environment, directory },
   );
+  // What requests and compactions cost is counted, and what happened is kept, for those who ask.
+  const events = eventLog();
+  builder.use(events);
+  const prices = await pricesOf(parsed);
+  if (!made.has('budget')) builder.use(budget({ maxTokensPerSession: Number.MAX_SAFE_INTEGER, prices }));
   if (!made.has('permissions') && ACTING.some((name) => made.has(name))) {
     builder.use(permissions({ mode: allowAll ? 'bypass' : 'default' }));
   }
@@ -129,12 +143,27 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
   for (const problem of await problemsOf(file, agent, parsed, made)) warn(problem);
   return {
     agent,
+    model: id,
+    capabilities: [...made],
+    events,
     store: opened ?? new WorkspaceSession(agent.storage),
     async close() {
       await agent.close();
       for (const close of closers) await close();
     },
   };
+}
+
+/** The prices of providers' own models. What a server of one's own calls by such a name may cost nothing. */
+async function pricesOf({ model, fallback }: AgentConfig) {
+  const { modelPrices } = await import('../known-models.js');
+  const ids = [model, ...fallback].map(({ id }) => id).filter((id) => !id.startsWith('compatible:'));
+  return Object.fromEntries(
+    ids.flatMap((id) => {
+      const prices = modelPrices(id);
+      return prices === undefined ? [] : [[id, prices]];
+    }),
+  );
 }
 
 /** Adds the workspace and the MCP servers of the project in which an agent works to what its file says. */

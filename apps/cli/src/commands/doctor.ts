@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { errorText } from '@x/core/internal';
 import { isAddress, NO_ADDRESS, SERVER_VARIABLES } from '../agent/choose-model.js';
 import { openAgent } from '../agent/open-agent.js';
-import { type Command, command } from '../command.js';
+import { type Command, command, X } from '../command.js';
 import { type StoreValues, storeOptions, withStore } from '../open-store.js';
 import { withoutSecrets } from '../stores.js';
 import { doctorLog } from './doctor-log.js';
@@ -25,14 +25,17 @@ const checkup = command({
   summary: 'Checks what a run needs: Node, the agent file, its model and capabilities, the session store.',
   examples: ['x doctor', 'x doctor agent.yaml --redis redis://localhost'],
   async run({ values, positionals: [file = DEFAULT_AGENT_FILE], output }) {
+    const warnings = new Set<string>();
+    const warn = (message: string) => void warnings.add(message);
     const findings = [
       nodeVersion(),
       keys(),
       ...(await Promise.all(SERVER_VARIABLES.filter((name) => process.env[name]).map(server))),
-      await agentFile(file),
-      await store({ workspace: '.', ...values }),
+      ...(await agentFile(file, warn)),
+      await store({ workspace: '.', ...values }, warn),
     ];
     for (const { ok, text } of findings) output.write(`${ok ? 'ok     ' : 'NOT OK '} ${text}\n`);
+    for (const warning of warnings) output.write(`note    ${withoutSecrets(warning)}\n`);
     return findings.some(({ ok }) => !ok) ? 1 : 0;
   },
 });
@@ -75,19 +78,39 @@ async function server(variable: string): Promise<Finding> {
   });
 }
 
-async function agentFile(file: string): Promise<Finding> {
-  if (!existsSync(file)) return { ok: false, text: `${file} does not exist; x init writes one` };
-  return attempt('the agent', async () => {
-    const { agent, close } = await openAgent(file);
-    const { name, capabilities } = agent;
+type Warn = (message: string) => void;
+
+async function agentFile(file: string, warn: Warn): Promise<readonly Finding[]> {
+  if (!existsSync(file)) return [{ ok: false, text: `${file} does not exist; ${X} init writes one` }];
+  let id = '';
+  const found = await attempt('the agent', async () => {
+    const { agent, model, capabilities, close } = await openAgent(file, { warn });
+    id = model;
     await close();
-    return `${file}: agent "${name}" with ${capabilities.join(', ') || 'no capabilities'}`;
+    return `${file}: agent "${agent.name}" with ${capabilities.join(', ') || 'no capabilities'}`;
   });
+  const served = id.startsWith('compatible:') ? [await modelOnServer(id.slice('compatible:'.length))] : [];
+  return [found, ...served];
 }
 
-async function store(values: StoreValues): Promise<Finding> {
+/** Asks a server of one's own whether it has the model. Not every server lists those that it has. */
+async function modelOnServer(model: string): Promise<Finding> {
+  const { OPENAI_BASE_URL: url, OPENAI_API_KEY: key = '' } = process.env;
+  const options = { signal: AbortSignal.timeout(PATIENCE), headers: { authorization: `Bearer ${key}` } };
+  const list = await fetch(`${url}/models`, options)
+    .then((response) => response.json() as Promise<{ readonly data?: readonly { readonly id: string }[] }>)
+    .catch(() => undefined);
+  const names = list?.data?.map(({ id }) => id);
+  const ok = names?.includes(model) !== false;
+  return {
+    ok,
+    text: `the server ${names ? (ok ? 'has' : 'lacks') : 'does not say whether it has'} the model ${model}${ok ? '' : `; it has ${names?.join(', ')}`}`,
+  };
+}
+
+async function store(values: StoreValues, warn: Warn): Promise<Finding> {
   return attempt('the session store', () =>
-    withStore(values, { readOnly: true }, async (store) => {
+    withStore(values, { readOnly: true, warn }, async (store) => {
       let count = 0;
       for await (const _ of store.list({})) if (++count === 100) break;
       return `the session store answers, with ${count === 100 ? '100 or more' : count} ${count === 1 ? 'session' : 'sessions'}`;

@@ -1,19 +1,21 @@
 import { writeFile } from 'node:fs/promises';
 import { errorText } from '@x/core/internal';
-import { command, UsageError } from '../command.js';
+import { command, UsageError, X } from '../command.js';
 import { DEFAULT_AGENT_FILE } from './run.js';
 
 /** The variables of providers, the most telling first, each with the model that an agent begins with. */
 export const PROVIDER_VARIABLES = {
   // Whoever names a server of their own means it, also where a key is set.
-  OPENAI_BASE_URL: 'compatible:${OPENAI_MODEL:-qwen3}',
+  OPENAI_BASE_URL:
+    '{ id: "compatible:${OPENAI_MODEL:-qwen3}", context_window: 32768 } # the window that your server is started with',
   OPENAI_API_KEY: 'openai:gpt-5',
   ANTHROPIC_API_KEY: 'anthropic:claude-sonnet-4-5',
 } as const;
 
-const agentFile = (model: string) => `# All keys: x schema. What is wrong with it: x doctor.
+const agentFile = (model: string) => `# All keys: ${X} schema. What is wrong with it: ${X} doctor.
 name: coder
-model: ${model} # or openai:MODEL, anthropic:MODEL, compatible:MODEL
+# openai:MODEL, anthropic:MODEL or compatible:MODEL
+model: ${model}
 system_prompt: You fix bugs, run the tests, and say what you changed.
 capabilities: [compaction, tool_result_eviction, todo_list, plan_mode, workspace_tools, shell]
 # Tools that act ask first. These commands need not.
@@ -28,8 +30,8 @@ const ENVIRONMENT = `# Copy this to .env, keep that out of git, remove the # in 
 #OPENAI_MODEL=
 `;
 
-const WITHOUT_KEY = `Next:  cp .env.example .env, remove the # in front of your provider's lines, fill them in, and name its model in ${DEFAULT_AGENT_FILE}. Then:  set -a; . ./.env; set +a; x run
-Without a key:  x replay shows what compaction does to the logs on this machine.
+const WITHOUT_KEY = `Next:  cp .env.example .env, remove the # in front of your provider's lines, fill them in, and name its model in ${DEFAULT_AGENT_FILE}. Then:  set -a; . ./.env; set +a; ${X} run
+Without a key:  ${X} replay shows what compaction does to the logs on this machine.
 `;
 
 /** Writes what a first run needs. A file that is there stays as it is. */
@@ -48,8 +50,8 @@ export const init = command({
       output.write(`${kept.has(file) ? 'Kept ' : 'Wrote'} ${file}\n`);
     }
     if (kept.has(DEFAULT_AGENT_FILE))
-      output.write(`Next:  x doctor, which says what ${DEFAULT_AGENT_FILE} still needs, then x run\n`);
-    else if (known) output.write(`Next:  x run, which asks ${model} (${known[0]} is set)\n`);
+      output.write(`Next:  ${X} doctor, which says what ${DEFAULT_AGENT_FILE} still needs, then ${X} run\n`);
+    else if (known) output.write(`Next:  ${X} run (${known[0]} is set)\n`);
     else output.write(WITHOUT_KEY);
   },
 });

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
-import { RuntimeContext, type SessionScope, type SessionStore } from '@x/core';
+import { RuntimeContext, type SessionInfo, type SessionScope, type SessionStore } from '@x/core';
 import { type Decisions, shutdownOnSignals } from '@x/harness';
 import { keepOutOfGit, openAgent } from '../agent/open-agent.js';
-import { ArgumentError, command, shellCommand, UsageError } from '../command.js';
+import { ArgumentError, command, shellCommand, UsageError, X } from '../command.js';
 import { chat } from '../terminal/chat.js';
 import { EventPrinter } from '../terminal/event-printer.js';
 import { answerOnce } from '../terminal/once.js';
@@ -35,7 +35,11 @@ export const run = command({
       value: 'TEXT',
       help: 'Answer this once instead of chatting; what comes through a pipe stands below it.',
     },
-    resume: { type: 'boolean', help: 'Go on where the last call of the session stopped.' },
+    resume: {
+      type: 'boolean',
+      short: 'r',
+      help: 'Go on where the last call of the session stopped. Without a session, choose one of the latest.',
+    },
     approve: {
       type: 'string',
       multiple: true,
@@ -50,15 +54,19 @@ export const run = command({
     'Runs the agent of a file: a chat on a terminal, one answer in a pipe. It works in this folder, unless the file names a workspace.',
   examples: [
     'x run agent.yaml',
-    'x run -c',
+    'x run -c                 # the latest session; x run -r lists them',
     'git diff | x run -p "Review this." > review.md',
     'x run agent.yaml -s s-001 --approve all',
   ],
   async run({ values, positionals: [file = DEFAULT_AGENT_FILE], output, errors }) {
-    const goesOn = (values.resume ?? false) || values.approve.length + values.deny.length > 0;
+    // Long because it is the order of the command, from its options to its end.
     const latest = values.continue ?? false;
+    const decides = values.approve.length + values.deny.length > 0;
+    const canChat = process.stdin.isTTY === true && values.prompt === undefined && !decides;
+    const picks = canChat && values.resume === true && !latest && values.session === undefined;
+    const goesOn = decides || (values.resume === true && !picks);
     refuseContradictions(file, values, goesOn);
-    const onTerminal = process.stdin.isTTY === true && values.prompt === undefined && !goesOn;
+    const onTerminal = canChat && !goesOn;
     const prompt = goesOn
       ? ''
       : onTerminal
@@ -68,7 +76,7 @@ export const run = command({
       throw new ArgumentError('There is nothing to ask: standard input is empty, or --prompt is.');
 
     const allowAll = values['dangerously-allow-all'];
-    const { agent, store, close } = await openAgent(file, {
+    const { agent, model, events, store, close } = await openAgent(file, {
       model: values.model,
       allowAll,
       warn: (message) => void errors.write(`${message}\n`),
@@ -78,13 +86,9 @@ export const run = command({
     // Whoever presses Ctrl-C does not want to wait.
     if (!onTerminal) stops.push(shutdownOnSignals(agent, { signals: ['SIGINT'], drainMs: 0 }));
     // The reply goes to the output. Progress goes there too when the output is a terminal.
-    const progress = process.stdout.isTTY === true ? output : errors;
-    const printer = new EventPrinter({
-      reply: output,
-      progress,
-      style: styleFor(process.stdout.isTTY === true ? process.stdout : process.stderr),
-      whole: process.stdout.isTTY !== true,
-    });
+    const isShown = process.stdout.isTTY === true;
+    const progress = isShown ? output : errors;
+    const style = styleFor(isShown ? process.stdout : process.stderr);
     try {
       const owner = { userId: values.user, tenantId: values.tenant };
       const sessionId = latest
@@ -92,12 +96,25 @@ export const run = command({
         : await sessionOf(store, { ...owner, agentId: agent.name }, values.session);
       const context = RuntimeContext.of({ ...owner, sessionId });
       if (prompt === undefined) {
-        printer.note(`${agent.name} · session ${context.sessionId} · /help lists commands`);
-        if (allowAll) printer.note('Every tool runs without asking.');
-        const style = styleFor(process.stdout.isTTY === true ? process.stdout : process.stderr);
-        await chat({ agent, context, input: process.stdin, output: progress, printer, style });
+        if (allowAll) progress.write('Every tool runs without asking.\n');
+        const reply = isShown ? undefined : output;
+        const sessions = () => listed(store, { ...owner, agentId: agent.name });
+        await chat({
+          agent,
+          context,
+          model,
+          events,
+          input: process.stdin,
+          output: progress,
+          style,
+          reply,
+          sessions,
+          picks,
+        });
       } else {
-        if (values.session !== sessionId) printer.note(`session ${context.sessionId}`);
+        const printer = new EventPrinter({ reply: output, progress, style, whole: !isShown });
+        const isNew = (await agent.state(context)) === undefined;
+        if (isNew || values.session !== sessionId) printer.note(`${isNew ? 'new ' : ''}session ${sessionId}`);
         return await answerOnce({
           agent,
           context,
@@ -135,7 +152,7 @@ function refuseContradictions(
   }
   if (existsSync(file)) return;
   const remedy = /\.\w+$/.test(file)
-    ? `x init writes a first ${DEFAULT_AGENT_FILE}.`
+    ? `${X} init writes a first ${DEFAULT_AGENT_FILE}.`
     : `To ask it: ${shellCommand(['run'], { prompt: file })}`;
   throw new ArgumentError(`There is no file ${file}. ${remedy}`);
 }
@@ -170,7 +187,7 @@ type Owner = Omit<SessionScope, 'sessionId'> & { readonly agentId: string };
 
 /** @throws {UsageError} when the agent has no session of this user. */
 async function latestSession(store: SessionStore, owner: Owner): Promise<string> {
-  for await (const id of sessionsOf(store, owner)) return id;
+  for await (const { key } of sessionsOf(store, owner)) return key.parts.sessionId;
   throw new UsageError('There is no session to go on with yet.');
 }
 
@@ -187,7 +204,8 @@ async function sessionOf(store: SessionStore, owner: Owner, named = ''): Promise
   if (named === '') return randomUUID();
   if (!BEGUN_ID.test(named)) return named;
   const begun: string[] = [];
-  for await (const id of sessionsOf(store, owner)) {
+  for await (const { key } of sessionsOf(store, owner)) {
+    const id = key.parts.sessionId;
     if (id === named) return named;
     if (MADE_ID.test(id) && id.startsWith(named)) begun.push(id);
   }
@@ -195,11 +213,23 @@ async function sessionOf(store: SessionStore, owner: Owner, named = ''): Promise
   return begun[0] ?? named;
 }
 
-/** The ids of exactly this owner's sessions, the latest first. */
-async function* sessionsOf(store: SessionStore, owner: Owner): AsyncGenerator<string> {
-  for await (const { key } of store.list(owner)) {
-    const { sessionId, userId, tenantId } = key.parts;
-    if (userId === owner.userId && tenantId === owner.tenantId) yield sessionId;
+/** Sessions that a person is shown to choose from. */
+const MOST_LISTED = 9;
+
+async function listed(store: SessionStore, owner: Owner): Promise<readonly SessionInfo[]> {
+  const found: SessionInfo[] = [];
+  for await (const info of sessionsOf(store, owner)) {
+    found.push(info);
+    if (found.length === MOST_LISTED) break;
+  }
+  return found;
+}
+
+/** Exactly this owner's sessions, the latest first. */
+async function* sessionsOf(store: SessionStore, owner: Owner): AsyncGenerator<SessionInfo> {
+  for await (const info of store.list(owner)) {
+    const { userId, tenantId } = info.key.parts;
+    if (userId === owner.userId && tenantId === owner.tenantId) yield info;
   }
 }
 

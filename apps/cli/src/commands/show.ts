@@ -5,6 +5,7 @@ import { command, positive } from '../command.js';
 import { findLog, findSession, noSession } from '../find-session.js';
 import { identityOptions, scopeOf } from '../identity-options.js';
 import { namesStore, type StoreValues, storeOptions, withStore } from '../open-store.js';
+import { readEvents, requestOf } from '../session-events.js';
 
 const SHORT = 400;
 
@@ -17,16 +18,25 @@ export const show = command({
   takes: 'SESSION',
   options: {
     last: { type: 'string', value: 'N', help: 'The last N messages only.' },
+    request: { type: 'string', value: 'N', help: 'What the model saw in the Nth request.' },
     full: { type: 'boolean', help: 'Long texts whole.' },
     json: { type: 'boolean', help: 'One JSON object a message.' },
     ...storeOptions,
     ...identityOptions,
   },
   summary: 'Prints the log of a session: every message that ever was; without a log, what the session holds.',
-  examples: ['x sessions show s-001 --last 20', 'x show s-001 --json | jq .role'],
+  examples: [
+    'x sessions show s-001 --last 20',
+    'x sessions show s-001 --request 120',
+    'x show s-001 --json | jq .role',
+  ],
   async run({ values, positionals: [sessionId = ''], output, errors }) {
     const last = values.last === undefined ? undefined : positive('last', values.last);
-    const found = await findMessages(values, { ...scopeOf(values), sessionId }, errors);
+    const id = { ...scopeOf(values), sessionId };
+    const found =
+      values.request === undefined
+        ? await findMessages(values, id, errors)
+        : requestOf(await readEvents(values, id), positive('request', values.request)).messages;
     const messages: Message[] = [];
     for await (const message of found) {
       messages.push(message);
@@ -36,7 +46,7 @@ export const show = command({
       output.write(
         values.json
           ? `${JSON.stringify(message)}\n`
-          : `${printable(render(message, values.full ?? false))}\n\n`,
+          : `${printable(renderMessage(message, values.full ?? false))}\n\n`,
       );
     }
   },
@@ -64,7 +74,8 @@ async function findMessages(
   });
 }
 
-function render(message: Message, full: boolean): string {
+/** Renders a message as text. */
+export function renderMessage(message: Message, full: boolean): string {
   const cut = (text: string) =>
     full || text.length <= SHORT ? text : `${headOf(text, SHORT)} … (${text.length} characters)`;
   const kind = message.kind === undefined ? '' : ` (${message.kind})`;

@@ -5,70 +5,79 @@ import { oneLine, printable, type RenderedCall, type RenderedLine } from '@x/har
 /** Characters; of a longer input both ends are shown, and all of it when asked for. */
 const MAX_INPUT = 2_000;
 
-/** Asks a human for one line. Resolves to `undefined` when the input has ended, or the question was left. */
-export type Ask = (question: string) => Promise<string | undefined>;
+/** The person who decides. */
+export interface Human {
+  show(text: string): void;
+  /**
+   * Asks for a line, or for one of the keys. Resolves to `undefined` when the input has ended, or the question was left.
+   */
+  ask(question: string, keys?: string): Promise<string | undefined>;
+}
 
 /** Renders what a human has to see of a call to decide on it. */
 export type Preview = (call: PendingCall) => Promise<RenderedCall>;
+
+/** The answers, by their keys. */
+const ANSWERS = { y: 'yes', n: 'no', w: 'no, and why', e: 'edit', a: 'always', s: 'show all' } as const;
 
 /**
  * Shows each tool call that waits for a human, and asks what to do with it. Calls left without an answer go on waiting.
  */
 export async function askDecisions(
   calls: readonly PendingCall[],
-  ask: Ask,
+  human: Human,
   preview: Preview,
 ): Promise<Decisions> {
   const decisions: Record<string, Decision> = {};
   for (const call of calls) {
-    const decision = await askOne(call, ask, await preview(call));
+    const decision = await askOne(call, human, await preview(call));
     if (decision === undefined) break;
     decisions[call.approvalId] = decision;
   }
   return decisions;
 }
 
-async function askOne(call: PendingCall, ask: Ask, seen: RenderedCall): Promise<Decision | undefined> {
+async function askOne(call: PendingCall, human: Human, seen: RenderedCall): Promise<Decision | undefined> {
   const whole = callText(seen);
   const isLong = whole.length > MAX_INPUT;
-  const choices = `y yes · n no · e edit${call.suggestion === undefined ? '' : ' · a always'}${isLong ? ' · s show all' : ''}`;
+  const keys = (Object.keys(ANSWERS) as (keyof typeof ANSWERS)[]).filter(
+    (key) => (key !== 'a' || call.suggestion !== undefined) && (key !== 's' || isLong),
+  );
+  const choices = keys.map((key) => `${key} ${ANSWERS[key]}`).join(' · ');
   const shown = isLong
     ? `${whole.slice(0, MAX_INPUT / 2)}\n… (${whole.length} characters, "s" shows all) …\n${whole.slice(-MAX_INPUT / 2)}`
     : whole;
-  const asked = (text: string) => `${describe(call, seen, text)}\nRun it? (${choices}) `;
-  let question = asked(shown);
+  human.show(describe(call, seen, shown));
   for (;;) {
-    const answer = (await ask(question))?.trim();
+    const answer = (await human.ask(`Run it? (${choices}) `, keys.join('')))?.trim().toLowerCase();
     if (answer === undefined) return undefined;
-    const [letter = '', ...words] = answer.split(/\s+/);
     // A sentence that begins like an answer was meant for somebody else.
-    const isNo = /^no?$/i.test(letter);
-    switch (words.length === 0 || isNo ? letter.toLowerCase() : '') {
+    switch (keys.find((key) => answer === key || answer === ANSWERS[key])) {
       case 'y':
-      case 'yes':
         return { type: 'approve' };
       case 'a':
-      case 'always':
-        if (call.suggestion !== undefined) return { type: 'approve', always: true };
-        break;
+        return { type: 'approve', always: true };
       case 'n':
-      case 'no':
-        return { type: 'deny', ...(words.length === 0 ? {} : { reason: words.join(' ') }) };
-      case 's':
-      case 'show':
-        question = asked(whole);
-        continue;
-      case 'e':
-      case 'edit': {
-        const written = await ask('The input to run it with, as JSON: ');
-        if (written === undefined) return undefined;
-        const edited = parse(written);
-        if (edited !== undefined) return { type: 'edit', input: edited };
-        question = 'That is not valid JSON. ';
-        continue;
+        return { type: 'deny' };
+      case 'w': {
+        const reason = await human.ask('Why not? The agent reads it: ');
+        if (reason === undefined) return undefined;
+        return { type: 'deny', reason };
       }
+      case 's':
+        human.show(whole);
+        break;
+      case 'e': {
+        const written = await human.ask('The input to run it with, as JSON: ');
+        if (written === undefined) return undefined;
+        const input = parse(written);
+        if (input !== undefined) return { type: 'edit', input };
+        human.show('This is not valid JSON.');
+        break;
+      }
+      default:
+        human.show('Nothing is decided yet: press one of the keys.');
     }
-    question = `Answer with ${choices}; behind "n" you may say why. `;
   }
 }
 

@@ -1,40 +1,66 @@
-import { type AgentEvent, type PendingCall, type RuntimeContext, XError } from '@x/core';
-import { type HarnessAgent, pendingCalls, previewCall } from '@x/harness';
+import {
+  type AgentEvent,
+  compactionCostOf,
+  type PendingCall,
+  RuntimeContext,
+  type SessionInfo,
+  XError,
+} from '@x/core';
+import { type HarnessAgent, pendingCalls, previewCall, spendingOf } from '@x/harness';
+import { oneLine, shortNumber } from '@x/harness/view';
+import { ageOf } from '../age.js';
 import { askDecisions } from './ask-decisions.js';
-import type { EventPrinter } from './event-printer.js';
+import { EventPrinter } from './event-printer.js';
 import { LineInput } from './line-input.js';
+import type { Output } from './screen.js';
 import { type ChatScope, type CommandResult, isCommand, runCommand } from './slash-commands.js';
 import type { Style } from './style.js';
 
 export interface ChatOptions extends Omit<ChatScope, 'usage'> {
+  /** The model's id, for the status line. */
+  readonly model: string;
   readonly input: NodeJS.ReadableStream;
-  readonly output: NodeJS.WritableStream;
-  readonly printer: EventPrinter;
+  readonly output: Output;
   readonly style: Style;
+  /** The stream of whole answers, where they go into a file or a pipe. Default: with everything else to `output`. */
+  readonly reply?: NodeJS.WritableStream | undefined;
+  /** Lists the sessions that a person can go on with, the latest first. */
+  sessions(): Promise<readonly SessionInfo[]>;
+  /** Begins with the choice of a session. Default false. */
+  readonly picks?: boolean;
 }
+
+/** Sessions that can be chosen by one key. */
+const KEYS = '123456789';
 
 /**
  * A conversation in the terminal, until the input ends or `/exit`. While the agent works, what is typed is said to it at
- * its next step. What is pasted is one message. Ctrl-C leaves a question, stops the call, clears the line, and ends the chat,
- * whichever comes first.
+ * its next step. What is pasted is one message. Escape and Ctrl-C leave a question and stop the call; Ctrl-C also clears the line, and
+ * ends the chat.
  */
 export async function chat(options: ChatOptions): Promise<void> {
   await new Chat(options).run();
 }
 
 class Chat {
+  readonly #options: ChatOptions;
   readonly #agent: HarnessAgent;
   readonly #printer: EventPrinter;
   readonly #input: LineInput;
   #context: RuntimeContext;
+  /** What was said to the running call, and the model has not read yet. */
+  #queued: readonly string[] = [];
+  /** What compaction saved and what the session cost, for the status line. */
+  #figures: readonly string[] = [];
   #running = false;
   #interrupted = false;
 
-  constructor({ agent, context, input, output, printer, style }: ChatOptions) {
+  constructor(options: ChatOptions) {
+    const { agent, context, input, output, style, reply } = options;
+    this.#options = options;
     this.#agent = agent;
     this.#context = context;
-    this.#printer = printer;
-    this.#input = new LineInput(input, output, `${style('bold', '>')} `, {
+    this.#input = new LineInput(input, output, style, {
       typed: (text) => this.#typed(text),
       interrupt: () => {
         if (!this.#running) return false;
@@ -42,12 +68,24 @@ class Chat {
         agent.interrupt(this.#context);
         return true;
       },
+      around: () => ({
+        above: this.#queued.map((text) => `queued: ${oneLine(text)}`),
+        status: this.#status(),
+      }),
+    });
+    const { screen } = this.#input;
+    this.#printer = new EventPrinter({
+      reply: reply ?? screen,
+      progress: screen,
+      style,
+      whole: reply !== undefined,
     });
   }
 
   async run(): Promise<void> {
     try {
-      await this.#announceWaiting();
+      if (this.#options.picks) await this.#pick();
+      await this.#announce();
       for (let line = await this.#input.next(); line !== undefined; line = await this.#input.next()) {
         if (line.trim() === '') continue;
         try {
@@ -68,45 +106,58 @@ class Chat {
       this.#input.push(text);
       return;
     }
+    this.#queued = [...this.#queued, text];
     void this.#agent.steer(this.#context, text).then((read) => {
-      if (read) return;
+      this.#queued = this.#queued.filter((each) => each !== text);
+      if (read) return this.#echo(text);
       // It came too late for this call: it is said when the call has ended, unless somebody has stopped that.
       if (!this.#interrupted) return this.#input.push(text);
-      this.#printer.note('Not sent, and back in the line:');
+      this.#printer.note('Not sent, and back in the line.');
       this.#input.giveBack(text);
     });
-    this.#printer.note('(read at the next step)');
+  }
+
+  /** Shows what was said, above the input in which it was typed. */
+  #echo(text: string): void {
+    if (this.#input.screen.isTerminal) this.#printer.said(text);
   }
 
   async #handle(line: string): Promise<boolean> {
     const { waiting: onWait } = this.#printer;
+    this.#echo(line);
     if (!isCommand(line)) {
       await this.#turn(this.#agent.stream(line, this.#context, { onWait }));
       return true;
     }
     const result = await this.#command(line);
     if ('exit' in result) return false;
-    if ('resume' in result) await this.#turn(this.#agent.resumeStream(this.#context, { onWait }));
+    if ('pick' in result) {
+      if (await this.#pick()) await this.#announce();
+    } else if ('resume' in result) await this.#turn(this.#agent.resumeStream(this.#context, { onWait }));
     else {
       if ('session' in result) this.#context = result.session;
       this.#printer.note(result.say);
-      if ('session' in result) await this.#announceWaiting();
+      if ('session' in result) await this.#announce();
+      else await this.#count();
     }
     return true;
   }
 
   async #turn(events: AsyncIterable<AgentEvent>): Promise<void> {
     const pending = await this.#print(events);
+    await this.#count();
     if (pending.length === 0) return;
-    const decisions = await askDecisions(
-      pending,
-      (question) => this.#input.ask(question),
-      (call) => previewCall(this.#agent, this.#context, call),
+    const human = {
+      show: (text: string) => this.#printer.change(text),
+      ask: (question: string, keys?: string) => this.#input.ask(question, keys),
+    };
+    const decisions = await askDecisions(pending, human, (call) =>
+      previewCall(this.#agent, this.#context, call),
     );
     const { waiting: onWait } = this.#printer;
     if (Object.keys(decisions).length > 0)
       await this.#turn(this.#agent.resumeStream(this.#context, { decisions, onWait }));
-    else if (!this.#input.ended) await this.#announceWaiting();
+    else if (!this.#input.ended) await this.#announce();
   }
 
   /** Prints the events of a call. Returns the calls that wait for a decision. */
@@ -124,27 +175,73 @@ class Chat {
 
   /** A command may take its time, as a compaction does. */
   #command(line: string): Promise<CommandResult> {
-    const scope = { agent: this.#agent, context: this.#context, usage: this.#printer.context };
+    const { events } = this.#options;
+    const scope = { agent: this.#agent, events, context: this.#context, usage: this.#printer.context };
     return this.#interruptible(() => runCommand(line, scope));
   }
 
   /** Runs what Ctrl-C stops. */
   async #interruptible<Result>(run: () => Promise<Result>): Promise<Result> {
     this.#running = true;
+    this.#input.screen.refresh();
     try {
       return await run();
     } finally {
       this.#running = false;
+      this.#input.screen.refresh();
     }
   }
 
-  /** Says what waits in a session that is opened: whoever goes on talking denies it. */
-  async #announceWaiting(): Promise<void> {
+  /** Lets a person choose one of the latest sessions. Returns false where none was chosen. */
+  async #pick(): Promise<boolean> {
+    const sessions = (await this.#options.sessions()).slice(0, KEYS.length);
+    if (sessions.length === 0) this.#printer.note('There is no session to go on with yet.');
+    for (const [index, { key, title = '', updatedAt, messages }] of sessions.entries()) {
+      const words = `${ageOf(updatedAt, Date.now())} · ${messages} messages · ${title || key.parts.sessionId}`;
+      this.#printer.note(`${index + 1}  ${oneLine(words)}`);
+    }
+    if (sessions.length === 0) return false;
+    const keys = KEYS.slice(0, sessions.length);
+    const answer = await this.#input.ask(`Which one? (1 to ${sessions.length}; Enter for none) `, keys);
+    const chosen = sessions[keys.indexOf(answer?.trim() || ' ')];
+    if (chosen === undefined) return false;
+    this.#context = RuntimeContext.builder(this.#context).sessionId(chosen.key.parts.sessionId).build();
+    return true;
+  }
+
+  /** Says which session is open and what waits in it: whoever goes on talking denies it. */
+  async #announce(): Promise<void> {
     const state = await this.#agent.state(this.#context);
+    const { sessionId } = this.#context;
+    this.#printer.note(
+      `${this.#agent.name} · ${state ? 'session' : 'new session'} ${sessionId} · /help lists commands`,
+    );
+    await this.#count();
     const names = pendingCalls(state).map(({ name }) => name);
     if (names.length === 0) return;
     this.#printer.note(
       `Waiting for your decision: ${names.join(', ')}. /resume asks for it; a message denies it.`,
     );
+  }
+
+  /** Reads the figures of the status line from the session, so that they count all its calls and processes. */
+  async #count(): Promise<void> {
+    const state = await this.#agent.state(this.#context);
+    const [saved, cost] = state ? [compactionCostOf(state).savedTokens, spendingOf(state).cost] : [0, 0];
+    this.#figures = [
+      ...(saved > 0 ? [`saved ${shortNumber(saved)} tokens`] : []),
+      ...(cost > 0 ? [`cost ${cost.toPrecision(2)}`] : []),
+    ];
+    this.#input.screen.refresh();
+  }
+
+  #status(): string {
+    const { total, contextWindow } = this.#printer.context ?? {};
+    const window =
+      total === undefined || !contextWindow
+        ? []
+        : [`${Math.round((100 * total) / contextWindow)} % of ${shortNumber(contextWindow)}`];
+    const hint = this.#running ? ['working, Esc stops'] : [];
+    return [this.#printer.model ?? this.#options.model, ...window, ...this.#figures, ...hint].join(' · ');
   }
 }

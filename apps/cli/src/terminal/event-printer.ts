@@ -1,5 +1,6 @@
 import { type AgentEvent, type CompactionStep, type ContextUsage, textOf } from '@x/core';
 import { headOf } from '@x/core/internal';
+import { formatRule } from '@x/harness';
 import {
   printable,
   type RenderedLine,
@@ -16,11 +17,15 @@ const MAX_LINES = 12;
 /** UTF-16 units of one of those lines, and of one line of a result. */
 const MAX_WIDTH = 160;
 
+interface Sink {
+  write(text: string): unknown;
+}
+
 interface Outputs {
-  /** The stream of the agent's text. */
-  readonly reply: NodeJS.WritableStream;
-  /** The stream of its steps: the same terminal, or standard error when the reply goes into a pipe. */
-  readonly progress: NodeJS.WritableStream;
+  /** Takes the agent's text. */
+  readonly reply: Sink;
+  /** Takes its steps: the same terminal, or standard error when the reply goes into a pipe. */
+  readonly progress: Sink;
   readonly style: Style;
   /** Writes the answer alone, when it is whole: for a reply that goes into a pipe or a file. */
   readonly whole?: boolean;
@@ -28,6 +33,13 @@ interface Outputs {
 
 type Format = Parameters<Style>[0];
 type NoteOf<Event> = (event: Event) => readonly [Format, string] | undefined;
+
+/** What a decision means where the call is not run. */
+const DECIDED: { readonly [decision: string]: string | undefined } = {
+  denied: '✗ You denied this call',
+  expired: '✗ Not run: nobody decided in time',
+  superseded: '✗ Not run: you said something else',
+};
 
 /** The line that is printed for an event, by its type. */
 const NOTES: {
@@ -48,6 +60,14 @@ const NOTES: {
     const lines = indented(renderResult(result, { head: 3, tail: 2 }));
     return [result.isError ? 'red' : 'dim', [...lines, `  ${end}`].join('\n')];
   },
+  'permission.decided': ({ call, decision, rule }) => {
+    const words = rule ? `Always allowed: ${formatRule(rule)}` : DECIDED[decision];
+    return words === undefined ? undefined : ['yellow', `${words} · ${renderCall(call).title}`];
+  },
+  'message.set_aside': ({ what }) => [
+    'yellow',
+    `The model no longer sees ${what}: the provider refused it. The log has it.`,
+  ],
   'tool.evicted': ({ chars, path }) => ['dim', `  ${shortNumber(chars)} characters are in ${path}`],
   'model.retrying': ({ error, delayMs }) => [
     'yellow',
@@ -74,6 +94,9 @@ const NOTES: {
 export class EventPrinter {
   readonly #outputs: Outputs;
   #context: ContextUsage | undefined;
+  #model: string | undefined;
+  /** Calls that were not run; the decision was printed in place of their results. */
+  readonly #denied = new Set<string>();
   /** The text of the last step that ended. */
   #answer = '';
   /** True while the reply is in an unfinished line. */
@@ -84,6 +107,7 @@ export class EventPrinter {
   }
 
   print(event: AgentEvent): void {
+    if (event.type === 'tool.result' && this.#denied.delete(event.result.toolUseId)) return;
     const note = NOTES[event.type] as NoteOf<AgentEvent> | undefined;
     const [format, text] = note?.(event) ?? [];
     if (format !== undefined && text !== undefined) this.#note(format, text);
@@ -93,6 +117,12 @@ export class EventPrinter {
         break;
       case 'model.started':
         this.#context = event.context;
+        break;
+      case 'model.fallback':
+        this.#model = event.to;
+        break;
+      case 'permission.decided':
+        if (DECIDED[event.decision]) this.#denied.add(event.call.id);
         break;
       case 'model.completed':
         this.#answer = textOf(event.message);
@@ -116,6 +146,11 @@ export class EventPrinter {
     return this.#context;
   }
 
+  /** The model that took over; `undefined` while the agent's own answers. */
+  get model(): string | undefined {
+    return this.#model;
+  }
+
   /** Says that the call has to wait. */
   readonly waiting = (): void => {
     this.#note('dim', 'Another call runs in this session; this one waits for its end.');
@@ -124,6 +159,23 @@ export class EventPrinter {
   /** A line of the program itself. */
   note(text: string): void {
     this.#note('dim', text);
+  }
+
+  /** What the user said. */
+  said(text: string): void {
+    this.#note('bold', `> ${text}`);
+  }
+
+  /** Lines of which some begin with + or -. */
+  change(text: string): void {
+    const { style } = this.#outputs;
+    const lines = printable(text)
+      .split('\n')
+      .map((line) =>
+        line.startsWith('+') ? style('green', line) : line.startsWith('-') ? style('red', line) : line,
+      );
+    this.#endLine();
+    this.#outputs.progress.write(`${lines.join('\n')}\n`);
   }
 
   #say(text: string): void {

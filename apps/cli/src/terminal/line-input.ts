@@ -1,37 +1,69 @@
-import { createInterface, type Interface } from 'node:readline';
+import { createInterface, type Interface, type Key } from 'node:readline';
+import { Writable } from 'node:stream';
+import { printable } from '@x/harness/view';
+import { columnsOf, endOf, rowsOf } from './columns.js';
+import { type Footer, type Output, Screen } from './screen.js';
+import type { Style } from './style.js';
 
 interface Listener {
   /** Takes a text that was typed, or pasted as a whole, while no question was open. */
   typed(text: string): void;
   /** Stops what runs. Returns false where nothing runs. */
   interrupt(): boolean;
+  /** The rows between output and input, and the line below the input. */
+  around(): { readonly above: readonly string[]; readonly status: string };
 }
 
-/** The lines that a person types. Lines that are pasted together are one text. */
+interface Question {
+  readonly text: string;
+  /** The characters that answer the question without Enter. */
+  readonly keys: string;
+  answer(text: string | undefined): void;
+}
+
+const PROMPT = '> ';
+/** Rows of the input that are shown: of a longer text those around the cursor. */
+const MOST_ROWS = 8;
+/** Switches on and off that a terminal marks what is pasted. */
+const [MARK_PASTE, NO_MARKS] = ['\u001B[?2004h', '\u001B[?2004l'];
+
+/**
+ * The lines that a person types, at the bottom of a terminal. Lines that are pasted together are one text. Where there is no terminal,
+ * lines are read as they come.
+ */
 export class LineInput {
+  /** The output above the input. */
+  readonly screen: Screen;
   readonly #lines: Interface;
-  readonly #output: NodeJS.WritableStream;
+  readonly #output: Output;
   readonly #listener: Listener;
-  readonly #isTerminal: boolean;
-  /** Lines that came together, and whether they are looked at soon. */
+  readonly #style: Style;
+  /** Lines that came together, above the one that is edited. */
   readonly #typed: string[] = [];
+  #isPasting = false;
+  /** Whether Enter was pressed, and not pasted. */
+  #isSent = false;
   #isDue = false;
-  /** Takes the next text in place of the listener: a question is open. */
-  #answer: ((text: string | undefined) => void) | undefined;
+  #question: Question | undefined;
   readonly #waiting: string[] = [];
   #wake: (() => void) | undefined;
   #ended = false;
 
-  constructor(
-    input: NodeJS.ReadableStream,
-    output: NodeJS.WritableStream,
-    prompt: string,
-    listener: Listener,
-  ) {
+  constructor(input: NodeJS.ReadableStream, output: Output, style: Style, listener: Listener) {
     this.#output = output;
     this.#listener = listener;
-    this.#isTerminal = (output as { readonly isTTY?: boolean }).isTTY === true;
-    this.#lines = createInterface({ input, output, prompt, historySize: 200 });
+    this.#style = style;
+    this.screen = new Screen(output, (columns, rows) => this.#footer(columns, rows));
+    const { isTerminal } = this.screen;
+    // The screen draws the line: readline only edits it.
+    const unseen = new Writable({ write: (_chunk, _encoding, done) => done() });
+    this.#lines = createInterface({
+      input,
+      output: isTerminal ? unseen : output,
+      terminal: isTerminal,
+      prompt: isTerminal ? '' : PROMPT,
+      historySize: 200,
+    });
     this.#lines.on('line', (line) => this.#read(line));
     this.#lines.on('SIGINT', () => this.#interrupted());
     this.#lines.on('close', () => {
@@ -40,6 +72,9 @@ export class LineInput {
       this.#give(undefined);
       this.#wake?.();
     });
+    if (!isTerminal) return;
+    input.on('keypress', (_text, key: Key) => this.#pressed(key));
+    output.write(MARK_PASTE);
   }
 
   get ended(): boolean {
@@ -48,11 +83,17 @@ export class LineInput {
 
   close(): void {
     this.#lines.close();
+    if (this.screen.isTerminal) this.#output.write(NO_MARKS);
+    this.screen.close();
   }
 
   /** Puts a text back into the line, to be sent or changed. */
   giveBack(text: string): void {
-    this.#lines.write(text.replaceAll('\n', ' '));
+    const lines = text.split('\n');
+    const last = lines.pop() ?? '';
+    this.#typed.push(...lines);
+    this.#lines.write(last);
+    this.screen.refresh();
   }
 
   /** Keeps a text for {@link next}. */
@@ -64,7 +105,7 @@ export class LineInput {
   /** Waits for the next text. Resolves to `undefined` when the input has ended. */
   async next(): Promise<string | undefined> {
     // A prompt would open an input again that has ended.
-    if (!this.#ended) this.#lines.prompt();
+    if (!this.#ended) this.#lines.prompt(true);
     while (this.#waiting.length === 0 && !this.#ended) {
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
@@ -73,51 +114,111 @@ export class LineInput {
     return this.#waiting.shift();
   }
 
-  /** Asks a question. Resolves to `undefined` when the input has ended, or the question was left. */
-  async ask(question: string): Promise<string | undefined> {
+  /**
+   * Asks a question. Resolves to `undefined` when the input has ended, or the question was left.
+   *
+   * @param keys Characters that are an answer as soon as they are pressed: in an empty line, and one at a time. A text that was meant for
+   * the agent is none.
+   */
+  async ask(text: string, keys = ''): Promise<string | undefined> {
     if (this.#ended) return undefined;
-    this.#output.write(question);
-    return new Promise((resolve) => {
-      this.#answer = resolve;
+    if (!this.screen.isTerminal) this.#output.write(text);
+    return new Promise((answer) => {
+      this.#question = { text, keys, answer };
+      this.screen.refresh();
     });
+  }
+
+  #pressed({ name }: Key): void {
+    if (name === 'paste-start' || name === 'paste-end') this.#isPasting = name === 'paste-start';
+    if (name === 'escape' && !this.#ended) this.#leave();
+    this.#settle();
   }
 
   #read(line: string): void {
     this.#typed.push(line);
-    if (!this.#isTerminal) this.#take();
-    else if (!this.#isDue) {
-      this.#isDue = true;
-      setImmediate(() => {
-        this.#isDue = false;
-        // The last line of what was pasted stands in the input, and goes with the others.
-        if (this.#typed.length > 0 && this.#lines.line === '') this.#take();
-      });
-    }
+    if (!this.#isPasting) this.#isSent = true;
+    if (!this.screen.isTerminal) this.#take();
+    else this.#settle();
+  }
+
+  /** Looks at what was typed once everything that came together is there. */
+  #settle(): void {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    setImmediate(() => {
+      this.#isDue = false;
+      if (this.#ended) return;
+      const { line } = this.#lines;
+      const isKey = [...line].length === 1 && this.#question?.keys.includes(line.toLowerCase());
+      // The last line of what was pasted stands in the input, and goes with the others.
+      if (this.#isSent && line === '') this.#take();
+      else if (isKey && this.#typed.length === 0 && !this.#isPasting) {
+        this.#clear();
+        this.#give(line);
+      }
+      this.screen.refresh();
+    });
   }
 
   #take(): void {
     const text = this.#typed.splice(0).join('\n');
-    if (this.#answer === undefined) this.#listener.typed(text);
+    this.#isSent = false;
+    if (this.#question === undefined) this.#listener.typed(text);
     else if (text.trim() === '/exit') this.#lines.close();
     else this.#give(text);
   }
 
   #give(text: string | undefined): void {
-    const answer = this.#answer;
-    this.#answer = undefined;
-    answer?.(text);
+    const question = this.#question;
+    this.#question = undefined;
+    if (question && this.screen.isTerminal) this.screen.write(`${question.text}${printable(text ?? '')}\n`);
+    question?.answer(text);
+  }
+
+  #clear(): void {
+    this.#lines.write(null, { ctrl: true, name: 'e' });
+    this.#lines.write(null, { ctrl: true, name: 'u' });
+  }
+
+  /** Leaves a question, or stops the call. Returns false where there is neither. */
+  #leave(): boolean {
+    if (this.#question === undefined) return this.#listener.interrupt();
+    this.#give(undefined);
+    return true;
   }
 
   /** Ctrl-C leaves a question, stops the call, clears the line, and ends the input, whichever comes first. */
   #interrupted(): void {
     this.#typed.length = 0;
-    if (this.#answer !== undefined) {
-      this.#output.write('\n');
-      this.#give(undefined);
-    } else if (this.#listener.interrupt()) return;
-    else if (this.#lines.line !== '') {
-      this.#lines.write(null, { ctrl: true, name: 'e' });
-      this.#lines.write(null, { ctrl: true, name: 'u' });
-    } else this.#lines.close();
+    this.#isSent = false;
+    if (this.#leave()) return;
+    if (this.#lines.line === '') this.#lines.close();
+    else this.#clear();
+  }
+
+  #footer(columns: number, height: number): Footer {
+    const { above, status } = this.#listener.around();
+    const { line, cursor } = this.#lines;
+    const label = this.#question?.text ?? PROMPT;
+    const lines = [...this.#typed, ''].join('\n');
+    const shown = (text: string) => rowsOf(label + printable(lines + text).replaceAll('\t', ' '), columns);
+    const [before, rows] = [shown(line.slice(0, cursor)), shown(line)];
+    const most = Math.max(1, Math.min(MOST_ROWS, height - above.length - 3));
+    const first = Math.max(0, before.length - most);
+    const fit = (text: string) => this.#style('dim', text.slice(0, endOf(text, columns)));
+    const input = rows.slice(first, first + most);
+    const [top = '', ...rest] = input;
+    const isLabelled = first === 0 && top.startsWith(label);
+    return {
+      rows: [
+        ...above.map(fit),
+        isLabelled ? `${this.#style('bold', label)}${top.slice(label.length)}` : top,
+        ...rest,
+        fit(status),
+      ],
+      row: above.length + before.length - 1 - first,
+      column: columnsOf(before.at(-1) ?? ''),
+    };
   }
 }

@@ -1,21 +1,26 @@
 import { type AgentState, type ContextUsage, RuntimeContext, readText } from '@x/core';
 import { headOf, PERMISSION_MODES, renderTodos } from '@x/core/internal';
-import { formatRule, type HarnessAgent, subagentTasks } from '@x/harness';
+import { type EventLog, formatRule, type HarnessAgent, subagentTasks } from '@x/harness';
 import { shortNumber } from '@x/harness/view';
+import { renderMessage } from '../commands/show.js';
+import { costLines, requestOf } from '../session-events.js';
 import { stepLines } from './event-printer.js';
 
 /** The agent and the session that a command works on. */
 export interface ChatScope {
   readonly agent: HarnessAgent;
   readonly context: RuntimeContext;
+  /** Keeps the events of the agent's sessions. */
+  readonly events: EventLog;
   /** The tokens of the latest request, where one was made. */
   readonly usage?: ContextUsage | undefined;
 }
 
-/** The effect of a command: a line to show, a turn to run, another session, or the end. */
+/** The effect of a command: a line to show, a turn to run, another session, the choice of one, or the end. */
 export type CommandResult =
   | { readonly say: string }
   | { readonly resume: true }
+  | { readonly pick: true }
   | { readonly session: RuntimeContext; readonly say: string }
   | { readonly exit: true };
 
@@ -171,12 +176,25 @@ const commands: Readonly<Record<string, SlashCommand>> = {
       };
     },
   },
-  context: {
-    usage: '/context',
-    summary: 'says what fills the context window',
-    async run({ agent, context, usage }) {
+  cost: {
+    usage: '/cost',
+    summary: 'says what compaction saved, and what the session cost',
+    async run({ agent, context, events }) {
       const state = await agent.state(context);
       if (state === undefined) return { say: NOTHING_YET };
+      return { say: costLines({ state, events: await events.read(agent, context) }).join('\n') };
+    },
+  },
+  context: {
+    usage: '/context [N]',
+    summary: 'says what fills the context window; with a number, what the model saw in that request',
+    async run({ agent, context, events, usage }, argument) {
+      const state = await agent.state(context);
+      if (state === undefined) return { say: NOTHING_YET };
+      if (argument !== '') {
+        const seen = requestOf({ state, events: await events.read(agent, context) }, Number(argument));
+        return { say: seen.messages.map((message) => renderMessage(message, false)).join('\n\n') };
+      }
       const summary = state.summary === undefined ? '' : ', behind a summary of what was before';
       return { say: [`${state.context.length} messages${summary}.`, ...windowLines(usage)].join('\n') };
     },
@@ -188,10 +206,15 @@ const commands: Readonly<Record<string, SlashCommand>> = {
       if (argument === '') return { resume: true };
       const session = RuntimeContext.builder(context).sessionId(argument).build();
       if ((await agent.state(session)) === undefined) {
-        return { say: `There is no session ${argument} of yours: x sessions lists those that there are.` };
+        return { say: `You have no session ${argument}. /sessions lists the latest ones.` };
       }
       return { session, say: `This is session ${argument} now.` };
     },
+  },
+  sessions: {
+    usage: '/sessions',
+    summary: 'lists the latest sessions, to go on with one',
+    run: async () => ({ pick: true }),
   },
   exit: {
     usage: '/exit',

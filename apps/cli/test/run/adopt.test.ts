@@ -28,28 +28,143 @@ afterEach(async () => {
   rmSync(directory, { recursive: true, force: true, maxRetries: 20 });
 });
 
-/** A session of Claude Code that read 30 files, and has a request that nobody has answered. */
-function log(): string {
+type Rows = readonly object[];
+const WISH = 'Find out why the invoices of March are wrong. Never touch src/legacy/.';
+const FINDING = 'The rate in part-17 is from 2019.';
+const OPEN = 'Mend it, then.';
+const fileAt = (index: number) => join(process.cwd(), 'files', `src/part-${index}.ts`);
+const contentOf = (index: number) => `export const rate${index} = ${index};\n`.repeat(40);
+const jsonl = (rows: Rows) => rows.map((row) => JSON.stringify(row)).join('\n');
+const reads = Array.from({ length: 30 }, (_, index) => index);
+
+/** Rows of Claude Code: 30 files were read, and nobody has answered the last request. */
+function claudeCode(): object[] {
   const rows: object[] = [];
   const add = (type: string, content: unknown) => {
     const [uuid, parentUuid] = [`u${rows.length}`, rows.length === 0 ? null : `u${rows.length - 1}`];
     rows.push({ type, uuid, parentUuid, sessionId: 'theirs', message: { role: type, id: uuid, content } });
   };
-  add('user', 'Find out why the invoices of March are wrong. Never touch src/legacy/.');
-  for (let index = 0; index < 30; index++) {
-    const file = join(process.cwd(), 'files', `src/part-${index}.ts`);
-    add('assistant', [{ type: 'tool_use', id: `c${index}`, name: 'Read', input: { file_path: file } }]);
-    const content = `export const rate${index} = ${index};\n`.repeat(40);
-    add('user', [{ type: 'tool_result', tool_use_id: `c${index}`, content }]);
+  add('user', WISH);
+  for (const index of reads) {
+    add('assistant', [
+      { type: 'tool_use', id: `c${index}`, name: 'Read', input: { file_path: fileAt(index) } },
+    ]);
+    add('user', [{ type: 'tool_result', tool_use_id: `c${index}`, content: contentOf(index) }]);
   }
-  add('assistant', [{ type: 'text', text: 'The rate in part-17 is from 2019.' }]);
-  add('user', 'Mend it, then.');
-  return rows.map((row) => JSON.stringify(row)).join('\n');
+  add('assistant', [{ type: 'text', text: FINDING }]);
+  add('user', OPEN);
+  return rows;
 }
+
+/** The same after the user went back from another request, with a row that was lost and one that was cut off. */
+function damagedClaudeCode(): string {
+  const rows = claudeCode();
+  const last = rows.at(-2) as { readonly uuid: string };
+  const given = {
+    type: 'user',
+    uuid: 'x',
+    parentUuid: last.uuid,
+    sessionId: 'theirs',
+    message: { role: 'user', content: 'Forget it.' },
+  };
+  const lines = [...rows.slice(0, 20), ...rows.slice(21, -1), given, rows.at(-1) as object].map((row) =>
+    JSON.stringify(row),
+  );
+  return [...lines.slice(0, 30), '{"type":"user","uuid":"tor', ...lines.slice(30)].join('\n');
+}
+
+function codex(command: (file: string) => object): string {
+  const item = (payload: object) => ({ type: 'response_item', payload });
+  const said = (role: string, text: string) =>
+    item({
+      type: 'message',
+      role,
+      content: [{ type: role === 'user' ? 'input_text' : 'output_text', text }],
+    });
+  return jsonl([
+    { type: 'session_meta', payload: { id: 'theirs' } },
+    said('user', '<environment_context>\n  <cwd>/home</cwd>\n</environment_context>'),
+    said('user', WISH),
+    ...reads.flatMap((index) => [
+      item({ type: 'function_call', call_id: `c${index}`, ...command(`src/part-${index}.ts`) }),
+      item({ type: 'function_call_output', call_id: `c${index}`, output: contentOf(index) }),
+    ]),
+    said('assistant', FINDING),
+    said('user', OPEN),
+  ]);
+}
+
+function geminiCli(): string {
+  return jsonl([
+    { sessionId: 'theirs', projectHash: 'p' },
+    { id: 'q', type: 'user', content: WISH },
+    ...reads.map((index) => ({
+      id: `g${index}`,
+      type: 'gemini',
+      content: '',
+      toolCalls: [
+        {
+          id: `c${index}`,
+          name: 'read_file',
+          args: { absolute_path: fileAt(index) },
+          status: 'success',
+          result: [{ text: contentOf(index) }],
+        },
+      ],
+    })),
+    { id: 'f', type: 'gemini', content: FINDING },
+    { id: 'o', type: 'user', content: OPEN },
+  ]);
+}
+
+it.each([
+  ['claude-code', () => jsonl(claudeCode()), 'read_file'],
+  ['claude-code', damagedClaudeCode, 'read_file'],
+  [
+    'codex',
+    () => codex((file) => ({ name: 'exec_command', arguments: JSON.stringify({ cmd: `cat ${file}` }) })),
+    'execute',
+  ],
+  [
+    'codex',
+    () =>
+      codex((file) => ({
+        name: 'shell',
+        arguments: JSON.stringify({ command: ['bash', '-lc', `cat ${file}`] }),
+      })),
+    'execute',
+  ],
+  ['gemini-cli', geminiCli, 'read_file'],
+] as const)(
+  'goes on with a session of %s: the open request, the record and the newest messages',
+  async (format, log, tool) => {
+    const file = join(directory, 'theirs.jsonl');
+    writeFileSync(file, log());
+    const adopted = await x(['sessions', 'adopt', file, '-w', 'files']);
+    expect(adopted.stdout, adopted.stderr).toContain(`Adopted theirs (mine): ${format}, `);
+    const { stdout, stderr } = await x(['run', '--session', 'theirs', '-p', 'And say what you did.']);
+    expect(stdout, stderr).toBe('Going on.\n');
+    const request = JSON.stringify(endpoint.requests.at(-1));
+    expect(request.length).toBeLessThan(32_000);
+    for (const kept of [
+      'Never touch src/legacy/.',
+      FINDING,
+      OPEN,
+      'And say what you did.',
+      'src/part-29.ts',
+      tool,
+    ])
+      expect(request).toContain(kept);
+    expect(request).not.toContain('Forget it.');
+    // What was compacted away is in the record, in fewer words.
+    expect(request).toContain('src/part-3.ts');
+    expect(request).not.toContain('export const rate3 = 3;\\nexport const rate3 = 3;\\nexport const rate3');
+  },
+);
 
 it('goes on with the session of another agent: compacted, with our tools', async () => {
   const file = join(directory, 'theirs.jsonl');
-  writeFileSync(file, log());
+  writeFileSync(file, jsonl(claudeCode()));
   const adopted = await x(['sessions', 'adopt', file, '-w', 'files']);
   expect(adopted).toMatchObject({ status: 0, stderr: '' });
   expect(adopted.stdout).toMatch(

@@ -11,11 +11,11 @@ import {
   type SessionStore,
   textOf,
 } from '@x/core';
-import { HarnessAgent, permissions, planMode, workspaceTools } from '@x/harness';
+import { eventLog, HarnessAgent, permissions, planMode, workspaceTools } from '@x/harness';
 import { ScriptedModel } from '@x/testkit';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { chat } from '../../src/terminal/chat.js';
-import { EventPrinter } from '../../src/terminal/event-printer.js';
+import { FakeTerminal } from '../support/fake-terminal.js';
 
 let directory: string;
 beforeEach(() => {
@@ -37,17 +37,23 @@ function open(model: Model, session: SessionStore, { isTTY = false } = {}) {
     .use(workspaceTools())
     .build();
   const [input, output] = [new PassThrough(), Object.assign(new PassThrough(), { isTTY })];
-  let shown = '';
-  output.on('data', (chunk) => {
-    shown += chunk;
-  });
-  const printer = new EventPrinter({ reply: output, progress: output, style: plain });
+  const terminal = new FakeTerminal();
+  output.on('data', (chunk) => terminal.write(String(chunk)));
   const context = RuntimeContext.of({ sessionId: 's-1' });
-  const ended = chat({ agent, context, input, output, printer, style: plain });
+  const ended = chat({
+    agent,
+    context,
+    model: 'm',
+    events: eventLog(),
+    input,
+    output,
+    style: plain,
+    sessions: async () => [],
+  });
   return {
     input,
-    seen: (text: string | RegExp) => vi.waitFor(() => expect(shown).toMatch(text), TIMEOUT),
-    screen: () => shown,
+    seen: (text: string | RegExp) => vi.waitFor(() => expect(terminal.text).toMatch(text), TIMEOUT),
+    screen: () => terminal.text,
     async ended() {
       await ended;
       await agent.close();
@@ -69,7 +75,7 @@ it('shows the plan that is to be approved, and the rule that "always" would keep
     { text: 'Cut.' },
   ]);
   const { input, seen, leave } = open(model, new InMemorySession());
-  await seen('> ');
+  await seen('>');
   input.write('Go\n');
   await seen(/# Cut the red wire\s+Run it\?/);
   input.write('y\n');
@@ -82,7 +88,7 @@ it('shows the plan that is to be approved, and the rule that "always" would keep
 it('says what waits in the session that it opens', async () => {
   const session = new InMemorySession();
   const first = open(new ScriptedModel([asking]), session);
-  await first.seen('> ');
+  await first.seen('>');
   first.input.write('Go\n');
   await first.seen('Run it?');
   await first.leave();
@@ -112,7 +118,7 @@ it('stops a compaction by Ctrl-C, and goes on', async () => {
     },
   };
   const { input, seen, screen, leave } = open(model, new InMemorySession(), { isTTY: true });
-  await seen('> ');
+  await seen('>');
   for (const round of [1, 2, 3]) {
     input.write(`${words}\r`);
     await vi.waitFor(() => expect(screen().split(' out').length).toBe(round + 1), TIMEOUT);
@@ -126,17 +132,17 @@ it('stops a compaction by Ctrl-C, and goes on', async () => {
   await leave();
 });
 
-it.each(['\u0003', 'e\r\u0003'])(
-  'leaves a question by Ctrl-C, and asks again when told to: %j',
+it.each(['\u0003', '\u001b', 'e\r\u0003'])(
+  'leaves a question by Ctrl-C or Escape, and asks again when told to: %j',
   async (keys) => {
     const model = new ScriptedModel([asking, { text: 'Written.' }]);
     const { input, seen, screen, leave } = open(model, new InMemorySession(), { isTTY: true });
-    await seen('> ');
+    await seen('>');
     input.write('Go\r');
     await seen('Run it?');
     for (const key of keys.split(/(?<=\r)/)) {
       input.write(key);
-      if (key.endsWith('\r')) await seen('as JSON: ');
+      if (key.endsWith('\r')) await seen('as JSON:');
     }
     await seen('Waiting for your decision: write_file. /resume asks for it');
     input.write('/resume\r');
@@ -149,7 +155,7 @@ it.each(['\u0003', 'e\r\u0003'])(
 
 it.each(['\u0004', '/exit\r'])('ends from a question, and reads nothing more: %j', async (keys) => {
   const { input, seen, ended } = open(new ScriptedModel([asking]), new InMemorySession(), { isTTY: true });
-  await seen('> ');
+  await seen('>');
   input.write('Go\r');
   await seen('Run it?');
   input.write(keys);
@@ -161,7 +167,7 @@ it.each(['\u0004', '/exit\r'])('ends from a question, and reads nothing more: %j
 it('sends what is pasted as one message, with what stands in the line', async () => {
   const model = new ScriptedModel([{ text: 'One.' }, { text: 'Two.' }]);
   const { input, seen, leave } = open(model, new InMemorySession(), { isTTY: true });
-  await seen('> ');
+  await seen('>');
   input.write('Fix this:\rfirst\rlast');
   await new Promise((resolve) => setImmediate(resolve));
   expect(model.requests).toHaveLength(0);
@@ -178,12 +184,13 @@ it('sends what is pasted as one message, with what stands in the line', async ()
 
 it('drops what was pasted by Ctrl-C, on the way out too', async () => {
   const model = new ScriptedModel([{ text: 'One.' }]);
-  const { input, seen, ended } = open(model, new InMemorySession(), { isTTY: true });
-  await seen('> ');
+  const { input, seen, screen, ended } = open(model, new InMemorySession(), { isTTY: true });
+  await seen('>');
   input.write('secret\rlast');
   await new Promise((resolve) => setImmediate(resolve));
   input.write('\u0003Hello\r');
-  await seen('One.');
+  await seen(/One\.[\s\S]* out/);
+  await vi.waitFor(() => expect(screen()).not.toContain('working'), TIMEOUT);
   input.write('secret\rx');
   await new Promise((resolve) => setImmediate(resolve));
   input.write('\u007f\u0003');
@@ -193,17 +200,18 @@ it('drops what was pasted by Ctrl-C, on the way out too', async () => {
   expect(model.requests.map(({ messages }) => textOf(messages.at(-1) as Message))).toEqual(['Hello']);
 });
 
-it.each(['a bit shorter, please\r', 'yes but use tabs\r', 'a\rb\r', 'y\ry\r'])(
+it.each(['a bit shorter, please\r', 'yes but use tabs\r', 'a\rb\r', 'y\ry\r', 'yes, go'])(
   'takes no text that was meant for the agent for an answer: %j',
   async (keys) => {
     const { input, seen, screen, leave } = open(new ScriptedModel([asking]), new InMemorySession(), {
       isTTY: true,
     });
-    await seen('> ');
+    await seen('>');
     input.write('Go\r');
     await seen('Run it?');
     input.write(keys);
-    await seen('Answer with y yes');
+    // What was pasted without a line break stays in the line.
+    await seen(keys.endsWith('\r') ? 'Nothing is decided yet' : `) ${keys}`);
     input.write('\u0003');
     await seen('Waiting for your decision: write_file');
     expect(screen()).not.toContain('1 byte');
@@ -224,13 +232,13 @@ it('gives back what was typed for a call that Ctrl-C stops, and then clears the 
     },
   };
   const { input, seen, leave } = open(model, new InMemorySession(), { isTTY: true });
-  await seen('> ');
+  await seen('>');
   input.write('A long task\r');
   await vi.waitFor(() => expect(requests).toHaveLength(1), TIMEOUT);
   input.write('Be short\r');
-  await seen('(read at the next step)');
+  await seen('queued: Be short');
   input.write('\u0003');
-  await seen(/Not sent, and back in the line:[\s\S]*Be short/);
+  await seen(/Not sent, and back in the line\.[\s\S]*> Be short/);
   input.write('\u0003Hello\r');
   await seen('Done.');
   expect(requests).toEqual(['A long task', 'Hello']);

@@ -4,11 +4,10 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { compaction } from '@x/compaction';
 import { type Capability, InMemorySession, RuntimeContext } from '@x/core';
-import { HarnessAgent, permissions, planMode, subagents, todoList } from '@x/harness';
+import { eventLog, HarnessAgent, permissions, planMode, subagents, todoList } from '@x/harness';
 import { ScriptedModel } from '@x/testkit';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { chat } from '../../src/terminal/chat.js';
-import { EventPrinter } from '../../src/terminal/event-printer.js';
 
 let directory: string;
 beforeEach(() => {
@@ -36,9 +35,18 @@ async function converse(
   output.on('data', (chunk) => {
     shown += chunk;
   });
-  const printer = new EventPrinter({ reply: output, progress: output, style: plain });
   const context = RuntimeContext.of({ sessionId: 's-1' });
-  const done = chat({ agent, context, input, output, printer, style: plain });
+  const sessions = async () => [];
+  const done = chat({
+    agent,
+    context,
+    model: 'scripted',
+    events: eventLog(),
+    input,
+    output,
+    style: plain,
+    sessions,
+  });
   for (const [index, line] of lines.entries()) {
     await vi.waitFor(() => expect(shown.split('> ').length).toBeGreaterThan(index + 1), {
       timeout: 120_000,
@@ -120,7 +128,7 @@ describe('a chat', () => {
     expect(shown).toContain('does not exist');
     expect(shown).toContain('There is no command /frobnicate.');
     expect(shown).toContain('Late.');
-    expect(shown).toContain('There is no session s-2 of yours');
+    expect(shown).toContain('You have no session s-2');
     expect(shown).toContain('This is session s-1 now.');
     expect(shown).toContain('--session s-1');
   });

@@ -4,7 +4,8 @@ import type { AddressInfo } from 'node:net';
 
 /** What the fake model answers: text, text before the connection breaks, or a tool call with text before it. */
 export type Answer =
-  | { readonly text: string }
+  /** With `until`, the last word comes when that is settled. */
+  | { readonly text: string; readonly until?: Promise<void> }
   | { readonly cut: string }
   | { readonly call: string; readonly input: object; readonly says?: string };
 
@@ -20,6 +21,10 @@ export async function fakeEndpoint(answers: readonly Answer[]): Promise<FakeEndp
   const requests: { readonly role: string; readonly content: unknown }[][] = [];
   const left = [...answers];
   const server = createServer(async (request, response) => {
+    if (request.url?.endsWith('/models')) {
+      response.end(JSON.stringify({ object: 'list', data: [{ id: 'fake', object: 'model' }] }));
+      return;
+    }
     const { messages } = JSON.parse(await bodyOf(request));
     requests.push(messages);
     const answer = left.shift();
@@ -29,8 +34,12 @@ export async function fakeEndpoint(answers: readonly Answer[]): Promise<FakeEndp
       return;
     }
     response.writeHead(200, { 'content-type': 'text/event-stream' });
-    for (const chunk of chunksOf(answer, requests.length))
+    const chunks = chunksOf(answer, requests.length);
+    for (const [index, chunk] of chunks.entries()) {
+      // Behind the last word come the end and the usage.
+      if ('text' in answer && index === chunks.length - 3) await answer.until;
       response.write(`data: ${JSON.stringify(chunk)}\n\n`);
+    }
     if ('cut' in answer) setImmediate(() => response.destroy());
     else response.end('data: [DONE]\n\n');
   });

@@ -388,3 +388,26 @@ capabilities:
   const listed = await x(['sessions', 'list', '--json', '--workspace', join(directory, 'files')]);
   expect(JSON.parse(listed.stdout)).toMatchObject({ sessionId: 'parts', compaction: { modelCalls: 0 } });
 });
+
+it('runs the file that x init writes without a warning, and finds a model that its server lacks', async () => {
+  endpoint = await fakeEndpoint([{ text: 'Hello.' }]);
+  const env = {
+    ...process.env,
+    HOME: directory,
+    OPENAI_BASE_URL: endpoint.url,
+    OPENAI_MODEL: 'fake',
+    OPENAI_API_KEY: '',
+    ANTHROPIC_API_KEY: '',
+  };
+  const command = (...args: string[]) => runCommand(args, { cwd: directory, env });
+  expect((await command('init')).stdout).toContain('Next:  x run (OPENAI_BASE_URL is set)');
+  const answered = await command('run', '-p', 'Hi', '-s', 'typo');
+  expect(answered).toMatchObject({ status: 0, stdout: 'Hello.\n' });
+  expect(answered.stderr).toMatch(/^new session typo\n100 tokens in[^\n]*\n$/);
+  expect((await command('doctor')).stdout).toMatch(/^ok +the server has the model fake$/m);
+  const other = await runCommand(['doctor'], { cwd: directory, env: { ...env, OPENAI_MODEL: 'qwen3' } });
+  expect(other).toMatchObject({ status: 1 });
+  expect(other.stdout).toMatch(/^NOT OK +the server lacks the model qwen3; it has fake$/m);
+  const called = await runCommand(['--help'], { cwd: directory, env: { ...env, npm_command: 'exec' } });
+  expect(called.stdout).toMatch(/^Usage: npx x COMMAND/);
+});

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { InMemorySession, RuntimeContext } from '@x/core';
-import { HarnessAgent } from '@x/harness';
+import { eventLog, HarnessAgent } from '@x/harness';
 import { ScriptedModel } from '@x/testkit';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { chat } from '../../src/terminal/chat.js';
@@ -43,7 +43,16 @@ it.each(['once', 'chat'])('says at once that another process has the session: %s
   const input = new PassThrough();
   const ended =
     way === 'chat'
-      ? chat({ agent, context, input, output, printer, style: plain })
+      ? chat({
+          agent,
+          context,
+          model: 'm',
+          events: eventLog(),
+          input,
+          output,
+          style: plain,
+          sessions: async () => [],
+        })
       : answerOnce({ agent, context, printer, prompt: 'Two', goOn: () => 'x run', decide: () => ({}) });
   input.write('Two\n');
   await vi.waitFor(() => expect(shown).toContain(NOTE), { timeout: 10_000 });

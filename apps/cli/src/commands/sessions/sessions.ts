@@ -2,6 +2,7 @@ import { type Command, commandGroup } from '../../command.js';
 import { show } from '../show.js';
 import { adoptSession } from './adopt-session.js';
 import { copySessions, importSession } from './copy-sessions.js';
+import { costSession } from './cost-session.js';
 import { deleteSession } from './delete-session.js';
 import { explainSession } from './explain-session.js';
 import { exportSession } from './export-session.js';
@@ -18,6 +19,7 @@ export const sessions: Command = commandGroup({
     listSessions,
     show,
     explainSession,
+    costSession,
     exportSession,
     importSession,
     adoptSession,

@@ -1,0 +1,12 @@
+const UNITS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+] as const;
+
+/** How long ago a time was, in the largest unit that fits: `3 h ago`. A time ahead, of another clock, is now. */
+export function ageOf(time: string, now: number): string {
+  const passed = now - Date.parse(time);
+  const [unit, length] = UNITS.find((each) => passed >= each[1]) ?? [];
+  return length === undefined ? 'just now' : `${Math.floor(passed / length)} ${unit} ago`;
+}

@@ -1,0 +1,84 @@
+import {
+  type AgentState,
+  compactionCostOf,
+  openSession,
+  RuntimeContext,
+  type SessionKey,
+  type SessionKeyParts,
+  type SessionLog,
+} from '@x/core';
+import { eventLog, spendingOf } from '@x/harness';
+import {
+  isPlace,
+  type KeptEvent,
+  renderCompactionCost,
+  requestAt,
+  type SeenRequest,
+  savingsInWords,
+  savingsOf,
+  shortNumber,
+} from '@x/harness/view';
+import { UsageError } from './command.js';
+import { findLog, findSession, noSession } from './find-session.js';
+import { type IdentityValues, openWorkspace } from './identity-options.js';
+import { type StoreValues, withStore } from './open-store.js';
+
+/** A session, and the events that are kept beside its log. */
+export interface SessionEvents {
+  readonly state: AgentState;
+  readonly events: readonly KeptEvent[];
+}
+
+/**
+ * Reads a stored session with its log.
+ *
+ * @throws {UsageError} for a session that is not there, and for one whose log is elsewhere.
+ */
+export async function readSession(
+  values: StoreValues & IdentityValues,
+  { sessionId, ...scope }: SessionKeyParts,
+): Promise<{ readonly key: SessionKey; readonly state: AgentState; readonly log: SessionLog }> {
+  return withStore(values, { readOnly: true }, async (store) => {
+    const key = await findSession(store, scope, sessionId);
+    const { state, version } = await openSession(store, key);
+    if (version === 0) throw noSession(key);
+    const log = await findLog(values, key);
+    if (log !== undefined) return { key, state, log };
+    throw new UsageError(
+      `No log of session ${sessionId} is in ${values.workspace}. Name its folder with --workspace DIR.`,
+    );
+  });
+}
+
+/** Does what {@link readSession} does, and reads the events of the session. */
+export async function readEvents(
+  values: StoreValues & IdentityValues,
+  parts: SessionKeyParts,
+): Promise<SessionEvents> {
+  const { key, state, log } = await readSession(values, parts);
+  const { sessionId } = key.parts;
+  const kept = { storage: openWorkspace(values), log: () => log, state: async () => state };
+  return { state, events: await eventLog().read(kept, RuntimeContext.of({ sessionId })) };
+}
+
+/** Says what compaction saved in a session, and what the session cost. */
+export function costLines({ state, events }: SessionEvents): readonly string[] {
+  const { tokens, cost } = spendingOf(state);
+  const price = cost > 0 ? `, cost ${cost.toPrecision(2)}` : '';
+  return [
+    savingsInWords(savingsOf(events)) || 'Nothing was removed from the conversation yet.',
+    renderCompactionCost(compactionCostOf(state)),
+    `all model calls: ${shortNumber(tokens)} tokens${price}`,
+  ];
+}
+
+/** @throws {UsageError} when the session has fewer requests. */
+export function requestOf({ events }: SessionEvents, number: number): SeenRequest {
+  const places = events.filter(isPlace);
+  let requests = 0;
+  const place = places.findIndex(({ type }) => type === 'model.started' && ++requests === number);
+  const seen = place < 0 ? undefined : requestAt(events, place + 1);
+  if (seen === undefined)
+    throw new UsageError(`The session has ${requests} requests: there is no request ${number}.`);
+  return seen;
+}

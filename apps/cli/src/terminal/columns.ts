@@ -1,0 +1,37 @@
+import { stripVTControlCharacters } from 'node:util';
+
+/** Characters that take two columns of a terminal. */
+const WIDE =
+  /[\p{Emoji_Presentation}\u1100-\u115F\u2E80-\u303E\u3041-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6\u{20000}-\u{3FFFD}]/gu;
+/** Characters that take none: marks on the letter before, and joiners. */
+const NO_COLUMN = /[\p{Mn}\p{Me}\p{Cf}]/gu;
+
+/** Counts the columns that a line takes, without its colors. */
+export function columnsOf(line: string): number {
+  const text = stripVTControlCharacters(line).replaceAll(NO_COLUMN, '').replaceAll(WIDE, '  ');
+  return [...text].length;
+}
+
+/** Splits a text into rows of a terminal. */
+export function rowsOf(text: string, columns: number): readonly string[] {
+  return text.split('\n').flatMap((line) => {
+    const rows: string[] = [];
+    for (let rest = line; ; ) {
+      const end = endOf(rest, columns);
+      rows.push(rest.slice(0, end));
+      rest = rest.slice(end);
+      if (rest === '') return rows;
+    }
+  });
+}
+
+/** Returns the index at which a text has taken so many columns; at least one character fits. */
+export function endOf(text: string, columns: number): number {
+  let [end, taken] = [0, 0];
+  for (const char of text) {
+    taken += columnsOf(char);
+    if (taken > columns && end > 0) break;
+    end += char.length;
+  }
+  return end;
+}

@@ -1,0 +1,101 @@
+import { columnsOf, endOf } from './columns.js';
+
+/** A stream that may be a terminal. */
+export type Output = NodeJS.WritableStream & {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  readonly rows?: number;
+};
+
+/** The rows below the output, and the place of the cursor in them. */
+export interface Footer {
+  readonly rows: readonly string[];
+  readonly row: number;
+  readonly column: number;
+}
+
+const NO_FOOTER: Footer = { rows: [], row: 0, column: 0 };
+const ESC = '\u001B[';
+/** Rows that are too wide are cut off, not wrapped: a width that was misjudged moves nothing. */
+const [CUT, WRAP] = [`${ESC}?7l`, `${ESC}?7h`];
+/** Terminals that know it show all changes between the two at once. */
+const [BEGIN, END] = [`${ESC}?2026h`, `${ESC}?2026l`];
+
+/**
+ * A terminal whose last rows are a footer. Output goes above the footer, which is drawn again below it. A stream that is no terminal
+ * has no footer.
+ */
+export class Screen {
+  readonly #output: Output;
+  readonly #footer: (columns: number, rows: number) => Footer;
+  /** The last line of the output while it has no end. */
+  #line = '';
+  #drawn = NO_FOOTER;
+
+  constructor(output: Output, footer: (columns: number, rows: number) => Footer) {
+    this.#output = output;
+    this.#footer = footer;
+    if (this.isTerminal) output.on('resize', this.refresh);
+  }
+
+  get isTerminal(): boolean {
+    return this.#output.isTTY === true;
+  }
+
+  write(text: string): void {
+    if (!this.isTerminal) {
+      this.#output.write(text);
+      return;
+    }
+    const all = this.#line + text;
+    const end = all.lastIndexOf('\n') + 1;
+    let [whole, rest] = [all.slice(0, end), all.slice(end)];
+    // A row that is full has its end at the last space: only what may still grow is kept.
+    for (let cut = endOf(rest, this.#columns); cut < rest.length; cut = endOf(rest, this.#columns)) {
+      const space = rest.lastIndexOf(' ', cut);
+      whole += `${rest.slice(0, space > 0 ? space : cut)}\n`;
+      rest = rest.slice(space > 0 ? space + 1 : cut);
+    }
+    this.#line = rest;
+    this.#draw(whole);
+  }
+
+  /** Draws the footer again. */
+  readonly refresh = (): void => {
+    if (this.isTerminal) this.#draw('');
+  };
+
+  /** Removes the footer. */
+  close(): void {
+    if (!this.isTerminal) return;
+    this.#output.off('resize', this.refresh);
+    this.#draw(this.#line === '' ? '' : `${this.#line}\n`, NO_FOOTER);
+    this.#line = '';
+  }
+
+  get #columns(): number {
+    return Math.max(10, this.#output.columns ?? 80);
+  }
+
+  #draw(text: string, footer?: Footer): void {
+    const { rows, row, column } = footer ?? this.#withLine();
+    const up = (count: number) => (count > 0 ? `${ESC}${count}A` : '');
+    const erase = `${up(this.#height())}\r${ESC}J`;
+    const right = column > 0 ? `${ESC}${column}C` : '';
+    const back = rows.length === 0 ? '' : `${up(rows.length - 1 - row)}\r${right}`;
+    this.#output.write(`${BEGIN}${erase}${text}${CUT}${rows.join('\n')}${WRAP}${back}${END}`);
+    this.#drawn = { rows, row, column };
+  }
+
+  #withLine(): Footer {
+    const { rows, row, column } = this.#footer(this.#columns, this.#output.rows ?? 24);
+    return this.#line === '' ? { rows, row, column } : { rows: [this.#line, ...rows], row: row + 1, column };
+  }
+
+  /** Rows of the footer above the cursor. A terminal that was made narrower has wrapped them. */
+  #height(): number {
+    const { rows, row, column } = this.#drawn;
+    const above = rows.slice(0, row).map((each) => Math.max(1, Math.ceil(columnsOf(each) / this.#columns)));
+    return above.reduce((sum, height) => sum + height, Math.floor(column / (this.#columns + 1)));
+  }
+}

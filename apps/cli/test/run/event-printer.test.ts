@@ -1,0 +1,38 @@
+import type { AgentEvent } from '@x/core';
+import { expect, it } from 'vitest';
+import { EventPrinter } from '../../src/terminal/event-printer.js';
+
+/** What is printed for some events. */
+function printed(...events: readonly object[]): string {
+  let text = '';
+  const sink = { write: (part: string) => (text += part) };
+  const printer = new EventPrinter({ reply: sink, progress: sink, style: (_format, part) => part });
+  for (const event of events) printer.print(event as AgentEvent);
+  return text;
+}
+
+const call = { id: 'c1', name: 'edit_file', input: { path: 'a.md' } };
+const result = (toolUseId: string) => ({
+  type: 'tool.result',
+  result: {
+    toolUseId,
+    toolName: 'edit_file',
+    output: [{ type: 'text', text: 'for the model' }],
+    isError: true,
+  },
+  durationMs: 3,
+});
+
+it('says in words for people that a call was not run, and what the model no longer sees', () => {
+  const decided = (decision: string) => ({ type: 'permission.decided', call, decision });
+  expect(printed(decided('denied'), result('c1'), result('c2'))).toMatch(
+    /^✗ You denied this call · edit_file .*\n {2}for the model\n {2}failed · 3 ms\n$/,
+  );
+  expect(printed(decided('superseded'), result('c1'))).toMatch(/^✗ Not run: you said something else · /);
+  expect(printed(decided('approved'))).toBe('');
+  const rule = { tool: 'edit_file', match: 'a.md' };
+  expect(printed({ ...decided('approved'), rule })).toMatch(/^Always allowed: edit_file\(a\.md\) · /);
+  expect(printed({ type: 'message.set_aside', messageId: 'm', what: 'an image' })).toBe(
+    'The model no longer sees an image: the provider refused it. The log has it.\n',
+  );
+});

@@ -1,0 +1,192 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setImmediate as soon } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { FakeTerminal } from '../support/fake-terminal.js';
+import { main, runCommand } from '../support/run-command.js';
+import { type Answer, type FakeEndpoint, fakeEndpoint } from './fake-endpoint.js';
+
+let directory: string;
+let endpoint: FakeEndpoint;
+const opened: (() => Promise<void>)[] = [];
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'x-terminal-'));
+});
+afterEach(async () => {
+  for (const end of opened.splice(0)) await end();
+  await endpoint.close();
+  rmSync(directory, { recursive: true, force: true, maxRetries: 20 });
+});
+
+const AGENT = `
+name: coder
+model: { id: compatible:fake, context_window: 20000 }
+capabilities: [compaction, workspace_tools]
+`;
+
+/** Runs `x run` on a pseudo-terminal of 80 columns, which the system's own program `script` makes. */
+async function open(answers: readonly Answer[], options = '', columns = 80) {
+  endpoint = await fakeEndpoint(answers);
+  writeFileSync(join(directory, 'agent.yaml'), AGENT);
+  const line = `stty cols ${columns} rows 24; exec '${process.execPath}' '${main}' run ${options}`;
+  const args =
+    process.platform === 'darwin' ? ['-q', '/dev/null', 'sh', '-c', line] : ['-qfec', line, '/dev/null'];
+  const env = {
+    ...process.env,
+    HOME: directory,
+    OPENAI_BASE_URL: endpoint.url,
+    OPENAI_API_KEY: 'key',
+    NO_COLOR: '1',
+  };
+  const child = spawn('script', args, { cwd: directory, env });
+  const terminal = new FakeTerminal(columns);
+  child.stdout.setEncoding('utf8').on('data', (text: string) => terminal.write(text));
+  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  opened.push(() => {
+    child.kill();
+    return ended;
+  });
+  return {
+    terminal,
+    press: (keys: string) => void child.stdin.write(keys),
+    seen: (text: string | RegExp) =>
+      vi.waitFor(() => expect(terminal.text).toMatch(text), {
+        timeout: 60_000,
+        interval: 20,
+      }),
+    ended,
+  };
+}
+
+describe('x run on a terminal', () => {
+  it('keeps the line that is typed below everything that is printed', async () => {
+    let go = () => {};
+    const held = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    const { terminal, press, seen, ended } = await open([
+      { text: 'one two three', until: held },
+      { text: 'Short.' },
+    ]);
+    await seen(/coder · new session [\w-]+ · \/help lists commands\n> ?\ncompatible:fake/);
+    press('Count\r');
+    await seen(/> Count\none two\n[\s\S]*working, Esc stops/);
+    press('SAY al');
+    await seen(/one two\n> SAY al\ncompatible:fake/);
+    press('so look\r');
+    await seen(/queued: SAY also look\n> ?\n/);
+    press('half');
+    await seen('> half');
+    go();
+    await seen(
+      /one two three\n> SAY also look\nShort\.\n[^\n]*tokens in[^\n]*\n> half\ncompatible:fake · \d+ % of 20k$/,
+    );
+    expect(terminal.typed).toBe('> half');
+    press('\u0003');
+    await seen(/\n>\ncompatible/);
+    press('\u0004');
+    await ended;
+    expect(terminal.text).toMatch(/Go on with --session [\w-]+/);
+    expect(endpoint.requests.at(-1)?.at(-1)).toMatchObject({ role: 'user', content: 'SAY also look' });
+  });
+
+  it('approves by one key, with the difference, and words a denial for people', async () => {
+    writeFileSync(join(directory, 'calc.mjs'), 'export const add = (a, b) => a - b;\n');
+    const edit = { call: 'edit_file', input: { path: 'calc.mjs', oldText: 'a - b', newText: 'a + b' } };
+    const { terminal, press, seen } = await open([edit, { text: 'As you wish.' }, edit, { text: 'Done.' }]);
+    await seen('compatible:fake');
+    press('Fix it\r');
+    await seen(
+      /It wants to edit calc\.mjs\.[\s\S]*\n- a - b\n\+ a \+ b\n[\s\S]*Run it\? \(y yes · n no · w no, and why/,
+    );
+    // More than one key is a text, which nobody meant for an answer.
+    press('yes but use tabs\r');
+    await seen('Nothing is decided yet');
+    press('n');
+    await seen(/✗ You denied this call · edit_file calc\.mjs[\s\S]*As you wish\./);
+    expect(terminal.text).not.toContain('Do not try');
+    expect(readFileSync(join(directory, 'calc.mjs'), 'utf8')).toContain('a - b');
+    press('Now do\r');
+    await vi.waitFor(() => expect(terminal.text.split('It wants to edit')).toHaveLength(3), {
+      timeout: 60_000,
+    });
+    await soon();
+    press('y');
+    await seen('Done.');
+    expect(readFileSync(join(directory, 'calc.mjs'), 'utf8')).toContain('a + b');
+  });
+
+  it('sends what is pasted when Enter is pressed, however it is split', async () => {
+    const { press, seen } = await open([{ text: 'Read.' }]);
+    await seen('compatible:fake');
+    press('\u001B[200~first\r');
+    await seen('> first\n');
+    press('second\rthird\r\u001B[201~');
+    await seen(/> first\nsecond\nthird\n\ncompatible/);
+    expect(endpoint.requests).toHaveLength(0);
+    press('\r');
+    await seen('Read.');
+    expect(endpoint.requests[0]?.at(-1)).toMatchObject({ content: 'first\nsecond\nthird\n' });
+  });
+
+  it('lists sessions to go on with', async () => {
+    const first = await open([{ text: 'Hello.' }, { text: 'Again.' }], '-s s-1');
+    await first.seen('new session s-1');
+    first.press('Good morning\r');
+    await first.seen('Hello.');
+    first.press('/exit\r');
+    await first.ended;
+    const { url } = endpoint;
+    const second = await open([{ text: 'Again.' }], '-r');
+    expect(url).not.toBe(endpoint.url);
+    await second.seen(/1 {2}just now · 2 messages · Good morning\nWhich one\? \(1 to 1; Enter for none\)/);
+    second.press('1');
+    await second.seen('coder · session s-1');
+    second.press('And now?\r');
+    await second.seen('Again.');
+    expect(endpoint.requests[0]?.map(({ content }) => content)).toContain('Good morning');
+  });
+
+  it('wraps wide characters and long lines without losing the input', async () => {
+    const { terminal, press, seen } = await open([{ text: `${'漢字'.repeat(30)} end` }], '', 40);
+    await seen('compatible:fake');
+    press('漢字'.repeat(15));
+    await seen('漢字');
+    press('\r');
+    await seen('end');
+    press('x');
+    await seen(/\n> x\ncompatible/);
+    expect(terminal.typed).toBe('> x');
+  });
+
+  it('says what compaction saved, what the session cost, and what the model saw', async () => {
+    const { terminal, press, seen } = await open(
+      [{ text: 'Blue. '.repeat(2_000) }, { text: 'Red.' }],
+      '-s s-1',
+    );
+    await seen('new session s-1');
+    press('Which colour?\r');
+    await seen(/Blue\.[\s\S]* out/);
+    press('Another\r');
+    await seen(/Red\.[\s\S]* out/);
+    press('/compact\r');
+    await seen(/Compacted: |Not compacted/);
+    press('/cost\r');
+    await seen(/compaction: no model call, saved [\s\S]*all model calls: 210 tokens/);
+    press('/context 1\r');
+    await seen(/user\nWhich colour\?/);
+    press('/context 9\r');
+    await seen('The session has 2 requests: there is no request 9.');
+    expect(terminal.text).not.toContain('undefined');
+    const env = { ...process.env, HOME: directory };
+    const cost = await runCommand(['sessions', 'cost', 's-1'], { cwd: directory, env });
+    expect(cost.stdout, cost.stderr).toMatch(/all model calls: 210 tokens\n$/);
+    const request = await runCommand(['show', 's-1', '--request', '2'], { cwd: directory, env });
+    expect(request.stdout, request.stderr).toMatch(/Which colour\?[\s\S]*Blue\.[\s\S]*user\nAnother\n/);
+    expect(request.stdout).not.toContain('Red.');
+    const wrong = await runCommand(['show', 's-1', '--request', '3'], { cwd: directory, env });
+    expect(wrong).toMatchObject({ status: 2, stderr: expect.stringContaining('there is no request 3') });
+  });
+});
