@@ -26,7 +26,7 @@ const PASTED = /^(?: {4}|\t|>|\|)/;
 const BRACKETS = /^[{}[\]()]+[,;]?$/;
 const OPENED = /^<([A-Za-z][\w:-]*)(?=[\s/>])/;
 const SIGN = /[^\p{L}\p{N}\p{M}\s.,;:!?'"’“”()、。，！？-]/gu;
-const COUNTED = /[\p{L}\p{M}_]*\p{N}[\p{L}\p{N}\p{M}_]*/gu;
+const COUNTED = /(?<![\p{L}\p{N}\p{M}_])[\p{L}\p{M}_]*\p{N}[\p{L}\p{N}\p{M}_]*/gu;
 const EXACT = /\p{N}|[`"“„«]\S/u;
 
 /**
