@@ -264,7 +264,7 @@ describe('x', () => {
     );
     expect(well.stdout).not.toContain('sk-hidden');
     for (const [address, told] of [
-      ['127.0.0.1:9/v1', 'begins with http:// or https://'],
+      ['127.0.0.1:9/v1', 'must begin with http:// or https://'],
       ['http://127.0.0.1:9/v1', 'does not answer ('],
     ] as const) {
       const { status, stdout } = await runCommand(['doctor', file], {

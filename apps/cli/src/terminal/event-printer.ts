@@ -95,7 +95,7 @@ export class EventPrinter {
   readonly #outputs: Outputs;
   #context: ContextUsage | undefined;
   #model: string | undefined;
-  /** Calls that were not run; the decision was printed in place of their results. */
+  /** Calls that were not run: the decision was printed in place of call and result. */
   readonly #denied = new Set<string>();
   /** The text of the last step that ended. */
   #answer = '';
@@ -107,6 +107,7 @@ export class EventPrinter {
   }
 
   print(event: AgentEvent): void {
+    if (event.type === 'tool.call' && this.#denied.has(event.call.id)) return;
     if (event.type === 'tool.result' && this.#denied.delete(event.result.toolUseId)) return;
     const note = NOTES[event.type] as NoteOf<AgentEvent> | undefined;
     const [format, text] = note?.(event) ?? [];

@@ -25,7 +25,7 @@ const result = (toolUseId: string) => ({
 
 it('says in words for people that a call was not run, and what the model no longer sees', () => {
   const decided = (decision: string) => ({ type: 'permission.decided', call, decision });
-  expect(printed(decided('denied'), result('c1'), result('c2'))).toMatch(
+  expect(printed(decided('denied'), { type: 'tool.call', call }, result('c1'), result('c2'))).toMatch(
     /^✗ You denied this call · edit_file .*\n {2}for the model\n {2}failed · 3 ms\n$/,
   );
   expect(printed(decided('superseded'), result('c1'))).toMatch(/^✗ Not run: you said something else · /);
