@@ -1,19 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { linkSync, mkdirSync, renameSync, statSync } from 'node:fs';
-import {
-  constants,
-  type FileHandle,
-  link,
-  mkdir,
-  open,
-  readdir,
-  rename,
-  stat,
-  unlink,
-} from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { constants, type FileHandle, link, mkdir, open, rename, stat, unlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { digest } from '../lib/digest.js';
-import { ABSENT, errorCode, undefinedOn } from './io-error.js';
+import { ABSENT, errorCode } from './io-error.js';
 import { moved, openPlace, type Place } from './place.js';
 
 const { O_APPEND, O_CREAT, O_EXCL, O_RDONLY, O_WRONLY } = constants;
@@ -33,15 +23,6 @@ export function isTemporaryName(name: string): boolean {
 /** The beginning of the names of a file's temporary files. */
 function temporaryNamesOf(name: string): string {
   return `.x-${digest(name).slice(0, 12)}`;
-}
-
-/** Removes what a writer of a file that was killed has left. Only where nobody writes the file. */
-export async function removeTemporaries(file: string): Promise<void> {
-  const directory = dirname(file);
-  const names = (await undefinedOn(ABSENT, readdir(directory))) ?? [];
-  for (const name of names)
-    if (isTemporaryName(name) && name.startsWith(temporaryNamesOf(basename(file))))
-      await undefinedOn(ABSENT, unlink(join(directory, name)));
 }
 
 interface ReplaceOptions {
