@@ -12,6 +12,8 @@ const LONG_ARGUMENT = 40;
 const ANCHOR = 40;
 /** UTF-16 units of a path that stands whole. */
 const LONGEST_PATH = 160;
+/** The share of a cut command that is from its end, where it writes what the beginning computes. */
+const COMMAND_END = 0.5;
 /** The folder that most command lines begin with. */
 const FOLDER_FIRST = /^\s*cd \S+ &&\s*/;
 
@@ -36,7 +38,8 @@ export function given(
     args,
     ...(args.some(({ text }) => text.includes('…')) ? { whole: digest(jsonText(input)) } : {}),
   });
-  if (command !== undefined) return cut([{ text: cutLine(command.replace(FOLDER_FIRST, ''), length) }]);
+  if (command !== undefined)
+    return cut([{ text: cutLine(command.replace(FOLDER_FIRST, ''), length, COMMAND_END) }]);
   const entries = isObject(input) ? Object.entries(input) : [];
   const values = entries
     .map(([key, value]) => ({ key, text: valueText(value) }))

@@ -36,6 +36,8 @@ const WEIGHT = {
   commonShare: 0.3,
   /** For a term that stands somewhere already. */
   again: 0.15,
+  /** For a term of the open request, wherever it stands. */
+  wanted: 1,
   /**
    * For each further excerpt of one message, and for each further one that differs in names and numbers alone. On either
    * half of the recorded projects 1 is worse for the first, and 0.65 no better.
@@ -71,6 +73,7 @@ export class Choice<Item extends Candidate> {
   readonly #terms: Uint32Array;
   readonly #starts: Uint32Array;
   readonly #covered: Uint8Array;
+  readonly #wanted: Uint8Array;
   readonly #taken = new Map<number | string, number>();
   /** By candidate, at most what choosing it would gain: gains only fall. Nothing for a chosen one. */
   readonly #gains: Float64Array;
@@ -82,6 +85,7 @@ export class Choice<Item extends Candidate> {
     this.#candidates = candidates;
     this.#vocabulary = vocabulary;
     this.#covered = new Uint8Array(vocabulary.size);
+    this.#wanted = new Uint8Array(vocabulary.size);
     this.#starts = new Uint32Array(candidates.length + 1);
     for (const [index, { terms }] of candidates.entries())
       this.#starts[index + 1] = (this.#starts[index] as number) + terms.length;
@@ -94,13 +98,16 @@ export class Choice<Item extends Candidate> {
    * Weighs candidates by what was said.
    *
    * @param standing Terms that the reader sees anyway.
+   * @param wanted Terms of the open request: every line that has one may be what it asks for, however often they stand.
    */
   static *among<Item extends Candidate>(
     candidates: readonly Item[],
     sayings: readonly Saying[],
     standing: Iterable<Uint32Array>,
+    wanted: Uint32Array,
   ): Work<Choice<Item>> {
     const choice = new Choice(candidates, yield* Vocabulary.of(sayings));
+    for (const term of wanted) choice.#wanted[choice.#vocabulary.index(term)] = 1;
     yield* choice.#weigh(standing);
     return choice;
   }
@@ -152,8 +159,10 @@ export class Choice<Item extends Candidate> {
       if (gain < least) continue;
       if (!this.#fits(index)) misfits[index] = 1;
       else {
-        gains[index] = 0;
         this.#choose(index);
+        // A sentence says little, or something else, without the one in front of it.
+        const isBehind = this.#candidates[index]?.leans && gains[index - 1] !== 0;
+        if (isBehind && this.#fits(index - 1)) this.#choose(index - 1);
       }
     }
   }
@@ -166,6 +175,7 @@ export class Choice<Item extends Candidate> {
   #choose(index: number): void {
     const candidate = this.#candidates[index] as Item;
     const { entry, cost } = candidate;
+    this.#gains[index] = 0;
     this.chosen.push(candidate);
     this.#left -= cost;
     if (entry.kind === 'said') this.#forStatements -= cost;
@@ -183,7 +193,8 @@ export class Choice<Item extends Candidate> {
     for (let place = this.#starts[index] as number; place < end; place++) {
       const term = this.#terms[place] as number;
       const weight = this.#vocabulary.weight(term, entry.at);
-      sum += this.#covered[term] ? weight * WEIGHT.again : weight;
+      if (this.#wanted[term]) sum += weight * WEIGHT.wanted;
+      else sum += this.#covered[term] ? weight * WEIGHT.again : weight;
     }
     const gain = (sum * worth) / cost ** COST_EXPONENT;
     const more = this.#taken.get(entry.at);

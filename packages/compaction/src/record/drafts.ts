@@ -208,9 +208,11 @@ class Drafts {
     const isListed = (text: string) => list?.items.some((item) => item.includes(text));
     for (const part of isShort ? [] : written) if (!isListed(part.text)) this.#addExcerpt(part, at);
     const isWhole = isTold && text.length <= OUTCOME;
-    for (const part of result?.numbered.excerpts.parts ?? []) {
-      if (part.kind !== 'found' || part.callId !== use.id || !result) continue;
-      const found = boilerplate.strip(result.block, part.text);
+    const parts = result?.numbered.excerpts.parts.filter((part) => part.callId === use.id) ?? [];
+    for (const [index, part] of parts.entries()) {
+      if (!result) continue;
+      const isEnd = part.opens || index === parts.length - 1;
+      const found = isEnd ? boilerplate.strip(result.block, part.text) : part.text;
       if (this.#found.has(found)) continue;
       this.#found.add(found);
       if (found.length <= SHORTEST_EXCERPT || (isWhole && found.length <= OUTCOME)) continue;

@@ -10,12 +10,36 @@ const PRIME = 0x01000193;
  * only a weight is wrong.
  */
 export function termsOf(text: string): Uint32Array {
-  return sortedOnce(wordsIn(text).map(hashOf));
+  return IS_ASCII.test(text) ? asciiTerms(text) : sortedOnce(wordsIn(text).map(hashOf));
 }
 
 /** Returns numbers in order, each once. */
 export function sortedOnce(numbers: readonly number[]): Uint32Array {
-  return Uint32Array.from(new Set(numbers)).sort();
+  const sorted = Uint32Array.from(numbers).sort();
+  return sorted.filter((term, index) => term !== sorted[index - 1]);
+}
+
+const IS_ASCII = /^[\0-\x7f]*$/;
+/** UTF-16 units of a word that count, as in `wordsIn`. */
+const LONGEST = 64;
+
+/** Hashes the words of ASCII in place: most text is ASCII, and no word need be a string. */
+function asciiTerms(text: string): Uint32Array {
+  const terms: number[] = [];
+  let hash = BASIS;
+  let length = 0;
+  for (let index = 0; index <= text.length; index++) {
+    const unit = text.charCodeAt(index);
+    const isCapital = unit >= 65 && unit <= 90;
+    if (isCapital || (unit >= 97 && unit <= 122) || (unit >= 48 && unit <= 57) || unit === 95) {
+      if (length++ < LONGEST) hash = Math.imul(hash ^ (isCapital ? unit + 32 : unit), PRIME);
+    } else if (length > 0) {
+      terms.push(hash >>> 1);
+      hash = BASIS;
+      length = 0;
+    }
+  }
+  return sortedOnce(terms);
 }
 
 function hashOf(word: string): number {

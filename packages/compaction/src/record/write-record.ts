@@ -1,6 +1,7 @@
 import { estimateCounter, type Message } from '@x/core';
 import type { Work } from '@x/core/internal';
 import { countMessages } from '@x/core/messages';
+import { isUserRequest } from '../conversation/regions.js';
 import type { Meter } from '../meter.js';
 import { Choice, type Saying } from './choose-excerpts.js';
 import { type Draft, draftsOf, type RecordInput } from './drafts.js';
@@ -42,11 +43,19 @@ export function* writeRecord(input: RecordInput): Work<readonly Entry[]> {
   const later = staying.map((excerpts) => ({ at: Number.POSITIVE_INFINITY, excerpts }));
   for (const { at, excerpts } of [...covered, ...later])
     sayings.push({ at, terms: excerpts.terms, by: byOf(excerpts.message) });
-  const choice = yield* Choice.among(optional, sayings, [
-    ...calls.map(({ entry, terms }) => (terms.length > 0 ? terms : termsOf(renderEntries([entry])))),
-    ...[...staying, ...standing].map(({ terms }) => terms),
-    termsOf(input.narrative ?? ''),
-  ]);
+  const openRequest = [...covered, ...later].findLast(({ excerpts }) =>
+    isUserRequest(excerpts.message),
+  )?.excerpts;
+  const choice = yield* Choice.among(
+    optional,
+    sayings,
+    [
+      ...calls.map(({ entry, terms }) => (terms.length > 0 ? terms : termsOf(renderEntries([entry])))),
+      ...[...staying, ...standing].map(({ terms }) => terms),
+      termsOf(input.narrative ?? ''),
+    ],
+    openRequest?.terms ?? new Uint32Array(),
+  );
   const most = room * (1 - NAMES_SHARE);
   const left = most - calls.reduce((sum, draft) => sum + draft.cost, 0);
   yield* choice.take(left);

@@ -164,8 +164,14 @@ function* cutText(text: string, room: number, meter: Meter, where: string): Work
     `\n${STUB_TEXTS.cut.write(left, short.length, why)}\n${oddBetween(odd, from, from + left, room)}`;
   const whole = `${short}\n${STUB_TEXTS.counted.write(text.length, `${repeated}${where}`)}`;
   if (repeated !== '' && meter.fits(whole, room)) return whole;
-  return cutToTokens(short, room, meter, note, { tail: 0.5 });
+  // What begins like JSON would be parsed as JSON.
+  const isData = /^\s*[{[]/.test(short.slice(0, 100));
+  const head = isData ? `${PART}\n` : '';
+  return head + cutToTokens(short, room - meter.text(head), meter, note, { tail: 0.5 });
 }
+
+/** Begins a result that was cut and would else begin like whole JSON. */
+const PART = 'Parts of a result:';
 
 /** Names the file that holds the whole of a result. */
 export function fileOf(path: string | undefined): Place | undefined {

@@ -40,6 +40,13 @@ describe('a call in one line', () => {
     expect(line.length).toBeLessThan(130);
   });
 
+  it('keeps of a long command the end, which changes something', () => {
+    const command = `node tools/check.mjs --all ${'--module coupon '.repeat(9)}&& echo 'Rule COUPON-628: limit 41' >> CHANGELOG.md`;
+    expect(callLine(call('execute', { command }), 110)).toMatch(
+      /^execute node .*….*limit 41' >> CHANGELOG\.md$/,
+    );
+  });
+
   it('shows of a command the command alone', () => {
     expect(callLine(call('bash', { command: 'npm test', timeout: 60_000 }), 80)).toBe('bash npm test');
   });

@@ -22,6 +22,17 @@ describe('the terms of a text', () => {
     expect(termsOf(words.join(' '))).toHaveLength(words.length);
   });
 
+  it('are the same whether a text is read as ASCII or not', () => {
+    const text = fc.string({ unit: 'binary-ascii', maxLength: 300 });
+    fc.assert(
+      fc.property(text, (text) => {
+        const [extra] = termsOf('é');
+        expect([...termsOf(text)]).toEqual([...termsOf(`${text} é`)].filter((term) => term !== extra));
+      }),
+      { examples: [[`${'Long'.repeat(40)} and more`]] },
+    );
+  });
+
   it('stand each once and in order, for any text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 300 }), (text) => {

@@ -51,6 +51,17 @@ describe('results that no model has seen', () => {
     }
   });
 
+  it('do not begin like JSON when they were cut', async () => {
+    const rows = JSON.stringify(Array.from({ length: 20_000 }, (_, id) => ({ id, name: `name ${id}` })));
+    const outcome = await createCompactor({ contextWindow: 32_000 }).compact(
+      [userMessage('Load it'), ...batch([rows])],
+      { reason: 'proactive_budget' },
+    );
+    const text = textOf([at(outputsOf(outcome.messages), 0)]);
+    expect(text).toMatch(/^Parts of a result:\n\[\{"id":0,/);
+    expect(text).toMatch(/characters are left out/);
+  });
+
   it('are cut where one alone is larger than the window: its ends stay, and the small neighbors whole', async () => {
     const huge = `BEGIN ${lines(200_000)} END`;
     const messages = [userMessage('Load it'), ...batch(['small one', huge, 'small two'])];
