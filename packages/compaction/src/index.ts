@@ -15,7 +15,7 @@ export { createCompactor } from './create-compactor.js';
 export { toolResultEviction } from './eviction/tool-result-eviction.js';
 export { Meter } from './meter.js';
 export { createRecall, RECALL_HINT, type Recall } from './recall/create-recall.js';
-export { type ReceiptSource, whatIsGone } from './receipt.js';
+export { whatIsGone } from './receipt.js';
 export type { Fate, Reducer, ReducerContext, Reduction, ReductionTarget, View } from './reducer.js';
 export { unchanged } from './reducer.js';
 export { cutUnseen } from './reducers/cut-unseen.js';

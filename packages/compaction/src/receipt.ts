@@ -19,7 +19,7 @@ import { isNumbered, numbersOf } from './summary/numbers.js';
 import { isOfSummary, readSummaries } from './summary/summary-message.js';
 
 /** What a receipt is about: a compaction and the list before it, or a session. */
-export type ReceiptSource =
+type ReceiptSource =
   | { readonly before: readonly Message[]; readonly outcome: CompactionOutcome }
   | { readonly state: AgentState; readonly log: SessionLog };
 

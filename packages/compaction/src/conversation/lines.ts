@@ -19,6 +19,11 @@ const FRAME = 60;
 /** A word with a digit in it: what differs from row to row. */
 const COUNTED = /(?<![\p{L}\p{N}\p{M}_])[\p{L}\p{M}_]*\p{N}[\p{L}\p{N}\p{M}_]*/gu;
 
+/** The line with one sign for each word that has a digit in it: rows of one kind have one shape. */
+export function shapeOf(line: string): string {
+  return line.replaceAll(COUNTED, '0').trim();
+}
+
 /** A line, and where it begins. */
 export interface OddLine {
   readonly at: number;
@@ -46,7 +51,7 @@ export function* oddLinesWork(text: string): Work<readonly OddLine[]> {
     const end = next === -1 ? text.length : next;
     if (lines % LINES_A_PIECE === 0) yield;
     const line = headOf(text.slice(at, Math.min(end, at + LONGEST + 1)), LONGEST);
-    const shape = line.replaceAll(COUNTED, '0').trim();
+    const shape = shapeOf(line);
     if (shape !== '') {
       lines++;
       shapes.set(shape, shapes.has(shape) ? undefined : { at, text: line });

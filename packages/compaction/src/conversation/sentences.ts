@@ -1,3 +1,5 @@
+import { shapeOf } from './lines.js';
+
 /** A part of a text that is kept whole or not at all. */
 interface Unit {
   readonly start: number;
@@ -26,7 +28,6 @@ const PASTED = /^(?: {4}|\t|>|\|)/;
 const BRACKETS = /^[{}[\]()]+[,;]?$/;
 const OPENED = /^<([A-Za-z][\w:-]*)(?=[\s/>])/;
 const SIGN = /[^\p{L}\p{N}\p{M}\s.,;:!?'"’“”()、。，！？-]/gu;
-const COUNTED = /(?<![\p{L}\p{N}\p{M}_])[\p{L}\p{M}_]*\p{N}[\p{L}\p{N}\p{M}_]*/gu;
 const EXACT = /\p{N}|[`"“„«]\S/u;
 
 /**
@@ -74,8 +75,8 @@ function unitsOf(text: string): readonly Unit[] {
   const units: Unit[] = [];
   const lines = text.split('\n');
   const shapes = new Map<string, number>();
-  const shapeOf = (line: string) => line.replaceAll(COUNTED, '0').trim();
-  for (const line of lines) shapes.set(shapeOf(line), (shapes.get(shapeOf(line)) ?? 0) + 1);
+  const kinds = lines.map((line) => shapeOf(line.slice(0, LONGEST)));
+  for (const kind of kinds) shapes.set(kind, (shapes.get(kind) ?? 0) + 1);
   const add = (start: number, part: string, worth: number) => {
     const from = start + part.length - part.trimStart().length;
     for (let at = from; at < start + part.trimEnd().length; ) {
@@ -102,7 +103,7 @@ function unitsOf(text: string): readonly Unit[] {
       PASTED.test(line) ||
       BRACKETS.test(line.trim()) ||
       signs > line.length * SIGNS ||
-      (shapes.get(shapeOf(line)) ?? 0) >= ALIKE;
+      (shapes.get(kinds[index] as string) ?? 0) >= ALIKE;
     if (line.trim() === GAP) add(at, line, WORTH.gap);
     else if (isPasted) add(at, line, WORTH.pasted);
     else {
