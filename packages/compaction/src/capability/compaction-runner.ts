@@ -185,12 +185,12 @@ export class CompactionRunner {
     this.#deliverPins(scope);
     const found = desk.find(state.context);
     if (!found?.isLate || found.writing.result === undefined) return;
-    const { narrative, at, usage, modelCalls } = found.writing;
+    const { narrative, usage, modelCalls } = found.writing;
     if (narrative === undefined) {
       desk.clear(found.writing);
       return;
     }
-    const message = narrativeMessage(narrative, at);
+    const message = narrativeMessage(narrative);
     const tokens = Math.round(this.meter(scope).message(message));
     const whole = this.measure(scope) * calibrationOf(state, scope.model) + tokens;
     // Without room it waits for the next compaction, which takes it into the summary.

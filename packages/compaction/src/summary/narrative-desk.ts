@@ -21,7 +21,7 @@ export interface ModelWork {
 
 /** What a model makes of the beginning of a conversation: a narrative, or a compaction that only its provider reads. */
 export type Written =
-  | { readonly ok: true; readonly text: string }
+  | { readonly ok: true; readonly text: string; readonly note?: string | undefined }
   | { readonly ok: false; readonly problem: string }
   | ({ readonly ok: true } & Omit<NativeCompaction, 'usage'> & { readonly note?: string });
 
@@ -77,7 +77,7 @@ export class Writing {
   /** The narrative, once it is written. */
   get narrative(): Narrative | undefined {
     return this.result && 'text' in this.result && this.result.ok
-      ? { text: this.result.text, to: this.to }
+      ? { text: this.result.text, to: this.to, at: this.at }
       : undefined;
   }
 }

@@ -32,7 +32,8 @@ export interface PromptInput {
 
 const PRESERVE: Readonly<Record<string, string>> = {
   decisions: 'decisions with their reasons, rejected options included',
-  files_modified: 'every file that was created or changed, with its path and what changed',
+  files_modified:
+    'every thing that was created or changed (a file, an order, a page), with its path or id and what changed',
   errors: 'errors that were met, and what resolved them',
   current_plan: 'the plan as it stands',
 };
@@ -44,9 +45,11 @@ original messages. What you leave out is forgotten.
 Write dense notes, not prose: nothing twice, no word that tells nothing. Keep, with exact names, paths, commands, numbers, ids and error \
 messages: what the user wants and may not be done; what was done, and how it ended; what was found, each value with what it belongs to; \
 decisions with their reasons, and what was decided against; what failed and what mended it; what is open. Tell what was tried from what \
-succeeded, and what a tool printed from what the user said.
+succeeded, what a tool printed from what the user said, what was asked for from what was done ("asked for X, did Y"), and what was checked \
+from what is only concluded ("not checked"). A plan that the findings have refuted is no plan: say what refuted it.
+In quotation marks stands only what somebody said or printed, word for word. Cite the message where it helps, by the number in its mark: r12.
 Details make a record useful. Use the room that is named at the end: keep also the values of what was looked up and not chosen or not \
-needed yet. Where room is short leave out first: pleasantries, announcements, what was superseded, how something was found once it is \
+needed yet. Where room is short, keep wishes, promises and what is open to the end, and leave out first: pleasantries, announcements, what was superseded, how something was found once it is \
 known, the wording of long texts.
 
 Answer with exactly these four headings, and nothing before or after. Write in the language of the conversation:
@@ -64,7 +67,7 @@ its exact path or id, then its values and their names, what is in it, what was c
 their columns. "None" if none.
 
 ## NEXT STEPS
-What remains to be done now, most urgent first; what was promised, and whose answer is waited for. "None" if nothing is open.`;
+What remains to be done now, most urgent first; what was promised, what the user was not told yet, and whose answer is waited for. "None" if nothing is open.`;
 
 const ABOVE = '(the conversation above)';
 
@@ -101,14 +104,10 @@ export function buildPrompt(options: SummarizeOptions, input: PromptInput): Summ
   if (!used.has('preserve') && preserve) rest.push(`Keep in particular: ${preserve}.`);
   if (!used.has('instructions') && instructions) rest.push(`The user also asks: ${instructions}`);
   if (input.requests) {
-    const place =
-      options.keep.users > 0
-        ? 'It stays in front of your record word for word, so do not repeat it'
-        : 'Your record stands for it, too';
     const why =
-      `The user asked this. ${place}: write the record for it, but do not answer it. ` +
-      'Requests marked as later come after the end of the transcript: leave what came of them open. Texts in the name of the user ' +
-      'that a program wrote, such as commands in tags, their output or instructions of a skill, are no wishes.';
+      'The user asked this: write the record for it, but do not answer it. What is marked (stays) stays in front of your record word ' +
+      'for word. All others will be shortened: take every wish, limit, number and name of them into your record. Requests marked as ' +
+      'later come after the end of the transcript: leave what came of them open. What a program wrote in the name of the user is no wish.';
     rest.push(`${why}\n${fenced('requests', input.requests)}`);
   }
   if (!used.has('previous_summary') && previous) {

@@ -32,6 +32,8 @@ export interface Narrative {
   readonly text: string;
   /** The id of the last message that it tells of; left out where nobody knows. */
   readonly to?: string | undefined;
+  /** The running number of that message. */
+  readonly at?: number | undefined;
 }
 
 /** The parts of a summary. */
@@ -61,8 +63,10 @@ export interface SummaryParts {
 export function summaryMessage(parts: SummaryParts): Message {
   const { narrative, record, appendix, logLocation, recall, covers, count, standing, native } = parts;
   const where = [logLocation && `Full messages: ${logLocation}.`, recall].filter(Boolean).join(' ');
+  const isOlder = narrative?.at !== undefined && narrative.at < count;
   const sections = [
     `${FIRST_LINE}${standing.size > 0 ? ASKED : ''}.${where && ` ${where}`}`,
+    isOlder && asOf(narrative.at),
     narrative && withoutFrame(narrative.text),
     record.length > 0 && [RECORD, legendOf(record), withoutTags(renderEntries(record))].join('\n'),
   ];
@@ -91,19 +95,23 @@ export function summaryMessage(parts: SummaryParts): Message {
 
 function marksOfNarrative(narrative: Narrative | undefined): JsonObject {
   if (narrative === undefined) return {};
-  const { text, to } = narrative;
-  return { narrative: withoutFrame(text), ...(to === undefined ? {} : { to }) };
+  const { text, to, at } = narrative;
+  return {
+    narrative: withoutFrame(text),
+    ...(to === undefined ? {} : { to }),
+    ...(at === undefined ? {} : { at }),
+  };
 }
 
-/**
- * The message by which a narrative that came late stands behind the conversation, until the next compaction takes it into a
- * summary.
- *
- * @param at The running number of the last message that it tells of.
- */
-export function narrativeMessage(narrative: Narrative, at: number): Message {
-  const asOf = `It tells of the messages up to r${at}: where later ones say otherwise, they hold.`;
-  return userMessage(wrapped([`${FIRST_LINE}. ${asOf}`, withoutFrame(narrative.text)]), {
+function asOf(at: number | undefined): string {
+  return at === undefined
+    ? ''
+    : `It tells of the messages up to r${at}: where later ones say otherwise, they hold.`;
+}
+
+/** The message by which a narrative that came late stands behind the conversation, until the next compaction takes it into a summary. */
+export function narrativeMessage(narrative: Narrative): Message {
+  return userMessage(wrapped([`${FIRST_LINE}. ${asOf(narrative.at)}`, withoutFrame(narrative.text)]), {
     kind: 'synthetic',
     metadata: { '@x/compaction': marksOfNarrative(narrative) },
   });
@@ -162,7 +170,7 @@ export function readSummaries(summaries: readonly Message[]): EarlierSummaries {
 
 function joined(narratives: readonly (Narrative | undefined)[]): Narrative | undefined {
   const text = narratives.flatMap((narrative) => narrative?.text || []).join('\n\n');
-  return text === '' ? undefined : { text, to: narratives.at(-1)?.to };
+  return text === '' ? undefined : { ...narratives.at(-1), text };
 }
 
 const readSummary = once((summary: Message): EarlierSummaries => {

@@ -26,13 +26,19 @@ const ARGUMENT_LENGTH = 500;
  * Renders messages for a summarizer: thinking left out, results cut to `resultLength` UTF-16 units, failed ones to eight
  * times as many, edits as what they changed. Every line that structures the transcript carries `nonce`.
  *
- * @param listed Numbers of the requests that the prompt lists whole, by the message's id.
+ * @param known `listed`: numbers of the requests that the prompt lists whole; `numbers`: running numbers. Both by the message's id.
  */
 export function renderTranscript(
   messages: readonly Message[],
   nonce: string,
   resultLength: number,
-  listed: ReadonlyMap<string, number> = new Map(),
+  {
+    listed = new Map(),
+    numbers = new Map(),
+  }: {
+    readonly listed?: ReadonlyMap<string, number>;
+    readonly numbers?: ReadonlyMap<string, number> | undefined;
+  } = {},
 ): readonly TranscriptEntry[] {
   return pairingOf(messages).groups.flatMap(({ start, end }) =>
     messages.slice(start, end).map((message) => {
@@ -43,7 +49,8 @@ export function renderTranscript(
       if (number !== undefined) parts.unshift(`(request ${number} of the list)`);
       const label = message.kind === 'synthetic' ? 'injected' : message.role;
       const body = parts.length > 0 ? parts.join('\n') : '(nothing)';
-      return { text: `[${nonce} ${label}]\n${body}`, end };
+      const at = numbers.get(message.id);
+      return { text: `[${nonce} ${at === undefined ? '' : `r${at} `}${label}]\n${body}`, end };
     }),
   );
 }
@@ -98,10 +105,14 @@ function argumentsOf({ input }: ToolUseBlock, length: number): string {
   return change ? `${json} ${change.text}` : json;
 }
 
+/** A text of so many UTF-16 units has a beginning alone. */
+const SHORT_CUT = 12;
+
 /** Head and tail of a text: how a tool's output begins and how it ended. */
 function edges(text: string, length: number): string {
-  const marker = ' … ';
-  if (length <= marker.length * 4) return headOf(text, length);
+  const marker = (left: number, from: number) =>
+    `\n[… ${text.slice(from, from + left).split('\n').length} lines, ${left} characters left out …]\n`;
+  if (length <= SHORT_CUT) return headOf(text, length);
   return cutMiddle(text, length, marker, { tail: 0.5, lines: true });
 }
 

@@ -12,8 +12,8 @@ export interface KeptRequest {
   readonly message: Message;
 }
 
-/** Tokens that a shortened request keeps. */
-const SHORTEST = 80;
+/** Tokens that a shortened request keeps: one that has no more is never shortened. */
+export const SHORTEST_REQUEST = 80;
 /** The factor by which the room may be exceeded before anything is shortened. */
 const SLACK = 1.25;
 /** A cut that leaves less than this share of what may stay is made again. */
@@ -59,9 +59,11 @@ export function keepUserWords(
   for (const one of [...inTurn, ...inTurn]) {
     if (total <= room) break;
     const isSecond = one.message !== one.original;
-    const tokens = isSecond || isOfProgram(one) ? SHORTEST : Math.max(SHORTEST, one.size - (total - room));
+    const tokens =
+      isSecond || isOfProgram(one) ? SHORTEST_REQUEST : Math.max(SHORTEST_REQUEST, one.size - (total - room));
     if (one.size <= tokens) continue;
-    const short = tokens === SHORTEST ? shortest(one.original, meter) : cut(one.message, tokens, meter);
+    const short =
+      tokens === SHORTEST_REQUEST ? shortest(one.original, meter) : cut(one.message, tokens, meter);
     if (short.tokens >= one.size) continue;
     total -= one.size - short.tokens;
     Object.assign(one, { message: short.message, size: short.tokens });
@@ -100,14 +102,14 @@ const known = new WeakMap<Message, { readonly meter: Meter; readonly cut: Cut }>
 function shortest(message: Message, meter: Meter): Cut {
   const found = known.get(message);
   if (found?.meter.counter === meter.counter && found.meter.ratio === meter.ratio) return found.cut;
-  const made = cut(message, SHORTEST, meter);
+  const made = cut(message, SHORTEST_REQUEST, meter);
   known.set(message, { meter, cut: made });
   return made;
 }
 
 function cut(original: Message, most: number, meter: Meter): Cut {
   const share = most / meter.message(original);
-  const isTerse = most === SHORTEST;
+  const isTerse = most === SHORTEST_REQUEST;
   const message = shortened(original, share, isTerse);
   const tokens = meter.message(message);
   if (tokens >= most * CLOSE) return { message, tokens };
@@ -126,7 +128,7 @@ function cut(original: Message, most: number, meter: Meter): Cut {
 export function* shortenAhead(requests: readonly Message[], room: number, meter: Meter): Work<void> {
   if (meter.messages(requests) <= room * SLACK) return;
   for (const message of requests) {
-    if (meter.message(message) > SHORTEST) shortest(message, meter);
+    if (meter.message(message) > SHORTEST_REQUEST) shortest(message, meter);
     yield;
   }
 }

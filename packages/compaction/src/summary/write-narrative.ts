@@ -16,11 +16,13 @@ import {
   soundUsage,
   withinLimit,
 } from '@x/core/internal';
+import { distilled } from '../conversation/sentences.js';
 import type { Meter } from '../meter.js';
 import type { SummarizeOptions } from './options.js';
 import { TOLERANCE } from './plan.js';
 import { buildPrompt, checkAnswer, type SummaryPrompt, type Verdict } from './prompt.js';
 import { fitToTokens, nonceFor, renderTranscript, type TranscriptEntry, takeChunk } from './transcript.js';
+import { SHORTEST_REQUEST } from './user-words.js';
 
 /** One narrative to write: of which messages, by which model, how long. */
 export interface NarrativeTask {
@@ -34,6 +36,10 @@ export interface NarrativeTask {
   /** The narrative so far, to be updated. */
   readonly previous: string | undefined;
   readonly messages: readonly Message[];
+  /** By id, the running numbers of messages, by which the narrative cites them. */
+  readonly numbers: ReadonlyMap<string, number>;
+  /** Ids of requests that programs wrote in the user's name. */
+  readonly programs: ReadonlySet<string>;
   /** The beginning of the model's own requests up to where the narrative ends, where it is the agent's model. */
   readonly live: Pick<ModelRequest, 'system' | 'tools' | 'messages'> | undefined;
   /** The user's requests, oldest first: the model is shown the first and the latest. */
@@ -61,6 +67,8 @@ const SMALLEST_CHUNK = 100;
 const SHORT_RESULT = 2_000;
 /** The share of the window in which the model is shown what the user asked. */
 const REQUESTS_SHARE = 0.15;
+/** UTF-16 units of a request that a program wrote. */
+const PROGRAM = 600;
 /** An answer has this share of the tokens that it stands for at least, up to so many. */
 const LEAST_SHARE = 0.01;
 const MOST_FLOOR = 30;
@@ -85,7 +93,8 @@ export async function writeNarrative(task: NarrativeTask): Promise<Verdict> {
   const nonce = nonceFor(messages);
   const { text: requests, listed } = requestsShown(task);
   const lengths = options.truncationRetries.filter((length) => length < options.toolResultLength);
-  const render = (length: number) => renderTranscript(messages, nonce, length, listed);
+  const render = (length: number) =>
+    renderTranscript(messages, nonce, length, { listed, numbers: task.numbers });
   let entries = render(options.toolResultLength);
   let narrative = task.previous;
   let done = 0;
@@ -178,18 +187,31 @@ function requestsShown(task: NarrativeTask): { text: string; listed: ReadonlyMap
   const requests = task.requests
     .map((message, index) => {
       const later = index >= task.requests.length - laterRequests;
-      return { id: message.id, text: textOf(message.content), number: index + 1, later };
+      const whole = textOf(message.content);
+      const isProgram = task.programs.has(message.id);
+      const text = isProgram ? distilled(whole, PROGRAM) : whole;
+      const isStaying =
+        task.options.keep.users > 0 && !isProgram && meter.message(message) <= SHORTEST_REQUEST;
+      const marks = [isStaying && 'stays', later && 'later', isProgram && 'written by a program'].filter(
+        Boolean,
+      );
+      return {
+        id: message.id,
+        text,
+        number: index + 1,
+        marks: marks.length > 0 ? `(${marks.join(', ')}) ` : '',
+      };
     })
     .filter(({ text }) => text !== '');
   type Request = (typeof requests)[number];
   const [first, ...rest] = requests;
   if (first === undefined) return { text: '', listed };
   let room = Math.min(window, task.options.transcriptTokens ?? window) * REQUESTS_SHARE;
-  const take = ({ id, text, number, later }: Request) => {
+  const take = ({ id, text, number, marks }: Request) => {
     const fitted = fitToTokens(text, room, meter);
     room -= meter.text(fitted);
     if (fitted === text) listed.set(id, number);
-    return `${number}. ${later ? '(later) ' : ''}${fitted}`;
+    return `${number}. ${marks}${fitted}`;
   };
   const last = rest.at(-1);
   const latest = last ? [take(last)] : [];

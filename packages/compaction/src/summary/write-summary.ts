@@ -8,7 +8,9 @@ import { type Candidate, type Composer, condensed } from './compose.js';
 import { countRest, isResting, noteEnd } from './model-rest.js';
 import type { Found, Writing } from './narrative-desk.js';
 import { maxNarrativeOf, type NarrativePlan, planNarrative, planRecord } from './plan.js';
+import { quotableIn, withoutFalseQuotations } from './quotations.js';
 import { isNarrative, isOfSummary, type Narrative, readSummaries } from './summary-message.js';
+import { ofPrograms } from './user-words.js';
 import { writeNarrative } from './write-narrative.js';
 
 /** The share of a writer's window that a conversation may fill which it is asked about in one request. */
@@ -109,7 +111,8 @@ async function withNarrative(composer: Composer, writer: Model, found: Found | u
   for (const tokens of [maxRecord, 0]) {
     const composed = await inPieces(composer.compose(part, narrative, tokens), context.signal);
     const candidate = { ...composed, note: plan.note };
-    if (composer.savesEnough(candidate)) return { candidate, spent };
+    const note = result?.ok ? result.note : undefined;
+    if (composer.savesEnough(candidate)) return { candidate, spent, note };
   }
   return { problem: 'the written summary was not smaller than what it replaces', spent };
 }
@@ -195,6 +198,8 @@ function begin(
     maxTokens: maxNarrative,
     previous: told && redact(told.text),
     messages: fresh.map((message) => composer.redactedOriginal(message)),
+    numbers: new Map([...composer.numbers].map(([{ id }, at]) => [id, at])),
+    programs: new Set(ofPrograms(messages).map(({ id }) => id)),
     live: livePrefix(composer, writer, end),
     requests: messages.filter(isUserRequest).map((message) => composer.redactedOriginal(message)),
     laterRequests: messages.slice(end).filter(isUserRequest).length,
@@ -206,7 +211,19 @@ function begin(
     kind: 'narrative',
     ...reachOf(composer, last),
     work,
-    write: (signal, onUsage) => writeNarrative({ ...task, signal, onUsage }),
+    write: async (signal, onUsage) => {
+      const written = await writeNarrative({ ...task, signal, onUsage });
+      if (!written.ok) return written;
+      const others = [task.previous, instructions, appendix].filter((text) => text !== undefined);
+      const sources = [...quotableIn([...task.messages, ...task.requests]), ...others];
+      const { text, removed } = withoutFalseQuotations(written.text, sources);
+      if (removed === 0) return written;
+      return {
+        ok: true,
+        text,
+        note: `${removed} quotations of the narrative are in no message: taken out with their sentences`,
+      };
+    },
     onEnd: (problem) => {
       const warning = noteEnd(writer, problem);
       if (warning) work.warn(warning);

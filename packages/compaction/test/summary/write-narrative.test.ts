@@ -42,11 +42,11 @@ describe('what a summarizer is asked', () => {
     const model = modelOf(() => GOOD_SUMMARY);
     const first = await compact(model);
     expect(promptOf(model.requests.at(-1))).toMatch(
-      /<requests-\w+>\\n1\. Move the shop to the new tax rules/,
+      /<requests-\w+>\\n1\. \(stays\) Move the shop to the new tax rules/,
     );
     const second = await compact(model, [...first.messages, ...rounds(40, () => ({ output: lines(20) }))]);
     expect(promptOf(model.requests.at(-1))).toMatch(
-      /<requests-\w+>\\n1\. Move the shop to the new tax rules/,
+      /<requests-\w+>\\n1\. \(stays\) Move the shop to the new tax rules/,
     );
     const [request, summary] = second.messages;
     expect(request).toMatchObject({
@@ -125,8 +125,11 @@ describe('what a summarizer is asked', () => {
     const [, list, , found] = renderTranscript(messages, 'n0', 1_500).map(({ text }) => text);
     expect(list).toContain('(id 0, title a long title of row 0');
     expect(list).toContain('(id 29, title a long title of row 29');
-    const [, ...lines] = (found ?? '').replace(/^.*characters\] /s, '\n').split(/\n| … /);
+    const [, ...shown] = (found ?? '').replace(/^.*characters\] /s, '\n').split('\n');
+    const gap = shown.find((line) => line.startsWith('[…')) ?? '';
+    const lines = shown.filter((line) => line !== gap);
     expect(lines.length).toBeGreaterThan(20);
+    expect(gap).toMatch(/^\[… \d+ lines, \d+ characters left out …\]$/);
     expect(lines.filter((line) => !/^src\/file\d+\.ts:\d+: match$/.test(line))).toEqual([]);
   });
 
@@ -170,7 +173,7 @@ describe('what a summarizer is asked', () => {
     const prompt = promptOf(model.requests[0]);
     expect(prompt.split('Translate the catalog.')).toHaveLength(2);
     expect(prompt).toContain('user]\\n(request 1 of the list)');
-    expect(prompt).toContain('2. (later) And the index, please.');
+    expect(prompt).toContain('2. (stays, later) And the index, please.');
   });
 
   it('holds results whole where all of them fit its window, and cut where two requests would be needed', async () => {

@@ -1,0 +1,61 @@
+import { textOf, userMessage } from '@x/core';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createCompactor } from '../../src/index.js';
+import { quotableIn, withoutFalseQuotations } from '../../src/summary/quotations.js';
+import { lines, round, rounds } from '../build.js';
+import { GOOD_SUMMARY, modelOf } from '../models.js';
+
+const words = fc.stringMatching(/^[a-z]{2,9}( [a-z]{2,9}){3,7}$/);
+const marks = fc.constantFrom(['"', '"'], ['“', '”'], ['„', '“'], ['«', '»']);
+
+describe('quotations of a narrative', () => {
+  it('stay where a message holds them, and else go with their sentences, in 200 narratives', () => {
+    const said = fc.tuple(words, marks, fc.boolean(), fc.boolean());
+    fc.assert(
+      fc.property(fc.array(said, { minLength: 1, maxLength: 8 }), (quotes) => {
+        const held = quotes
+          .filter(([, , isSaid]) => isSaid)
+          .map(([text]) => text.toUpperCase().replace(' ', '\n '));
+        const messages = [
+          userMessage('Go on.'),
+          ...round({ input: { note: held.join('; ') }, output: 'ok' }),
+        ];
+        const narrative = quotes
+          .map(
+            ([text, [open, close]], index) =>
+              `- Fact ${index} holds. The user said ${open}${text}${close}, twice. Fact end ${index}.`,
+          )
+          .join('\n');
+        const { text, removed } = withoutFalseQuotations(narrative, quotableIn(messages));
+        const isThere = ([quote]: (typeof quotes)[number]) =>
+          held.some((one) => one === quote.toUpperCase().replace(' ', '\n '));
+        expect(removed).toBe(quotes.filter((one) => !isThere(one)).length);
+        for (const [index, quote] of quotes.entries()) {
+          expect(text).toContain(`Fact ${index} holds.`);
+          expect(text).toContain(`Fact end ${index}.`);
+          if (isThere(quote)) expect(text).toContain(quote[0]);
+          else expect(text).not.toContain(quote[0]);
+        }
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('that nobody said are taken out of the summary, and the outcome says so', async () => {
+    const narrative = GOOD_SUMMARY.replace(
+      'Fix the login.',
+      'Fix the login. The user said "never touch the old tests". The user said "keep … public API".',
+    );
+    const messages = [
+      userMessage('Fix the login and keep the whole public API.'),
+      ...rounds(40, () => ({ output: lines(20) })),
+    ];
+    const model = modelOf(() => narrative);
+    const outcome = await createCompactor({ model }).compact(messages);
+    const text = outcome.messages.map((message) => textOf(message)).join('\n');
+    expect(text).not.toContain('never touch');
+    expect(text).toContain('"keep … public API"');
+    expect(outcome.reason).toContain('1 quotations of the narrative are in no message');
+  });
+});
