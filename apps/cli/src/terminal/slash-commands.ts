@@ -56,12 +56,12 @@ const commands: Readonly<Record<string, SlashCommand>> = {
     usage: '/compact [from rN] [instructions]',
     summary: 'compacts the context now: all before message N with from; instructions say what to keep',
     async run({ agent, context }, argument) {
-      const [, number, instructions = ''] = /^(?:from r(\d+)\b)?\s*(.*)$/s.exec(argument) ?? [];
+      const [, number, instructions = ''] = /^(?:from r(\d+)\b)?(.*)$/s.exec(argument) ?? [];
       const upTo = number && (await messageAt(agent, context, Number(number) - 1));
       if (upTo === undefined && number !== undefined)
         return { say: `There is no message before r${number}.` };
       const outcome = await agent.compact(context, {
-        ...(instructions && { instructions }),
+        ...(instructions.trim() && { instructions: instructions.trim() }),
         ...(upTo && { upTo }),
       });
       const { status, reason, messagesBefore, messagesAfter, tokensBefore, tokensAfter, steps } = outcome;
