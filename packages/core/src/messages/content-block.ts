@@ -1,7 +1,12 @@
 import type { JsonObject, JsonValue } from '../lib/json.js';
 
+/** Who wrote a text: the agent itself, in words and notes of its own; files of the workspace; a server. */
+export type TextOrigin = 'agent' | 'file' | 'server';
+
 interface Block {
   readonly providerMetadata?: JsonObject | undefined;
+  /** Left out for words of the user in their own messages, and for results of which nobody knows who wrote them. */
+  readonly origin?: TextOrigin | undefined;
 }
 /** Plain text. */
 export interface TextBlock extends Block {
@@ -37,17 +42,12 @@ export interface ToolUseBlock extends Block {
 /** A block that a tool may answer with. */
 export type ToolOutputBlock = TextBlock | FileBlock;
 /** The answer to one tool call. */
-/** Who wrote a text: the agent itself, in notes and answers of its own; files of the workspace; a server. */
-export type TextOrigin = 'agent' | 'file' | 'server';
-
 export interface ToolResultBlock extends Block {
   readonly type: 'tool_result';
   readonly toolUseId: string;
   readonly toolName: string;
   readonly output: readonly ToolOutputBlock[];
   readonly isError: boolean;
-  /** Who wrote the output. Left out if nobody knows. */
-  readonly origin?: TextOrigin | undefined;
 }
 /**
  * A provider's own item, for example an encrypted compaction, replayed byte for byte. In a summary it stands for everything

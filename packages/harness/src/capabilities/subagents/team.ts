@@ -401,7 +401,11 @@ class Team implements Capability {
     const options = { signal, id: callId, decisions: Object.fromEntries(taken) };
     const events: AsyncGenerator<AgentEvent, Reply> = decisions
       ? agent.resumeStream(context, options)
-      : agent.stream(userMessage(message, { id: callId }), context, { signal });
+      : agent.stream(
+          userMessage([{ type: 'text', text: message, origin: 'agent' }], { id: callId }),
+          context,
+          { signal },
+        );
     for (;;) {
       const { done, value } = await events.next();
       if (done) return endingOf(value);
