@@ -239,11 +239,11 @@ describe('x', () => {
         .toString()
         .trim();
     expect(complete('x', 'se')).toBe('sessions');
-    expect(complete('x', 'sessions', 'ex')).toBe('export');
+    expect(complete('x', 'sessions', 'expo')).toBe('export');
     expect(complete('x', 'run', '--pro')).toBe('--prompt');
     expect(complete('x', 'help', 'do')).toBe('doctor');
     expect(complete('x', 'completion', 'z')).toBe('zsh');
-    expect(complete('x', 'help', 'sessions', 'ex')).toBe('export');
+    expect(complete('x', 'help', 'sessions', 'expo')).toBe('export');
     // Nothing of its own: the shell offers files.
     for (const words of [
       ['run', ''],
