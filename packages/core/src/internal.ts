@@ -60,7 +60,7 @@ export { describeFile } from './messages/media.js';
 export { type MessageKind, nativeIndex } from './messages/message.js';
 export type { RepeatedPair } from './messages/pairing.js';
 export { distinctId, fileLine } from './messages/sendable.js';
-export { describeContent, isSetAside } from './messages/set-aside.js';
+export { describeContent } from './messages/set-aside.js';
 export { strangersIn } from './messages/strangers.js';
 export { answerFault, refuseNoAnswer } from './model/check-answer.js';
 export { type CompiledSchema, type StandardResult, schemaFault } from './model/compile-schema.js';
@@ -75,25 +75,19 @@ export { type Collection, NEIGHBORS, piecesOf, TextScan, termWeights } from './s
 export { Tokenizer, wordsIn } from './search/tokenizer.js';
 export { collectionOf, type RecordPlace, recordName } from './sessions/collections.js';
 export type { CopyOptions, CopyReport } from './sessions/copy-store.js';
-export { type DriverFailure, databaseAttempts } from './sessions/database-attempts.js';
+export type { DriverFailure } from './sessions/database-attempts.js';
 export { decodeSession, type EncodedSession, sessionDamaged } from './sessions/decode-session.js';
 export type { RetentionOptions } from './sessions/delete-older-than.js';
 export type { LogNote } from './sessions/files/workspace-session-log.js';
 export { deleteUnlessLeased, findHolder, isSessionHeld } from './sessions/held-sessions.js';
 export { itemFrom, itemJson } from './sessions/item-json.js';
 export type { ItemChange, ItemHistory } from './sessions/item-log.js';
-export {
-  describeHead,
-  type ListedRow,
-  listedSession,
-  parseDescription,
-  rowOf,
-} from './sessions/listing.js';
+export { describeHead, type ListedRow, listedSession } from './sessions/listing.js';
 export { heartOf, PROCESS_TTL_MS, type ProcessHeart } from './sessions/process-heart.js';
 export type { OpenSessionOptions } from './sessions/session.js';
 export { type SessionTurn, type TakeTurnOptions, takeTurn } from './sessions/session-turn.js';
 export { namedValues, type SqlValues } from './sessions/sql/named-values.js';
-export { listRows, SQL_PARTS, type SqlListing } from './sessions/sql/sql-listing.js';
+export { listRows, type SqlListing } from './sessions/sql/sql-listing.js';
 export {
   type LoadedRows,
   type RunSql,

@@ -54,11 +54,6 @@ export function setAside(message: Message, extent: SetAsideExtent): Message {
   };
 }
 
-/** Tests whether something of a message was set aside. */
-export function isSetAside({ metadata }: Message): boolean {
-  return metadata?.[MARK] !== undefined;
-}
-
 /** Says in a few words what a message holds. */
 export function describeContent(blocks: readonly ContentBlock[]): string {
   const named = blocks.flatMap((block): readonly string[] => {
