@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { linkSync, mkdirSync, renameSync, statSync } from 'node:fs';
 import { constants, type FileHandle, link, mkdir, open, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { digest } from '../lib/digest.js';
 import { ABSENT, errorCode } from './io-error.js';
 import { moved, openPlace, type Place } from './place.js';
 
@@ -18,11 +17,6 @@ const ATTEMPTS = 20;
 /** Tests for the name of a file that {@link replaceFile} was still writing. */
 export function isTemporaryName(name: string): boolean {
   return /^\.x-[0-9a-f]{24}\.tmp$/.test(name);
-}
-
-/** The beginning of the names of a file's temporary files. */
-function temporaryNamesOf(name: string): string {
-  return `.x-${digest(name).slice(0, 12)}`;
 }
 
 interface ReplaceOptions {
@@ -41,9 +35,8 @@ export async function replaceFile(
   data: string | Uint8Array,
   options: ReplaceOptions = {},
 ): Promise<void> {
-  const [file, temporary] = [name, `${temporaryNamesOf(name)}${randomBytes(6).toString('hex')}.tmp`].map(
-    (each) => directory.at(each),
-  ) as [string, string];
+  const file = directory.at(name);
+  const temporary = directory.at(`.x-${randomBytes(12).toString('hex')}.tmp`);
   const { mode = 0o666, kept } = options;
   await directory.verify();
   const handle = await open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
