@@ -1,4 +1,4 @@
-// Builds the demo's page, then becomes the demo, from its sources: `npm start -- --once "Hello"`.
+// Builds the demo's page, then becomes the demo, from its sources: `npm start -- --once`.
 // Progress goes to stderr, so that stdout carries the demo's own output alone.
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -26,7 +26,7 @@ async function build() {
 }
 
 // The help and one answer in the terminal show no page.
-if (!options.some((option) => /^(?:-h|--help|--once(?:=.*)?)$/.test(option))) await build();
+if (!options.some((option) => /^(?:-h|--help|--once)$/.test(option))) await build();
 
 // In this process, so that signals, stdin and the exit code are the demo's without anything in between.
 process.argv = [process.execPath, main, ...options];

@@ -6,7 +6,7 @@ import * as z from 'zod';
 
 const flag = { type: 'string' } as const;
 const FLAGS = {
-  once: flag,
+  once: { type: 'boolean' },
   session: flag,
   host: flag,
   port: flag,
@@ -16,9 +16,12 @@ const FLAGS = {
   help: { type: 'boolean', short: 'h' },
 } as const;
 
+/** The prompt of `--once` without one: what the embedded guide can do. */
+const SURVEY = 'survey this repository';
+
 export const USAGE = `Usage: npm start -- [options]
 
-  --once PROMPT     answer one prompt in the terminal and exit; run it again to resume after a crash
+  --once [PROMPT]   answer one prompt in the terminal and exit; run it again to resume after a crash (default: a survey)
   --session ID      the session to use with --once
   --port N          port of the page (default 4173, or PORT)
   --host ADDRESS    address to listen on (default 127.0.0.1)
@@ -31,7 +34,7 @@ ANTHROPIC_API_KEY. X_CONTEXT_WINDOW sets the window in tokens,
 X_NATIVE_COMPACTION=auto has OpenAI or Anthropic compact. Without any, the embedded guide answers.`;
 
 const settingsSchema = z.strictObject({
-  once: z.string().trim().min(1, 'needs a prompt').optional(),
+  once: z.string().trim().min(1).optional(),
   session: z.string().min(1).optional(),
   host: z.string().min(1).default('127.0.0.1'),
   port: z.coerce.number().int().min(0).max(65_535).default(4173),
@@ -69,7 +72,11 @@ export function readSettings(
 
 function parseFlags(args: readonly string[]): object {
   try {
-    return { ...parseArgs({ args: [...args], options: FLAGS }).values };
+    const { values, positionals } = parseArgs({ args: [...args], options: FLAGS, allowPositionals: true });
+    const { once, ...flags } = values;
+    if (once) return { ...flags, once: positionals.join(' ').trim() || SURVEY };
+    if (positionals.length > 0) throw new Error(`"${positionals[0]}" is a prompt: put --once before it`);
+    return flags;
   } catch (error) {
     const message = errorText(error);
     throw new InvalidInputError('arguments', [{ path: '', message }], {

@@ -198,6 +198,10 @@ describe('the survey through a window of 16 000 tokens', () => {
       await page.getByRole('heading', { name: /^What the model no longer sees/ }).waitFor();
       await expect.poll(() => page.locator('.compaction .request-row').count()).toBeGreaterThan(0);
 
+      await open();
+      await page.getByRole('button', { name: 'What is gone' }).click();
+      await expect.poll(() => page.locator('.gone-item').count()).toBeGreaterThan(0);
+
       // What did the model see at step 120, or thereabouts in a repository with fewer areas?
       const { places } = await transcriptOf(backend, 's');
       const isFresh = (step: number) =>

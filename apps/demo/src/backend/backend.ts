@@ -1,6 +1,8 @@
 import {
   type AgentState,
+  type CompactOptions,
   eraseSession,
+  type Receipt,
   RuntimeContext,
   type SessionInfo,
   SessionKey,
@@ -161,11 +163,29 @@ export class Backend {
   }
 
   /** Starts a compaction; `context.compacted` tells the outcome, also a bad one. */
-  async compact(sessionId: string, instructions?: string): Promise<void> {
+  async compact(
+    sessionId: string,
+    options: Pick<CompactOptions, 'instructions' | 'upTo'> = {},
+  ): Promise<void> {
     await this.#idle(sessionId);
-    void this.#agent
-      .compact(contextOf(sessionId), instructions === undefined ? {} : { instructions })
-      .catch(warn);
+    void this.#agent.compact(contextOf(sessionId), options).catch(warn);
+  }
+
+  /** Keeps the text of a message word for word through every compaction. */
+  async pin(sessionId: string, messageId: string): Promise<void> {
+    await this.#idle(sessionId);
+    await this.#agent.pin(contextOf(sessionId), { messageId });
+  }
+
+  async unpin(sessionId: string, pin: string): Promise<void> {
+    await this.#idle(sessionId);
+    await this.#agent.unpin(contextOf(sessionId), pin);
+  }
+
+  /** Says what the model no longer sees, what matters most first, and where each pin is. */
+  async receipt(sessionId: string): Promise<Receipt | undefined> {
+    await this.#known(sessionId);
+    return this.#agent.explain(contextOf(sessionId));
   }
 
   /** @throws {BackendError} `nothing_to_undo`. */

@@ -22,8 +22,6 @@ export class BackendError extends XError {
 /** Statuses of codes that only the demo has. */
 const statuses: Readonly<Record<string, ContentfulStatusCode | undefined>> = {
   session_not_found: 404,
-  empty_conversation: 400,
-  unknown_format: 400,
   session_busy: 409,
   nothing_to_undo: 409,
 };

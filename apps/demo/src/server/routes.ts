@@ -11,7 +11,12 @@ export type PageBackend = Omit<Backend, 'resumeAll'>;
 
 const id = z.string().min(1).max(200);
 const messageBody = z.strictObject({ text: z.string().trim().min(1).max(200_000) });
-const compactBody = z.strictObject({ instructions: z.string().trim().min(1).max(4_000).optional() });
+const compactBody = z.strictObject({
+  instructions: z.string().trim().min(1).max(4_000).optional(),
+  upTo: id.optional(),
+});
+const pinBody = z.strictObject({ messageId: id });
+const unpinBody = z.strictObject({ pin: id });
 const decisionBody = z.strictObject({
   decisions: z.record(
     id,
@@ -55,9 +60,9 @@ export function apiRoutes(backend: PageBackend, { heartbeatMs, closing }: RouteO
   change('DELETE', '', nothing, (session) => backend.remove(session));
   change('POST', '/messages', messageBody, (session, { text }) => backend.send(session, text));
   change('POST', '/stop', nothing, (session) => backend.stop(session));
-  change('POST', '/compactions', compactBody, (session, { instructions }) =>
-    backend.compact(session, instructions),
-  );
+  change('POST', '/compactions', compactBody, (session, options) => backend.compact(session, options));
+  change('POST', '/pins', pinBody, (session, { messageId }) => backend.pin(session, messageId));
+  change('POST', '/unpin', unpinBody, (session, { pin }) => backend.unpin(session, pin));
   change('DELETE', '/compactions/last', nothing, (session) => backend.undo(session));
   change('POST', '/decisions', decisionBody, (session, { decisions }) => backend.decide(session, decisions));
 
@@ -81,6 +86,9 @@ export function apiRoutes(backend: PageBackend, { heartbeatMs, closing }: RouteO
     const { place } = fromClient(() => parseWith(requestQuery, context.req.query(), 'query'));
     return context.json(await backend.request(sessionOf(context), place));
   });
+  api.get('/sessions/:id/receipt', async (context) =>
+    context.json((await backend.receipt(sessionOf(context))) ?? null),
+  );
   api.get('/files', async (context) => context.json(await backend.files()));
   api.get('/file', async (context) => {
     const { path } = fromClient(() => parseWith(fileQuery, context.req.query(), 'query'));

@@ -5,12 +5,10 @@ import { createAdaptorServer } from '@hono/node-server';
 import { serveStatic } from '@hono/node-server/serve-static';
 import { Hono, type MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
-import { except } from 'hono/combine';
 import { compress } from 'hono/compress';
 import { etag } from 'hono/etag';
 import { apiError, isForClients, thrownError } from './errors.js';
 import { bearer, sameOrigin } from './guard.js';
-import { replayRoutes, reportStyle } from './replay-routes.js';
 import { apiRoutes, type PageBackend } from './routes.js';
 
 const MAX_BODY_BYTES = 1_048_576;
@@ -51,17 +49,12 @@ export function createServer(options: ServerOptions): DemoServer {
   app.use(compress(), securityHeaders(), sameOrigin(host), bearer(token));
   app.use(
     '/api/*',
-    // Logs are larger, and have a limit of their own.
-    except(
-      '/api/replay',
-      bodyLimit({
-        maxSize: MAX_BODY_BYTES,
-        onError: (context) =>
-          apiError(context, 413, 'too_large', 'This is more than a request may hold (1 MiB).'),
-      }),
-    ),
+    bodyLimit({
+      maxSize: MAX_BODY_BYTES,
+      onError: (context) =>
+        apiError(context, 413, 'too_large', 'This is more than a request may hold (1 MiB).'),
+    }),
   );
-  app.route('/api', replayRoutes());
   app.route('/api', apiRoutes(backend, { heartbeatMs, closing: closing.signal }));
   app.all('/api/*', (context) =>
     apiError(context, 404, 'no_such_route', 'There is nothing at this address.'),
@@ -109,8 +102,7 @@ export function createServer(options: ServerOptions): DemoServer {
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
-  // A report is drawn in a frame without scripts, which has this policy too.
-  `style-src 'self' ${reportStyle}`,
+  "style-src 'self'",
   "img-src 'self' data:",
   "connect-src 'self'",
   "base-uri 'none'",

@@ -1,4 +1,4 @@
-import { estimateCounter, textOf } from '@x/core';
+import { estimateCounter, type PinProof, type Receipt, textOf } from '@x/core';
 import type { Decisions } from '@x/harness';
 import { renderCall, requestAt } from '@x/harness/view';
 import { requestView } from '../../src/backend/inspect.js';
@@ -28,6 +28,7 @@ class FakeSession {
   readonly events: PageEvent[] = [];
   readonly listeners = new Set<(sent: Sent) => void>();
   readonly stage: Stage;
+  readonly pins: PinProof[] = [];
   playing: AbortController | undefined;
   /** By path, the files that are there. */
   readonly replaced = new Map([['docs/release.md', allSourcesOf('packages/core/src')]]);
@@ -187,7 +188,10 @@ export class FakeBackend implements PageBackend {
     for (const resolve of this.#wake.splice(0)) resolve();
   }
 
-  async compact(sessionId: string, instructions?: string): Promise<void> {
+  async compact(
+    sessionId: string,
+    { instructions }: { readonly instructions?: string | undefined } = {},
+  ): Promise<void> {
     const session = this.#find(sessionId);
     this.#start(session, manualCompaction(session.stage, instructions));
   }
@@ -215,6 +219,33 @@ export class FakeBackend implements PageBackend {
     const seen = place === undefined ? now : requestAt(events, place);
     if (seen) return requestView(seen, estimateCounter);
     throw new BackendError('not_found', `The session has no request or compaction ${place}.`);
+  }
+
+  async pin(sessionId: string, messageId: string): Promise<void> {
+    const { stage, pins } = this.#find(sessionId);
+    const text = stage.log.flatMap((message) => (message.id === messageId ? [textOf(message)] : [])).join();
+    pins.push({ id: `p${pins.length + 1}`, text, messageId, heldBy: messageId });
+  }
+
+  async unpin(sessionId: string, id: string): Promise<void> {
+    const { pins } = this.#find(sessionId);
+    pins.splice(0, pins.length, ...pins.filter((pin) => pin.id !== id));
+  }
+
+  async receipt(sessionId: string): Promise<Receipt> {
+    const { stage, pins, transcript } = this.#find(sessionId);
+    const [asked] = stage.log;
+    const gone = transcript.fates.size;
+    const item = { kind: 'request', at: 1, left: 'record' } as const;
+    return {
+      all: stage.log.length,
+      seen: stage.log.length - gone,
+      gone,
+      cost: { modelCalls: 0, inputTokens: 0, outputTokens: 0, savedTokens: 0 },
+      items: gone > 0 && asked ? [{ ...item, messageId: asked.id, text: textOf(asked) }] : [],
+      pins,
+      markdown: '',
+    };
   }
 
   async remove(sessionId: string): Promise<void> {

@@ -3,7 +3,6 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { asking, longSession, outage } from '../fake-backend/scenarios.js';
 import { evaluate, launch, type Visit, visit } from './browse.js';
-import { recordedLog } from './recorded-log.js';
 
 interface Violation {
   readonly id: string;
@@ -83,7 +82,7 @@ it.each([1280, 390])(
       await look('sheet');
       await v.page.keyboard.press('Escape');
       await v.page.getByRole('button', { name: 'Conversations' }).click();
-      await v.page.getByRole('link', { name: 'Replay a log' }).waitFor();
+      await v.page.getByRole('searchbox').waitFor();
       await look('drawer');
       await v.page.keyboard.press('Escape');
     }
@@ -98,18 +97,6 @@ it.each([1280, 390])(
     await v.page.goto(`${v.url}#/file/REPORT.md`);
     await v.page.locator('.markdown').getByRole('heading').first().waitFor();
     await look('file');
-    await v.page.goto(`${v.url}#/replay`);
-    const log = {
-      name: 'session.json',
-      mimeType: 'application/json',
-      buffer: Buffer.from(recordedLog(60)),
-    };
-    await v.page.getByLabel('Log file').setInputFiles(log);
-    await v.page.getByLabel(/^Window, tokens/).fill('20000');
-    await v.page.keyboard.press('Enter');
-    await v.page.frameLocator('iframe').getByText('a window of 20.0k tokens').waitFor();
-    await look('replay');
-
     await v.close();
     expect(found).toEqual([]);
   },

@@ -1,8 +1,7 @@
-import type { Browser, FrameLocator } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { longSession } from '../fake-backend/scenarios.js';
 import { evaluate, launch, textIn, type Visit, visit } from './browse.js';
-import { recordedLog } from './recorded-log.js';
 
 let browser: Browser;
 let v: Visit;
@@ -143,49 +142,36 @@ describe('the places of a conversation, in the panel', () => {
   });
 });
 
+it('says what is gone of the whole conversation, and keeps pins', async () => {
+  v.backend.seed('s', longSession);
+  await v.open('s');
+  await v.page.getByRole('button', { name: 'What is gone' }).click();
+  await v.page.locator('.gone-item', { hasText: 'You asked' }).click();
+  await v.page.locator('.user-turn:focus').waitFor();
+  const pin = v.page
+    .locator('.user-turn')
+    .last()
+    .getByRole('button', { name: 'Pin: keep this word for word' });
+  await pin.click();
+  await v.page.getByText('1 of 1 pin present').waitFor();
+  await v.page.getByRole('button', { name: 'Unpin' }).click();
+  await v.page.getByText('1 of 1 pin present').waitFor({ state: 'detached' });
+});
+
+it('compacts up to a message', async () => {
+  v.backend.seed('s', longSession);
+  await v.open('s');
+  const asked = v.page.waitForRequest('**/compactions');
+  await v.page.locator('.user-turn').last().getByRole('button', { name: 'Compact up to here' }).click();
+  expect((await asked).postDataJSON()).toEqual({
+    upTo: await v.page.locator('.user-turn').last().getAttribute('data-messages'),
+  });
+});
+
 it('lists the files of the agent and of its memory, each of which opens', async () => {
   await v.open();
   await section('Files').getByRole('link', { name: 'REPORT.md' }).click();
   await v.page.getByRole('heading', { name: 'REPORT.md' }).waitFor();
   await section('Memory').getByRole('link', { name: 'MEMORY.md' }).click();
   await v.page.getByRole('heading', { name: 'agents/guide/MEMORY.md' }).waitFor();
-});
-
-describe('a replay', () => {
-  beforeEach(async () => {
-    await v.page.goto(`${v.url}#/replay`);
-    await v.page.getByRole('heading', { name: 'Replay a log' }).waitFor();
-  });
-  let report: FrameLocator;
-  beforeEach(() => {
-    report = v.page.frameLocator('iframe[title="Report"]');
-  });
-  const choose = (text: string) =>
-    v.page
-      .getByLabel('Log file')
-      .setInputFiles({ name: 'log.json', mimeType: 'application/json', buffer: Buffer.from(text) });
-
-  it('compares strategies on a log, at the window and prices that one wants', async () => {
-    await choose(recordedLog(60));
-    const rows = report.locator('section tbody tr');
-    await expect.poll(() => rows.count()).toBe(5);
-    await expect.poll(() => textIn(rows.nth(0))).toMatch(/^everything/);
-    await v.page.getByLabel(/^Window, tokens/).fill('16000');
-    await v.page.keyboard.press('Enter');
-    await report.getByText('a window of 16.0k tokens').waitFor();
-    await report.getByRole('img', { name: /^Tokens of each request by strategy/ }).waitFor();
-    // Its style sheet is let in by the policy: the page would otherwise be as wide as its text.
-    await expect.poll(async () => (await report.locator('main').boundingBox())?.width).toBeLessThan(960);
-  });
-
-  it('says what is wrong with a file or a field', async () => {
-    v.expectComplaints('400');
-    await choose('this is no log');
-    await v.page.getByRole('alert').waitFor();
-    await choose(recordedLog(3));
-    await report.getByRole('table').first().waitFor();
-    await v.page.getByLabel(/^Window, tokens/).fill('12');
-    await v.page.keyboard.press('Enter');
-    await expect.poll(() => v.page.getByLabel(/^Window, tokens/).getAttribute('aria-invalid')).toBe('true');
-  });
 });

@@ -3,32 +3,29 @@ import { X } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { announcement } from '../state/announcer.js';
-import { drawerOpen, keysOpen, sheetOpen, showsPanel, showsSessions, view } from '../state/view.js';
+import { drawerOpen, filePath, keysOpen, sheetOpen, showsPanel, showsSessions } from '../state/view.js';
 import { ContextPanel } from './context-panel.js';
 import { ConversationColumn } from './conversation.js';
 import { FileView } from './file-view.js';
 import { keys, startKeyboard } from './keyboard.js';
 import { IconButton } from './parts.js';
-import { ReplayView } from './replay-view.js';
 import { SessionsColumn } from './sessions-column.js';
 
 /** The page: sessions, the conversation, the context. A part without room beside the conversation opens over it. */
 export function App() {
   // Before the page is drawn: who sees it may press a key.
   useLayoutEffect(startKeyboard, []);
-  const Middle = views[view.value];
   return (
     <div class="app">
       <Beside hasRoom={showsSessions.value} open={drawerOpen} side="left" label="Conversations">
         <SessionsColumn />
       </Beside>
-      <Middle />
+      {filePath.value === '' ? <ConversationColumn /> : <FileView />}
       <Beside hasRoom={showsPanel.value} open={sheetOpen} side="bottom" label="Context">
         <ContextPanel />
       </Beside>
-      <Beside hasRoom={false} open={keysOpen} side="middle" label="Keys">
-        <h2 class="heading">Keys</h2>
-        <dl class="facts small">
+      <Beside hasRoom={false} open={keysOpen} side="left" label="Keys">
+        <dl class="facts small pad-wide">
           {keys.map(([key, meaning]) => (
             <div key={key} class="row">
               <dt class="code">{key}</dt>
@@ -44,13 +41,10 @@ export function App() {
   );
 }
 
-/** What stands in the middle, by its name in the address. */
-const views = { conversation: ConversationColumn, replay: ReplayView, file: FileView };
-
 interface BesideProps {
   readonly hasRoom: boolean;
   readonly open: Signal<boolean>;
-  readonly side: 'left' | 'bottom' | 'middle';
+  readonly side: 'left' | 'bottom';
   readonly label: string;
   readonly children: ComponentChildren;
 }

@@ -10,6 +10,7 @@ import { fatesInWords, isStanding, type Place, standingInWords } from '../state/
 import { fileAddress, lookedAt } from '../state/view.js';
 import { changeInWords, headOf } from './compaction.js';
 import { Gauge, Legend } from './gauge.js';
+import { Gone } from './gone.js';
 import { Button, Fold, Section } from './parts.js';
 import { RequestChanges } from './request-changes.js';
 import { WindowChart } from './window-chart.js';
@@ -32,6 +33,7 @@ export function ContextPanel() {
         {context.value && (
           <>
             <LastCompaction />
+            <Gone />
             <Section title="What fills the window">
               <Legend />
             </Section>
@@ -48,7 +50,7 @@ export function ContextPanel() {
           <Section title="Todos" figure={`${done} of ${todos.length}`}>
             <ul class="stack small">
               {todos.map(({ content, status }, index) => (
-                <li key={index} class="row" data-status={status}>
+                <li key={index} class="row">
                   <StatusIcon status={status} />
                   <span>{content}</span>
                 </li>
@@ -90,7 +92,7 @@ const statuses = {
 
 function StatusIcon({ status }: { readonly status: keyof typeof statuses }) {
   const [Icon, label] = statuses[status];
-  return <Icon class="status-icon" size={16} aria-label={label} />;
+  return <Icon class={status === 'in_progress' ? 'accent' : 'quiet'} size={16} aria-label={label} />;
 }
 
 /** What was removed last. Leads to where it happened. */

@@ -65,9 +65,9 @@ export function ConversationColumn() {
       {phase.value === 'loading' && <div class="scrolls" aria-busy="true" />}
       {phase.value === 'failed' && <MissingState />}
       {phase.value === 'ready' && <Conversation />}
-      <div class="conversation-foot">
+      <div class="conversation-foot stack">
         {problem.value && phase.value !== 'failed' && (
-          <div class="problem card row small" role="alert">
+          <div class="card row small pad" role="alert">
             <CircleAlert class="failure" size={16} aria-hidden="true" />
             <p class="grow">{problem.value.message}</p>
             <IconButton label="Dismiss" onClick={() => (problem.value = undefined)} icon={X} />
@@ -203,9 +203,6 @@ function EmptyState() {
           >
             Let it write a file, and be asked first
           </button>
-        </p>
-        <p class="small">
-          <a href="#/replay">Replay a conversation of your own</a>
         </p>
         <p class="quiet small">{backend ? `Answered by ${modelLine.value}` : 'Waiting for the server …'}</p>
       </div>

@@ -1,8 +1,8 @@
 import { useSignal } from '@preact/signals';
 import type { RenderedLine } from '@x/harness/view';
-import { ArrowLeft, Check, ChevronRight, Copy, type LucideIcon, PanelLeft } from 'lucide-preact';
+import { Check, ChevronRight, Copy, type LucideIcon, PanelLeft } from 'lucide-preact';
 import type { ComponentChildren, JSX } from 'preact';
-import { drawerOpen, goToConversation, isOpen, setOpen, showsSessions } from '../state/view.js';
+import { drawerOpen, isOpen, setOpen, showsSessions } from '../state/view.js';
 
 interface ButtonProps extends JSX.ButtonHTMLAttributes {
   readonly class?: string;
@@ -27,12 +27,6 @@ export function IconButton({ label, icon: Icon, class: more = '', children, ...r
   );
 }
 
-/** Opens the list of conversations where it has no room beside the conversation. */
-function DrawerButton() {
-  if (showsSessions.value) return null;
-  return <IconButton label="Conversations" onClick={() => (drawerOpen.value = true)} icon={PanelLeft} />;
-}
-
 interface HeaderProps {
   readonly title: string;
   readonly children?: ComponentChildren;
@@ -42,40 +36,12 @@ interface HeaderProps {
 export function Header({ title, children }: HeaderProps) {
   return (
     <header class="column-header row">
-      <DrawerButton />
+      {!showsSessions.value && (
+        <IconButton label="Conversations" onClick={() => (drawerOpen.value = true)} icon={PanelLeft} />
+      )}
       <h1 class="clip">{title}</h1>
       {children}
     </header>
-  );
-}
-
-interface ViewFrameProps extends HeaderProps {
-  readonly lead: string;
-  /** The reason why something could not be loaded. */
-  readonly failure?: string | undefined;
-}
-
-/** A view in place of the conversation. */
-export function ViewFrame({ title, lead, failure, children }: ViewFrameProps) {
-  return (
-    <main class="column">
-      <Header title={title}>
-        <Button onClick={goToConversation}>
-          <ArrowLeft size={16} aria-hidden="true" /> Conversation
-        </Button>
-      </Header>
-      <div class="scrolls">
-        <div class="view-content stack stack-wide">
-          {lead && <p class="view-lead quiet small">{lead}</p>}
-          {failure && (
-            <p class="failure small" role="alert">
-              {failure}
-            </p>
-          )}
-          {children}
-        </div>
-      </div>
-    </main>
   );
 }
 

@@ -13,7 +13,7 @@ import {
   sessionsFailed,
   title,
 } from '../state/session.js';
-import { addressOf, drawerOpen, goToNew, keysOpen, switchTheme, theme, view } from '../state/view.js';
+import { addressOf, drawerOpen, filePath, goToNew, keysOpen, switchTheme, theme } from '../state/view.js';
 import { Button, IconButton } from './parts.js';
 
 const faces = { system: Monitor, light: Sun, dark: Moon };
@@ -79,15 +79,6 @@ export function SessionsColumn() {
         ))}
         {(found.length === 0 || sessionsFailed.value) && <p class="sessions-note quiet label pad">{note}</p>}
       </div>
-      <div class="sessions-foot pad">
-        <a
-          class="press row small pad"
-          href="#/replay"
-          aria-current={view.value === 'replay' ? 'page' : undefined}
-        >
-          <Rewind size={16} aria-hidden="true" /> Replay a log
-        </a>
-      </div>
       <footer class="sessions-foot row pad">
         <IconButton label="Keys" title="Keys (?)" onClick={() => (keysOpen.value = true)} icon={Keyboard} />
         <IconButton label={`Theme: ${theme.value}`} onClick={switchTheme} icon={faces[theme.value]} />
@@ -100,7 +91,6 @@ export function SessionsColumn() {
 function SessionItem({ session }: { readonly session: SessionSummary }) {
   const asking = useSignal(false);
   const current = session.id === sessionId.value;
-  const inView = view.value === 'conversation';
   const running = current ? busy.value : session.running;
   const remove = async () => {
     if ((await removeSession(session.id)) && current) goToNew();
@@ -119,11 +109,11 @@ function SessionItem({ session }: { readonly session: SessionSummary }) {
       <a
         class="press stack tight small pad"
         href={addressOf(session.id)}
-        aria-current={current && inView ? 'page' : undefined}
+        aria-current={current && filePath.value === '' ? 'page' : undefined}
         onClick={closeDrawer}
       >
         <div class="session-title clip">{session.title || 'Untitled'}</div>
-        {session.found && <div class="session-found quiet label">{session.found}</div>}
+        {session.found && <div class="clip quiet label">{session.found}</div>}
         <span class="tag">
           {running && <LoaderCircle class="spin" size={12} aria-label="running" />}
           {session.damaged ? 'cannot be read' : timeOfDay(session.updatedAt)}

@@ -1,15 +1,16 @@
 import { useComputed } from '@preact/signals';
 import type { Message } from '@x/core';
-import { CircleAlert, Info, Lightbulb, TriangleAlert } from 'lucide-preact';
+import { CircleAlert, Info, Lightbulb, Pin, Shrink, TriangleAlert } from 'lucide-preact';
 import { Component } from 'preact';
 import { firstLine, textOf } from '../../../src/page.js';
 import { lastQuestion, liveTurnId, replyInWords, wholeReplies } from '../state/blocks.js';
-import { blocks, call, compacting, draft, draftText, fates } from '../state/session.js';
+import { blocks, call, compact, compacting, draft, draftText, fates, pin } from '../state/session.js';
+import { showGone } from '../state/show-message.js';
 import type { Block, Notice } from '../state/transcript.js';
 import { inspect } from '../state/view.js';
 import { CompactionDivider } from './compaction.js';
 import { Markdown } from './markdown.js';
-import { Button, Fold } from './parts.js';
+import { Button, Fold, IconButton } from './parts.js';
 import { FateTag, ToolCall } from './tool-call.js';
 
 interface BlockViewProps {
@@ -40,6 +41,11 @@ function isSame(left: Block, right: Block): boolean {
   );
 }
 
+/** Pins a message, and shows the pins. */
+async function keep(messageId: string): Promise<void> {
+  if (await pin(messageId)) showGone();
+}
+
 /** What the user said, or what a harness injected. */
 function UserTurn({ message }: { readonly message: Message }) {
   const fate = useComputed(() => fates.value.get(message.id)).value;
@@ -55,6 +61,16 @@ function UserTurn({ message }: { readonly message: Message }) {
     >
       <p class="grow">{textOf(message)}</p>
       {fate && <FateTag fate={fate} />}
+      {!injected && (
+        <IconButton label="Pin: keep this word for word" icon={Pin} onClick={() => void keep(message.id)} />
+      )}
+      {!injected && !fate && (
+        <IconButton
+          label="Compact up to here"
+          icon={Shrink}
+          onClick={() => void compact({ upTo: message.id })}
+        />
+      )}
     </article>
   );
 }

@@ -3,7 +3,7 @@ import { goToNew } from './view.js';
 
 /** By name, what a command does with the text behind it. Resolves to whether it was accepted. */
 const commands: Readonly<Record<string, (text: string) => boolean | Promise<boolean>>> = {
-  compact: (instructions) => compact(instructions || undefined),
+  compact: (instructions) => compact(instructions ? { instructions } : {}),
   undo: () => (lastApplied.value ? undo() : refuse('There is no compaction to undo.')),
   new() {
     goToNew();

@@ -22,6 +22,8 @@ export const connected = signal(true);
 /** The reason why the last request failed. */
 export const problem = signal<ClientError | undefined>(undefined);
 export const sending = signal(false);
+/** How many changes this page has asked for. */
+export const changes = signal(0);
 /** The text in the composer. */
 export const draftText = signal('');
 
@@ -131,12 +133,14 @@ export function send(text: string): Promise<boolean> {
   });
 }
 
-export async function compact(instructions: string | undefined): Promise<boolean> {
-  if (phase.peek() !== 'new') return attempt(() => api.compact(sessionId.peek(), instructions));
+export async function compact(options: Parameters<typeof api.compact>[1]): Promise<boolean> {
+  if (phase.peek() !== 'new') return attempt(() => api.compact(sessionId.peek(), options));
   problem.value = { code: 'empty', message: 'There is nothing to compact yet. Say something first.' };
   return false;
 }
 
+export const pin = (messageId: string) => attempt(() => api.pin(sessionId.peek(), messageId));
+export const unpin = (id: string) => attempt(() => api.unpin(sessionId.peek(), id));
 export const stop = () => attempt(() => api.stop(sessionId.peek()));
 export const undo = () => attempt(() => api.undo(sessionId.peek()));
 export const decide = (decision: Decision, ...approvals: readonly string[]) =>
@@ -153,6 +157,7 @@ async function attempt(action: () => Promise<void>): Promise<boolean> {
     return false;
   } finally {
     sending.value = false;
+    changes.value++;
     void refreshSessions();
   }
 }

@@ -33,6 +33,12 @@ export function showSavings(): void {
   goTo('[data-fold="counted"]', 'nearest');
 }
 
+/** Opens what the panel says about what is gone, and about pins. */
+export function showGone(): void {
+  showPanel();
+  setOpen('gone', true);
+}
+
 /** After so many frames the place is not in what is drawn: it stands further up. */
 const UNTIL_DRAWN = 10;
 

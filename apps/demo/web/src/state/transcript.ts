@@ -47,7 +47,7 @@ export type Block = { readonly id: string } & (
 );
 
 /** A word for what happened to a message. */
-export type FateWord = 'removed' | 'summarized' | 'shortened';
+export type FateWord = 'removed' | 'summarized' | 'shortened' | 'pinned';
 
 export interface Fate {
   readonly word: FateWord;
@@ -111,7 +111,7 @@ const WORDS: Readonly<Record<MessageFate, FateWord>> = {
   trimmed: 'shortened',
   replaced: 'shortened',
   repaired: 'shortened',
-  pinned: 'summarized',
+  pinned: 'pinned',
 };
 
 /** Counts what happened to messages: `12 summarized, 3 shortened`. */

@@ -1,29 +1,24 @@
 import { batch, computed, effect, signal } from '@preact/signals';
 import { openSession, phase, sessionId, startSession, title } from './session.js';
 
-/** What the page shows in its middle. */
-export type View = 'conversation' | 'replay' | 'file';
-export const view = signal<View>('conversation');
-/** The file that the `file` view shows. */
+/** The file that is shown in place of the conversation; empty for none. */
 export const filePath = signal('');
 /** The place that the panel shows, from 1: a request, a compaction or an undo. `undefined`: the window as it is now. */
 export const lookedAt = signal<number | undefined>(undefined);
 
 interface Place {
-  readonly view: View;
   readonly session?: string;
   readonly at?: number | undefined;
   readonly path?: string;
 }
 
-/** Reads the address: `#/s/<id>`, `#/s/<id>/<place>`, `#/replay`, `#/file/<path>`. Any other address is a new conversation. */
+/** Reads the address: `#/s/<id>`, `#/s/<id>/<place>`, `#/file/<path>`. Any other address is a new conversation. */
 function addressed(): Place {
   const [, kind = '', name = '', at] =
-    /^#\/(replay|s|file)(?:\/([^/]+))?(?:\/([1-9]\d*))?$/.exec(location.hash) ?? [];
-  if (kind === 'replay') return { view: kind };
-  if (kind === 'file') return { view: 'file', path: decoded(name) };
-  if (kind !== 's') return { view: 'conversation' };
-  return { view: 'conversation', session: decoded(name), at: at === undefined ? undefined : Number(at) };
+    /^#\/(s|file)(?:\/([^/]+))?(?:\/([1-9]\d*))?$/.exec(location.hash) ?? [];
+  if (kind === 'file') return { path: decoded(name) };
+  if (kind !== 's') return {};
+  return { session: decoded(name), at: at === undefined ? undefined : Number(at) };
 }
 
 /** Decodes a part of an address. A part that was cut off in the middle of a character stays as it is. */
@@ -39,12 +34,11 @@ function decoded(part: string): string {
 export function startRouting(): void {
   const follow = () => {
     const place = addressed();
-    view.value = place.view;
+    filePath.value = place.path ?? '';
     drawerOpen.value = false;
     sheetOpen.value = false;
-    if (place.path !== undefined) filePath.value = place.path;
-    // The session stays open behind the other views.
-    if (place.view !== 'conversation') return;
+    // The session stays open behind a file.
+    if (place.path !== undefined) return;
     lookedAt.value = place.at;
     if (place.at !== undefined) showPanel();
     if (place.session === undefined) startSession();
@@ -57,7 +51,7 @@ export function startRouting(): void {
   batch(follow);
   effect(() => {
     // A session gets its address once it exists.
-    if (phase.value !== 'ready' || view.value !== 'conversation') return;
+    if (phase.value !== 'ready' || filePath.value !== '') return;
     const { session, at } = addressed();
     const address = addressOf(sessionId.value, lookedAt.value);
     if (session !== sessionId.value) history.pushState(null, '', address);
@@ -82,7 +76,7 @@ export function inspect(place: number | undefined): void {
 
 /** Goes back to the conversation that is open. */
 export function goToConversation(): void {
-  if (view.peek() === 'conversation') return;
+  if (filePath.peek() === '') return;
   if (phase.peek() === 'ready') location.hash = addressOf(sessionId.peek(), lookedAt.peek());
   else goToNew();
 }
@@ -91,7 +85,7 @@ export function goToConversation(): void {
 export function goToNew(): void {
   if (location.hash) history.pushState(null, '', location.pathname);
   batch(() => {
-    view.value = 'conversation';
+    filePath.value = '';
     lookedAt.value = undefined;
     drawerOpen.value = false;
     startSession();

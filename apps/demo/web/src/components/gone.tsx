@@ -1,0 +1,74 @@
+import type { GoneItem } from '@x/core';
+import { PinOff } from 'lucide-preact';
+import { firstLine } from '../../../src/page.js';
+import { exactCount, plural } from '../lib/format.js';
+import { useLoaded } from '../lib/use-loaded.js';
+import { api } from '../state/api.js';
+import { changes, places, sessionId, unpin } from '../state/session.js';
+import { showMessage } from '../state/show-message.js';
+import { Fold, IconButton } from './parts.js';
+
+/** What the model no longer sees of the whole conversation, what matters most first, and what is pinned. */
+export function Gone() {
+  return (
+    <Fold id="gone" line={<span class="grow heading">What is gone, and what is pinned</span>}>
+      {() => <ReceiptView />}
+    </Fold>
+  );
+}
+
+const kinds: Readonly<Record<GoneItem['kind'], string>> = {
+  request: 'You asked',
+  decision: 'Decided',
+  error: 'Failed',
+  file: 'Changed',
+};
+const remains: Readonly<Record<GoneItem['left'], string>> = {
+  shortened: 'shortened',
+  record: 'in the summary',
+  log: 'in the log',
+};
+
+function ReceiptView() {
+  const id = sessionId.value;
+  const { value: receipt, failure } = useLoaded(
+    () => api.receipt(id),
+    [id, places.value.length, changes.value],
+  );
+  if (!receipt) return <p class="quiet small">{failure || 'Reading the log …'}</p>;
+  const { all, gone, items, pins } = receipt;
+  const present = pins.filter(({ heldBy }) => heldBy !== undefined).length;
+  return (
+    <div class="stack small">
+      <p class="quiet">
+        {gone === 0
+          ? 'Nothing is gone.'
+          : `${exactCount(gone)} of ${plural(all, 'message')}. The log keeps them.`}
+      </p>
+      {items.map(({ kind, messageId, text, left }) => (
+        <button
+          key={`${kind}-${messageId}-${text}`}
+          type="button"
+          class="press row gone-item"
+          onClick={() => showMessage(messageId)}
+        >
+          <span class="grow">
+            <strong>{kinds[kind]}</strong> {firstLine(text)}
+          </span>
+          <span class="tag">{remains[left]}</span>
+        </button>
+      ))}
+      {pins.length > 0 && (
+        <p class="quiet">
+          {present} of {plural(pins.length, 'pin')} present
+        </p>
+      )}
+      {pins.map(({ id: pinId, text }) => (
+        <div key={pinId} class="row">
+          <span class="clip">{firstLine(text)}</span>
+          <IconButton label="Unpin" icon={PinOff} onClick={() => void unpin(pinId)} />
+        </div>
+      ))}
+    </div>
+  );
+}
