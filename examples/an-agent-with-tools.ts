@@ -39,7 +39,7 @@ let compactions = 0;
 for await (const event of agent.stream('What is on the shelves?', session)) {
   if (event.type === 'context.compacted' && event.status === 'applied') {
     compactions++;
-    console.log(`${event.strategyUsed}: ${event.tokensBefore} → ${event.tokensAfter} tokens`);
+    console.log(`${event.stagesUsed}: ${event.tokensBefore} → ${event.tokensAfter} tokens`);
   }
 }
 console.log((await agent.state(session))?.context.at(-1));

@@ -21,9 +21,9 @@ const outcome = await compactor.compact(messages, { reason: 'manual', instructio
 
 console.log(`${outcome.status}: ${outcome.messagesBefore} → ${outcome.messagesAfter} messages`);
 console.log(
-  `${outcome.tokensBefore} → ${outcome.tokensAfter} tokens by ${outcome.steps.map((step) => step.reducer)}`,
+  `${outcome.tokensBefore} → ${outcome.tokensAfter} tokens by ${outcome.steps.map((step) => step.stage)}`,
 );
 const summary = outcome.messages.find((message) => message.kind === 'summary');
 console.log(summary ? textOf(summary) : 'There was no need for a summary.');
 
-if (outcome.status !== 'applied') throw new Error(outcome.reason);
+if (outcome.status !== 'applied') throw new Error(outcome.message);

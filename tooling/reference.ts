@@ -22,7 +22,7 @@ const sources: Readonly<Record<string, readonly string[]>> = {
     'packages/compaction/src/config/groups.ts',
     'packages/compaction/src/config',
     'packages/compaction/src/conversation/redaction.ts',
-    'packages/compaction/src/reducers/preview-args.ts',
+    'packages/compaction/src/stages/preview-args.ts',
     'packages/compaction/src/capability/capability-config.ts',
   ],
   tool_result_eviction: ['packages/compaction/src/eviction'],
@@ -56,8 +56,8 @@ const groups: Readonly<Record<string, string>> = {
   target: 'packages/compaction/src/run/budget.ts',
   keep: 'packages/compaction/src/summary/options.ts',
   summary: 'packages/compaction/src/summary/options.ts',
-  saving: 'packages/compaction/src/reducers/alter-messages.ts',
-  truncate_args: 'packages/compaction/src/reducers/truncate-args.ts',
+  saving: 'packages/compaction/src/stages/alter-messages.ts',
+  truncate_args: 'packages/compaction/src/stages/truncate-args.ts',
 };
 
 /** What only files can say. */

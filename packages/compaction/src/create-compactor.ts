@@ -16,7 +16,7 @@ import {
 import { Meter } from './meter.js';
 import { checkRequest } from './run/check-request.js';
 import { runCompaction } from './run/compaction-run.js';
-import { observerFor, reducersOf } from './run/ladder.js';
+import { observerFor, stagesOf } from './run/ladder.js';
 import { NarrativeDesk } from './summary/narrative-desk.js';
 
 /**
@@ -42,7 +42,7 @@ export function createCompactor(options: CompactionConfig = {}): Compactor {
   if (config.model === undefined && config.summary.record === 0)
     throw new InvalidInputError('compaction configuration', [NOTHING_WRITTEN]);
   const model = config.model ?? undefined;
-  const reducers = reducersOf(config);
+  const stages = stagesOf(config);
   const observe = observerFor(config);
   const desks = new Desks();
   const run = async (
@@ -57,7 +57,7 @@ export function createCompactor(options: CompactionConfig = {}): Compactor {
     const outcome = await runCompaction({
       work: { desk, onUsage: () => {}, warn: () => {}, signal },
       config,
-      reducers,
+      stages,
       meter: new Meter(config.counter ?? estimateCounter, compactOptions.tokenRatio),
       messages,
       options: compactOptions,

@@ -7,7 +7,7 @@ import {
   toolResultMessage,
 } from '@x/core';
 import { Meter } from '../src/meter.js';
-import type { Reducer, ReducerContext, Reduction, ReductionTarget, View } from '../src/reducer.js';
+import type { Stage, StageContext, Reduction, ReductionTarget, View } from '../src/stage.js';
 
 let serial = 0;
 
@@ -62,18 +62,18 @@ export function budgetOf(budget: Partial<ReductionTarget> = {}): ReductionTarget
   };
 }
 
-function contextOf(context: Partial<ReducerContext> = {}): ReducerContext {
+function contextOf(context: Partial<StageContext> = {}): StageContext {
   return { meter, dryRun: false, original: (message) => message, ...context };
 }
 
-/** Runs a reducer by itself. */
+/** Runs a stage by itself. */
 export function reduceWith(
-  reducer: Reducer,
+  stage: Stage,
   messages: readonly Message[],
   budget: Partial<ReductionTarget> = {},
-  context: Partial<ReducerContext> = {},
+  context: Partial<StageContext> = {},
 ): Promise<Reduction> {
-  return reducer.reduce(viewOf(messages), budgetOf(budget), contextOf(context));
+  return stage.reduce(viewOf(messages), budgetOf(budget), contextOf(context));
 }
 
 /** The item at an index that must be there. */

@@ -1,7 +1,7 @@
 import { compactorSuite } from '@x/testkit/suites';
 import { createCompactor } from '../src/index.js';
-import { maskOutputs } from '../src/reducers/mask-outputs.js';
-import { previewArgs } from '../src/reducers/preview-args.js';
+import { maskOutputs } from '../src/stages/mask-outputs.js';
+import { previewArgs } from '../src/stages/preview-args.js';
 import { GOOD_SUMMARY, modelOf } from './models.js';
 
 const conversations = 4;

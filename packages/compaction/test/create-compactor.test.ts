@@ -1,7 +1,7 @@
 import { assistantMessage, type Message, type Model, textOf, toolResultMessage, userMessage } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
-import { type CompactionSettings, createCompactor, type Reducer, truncateArgs } from '../src/index.js';
+import { type CompactionSettings, createCompactor, type Stage, truncateArgs } from '../src/index.js';
 import { lines, round, rounds } from './build.js';
 import { GOOD_SUMMARY, modelOf } from './models.js';
 
@@ -19,8 +19,8 @@ describe('createCompactor', () => {
     const messages = [userMessage('start'), ...rounds(40, () => ({ output: lines(200) }))];
     const outcome = await createCompactor({ contextWindow: 20_000 }).compact(messages);
     expect(outcome.status).toBe('applied');
-    expect(outcome.steps.map(({ reducer }) => reducer)).toEqual(['cut_unseen', 'native', 'summarize']);
-    expect(new Set(outcome.manifest.map(({ reducer, fate }) => `${reducer} ${fate}`))).toEqual(
+    expect(outcome.steps.map(({ stage }) => stage)).toEqual(['cut_unseen', 'native', 'summarize']);
+    expect(new Set(outcome.manifest.map(({ stage, fate }) => `${stage} ${fate}`))).toEqual(
       new Set(['summarize summarized']),
     );
     const staying = outcome.messages.filter(({ kind }) => kind !== 'summary');
@@ -37,7 +37,7 @@ describe('createCompactor', () => {
     });
     const outcome = await compactor.compact(messages, { reason: 'proactive_budget' });
     expect(outcome.status).toBe('applied');
-    expect(outcome.steps.map(({ reducer }) => reducer)).toEqual(['mask_outputs']);
+    expect(outcome.steps.map(({ stage }) => stage)).toEqual(['mask_outputs']);
     expect(model.requests).toEqual([]);
   });
 
@@ -51,7 +51,7 @@ describe('createCompactor', () => {
     expect(outcome).toMatchObject({ status: 'applied', messagesAfter: 28 });
     expect(outcome.tokensAfter).toBeLessThan(outcome.tokensBefore - 4_000);
     expect(outcome.manifest).toEqual([
-      { messageId: messages[0]?.id, fate: 'truncated', reducer: 'truncate_args' },
+      { messageId: messages[0]?.id, fate: 'truncated', stage: 'truncate_args' },
     ]);
   });
 
@@ -61,7 +61,7 @@ describe('createCompactor', () => {
       system: 'rule '.repeat(2_000),
     });
     expect(outcome.status).toBe('failed');
-    expect(outcome.reason).toMatch(/the system prompt alone needs \d+ of 1000 tokens.*Shorten it/);
+    expect(outcome.message).toMatch(/the system prompt alone needs \d+ of 1000 tokens.*Shorten it/);
     expect(outcome.messages).toBe(messages);
   });
 
@@ -69,7 +69,7 @@ describe('createCompactor', () => {
     const messages = [userMessage('word '.repeat(10_000))];
     const outcome = await createCompactor({ contextWindow: 4_000 }).compact(messages);
     expect(outcome.status).toBe('ineffective');
-    expect(outcome.reason).toMatch(/still 10\d+ of 4000 tokens .* 10\d+ of messages that must stay: shorten/);
+    expect(outcome.message).toMatch(/still 10\d+ of 4000 tokens .* 10\d+ of messages that must stay: shorten/);
     expect(outcome.messages).toBe(messages);
   });
 
@@ -159,7 +159,7 @@ describe('createCompactor', () => {
       userMessage('more', { id: 'twice' }),
     ];
     const outcome = await createCompactor().compact(messages);
-    expect(outcome).toMatchObject({ status: 'failed', reason: expect.stringContaining('the id "twice"') });
+    expect(outcome).toMatchObject({ status: 'failed', message: expect.stringContaining('the id "twice"') });
     expect(outcome.messages).toBe(messages);
   });
 
@@ -168,7 +168,7 @@ describe('createCompactor', () => {
     const before = await createCompactor().compact(messages, {
       signal: AbortSignal.abort(new Error('stop')),
     });
-    expect(before).toMatchObject({ status: 'aborted', reason: expect.stringContaining('stop') });
+    expect(before).toMatchObject({ status: 'aborted', message: expect.stringContaining('stop') });
     expect(before.messages).toBe(messages);
 
     const controller = new AbortController();
@@ -192,7 +192,7 @@ describe('createCompactor', () => {
       },
     };
     const outcome = await createCompactor({ model }).compact(messages, { signal: controller.signal });
-    expect(outcome).toMatchObject({ status: 'aborted', reason: expect.stringContaining('stop') });
+    expect(outcome).toMatchObject({ status: 'aborted', message: expect.stringContaining('stop') });
     expect(outcome.messages).toBe(messages);
   });
 
@@ -206,7 +206,7 @@ describe('createCompactor', () => {
     model.assertComplete();
     expect(messages).toEqual(copy);
     expect(plan.status).toBe('applied');
-    expect(plan.steps.map((step) => step.reducer)).toEqual(outcome.steps.map((step) => step.reducer));
+    expect(plan.steps.map((step) => step.stage)).toEqual(outcome.steps.map((step) => step.stage));
     expect(plan.manifest).toEqual(outcome.manifest);
     expect(plan.steps.at(-1)?.note).toContain('planned');
   });
@@ -237,8 +237,8 @@ describe('createCompactor', () => {
     expect(model.requests).toEqual([]);
 
     const without = await createCompactor({ model: modelOf(() => GOOD_SUMMARY) }).compact(messages);
-    expect(without.steps.find(({ reducer }) => reducer === 'native')?.note).toContain('is not switched on');
-    expect(without.steps.at(-1)?.reducer).toBe('summarize');
+    expect(without.steps.find(({ stage }) => stage === 'native')?.note).toContain('is not switched on');
+    expect(without.steps.at(-1)?.stage).toBe('summarize');
   });
 
   it('has a record in front of dropping where a ladder names native and no summarize', async () => {
@@ -248,7 +248,7 @@ describe('createCompactor', () => {
     };
     const ran = async (config: CompactionSettings) => {
       const { steps } = await createCompactor({ model, contextWindow: 2_000, ...config }).compact(history());
-      return steps.map(({ reducer }) => reducer);
+      return steps.map(({ stage }) => stage);
     };
     const masked = ['native', 'mask_outputs'] as const;
     expect(await ran({ stages: [...masked, 'drop_oldest'] })).toEqual([...masked, 'summarize']);
@@ -278,8 +278,8 @@ describe('createCompactor', () => {
   });
 });
 
-describe('a reducer of one’s own', () => {
-  const dropping = (keep: (message: Message, index: number) => boolean, fates = true): Reducer => ({
+describe('a stage of one’s own', () => {
+  const dropping = (keep: (message: Message, index: number) => boolean, fates = true): Stage => ({
     name: 'mine',
     cost: 'free',
     async reduce(view) {
@@ -291,7 +291,7 @@ describe('a reducer of one’s own', () => {
       };
     },
   });
-  const run = async (stages: Reducer[], messages: readonly Message[] = history()) => {
+  const run = async (stages: Stage[], messages: readonly Message[] = history()) => {
     const outcome = await createCompactor({ stages }).compact(messages);
     return { outcome, messages };
   };
@@ -309,10 +309,10 @@ describe('a reducer of one’s own', () => {
       /without an entry/,
     ],
     ['removes the latest request', dropping((_, index) => index > 30), /latest user message/],
-  ])('is not used when it %s', async (_, reducer, reason) => {
-    const { outcome, messages } = await run([reducer]);
+  ])('is not used when it %s', async (_, stage, reason) => {
+    const { outcome, messages } = await run([stage]);
     expect(outcome.status).toBe('failed');
-    expect(outcome.reason).toMatch(reason);
+    expect(outcome.message).toMatch(reason);
     expect(outcome.messages).toBe(messages);
   });
 
@@ -327,19 +327,19 @@ describe('a reducer of one’s own', () => {
       },
     ],
   ])('may be wrong: when it %s, the next one runs, and the list stays as it was', async (_, reduce) => {
-    const wrong: Reducer = { name: 'wrong', cost: 'free', reduce: reduce as Reducer['reduce'] };
+    const wrong: Stage = { name: 'wrong', cost: 'free', reduce: reduce as Stage['reduce'] };
     const messages = history();
     const copy = [...messages];
     const { outcome } = await run([wrong, dropping((_, index) => index === 0 || index > 30)], messages);
-    expect(outcome).toMatchObject({ status: 'applied', reason: expect.stringContaining('wrong: ') });
+    expect(outcome).toMatchObject({ status: 'applied', message: expect.stringContaining('wrong: ') });
     expect(messages).toEqual(copy);
   });
 
   it('may throw: the next one runs', async () => {
-    const broken: Reducer = { name: 'broken', cost: 'free', reduce: () => Promise.reject(new Error('oops')) };
+    const broken: Stage = { name: 'broken', cost: 'free', reduce: () => Promise.reject(new Error('oops')) };
     const { outcome } = await run([broken, dropping((_, index) => index === 0 || index > 30)]);
     expect(outcome.status).toBe('applied');
     expect(outcome.steps[0]?.note).toContain('oops');
-    expect(outcome.reason).toContain('oops');
+    expect(outcome.message).toContain('oops');
   });
 });

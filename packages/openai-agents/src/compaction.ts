@@ -78,7 +78,7 @@ export function fromView(
 function made(message: Message, log: ItemLog): Message {
   const { role, content } = message;
   if (role === 'tool' || content.some((block) => block.type !== 'text')) {
-    const problem = `a ${role} message of ${content.map(({ type }) => type)} cannot be an item; use reducers that write text`;
+    const problem = `a ${role} message of ${content.map(({ type }) => type)} cannot be an item; use stages that write text`;
     throw new InvalidInputError('reduced history', [{ path: 'content', message: problem }]);
   }
   const text = textOf(content);
@@ -93,7 +93,7 @@ function made(message: Message, log: ItemLog): Message {
 
 function altered(message: Message, { message: before, parts }: ViewEntry, log: ItemLog): readonly Message[] {
   const { content } = message;
-  // Reducers change blocks in their places or take some out; those that moved up are still the same objects.
+  // Stages change blocks in their places or take some out; those that moved up are still the same objects.
   const inPlace = content.length === before.content.length;
   let position = 0;
   const kept = parts.flatMap((part): Message[] => {
@@ -187,6 +187,6 @@ export async function compactHistory(
     // Others write all the time, or the result has no form: the history is as it was, and there is a next turn.
     const known = SessionConflictError.isInstance(error) || InvalidInputError.isInstance(error);
     if (!known || outcome === undefined) throw error;
-    return { ...(outcome as CompactionOutcome), status: 'failed', reason: error.message };
+    return { ...(outcome as CompactionOutcome), status: 'failed', message: error.message };
   }
 }

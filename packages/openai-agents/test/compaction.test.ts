@@ -190,7 +190,7 @@ it('leaves the history alone when the result has no form as items', async () => 
   });
   await session.addItems([user('Hi'), said('Hello')]);
   expect(await session.runCompaction()).toBeNull();
-  expect(outcomes).toMatchObject([{ status: 'failed', reason: expect.stringContaining('opaque') }]);
+  expect(outcomes).toMatchObject([{ status: 'failed', message: expect.stringContaining('opaque') }]);
   expect(await session.getItems()).toEqual([user('Hi'), said('Hello')]);
 });
 

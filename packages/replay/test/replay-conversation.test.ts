@@ -39,7 +39,7 @@ const once =
       const after = replace(context);
       const gone = context.filter((message) => !after.includes(message));
       const manifest = gone.map(
-        ({ id }): ManifestEntry => ({ messageId: id, fate: 'dropped', reducer: 'x' }),
+        ({ id }): ManifestEntry => ({ messageId: id, fate: 'dropped', stage: 'x' }),
       );
       return { messages: after, manifest: unlisted ? [] : manifest };
     };

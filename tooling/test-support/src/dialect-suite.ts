@@ -20,10 +20,10 @@ export interface DialectSuiteOptions<Source> {
   isFixed?(block: ContentBlock): boolean;
 }
 
-const CUT = '[cut by a reducer]';
+const CUT = '[cut by a stage]';
 
 /**
- * Registers, with vitest, the tests that every adapter of a framework's messages must pass: what no reducer altered goes
+ * Registers, with vitest, the tests that every adapter of a framework's messages must pass: what no stage altered goes
  * back as the very object it was, and what one altered keeps its pairs and everything else that it holds.
  *
  * @example
@@ -116,7 +116,7 @@ function blocksOf(messages: readonly Message[]): readonly (readonly [number, Con
   return messages.flatMap(({ content }, at) => content.map((block) => [at, block] as const));
 }
 
-/** The block as a reducer cuts it; `undefined` for one that no reducer rewrites. */
+/** The block as a stage cuts it; `undefined` for one that no stage rewrites. */
 function cut(block: ContentBlock): ContentBlock | undefined {
   if (block.type === 'text') return { ...block, text: CUT };
   if (block.type !== 'tool_result') return undefined;

@@ -74,7 +74,7 @@ export function updatesOf(event: ClientEvent, directory: string): readonly Sessi
       return [
         chunk(
           'agent_thought_chunk',
-          `[Context compacted: ${event.strategyUsed}, ${event.messagesBefore} → ${event.messagesAfter} messages.]\n`,
+          `[Context compacted: ${event.stagesUsed}, ${event.messagesBefore} → ${event.messagesAfter} messages.]\n`,
         ),
       ];
     case 'warning':

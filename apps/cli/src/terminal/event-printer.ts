@@ -78,8 +78,8 @@ const NOTES: {
   'context.compacted': (event) => [
     'magenta',
     event.status === 'applied'
-      ? `── Context compacted · ${event.strategyUsed || 'repaired'} · ${event.messagesBefore} → ${event.messagesAfter} messages · ${shortNumber(event.tokensBefore)} → ${shortNumber(event.tokensAfter)} tokens ──`
-      : `── Context not compacted · ${event.status}: ${event.detail} ──`,
+      ? `── Context compacted · ${event.stagesUsed || 'repaired'} · ${event.messagesBefore} → ${event.messagesAfter} messages · ${shortNumber(event.tokensBefore)} → ${shortNumber(event.tokensAfter)} tokens ──`
+      : `── Context not compacted · ${event.status}: ${event.message} ──`,
   ],
   'task.changed': ({ taskId, subagent, status }) => ['dim', `task ${taskId} (${subagent}): ${status}`],
   'budget.exceeded': ({ scope, used, limit, unit }) => [
@@ -198,12 +198,12 @@ export class EventPrinter {
 
 /** What each stage of a compaction did, a line each. */
 export function stepLines(steps: readonly CompactionStep[]): readonly string[] {
-  return steps.map(({ reducer, tokensBefore, tokensAfter, note }) => {
+  return steps.map(({ stage, tokensBefore, tokensAfter, note }) => {
     const change =
       tokensAfter === tokensBefore
         ? 'nothing'
         : `${shortNumber(tokensBefore)} → ${shortNumber(tokensAfter)} tokens`;
-    return `   ${reducer}: ${[change, note].filter(Boolean).join(' · ')}`;
+    return `   ${stage}: ${[change, note].filter(Boolean).join(' · ')}`;
   });
 }
 

@@ -64,7 +64,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
         ...(instructions.trim() && { instructions: instructions.trim() }),
         ...(upTo && { upTo }),
       });
-      const { status, reason, messagesBefore, messagesAfter, tokensBefore, tokensAfter, steps } = outcome;
+      const { status, message: reason, messagesBefore, messagesAfter, tokensBefore, tokensAfter, steps } = outcome;
       const did = stepLines(steps)
         .map((line) => `\n${line}`)
         .join('');

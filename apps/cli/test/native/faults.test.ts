@@ -209,7 +209,7 @@ describe.each(storeNames)('native compaction on %s', { timeout: 120_000 }, (name
 
     expectFacts(server, other);
     const told = events.flatMap((event) =>
-      event.type === 'warning' ? event.message : event.type === 'context.compacted' ? event.detail : [],
+      event.type === 'warning' ? event.message : event.type === 'context.compacted' ? event.message : [],
     );
     expect(told.some((detail) => detail.startsWith('reduced by native'))).toBe(true);
     expect(told.some((message) => message.includes('no longer reads'))).toBe(REFUSES.includes(fault));
@@ -232,6 +232,6 @@ describe.each(ladders)('%j where the endpoint never works', { timeout: 120_000 }
     expect(server.compactions).toBe(0);
     expectFacts(server, other);
     const [first] = events.filter((event) => event.type === 'context.compacted');
-    expect(first?.detail).toMatch(/^reduced by summarize.*; native: /);
+    expect(first?.message).toMatch(/^reduced by summarize.*; native: /);
   });
 });

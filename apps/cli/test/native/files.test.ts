@@ -37,7 +37,7 @@ describe('an agent file', () => {
       const { events, told } = await answer({ 'agent.yaml': `${model}\n${NATIVE}` }, 8);
       expect(server.compactions).toBeGreaterThan(0);
       expect(server.refused).toEqual([]);
-      const used = events.flatMap((event) => (event.type === 'context.compacted' ? event.strategyUsed : []));
+      const used = events.flatMap((event) => (event.type === 'context.compacted' ? event.stagesUsed : []));
       expect(used).toContain('native');
       expect(told).toEqual([]);
     },
@@ -52,7 +52,7 @@ describe('an agent file', () => {
     vi.useRealTimers();
     const applied = events.filter((event) => event.type === 'context.compacted');
     expect(applied.length).toBeGreaterThan(1);
-    expect(applied.map(({ detail }) => detail)).toEqual(
+    expect(applied.map(({ message: detail }) => detail)).toEqual(
       applied.map(() => expect.stringMatching(/^reduced by summarize; native: /)),
     );
     expect(server.asked).toBe(4);

@@ -58,7 +58,7 @@ describe('hooks from YAML alone', () => {
 
   it('skip a compaction', async () => {
     const { compacted } = await run({ files: before(`echo '{"skip": true}'`), ...due });
-    expect([compacted?.status, compacted?.detail]).toEqual([
+    expect([compacted?.status, compacted?.message]).toEqual([
       'skipped',
       'the beforeCompaction hook skipped it',
     ]);

@@ -98,7 +98,7 @@ export async function run({ files, talk, window = 400_000, model = 'openai:gpt-5
     asked: server.taken.filter((taken) => !isAnswer(taken) && !taken.path.endsWith('/compact')),
     sent: server.taken.findLast(isAnswer)?.readable ?? '',
     compacted,
-    used: isApplied ? compacted.strategyUsed : undefined,
+    used: isApplied ? compacted.stagesUsed : undefined,
     told,
     capabilities,
     events,

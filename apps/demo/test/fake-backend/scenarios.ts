@@ -19,7 +19,7 @@ The user wants to know how this repository is laid out and how a compaction work
 
 ## SUMMARY
 The vocabulary lives in packages/core: messages, agent state, tools, capabilities, compactor. A compaction is a cascade
-of reducers, from free to dear; it stops as soon as the view fits. Tool outputs are masked first, a summary comes later.
+of stages, from free to dear; it stops as soon as the view fits. Tool outputs are masked first, a summary comes later.
 
 ## ARTIFACTS
 Read: message.ts, agent-state.ts, capability.ts, compactor.ts, session.ts, session-store.ts, tool.ts, workspace.ts.
@@ -34,7 +34,7 @@ const OVERVIEW = `This is a monorepo of small packages around one vocabulary.
 | Package | What it holds | Depends on |
 | --- | --- | --- |
 | \`@x/core\` | messages, state, the interfaces | zod |
-| \`@x/compaction\` | reducers, the cascade, eviction | core |
+| \`@x/compaction\` | stages, the cascade, eviction | core |
 | \`@x/memory\` | flush, consolidation, search | core |
 | \`@x/harness\` | the agent loop | core |
 
@@ -54,7 +54,7 @@ const response = await capability.aroundReason(scope, async () => {
 
 The rule is in \`capability.ts\`: a hook that does not call \`next\` replaces what lies within.`;
 
-const REDUCTION = `A compaction is a **cascade**: reducers run in order, from free to dear, and it stops as soon as the view fits.
+const REDUCTION = `A compaction is a **cascade**: stages run in order, from free to dear, and it stops as soon as the view fits.
 
 - \`observation_masking\` turns old tool outputs into one line each; ids and the number of messages stay.
 - \`summarization\` asks a model for a summary of the older part; the tail stays verbatim.
@@ -139,7 +139,7 @@ export function* longSession(stage: Stage): Generator<Beat> {
   yield* stage.compact({
     reason: 'proactive_budget',
     status: 'applied',
-    detail: 'Old tool outputs were replaced by one line each; the view fits again.',
+    message: 'Old tool outputs were replaced by one line each; the view fits again.',
     keepToolOutputs: 4,
   });
   yield* stage.answer(
@@ -162,7 +162,7 @@ export function* longSession(stage: Stage): Generator<Beat> {
   yield* stage.compact({
     reason: 'proactive_budget',
     status: 'ineffective',
-    detail:
+    message:
       'All that could be masked is masked already; a summary was not worth its price. Nothing was replaced.',
     keepToolOutputs: 8,
   });
@@ -174,7 +174,7 @@ export function* longSession(stage: Stage): Generator<Beat> {
   yield* stage.compact({
     reason: 'manual',
     status: 'applied',
-    detail: 'As asked. The summary keeps the decisions about stores.',
+    message: 'As asked. The summary keeps the decisions about stores.',
     keepToolOutputs: 3,
     keepMessages: 6,
     summary: SUMMARY,
@@ -194,7 +194,7 @@ export function* manualCompaction(stage: Stage, instructions: string | undefined
   yield* stage.compact({
     reason: 'manual',
     status: enough ? 'applied' : 'ineffective',
-    detail: enough
+    message: enough
       ? `As asked${instructions ? `: “${instructions}”` : ''}.`
       : 'There is too little to summarize; a summary would be longer. Nothing was replaced.',
     keepToolOutputs: 2,

@@ -43,7 +43,7 @@ export interface ToolPart {
 interface CompactionPart {
   readonly reason: CompactionReason;
   readonly status: CompactionStatus;
-  readonly detail: string;
+  readonly message: string;
   /** Tool results older than this many become a line each. */
   readonly keepToolOutputs?: number;
   /** All but this many messages become a summary. */
@@ -237,8 +237,8 @@ export class Stage {
       type: 'context.compacted',
       reason: part.reason,
       status: part.status,
-      detail: part.detail,
-      strategyUsed: steps.map((step) => step.reducer).join('+'),
+      message: part.message,
+      stagesUsed: steps.map((step) => step.stage).join('+'),
       messagesBefore: before.context.length,
       messagesAfter: this.context.length,
       tokensBefore: before.usage.total,
@@ -306,12 +306,12 @@ export class Stage {
     yield { type: 'message.added', message, at: this.#tick(1) };
   }
 
-  #run(reducer: string, durationMs: number, steps: CompactionStep[], reduce: () => void): void {
+  #run(stage: string, durationMs: number, steps: CompactionStep[], reduce: () => void): void {
     const [messagesBefore, tokensBefore] = [this.context.length, this.usage().total];
     reduce();
     const [messagesAfter, tokensAfter] = [this.context.length, this.usage().total];
     const note = tokensAfter < tokensBefore ? undefined : 'nothing that it could make smaller';
-    steps.push({ reducer, messagesBefore, messagesAfter, tokensBefore, tokensAfter, durationMs, note });
+    steps.push({ stage, messagesBefore, messagesAfter, tokensBefore, tokensAfter, durationMs, note });
   }
 
   #mask(keep: number, manifest: ManifestEntry[]): void {
@@ -320,7 +320,7 @@ export class Stage {
     this.context = this.context.map((message) => {
       const block = message.content[0];
       if (!old.has(message) || block?.type !== 'tool_result' || textOf(message).length < 120) return message;
-      manifest.push({ messageId: message.id, fate: 'masked', reducer: 'mask_outputs' });
+      manifest.push({ messageId: message.id, fate: 'masked', stage: 'mask_outputs' });
       const lines = textOf(message).split('\n').length;
       const stub = `[${block.toolName} → ${lines} lines, ${textOf(message).length} bytes; ask again to see it]`;
       return { ...message, content: [{ ...block, output: [{ type: 'text', text: stub }] }] };
@@ -334,7 +334,7 @@ export class Stage {
       const earlier = manifest.findIndex((entry) => entry.messageId === message.id);
       if (earlier >= 0) manifest.splice(earlier, 1);
       if (message.kind === 'summary') continue;
-      manifest.push({ messageId: message.id, fate: 'summarized', reducer: 'summarize' });
+      manifest.push({ messageId: message.id, fate: 'summarized', stage: 'summarize' });
     }
     const summary = userMessage(part.summary, { ...this.#stamp('summary'), kind: 'summary' });
     this.context = [summary, ...this.context.slice(cut)];

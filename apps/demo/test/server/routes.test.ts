@@ -96,7 +96,7 @@ describe('what the page asks for', () => {
     );
     await expect
       .poll(async () => server.backend.transcript('long').compactions.at(-1))
-      .toMatchObject({ status: 'applied', detail: 'As asked: “Keep names”.' });
+      .toMatchObject({ status: 'applied', message: 'As asked: “Keep names”.' });
   });
 
   it('takes the last compaction back, once', async () => {

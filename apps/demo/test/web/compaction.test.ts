@@ -252,7 +252,7 @@ describe('the context panel', () => {
         reason: 'proactive_budget',
         status: 'applied',
         keepToolOutputs: 1,
-        detail: 'Masked.',
+        message: 'Masked.',
       });
       yield* stage.answer('Done.');
       yield* stage.end();

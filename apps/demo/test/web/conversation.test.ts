@@ -66,7 +66,7 @@ describe('a conversation', () => {
       }));
       yield* stage.work('First.', calls);
       yield* stage.work('Second.', calls);
-      const saved = { status: 'applied', keepToolOutputs: 1, detail: 'Masked.' } as const;
+      const saved = { status: 'applied', keepToolOutputs: 1, message: 'Masked.' } as const;
       yield* stage.compact({ reason: 'proactive_budget', ...saved });
       yield* stage.answer('That was all.');
       yield* stage.end();

@@ -229,7 +229,7 @@ describe('to a screen reader', () => {
       await v.enter();
       // Each announcement replaces the one before, so all are kept here.
       const told = () => evaluate<string>(v.page, 'told.join(" ")');
-      await expect.poll(told).toContain('reducers run in order');
+      await expect.poll(told).toContain('stages run in order');
       v.backend.release('mid-stream');
       await expect.poll(told).toContain('Reply complete.');
     });

@@ -112,7 +112,7 @@ function rebuilt(block: ContentBlock, was: ContentBlock | undefined): Part {
       return { ...made, type: 'tool-result', toolCallId, toolName, output };
     }
     default: {
-      const message = `a ${block.type} block cannot be given to the AI SDK; use reducers that write text`;
+      const message = `a ${block.type} block cannot be given to the AI SDK; use stages that write text`;
       throw new InvalidInputError('reduced conversation', [{ path: 'content', message }]);
     }
   }

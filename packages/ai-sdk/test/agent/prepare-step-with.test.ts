@@ -239,7 +239,7 @@ it('stays with the conversation when a compactor writes what the SDK has no word
   );
   const messages: ModelMessage[] = [{ role: 'user', content: 'Hi' }];
   expect((await prepareStep({ messages })).messages).toEqual(messages);
-  expect(outcomes).toMatchObject([{ status: 'failed', reason: expect.stringContaining('opaque') }]);
+  expect(outcomes).toMatchObject([{ status: 'failed', message: expect.stringContaining('opaque') }]);
 });
 
 it('refuses options that it does not know', () => {

@@ -110,7 +110,7 @@ it('serves the stage native of a compactor, of any length', async () => {
   const { model } = await connect({}, COMPACTED);
   const compactor = createCompactor({ model, stages: ['native', 'drop_oldest'], keep: { messages: 4 } });
   const outcome = await compactor.compact(long);
-  expect(outcome).toMatchObject({ status: 'applied', reason: 'reduced by native' });
+  expect(outcome).toMatchObject({ status: 'applied', message: 'reduced by native' });
   expect(outcome.messages.slice(-4)).toEqual(long.slice(-4));
 });
 

@@ -128,7 +128,7 @@ it('serves the strategy native of a compactor', async () => {
   ]).flat();
   const compactor = createCompactor({ model, stages: ['native', 'drop_oldest'], keep: { messages: 4 } });
   const outcome = await compactor.compact(messages);
-  expect(outcome).toMatchObject({ status: 'applied', reason: 'reduced by native' });
+  expect(outcome).toMatchObject({ status: 'applied', message: 'reduced by native' });
   const summary = outcome.messages.find(({ kind }) => kind === 'summary');
   expect(summary?.content).toMatchObject([
     { type: 'text', text: expect.stringContaining('Question 0') },

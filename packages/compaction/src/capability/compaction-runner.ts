@@ -28,11 +28,11 @@ import { errorLine } from '../conversation/text.js';
 import { Meter } from '../meter.js';
 import { RECALL_HINT } from '../recall/create-recall.js';
 import { RECALL } from '../recall/passages.js';
-import type { Reducer } from '../reducer.js';
-import { nativeIsOff } from '../reducers/summarize.js';
+import type { Stage } from '../stage.js';
+import { nativeIsOff } from '../stages/summarize.js';
 import { budgetFor, type ContextWindow, contextWindowOf, isDue, mostTokensOf } from '../run/budget.js';
 import { runCompaction, unchangedOutcome } from '../run/compaction-run.js';
-import { observerFor, reducersOf } from '../run/ladder.js';
+import { observerFor, stagesOf } from '../run/ladder.js';
 import { missingPins, PINS_SHARE, pinBoard } from '../run/pins.js';
 import { narrativeMessage } from '../summary/summary-message.js';
 import type { ResolvedCapabilityConfig } from './capability-config.js';
@@ -94,7 +94,7 @@ interface RunOptions extends Pick<CompactOptions, 'instructions' | 'upTo'> {
 /** Carries out the compactions of one capability, session by session. */
 export class CompactionRunner {
   readonly #config: ResolvedCapabilityConfig;
-  readonly #reducers: readonly Reducer[];
+  readonly #stages: readonly Stage[];
   readonly #observe: ((message: Message) => void) | undefined;
   readonly #trackers = new WeakMap<AgentState, SessionTracker>();
   readonly #memories = new SessionMemories();
@@ -103,7 +103,7 @@ export class CompactionRunner {
   constructor(config: ResolvedCapabilityConfig) {
     this.#config = config;
     this.#observe = observerFor(config);
-    this.#reducers = reducersOf(config);
+    this.#stages = stagesOf(config);
   }
 
   /** Counts the next request, uncalibrated. */
@@ -171,7 +171,7 @@ export class CompactionRunner {
       const isFar = !isDue(this.#config, window, tokens / AHEAD_SHARE, context.length / AHEAD_SHARE);
       if (!isFar) await this.#prepare(scope, memory);
     }
-    if (!this.#reducers.some((reducer) => reducer.isDueEarly) || !memory.earlyCheckDue(tokens)) return;
+    if (!this.#stages.some((stage) => stage.isDueEarly) || !memory.earlyCheckDue(tokens)) return;
     // Nothing is announced that then turns out to be nothing: reducing changes nothing yet.
     const before = [...context];
     const outcome = await this.#reduce(scope, 'proactive_budget', before, {});
@@ -492,7 +492,7 @@ export class CompactionRunner {
         modelMs: limits?.modelMs,
       },
       config: this.#config,
-      reducers: this.#reducers,
+      stages: this.#stages,
       meter: this.meter(scope),
       messages,
       options: {
@@ -524,20 +524,20 @@ export class CompactionRunner {
     return model === null ? undefined : (model ?? agentModel);
   }
 
-  /** Names the reducers for events: the preset, else the stages of the configuration. */
+  /** Names the stages for events: the preset, else the stages of the configuration. */
   #strategy(): string {
     const { preset, stages } = this.#config;
-    return preset ?? (stages ? this.#reducers.map(({ name }) => name).join('+') : 'auto');
+    return preset ?? (stages ? this.#stages.map(({ name }) => name).join('+') : 'auto');
   }
 
   /** Tells once that a configuration asks for a compaction that the model does not offer, and which stages act without it. */
   warnOfNative(model: Model, emit: Emit): void {
     const { stages, preset } = this.#config;
-    const at = this.#reducers.findIndex(({ name }) => name === 'native');
+    const at = this.#stages.findIndex(({ name }) => name === 'native');
     // A preset names it before all reducing only where the user asked for it.
     const asked = stages !== undefined && (preset === undefined ? at !== -1 : at === 1);
     if (model.compact || !asked) return;
-    const others = this.#reducers
+    const others = this.#stages
       .filter(({ name }) => name !== 'native')
       .map(({ name, cost }) => {
         const writes = cost === 'llm' && this.#config.model !== null;
@@ -553,7 +553,7 @@ export class CompactionRunner {
 
   /** Says why a model's own compaction does nothing where no stage asks for it, and what to write; else nothing. */
   unusedNative(model: Model): string | undefined {
-    if (!model.compact || this.#reducers.some(({ name }) => name === 'native')) return undefined;
+    if (!model.compact || this.#stages.some(({ name }) => name === 'native')) return undefined;
     const { preset } = this.#config;
     let remedy = `Preset ${preset} has no such stage: leave the preset out to use the default stages`;
     if (preset === undefined) remedy = 'Add native to the stages';

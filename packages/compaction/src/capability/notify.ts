@@ -83,16 +83,16 @@ export function announce(
   before: readonly Message[],
   outcome: CompactionOutcome,
 ): void {
-  const { messages: _messages, reason: detail, ...figures } = outcome;
+  const { messages: _messages, message: detail, ...figures } = outcome;
   scope.emit({
     type: 'context.compacted',
     ...figures,
     reason,
-    detail,
+    message: detail,
     ...(outcome.status === 'applied' ? { gone: receiptOf(before, outcome).items } : {}),
-    strategyUsed: figures.steps
+    stagesUsed: figures.steps
       .filter((step) => step.tokensAfter < step.tokensBefore || step.messagesAfter < step.messagesBefore)
-      .map((step) => step.reducer)
+      .map((step) => step.stage)
       .join('+'),
   });
 }

@@ -1,8 +1,8 @@
 import type { Model, TokenCounter } from '@x/core';
 import * as z from 'zod/mini';
 import { redactSchema } from '../conversation/redaction.js';
-import type { Reducer } from '../reducer.js';
-import { savingSchema } from '../reducers/alter-messages.js';
+import type { Stage } from '../stage.js';
+import { savingSchema } from '../stages/alter-messages.js';
 import { targetSchema, triggerSchema } from '../run/budget.js';
 import { stageNames } from '../run/ladder.js';
 import { keepSchema, summarizeOptionsSchema, summaryShape } from '../summary/options.js';
@@ -61,13 +61,13 @@ export const dataShape = {
 /** Keys that only code has beside the groups. */
 export const codeShape = {
   grouped: {
-    /** The stages in their order, by name or as reducers of your own, in place of the default ones. */
+    /** The stages in their order, by name or as stages of your own, in place of the default ones. */
     stages: stagesOf(
       z.union([
         stageSchema,
-        z.custom<Reducer>(
-          (value) => typeof (value as Reducer | null)?.reduce === 'function',
-          'must be a Reducer',
+        z.custom<Stage>(
+          (value) => typeof (value as Stage | null)?.reduce === 'function',
+          'must be a Stage',
         ),
       ]),
     ),

@@ -13,7 +13,7 @@ import { countSchema } from '../config/values.js';
 import { errorLine } from '../conversation/text.js';
 import { matchesTool } from '../conversation/tool-calls.js';
 import { Meter } from '../meter.js';
-import { cutMessage, fairShare, fileOf, tokensOf } from '../reducers/cut-unseen.js';
+import { cutMessage, fairShare, fileOf, tokensOf } from '../stages/cut-unseen.js';
 import { FALLBACK_CONTEXT_WINDOW, mostTokensOf } from '../run/budget.js';
 import { evictedPath, evictText, previewBlock } from './evict-text.js';
 

@@ -1,7 +1,7 @@
 import type { CompactionReason } from '@x/core';
 import * as z from 'zod/mini';
 import { countSchema, shareSchema } from '../config/values.js';
-import { isHeavy, type ReductionTarget, type View } from '../reducer.js';
+import { isHeavy, type ReductionTarget, type View } from '../stage.js';
 import type { Keep, SummarizeOptions } from '../summary/options.js';
 
 /** The share of the window at which a reduction is due where no trigger is named. */

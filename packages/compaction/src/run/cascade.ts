@@ -4,23 +4,23 @@ import { errorLine } from '../conversation/text.js';
 import type { Meter } from '../meter.js';
 import {
   mustShrink,
-  type Reducer,
-  type ReducerContext,
+  type Stage,
+  type StageContext,
   type Reduction,
   type ReductionTarget,
   unchanged,
   type View,
-} from '../reducer.js';
-import { repairPairs } from '../reducers/repair-pairs.js';
+} from '../stage.js';
+import { repairPairs } from '../stages/repair-pairs.js';
 import { fits } from './budget.js';
 import { problemWith } from './check-reduction.js';
 
-/** The result of a run through the reducers. */
+/** The result of a run through the stages. */
 export interface CascadeResult {
   readonly view: View;
   readonly steps: readonly CompactionStep[];
   readonly manifest: readonly ManifestEntry[];
-  /** Failures on the way, reducer by reducer. */
+  /** Failures on the way, stage by stage. */
   readonly failures: readonly string[];
   readonly condensed: boolean;
   readonly usage: Usage | undefined;
@@ -28,17 +28,17 @@ export interface CascadeResult {
 }
 
 /**
- * Runs reducers from the first to the last, free ones before dear ones, until the view fits its budget. A step that
+ * Runs stages from the first to the last, free ones before dear ones, until the view fits its budget. A step that
  * fails, or whose answer breaks a promise, leaves the view as it was; every step that worked is kept, so the cheap
  * stages count even where a dear one fails. Ends after one pass, and another one without a model at most.
  *
  * @throws the signal's reason when aborted.
  */
 export async function runCascade(
-  reducers: readonly Reducer[],
+  stages: readonly Stage[],
   start: View,
   budget: ReductionTarget,
-  context: ReducerContext,
+  context: StageContext,
 ): Promise<CascadeResult> {
   /** Of two fates of a message the later one counts. */
   const fates = new Map<string, ManifestEntry>();
@@ -49,12 +49,12 @@ export async function runCascade(
   let usage: Usage | undefined;
   let modelCalls = 0;
 
-  const run = async (reducer: Reducer, target: ReductionTarget, isFree = false) => {
+  const run = async (stage: Stage, target: ReductionTarget, isFree = false) => {
     await othersTurn();
     context.signal?.throwIfAborted();
     const startedAt = performance.now();
     const reduction = await attempt(
-      reducer,
+      stage,
       view,
       target,
       isFree ? { ...context, summarizer: undefined } : context,
@@ -65,28 +65,28 @@ export async function runCascade(
     if (reduction.usage) usage = usage ? addUsage(usage, reduction.usage) : reduction.usage;
     if (reduction.usage && !reduction.isReported) context.work?.onUsage(reduction.usage);
     if (reduction.usage) modelCalls += reduction.modelCalls ?? 1;
-    if (reduction.failure) failures.push(`${reducer.name}: ${reduction.failure}`);
+    if (reduction.failure) failures.push(`${stage.name}: ${reduction.failure}`);
     else if (reduction.messages !== view.messages) {
       view = withMessages(view, reduction.messages, context.meter);
-      for (const fate of reduction.fates) fates.set(fate.messageId, { ...fate, reducer: reducer.name });
+      for (const fate of reduction.fates) fates.set(fate.messageId, { ...fate, stage: stage.name });
       condensed ||= reduction.condensed ?? false;
     }
-    steps.push(stepOf(reducer.name, before, view, performance.now() - startedAt, reduction));
+    steps.push(stepOf(stage.name, before, view, performance.now() - startedAt, reduction));
   };
-  for (const reducer of reducers) {
+  for (const stage of stages) {
     if (fits(view, budget, condensed)) break;
-    if (context.isAhead && reducer.cost === 'llm') {
+    if (context.isAhead && stage.cost === 'llm') {
       // What another one would do cannot be known without a call.
-      if (!reducer.prepare || reducer.prepare(view, budget, context)) break;
-    } else await run(reducer, budget);
+      if (!stage.prepare || stage.prepare(view, budget, context)) break;
+    } else await run(stage, budget);
   }
   // A stage that waits until it saves more waits no longer where the request is still too large.
-  for (const reducer of reducers) {
+  for (const stage of stages) {
     if (budget.forced || budget.early || !mustShrink(view, budget)) break;
-    if (reducer.cost === 'free' || reducer.worksInDryRun)
-      await run(reducer, { ...budget, forced: true }, true);
+    if (stage.cost === 'free' || stage.worksInDryRun)
+      await run(stage, { ...budget, forced: true }, true);
   }
-  // What reducers made and unmade in between has no entry.
+  // What stages made and unmade in between has no entry.
   const manifest = start.messages.flatMap(({ id }) => fates.get(id) ?? []);
   return { view, steps, manifest, failures, condensed, usage, modelCalls };
 }
@@ -97,17 +97,17 @@ function withMessages(view: View, messages: readonly Message[], meter: Meter): V
 }
 
 async function attempt(
-  reducer: Reducer,
+  stage: Stage,
   view: View,
   budget: ReductionTarget,
-  context: ReducerContext,
+  context: StageContext,
 ): Promise<Reduction> {
-  if (context.dryRun && reducer.cost === 'llm' && !reducer.worksInDryRun) {
+  if (context.dryRun && stage.cost === 'llm' && !stage.worksInDryRun) {
     return unchanged(view, 'would call a model: not run in a dry run');
   }
   let reduction: Reduction;
   try {
-    reduction = await unlessAborted(reducer.reduce(view, budget, context), context.signal);
+    reduction = await unlessAborted(stage.reduce(view, budget, context), context.signal);
   } catch (error) {
     context.signal?.throwIfAborted();
     return { ...unchanged(view, ''), failure: errorLine(error) };
@@ -122,14 +122,14 @@ async function attempt(
     return { ...reduction, messages: view.messages, failure: `its result was not used: ${problem}` };
   const tokens = withMessages(view, reduction.messages, context.meter).tokens;
   // A repair is needed whatever it costs, and a summary knows what it has to save.
-  if (tokens > view.tokens && reducer !== repairPairs && !reduction.condensed) {
+  if (tokens > view.tokens && stage !== repairPairs && !reduction.condensed) {
     return { ...reduction, messages: view.messages, note: 'would make the conversation larger' };
   }
   return reduction;
 }
 
 function stepOf(
-  reducer: string,
+  stage: string,
   before: View,
   after: View,
   durationMs: number,
@@ -137,7 +137,7 @@ function stepOf(
 ): CompactionStep {
   const remark = failure ?? note;
   return {
-    reducer,
+    stage,
     messagesBefore: before.messages.length,
     messagesAfter: after.messages.length,
     tokensBefore: Math.round(before.tokens),

@@ -2,7 +2,7 @@ import type { Message } from '@x/core';
 import { toolResultsOf } from '@x/core';
 import { pairingOf } from '@x/core/messages';
 import { firstUserRequest, latestUserRequest, startOfUnseen } from '../conversation/regions.js';
-import { type Fate, type Reduction, saysAnything } from '../reducer.js';
+import { type Fate, type Reduction, saysAnything } from '../stage.js';
 
 /**
  * Finds why a reduction must not be used, or `undefined` when it keeps the promises of every reduction: no tool call loses its

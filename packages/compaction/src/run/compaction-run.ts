@@ -18,13 +18,13 @@ import {
   isByMessages,
   isHeavy,
   mustShrink,
-  type Reducer,
+  type Stage,
   type ReductionTarget,
   type View,
-} from '../reducer.js';
-import { savesEnough, savesMessages } from '../reducers/alter-messages.js';
-import { reduceMedia } from '../reducers/reduce-media.js';
-import { needsRepair, repairPairs } from '../reducers/repair-pairs.js';
+} from '../stage.js';
+import { savesEnough, savesMessages } from '../stages/alter-messages.js';
+import { reduceMedia } from '../stages/reduce-media.js';
+import { needsRepair, repairPairs } from '../stages/repair-pairs.js';
 import type { ModelWork } from '../summary/narrative-desk.js';
 import { Patience } from '../summary/patience.js';
 import { budgetFor, type ContextWindow, contextWindowOf, isDue, mostTokensOf } from './budget.js';
@@ -35,7 +35,7 @@ import { isPinBoard, PINS_SHARE, pinBoard, pinsOf, pinsWithin, proofOf, withPins
 /** The input of one run. */
 interface RunInput {
   readonly config: ResolvedCompactionConfig;
-  readonly reducers: readonly Reducer[];
+  readonly stages: readonly Stage[];
   readonly meter: Meter;
   readonly messages: readonly Message[];
   readonly options: CompactOptions & { readonly reminders?: readonly Message[] };
@@ -72,7 +72,7 @@ export async function runCompaction(input: RunInput): Promise<CompactionOutcome>
 
 async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
   // Long because each check may end the run, and needs what those before it found.
-  const { config, reducers: all, messages, options, observe, window: known, isMeasured, ...given } = input;
+  const { config, stages: all, messages, options, observe, window: known, isMeasured, ...given } = input;
   const startedAt = performance.now();
   const { meter, model, isAhead } = given;
   const { reason = 'manual', system, tools, reminders, signal } = options;
@@ -86,7 +86,7 @@ async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
   const fixedTokens = frame + (pins.length > 0 ? meter.message(pinBoard(pins)) : 0);
   const said = messages.filter((message) => !isPinBoard(message));
   const tokens = fixedTokens + meter.messages(said);
-  // A frozen copy: a user's reducer could change the list.
+  // A frozen copy: a user's stage could change the list.
   const view: View = { messages: Object.freeze(said), fixedTokens, tokens };
   const budget = budgetFor(config, reason, contextWindow, view.tokens, isMeasured);
 
@@ -97,9 +97,9 @@ async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
   const isOtherwiseDue = budget.forced || isAhead || isDue(config, window, before.tokens, messages.length);
   const isTooHeavy = isHeavy(view, budget);
   const due = isOtherwiseDue || isTooHeavy;
-  const reducers = due ? all : all.filter((reducer) => reducer.isDueEarly?.(view, budget));
+  const stages = due ? all : all.filter((stage) => stage.isDueEarly?.(view, budget));
   if (!due && observe) for (const message of messages) observe(message);
-  if (reducers.length === 0) return report('skipped', 'nothing is due');
+  if (stages.length === 0) return report('skipped', 'nothing is due');
   if (messages.length === 0) return report('skipped', 'there are no messages');
   if (due && fixedTokens >= contextWindow) return report('failed', tooLargeFrame(fixedTokens, budget, tools));
 
@@ -131,7 +131,7 @@ async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
 
   const patience = new Patience(Math.min(config.summary.waitMs, input.work.modelMs || Infinity));
   try {
-    const steps = [...(broken ? [repairPairs] : []), ...(isTooHeavy ? [reduceMedia] : []), ...reducers];
+    const steps = [...(broken ? [repairPairs] : []), ...(isTooHeavy ? [reduceMedia] : []), ...stages];
     // Where only the bytes are too many, files are all that must go.
     const isLightOtherwise = isTooHeavy && !isOtherwiseDue;
     const aim = !isLightOtherwise ? {} : { enoughTokens: budget.mostTokens, targetMessages: Infinity };
@@ -170,7 +170,7 @@ function reporter(
     const present = proof.filter(({ heldBy }) => heldBy !== undefined).length;
     return {
       status,
-      reason: pins.length > 0 ? `${why}; ${present} of ${pins.length} pins present` : why,
+      message: pins.length > 0 ? `${why}; ${present} of ${pins.length} pins present` : why,
       messages,
       steps: result?.steps ?? [],
       tokensBefore: Math.round(before.tokens),
@@ -197,7 +197,7 @@ function manifestOf(
   const boards = before.filter(isPinBoard);
   return [
     ...manifest.map((entry) => (held.has(entry.messageId) ? { ...entry, fate: 'pinned' as const } : entry)),
-    ...boards.map(({ id }) => ({ messageId: id, fate: 'merged' as const, reducer: 'pins' })),
+    ...boards.map(({ id }) => ({ messageId: id, fate: 'merged' as const, stage: 'pins' })),
   ];
 }
 
@@ -214,7 +214,7 @@ function judge(
   if (view.messages === before.messages) {
     if (failures.length > 0) return report('failed', failures.join('; '), result);
     if (view.tokens > budget.contextWindow) return report('ineffective', irreducible(view, budget), result);
-    const notes = steps.flatMap((step) => (step.note ? `${step.reducer}: ${step.note}` : []));
+    const notes = steps.flatMap((step) => (step.note ? `${step.stage}: ${step.note}` : []));
     return report('ineffective', `nothing could be made smaller (${notes.join('; ')})`, result);
   }
   if (view.tokens > budget.contextWindow) return report('ineffective', irreducible(view, budget), result);
@@ -230,7 +230,7 @@ function judge(
   if (!isNeeded && !isEnough) {
     return report('ineffective', 'the reduction would save too little', result);
   }
-  const how = thatWorked(steps).map((step) => (step.note ? `${step.reducer} (${step.note})` : step.reducer));
+  const how = thatWorked(steps).map((step) => (step.note ? `${step.stage} (${step.note})` : step.stage));
   const trouble = failures.length > 0 ? `; ${failures.join('; ')}` : '';
   const done = how.length > 0 ? `reduced by ${how.join(', ')}` : 'calls and results were paired again';
   return report('applied', `${done}${trouble}`, result);
@@ -238,7 +238,7 @@ function judge(
 
 function judgeEarly(before: View, result: CascadeResult, report: Report): CompactionOutcome {
   if (result.view.messages === before.messages) return report('skipped', 'nothing is due', undefined);
-  const names = thatWorked(result.steps).map((step) => step.reducer);
+  const names = thatWorked(result.steps).map((step) => step.stage);
   return report('applied', `reduced early by ${names.join(', ')}`, result);
 }
 
@@ -295,7 +295,7 @@ export function unchangedOutcome(
 ): CompactionOutcome {
   return {
     status,
-    reason,
+    message: reason,
     messages,
     steps: [],
     tokensBefore: tokens,

@@ -1,14 +1,14 @@
 import type { Message } from '@x/core';
 import { redactorFor } from '../conversation/redaction.js';
 import { excerptsOf } from '../record/excerpts.js';
-import type { Reducer } from '../reducer.js';
-import { cutUnseen } from '../reducers/cut-unseen.js';
-import { dropOldest } from '../reducers/drop-oldest.js';
-import { maskOutputs } from '../reducers/mask-outputs.js';
-import { previewArgs } from '../reducers/preview-args.js';
-import { nativeCompaction, summarize } from '../reducers/summarize.js';
-import { trimSynthetic } from '../reducers/trim-synthetic.js';
-import { truncateArgs } from '../reducers/truncate-args.js';
+import type { Stage } from '../stage.js';
+import { cutUnseen } from '../stages/cut-unseen.js';
+import { dropOldest } from '../stages/drop-oldest.js';
+import { maskOutputs } from '../stages/mask-outputs.js';
+import { previewArgs } from '../stages/preview-args.js';
+import { nativeCompaction, summarize } from '../stages/summarize.js';
+import { trimSynthetic } from '../stages/trim-synthetic.js';
+import { truncateArgs } from '../stages/truncate-args.js';
 import type { SummarizeOptions } from '../summary/options.js';
 
 /** The groups of a configuration that stages share. */
@@ -26,7 +26,7 @@ const STAGES = {
   native: ({ summary, keep, saving, redact }) => nativeCompaction({ ...summary, keep, saving, redact }),
   summarize: ({ summary, keep, saving, redact }) => summarize({ ...summary, keep, saving, redact }),
   drop_oldest: () => dropOldest(),
-} satisfies Readonly<Record<string, (settings: StageSettings) => Reducer>>;
+} satisfies Readonly<Record<string, (settings: StageSettings) => Stage>>;
 
 type StageName = keyof typeof STAGES;
 
@@ -37,18 +37,18 @@ const DEFAULT_STAGES: readonly StageName[] = ['cut_unseen', 'native', 'summarize
 
 /** The settings of a ladder: its stages, and the groups that these share. */
 interface LadderSettings extends StageSettings {
-  readonly stages?: readonly (StageName | Reducer)[] | undefined;
+  readonly stages?: readonly (StageName | Stage)[] | undefined;
 }
 
-/** Makes the reducers of a configuration, in the order in which they run. */
-export function reducersOf(config: LadderSettings): readonly Reducer[] {
+/** Makes the ladder of a configuration, in the order in which they run. */
+export function stagesOf(config: LadderSettings): readonly Stage[] {
   const { stages = DEFAULT_STAGES } = config;
-  const reducers = stages.map((stage) => (typeof stage === 'string' ? STAGES[stage](config) : stage));
-  const names = reducers.map(({ name }) => name);
-  if (!names.includes('native') || names.includes('summarize') || !mayStandIn(config)) return reducers;
+  const ladder = stages.map((stage) => (typeof stage === 'string' ? STAGES[stage](config) : stage));
+  const names = ladder.map(({ name }) => name);
+  if (!names.includes('native') || names.includes('summarize') || !mayStandIn(config)) return ladder;
   // What the provider could not condense must not be lost to the stage that drops.
   const dropping = names.indexOf('drop_oldest', names.indexOf('native'));
-  return reducers.toSpliced(dropping === -1 ? reducers.length : dropping, 0, recordAlone(config));
+  return ladder.toSpliced(dropping === -1 ? ladder.length : dropping, 0, recordAlone(config));
 }
 
 /** Tests whether the configuration lets a record take the place of a failed model. */
@@ -57,7 +57,7 @@ function mayStandIn({ summary }: LadderSettings): boolean {
 }
 
 /** Makes a `summarize` that calls no model. */
-function recordAlone(config: LadderSettings): Reducer {
+function recordAlone(config: LadderSettings): Stage {
   const { reduce, ...stage } = STAGES.summarize(config);
   return {
     ...stage,
@@ -71,7 +71,7 @@ function recordAlone(config: LadderSettings): Reducer {
  * would else make all at once. `undefined` where no record is written. A second call costs nothing.
  */
 export function observerFor(config: LadderSettings): ((message: Message) => void) | undefined {
-  const writes = reducersOf(config).some(({ name }) => name === 'summarize');
+  const writes = stagesOf(config).some(({ name }) => name === 'summarize');
   if (!writes || config.summary.record === 0) return undefined;
   const redactor = redactorFor(config.redact);
   return (message) => void excerptsOf(message, redactor);

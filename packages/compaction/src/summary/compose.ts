@@ -12,13 +12,13 @@ import {
   type Fate,
   isByMessages,
   mustShrink,
-  type ReducerContext,
+  type StageContext,
   type Reduction,
   type ReductionTarget,
   type View,
-} from '../reducer.js';
-import { savesEnough, savesMessages } from '../reducers/alter-messages.js';
-import { stayingTokens } from '../reducers/cut-unseen.js';
+} from '../stage.js';
+import { savesEnough, savesMessages } from '../stages/alter-messages.js';
+import { stayingTokens } from '../stages/cut-unseen.js';
 import { recordTokens } from '../run/budget.js';
 import { type Partition, partitionAt, reassemble } from './cut.js';
 import { type ModelWork, NarrativeDesk } from './narrative-desk.js';
@@ -63,7 +63,7 @@ export class Composer {
   readonly settings: SummarizeOptions;
   readonly view: View;
   readonly budget: ReductionTarget;
-  readonly context: ReducerContext;
+  readonly context: StageContext;
   readonly redact: Redact;
   /** Tokens that a record may have. */
   readonly maxRecord: number;
@@ -76,7 +76,7 @@ export class Composer {
   /** The running numbers of messages. */
   readonly numbers: ReadonlyMap<Message, number>;
 
-  constructor(settings: SummarizeOptions, view: View, budget: ReductionTarget, context: ReducerContext) {
+  constructor(settings: SummarizeOptions, view: View, budget: ReductionTarget, context: StageContext) {
     this.redact = redactorFor(settings.redact) ?? ((text: string) => text);
     const redacted = (text: string | undefined) => text && this.redact(text);
     this.view = view;

@@ -2,7 +2,7 @@ import { type Message, toolResultsOf } from '@x/core';
 import { type MessageGroup, pairingOf } from '@x/core/messages';
 import { isUserRequest, startOfUnseen } from '../conversation/regions.js';
 import type { Meter } from '../meter.js';
-import { mustShrink, type ReductionTarget, type View } from '../reducer.js';
+import { mustShrink, type ReductionTarget, type View } from '../stage.js';
 import { KEEP_SHARE, type Keep } from './options.js';
 import { isNarrative } from './summary-message.js';
 import { type KeptRequest, keepUserWords } from './user-words.js';

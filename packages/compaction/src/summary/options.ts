@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { countSchema, namesSchema, positiveSchema, shareSchema, wordsSchema } from '../config/values.js';
 import { redactSchema } from '../conversation/redaction.js';
-import { savingSchema } from '../reducers/alter-messages.js';
+import { savingSchema } from '../stages/alter-messages.js';
 
 /** The share of the trigger point that stays verbatim where nothing else is named. */
 export const KEEP_SHARE = 0.15;

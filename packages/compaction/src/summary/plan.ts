@@ -2,7 +2,7 @@ import type { Message, Model } from '@x/core';
 import type { Work } from '@x/core/internal';
 import { pairingOf } from '@x/core/messages';
 import { isUserRequest, latestUserRequest, startOfUnseen } from '../conversation/regions.js';
-import { isByMessages, mustShrink } from '../reducer.js';
+import { isByMessages, mustShrink } from '../stage.js';
 import { BESIDE_NARRATIVE, type Candidate, type Composer, LEAST_SUMMARY } from './compose.js';
 import { candidateCuts, type Partition } from './cut.js';
 import { type Narrative, readSummaries } from './summary-message.js';

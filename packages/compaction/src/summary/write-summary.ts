@@ -2,7 +2,7 @@ import { addUsage, type Message, type Model, TimeLimitError } from '@x/core';
 import { atOnce, inPieces } from '@x/core/internal';
 import { pairingOf } from '@x/core/messages';
 import { isUserRequest, startOfUnseen } from '../conversation/regions.js';
-import { type Reduction, unchanged } from '../reducer.js';
+import { type Reduction, unchanged } from '../stage.js';
 import { askProvider, restProvider } from './ask-provider.js';
 import { type Candidate, type Composer, condensed } from './compose.js';
 import { countRest, isResting, noteEnd } from './model-rest.js';

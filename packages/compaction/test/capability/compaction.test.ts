@@ -15,7 +15,7 @@ import {
   type BeforeCompaction,
   type CompactionCapabilityConfig,
   compaction,
-  type Reducer,
+  type Stage,
 } from '../../src/index.js';
 import { at, lines, meter, rounds } from '../build.js';
 import { GOOD_SUMMARY, modelOf, promptOf, said } from '../models.js';
@@ -121,7 +121,7 @@ describe('compaction, before a model call', () => {
     expect(done).toMatchObject({
       type: 'context.compacted',
       status: 'applied',
-      strategyUsed: 'summarize',
+      stagesUsed: 'summarize',
       messagesBefore: 61,
       messagesAfter: seen,
     });
@@ -129,7 +129,7 @@ describe('compaction, before a model call', () => {
       'manifest',
       before
         .slice(1, 2 - seen)
-        .map(({ id }) => ({ messageId: id, fate: 'summarized', reducer: 'summarize' })),
+        .map(({ id }) => ({ messageId: id, fate: 'summarized', stage: 'summarize' })),
     );
   });
 
@@ -198,7 +198,7 @@ describe('compaction, before a model call', () => {
     await step(compaction(recorded), scope);
     expect(scope.state.context).toEqual(before);
     expect(compacted(scope)).toMatchObject([
-      { status: 'failed', detail: expect.stringContaining('disk full') },
+      { status: 'failed', message: expect.stringContaining('disk full') },
     ]);
   });
 
@@ -230,7 +230,7 @@ describe('compaction, before a model call', () => {
   it('keeps messages that arrive during an early reduction too', async () => {
     const scope = scopeOf(rounds(5, () => ({ output: lines(40) })));
     const late = userMessage('wait');
-    const slow: Reducer = {
+    const slow: Stage = {
       name: 'slow',
       cost: 'free',
       isDueEarly: () => true,
@@ -256,7 +256,7 @@ describe('compaction, before a model call', () => {
       await step(capability, scope);
     }
     expect(compacted(scope).length).toBeLessThan(8);
-    expect(compacted(scope)[0]).toMatchObject({ status: 'applied', strategyUsed: 'mask_outputs' });
+    expect(compacted(scope)[0]).toMatchObject({ status: 'applied', stagesUsed: 'mask_outputs' });
   });
 
   it('discards its result when somebody else rewrote the conversation meanwhile', async () => {
@@ -614,7 +614,7 @@ describe('between reductions', () => {
 
 describe('what is told of stages', () => {
   it('names of an early reduction only the stages that did something', async () => {
-    const early = (name: string, change: boolean): Reducer => ({
+    const early = (name: string, change: boolean): Stage => ({
       name,
       cost: 'free',
       isDueEarly: () => true,
@@ -629,7 +629,7 @@ describe('what is told of stages', () => {
     const stages = [early('idle', false), early('busy', true)];
     const scope = scopeOf(long());
     await step(compaction({ model: null, contextWindow: 200_000, stages }), scope);
-    expect(compacted(scope)[0]).toMatchObject({ status: 'applied', detail: 'reduced early by busy' });
+    expect(compacted(scope)[0]).toMatchObject({ status: 'applied', message: 'reduced early by busy' });
   });
 
   it('warns once that a model offers no compaction of its own, where the stage was asked for', async () => {

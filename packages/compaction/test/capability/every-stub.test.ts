@@ -15,11 +15,11 @@ import { STUB_TEXTS } from '../../src/conversation/stub-texts.js';
 import { mapStrings } from '../../src/conversation/text.js';
 import { previewBlock } from '../../src/eviction/evict-text.js';
 import { type CompactionConfig, createCompactor, previewArgs, truncateArgs } from '../../src/index.js';
-import { cutMessage } from '../../src/reducers/cut-unseen.js';
+import { cutMessage } from '../../src/stages/cut-unseen.js';
 import { keepUserWords } from '../../src/summary/user-words.js';
 import { lines, meter, rounds } from '../build.js';
 import { longConversations, runs } from '../invariants/conversations.js';
-import { compactors } from '../invariants/reducers.js';
+import { compactors } from '../invariants/stages.js';
 
 const copies = (content: string): ToolUseBlock => ({
   type: 'tool_use',

@@ -256,7 +256,7 @@ describe('a model that takes too long', () => {
     await session.call(more(12));
     expect(compactions(session)).toMatchObject([{ status: 'applied' }]);
     expect(compactions(session)[0]?.usage).toBeUndefined();
-    expect(compactions(session)[0]?.detail).toContain('summary.waitMs): the narrative follows');
+    expect(compactions(session)[0]?.message).toContain('summary.waitMs): the narrative follows');
     expect(texts(session)).not.toContain('found the cause');
     expect(texts(session)).toContain('## RECORD');
     await write();
@@ -441,7 +441,7 @@ describe('a provider’s own compaction', () => {
     await vi.waitFor(() => expect(reported(session)).toEqual([usage]));
     await untilCompacted(session);
     expect(compactions(session)).toMatchObject([
-      { status: 'applied', strategyUsed: 'native', usage, modelCalls: 1 },
+      { status: 'applied', stagesUsed: 'native', usage, modelCalls: 1 },
     ]);
     expect(summaries(session)[0]?.content).toContainEqual(sealed);
     expect(model.asked()).toBe(1);
@@ -456,7 +456,7 @@ describe('a provider’s own compaction', () => {
     );
     const session = sessionOf(model, { ...native, summary: { background: false, waitMs: 0 } });
     await untilCompacted(session);
-    expect(compactions(session)).toMatchObject([{ status: 'applied', strategyUsed: 'summarize' }]);
+    expect(compactions(session)).toMatchObject([{ status: 'applied', stagesUsed: 'summarize' }]);
     expect(model.requests).toEqual([]);
     finish();
     await vi.waitFor(() => expect(reported(session)).toEqual([usage]));

@@ -1,8 +1,8 @@
 import { assistantMessage, type Message, type ToolUseBlock, textOf, toolUsesOf, userMessage } from '@x/core';
 import { describe, expect, it } from 'vitest';
 import { compaction } from '../../src/index.js';
-import { previewArgs } from '../../src/reducers/preview-args.js';
-import { truncateArgs } from '../../src/reducers/truncate-args.js';
+import { previewArgs } from '../../src/stages/preview-args.js';
+import { truncateArgs } from '../../src/stages/truncate-args.js';
 import { at, lines, rounds } from '../build.js';
 import { GOOD_SUMMARY, modelOf } from '../models.js';
 import { scopeOf, toolScopeOf } from '../scope.js';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CompactionCapabilitySettings } from '../../src/capability/capability-config.js';
 import { compaction, undoCompaction } from '../../src/index.js';
-import { maskOutputs } from '../../src/reducers/mask-outputs.js';
+import { maskOutputs } from '../../src/stages/mask-outputs.js';
 import { conversation } from '../arbitraries.js';
 import { lines, rounds } from '../build.js';
 import { GOOD_SUMMARY, modelOf } from '../models.js';

@@ -47,7 +47,7 @@ describe('after an overflow', () => {
       );
     const sent = await send(capability, scope, { window, error });
     expect(sent).toHaveLength(2);
-    expect(compacted(scope)).toMatchObject([{ status: 'applied', strategyUsed: 'mask_outputs' }]);
+    expect(compacted(scope)).toMatchObject([{ status: 'applied', stagesUsed: 'mask_outputs' }]);
   });
 
   it('learns the window from the numbers, and is not refused again', async () => {

@@ -65,7 +65,7 @@ async function reduce(config: CompactionConfig, messages: readonly Message[] = t
   const options = { contextWindow: 20_000, ...config } as CompactionConfig;
   const outcome = await createCompactor(options).compact(messages, { reason: 'proactive_budget' });
   const worked = outcome.steps.filter((step) => step.tokensAfter < step.tokensBefore);
-  return { outcome, worked: worked.map(({ reducer }) => reducer) };
+  return { outcome, worked: worked.map(({ stage }) => stage) };
 }
 const tokens = meter.messages(talk);
 const isDue = async (config: CompactionConfig, messages = talk) =>

@@ -150,7 +150,7 @@ describe('a compaction that fails', () => {
     expect(calls).toBe(1);
     expect(scope.state.context).toEqual(before);
     expect(outcomes(scope)).toMatchObject([
-      { status: 'failed', detail: expect.stringContaining('provider down') },
+      { status: 'failed', message: expect.stringContaining('provider down') },
     ]);
   });
 

@@ -165,7 +165,7 @@ describe('what can be seen of it', () => {
       status,
       tokensAfter,
       manifest,
-      steps: steps.map(({ reducer, tokensBefore, tokensAfter: after }) => [reducer, tokensBefore, after]),
+      steps: steps.map(({ stage, tokensBefore, tokensAfter: after }) => [stage, tokensBefore, after]),
     });
     expect(comparable(plan)).toEqual(comparable(outcome));
     const kept = new Set(outcome.messages);

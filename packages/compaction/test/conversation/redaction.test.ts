@@ -102,7 +102,7 @@ describe('summaries', () => {
       const mask = createCompactor({ stages: [maskOutputs({ format }), 'drop_oldest'] });
       const masked = await mask.compact(messages);
       expect(masked.status).toBe('applied');
-      expect(masked.steps.map(({ reducer }) => reducer)).toContain('mask_outputs');
+      expect(masked.steps.map(({ stage }) => stage)).toContain('mask_outputs');
       const shows = format === 'head_tail';
       expect(JSON.stringify(masked.messages).includes(secret)).toBe(shows);
       const later = [...masked.messages, ...rounds(8), userMessage('and now')];

@@ -2,7 +2,7 @@ import { assistantMessage, ContextOverflowError, type Message, textOf, userMessa
 import { assertAccounted, assertPaired } from '@x/test-support';
 import { describe, expect, it } from 'vitest';
 import { type CompactionConfig, compaction, createCompactor } from '../../src/index.js';
-import { previewArgs } from '../../src/reducers/preview-args.js';
+import { previewArgs } from '../../src/stages/preview-args.js';
 import { lines, meter, round, rounds } from '../build.js';
 import { GOOD_SUMMARY, modelOf, promptOf } from '../models.js';
 import { scopeOf } from '../scope.js';
@@ -21,7 +21,7 @@ describe('a compactor', () => {
     });
     const outcome = await compactor.compact(messages, { reason: 'proactive_budget' });
     expect(outcome.status).toBe('applied');
-    expect(outcome.steps.map((step) => step.reducer)).toContain('preview_args');
+    expect(outcome.steps.map((step) => step.stage)).toContain('preview_args');
     expect(outcome.tokensAfter).toBeLessThan(8_500);
   });
 
@@ -50,7 +50,7 @@ describe('a compactor', () => {
     const compactor = createCompactor({ model, contextWindow, stages: [...stages] });
     const outcome = await compactor.compact(messages, { reason: 'request_too_large' });
     expect(model.requests).toEqual([]);
-    expect(outcome.steps.at(-1)?.reducer).toBe('mask_outputs');
+    expect(outcome.steps.at(-1)?.stage).toBe('mask_outputs');
     expect(outcome.messagesAfter).toBe(messages.length);
   });
 

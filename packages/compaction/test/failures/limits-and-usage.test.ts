@@ -63,8 +63,8 @@ describe('a listener', () => {
     expect(outcome?.status).toBe(status);
     expect(scope.events.filter(({ type }) => type.startsWith('context.'))).toMatchObject([
       { type: 'context.compacting', reason: 'manual', messagesBefore: 61 },
-      { type: 'context.compacted', status, detail: outcome?.reason },
+      { type: 'context.compacted', status, message: outcome?.message },
     ]);
-    expect(outcome?.reason).not.toBe('');
+    expect(outcome?.message).not.toBe('');
   });
 });

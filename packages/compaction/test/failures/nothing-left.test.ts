@@ -9,7 +9,7 @@ import {
 } from '@x/core';
 import { assertAccounted, assertPaired } from '@x/test-support';
 import { describe, expect, it } from 'vitest';
-import { compaction, createCompactor, type Reducer } from '../../src/index.js';
+import { compaction, createCompactor, type Stage } from '../../src/index.js';
 import { lines } from '../build.js';
 import { GOOD_SUMMARY, modelOf } from '../models.js';
 import { scopeOf } from '../scope.js';
@@ -66,8 +66,8 @@ describe('a conversation of which nothing can be kept', () => {
     expect(scope.log.messages).toEqual(before);
   });
 
-  it('is not emptied by a reducer of one’s own either', async () => {
-    const emptying: Reducer = {
+  it('is not emptied by a stage of one’s own either', async () => {
+    const emptying: Stage = {
       name: 'emptying',
       cost: 'free',
       reduce: async ({ messages }) => ({
@@ -84,7 +84,7 @@ describe('a conversation of which nothing can be kept', () => {
       const outcome = await createCompactor({ stages: [emptying] }).compact(messages);
       expect(outcome).toMatchObject({
         status: 'failed',
-        reason: expect.stringContaining('nothing of the conversation was left'),
+        message: expect.stringContaining('nothing of the conversation was left'),
       });
       expect(outcome.messages).toBe(messages);
     }

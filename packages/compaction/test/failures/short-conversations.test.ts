@@ -31,7 +31,7 @@ describe('a conversation of a few short messages', () => {
     for (const compactor of [createCompactor(), createCompactor({ model })]) {
       const outcome = await compactor.compact(messages, { reason, system: 'You help.' });
       expect(outcome).toMatchObject({ status: 'ineffective', steps: [], manifest: [] });
-      expect(outcome.reason).toMatch(/^the conversation has only \d+ tokens/);
+      expect(outcome.message).toMatch(/^the conversation has only \d+ tokens/);
       expect(outcome.messages).toBe(messages);
     }
     expect(JSON.stringify(messages)).toBe(before);

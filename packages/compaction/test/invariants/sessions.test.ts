@@ -214,7 +214,7 @@ describe('a session that is compacted', { timeout: 300_000 }, () => {
         expect(JSON.stringify(messages)).toBe(before);
         if (outcome.status !== 'applied') {
           expect(outcome.messages).toBe(messages);
-          expect(outcome.reason).not.toBe('');
+          expect(outcome.message).not.toBe('');
         }
       }),
       runs(20),
@@ -248,7 +248,7 @@ describe('thirty compactions of one session', { timeout: 120_000 }, () => {
       const asked = model ? model.requests.length : 0;
       await capability.aroundReason?.(scope, async () => ({ content: [], finishReason: 'stop' }));
       const done = scope.events.filter(
-        (event) => event.type === 'context.compacted' && event.strategyUsed.includes('summarize'),
+        (event) => event.type === 'context.compacted' && event.stagesUsed.includes('summarize'),
       ).length;
       if (done <= sizes.length) continue;
       sizes.push({

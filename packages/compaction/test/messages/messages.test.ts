@@ -150,7 +150,7 @@ it.each(providers)('compacts a loop over messages of %s again and again', async 
     const messages = adapter.read(list);
     expect(pairingOf(messages).orphanResults.size).toBe(0);
     const outcome = await compactor.compact(messages, { reason: 'proactive_budget' });
-    expect(outcome.status, outcome.reason).not.toBe('failed');
+    expect(outcome.status, outcome.message).not.toBe('failed');
     const written = adapter.write(outcome.messages);
     if (outcome.status !== 'applied') {
       expect(written).toEqual(list);
@@ -177,7 +177,7 @@ it.each(providers)(
     const all = [...messages, ...tail];
     expect(new Set(all.map(({ id }) => id)).size).toBe(all.length);
     const outcome = await createCompactor({ contextWindow: 16_000 }).compact(all, { reason: 'manual' });
-    expect(outcome.status, outcome.reason).not.toBe('failed');
+    expect(outcome.status, outcome.message).not.toBe('failed');
     const again = open();
     expect(again.read([{ role: 'user', content: 'Go on' }, ...turn('a')]).map(({ id }) => id)).toEqual(
       messages.map(({ id }) => id),

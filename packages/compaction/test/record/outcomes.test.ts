@@ -118,7 +118,7 @@ describe('an input nested very deep', () => {
     const outcome = await createCompactor({ contextWindow: 4_000, counter }).compact(messages);
     expect(outcome).toMatchObject({
       status: 'failed',
-      reason: expect.stringContaining('Maximum call stack'),
+      message: expect.stringContaining('Maximum call stack'),
     });
     expect(outcome.messages).toBe(messages);
   });

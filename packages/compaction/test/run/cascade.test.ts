@@ -74,7 +74,7 @@ describe('every compaction', { timeout: 300_000 }, () => {
             ).toBe(true);
           } else {
             expect(outcome.messages).toBe(messages);
-            expect(outcome.reason).not.toBe('');
+            expect(outcome.message).not.toBe('');
           }
         },
       ),

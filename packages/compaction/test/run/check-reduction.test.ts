@@ -1,7 +1,7 @@
 import { assistantMessage, type Message, type ToolUseBlock, toolResultMessage, userMessage } from '@x/core';
 import { describe, expect, it } from 'vitest';
 import { createCompactor, dropOldest } from '../../src/index.js';
-import type { Reducer } from '../../src/reducer.js';
+import type { Stage } from '../../src/stage.js';
 
 const call: ToolUseBlock = { type: 'tool_use', id: 'c', name: 'look', input: {} };
 const text = 'word '.repeat(2_000);
@@ -22,9 +22,9 @@ const [first, use, result, note, answer, latest] = messages as [
   Message,
 ];
 
-const reducing = (after: readonly Message[], fates: Awaited<ReturnType<Reducer['reduce']>>['fates']) => {
-  const reducer: Reducer = { name: 'mine', cost: 'free', reduce: async () => ({ messages: after, fates }) };
-  return createCompactor({ stages: [reducer, dropOldest()] }).compact(messages);
+const reducing = (after: readonly Message[], fates: Awaited<ReturnType<Stage['reduce']>>['fates']) => {
+  const stage: Stage = { name: 'mine', cost: 'free', reduce: async () => ({ messages: after, fates }) };
+  return createCompactor({ stages: [stage, dropOldest()] }).compact(messages);
 };
 
 describe('a reduction', () => {

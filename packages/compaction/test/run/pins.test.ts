@@ -23,7 +23,7 @@ describe('pins', () => {
         view = [...view, ...rounds(16, () => ({ output: lines(120) }))];
         const outcome = await compactor.compact(view, { pins, reason: 'proactive_budget' });
         expect(outcome.status).toBe('applied');
-        expect(outcome.reason).toContain('2 of 2 pins present');
+        expect(outcome.message).toContain('2 of 2 pins present');
         expect(outcome.pins?.map(({ heldBy }) => typeof heldBy)).toEqual(['string', 'string']);
         assertPaired(outcome.messages);
         assertAccounted(view, outcome);
@@ -52,7 +52,7 @@ describe('pins', () => {
       assertPaired(first.messages);
       const more = [...first.messages, ...rounds(60, () => ({ output: lines(40) }))];
       const second = await compactor.compact(more, { reason: 'proactive_budget' });
-      expect(second.reason).toContain('1 of 1 pins present');
+      expect(second.message).toContain('1 of 1 pins present');
       expect(all(second.messages)).toContain(textOf(ticket[1]));
     }
   });
@@ -62,7 +62,7 @@ describe('pins', () => {
     const messages = [userMessage('Go.'), ...rounds(60, () => ({ output: lines(40) }))];
     const outcome = await createCompactor({ contextWindow: 8_000 }).compact(messages, { pins });
     expect(outcome.status).toBe('applied');
-    expect(outcome.reason).toContain('1 of 3 pins present');
+    expect(outcome.message).toContain('1 of 3 pins present');
     expect(outcome.pins?.map(({ heldBy }) => heldBy !== undefined)).toEqual([true, false, false]);
   });
 
@@ -106,7 +106,7 @@ describe('compaction up to a chosen message', () => {
     expect(outcome.messages.slice(2)).toEqual(messages.slice(33));
     const wrong = await compactor.compact(messages, { upTo: 'nobody' });
     expect(wrong).toMatchObject({ status: 'failed', messages });
-    expect(wrong.reason).toContain('"nobody"');
+    expect(wrong.message).toContain('"nobody"');
   });
 });
 

@@ -77,7 +77,7 @@ describe('what the user names to keep', { timeout: 60_000 }, () => {
         contextWindow: 32_000,
       });
       const outcome = await compactor.compact(messages, { reason: 'manual' });
-      expect(outcome.steps.map(({ reducer }) => reducer)).toContain('summarize');
+      expect(outcome.steps.map(({ stage }) => stage)).toContain('summarize');
       const whole = new Set(messages.filter((message) => toolResultsOf(message).length > 0).slice(-8));
       expect(outcome.messages.filter((message) => whole.has(message))).toHaveLength(8);
     }
@@ -101,7 +101,7 @@ describe('what the user names to keep', { timeout: 60_000 }, () => {
     const outcome = await compactor.compact(messages, { reason: 'proactive_budget' });
     expect(outcome).toMatchObject({ status: 'applied' });
     expect(outcome.tokensAfter).toBeLessThanOrEqual(14_400);
-    const note = outcome.steps.find(({ reducer }) => reducer === 'summarize')?.note;
+    const note = outcome.steps.find(({ stage }) => stage === 'summarize')?.note;
     expect(note).toBe(
       `kept the newest ${kept(messages, outcome.messages)} of ${messages.length} messages that keep names: more would exceed the 14400 tokens that may be sent`,
     );

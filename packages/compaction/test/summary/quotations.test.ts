@@ -56,6 +56,6 @@ describe('quotations of a narrative', () => {
     const text = outcome.messages.map((message) => textOf(message)).join('\n');
     expect(text).not.toContain('never touch');
     expect(text).toContain('"keep … public API"');
-    expect(outcome.reason).toContain('1 quotations of the narrative are in no message');
+    expect(outcome.message).toContain('1 quotations of the narrative are in no message');
   });
 });

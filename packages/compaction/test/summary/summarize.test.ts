@@ -87,7 +87,7 @@ describe('a summary', () => {
     expect(outcome.manifest).toContainEqual({
       messageId: tooLong.id,
       fate: 'truncated',
-      reducer: 'summarize',
+      stage: 'summarize',
     });
   });
 
@@ -246,7 +246,7 @@ describe('a summary', () => {
     const outcome = await compact(history(), { model });
     expect(model.requests).toHaveLength(2);
     expect(outcome.status).toBe('applied');
-    expect(outcome.reason).toContain('the record stands in');
+    expect(outcome.message).toContain('the record stands in');
     expect(summaryOf(outcome.messages)).toContain('src/part3.ts');
     expect(summaryOf(outcome.messages)).not.toContain('SESSION INTENT');
 
@@ -277,7 +277,7 @@ describe('a summary', () => {
     const model = modelOf(() => new Promise<never>(() => {}));
     const outcome = await compact(history(), { model, summary: { timeoutMs: 10 } });
     expect(outcome.status).toBe('applied');
-    expect(outcome.reason).toContain('timed out after 10 ms (summary.timeoutMs; 0 for no limit)');
+    expect(outcome.message).toContain('timed out after 10 ms (summary.timeoutMs; 0 for no limit)');
     expect(summaryOf(outcome.messages)).toContain('src/part3.ts');
     expect(model.requests[0]?.signal?.aborted).toBe(true);
   });
@@ -288,7 +288,7 @@ describe('a summary', () => {
     const second = await compact([...first.messages, ...rounds(30, () => ({ output: lines(20) }))], {
       model: down,
     });
-    expect(second.reason).toContain('provider down');
+    expect(second.message).toContain('provider down');
     expect(summaryOf(second.messages)).toContain('Read the code, found the cause.');
   });
 
@@ -297,7 +297,7 @@ describe('a summary', () => {
     const outcome = await compact(history(), { model });
     expect(outcome.status).toBe('applied');
     expect(summaryOf(outcome.messages)).not.toContain('more more');
-    expect(outcome.reason).toContain('not smaller');
+    expect(outcome.message).toContain('not smaller');
   });
 
   it('summarizes a history ten times the summarizer’s window, in chunks that it accepts', async () => {
@@ -320,7 +320,7 @@ describe('a summary', () => {
       contextWindow: 64_000,
       keep: { messages: 4 },
     });
-    expect(outcome.reason).not.toContain('record stands in');
+    expect(outcome.message).not.toContain('record stands in');
     expect(model.requests.length).toBeGreaterThan(8);
     expect(promptOf(model.requests.at(-1))).toContain('<previous-summary-');
     expect(summaryOf(outcome.messages)).toContain('Read the code');

@@ -219,7 +219,7 @@ describe('a summarizer that fails', () => {
   ])('that answers %j is told what an answer is, and asked once', async (answer, fault) => {
     const generate = vi.fn(async () => answer);
     const model = { id: 'own', generate } as unknown as Model;
-    const { status, reason } = await compact(model);
+    const { status, message: reason } = await compact(model);
     expect(status).toBe('applied');
     expect(reason).toContain(`Model own ${fault}`);
     expect(reason).toContain("must resolve with { content: [{ type: 'text', text }], finishReason: 'stop' }");
@@ -231,7 +231,7 @@ describe('a summarizer that fails', () => {
     const outcome = await compact(model);
     expect(model.requests).toHaveLength(1);
     expect(outcome.status).toBe('applied');
-    expect(outcome.reason).toContain('no such model');
+    expect(outcome.message).toContain('no such model');
   });
 
   it('has the usage of the parts that it wrote reported', async () => {
@@ -271,7 +271,7 @@ describe('a summarizer that overflows', () => {
     const outcome = await aura(model);
     expect(model.requests).toHaveLength(7);
     expect(outcome.status).toBe('applied');
-    expect(outcome.reason).toContain('overflowed');
+    expect(outcome.message).toContain('overflowed');
   });
 
   it('is not asked again with a transcript that is no shorter', async () => {
@@ -428,6 +428,6 @@ describe('the agent’s own model', () => {
     const { scope, capability } = session(model);
     const outcome = await capability.compact?.(scope, {});
     expect(model.requests).toHaveLength(2);
-    expect(outcome).toMatchObject({ status: 'applied', reason: expect.stringContaining('called a tool') });
+    expect(outcome).toMatchObject({ status: 'applied', message: expect.stringContaining('called a tool') });
   });
 });

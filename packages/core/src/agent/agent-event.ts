@@ -139,9 +139,9 @@ export type AgentEventBody =
       readonly reason: CompactionReason;
       readonly status: CompactionStatus;
       /** The reason for the outcome, in words. */
-      readonly detail: string;
+      readonly message: string;
       /** The strategies that ran, joined by `+`. */
-      readonly strategyUsed: string;
+      readonly stagesUsed: string;
       readonly messagesBefore: number;
       readonly messagesAfter: number;
       readonly tokensBefore: number;

@@ -36,7 +36,7 @@ export function toClientEvent(event: AgentEvent, onError?: WordError): ClientEve
       return { ...event, message: toClientError(warning, onError).message };
     }
     case 'context.compacted':
-      return { ...event, detail: '', steps: event.steps.map(({ note: _, ...step }) => step) };
+      return { ...event, message: '', steps: event.steps.map(({ note: _, ...step }) => step) };
     case 'subagent.event':
       return { ...event, event: toClientEvent(event.event, onError) as AgentEvent };
     default: {

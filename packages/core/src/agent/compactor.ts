@@ -28,13 +28,13 @@ export type MessageFate =
 export interface ManifestEntry {
   readonly messageId: string;
   readonly fate: MessageFate;
-  /** The reducer that did it. */
-  readonly reducer: string;
+  /** The stage that did it. */
+  readonly stage: string;
 }
 
-/** One reducer's run. */
+/** One stage's run. */
 export interface CompactionStep {
-  readonly reducer: string;
+  readonly stage: string;
   readonly messagesBefore: number;
   readonly messagesAfter: number;
   readonly tokensBefore: number;
@@ -64,7 +64,7 @@ export interface PinProof extends Pin {
 /** The outcome of a compaction. */
 export interface CompactionOutcome {
   readonly status: CompactionStatus;
-  readonly reason: string;
+  readonly message: string;
   /** The new list; the very array that was given when nothing changed. */
   readonly messages: readonly Message[];
   readonly steps: readonly CompactionStep[];

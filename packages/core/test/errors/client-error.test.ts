@@ -78,7 +78,7 @@ it('gives the words that an error was made with, or those of `onError`, which ma
 const place = { seq: 1, sessionId: 's', agentId: 'a', callId: 'c', step: 1, at: '' };
 const figures = {
   ...{ messagesBefore: 1, messagesAfter: 1, tokensBefore: 1, tokensAfter: 1, durationMs: 1 },
-  reducer: 'summarize',
+  stage: 'summarize',
 };
 const events: AgentEvent[] = [
   { ...place, type: 'call.failed', error: new Error(CANARY) },
@@ -89,7 +89,7 @@ const events: AgentEvent[] = [
   { ...place, type: 'warning', source: 'hooks', message: CANARY },
   {
     ...{ ...place, ...figures, type: 'context.compacted', reason: 'manual', status: 'failed' },
-    ...{ detail: CANARY, strategyUsed: '', manifest: [], steps: [{ ...figures, note: CANARY }] },
+    ...{ message: CANARY, stagesUsed: '', manifest: [], steps: [{ ...figures, note: CANARY }] },
   },
 ];
 

@@ -53,7 +53,7 @@ function listOf(tools: readonly Tool[]): CurrentTools {
   return { byName, definitions: [...byName.values()].map(annotated) };
 }
 
-/** The tool's definition, with what the tool says of itself: reducers see definitions alone. */
+/** The tool's definition, with what the tool says of itself: stages see definitions alone. */
 function annotated({ definition, readOnly, destructive = false }: Tool): ToolDefinition {
   if (!readOnly && !destructive) return definition;
   return { ...definition, annotations: { readOnly, destructive, ...definition.annotations } };

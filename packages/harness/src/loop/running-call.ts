@@ -138,7 +138,7 @@ export class RunningCall {
   /** The last error of the model itself, as opposed to errors of hooks. */
   modelFailure: unknown;
   /** The outcome of the last compaction that a too large request caused. */
-  lastRescue: { readonly status: CompactionStatus; readonly detail: string } | undefined;
+  lastRescue: { readonly status: CompactionStatus; readonly message: string } | undefined;
   /** What a step is asked of that chooses no model. It never goes back within the call. */
   #model: Model;
   /** The models that are left to take over. */

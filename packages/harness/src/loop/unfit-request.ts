@@ -22,7 +22,7 @@ export function unfitRequest(call: RunningCall, scope: ReasonScope, cause: unkno
   const heavy = weight === undefined ? '' : ` It weighs ${weight}.`;
   const message =
     `The request does not fit the context window of ${model.id}${window}, and compaction could not make it fit ` +
-    `(${lastRescue?.status}: ${lastRescue?.detail}). ${contents(usage, largest)}${heavy} ${remedy(usage, largest)} The ` +
+    `(${lastRescue?.status}: ${lastRescue?.message}). ${contents(usage, largest)}${heavy} ${remedy(usage, largest)} The ` +
     'conversation is stored.';
   return new ContextOverflowError(message, {
     cause,

@@ -292,11 +292,11 @@ class Telemetry implements Capability {
       });
     },
     'context.compacted': (event, call, scope) => {
-      const { reason, status, strategyUsed, messagesAfter, tokensAfter, durationMs } = event;
+      const { reason, status, stagesUsed, messagesAfter, tokensAfter, durationMs } = event;
       const outcome = {
         'x.compaction.reason': reason,
         'x.compaction.status': status,
-        'x.compaction.strategy': strategyUsed,
+        'x.compaction.strategy': stagesUsed,
       };
       call.compaction?.setAttributes({
         ...outcome,

@@ -69,7 +69,7 @@ function differences(before: readonly Message[], after: readonly Message[]): rea
     .filter((message) => staying.get(message.id) !== message)
     .map(({ id }) =>
       staying.has(id)
-        ? { messageId: id, fate: 'masked', reducer: 'mask' }
-        : { messageId: id, fate: 'dropped', reducer: 'tail' },
+        ? { messageId: id, fate: 'masked', stage: 'mask' }
+        : { messageId: id, fate: 'dropped', stage: 'tail' },
     );
 }

@@ -127,7 +127,7 @@ export const brokenCompactors: readonly (readonly [string, () => Compactor, stri
   ],
   [
     'GivesNoReason',
-    spoiling((outcome) => ({ ...outcome, reason: '' })),
+    spoiling((outcome) => ({ ...outcome, message: '' })),
     'reports counts and a reason that match the result',
   ],
   ['Mutates', () => new Mutates(), 'does not modify its input'],

@@ -41,7 +41,7 @@ export class DroppingCompactor implements Compactor {
     const kept = new Set(after);
     return {
       status,
-      reason: status === 'applied' ? 'dropped the oldest' : `it was ${status}`,
+      message: status === 'applied' ? 'dropped the oldest' : `it was ${status}`,
       messages: status === 'applied' ? after : before,
       steps: [],
       tokensBefore: countMessages(estimateCounter, before),
@@ -51,7 +51,7 @@ export class DroppingCompactor implements Compactor {
       durationMs: 0,
       manifest: before
         .filter((message) => !kept.has(message))
-        .map((message) => ({ messageId: message.id, fate: 'dropped', reducer: 'dropOldest' })),
+        .map((message) => ({ messageId: message.id, fate: 'dropped', stage: 'dropOldest' })),
     };
   }
 }

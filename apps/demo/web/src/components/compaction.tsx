@@ -59,7 +59,7 @@ export function CompactionDivider({ compaction }: CompactionProps) {
       <span>
         <strong>{headOf(compaction)}</strong>
         {what}
-        {stands && <span class="wide-only"> · {inWords(compaction.strategyUsed)}</span>}
+        {stands && <span class="wide-only"> · {inWords(compaction.stagesUsed)}</span>}
       </span>
     </>
   );
@@ -96,10 +96,10 @@ export function EarlierCompactions() {
 
 /** Why and how, the steps, and what the model no longer sees. */
 function CompactionDetails({ compaction }: CompactionProps) {
-  const { id, status, detail, reason, durationMs, steps, manifest, undone, usage, place, strategyUsed } =
+  const { id, status, message: detail, reason, durationMs, steps, manifest, undone, usage, place, stagesUsed } =
     compaction;
   const how = [
-    inWords(strategyUsed),
+    inWords(stagesUsed),
     usage ? 'a model wrote the summary' : 'no model was called',
     duration(durationMs),
   ];
@@ -145,7 +145,7 @@ function CompactionSteps({ id, steps }: { readonly id: string; readonly steps: r
         <dl class="figures">
           {steps.map((step, index) => (
             <div key={index}>
-              <dt>{inWords(step.reducer)}</dt>
+              <dt>{inWords(step.stage)}</dt>
               <dd>
                 {step.note ?? changeInWords(step)} · {duration(step.durationMs)}
               </dd>

@@ -110,7 +110,7 @@ function LastCompaction() {
         <div class="quiet">
           {isApplied
             ? changeInWords(last)
-            : `${last.undone ? '' : last.detail} ${standingInWords(transcript.value)}`}
+            : `${last.undone ? '' : last.message} ${standingInWords(transcript.value)}`}
         </div>
       </span>
     </button>

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { truncateArgs } from '../../reducers/truncate-args.js';
+import { truncateArgs } from '../../stages/truncate-args.js';
 import type { PresetSettings } from '../groups.js';
 import { countSchema, wordsSchema } from '../values.js';
 

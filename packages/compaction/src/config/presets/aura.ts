@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
-import { previewArgs } from '../../reducers/preview-args.js';
-import { trimSynthetic } from '../../reducers/trim-synthetic.js';
+import { previewArgs } from '../../stages/preview-args.js';
+import { trimSynthetic } from '../../stages/trim-synthetic.js';
 import type { PresetSettings } from '../groups.js';
 import { countSchema, wordsSchema } from '../values.js';
 

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
-import { dropOldest } from '../../reducers/drop-oldest.js';
-import { maskOutputs } from '../../reducers/mask-outputs.js';
+import { dropOldest } from '../../stages/drop-oldest.js';
+import { maskOutputs } from '../../stages/mask-outputs.js';
 import type { PresetSettings } from '../groups.js';
 import { countSchema, wordsSchema } from '../values.js';
 

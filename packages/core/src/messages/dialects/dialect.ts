@@ -99,7 +99,7 @@ function writePart(dialect: WritableDialect, block: ContentBlock, was: ContentBl
 }
 
 function refuse({ name }: WritableDialect, what: string): never {
-  const message = `a ${what} cannot be given to ${name}; leave it out, or use reducers that write text`;
+  const message = `a ${what} cannot be given to ${name}; leave it out, or use stages that write text`;
   throw new InvalidInputError('conversation', [{ path: 'content', message }]);
 }
 

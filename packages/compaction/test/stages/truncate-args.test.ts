@@ -40,9 +40,9 @@ describe('truncateArgs', () => {
 
   it('changes nothing the second time', async () => {
     const messages = [...written(long), ...rounds(2)];
-    const reducer = truncateArgs({ keepMessages: 2 });
-    const once = await reduceWith(reducer, messages);
-    const twice = await reduceWith(reducer, once.messages);
+    const stage = truncateArgs({ keepMessages: 2 });
+    const once = await reduceWith(stage, messages);
+    const twice = await reduceWith(stage, once.messages);
     expect(twice.messages).toBe(once.messages);
   });
 
@@ -87,8 +87,8 @@ describe('truncateArgs', () => {
         fc.integer({ min: 21, max: 60 }),
         async (content, most) => {
           const messages = [...written(content.repeat(3)), ...rounds(1)];
-          const reducer = truncateArgs({ keepMessages: 1, maxArgLength: most });
-          const { messages: after } = await reduceWith(reducer, messages);
+          const stage = truncateArgs({ keepMessages: 1, maxArgLength: most });
+          const { messages: after } = await reduceWith(stage, messages);
           if (after === messages) return;
           const input = toolUsesOf(at(after, 0))[0]?.input as { content: string };
           expect(input.content.length).toBeLessThanOrEqual(most);

@@ -31,8 +31,8 @@ describe('maskOutputs', () => {
 
   it('keeps head and tail in the other format', async () => {
     const messages = [...round({ output: lines(20, 'row '.repeat(10)) }), assistantMessage('ok')];
-    const reducer = maskOutputs({ keepRecentToolOutputs: 0, format: 'head_tail' });
-    const { messages: after } = await reduceWith(reducer, messages);
+    const stage = maskOutputs({ keepRecentToolOutputs: 0, format: 'head_tail' });
+    const { messages: after } = await reduceWith(stage, messages);
     const shown = said(after[1]).split('\n');
     expect(shown).toHaveLength(8);
     expect(shown[3]).toBe('... (14 lines omitted) ...');
@@ -74,11 +74,11 @@ describe('maskOutputs', () => {
     });
     const tools = [tool('drop_tables', true), tool('list_tables', false)];
     const messages = [...drop(), ...look(), assistantMessage('ok')];
-    const reducer = maskOutputs({ keepRecentToolOutputs: 0 });
-    const { messages: after } = await reduceWith(reducer, messages, {}, { tools });
+    const stage = maskOutputs({ keepRecentToolOutputs: 0 });
+    const { messages: after } = await reduceWith(stage, messages, {}, { tools });
     expect(said(after[1])).toMatch(/^\[drop_tables → ok, 60 lines, \d+ bytes; done, do not repeat\]$/);
     expect(said(after[3])).not.toContain('repeat');
-    const { messages: untold } = await reduceWith(reducer, messages);
+    const { messages: untold } = await reduceWith(stage, messages);
     expect(said(untold[1])).not.toContain('repeat');
   });
 
@@ -120,10 +120,10 @@ describe('maskOutputs', () => {
   it('recognizes a masked output by its mark: look-alikes are masked, stubs are not', async () => {
     const lookAlike = `[read_file → ok, 1 lines, 3 bytes; full text: log message x]${' padding'.repeat(100)}`;
     const messages = [...round({ output: lookAlike }), assistantMessage('ok')];
-    const reducer = maskOutputs({ keepRecentToolOutputs: 0 });
-    const once = await reduceWith(reducer, messages);
+    const stage = maskOutputs({ keepRecentToolOutputs: 0 });
+    const once = await reduceWith(stage, messages);
     expect(once.fates).toHaveLength(1);
-    const twice = await reduceWith(reducer, once.messages);
+    const twice = await reduceWith(stage, once.messages);
     expect(twice.messages).toBe(once.messages);
   });
 
@@ -133,8 +133,8 @@ describe('maskOutputs', () => {
       ...round({ output: lines(50) }),
       assistantMessage('ok'),
     ];
-    const reducer = maskOutputs({ keepRecentToolOutputs: 0, excludeTools: ['skill_*'] });
-    const { fates } = await reduceWith(reducer, messages);
+    const stage = maskOutputs({ keepRecentToolOutputs: 0, excludeTools: ['skill_*'] });
+    const { fates } = await reduceWith(stage, messages);
     expect(fates.map((fate) => fate.messageId)).toEqual([messages[3]?.id]);
   });
 
@@ -158,8 +158,8 @@ describe('maskOutputs', () => {
         fc.constantFrom('one_line', 'head_tail' as const),
         async (output, format) => {
           const messages = [...round({ output }), assistantMessage('ok')];
-          const reducer = maskOutputs({ keepRecentToolOutputs: 0, format });
-          const { messages: after } = await reduceWith(reducer, messages);
+          const stage = maskOutputs({ keepRecentToolOutputs: 0, format });
+          const { messages: after } = await reduceWith(stage, messages);
           expect(said(after[1]).length).toBeLessThanOrEqual(output.length);
         },
       ),

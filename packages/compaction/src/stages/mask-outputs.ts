@@ -13,7 +13,7 @@ import { markedText, marksOf, stringsIn } from '../conversation/marks.js';
 import { startOfLive } from '../conversation/regions.js';
 import { matchesTool, outcomeMark, pathOf, rangeOf } from '../conversation/tool-calls.js';
 import { evictedPath } from '../eviction/evict-text.js';
-import { type Reducer, unchanged } from '../reducer.js';
+import { type Stage, unchanged } from '../stage.js';
 import { alterMessages, ifWorthwhile } from './alter-messages.js';
 import { observationStub, placesIn } from './stubs.js';
 
@@ -41,7 +41,7 @@ const optionsSchema = z.strictObject({
  * createCompactor({ contextWindow: 200_000, stages: [maskOutputs({ keepRecentToolOutputs: 8 }), 'drop_oldest'] });
  * ```
  */
-export function maskOutputs(options: z.input<typeof optionsSchema> = {}): Reducer {
+export function maskOutputs(options: z.input<typeof optionsSchema> = {}): Stage {
   const settings = parseWith(optionsSchema, options, 'maskOutputs options');
 
   return {

@@ -2,7 +2,7 @@ import { type FileBlock, type Message, type ToolResultBlock, textOf } from '@x/c
 import { headOf } from '@x/core/internal';
 import { STUB_TEXTS } from '../conversation/stub-texts.js';
 import { failureLine, outcomeOf } from '../conversation/tool-calls.js';
-import type { ReducerContext } from '../reducer.js';
+import type { StageContext } from '../stage.js';
 import { numbersOf } from '../summary/numbers.js';
 
 /** The facts that a stub tells beside those of the result itself. */
@@ -52,7 +52,7 @@ export function observationStub(
  */
 export function placesIn(
   messages: readonly Message[],
-  { recall, logLocation }: Pick<ReducerContext, 'recall' | 'logLocation'>,
+  { recall, logLocation }: Pick<StageContext, 'recall' | 'logLocation'>,
 ): (message: Message) => string | undefined {
   if (recall === undefined) {
     return ({ id }) => (logLocation === undefined ? undefined : `log message ${id}`);

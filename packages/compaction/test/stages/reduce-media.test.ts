@@ -43,7 +43,7 @@ describe('a request with too many bytes', () => {
     const messages = [first, ...shots(20, 1_300_000), assistantMessage('looks good')];
     const outcome = await compact(messages, { model: null, ...config });
     expect(outcome).toMatchObject({ status: 'applied', messagesAfter: messages.length });
-    expect(outcome.steps.map(({ reducer }) => reducer)).toEqual(['reduce_media']);
+    expect(outcome.steps.map(({ stage }) => stage)).toEqual(['reduce_media']);
     assertAccounted(messages, outcome);
     assertPaired(outcome.messages);
     expect(messageBytes(outcome.messages)).toBeLessThanOrEqual(10_000_000);

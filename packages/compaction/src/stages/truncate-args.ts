@@ -2,7 +2,7 @@ import { parseWith } from '@x/core/internal';
 import * as z from 'zod/mini';
 import { countSchema, textSchema } from '../config/values.js';
 import { cutMiddle, mapStrings } from '../conversation/text.js';
-import { type Reducer, unchanged, type View } from '../reducer.js';
+import { type Stage, unchanged, type View } from '../stage.js';
 import { alterArguments } from './alter-messages.js';
 
 /**
@@ -38,7 +38,7 @@ const optionsSchema = z
  * Cuts string arguments of old tool calls that are longer than `maxArgLength` 2 000: mostly contents of files that the agent
  * has written. The arguments stay valid JSON; names and other values are untouched. May have a lower trigger of its own.
  */
-export function truncateArgs(options: z.input<typeof optionsSchema> = {}): Reducer {
+export function truncateArgs(options: z.input<typeof optionsSchema> = {}): Stage {
   const settings = parseWith(optionsSchema, options, 'truncateArgs options');
   const { triggerMessages, triggerTokens, maxArgLength, truncationText } = settings;
   const shorten = (text: string) => cutMiddle(text, maxArgLength, truncationText);

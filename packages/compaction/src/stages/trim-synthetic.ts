@@ -2,7 +2,7 @@ import type { Message } from '@x/core';
 import { parseWith } from '@x/core/internal';
 import * as z from 'zod/mini';
 import { countSchema, shareSchema } from '../config/values.js';
-import { type Fate, type Reducer, unchanged } from '../reducer.js';
+import { type Fate, type Stage, unchanged } from '../stage.js';
 
 const optionsSchema = z.strictObject({
   /** When not 0: runs from this share of the window on, also when no reduction is due. */
@@ -12,7 +12,7 @@ const optionsSchema = z.strictObject({
 });
 
 /** Keeps only the last of identical injected messages. Nothing else is touched. */
-export function trimSynthetic(options: z.input<typeof optionsSchema> = {}): Reducer {
+export function trimSynthetic(options: z.input<typeof optionsSchema> = {}): Stage {
   const { trimThreshold, trimMaxTokens } = parseWith(optionsSchema, options, 'trimSynthetic options');
   return {
     name: 'trim_synthetic',

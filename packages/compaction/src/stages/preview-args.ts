@@ -6,7 +6,7 @@ import { marksOf } from '../conversation/marks.js';
 import { STUB_TEXTS } from '../conversation/stub-texts.js';
 import { mapStrings } from '../conversation/text.js';
 import type { Meter } from '../meter.js';
-import { type Reducer, unchanged } from '../reducer.js';
+import { type Stage, unchanged } from '../stage.js';
 import { alterArguments } from './alter-messages.js';
 
 const optionsSchema = z.strictObject({
@@ -25,7 +25,7 @@ const PREVIEW = 100;
  * Shortens the large arguments of tool calls beyond the newest `protectPercent` of the window: as a stage of a
  * compaction, or after every tool round as soon as it saves enough to be worth a rewrite.
  */
-export function previewArgs(options: z.input<typeof optionsSchema> = {}): Reducer {
+export function previewArgs(options: z.input<typeof optionsSchema> = {}): Stage {
   const { mode, argThreshold, protectPercent } = parseWith(optionsSchema, options, 'previewArgs options');
 
   return {

@@ -12,8 +12,8 @@ describe('previewArgs', () => {
       ...round({ name: 'write_file', input: { path: 'src/b.ts', content: 'short' } }),
       ...rounds(3),
     ];
-    const reducer = previewArgs({ mode: 'compaction', protectPercent: 0.001 });
-    const { messages: after, fates } = await reduceWith(reducer, messages);
+    const stage = previewArgs({ mode: 'compaction', protectPercent: 0.001 });
+    const { messages: after, fates } = await reduceWith(stage, messages);
     const input = toolUsesOf(at(after, 0))[0]?.input as { path: string; content: string; mode: number };
     expect(input.path).toBe('src/a.ts');
     expect(input.mode).toBe(7);
@@ -23,11 +23,11 @@ describe('previewArgs', () => {
   });
 
   it('recognizes what it shortened by its mark, not by its text', async () => {
-    const reducer = previewArgs({ mode: 'compaction', protectPercent: 0, argThreshold: 5 });
+    const stage = previewArgs({ mode: 'compaction', protectPercent: 0, argThreshold: 5 });
     const messages = [...round({ input: { content: `[shortened, was ~9 tokens] ${big}` } }), ...rounds(1)];
-    const once = await reduceWith(reducer, messages);
+    const once = await reduceWith(stage, messages);
     expect(once.fates).toHaveLength(1);
-    const twice = await reduceWith(reducer, once.messages);
+    const twice = await reduceWith(stage, once.messages);
     expect(twice.messages).toBe(once.messages);
   });
 

@@ -2,7 +2,7 @@ import type { ContentBlock, FileBlock, Message, TextBlock } from '@x/core';
 import { blockBytes, messageBytes } from '@x/core/messages';
 import { marksOf, stringsIn, withMarks } from '../conversation/marks.js';
 import { firstUserRequest, latestUserRequest, startOfUnseen } from '../conversation/regions.js';
-import { type Fate, type Reducer, unchanged } from '../reducer.js';
+import { type Fate, type Stage, unchanged } from '../stage.js';
 import { mediaReference, placesIn } from './stubs.js';
 
 /** The share of the bytes at which a reduction is due that may stay. */
@@ -11,9 +11,9 @@ const LEFT = 0.5;
 /**
  * Replaces encoded files by references to them, the oldest first, until half of the bytes are left at which a reduction is due.
  * Files of the latest request and of results that no model has seen stay, and those of the first request as long as any other is
- * left. Runs before all other reducers, where a request has too many bytes.
+ * left. Runs before all other stages, where a request has too many bytes.
  */
-export const reduceMedia: Reducer = {
+export const reduceMedia: Stage = {
   name: 'reduce_media',
   cost: 'free',
   async reduce(view, { dueBytes }, context) {

@@ -12,7 +12,7 @@ import { assertAccounted, assertPaired } from '@x/test-support';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type CompactionConfig, compaction, createCompactor, cutUnseen } from '../../src/index.js';
-import { cutMessage } from '../../src/reducers/cut-unseen.js';
+import { cutMessage } from '../../src/stages/cut-unseen.js';
 import { at, lines, meter, reduceWith, rounds } from '../build.js';
 import { modelOf } from '../models.js';
 import { scopeOf } from '../scope.js';
@@ -133,7 +133,7 @@ describe('results that no model has seen', () => {
     expect(outputsOf(outcome.messages)).toEqual(outputsOf(messages));
   });
 
-  it('are not taken by any reducer while they fit, whoever wrote it', async () => {
+  it('are not taken by any stage while they fit, whoever wrote it', async () => {
     const messages = [userMessage('go'), ...batch([words(2_000)])];
     const careless = {
       name: 'careless',
@@ -152,11 +152,11 @@ describe('results that no model has seen', () => {
         fates: messages.map(({ id }) => ({ messageId: id, fate: 'dropped' as const })),
       }),
     };
-    for (const reducer of [careless, dropping]) {
-      const outcome = await createCompactor({ stages: [reducer], contextWindow: 8_000 }).compact(messages);
+    for (const stage of [careless, dropping]) {
+      const outcome = await createCompactor({ stages: [stage], contextWindow: 8_000 }).compact(messages);
       expect(outcome).toMatchObject({
         status: 'failed',
-        reason: expect.stringContaining('no model has seen'),
+        message: expect.stringContaining('no model has seen'),
       });
     }
     const cramped = createCompactor({ stages: [dropping], contextWindow: 1_000 });

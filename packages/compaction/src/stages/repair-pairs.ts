@@ -1,7 +1,7 @@
 import type { ContentBlock, Message } from '@x/core';
 import { pairingOf } from '@x/core/messages';
 import { droppedNote } from '../conversation/marks.js';
-import { type Fate, type Reducer, saysAnything } from '../reducer.js';
+import { type Fate, type Stage, saysAnything } from '../stage.js';
 
 /** Tells whether some call or result stands alone or apart, or shares its id with another of its message. */
 export function needsRepair(messages: readonly Message[]): boolean {
@@ -14,9 +14,9 @@ export function needsRepair(messages: readonly Message[]): boolean {
  * for one call the first stays. Puts results that stand apart right behind their calls. Gives each of several calls with
  * one id, and its result, an id of its own. Providers refuse each of these for ever. Results are never invented. Where
  * nothing else is left, a note says so: no provider takes a conversation of no messages either. Runs before all other
- * reducers, where it is needed.
+ * stages, where it is needed.
  */
-export const repairPairs: Reducer = {
+export const repairPairs: Stage = {
   name: 'repair',
   cost: 'free',
   async reduce(view, _, { logLocation }) {

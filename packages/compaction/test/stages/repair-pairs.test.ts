@@ -9,8 +9,8 @@ import {
   userMessage,
 } from '@x/core';
 import { describe, expect, it } from 'vitest';
-import { createCompactor, dropOldest, type Reducer, unchanged } from '../../src/index.js';
-import { needsRepair, repairPairs } from '../../src/reducers/repair-pairs.js';
+import { createCompactor, dropOldest, type Stage, unchanged } from '../../src/index.js';
+import { needsRepair, repairPairs } from '../../src/stages/repair-pairs.js';
 import { reduceWith } from '../build.js';
 
 const call = (id: string, path: string): ToolUseBlock => ({
@@ -80,9 +80,9 @@ describe('repairPairs', () => {
       toolResultMessage(two, 'second'),
       assistantMessage('done'),
     ];
-    const nothing: Reducer = { name: 'nothing', cost: 'free', reduce: async (view) => unchanged(view, '') };
+    const nothing: Stage = { name: 'nothing', cost: 'free', reduce: async (view) => unchanged(view, '') };
     const outcome = await createCompactor({ stages: [nothing] }).compact(messages);
-    expect(outcome).toMatchObject({ status: 'applied', reason: 'calls and results were paired again' });
+    expect(outcome).toMatchObject({ status: 'applied', message: 'calls and results were paired again' });
     expect(outcome.messages.flatMap((message) => toolUsesOf(message)).map(({ id }) => id)).toEqual([
       'call_0',
       'call_0_2',

@@ -15,7 +15,7 @@ import { STUB_TEXTS } from '../conversation/stub-texts.js';
 import { cutToTokens } from '../conversation/text.js';
 import { evictedBlock, evictedPath } from '../eviction/evict-text.js';
 import type { Meter } from '../meter.js';
-import { type Fate, type Reducer, unchanged, type View } from '../reducer.js';
+import { type Fate, type Stage, unchanged, type View } from '../stage.js';
 import { mediaReference, placesIn } from './stubs.js';
 
 /** The share of the room for messages that may be condensed: for the user's words, and for a record that is of use. */
@@ -28,7 +28,7 @@ const SHORTEST = 160;
  * result keeps its head and its tail, and says between them how much is missing, why, and where it can be read. Results
  * that fit an equal share of the room stay as they are. All results of a step are one decision.
  */
-export function cutUnseen(): Reducer {
+export function cutUnseen(): Stage {
   return {
     name: 'cut_unseen',
     cost: 'free',

@@ -1,6 +1,6 @@
 import { parseWith } from '@x/core/internal';
 import type * as z from 'zod/mini';
-import { type Reducer, unchanged } from '../reducer.js';
+import { type Stage, unchanged } from '../stage.js';
 import { Composer } from '../summary/compose.js';
 import { summarizeOptionsSchema } from '../summary/options.js';
 import {
@@ -15,7 +15,7 @@ import {
  * record. Without a model, or when the model fails or takes longer than `waitMs`, the record alone is the summary. The newest
  * messages stay verbatim as `keep` says, fewer where they leave no room. The latest user request and open calls always stay.
  */
-export function summarize(options: z.input<typeof summarizeOptionsSchema> = {}): Reducer {
+export function summarize(options: z.input<typeof summarizeOptionsSchema> = {}): Stage {
   const settings = parseWith(summarizeOptionsSchema, options, 'summarize options');
   return {
     name: 'summarize',
@@ -39,7 +39,7 @@ export function nativeIsOff(modelId: string): string {
  * byte for byte beside the record of {@link summarize}, which everybody reads who cannot read the provider's. Used only when it
  * saves enough. A failure of the provider leaves the conversation as it was.
  */
-export function nativeCompaction(options: z.input<typeof summarizeOptionsSchema> = {}): Reducer {
+export function nativeCompaction(options: z.input<typeof summarizeOptionsSchema> = {}): Stage {
   const settings = parseWith(summarizeOptionsSchema, options, 'nativeCompaction options');
   return {
     name: 'native',

@@ -7,7 +7,7 @@ import {
   latestUserRequest,
   startOfUnseen,
 } from '../conversation/regions.js';
-import { type Fate, type Reducer, unchanged } from '../reducer.js';
+import { type Fate, type Stage, unchanged } from '../stage.js';
 import { isOfSummary } from '../summary/summary-message.js';
 
 /**
@@ -19,7 +19,7 @@ import { isOfSummary } from '../summary/summary-message.js';
  * @param window `newest`: messages that stay, unless the request would exceed what may be sent. With it the trigger is the limit,
  *   not the model's window.
  */
-export function dropOldest(window?: { readonly newest: number }): Reducer {
+export function dropOldest(window?: { readonly newest: number }): Stage {
   return {
     name: 'drop_oldest',
     cost: 'free',

@@ -12,7 +12,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type CompactionSettings, createCompactor } from '../../src/index.js';
 import { conversations, longConversations, runs } from './conversations.js';
-import { compactors } from './reducers.js';
+import { compactors } from './stages.js';
 
 const reason = fc.constantFrom('manual', 'proactive_budget', 'request_too_large' as const);
 const window = fc.oneof(fc.constantFrom(64, 2_000, 8_000, 200_000), fc.integer({ min: 64, max: 20_000 }));

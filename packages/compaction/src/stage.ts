@@ -4,10 +4,10 @@ import { messageBytes, type ToolDefinition } from '@x/core/messages';
 import type { Meter } from './meter.js';
 import type { ModelWork } from './summary/narrative-desk.js';
 
-/** A conversation as a reducer sees it. */
+/** A conversation as a stage sees it. */
 export interface View {
   readonly messages: readonly Message[];
-  /** Tokens of what no reducer can change: system prompt, tool definitions, reminders. */
+  /** Tokens of what no stage can change: system prompt, tool definitions, reminders. */
   readonly fixedTokens: number;
   /** Tokens of the whole request. */
   readonly tokens: number;
@@ -22,9 +22,9 @@ export interface ReductionTarget {
   readonly dueTokens: number;
   /** The size not to exceed: the window less room for the answer. Results that no model has seen stay up to it. */
   readonly mostTokens: number;
-  /** The aim of a reducer that condenses the older part as a whole, so that reductions are rare. */
+  /** The aim of a stage that condenses the older part as a whole, so that reductions are rare. */
   readonly targetTokens: number;
-  /** The aim of a cheap reducer, below the trigger and at least the target. The cascade stops there. */
+  /** The aim of a cheap stage, below the trigger and at least the target. The cascade stops there. */
   readonly enoughTokens: number;
   /** Bytes of a request from which on a reduction is due; `Infinity` when they do not matter. */
   readonly dueBytes: number;
@@ -34,12 +34,12 @@ export interface ReductionTarget {
   readonly targetMessages: number;
   /** `true` when a user or an overflow asked for it: worth doing even when it saves little. */
   readonly forced: boolean;
-  /** `true` when no main trigger was reached. Only reducers with a trigger of their own run, for a large saving. */
+  /** `true` when no main trigger was reached. Only stages with a trigger of their own run, for a large saving. */
   readonly early: boolean;
 }
 
-/** The tools and facts that a reducer works with beside the view. */
-export interface ReducerContext {
+/** The tools and facts that a stage works with beside the view. */
+export interface StageContext {
   /** The one measure to count with. */
   readonly meter: Meter;
   /** The model that writes summaries; `undefined` when there is none. */
@@ -65,13 +65,13 @@ export interface ReducerContext {
   readonly signal?: AbortSignal | undefined;
   /** What the built-in stages need that wait for models; left out, nothing outlives the reduction. */
   readonly work?: ModelWork | undefined;
-  /** The conversation as it was before cheaper reducers; left out, as the view has it. */
+  /** The conversation as it was before cheaper stages; left out, as the view has it. */
   readonly conversation?: readonly Message[] | undefined;
-  /** `true` shortly before a reduction is due: reducers that wait for models only begin what they will need. */
+  /** `true` shortly before a reduction is due: stages that wait for models only begin what they will need. */
   readonly isAhead?: boolean | undefined;
   /** `true` in a dry run: no model may be called. */
   readonly dryRun: boolean;
-  /** Finds the message from before this compaction, which cheaper reducers may have altered since. */
+  /** Finds the message from before this compaction, which cheaper stages may have altered since. */
   original(message: Message): Message;
 }
 
@@ -81,7 +81,7 @@ export interface Fate {
   readonly fate: MessageFate;
 }
 
-/** The answer of a reducer. */
+/** The answer of a stage. */
 export interface Reduction {
   /** The new list; the view's own list when nothing changed. */
   readonly messages: readonly Message[];
@@ -91,13 +91,13 @@ export interface Reduction {
   readonly condensed?: boolean;
   /** The reason why nothing changed, or a remark. */
   readonly note?: string;
-  /** The reason why the reducer should have done something and could not. The list must be the view's own. */
+  /** The reason why the stage should have done something and could not. The list must be the view's own. */
   readonly failure?: string;
   /** The cost of model calls. */
   readonly usage?: Usage;
   /** The number of model calls, where `usage` is that of more than one. */
   readonly modelCalls?: number;
-  /** `true` when the cost was reported to `ReducerContext.work` as it was spent. */
+  /** `true` when the cost was reported to `StageContext.work` as it was spent. */
   readonly isReported?: boolean;
 }
 
@@ -106,25 +106,25 @@ export interface Reduction {
  * It keeps the old list when a tool call would lose its result, a message would vanish unaccounted for, or a pinned
  * message would go.
  */
-export interface Reducer {
+export interface Stage {
   readonly name: string;
-  /** `free` makes no model call. A dry run skips what is not free, unless the reducer heeds `dryRun` itself. */
+  /** `free` makes no model call. A dry run skips what is not free, unless the stage heeds `dryRun` itself. */
   readonly cost: 'free' | 'llm';
-  /** `true` for a reducer that heeds `ReducerContext.dryRun`: it may run in a dry run whatever its cost. */
+  /** `true` for a stage that heeds `StageContext.dryRun`: it may run in a dry run whatever its cost. */
   readonly worksInDryRun?: boolean;
   /** Decides to run already now, although no main trigger has been reached. Default: never. */
   isDueEarly?(view: View, budget: ReductionTarget): boolean;
   /**
-   * Begins ahead of time what `reduce` will wait for. Called shortly before a reduction is due, and only where the reducers before
+   * Begins ahead of time what `reduce` will wait for. Called shortly before a reduction is due, and only where the stages before
    * it do not suffice. Answers whether anything was begun.
    */
-  prepare?(view: View, budget: ReductionTarget, context: ReducerContext): boolean;
+  prepare?(view: View, budget: ReductionTarget, context: StageContext): boolean;
   /**
    * Makes the view smaller.
    *
    * @throws any error: the step is recorded as failed, and the cascade goes on with the old list.
    */
-  reduce(view: View, budget: ReductionTarget, context: ReducerContext): Promise<Reduction>;
+  reduce(view: View, budget: ReductionTarget, context: StageContext): Promise<Reduction>;
 }
 
 /** Tests if the request exceeds what may be sent: then no saving is too small. */
@@ -142,7 +142,7 @@ export function isByMessages(view: View, budget: ReductionTarget): boolean {
   return budget.reason === 'proactive_budget' && view.tokens < budget.dueTokens;
 }
 
-/** Answers that the reducer leaves the view alone, and why. */
+/** Answers that the stage leaves the view alone, and why. */
 export function unchanged(view: View, note: string): Reduction {
   return { messages: view.messages, fates: [], note };
 }

@@ -3,7 +3,7 @@ import {
   maskOutputs,
   nativeCompaction,
   previewArgs,
-  type Reducer,
+  type Stage,
   summarize,
   trimSynthetic,
   truncateArgs,
@@ -19,8 +19,8 @@ const ableModel = () =>
     }),
   });
 
-/** Reducers with options that make them eager. */
-const single: Readonly<Record<string, Reducer>> = {
+/** Stages with options that make them eager. */
+const single: Readonly<Record<string, Stage>> = {
   truncateArgs: truncateArgs({ keepMessages: 2, maxArgLength: 60 }),
   trimSynthetic: trimSynthetic({ trimMaxTokens: 1 }),
   previewArgs: previewArgs({ mode: 'compaction', argThreshold: 1, protectPercent: 0 }),
@@ -34,9 +34,9 @@ const single: Readonly<Record<string, Reducer>> = {
 /** What the invariants are tried on: every stage alone, the record alone, and the ladders that are built of them. */
 export const compactors: Readonly<Record<string, () => CompactionConfig>> = {
   ...Object.fromEntries(
-    Object.entries(single).map(([name, reducer]) => [
+    Object.entries(single).map(([name, stage]) => [
       name,
-      (): CompactionConfig => ({ stages: [reducer], model: ableModel() }),
+      (): CompactionConfig => ({ stages: [stage], model: ableModel() }),
     ]),
   ),
   ...Object.fromEntries(

@@ -5,12 +5,12 @@ import { type StubMarks, withMarks } from '../conversation/marks.js';
 import { type KeepWindow, startOfLive, startOfWindow } from '../conversation/regions.js';
 import {
   type Fate,
-  type ReducerContext,
+  type StageContext,
   type Reduction,
   type ReductionTarget,
   unchanged,
   type View,
-} from '../reducer.js';
+} from '../stage.js';
 
 /** Messages after a change to some of them, with what it saves. */
 interface Alteration {
@@ -28,7 +28,7 @@ interface Alteration {
 export function alterMessages(
   messages: readonly Message[],
   fate: MessageFate,
-  { meter }: Pick<ReducerContext, 'meter'>,
+  { meter }: Pick<StageContext, 'meter'>,
   change: (
     message: Message,
     index: number,
@@ -78,7 +78,7 @@ export function ifWorthwhile(
 export function alterArguments(
   view: View,
   budget: ReductionTarget,
-  context: ReducerContext,
+  context: StageContext,
   window: KeepWindow,
   fate: MessageFate,
   change: (call: ToolUseBlock, message: Message) => JsonValue,
