@@ -1,4 +1,4 @@
-// What runs on SQLite once more, through the driver that is in Node: its suites run on Node 22.16 and newer.
+// What runs on SQLite again, through the driver that is in Node: its suites run on Node 22.16 and newer.
 import { defineConfig } from 'vitest/config';
 import { unit } from './tooling/vitest.js';
 

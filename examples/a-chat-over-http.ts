@@ -35,7 +35,7 @@ export async function POST(request: Request): Promise<Response> {
     ?.parts.flatMap((part) => (part.type === 'text' ? [part.text] : []))
     .join('\n');
   const context = RuntimeContext.of({ userId, sessionId: id });
-  // A call that waited was approved or denied on the page: the agent goes on with it.
+  // A call that waited was approved or denied on the page: the agent continues with it.
   const decisions = decisionsIn(messages);
   const chats = new UIMessageStore<UIMessage>({ store, userId });
   await chats.save(id, messages);
@@ -54,7 +54,7 @@ export async function POST(request: Request): Promise<Response> {
   });
 }
 
-/** GET /api/chat/:id/stream: `useChat({ resume: true })` asks for it when a page is loaded anew. */
+/** GET /api/chat/:id/stream: `useChat({ resume: true })` asks for it when a page is loaded again. */
 export async function GET(
   request: Request,
   { params }: { params: Promise<{ id: string }> },

@@ -1,4 +1,4 @@
-// A session that goes on elsewhere: the first agent is gone, the second finds everything in the store.
+// A session that continues elsewhere: the first agent is gone, the second finds everything in the store.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Two subagents work while their parent goes on talking. The end of each task is told the parent once, in the next view.
+// Two subagents work while their parent continues talking. The end of each task is told the parent once, in the next view.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// A run of the OpenAI Agents SDK whose session lives in files, is compacted, and goes on in another process.
+// A run of the OpenAI Agents SDK whose session lives in files, is compacted, and continues in another process.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

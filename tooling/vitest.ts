@@ -25,7 +25,7 @@ export const unit = {
 } satisfies ViteUserConfig;
 
 /**
- * The same with one copy of the modules for all files of a worker: loading them anew for each takes as long as the tests.
+ * The same with one copy of the modules for all files of a worker: loading them again for each takes as long as the tests.
  * For packages whose tests put back what they change in globals and prototypes.
  */
 export function together(config: ViteUserConfig): ViteUserConfig {
@@ -33,7 +33,7 @@ export function together(config: ViteUserConfig): ViteUserConfig {
 }
 
 /**
- * Resolves packages of these names from the folder in `X_PEERS`, where it is set, in place of those that are installed: other
+ * Resolves packages of these names from the folder in `X_PEERS`, where it is set, instead of those that are installed: other
  * versions of a framework, see `tooling/peers.mjs`.
  */
 export function withPeers(names: RegExp, config: ViteUserConfig): ViteUserConfig {

@@ -76,7 +76,7 @@ export async function startLocalServer(server: LocalServer): Promise<Running> {
 function processesBelow(parent: number): readonly number[] {
   const all = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' }).trim().split('\n');
   const below = new Set([parent]);
-  // Parents mostly have lower ids than their children, and ids begin anew at some time.
+  // Parents mostly have lower ids than their children, and ids begin again at some time.
   for (let size = 0; size < below.size; ) {
     size = below.size;
     for (const line of all) {

@@ -1,4 +1,4 @@
-// Answers every request for a model, in the form of OpenAI's Responses API. The only thing of the walk that is not real.
+// Returns every request for a model, in the form of OpenAI's Responses API. The only thing of the walk that is not real.
 import { createServer } from 'node:http';
 import { openaiAnswer, openaiStream, openaiText } from '../../packages/ai-sdk/test/support/answers.ts';
 

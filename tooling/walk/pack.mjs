@@ -39,7 +39,7 @@ export async function buildAndPack(destination, progress = () => {}) {
  * Packs folders into a destination that exists.
  *
  * @param packed is called with each result as soon as it is there
- * @returns for each folder its tarball, and the manifest in the tarball: with versions in place of `workspace:`
+ * @returns for each folder its tarball, and the manifest in the tarball: with versions instead of `workspace:`
  */
 export function packAll(folders, destination, packed = () => {}) {
   return inTurns(folders, 3, async (folder) => {

@@ -101,7 +101,7 @@ const slowModel: Model = {
   },
 };
 
-/** Answers the calls a second when as many run side by side as the agent bears easily. */
+/** Returns the calls a second when as many run side by side as the agent bears easily. */
 async function closedLoop(call: () => Promise<unknown>, windowMs: number): Promise<number> {
   let done = 0;
   const startedAt = performance.now();

@@ -8,7 +8,7 @@ import { openWorkspace } from './identity-options.js';
  * The session that an id means: the one of exactly this owner, else the only one of whomever the scope leaves open, by its
  * whole id or, where none has that, by how its id begins.
  *
- * @returns the exact key where there is no such session.
+ * @returns the exact key if there is no such session.
  * @throws {UsageError} naming them where it could be several.
  */
 export async function findSession(

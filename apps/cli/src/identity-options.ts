@@ -36,7 +36,7 @@ export function openWorkspace({ workspace }: Pick<IdentityValues, 'workspace'>):
   return storageOf(new LocalWorkspace(workspace));
 }
 
-/** What a command that is shown to somebody says of the workspace: nothing of the one that it takes anyway. */
+/** What a command that is shown to someone says of the workspace: nothing of the one that it takes anyway. */
 export function workspaceToName(workspace: string): string | undefined {
   return workspace === identityOptions.workspace.default ? undefined : workspace;
 }

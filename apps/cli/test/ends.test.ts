@@ -37,7 +37,7 @@ function agentIn({ directory }: Place, session: SessionStore, model: ScriptedMod
   return HarnessAgent.builder().model(model).workspace(directory).session(session);
 }
 
-/** The session as another process finds it: it opens, each call has its result, and a call goes on. */
+/** The session as another process finds it: it opens, each call has its result, and a call continues. */
 async function goneOn(where: Place) {
   const agent = agentIn(where, await where.open(), new ScriptedModel([{ text: 'on' }])).build();
   expect((await agent.call('Go on', context)).text).toBe('on');

@@ -16,7 +16,7 @@ const context = RuntimeContext.of({ sessionId: 's' });
 const PROGRAM = join(import.meta.dirname, '../node_modules/.cache/x/dist/paid-tools.js');
 /** Processes of each store that are killed, each at another wait of its call: 0 for every wait that there is. */
 const KILLS = Number(process.env.X_KILLS ?? 2);
-/** Until another process goes on where one was killed. */
+/** Until another process continues where one was killed. */
 const TAKEOVER_MS = 3_000;
 
 function scratch(onTestFinished: (clean: () => void) => void): string {

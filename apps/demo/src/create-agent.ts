@@ -72,7 +72,7 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
     ...(background === undefined ? {} : { model: background }),
   });
 
-  // The demo's data may lie in the repository: commands are not to read it.
+  // The demo's data may are in the repository: commands are not to read it.
   const hidden = dataWithin(repo, data).map((name) => join(repo, name));
 
   const events = eventLog({ onError: (error) => forPage(error).message });

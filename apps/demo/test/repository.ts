@@ -8,7 +8,7 @@ export const root = fileURLToPath(new URL('../../..', import.meta.url));
 
 /**
  * A copy of the repository as it was last committed, below this directory: the checkout itself may change while tests
- * count in it. Where there is no git, the checkout.
+ * count in it. If there is no git, the checkout.
  */
 export function copyOfRepository(directory: string): string {
   if (!existsSync(join(root, '.git'))) return root;

@@ -16,7 +16,7 @@ export { toolResultEviction } from './eviction/tool-result-eviction.js';
 export { Meter } from './meter.js';
 export { createRecall, RECALL_HINT, type Recall } from './recall/create-recall.js';
 export { whatIsGone } from './receipt.js';
-export type { Fate, Stage, StageContext, Reduction, ReductionTarget, View } from './stage.js';
+export type { Fate, Reduction, ReductionTarget, Stage, StageContext, View } from './stage.js';
 export { unchanged } from './stage.js';
 export { cutUnseen } from './stages/cut-unseen.js';
 export { dropOldest } from './stages/drop-oldest.js';

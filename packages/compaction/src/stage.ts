@@ -116,13 +116,13 @@ export interface Stage {
   isDueEarly?(view: View, budget: ReductionTarget): boolean;
   /**
    * Begins ahead of time what `reduce` will wait for. Called shortly before a reduction is due, and only where the stages before
-   * it do not suffice. Answers whether anything was begun.
+   * it do not suffice. Returns whether anything was begun.
    */
   prepare?(view: View, budget: ReductionTarget, context: StageContext): boolean;
   /**
    * Makes the view smaller.
    *
-   * @throws any error: the step is recorded as failed, and the cascade goes on with the old list.
+   * @throws any error: the step is recorded as failed, and the cascade continues with the old list.
    */
   reduce(view: View, budget: ReductionTarget, context: StageContext): Promise<Reduction>;
 }

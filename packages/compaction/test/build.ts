@@ -7,7 +7,7 @@ import {
   toolResultMessage,
 } from '@x/core';
 import { Meter } from '../src/meter.js';
-import type { Stage, StageContext, Reduction, ReductionTarget, View } from '../src/stage.js';
+import type { Reduction, ReductionTarget, Stage, StageContext, View } from '../src/stage.js';
 
 let serial = 0;
 

@@ -69,7 +69,9 @@ describe('createCompactor', () => {
     const messages = [userMessage('word '.repeat(10_000))];
     const outcome = await createCompactor({ contextWindow: 4_000 }).compact(messages);
     expect(outcome.status).toBe('ineffective');
-    expect(outcome.message).toMatch(/still 10\d+ of 4000 tokens .* 10\d+ of messages that must stay: shorten/);
+    expect(outcome.message).toMatch(
+      /still 10\d+ of 4000 tokens .* 10\d+ of messages that must stay: shorten/,
+    );
     expect(outcome.messages).toBe(messages);
   });
 

@@ -54,7 +54,7 @@ export function isPaired(messages: readonly Message[]): boolean {
   return open.size === 0;
 }
 
-/** Killed, whether or not somebody has collected its exit status yet. */
+/** Killed, whether or not someone has collected its exit status yet. */
 export function isDead(pid: number): boolean {
   try {
     process.kill(pid, 0);

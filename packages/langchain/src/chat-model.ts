@@ -17,7 +17,7 @@ const INTERNAL_TAG = 'nostream';
 export interface ChatModelOptions {
   /** The run that the call belongs to: its metadata, tags and callbacks are the call's, too. */
   readonly run: RunnableConfig;
-  /** Sends one text, as LangChain's own middleware does, in place of messages. */
+  /** Sends one text, as LangChain's own middleware does, instead of messages. */
   readonly asText: boolean;
 }
 

@@ -32,7 +32,7 @@ interface Runtime {
  * The compactor as middleware of `createAgent`, in the place of `summarizationMiddleware`, whose options it takes, also
  * those of a single run (`invoke(…, { context })`). Before a model call the messages of the state are reduced when a
  * trigger is reached; when the provider says that a request does not fit its window, they are reduced, the call is made
- * once more, and the state takes the reduction over. Nothing is remembered outside the state. A summary that cannot be
+ * again, and the state takes the reduction over. Nothing is remembered outside the state. A summary that cannot be
  * used never replaces messages, and messages that were not altered stay the very objects they were.
  *
  * @example

@@ -90,7 +90,7 @@ function assistantMessage(message: Message, original: AIMessage | undefined, fie
       ? []
       : [{ ...call, function: { ...call.function, arguments: JSON.stringify(input) } }];
   });
-  // The provider's own items would be sent in place of what was changed.
+  // The provider's own items would be sent instead of what was changed.
   const { output: _, ...response_metadata } = fields.response_metadata as Record<string, unknown>;
   return new AIMessage({
     ...fields,

@@ -70,7 +70,7 @@ const middlewareOptionsSchema = z
         Omit<CompactionSettings, 'model' | 'contextWindow'>
       >,
     ),
-    /** A compactor of your own, in place of `model`, `keep`, `summaryPrompt` and `compaction`. */
+    /** A compactor of your own, instead of `model`, `keep`, `summaryPrompt` and `compaction`. */
     compactor: z.optional(having<Compactor>('compact', 'a Compactor')),
     /** Told of every run. */
     onCompaction: z.optional(callable<(outcome: CompactionOutcome) => void>()),

@@ -13,7 +13,7 @@ const messages = new WeakMap<BaseMessage, { readonly content: unknown; readonly 
 
 /**
  * Reads a message of LangChain; gives the same object for the same message. It must have an id. A message whose content
- * an application replaced since (a redaction) is read anew.
+ * an application replaced since (a redaction) is read again.
  */
 export function toMessage(source: BaseMessage): Message {
   const known = messages.get(source);

@@ -34,7 +34,7 @@ interface Question extends Omit<AskOptions, 'model'>, Readonly<Record<'system' |
 export type Checked<Value> = { readonly value: Value } | { readonly refused: string };
 
 /**
- * Asks a model. If the answer is cut off, calls a tool or fails `check`, asks once more and says why.
+ * Asks a model. If the answer is cut off, calls a tool or fails `check`, asks again and says why.
  * @throws {MemoryRefusedError} when both answers are refused.
  * @throws what the model throws.
  */

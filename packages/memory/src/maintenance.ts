@@ -71,7 +71,7 @@ export class Maintenance {
     await this.#timer;
   }
 
-  /** Runs one pass, unless another process runs one. A failure is reported, and the pass goes on. */
+  /** Runs one pass, unless another process runs one. A failure is reported, and the pass continues. */
   async run(onlyIfDue = false): Promise<MaintenanceReport> {
     const busy = { ...NOTHING, status: 'busy', failures: [] } as const;
     let isBegun = false;

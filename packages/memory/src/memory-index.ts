@@ -147,7 +147,7 @@ export class MemoryIndex {
   }
 
   /**
-   * Updates the index for at most two seconds; what takes longer goes on in the background. It never throws: it returns the
+   * Updates the index for at most two seconds; what takes longer continues in the background. It never throws: it returns the
    * reason why the index may not be up to date, or `undefined`.
    */
   async update(
@@ -198,7 +198,7 @@ export class MemoryIndex {
    * part that matches best is returned.
    *
    * @throws {InvalidInputError} for unknown or invalid options.
-   * @throws {MemoryIndexError} when the index is closed, or was damaged. A damaged index is made anew: index the files again.
+   * @throws {MemoryIndexError} when the index is closed, or was damaged. A damaged index is made again: index the files again.
    */
   async search(query: string, options: MemorySearchOptions = {}): Promise<readonly MemoryHit[]> {
     const { limit, offset, snippetChars, ...filter } = parseWith(
@@ -229,7 +229,7 @@ export class MemoryIndex {
     }
   }
 
-  /** Updates a place and searches it. If the index was damaged and made anew, does both once more. @internal */
+  /** Updates a place and searches it. If the index was damaged and made again, does both again. @internal */
   async searchFresh(
     workspace: Workspace,
     place: { readonly prefix: string },
@@ -284,7 +284,7 @@ export class MemoryIndex {
     });
   }
 
-  /** Writes to the index. If it is damaged, makes it anew and writes once more. */
+  /** Writes to the index. If it is damaged, makes it again and writes again. */
   async #write<T>(task: (opened: Opened) => Promise<T>): Promise<T> {
     const opened = await this.#live();
     return task(opened).catch(async (error: unknown) => {

@@ -13,7 +13,7 @@ export interface MemoryScope {
 export type MemoryPlace = MemoryScope | string;
 
 /**
- * Where a memory lies in a storage: empty, or ends with `/`. Two scopes never share a place.
+ * Where a memory is in a storage: empty, or ends with `/`. Two scopes never share a place.
  * @throws {InvalidInputError} when a part is empty or not a string.
  */
 export function scopePrefix(place: MemoryPlace): string {

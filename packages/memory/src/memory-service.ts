@@ -340,7 +340,7 @@ export class MemoryService {
   }
 
   /**
-   * Runs one pass of the maintenance over all memories of the workspace, now. A failure is reported, and the pass goes on. Call
+   * Runs one pass of the maintenance over all memories of the workspace, now. A failure is reported, and the pass continues. Call
    * it from your job scheduler.
    *
    * @throws {WorkspaceError} `locked` when the lock of the workspace was lost during the pass.

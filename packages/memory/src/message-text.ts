@@ -4,7 +4,7 @@ import { headOf, tailOf } from '@x/core/internal';
 /** Tools whose calls and results only repeat what stands elsewhere. */
 const ECHO = /^(?:memory_|session_(?:list|history|search)$|query_history$)/;
 
-/** How much of a message is shown: UTF-16 units of what somebody said, and of what went to and came from a tool. */
+/** How much of a message is shown: UTF-16 units of what someone said, and of what went to and came from a tool. */
 export interface Shown {
   readonly spoken?: number;
   readonly tool?: number;

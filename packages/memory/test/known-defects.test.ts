@@ -1,4 +1,4 @@
-// Defects that other memories of this kind have had. Each was somebody's lost fact.
+// Defects that other memories of this kind have had. Each was someone's lost fact.
 import { SessionKey, userMessage, type Workspace, WorkspaceError } from '@x/core';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { MemoryService } from '../src/index.js';

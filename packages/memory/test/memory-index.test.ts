@@ -302,7 +302,7 @@ describe('open', () => {
     database.close();
     await expect(MemoryIndex.open(foreign)).rejects.toThrow('is not a memory index');
 
-    // What somebody else put into an index would run with every line that is written.
+    // What someone else put into an index would run with every line that is written.
     const brought = join(directory, 'brought.db');
     await (await MemoryIndex.open(brought)).close();
     const index = openBeside(brought);

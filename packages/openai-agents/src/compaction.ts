@@ -149,7 +149,7 @@ function holding(message: Message, { role, content }: Message): Message {
 }
 
 /**
- * Reduces the history of a session: once, however often the change has to be worked out anew. A reduction that fails, or that no
+ * Reduces the history of a session: once, however often the change has to be worked out again. A reduction that fails, or that no
  * items can say, changes nothing.
  */
 export async function compactHistory(

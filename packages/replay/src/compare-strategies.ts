@@ -103,7 +103,7 @@ function settingOf(
   };
 }
 
-/** A text of about so many tokens that names nothing, in place of tool schemas that the recording does not have. */
+/** A text of about so many tokens that names nothing, instead of tool schemas that the recording does not have. */
 function filler(tokens: number, counter: TokenCounter): string {
   const unit = 'a '.repeat(1_000);
   const text = unit.repeat(Math.ceil(tokens / counter.count(unit)));

@@ -2,7 +2,7 @@ import { type Message, toolResultsOf, toolUsesOf } from '@x/core';
 
 /**
  * Calls and results that a provider would refuse: a result that does not follow its call directly, or a call without a
- * result although the conversation goes on. Written apart from the compactor's own check, so as to check that too.
+ * result although the conversation continues. Written apart from the compactor's own check, so as to check that too.
  */
 export function pairingViolations(messages: readonly Message[]): number {
   let violations = 0;

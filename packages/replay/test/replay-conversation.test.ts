@@ -38,9 +38,7 @@ const once =
       if (++calls !== at) return undefined;
       const after = replace(context);
       const gone = context.filter((message) => !after.includes(message));
-      const manifest = gone.map(
-        ({ id }): ManifestEntry => ({ messageId: id, fate: 'dropped', stage: 'x' }),
-      );
+      const manifest = gone.map(({ id }): ManifestEntry => ({ messageId: id, fate: 'dropped', stage: 'x' }));
       return { messages: after, manifest: unlisted ? [] : manifest };
     };
   };

@@ -20,10 +20,10 @@ interface OutcomeRow extends RowDataPacket {
 }
 
 /**
- * The common commit, to which somebody only adds, as a stored procedure: one round trip instead of four, and the row is
+ * The common commit, to which someone only adds, as a stored procedure: one round trip instead of four, and the row is
  * locked for no longer than the server works. Where the user may not make or call it, everything works without.
  *
- * The number in its name belongs to what it does: a release that changes it makes another, and the old one goes on serving
+ * The number in its name belongs to what it does: a release that changes it makes another, and the old one continues serving
  * what still runs.
  */
 export class AppendProcedure {

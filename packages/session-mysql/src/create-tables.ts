@@ -7,7 +7,7 @@ import { checkPool, execute } from './execute.js';
 /**
  * DDL commits by itself, so every statement must be harmless when it runs again after a crash; the format comes last.
  *
- * Ids of any length are found by their hash; InnoDB could not index them whole. Messages lie in the order of their
+ * Ids of any length are found by their hash; InnoDB could not index them whole. Messages are in the order of their
  * sessions, so that loading one is one range of the primary key.
  */
 const schemaOf = (table: string): readonly string[] => [

@@ -102,7 +102,7 @@ export function statementsFor(table: string) {
       WHERE updated_at < :time AND NOT EXISTS
         (SELECT 1 FROM ${leases} AS l WHERE l.key_hash = s.key_hash AND ${isHeld('l')})
       ORDER BY updated_at LIMIT ${limit}`,
-    /** Locks the leases too, and the gaps where there are none: whoever takes one meanwhile waits, and finds no session. */
+    /** Locks the leases too, and the gaps if there are none: whoever takes one meanwhile waits, and finds no session. */
     lockOld: (count: number) =>
       `SELECT s.id AS id FROM ${sessions} AS s LEFT JOIN ${leases} AS l ON l.key_hash = s.key_hash
        WHERE s.id IN (${ids(count)}) AND s.updated_at < :time

@@ -110,7 +110,7 @@ describe('a commit under a lease', () => {
     const { pool, table, first, second } = await twoStores();
     await commitAt(first, key, { expectedVersion: 0, head, keep: 0, append: [] });
     const lease = await granted(first);
-    // The commit gets as far as the session's row, which somebody else holds: by then it has locked the lease.
+    // The commit gets as far as the session's row, which someone else holds: by then it has locked the lease.
     const other = await pool.getConnection();
     await other.beginTransaction();
     await other.query(`UPDATE ${table} SET head = head`);

@@ -23,7 +23,7 @@ export function postgresDialect(pool: Pool, table: string, lifetime: number): Sq
     listing: {
       select: statements.list,
       suffix: '_hash',
-      // Short, as every commit writes it to the indexes anew.
+      // Short, as every commit writes it to the indexes again.
       part: (encoded) => hash(encoded).subarray(0, 16),
       lives: LIVES,
       behind: '(updated_at, id) < (:time, :id)',
@@ -50,7 +50,7 @@ export function postgresDialect(pool: Pool, table: string, lifetime: number): Sq
         version: Number(session.version),
         count: Number(session.count),
         head: String(session.body),
-        // The driver answers `infinity` as a number.
+        // The driver returns `infinity` as a number.
         updatedAt: new Date(session.time as Date | number),
         messages: messages.map(({ seq, body }) => ({ seq: Number(seq), text: String(body) })),
       };

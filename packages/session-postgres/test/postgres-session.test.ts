@@ -116,7 +116,7 @@ describe('PostgresSession', () => {
       await commitAt(store, each, { expectedVersion: 0, head: {}, keep: 0, append: [] });
     const other = await shared().connect();
     await other.query('BEGIN');
-    // Somebody takes the lease of the first, and has not finished to.
+    // Someone takes the lease of the first, and has not finished to.
     const [held = key, free = key] = keys;
     await (await takeLease(store, held))?.release();
     await store.leases.processes.beat({ id: 'me', ttlMs: 3_600_000 }, []);

@@ -3,7 +3,7 @@ import type { StoreSuiteStored } from '@x/testkit/suites';
 import pg, { type Pool } from 'pg';
 import { PostgresSession } from '../src/index.js';
 
-/** In a fixture, in place of the name of the table. */
+/** In a fixture, instead of the name of the table. */
 const TABLE = 'x_stored';
 
 /** What a database has stored, as SQL: the statements that make its tables, and its rows. */

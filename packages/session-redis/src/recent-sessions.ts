@@ -11,7 +11,7 @@ interface Index {
   readonly name: string;
   /** What was read and not taken yet, newest last. */
   readonly ahead: ListPosition[];
-  /** Where reading goes on. */
+  /** Where reading continues. */
   behind: ListPosition | undefined;
   isRead: boolean;
 }

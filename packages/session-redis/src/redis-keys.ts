@@ -6,8 +6,8 @@ import { checkKey } from '@x/core/store';
 const BUCKETS = Array.from({ length: 256 }, (_, index) => index.toString(16).padStart(2, '0'));
 
 /**
- * The keys of a session. Sessions lie in 256 buckets: those of a user in one, those without a user spread by their id. The
- * braces are a Redis Cluster hash tag: what lies in one bucket shares a slot, and changes in one script.
+ * The keys of a session. Sessions are in 256 buckets: those of a user in one, those without a user spread by their id. The
+ * braces are a Redis Cluster hash tag: what is in one bucket shares a slot, and changes in one script.
  */
 export interface SessionKeys {
   /** Its name in indexes: the encoded key. */

@@ -155,7 +155,7 @@ export class RedisSession implements SessionStore {
     return asStoreError(key, async () => Number(await this.#run(deleteScript, names, values)) !== 0);
   }
 
-  /** The sessions within a scope, newest first; those that are committed to meanwhile once more at the end. */
+  /** The sessions within a scope, newest first; those that are committed to meanwhile again at the end. */
   async *list(scope: SessionScope = {}, options?: ListOptions): AsyncGenerator<SessionInfo, void, undefined> {
     checkScope(scope);
     const indexes = indexesOf(this.#keyPrefix, scope);

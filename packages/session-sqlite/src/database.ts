@@ -35,10 +35,10 @@ const BUSY_MS = 20;
 const PAUSE_MS = 10;
 /** The pages of the log of writes at which they go to their places; a quarter of what SQLite takes, at no cost that shows. */
 const LOG_PAGES = 256;
-/** What lies beside a database for the day on which the disk is full: the log of writes, twice. */
+/** What is beside a database for the day on which the disk is full: the log of writes, twice. */
 const RESERVE_BYTES = 2 * LOG_PAGES * 4096;
 const RESERVE_MARK = Buffer.from('room that @x/session-sqlite keeps for a full disk\n');
-/** What is written anew in a fraction of a second. */
+/** What is written again in a fraction of a second. */
 const WRITTEN_ANEW_BYTES = 64 * 1024 ** 2;
 
 /**
@@ -81,7 +81,7 @@ function open(file: string, synchronous: 'full' | 'normal', lockTimeoutMs: numbe
     // What is deleted must not stay readable in free pages.
     database.exec('PRAGMA secure_delete = ON');
     if (file !== ':memory:') reserve(file, RESERVE_BYTES);
-    // From here on somebody else's transaction is waited for without standing still.
+    // From here on someone else's transaction is waited for without standing still.
     database.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
     return database;
   } catch (error) {
@@ -122,7 +122,7 @@ function reserve(file: string, bytes: number): void {
   }
 }
 
-/** The size of a reserve, 0 where there is none; `undefined` for a file of somebody else, which is left alone. */
+/** The size of a reserve, 0 if there is none; `undefined` for a file of someone else, which is left alone. */
 function ownSize(path: string): number | undefined {
   try {
     if (!existsSync(path)) return 0;
@@ -144,7 +144,7 @@ function reserveOf(file: string): string {
   return `${file}-reserve`;
 }
 
-/** Runs a deletion; where the disk is full, once more in the room that is kept for it, which is taken again at once. */
+/** Runs a deletion; where the disk is full, again in the room that is kept for it, which is taken again at once. */
 async function withReserve<T>(database: SqliteDatabase, task: () => Promise<T>): Promise<T> {
   try {
     return await task();
@@ -161,7 +161,7 @@ async function withReserve<T>(database: SqliteDatabase, task: () => Promise<T>):
   } finally {
     database.exec('PRAGMA secure_delete = ON');
     emptyLog(database);
-    // The other half is for the log of what sessions go on with.
+    // The other half is for the log of what sessions continue with.
     reserve(database.file, RESERVE_BYTES / 2);
   }
 }
@@ -201,7 +201,7 @@ export async function inTransaction<T>(
 }
 
 /**
- * Writes a file anew unless it is large. Deleted rows are overwritten, but not the copies that stayed behind where SQLite once
+ * Writes a file again unless it is large. Deleted rows are overwritten, but not the copies that stayed behind where SQLite once
  * moved rows to another page.
  */
 export function writeAnew(database: SqliteDatabase): void {

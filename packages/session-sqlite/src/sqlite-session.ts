@@ -176,7 +176,7 @@ class SqliteRecords implements SessionStore {
   }
 
   /**
-   * Deletes the sessions whose last commit is older than `olderThan`, or that have expired, and answers how many. A session
+   * Deletes the sessions whose last commit is older than `olderThan`, or that have expired, and returns how many. A session
    * that is leased stays. Records of collections count as sessions.
    *
    * @param options.limit sessions to delete at most; default all.
@@ -209,7 +209,7 @@ class SqliteRecords implements SessionStore {
     }
   }
 
-  /** The sessions within a scope, newest first; those that are committed to meanwhile once more at the end. */
+  /** The sessions within a scope, newest first; those that are committed to meanwhile again at the end. */
   list(scope: SessionScope = {}, options?: ListOptions): AsyncGenerator<SessionInfo, void, undefined> {
     const listing: SqlListing = {
       select: LISTED,
@@ -226,7 +226,7 @@ class SqliteRecords implements SessionStore {
     );
   }
 
-  /** Closes the file. One of up to 64 MB from which sessions were deleted is written anew first, without a trace of them. */
+  /** Closes the file. One of up to 64 MB from which sessions were deleted is written again first, without a trace of them. */
   async close(): Promise<void> {
     if (this.#database.isOpen) {
       // What another process keeps it from, a later deletion or close does.
@@ -366,7 +366,7 @@ class SqliteRecords implements SessionStore {
     return rows.filter(({ claim, fence }) => hasEnded(heldLease(claim, fence))).map(({ key }) => key);
   }
 
-  /** Removes the leases of processes that have ended, as they hold the keys of sessions, and answers how many. */
+  /** Removes the leases of processes that have ended, as they hold the keys of sessions, and returns how many. */
   #sweepLeases(): number {
     const ended = this.#ended();
     const remove = this.#database.prepare('DELETE FROM leases WHERE key = ?');

@@ -36,7 +36,7 @@ function canMount(): boolean {
   return mounted;
 }
 
-/** Commits messages of 20 KB to sessions in turns until one is refused, and answers how many were taken. */
+/** Commits messages of 20 KB to sessions in turns until one is refused, and returns how many were taken. */
 async function fill(store: SessionStore): Promise<number> {
   const sessions = Array.from({ length: 4 }, (_, index) => ({
     key: SessionKey.of(`s-${index}`),

@@ -130,7 +130,7 @@ const WINDOW = 6_000;
 /** After so many compactions without a new message, there must be nothing left to do. */
 const PATIENCE = 12;
 
-/** Rules for several compactions of one conversation that goes on between them. */
+/** Rules for several compactions of one conversation that continues between them. */
 function chains(suite: CompactorSuite): void {
   suite.test('loses no message over a chain of compactions', async (compactor) => {
     for (const seed of suite.seeds) {

@@ -3,7 +3,7 @@ import { ScriptedModel, type ScriptedModelOptions } from './scripted-model.js';
 
 /**
  * A model that gives the answers of a recorded conversation again, in order and with their tool call ids. Other messages of the recording
- * are ignored: the agent and its tools make them anew.
+ * are ignored: the agent and its tools make them again.
  *
  * @example
  * ```ts

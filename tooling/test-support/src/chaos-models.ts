@@ -14,7 +14,7 @@ export interface ChaosModel {
   readonly calls?: boolean;
   /** Tells that the request itself is refused: no other model takes over. */
   readonly refuses?: boolean;
-  /** Makes the model anew. Where a tool `act` exists, some call it. */
+  /** Makes the model again. Where a tool `act` exists, some call it. */
   open(): Model;
 }
 
@@ -39,7 +39,7 @@ function hangsAfter(name: string, ...parts: readonly ModelStreamPart[]): ChaosMo
   };
 }
 
-/** Gives the answers one after the other, the last of them for ever; whatever they are. */
+/** Gives the answers one after the other, the last of them forever; whatever they are. */
 function gives(name: string, ends: ChaosModel['ends'], ...answers: readonly unknown[]): ChaosModel {
   const open = () => {
     let count = 0;

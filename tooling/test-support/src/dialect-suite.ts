@@ -12,7 +12,7 @@ export interface Dialect<Source> {
 
 export interface DialectSuiteOptions<Source> {
   readonly name: string;
-  /** Opens the dialect anew for each test. */
+  /** Opens the dialect again for each test. */
   open(): Dialect<Source>;
   /** Conversations by name: together they should hold every kind of part that the framework has. */
   readonly conversations: { readonly [name: string]: () => readonly Source[] };

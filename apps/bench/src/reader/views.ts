@@ -63,7 +63,7 @@ export const policies: Readonly<Record<string, Policy>> = {
 /**
  * Our compactor as it comes, asked wherever a model was.
  *
- * @param now Compacts once more in the end, whatever the size: what is left then does not depend on when the last
+ * @param now Compacts again in the end, whatever the size: what is left then does not depend on when the last
  * compaction happened to be.
  */
 async function compacted(
@@ -90,7 +90,7 @@ interface Answers {
   missing(): boolean;
 }
 
-/** A model that somebody answers for: the prompt is written to a file, the answer read from another one. */
+/** A model that someone answers for: the prompt is written to a file, the answer read from another one. */
 function byFile({ name, out }: Point, policy: string): Answers | undefined {
   if (out === undefined) return undefined;
   let asked = 0;

@@ -12,7 +12,7 @@ export type ProbeKind = 'mention' | 'name' | 'number' | 'word' | 'text';
 export interface Probe extends LongRangeReference {
   readonly kind: ProbeKind;
   /**
-   * Whether somebody told it: it stands in what a user or a tool said, and a whole number not only where its neighbors
+   * Whether someone told it: it stands in what a user or a tool said, and a whole number not only where its neighbors
    * stand too, as the numbers of lines do. What is not told, the model once chose by itself, and may again.
    */
   readonly told?: boolean;

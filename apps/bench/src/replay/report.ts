@@ -21,7 +21,7 @@ interface Measure {
   readonly title: string;
   /** Has a row for each kind of probe. */
   readonly byKind?: boolean;
-  /** The share, or nothing where there is none. */
+  /** The share, or nothing if there is none. */
   of(figures: Figures): number | undefined;
 }
 

@@ -177,7 +177,7 @@ async function turn(
   }
 }
 
-/** Asks the editor about each call; undefined where it cancels the turn in place of an answer. */
+/** Asks the editor about each call; undefined where it cancels the turn instead of an answer. */
 async function decided(
   client: AgentContext,
   session: Session,

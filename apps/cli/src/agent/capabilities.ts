@@ -35,7 +35,7 @@ export interface Beside
 
 /**
  * Who runs an agent in a terminal is one person: sessions without a user remember in common. The path of an index counts
- * from the agent's file: in the folder that the agent works on, somebody else may have put a file of that name.
+ * from the agent's file: in the folder that the agent works on, someone else may have put a file of that name.
  */
 function ofOnePerson(directory: string | undefined): Readonly<Record<string, FileCapability>> {
   return Object.fromEntries(

@@ -10,7 +10,7 @@ import { readEvents, requestOf } from '../session-events.js';
 const SHORT = 400;
 
 /**
- * Prints the log of a session: every message that ever was, also those that compaction removed. Where there is no log,
+ * Prints the log of a session: every message that ever was, also those that compaction removed. If there is no log,
  * the messages that the session holds.
  */
 export const show = command({

@@ -51,7 +51,7 @@ async function askOne(call: PendingCall, human: Human, seen: RenderedCall): Prom
   for (;;) {
     const answer = (await human.ask(`Run it? (${choices}) `, keys.join('')))?.trim().toLowerCase();
     if (answer === undefined) return undefined;
-    // A sentence that begins like an answer was meant for somebody else.
+    // A sentence that begins like an answer was meant for someone else.
     switch (keys.find((key) => answer === key || answer === ANSWERS[key])) {
       case 'y':
         return { type: 'approve' };

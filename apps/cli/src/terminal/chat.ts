@@ -24,7 +24,7 @@ export interface ChatOptions extends Omit<ChatScope, 'usage'> {
   readonly style: Style;
   /** The stream of whole answers, where they go into a file or a pipe. Default: with everything else to `output`. */
   readonly reply?: NodeJS.WritableStream | undefined;
-  /** Lists the sessions that a person can go on with, the latest first. */
+  /** Lists the sessions that a person can continue with, the latest first. */
   sessions(): Promise<readonly SessionInfo[]>;
   /** Begins with the choice of a session. Default false. */
   readonly picks?: boolean;
@@ -110,7 +110,7 @@ class Chat {
     void this.#agent.steer(this.#context, text).then((read) => {
       this.#queued = this.#queued.filter((each) => each !== text);
       if (read) return this.#echo(text);
-      // It came too late for this call: it is said when the call has ended, unless somebody has stopped that.
+      // It came too late for this call: it is said when the call has ended, unless someone has stopped that.
       if (!this.#interrupted) return this.#input.push(text);
       this.#printer.note('Not sent, and back in the line.');
       this.#input.giveBack(text);
@@ -209,7 +209,7 @@ class Chat {
     return true;
   }
 
-  /** Says which session is open and what waits in it: whoever goes on talking denies it. */
+  /** Says which session is open and what waits in it: whoever continues talking denies it. */
   async #announce(): Promise<void> {
     const state = await this.#agent.state(this.#context);
     const { sessionId } = this.#context;

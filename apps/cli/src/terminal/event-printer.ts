@@ -95,7 +95,7 @@ export class EventPrinter {
   readonly #outputs: Outputs;
   #context: ContextUsage | undefined;
   #model: string | undefined;
-  /** Calls that were not run: the decision was printed in place of call and result. */
+  /** Calls that were not run: the decision was printed instead of call and result. */
   readonly #denied = new Set<string>();
   /** The text of the last step that ended. */
   #answer = '';

@@ -28,7 +28,7 @@ const MOST_ROWS = 8;
 const [MARK_PASTE, NO_MARKS] = ['\u001B[?2004h', '\u001B[?2004l'];
 
 /**
- * The lines that a person types, at the bottom of a terminal. Lines that are pasted together are one text. Where there is no terminal,
+ * The lines that a person types, at the bottom of a terminal. Lines that are pasted together are one text. If there is no terminal,
  * lines are read as they come.
  */
 export class LineInput {

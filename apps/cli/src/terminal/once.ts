@@ -8,7 +8,7 @@ export interface OnceOptions {
   readonly printer: EventPrinter;
   /** Empty to go on where the session stopped. */
   readonly prompt: string;
-  /** Says how to go on with the session, where calls wait for a decision or not. */
+  /** Says how to continue with the session, where calls wait for a decision or not. */
   goOn(waits: boolean): string;
   /** Decides on the calls that wait, by their approvals' ids. */
   decide(waiting: readonly string[]): Decisions;

@@ -64,7 +64,15 @@ const commands: Readonly<Record<string, SlashCommand>> = {
         ...(instructions.trim() && { instructions: instructions.trim() }),
         ...(upTo && { upTo }),
       });
-      const { status, message: reason, messagesBefore, messagesAfter, tokensBefore, tokensAfter, steps } = outcome;
+      const {
+        status,
+        message: reason,
+        messagesBefore,
+        messagesAfter,
+        tokensBefore,
+        tokensAfter,
+        steps,
+      } = outcome;
       const did = stepLines(steps)
         .map((line) => `\n${line}`)
         .join('');

@@ -5,7 +5,7 @@ type Format = Parameters<typeof styleText>[0];
 /** Text in colors, or as it is. */
 export type Style = (format: Format, text: string) => string;
 
-/** Colors where somebody looks: on a terminal, unless NO_COLOR says otherwise. FORCE_COLOR asks for them anyway. */
+/** Colors where someone looks: on a terminal, unless NO_COLOR says otherwise. FORCE_COLOR asks for them anyway. */
 export function styleFor(
   output: { readonly isTTY?: boolean | undefined },
   environment: Readonly<Record<string, string | undefined>> = process.env,

@@ -104,7 +104,7 @@ const stores: Readonly<Record<string, (workspace: Workspace) => Promise<SessionS
   },
 };
 
-/** Every store on files, and every workspace with the store that lies in it. */
+/** Every store on files, and every workspace with the store that is in it. */
 const places = [
   ...Object.keys(stores).map((store) => [store, 'files'] as const),
   ...Object.keys(workspaces)

@@ -167,7 +167,7 @@ it('x run --prompt begins nothing that only a later answer could use', async () 
     expect((await runCommand(args, { env, cwd: directory })).status).toBe(0);
   }
   expect([server.taken.length, server.compactions]).toEqual([3, 0]);
-  // The same conversation in a process that goes on has one ready before it is due.
+  // The same conversation in a process that continues has one ready before it is due.
   setEnvironment();
   const { agent, close } = await openAgent(file, { environment: environment(), project: directory });
   const context = RuntimeContext.of({ sessionId: 'other' });

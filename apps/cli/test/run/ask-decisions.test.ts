@@ -3,7 +3,7 @@ import { renderCall } from '@x/harness/view';
 import { expect, it } from 'vitest';
 import { askDecisions } from '../../src/terminal/ask-decisions.js';
 
-/** Asks somebody who gives these answers. Returns what was decided, and everything that was on the screen. */
+/** Asks someone who gives these answers. Returns what was decided, and everything that was on the screen. */
 async function decide(call: object, answers: readonly string[]) {
   const left = [...answers];
   const shown: string[] = [];

@@ -196,7 +196,7 @@ export class Backend {
   }
 
   /**
-   * Answers tool calls that wait for permission, and goes on with the call.
+   * Answers tool calls that wait for permission, and continues with the call.
    *
    * @throws {BackendError} `not_pending`.
    */

@@ -8,7 +8,7 @@ const MEASURE = `${FILES} | xargs -0 wc -l | awk '$2 == "total" && NF == 2 { nex
 
 /**
  * `COUNT directory`, the largest first: the top-level directories with at least three files, or, where nearly all of a
- * directory's files lie in several subdirectories, those. No file is in two areas; hidden directories are none.
+ * directory's files are in several subdirectories, those. No file is in two areas; hidden directories are none.
  */
 const AREAS = `${FILES} | tr '\\0' '\\n' | awk -F/ '/^[.]/ { next } NF > 1 { n[$1]++ } NF > 2 { c[$1 "/" $2]++ } END { for (d in c) if (c[d] >= 3) { split(d, p, "/"); k[p[1]]++; s[p[1]] += c[d] } for (d in n) if (k[d] < 2 || s[d] < 0.9 * n[d]) { whole[d] = 1; if (n[d] >= 3) print n[d], d } for (d in c) { split(d, p, "/"); if (c[d] >= 3 && !(p[1] in whole)) print c[d], d } }' | sort -k1,1nr -k2`;
 
@@ -104,7 +104,7 @@ export const stats = (area: string): Fact<AreaStats> => ({
   },
 });
 
-/** The file of an area that says what it is for; empty where there is none. */
+/** The file of an area that says what it is for; empty if there is none. */
 export const readmeOf = (area: string): Fact<string> => ({
   wish: { name: 'list_files', input: { path: `${REPO}/${area}` } },
   read: (text) =>

@@ -24,7 +24,7 @@ export function decide(view: View): Decision {
   const isSurvey = /\bsurvey\b/i.test(request) && !request.endsWith('?');
   const goesOn = GO_ON.test(request) && isOurs(view) && (isUnfinished(view) || !isFresh);
   if (isSurvey || goesOn) return survey(view);
-  // Said while a survey runs: it gets its answer, and the survey goes on.
+  // Said while a survey runs: it gets its answer, and the survey continues.
   if (view.isAmid && isOurs(view) && (isUnfinished(view) || !isFresh)) {
     const next = survey(view);
     return isFresh ? { ...next, text: `${ABOUT_ME}\n\nI go on with the survey.` } : next;

@@ -25,7 +25,7 @@ const REPORT = 'REPORT.md';
 
 /**
  * Surveys the repository, one todo after the other. It keeps its place in the todos, and says in one line what it finds. After a
- * compaction it goes on from these lines, which the record quotes, and asks again only for what it finds in neither place.
+ * compaction it continues from these lines, which the record quotes, and asks again only for what it finds in neither place.
  */
 export function survey(view: View): Decision {
   const isDone = !isUnfinished(view);
@@ -81,7 +81,7 @@ const FIGURES =
 
 interface AreaFigures extends AreaStats {
   readonly exports: number;
-  /** The file that says what the area is for; empty where there is none. */
+  /** The file that says what the area is for; empty if there is none. */
   readonly about: string;
 }
 

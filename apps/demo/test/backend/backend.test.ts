@@ -247,7 +247,7 @@ describe('Backend', () => {
     await expect.poll(() => text(1)).toBe('One ');
     release();
     await expect.poll(() => readers.map((items) => told(items).modelCalls)).toEqual([1, 1]);
-    // Somebody reads who comes when all is over.
+    // Someone reads who comes when all is over.
     const stored = await transcriptOf(backend, 's-1');
     left.abort();
     await Promise.all(reading);

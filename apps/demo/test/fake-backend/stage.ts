@@ -162,7 +162,7 @@ export class Stage {
     yield* this.end('permission_required');
   }
 
-  /** What a human decided, carried out; the call goes on once nothing waits any more. */
+  /** What a human decided, carried out; the call continues once nothing waits any more. */
   *decide(decisions: Decisions): Generator<Beat> {
     yield { type: 'call.started', resumed: true, at: this.#tick(5) };
     for (const { call, output } of this.#asked.filter(({ call }) => decisions[call.id])) {

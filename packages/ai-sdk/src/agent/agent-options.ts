@@ -17,7 +17,7 @@ export const agentCompactionSchema = z.strictObject({
   /** Told of every compaction that was tried, in the provider's tokens where `contextWindow` is given. */
   onCompaction: z.optional(callable<(outcome: CompactionOutcome) => void>()),
   /**
-   * Remembers reductions for other processes, too: without it each one summarizes a conversation anew. Default: none. Give
+   * Remembers reductions for other processes, too: without it each one summarizes a conversation again. Default: none. Give
    * `userId` and `tenantId` with it, so that what is kept is kept apart and goes when a person is erased.
    */
   remember: chatSchema.optional(),

@@ -36,7 +36,7 @@ const optionsSchema = z.strictObject({
 export type EvictingToolsOptions = Readonly<z.input<typeof optionsSchema>>;
 
 /**
- * A tool set whose large outputs the model sees as their size, head, tail and a path; the whole text lies in the
+ * A tool set whose large outputs the model sees as their size, head, tail and a path; the whole text is in the
  * workspace. What the tools return stays whole for the application (`toolResults`, UI messages): only what the model is
  * told of it changes. A provider's own tools (web search, shell) stay as they are: the provider takes their results in
  * its own form alone. `read_file`, with which the model reads a text back in parts, is added unless there is one.
@@ -142,7 +142,7 @@ function page(text: string, { line, lines, column }: z.output<typeof inputSchema
   const whole = shown.length === joined.length;
   const next = line + shown.split('\n').length - (whole ? 0 : 1);
   if (whole && next > all.length) return shown;
-  // Where the text breaks off within a line, that line goes on at the next column.
+  // Where the text breaks off within a line, that line continues at the next column.
   const within = shown.length - (shown.lastIndexOf('\n') + 1);
   const nextColumn = whole ? 1 : within + (next === line ? column : 1);
   const hint = `line ${next}${nextColumn === 1 ? '' : `, column ${nextColumn}`}`;

@@ -147,7 +147,7 @@ export class Reductions {
     this.#stored = where === undefined ? undefined : new StoredReductions(where);
   }
 
-  /** The conversation with what is known of it reduced; nothing is reduced anew. */
+  /** The conversation with what is known of it reduced; nothing is reduced again. */
   recall<Source extends SdkMessage>(messages: readonly Source[]): readonly Source[] {
     if (this.#known.size === 0) return messages;
     const { reduction, start } = this.#find(messages);

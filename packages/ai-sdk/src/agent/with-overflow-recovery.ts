@@ -24,10 +24,10 @@ const WINDOW_FULL = 'model_context_window_exceeded';
 
 /**
  * The model with a second chance: when the provider says that a request does not fit the context window, the compactor
- * reduces the prompt and the request is made once more, for `doGenerate` and `doStream` alike. Later requests that begin
+ * reduces the prompt and the request is made again, for `doGenerate` and `doStream` alike. Later requests that begin
  * with the same conversation are sent reduced at once. When the compactor cannot help or fails, the provider's error is
  * passed on as it came; so is that of the second request. A stream is handed over at once: one that overflows before its
- * first content goes on with the second request's, under the first one's metadata: a text or a reasoning that was opened
+ * first content continues with the second request's, under the first one's metadata: a text or a reasoning that was opened
  * and stayed empty is closed first. One that has given content already is not begun again. The signal of the call ends the compaction, too.
  *
  * @example

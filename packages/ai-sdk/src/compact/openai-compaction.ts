@@ -71,7 +71,7 @@ export function openaiCompaction(options: z.input<typeof optionsSchema> = {}): P
   );
 }
 
-/** The beginning of what a reasoning item carries in place of its thoughts: a compaction. */
+/** The beginning of what a reasoning item carries instead of its thoughts: a compaction. */
 const CARRIED = 'compaction:';
 
 /**

@@ -37,7 +37,7 @@ export interface ProviderCompaction {
   ): Promise<NativeCompaction>;
   /** The text that stands in a prompt for a block of this compaction, until `fetch` puts its items there. */
   partOf(block: OpaqueBlock): Part | undefined;
-  /** The conversation as the provider is to be sent it: its newest compaction in place of everything before. */
+  /** The conversation as the provider is to be sent it: its newest compaction instead of everything before. */
   view(messages: readonly Message[], provider: string): readonly Message[];
 }
 

@@ -7,7 +7,7 @@ const NETWORK_CODES =
   /^(?:econn\w+|etimedout|epipe|enotfound|enetunreach|ehostunreach|eai_again|und_err_\w+|timeouterror)$/;
 const NETWORK_TEXTS =
   /fetch failed|failed to fetch|^terminated$|socket hang up|connection (?:error|closed|reset|lost)|ended without a finish reason|other side closed/i;
-/** What a provider says in the middle of a stream, where there is no status. */
+/** What a provider says in the middle of a stream, if there is no status. */
 const PASSING_CODES = /overloaded|rate_limit|server_error|api_error|internal|unavailable|timeout/;
 const LASTING_CODES = /insufficient_quota|billing|authentication|permission/;
 

@@ -69,7 +69,7 @@ export class ContentAssembler {
   ): ModelStreamPart | undefined {
     const key = `${type}:${part.id}`;
     let open = this.#open.get(key);
-    // Providers count ids anew in every block: a start always opens another one.
+    // Providers count ids again in every block: a start always opens another one.
     if (open === undefined || part.type.endsWith('-start')) {
       open = { type, text: '' };
       this.#open.set(key, open);

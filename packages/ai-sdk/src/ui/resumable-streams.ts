@@ -49,7 +49,7 @@ export class ResumableStreams {
   }
 
   /**
-   * Passes a stream on and keeps it. The source is read to its end whether or not somebody still reads the result: who
+   * Passes a stream on and keeps it. The source is read to its end whether or not someone still reads the result: who
    * leaves comes back by {@link ResumableStreams.resume}. A store that fails ends the keeping, not the stream.
    */
   async record<Chunk>(chatId: string, source: ReadableStream<Chunk>): Promise<ReadableStream<Chunk>> {

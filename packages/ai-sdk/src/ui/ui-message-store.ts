@@ -38,7 +38,7 @@ export class UIMessageStore<Message extends UIMessageLike = UIMessageLike> {
     this.#chats = collectionOf(this.#options.store, COLLECTION);
   }
 
-  /** The messages of a chat in their order; none where there is no such chat of this user. */
+  /** The messages of a chat in their order; none if there is no such chat of this user. */
   async load(chatId: string): Promise<Message[]> {
     const log = this.#log(chatId);
     const { messages } = await log.read();

@@ -28,12 +28,12 @@ import { errorLine } from '../conversation/text.js';
 import { Meter } from '../meter.js';
 import { RECALL_HINT } from '../recall/create-recall.js';
 import { RECALL } from '../recall/passages.js';
-import type { Stage } from '../stage.js';
-import { nativeIsOff } from '../stages/summarize.js';
 import { budgetFor, type ContextWindow, contextWindowOf, isDue, mostTokensOf } from '../run/budget.js';
 import { runCompaction, unchangedOutcome } from '../run/compaction-run.js';
 import { observerFor, stagesOf } from '../run/ladder.js';
 import { missingPins, PINS_SHARE, pinBoard } from '../run/pins.js';
+import type { Stage } from '../stage.js';
+import { nativeIsOff } from '../stages/summarize.js';
 import { narrativeMessage } from '../summary/summary-message.js';
 import type { ResolvedCapabilityConfig } from './capability-config.js';
 import { carriedState } from './carried-state.js';
@@ -132,7 +132,7 @@ export class CompactionRunner {
   }
 
   /**
-   * Before a model call: reduces when a trigger is reached, unless nothing could be done for this very conversation. Answers the
+   * Before a model call: reduces when a trigger is reached, unless nothing could be done for this very conversation. Returns the
    * count of the request, uncalibrated.
    */
   async reduceIfDue(scope: ReasonScope): Promise<number> {
@@ -250,7 +250,7 @@ export class CompactionRunner {
     return pin;
   }
 
-  /** Lets go of a pin. Answers whether there was one. */
+  /** Lets go of a pin. Returns whether there was one. */
   unpin({ state, emit }: ReasonScope, id: string): boolean {
     const pins = pinsIn(state);
     const rest = pins.filter((pin) => pin.id !== id);
@@ -267,7 +267,7 @@ export class CompactionRunner {
     return outcome.status === 'applied';
   }
 
-  /** Keeps what a refusal proves of the model's window, and of our count. Answers whether it told the size of the request. */
+  /** Keeps what a refusal proves of the model's window, and of our count. Returns whether it told the size of the request. */
   #learnFrom(scope: ReasonScope, error: unknown): boolean {
     if (!isContextOverflow(error)) return false;
     const { state, model } = scope;

@@ -65,7 +65,7 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
       const reminder = await recall.remind(scope, runner.meter(scope), free);
       return reminder ? [reminder] : [];
     } catch (error) {
-      // A model goes on without it, as it does where nothing fits.
+      // A model continues without it, as it does where nothing fits.
       const message = `nothing was recalled for this request: ${errorLine(error)}`;
       scope.emit({ type: 'warning', source: 'compaction', message });
       return [];

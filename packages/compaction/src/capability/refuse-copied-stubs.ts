@@ -4,11 +4,11 @@ import { stubMarks, stubPatterns } from '../conversation/stub-texts.js';
 import { mapStrings } from '../conversation/text.js';
 import { readsByName } from '../conversation/tool-calls.js';
 
-/** What finds the texts that this package leaves in place of others. A model may see and copy them. */
+/** What finds the texts that this package leaves instead of others. A model may see and copy them. */
 const STUBS = [...stubPatterns, /\[\/?CONVERSATION_SUMMARY\]/];
 
 /**
- * Objects to a call whose arguments hold a stub in place of the text that it stands for: models imitate what they see, and
+ * Objects to a call whose arguments hold a stub instead of the text that it stands for: models imitate what they see, and
  * would write the stub into a file. A call may run that only reads, that holds no stub, that belongs to a conversation
  * without stubs, or that copies the words from what a user or a tool has said.
  *

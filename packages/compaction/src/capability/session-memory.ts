@@ -8,7 +8,7 @@ const READ_AT_ONCE = 16;
 const FIRST_LEAD = 2;
 /** Of a growth that was larger, so much is still expected at the next step. */
 const MEMORY_OF_GROWTH = 0.7;
-/** A call that has made so many steps goes on: the process will be there to use what it begins. */
+/** A call that has made so many steps continues: the process will be there to use what it begins. */
 const LONG_CALL = 8;
 
 /** A conversation that a run has left as it was. */

@@ -31,7 +31,7 @@ export class SessionTracker {
     });
   }
 
-  /** Answers the texts that stand where arguments of calls were cut: only a reduction makes more. */
+  /** Returns the texts that stand where arguments of calls were cut: only a reduction makes more. */
   truncations(context: readonly Message[]): ReadonlySet<string> {
     if (this.#searched !== this.version) this.meter.conversation(context);
     this.#searched = this.version;

@@ -112,7 +112,7 @@ export function heldUntil(state: AgentState): number {
 }
 
 /**
- * Notes which narrative somebody writes, by the last message that it tells of; nothing once a compaction was made. Another process
+ * Notes which narrative someone writes, by the last message that it tells of; nothing once a compaction was made. Another process
  * reads it, and begins none beside it.
  */
 export function noteWriting(state: AgentState, to: string): void {

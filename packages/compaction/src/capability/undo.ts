@@ -46,7 +46,7 @@ type UndoRecord = z.infer<typeof recordSchema>;
 
 /**
  * How to get from `after` back to `before`. Takes little room: what stayed is not written again, and what the session's
- * log holds as it is is named, by the summary that covers it where there is one. Whatever altered a message since it
+ * log holds as it is is named, by the summary that covers it if there is one. Whatever altered a message since it
  * was logged, the record has a copy of it.
  *
  * @param minor Whether messages were only altered, and nobody had asked for it.

@@ -1,10 +1,10 @@
 import type { Model, TokenCounter } from '@x/core';
 import * as z from 'zod/mini';
 import { redactSchema } from '../conversation/redaction.js';
-import type { Stage } from '../stage.js';
-import { savingSchema } from '../stages/alter-messages.js';
 import { targetSchema, triggerSchema } from '../run/budget.js';
 import { stageNames } from '../run/ladder.js';
+import type { Stage } from '../stage.js';
+import { savingSchema } from '../stages/alter-messages.js';
 import { keepSchema, summarizeOptionsSchema, summaryShape } from '../summary/options.js';
 
 /** Keys of every configuration, with a preset or without. */
@@ -61,14 +61,11 @@ export const dataShape = {
 /** Keys that only code has beside the groups. */
 export const codeShape = {
   grouped: {
-    /** The stages in their order, by name or as stages of your own, in place of the default ones. */
+    /** The stages in their order, by name or as stages of your own, instead of the default ones. */
     stages: stagesOf(
       z.union([
         stageSchema,
-        z.custom<Stage>(
-          (value) => typeof (value as Stage | null)?.reduce === 'function',
-          'must be a Stage',
-        ),
+        z.custom<Stage>((value) => typeof (value as Stage | null)?.reduce === 'function', 'must be a Stage'),
       ]),
     ),
   },

@@ -33,7 +33,7 @@ const SIZES = ['share', 'tokens', 'messages'];
 /**
  * The configuration of one agent: what its front matter says, key by key before what `compaction.yaml` says, before what the
  * program says, before the built-in defaults. Groups are merged key by key too; 0 and `false` count as said. A layer
- * that names another preset than a farther one says everything anew.
+ * that names another preset than a farther one says everything again.
  *
  * @throws {InvalidInputError} naming every unknown key and every combination that cannot work, in snake_case, with the file in
  *   which it stands.

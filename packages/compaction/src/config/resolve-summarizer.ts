@@ -16,7 +16,7 @@ export interface SummarizerSources {
   readonly prompts?: { readonly [name: string]: string } | undefined;
   readonly agents?: { readonly [name: string]: SummarizerAgent } | undefined;
   /**
-   * Finds a model by what the program calls it, for names that are not in `agents`; `undefined` where there is none.
+   * Finds a model by what the program calls it, for names that are not in `agents`; `undefined` if there is none.
    * `preset` tells whose names they are.
    */
   readonly models?: ((name: string, preset: string | undefined) => Model | undefined) | undefined;
@@ -37,7 +37,7 @@ export interface ResolvedSummarizer {
 
 /**
  * Finds the model that writes the summaries: the one that the file names, else the agent's own with the prompt that the
- * file names, else the default. Where there is none, the record is the summary. `Compaction`, the default that Aura ships,
+ * file names, else the default. If there is none, the record is the summary. `Compaction`, the default that Aura ships,
  * stands for the default here where no file has that name.
  *
  * @throws {InvalidInputError} when no prompt or model has that name.

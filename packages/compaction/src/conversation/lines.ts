@@ -78,7 +78,7 @@ export function counted(lines: readonly string[]): readonly string[] {
   return kept;
 }
 
-/** The same of a text, as work that may be done in pieces. Answers the very text where no lines repeat. */
+/** The same of a text, as work that may be done in pieces. Returns the very text where no lines repeat. */
 export function* countedText(text: string): Work<string> {
   const parts: string[] = [];
   let copied = 0;

@@ -11,7 +11,7 @@ export function marksOf(carrier: { readonly metadata?: JsonObject | undefined })
   return isObject(marks) ? marks : {};
 }
 
-/** Makes a text with notes, which stands in place of another. */
+/** Makes a text with notes, which stands instead of another. */
 export function markedText(text: string, marks: JsonObject): TextBlock {
   return { type: 'text', text, providerMetadata: { [NAMESPACE]: marks } };
 }

@@ -31,7 +31,7 @@ const SIGN = /[^\p{L}\p{N}\p{M}\s.,;:!?'"’“”()、。，！？-]/gu;
 const EXACT = /\p{N}|[`"“„«]\S/u;
 
 /**
- * Shortens what somebody wrote to at most `length` UTF-16 units of whole sentences, in their order, with a mark in every gap. What was
+ * Shortens what someone wrote to at most `length` UTF-16 units of whole sentences, in their order, with a mark in every gap. What was
  * pasted gives way first: code, logs, pages between tags, told by their form.
  *
  * @param isTerse Leaves out all that was pasted.

@@ -1,4 +1,4 @@
-/** A text that stands in place of another: models imitate what they see, and may copy it into a call. */
+/** A text that stands instead of another: models imitate what they see, and may copy it into a call. */
 interface StubText {
   /** The note on every message or block that has such a text. */
   readonly mark: string;
@@ -12,7 +12,7 @@ interface StubText {
 const fullText = (where: string | undefined) => (where === undefined ? '' : `; full text: ${where}`);
 
 /**
- * Every text that this package leaves in place of others. No message can be marked as altered without a row here, and the
+ * Every text that this package leaves instead of others. No message can be marked as altered without a row here, and the
  * copies that are refused follow from the rows.
  */
 export const STUB_TEXTS = {

@@ -55,7 +55,7 @@ export function cutToTokens(text: string, room: number, meter: Meter, marker: Ma
   return cut;
 }
 
-/** Replaces every string in a value, at any depth. Answers the very same value when no string changed. */
+/** Replaces every string in a value, at any depth. Returns the very same value when no string changed. */
 export function mapStrings<Value>(value: Value, change: (text: string) => string): Value {
   return mapped(value as JsonValue, change) as Value;
 }

@@ -13,8 +13,8 @@ import { countSchema } from '../config/values.js';
 import { errorLine } from '../conversation/text.js';
 import { matchesTool } from '../conversation/tool-calls.js';
 import { Meter } from '../meter.js';
-import { cutMessage, fairShare, fileOf, tokensOf } from '../stages/cut-unseen.js';
 import { FALLBACK_CONTEXT_WINDOW, mostTokensOf } from '../run/budget.js';
+import { cutMessage, fairShare, fileOf, tokensOf } from '../stages/cut-unseen.js';
 import { evictedPath, evictText, previewBlock } from './evict-text.js';
 
 /** Limits and places for large texts that are written to the workspace. */
@@ -244,7 +244,7 @@ async function evictedResults(
   );
 }
 
-/** Makes a message of the user with a preview in place of its text. */
+/** Makes a message of the user with a preview instead of its text. */
 async function evictedRequest(
   scope: ReasonScope,
   settings: ResolvedEvictionConfig,

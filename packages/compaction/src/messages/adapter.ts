@@ -15,13 +15,13 @@ const CREATED_AT = new Date(0).toISOString();
 
 /**
  * Reads a provider's messages, and writes them back. One adapter serves one conversation: it remembers which message it
- * read from which object. An object that got other content or calls, or more of them, is read anew.
+ * read from which object. An object that got other content or calls, or more of them, is read again.
  */
 export interface MessageAdapter<Source extends object> {
   /**
    * Reads a list, or what was added to it since. The same object gives the same message. Ids follow from content and order,
    * so that another process reads the same ones. A list that begins with all that was read, or with what was written last,
-   * keeps their ids where its objects are parsed anew. Any other list is one of new messages with new ids.
+   * keeps their ids where its objects are parsed again. Any other list is one of new messages with new ids.
    *
    * @throws {InvalidInputError} naming the first bad message and every bad field of it.
    */
@@ -80,7 +80,7 @@ export class DialectAdapter<Source extends object> implements MessageAdapter<Sou
   readonly #byMessage = new WeakMap<Message, Reading>();
   readonly #toolNames = new Map<string, string>();
   readonly #given = new Map<string, number>();
-  // A list parsed anew begins with one of these, and its objects have the ids of their places. Any other list counts on.
+  // A list parsed again begins with one of these, and its objects have the ids of their places. Any other list counts on.
   #read: readonly Reading[] = [];
   #written: readonly Reading[] = [];
 
@@ -160,7 +160,7 @@ export class DialectAdapter<Source extends object> implements MessageAdapter<Sou
       }
     }
     this.#written = readings;
-    // The few that are made anew are of the type's own kinds.
+    // The few that are made again are of the type's own kinds.
     return readings.map(({ source }) => source) as object[] as Source[];
   }
 
@@ -178,7 +178,7 @@ export class DialectAdapter<Source extends object> implements MessageAdapter<Sou
   }
 
   /**
-   * Tests for a list that is no addition but the conversation told anew, as another process reduced it: what stands behind its
+   * Tests for a list that is no addition but the conversation told again, as another process reduced it: what stands behind its
    * summary keeps the end of the list before, up to what a model or a tool said last. An equal beginning tells nothing, nor
    * do words of a user: a user can edit what follows them, or repeat them.
    */

@@ -101,7 +101,7 @@ export function isCall(entry: Entry): entry is Call {
 }
 
 const LINE_BREAKS = new RegExp(`\\s*(?:${LINE_BREAK.source})\\s*`, 'g');
-/** What structures the line of a call: in a text of somebody else a backslash stands in front. */
+/** What structures the line of a call: in a text of someone else a backslash stands in front. */
 const STRUCTURE = /→|;;/g;
 const ESCAPED = /\\(→|;;)/g;
 /** The beginning of a line that would be read as the number of a message. */

@@ -17,7 +17,7 @@ export interface Excerpt extends Omit<Quote, 'at'> {
   readonly tokens: number;
   /** Weight beside others of the same length. */
   readonly worth: number;
-  /** It says little without the excerpt in front of it: it goes on in the same paragraph. */
+  /** It says little without the excerpt in front of it: it continues in the same paragraph. */
   readonly leans: boolean;
   /** The call that it belongs to: one that wrote it, or one whose result it is from. */
   readonly callId?: string | undefined;
@@ -171,7 +171,7 @@ function withoutAnnouncement(text: string): string {
 /** A piece of a text: lines, sentences, or code between fences. */
 interface Piece {
   text: string;
-  /** It goes on in a paragraph that begins in the piece before. */
+  /** It continues in a paragraph that begins in the piece before. */
   readonly leans: boolean;
   readonly isCode?: boolean;
   /** Something of its text is left out in front of it. */
@@ -273,7 +273,7 @@ function joinLines(lines: readonly Piece[]): readonly Piece[] {
   return joined;
 }
 
-/** Pieces of at most {@link LONGEST} UTF-16 units, cut at a space or a comma where there is one. */
+/** Pieces of at most {@link LONGEST} UTF-16 units, cut at a space or a comma if there is one. */
 function cutLong(text: string): readonly string[] {
   if (text.length <= LONGEST) return text === '' ? [] : [text];
   const pieces: string[] = [];

@@ -6,7 +6,7 @@ import { type Entry, type List, toolWord } from './entry.js';
 import type { Excerpts } from './excerpts.js';
 import type { Turn } from './turns.js';
 
-// A list that a call writes, such as a plan or tasks with their states, is written anew whenever it changes. So its newest
+// A list that a call writes, such as a plan or tasks with their states, is written again whenever it changes. So its newest
 // version is the state of the work and stands whole; of older ones the line of the call is enough.
 
 /** UTF-16 units of a list, of a value that tells the state of an item, and of a value that names the thing a call is about. */
@@ -120,7 +120,7 @@ function textOf(value: JsonValue | undefined): string {
   );
 }
 
-/** The tool of a call, and the names of what it is about: a later call with the same ones writes what this one wrote anew. */
+/** The tool of a call, and the names of what it is about: a later call with the same ones writes what this one wrote again. */
 function subjectOf({ name, input }: ToolUseBlock): string {
   const ids = Object.values(isObject(input) ? input : {}).filter(
     (value) => typeof value === 'string' && value.length <= LONGEST_ID && /^\S+$/.test(value),

@@ -19,7 +19,7 @@ const MOST_UNITS = 200_000;
 /** UTF-16 units of a result in which data is looked for: half of it is none. */
 const MOST_DATA = 2_000_000;
 
-/** A line in place of what is left out. */
+/** A line instead of what is left out. */
 export const GAP = '…';
 
 /** The text, or of one that is too long to be looked at whole both ends, and between them the lines that are like no other. */

@@ -166,7 +166,7 @@ function targetOf({ target, keep, summary }: Sizes, dueTokens: number): number {
 }
 
 /**
- * Tests if a view meets its budget, so that the cascade can stop. A reduction asked for by hand goes on until the older
+ * Tests if a view meets its budget, so that the cascade can stop. A reduction asked for by hand continues until the older
  * part was condensed; condensed once, it is not condensed again as long as it is below the trigger. After an overflow the
  * number of messages does not matter.
  */

@@ -4,10 +4,10 @@ import { errorLine } from '../conversation/text.js';
 import type { Meter } from '../meter.js';
 import {
   mustShrink,
-  type Stage,
-  type StageContext,
   type Reduction,
   type ReductionTarget,
+  type Stage,
+  type StageContext,
   unchanged,
   type View,
 } from '../stage.js';
@@ -83,8 +83,7 @@ export async function runCascade(
   // A stage that waits until it saves more waits no longer where the request is still too large.
   for (const stage of stages) {
     if (budget.forced || budget.early || !mustShrink(view, budget)) break;
-    if (stage.cost === 'free' || stage.worksInDryRun)
-      await run(stage, { ...budget, forced: true }, true);
+    if (stage.cost === 'free' || stage.worksInDryRun) await run(stage, { ...budget, forced: true }, true);
   }
   // What stages made and unmade in between has no entry.
   const manifest = start.messages.flatMap(({ id }) => fates.get(id) ?? []);

@@ -14,14 +14,7 @@ import type { ResolvedCompactionConfig } from '../config/groups.js';
 import { redactorFor } from '../conversation/redaction.js';
 import { errorLine } from '../conversation/text.js';
 import type { Meter } from '../meter.js';
-import {
-  isByMessages,
-  isHeavy,
-  mustShrink,
-  type Stage,
-  type ReductionTarget,
-  type View,
-} from '../stage.js';
+import { isByMessages, isHeavy, mustShrink, type ReductionTarget, type Stage, type View } from '../stage.js';
 import { savesEnough, savesMessages } from '../stages/alter-messages.js';
 import { reduceMedia } from '../stages/reduce-media.js';
 import { needsRepair, repairPairs } from '../stages/repair-pairs.js';

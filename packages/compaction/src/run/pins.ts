@@ -83,7 +83,7 @@ export function pinsWithin(pins: readonly Pin[], room: number, tokensOf: (messag
   return taken;
 }
 
-/** Puts the texts of pins that a conversation does not hold behind its summary, where there is none in front of what was said. */
+/** Puts the texts of pins that a conversation does not hold behind its summary, if there is none in front of what was said. */
 export function withPins(messages: readonly Message[], pins: readonly Pin[]): readonly Message[] {
   const missing = missingPins(pins, messages);
   if (missing.length === 0) return messages;

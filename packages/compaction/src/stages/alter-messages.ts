@@ -5,9 +5,9 @@ import { type StubMarks, withMarks } from '../conversation/marks.js';
 import { type KeepWindow, startOfLive, startOfWindow } from '../conversation/regions.js';
 import {
   type Fate,
-  type StageContext,
   type Reduction,
   type ReductionTarget,
+  type StageContext,
   unchanged,
   type View,
 } from '../stage.js';

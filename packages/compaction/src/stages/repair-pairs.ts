@@ -12,7 +12,7 @@ export function needsRepair(messages: readonly Message[]): boolean {
 /**
  * Removes tool results without a call, and calls that were never answered although the model went on. Of several results
  * for one call the first stays. Puts results that stand apart right behind their calls. Gives each of several calls with
- * one id, and its result, an id of its own. Providers refuse each of these for ever. Results are never invented. Where
+ * one id, and its result, an id of its own. Providers refuse each of these forever. Results are never invented. Where
  * nothing else is left, a note says so: no provider takes a conversation of no messages either. Runs before all other
  * stages, where it is needed.
  */

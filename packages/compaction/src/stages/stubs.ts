@@ -11,7 +11,7 @@ interface StubDetails {
   readonly path?: string | undefined;
   /** The part of it. */
   readonly range?: string | undefined;
-  /** The place of the full text; left out where there is none. */
+  /** The place of the full text; left out if there is none. */
   readonly where?: string | undefined;
   /** The call must not be made again to see its result again. */
   readonly onceOnly?: boolean | undefined;

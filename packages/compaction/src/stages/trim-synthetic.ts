@@ -7,7 +7,7 @@ import { type Fate, type Stage, unchanged } from '../stage.js';
 const optionsSchema = z.strictObject({
   /** When not 0: runs from this share of the window on, also when no reduction is due. */
   trimThreshold: z._default(shareSchema, 0),
-  /** When not 0: runs from this many tokens on, in place of the share. */
+  /** When not 0: runs from this many tokens on, instead of the share. */
   trimMaxTokens: z._default(countSchema, 0),
 });
 

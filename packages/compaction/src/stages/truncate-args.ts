@@ -20,7 +20,7 @@ const optionsSchema = z
     triggerTokens: z._default(countSchema, 0),
     /** The newest messages, whose arguments stay whole. */
     keepMessages: z._default(countSchema, 20),
-    /** When not 0: the newest tokens, in place of `keepMessages`. */
+    /** When not 0: the newest tokens, instead of `keepMessages`. */
     keepTokens: z._default(countSchema, 0),
     /** UTF-16 units that a string argument may have, marker included. */
     maxArgLength: z._default(countSchema, 2_000),

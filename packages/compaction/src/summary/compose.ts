@@ -8,18 +8,18 @@ import { mapStrings } from '../conversation/text.js';
 import type { Entry } from '../record/entry.js';
 import { excerptsOf } from '../record/excerpts.js';
 import { writeRecord } from '../record/write-record.js';
+import { recordTokens } from '../run/budget.js';
 import {
   type Fate,
   isByMessages,
   mustShrink,
-  type StageContext,
   type Reduction,
   type ReductionTarget,
+  type StageContext,
   type View,
 } from '../stage.js';
 import { savesEnough, savesMessages } from '../stages/alter-messages.js';
 import { stayingTokens } from '../stages/cut-unseen.js';
-import { recordTokens } from '../run/budget.js';
 import { type Partition, partitionAt, reassemble } from './cut.js';
 import { type ModelWork, NarrativeDesk } from './narrative-desk.js';
 import { numbersOf } from './numbers.js';
@@ -71,7 +71,7 @@ export class Composer {
   readonly room: number;
   /** Tokens that the user's requests in front of the summary may have, beside the latest one. */
   readonly maxRequests: number;
-  /** Where models write; a stage that somebody runs alone has nobody who would take what comes late. */
+  /** Where models write; a stage that someone runs alone has nobody who would take what comes late. */
   readonly work: ModelWork & { readonly conversation: readonly Message[] };
   /** The running numbers of messages. */
   readonly numbers: ReadonlyMap<Message, number>;
@@ -211,7 +211,7 @@ export class Composer {
 
   /** Tests if the candidate is worth a change of the conversation. */
   savesEnough(candidate: Candidate): boolean {
-    // Where the number of messages made it due, an earlier summary written anew leaves as many, and is due again at once.
+    // Where the number of messages made it due, an earlier summary written again leaves as many, and is due again at once.
     const { part, messages } = candidate;
     const byNumber = isByMessages(this.view, this.budget);
     const nothingNew = part.previous.length > 0 && part.fresh === part.covered.length;

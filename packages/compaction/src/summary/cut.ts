@@ -107,7 +107,7 @@ export function candidateCuts(
   return { cuts, floor };
 }
 
-/** Among so many of the newest messages for each output that is to stay it is looked for: a chat goes on for long without any. */
+/** Among so many of the newest messages for each output that is to stay it is looked for: a chat continues for long without any. */
 const MESSAGES_PER_OUTPUT = 4;
 
 /** Finds the index from which everything stays that the user named, in whichever unit. It separates no call from its results. */
@@ -229,7 +229,7 @@ export function partitionAt(
   return { cut, front, requests, previous, covered, fresh, tail: behind.filter((one) => !isNarrative(one)) };
 }
 
-/** The conversation with `replacement` behind what stays in front, in place of everything else that is covered. */
+/** The conversation with `replacement` behind what stays in front, instead of everything else that is covered. */
 export function reassemble(part: Partition, replacement: readonly Message[]): readonly Message[] {
   return [...part.front, ...replacement, ...part.tail];
 }

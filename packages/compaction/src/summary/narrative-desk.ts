@@ -98,7 +98,7 @@ export class NarrativeDesk {
     return this.#writing === undefined;
   }
 
-  /** Begins to write, in place of what was written before. */
+  /** Begins to write, instead of what was written before. */
   begin(order: Order): Writing {
     this.drop();
     const { signal } = order.work;

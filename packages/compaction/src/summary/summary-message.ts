@@ -57,7 +57,7 @@ export interface SummaryParts {
 
 /**
  * The message that stands for the older part of a conversation. Its record is kept as its text, which the next compaction
- * reads again; nothing stands beside it but what the text does not tell, and a provider's own compaction where there is one.
+ * reads again; nothing stands beside it but what the text does not tell, and a provider's own compaction if there is one.
  * The text before that compaction is for everybody else, the text behind it for all.
  */
 export function summaryMessage(parts: SummaryParts): Message {

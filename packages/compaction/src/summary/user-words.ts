@@ -25,7 +25,7 @@ const BOILERPLATE = 400;
  * Keeps the user's words in front of a summary: every request, in order and as it was said, while all of them have at most `room`
  * tokens beside the latest. Beyond that they are shortened to whole sentences: first what programs wrote in the user's name, then the oldest, the first
  * request last. Then they are left to the record in the same order. The latest request is never touched, and stays alone
- * where there is no room. Lines that repeat stand once.
+ * if there is no room. Lines that repeat stand once.
  *
  * @param requests All requests that the summary covers, and the latest one where it is among them.
  * @param messages The whole conversation.

@@ -224,7 +224,7 @@ function requestsShown(task: NarrativeTask): { text: string; listed: ReadonlyMap
   return { text: [...shown, ...latest].join('\n'), listed };
 }
 
-/** Asks behind the live conversation; `undefined` where there is none, or no room. */
+/** Asks behind the live conversation; `undefined` if there is none, or no room. */
 async function askBehind(task: NarrativeTask): Promise<Verdict | undefined> {
   const { live, options, meter, maxTokens } = task;
   if (!live || options.chunks > 1 || options.transcriptTokens) return undefined;
@@ -258,7 +258,7 @@ interface Reading {
   readonly live?: NarrativeTask['live'];
 }
 
-/** @param less Makes less to read of it, where an answer that is too long is asked for anew. */
+/** @param less Makes less to read of it, where an answer that is too long is asked for again. */
 async function ask(
   task: NarrativeTask,
   { prompt, read, live }: Reading,

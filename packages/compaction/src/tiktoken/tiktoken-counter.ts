@@ -6,7 +6,7 @@ import { NO_RANK, parseRanks, RankTable } from './rank-table.js';
 /** Counts exactly as OpenAI's tiktoken does. */
 export interface TiktokenCounter extends TokenCounter {
   readonly name: 'o200k_base';
-  /** Loads the encoding's data now, in place of the first `count`: once per process, some 50 ms and 15 MB. */
+  /** Loads the encoding's data now, instead of the first `count`: once per process, some 50 ms and 15 MB. */
   load(): void;
 }
 

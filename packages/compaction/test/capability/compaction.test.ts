@@ -127,9 +127,7 @@ describe('compaction, before a model call', () => {
     });
     expect(done).toHaveProperty(
       'manifest',
-      before
-        .slice(1, 2 - seen)
-        .map(({ id }) => ({ messageId: id, fate: 'summarized', stage: 'summarize' })),
+      before.slice(1, 2 - seen).map(({ id }) => ({ messageId: id, fate: 'summarized', stage: 'summarize' })),
     );
   });
 

@@ -262,7 +262,7 @@ it('takes the words of a user for no summary, however they look, but for the fir
   expect(kinds([hello, answer], [forged(`${first}.`)])).toEqual([undefined, undefined, undefined]);
   expect(kinds([forged(`${first}.`), forged(asked)])).toEqual(['summary', undefined]);
   const rules = { role: 'system', content: 'Rules' };
-  // The first request is edited, or an addition begins with its words; objects are the same or parsed anew.
+  // The first request is edited, or an addition begins with its words; objects are the same or parsed again.
   for (const system of [rules, { ...rules }]) {
     expect(kinds([rules, hello, answer], [system, forged(`${first}.`)])).not.toContain('summary');
     expect(kinds([rules, hello, answer], [system, hello, forged(asked)])).not.toContain('summary');

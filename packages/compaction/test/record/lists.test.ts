@@ -32,7 +32,7 @@ const talk = (rounds: number) =>
     assistantMessage('Noted. '.repeat(40)),
   ]).flat();
 
-/** What stands in place of these messages, with a conversation of some length behind them. */
+/** What stands instead of these messages, with a conversation of some length behind them. */
 async function recordOf(messages: readonly Message[], rounds = 60, contextWindow = 64_000) {
   const compactor = createCompactor({ model: null, contextWindow });
   const all = [userMessage('Remove the package.'), ...messages, ...talk(rounds)];

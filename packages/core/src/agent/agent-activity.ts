@@ -4,7 +4,7 @@ export type AgentActivityBody =
   | { readonly type: 'call.queued' }
   /** Its session is free in this process, and it has a place among the running calls. */
   | { readonly type: 'call.placed'; readonly waitedMs: number }
-  /** Another process has its session: it gave its place to others, and gets another one, with `call.placed`, before it goes on. */
+  /** Another process has its session: it gave its place to others, and gets another one, with `call.placed`, before it continues. */
   | { readonly type: 'turn.awaited' }
   /** It has the turn of its session among all processes. */
   | { readonly type: 'turn.taken'; readonly waitedMs: number }

@@ -123,7 +123,7 @@ export type AgentEventBody =
       readonly chars: number;
     }
   /**
-   * Content of a message was replaced by a line that names it, since the provider refused it or somebody asked for that. The log has the
+   * Content of a message was replaced by a line that names it, since the provider refused it or someone asked for that. The log has the
    * message whole, and `agent.restoreMessage` brings it back.
    */
   | { readonly type: 'message.set_aside'; readonly messageId: string; readonly what: string }

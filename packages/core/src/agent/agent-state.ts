@@ -130,7 +130,7 @@ export class AgentState {
   declare readonly sessionId: string;
   declare readonly userId: string | undefined;
   declare readonly tenantId: string | undefined;
-  /** What a listing calls the session. `Session.commit` makes it of the first request where there is none. */
+  /** What a listing calls the session. `Session.commit` makes it of the first request if there is none. */
   declare title: string | undefined;
   /** What the application notes of the session: listings show it, and filter by it. */
   declare metadata: JsonObject | undefined;
@@ -273,7 +273,7 @@ function plain(object: Record<string, unknown>): Record<string, unknown> {
   return JSON.parse(JSON.stringify(object)) as Record<string, unknown>;
 }
 
-/** A field as JSON; `undefined` where there is none. */
+/** A field as JSON; `undefined` if there is none. */
 function textIn(fields: Record<string, unknown>, name: string): string | undefined {
   try {
     return JSON.stringify(fields[name]);

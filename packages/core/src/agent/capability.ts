@@ -86,7 +86,7 @@ export type Objection =
 /**
  * An ability of an agent: a name and the hooks it wants. The harness runs the `around…` hooks as an onion, first
  * installed outermost unless `before` and `behind` say otherwise; a hook that returns an answer of its own, and does not call
- * `next`, replaces what lies within. A hook that returns what it may not fails the call with `hook_invalid`.
+ * `next`, replaces what is within. A hook that returns what it may not fails the call with `hook_invalid`.
  */
 export interface Capability {
   readonly name: string;
@@ -157,13 +157,13 @@ export interface Capability {
     scope: ReasonScope,
     options: Pick<CompactOptions, 'instructions' | 'upTo'>,
   ): Promise<CompactionOutcome>;
-  /** Restores the context from before the last reduction, followed by later messages. Answers whether it could. */
+  /** Restores the context from before the last reduction, followed by later messages. Returns whether it could. */
   undo?(scope: ReasonScope): Promise<boolean>;
   /** Says what the model no longer sees of a session. */
   explain?(session: Pick<CallScope, 'state' | 'log'>): Promise<Receipt>;
   /** Keeps a message's text, or any text, word for word through every reduction. */
   pin?(scope: ReasonScope, what: PinRequest): Promise<Pin>;
-  /** Lets go of a pin. Answers whether there was one. */
+  /** Lets go of a pin. Returns whether there was one. */
   unpin?(scope: ReasonScope, id: string): Promise<boolean>;
   /** Deletes what the capability keeps of a user outside of the agent's storage, and what it is about to write there. */
   erase?(user: UserScope): Promise<void>;

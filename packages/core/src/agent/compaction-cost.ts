@@ -40,7 +40,7 @@ export function compactionCostOf(state: Pick<AgentState, 'extensions'>): Compact
   return costOf(compactionCounters(state.extensions));
 }
 
-/** Reads the counters in the extensions of a state; zeros where there are none. */
+/** Reads the counters in the extensions of a state; zeros if there are none. */
 export function compactionCounters(extensions: JsonValue | undefined): CompactionCounters {
   const stored = (extensions as AgentState['extensions'] | undefined)?.[EXTENSION]?.counters;
   return countersSchema.safeParse(stored ?? {}).data ?? countersSchema.parse({});

@@ -22,7 +22,7 @@ export class OpenToolCalls {
   /** Subagents with open calls, by task, each with its last event. */
   readonly #tasks = new Map<string, { readonly calls: OpenToolCalls; readonly last: SubagentEvent }>();
 
-  /** Notes an event. Answers the events that must be told before it. */
+  /** Notes an event. Returns the events that must be told before it. */
   before(event: AgentEventBody): readonly AgentEventBody[] {
     switch (event.type) {
       case 'tool.delta': {

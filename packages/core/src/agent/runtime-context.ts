@@ -63,14 +63,14 @@ export class RuntimeContext {
     return new RuntimeContextBuilder(source);
   }
 
-  /** Answers the value under a string, or the instance under a class; `undefined` when there is none. */
+  /** Returns the value under a string, or the instance under a class; `undefined` when there is none. */
   get<T extends object>(type: TypeKey<T>): T | undefined;
   get(key: string): unknown;
   get(key: string | TypeKey<object>): unknown {
     return typeof key === 'string' ? this.#extra.get(key) : this.#typed.get(key);
   }
 
-  /** Answers all values that were put under strings. */
+  /** Returns all values that were put under strings. */
   get extra(): Readonly<Record<string, unknown>> {
     return Object.fromEntries(this.#extra);
   }

@@ -62,7 +62,7 @@ export function isUnreadable(error: unknown): boolean {
 }
 
 /**
- * Somebody else committed to the session since it was loaded, or deleted it. Nothing was written.
+ * Someone else committed to the session since it was loaded, or deleted it. Nothing was written.
  *
  * @code session_conflict Another writer committed, or deleted the session, since it was loaded. Nothing was written. Do: Load the session again and retry, or use `onConflict('merge')`.
  */
@@ -103,7 +103,7 @@ function whatHappened(expected: string | undefined, actualVersion: number): stri
 
 /**
  * The right to run a session's turns could not be had (`lease_unavailable`: another process has it) or is gone
- * (`lease_lost`: it expired and somebody else took it, so that a commit under it was refused; nothing was written).
+ * (`lease_lost`: it expired and someone else took it, so that a commit under it was refused; nothing was written).
  *
  * @code lease_unavailable Another call has the session’s turn. Do: Call again later, or use `turns('queue')` with a longer `limits.queueMs`.
  * @code lease_lost Another process took the turn over. Nothing was written since. Do: Reload the session, and call again with the same `id`.

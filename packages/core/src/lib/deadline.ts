@@ -142,7 +142,7 @@ export class Deadline {
     if (this.#over) throw this.#over.reason;
   }
 
-  /** Starts a limit, or starts it anew. The signal's reason is a {@link TimeLimitError} when it runs out. */
+  /** Starts a limit, or starts it again. The signal's reason is a {@link TimeLimitError} when it runs out. */
   start(subject: string, limit: string, ms: number): void {
     this.pause(limit);
     this.#timers.set(
@@ -151,7 +151,7 @@ export class Deadline {
     );
   }
 
-  /** Stops one limit until it is started anew. */
+  /** Stops one limit until it is started again. */
   pause(limit: string): void {
     this.#timers.get(limit)?.();
     this.#timers.delete(limit);

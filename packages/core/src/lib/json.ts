@@ -86,7 +86,7 @@ function deepJsonText(value: JsonValue): string {
   return parts.join('');
 }
 
-/** A path that is told to somebody; where it goes on matters to nobody. */
+/** A path that is told to someone; where it continues matters to nobody. */
 const PATH_KEYS = 20;
 
 interface Visit {

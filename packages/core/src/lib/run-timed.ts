@@ -4,7 +4,7 @@ let timed: ((task: () => void, ms: number) => void) | undefined;
 
 /**
  * Runs a synchronous task for at most `ms` milliseconds: regular expressions backtrack, and are often a stranger's. Only `node:vm` can
- * end a match that backtracks; where there is none, the runtime limits its programs itself.
+ * end a match that backtracks; if there is none, the runtime limits its programs itself.
  *
  * @throws {TimeLimitError} when the task takes longer.
  */

@@ -122,22 +122,22 @@ export class SqliteStatement {
     return { changes: Number(changes), lastInsertRowid: Number(lastInsertRowid) };
   }
 
-  /** Answers all rows, as objects. */
+  /** Returns all rows, as objects. */
   all<Row>(...values: SqliteValues): Row[] {
     return this.#native.all(...values) as Row[];
   }
 
-  /** Answers the first row. */
+  /** Returns the first row. */
   get<Row>(...values: SqliteValues): Row | undefined {
     return this.#native.get(...values) as Row | undefined;
   }
 
-  /** Answers the first column of all rows. */
+  /** Returns the first column of all rows. */
   column<Cell extends SqliteValue>(...values: SqliteValues): Cell[] {
     return this.all<Record<string, Cell>>(...values).map((row) => Object.values(row)[0] as Cell);
   }
 
-  /** Answers the first column of the first row. */
+  /** Returns the first column of the first row. */
   cell<Cell extends SqliteValue>(...values: SqliteValues): Cell | undefined {
     const row = this.get<Record<string, Cell>>(...values);
     return row && Object.values(row)[0];

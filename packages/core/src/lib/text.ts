@@ -1,11 +1,11 @@
-/** Answers the first `length` UTF-16 units at most, never ending inside a surrogate pair. */
+/** Returns the first `length` UTF-16 units at most, never ending inside a surrogate pair. */
 export function headOf(text: string, length: number): string {
   if (text.length <= length) return text;
   const end = splitsPair(text, length) ? length - 1 : length;
   return text.slice(0, Math.max(0, end));
 }
 
-/** Answers the last `length` UTF-16 units at most, never beginning inside a surrogate pair. */
+/** Returns the last `length` UTF-16 units at most, never beginning inside a surrogate pair. */
 export function tailOf(text: string, length: number): string {
   if (text.length <= length) return text;
   const start = text.length - length;

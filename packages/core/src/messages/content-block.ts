@@ -51,7 +51,7 @@ export interface ToolResultBlock extends Block {
 }
 /**
  * A provider's own item, for example an encrypted compaction, replayed byte for byte. In a summary it stands for everything
- * before it, the text of the summary included. Its provider is sent the item in place of that. Everybody else reads the text.
+ * before it, the text of the summary included. Its provider is sent the item instead of that. Everybody else reads the text.
  */
 export interface OpaqueBlock extends Block {
   readonly type: 'opaque';

@@ -90,7 +90,7 @@ export function toolUsesOf(message: Message): readonly ToolUseBlock[] {
   return message.content.filter((block) => block.type === 'tool_use');
 }
 
-/** The place of a provider's own compaction in a summary, which stands for all that is before it; -1 where there is none. */
+/** The place of a provider's own compaction in a summary, which stands for all that is before it; -1 if there is none. */
 export function nativeIndex({ kind, content }: Pick<Message, 'kind' | 'content'>): number {
   return kind === 'summary' ? content.findLastIndex((block) => block.type === 'opaque') : -1;
 }

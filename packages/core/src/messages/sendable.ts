@@ -105,7 +105,7 @@ function asText({ providerMetadata }: FileBlock, text: string): TextBlock {
   return { type: 'text', text, ...(providerMetadata === undefined ? {} : { providerMetadata }) };
 }
 
-/** What a model reads in place of a file that it cannot be shown. */
+/** What a model reads instead of a file that it cannot be shown. */
 export function fileLine(file: FileBlock, reason: string, model: Reader, role: FileRole): string {
   const forms = [
     ['image/png', 'PNG'],

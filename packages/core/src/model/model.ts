@@ -133,14 +133,14 @@ export interface Model {
   generate(request: ModelRequest): Promise<ModelResponse>;
   stream?(request: ModelRequest): AsyncIterable<ModelStreamPart>;
   /**
-   * The provider's own compaction of a conversation, where it has one. `generate` and `stream` send its items in place of
+   * The provider's own compaction of a conversation, where it has one. `generate` and `stream` send its items instead of
    * everything before them; items that they cannot read they leave out.
    */
   compact?(request: NativeCompactionRequest): Promise<NativeCompaction>;
 }
 
 /**
- * Leaves out counts that are none: NaN, negative, missing, larger than can be counted. Answers `undefined` where input or output cannot be told: it is to be
+ * Leaves out counts that are none: NaN, negative, missing, larger than can be counted. Returns `undefined` where input or output cannot be told: it is to be
  * estimated then, as for a provider that reports nothing.
  */
 export function soundUsage(usage: Usage | undefined): Usage | undefined {

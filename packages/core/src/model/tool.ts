@@ -70,7 +70,7 @@ type Generating = AsyncGenerator<ToolReturn, unknown> | Generator<ToolReturn, un
 export type ToolReturn = string | readonly ToolOutputBlock[] | JsonValue | undefined;
 
 /**
- * A use that a tool makes of a path in the workspace: it reads the file, looks at whatever lies below a directory, writes, or
+ * A use that a tool makes of a path in the workspace: it reads the file, looks at whatever is below a directory, writes, or
  * reads and writes.
  */
 export type PathRole = 'read' | 'walk' | 'write' | 'edit';

@@ -32,7 +32,7 @@ const VARIABLE = /^[A-Z][A-Z0-9_]*_(?:PASS|AUTH)$/;
 const HARMLESS =
   '(?!string\\b|number\\b|boolean\\b|unknown\\b|null\\b|undefined\\b|none\\b|true\\b|false\\b|\\[redacted:|\\*{3}|process\\.|os\\.|[$<{])';
 const ASSIGNS = '\\\\?["\']?\\s{0,3}(?:=>|[:=])\\s{0,3}';
-/** A word up to where a word ends: not an expression that goes on with a bracket. */
+/** A word up to where a word ends: not an expression that continues with a bracket. */
 const WORD = '[^\\s"\'\\\\,;(){}[\\]]{4,500}(?=[\\s"\'\\\\,;)}\\]]|$)';
 
 /** Common secrets, the most telling first: what one has replaced the next ones do not see. */

@@ -92,7 +92,7 @@ export interface RecordSet {
   readonly records: SessionStore;
 }
 
-/** Answers all that a store holds: its sessions first, then each collection that holds something. */
+/** Returns all that a store holds: its sessions first, then each collection that holds something. */
 export async function recordSets(store: SessionStore): Promise<readonly RecordSet[]> {
   const sets: RecordSet[] = [{ collection: undefined, records: store }];
   for await (const name of store.collections?.() ?? [])

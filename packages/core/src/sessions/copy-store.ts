@@ -27,14 +27,14 @@ export interface CopyReport {
   readonly unchanged: number;
   /** Those that were left where they are: the target has others under their keys. */
   readonly conflicts: readonly RecordPlace[];
-  /** Those that were left where they are: somebody had their turn, or both stores are one. */
+  /** Those that were left where they are: someone had their turn, or both stores are one. */
   readonly busy: readonly RecordPlace[];
 }
 
 /**
  * Copies sessions and collections from one store to another, of any kind. Each session keeps its token, so that you can repeat a
  * copy that was interrupted. A move skips sessions that are leased, and all sessions if both stores are one. Nothing in the
- * target is overwritten. Logs are in workspaces and are not copied; times and versions begin anew.
+ * target is overwritten. Logs are in workspaces and are not copied; times and versions begin again.
  *
  * @example
  * ```ts
@@ -80,7 +80,7 @@ export async function copyStore(
   return { copied, unchanged, conflicts, busy };
 }
 
-/** @returns `undefined` where a move leaves the session: both stores are one, or somebody has its turn by now. */
+/** @returns `undefined` where a move leaves the session: both stores are one, or someone has its turn by now. */
 async function copySession(
   from: SessionStore,
   to: SessionStore,

@@ -33,7 +33,7 @@ export function sessionDamaged(
  * Reads a session out of a database. A message that cannot be read becomes a placeholder: {@link readMessages}.
  *
  * @param backend for the message of an error: `SQLite`.
- * @throws {SessionStoreError} `session_corrupt` when its head is no JSON object, or a message is missing.
+ * @throws {SessionStoreError} `session_corrupt` when its head is not  object, or a message is missing.
  */
 export function decodeSession(key: SessionKey, backend: string, encoded: EncodedSession): StoredSession {
   const corrupt = (what: string, cause?: unknown) => sessionDamaged(key, backend, what, cause);

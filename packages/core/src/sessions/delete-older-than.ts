@@ -64,7 +64,7 @@ async function deleteIfStillOlder(store: SessionStore, key: SessionKey, olderTha
     if (stored === undefined || Date.parse(stored.updatedAt) >= olderThan.getTime()) return false;
     return (await deleteUnlessLeased(store, key, stored)) === 'deleted';
   } catch (error) {
-    // Somebody should look at it first.
+    // Someone should look at it first.
     if (isUnreadable(error)) return false;
     throw error;
   }

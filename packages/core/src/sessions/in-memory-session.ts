@@ -42,7 +42,7 @@ interface Alive {
 
 /** What a store and its collections have in common. */
 class Shared {
-  /** Of all sessions, so that it grows also when a session is deleted and begun anew. */
+  /** Of all sessions, so that it grows also when a session is deleted and begun again. */
   lastFence = 0;
   readonly #alive = new Map<string, Alive>();
   readonly processes: SessionProcesses = {

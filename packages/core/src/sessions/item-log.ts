@@ -7,7 +7,7 @@ import type { SessionKey } from './session-key.js';
 import type { LoadOptions, SessionStore } from './session-store.js';
 import { operationId } from './store-rules.js';
 
-/** How often a change is worked out anew when others commit at the same time. */
+/** How often a change is worked out again when others commit at the same time. */
 const MAX_ATTEMPTS = 20;
 const LONGEST_PAUSE_MS = 50;
 
@@ -37,7 +37,7 @@ interface Known {
 
 /**
  * A list of another framework's items in one session, or one record of a collection, of any store, each in a message of its own. Changes are compared and
- * set: whoever comes second works its change out anew from what the first has left, so that no item of either is lost.
+ * set: whoever comes second works its change out again from what the first has left, so that no item of either is lost.
  *
  * @example
  * ```ts

@@ -21,7 +21,7 @@ const REMEMBERED = 1_000;
 /** A lease that this process holds. */
 export interface HeldTurn {
   readonly claim: LeaseClaim;
-  /** Answers whether the lease is still the newest; told when it is not. */
+  /** Returns whether the lease is still the newest; told when it is not. */
   confirm(): Promise<boolean>;
   /** Told when the process could not renew its record in time, and when its lease is confirmed again. */
   onUncertain(isOver: boolean): void;
@@ -162,7 +162,7 @@ export class ProcessHeart {
     return this.#beat();
   }
 
-  /** Sends a note, and answers whether there is such a process. */
+  /** Sends a note, and returns whether there is such a process. */
   send(process: string, note: ProcessNote): Promise<boolean> {
     return this.#processes.send(process, note);
   }

@@ -96,7 +96,7 @@ export class SessionKey {
   }
 
   /**
-   * Tests whether this session lies in `scope`: every part that the scope names is the same.
+   * Tests whether this session is in `scope`: every part that the scope names is the same.
    *
    * @throws {InvalidInputError} for an unknown or empty part: a misspelled scope must not mean all sessions.
    */

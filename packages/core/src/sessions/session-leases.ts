@@ -61,11 +61,11 @@ export interface SessionProcesses {
    */
   beat(process: ProcessRecord, acknowledged: readonly ProcessNote[]): Promise<readonly ProcessNote[]>;
   /**
-   * Answers a number that changes with every beat of the process; `undefined` when the store knows no such process, or none that has
+   * Returns a number that changes with every beat of the process; `undefined` when the store knows no such process, or none that has
    * beaten in its time. A store without a clock of its own never forgets a process: whoever asks watches the number.
    */
   look(process: string): Promise<number | undefined>;
-  /** Leaves a note for a process, and answers whether there is such a process. */
+  /** Leaves a note for a process, and returns whether there is such a process. */
   send(process: string, note: ProcessNote): Promise<boolean>;
   /** Removes the record of a process, with the notes to it. */
   retire(process: string): Promise<void>;
@@ -87,7 +87,7 @@ export interface SessionLeases {
     options?: { readonly over?: number | undefined },
   ): Promise<number | undefined>;
   /**
-   * Answers whether the store knows of no larger fence. A store that may forget its last writes, as after a failover, writes the lease
+   * Returns whether the store knows of no larger fence. A store that may forget its last writes, as after a failover, writes the lease
    * down again.
    */
   confirm(key: SessionKey, claim: LeaseClaim, fence: number): Promise<boolean>;

@@ -9,7 +9,7 @@ import type { SessionLeases } from './session-leases.js';
 export interface StoredSession {
   /** Names the commit that made it: what the next change has to expect. No two commits have the same. */
   readonly token: string;
-  /** Counts the commits, 1 for the first. For people: a session that was deleted and begun anew counts from 1 again. */
+  /** Counts the commits, 1 for the first. For people: a session that was deleted and begun again counts from 1 again. */
   readonly version: number;
   /** The agent's state without its context. Opaque to stores. */
   readonly head: JsonObject;
@@ -81,7 +81,7 @@ export interface LoadOptions {
 
 /** Which state of a session is deleted. */
 export interface DeleteOptions {
-  /** Only that of this token: what somebody committed since it was looked at stays. Default: whatever there is. */
+  /** Only that of this token: what someone committed since it was looked at stays. Default: whatever there is. */
   readonly token?: string | undefined;
   /** Only if nobody has the session's lease. Nothing is deleted else, and it needs no room. Default false. */
   readonly unlessLeased?: boolean | undefined;
@@ -100,7 +100,7 @@ export interface SessionStore {
    * Loads a session; `undefined` when it does not exist.
    *
    * @throws {InvalidInputError} for impossible options.
-   * @throws {SessionStoreError} when it cannot be read; never `undefined` in place of a failure.
+   * @throws {SessionStoreError} when it cannot be read; never `undefined` instead of a failure.
    */
   load(key: SessionKey, options?: LoadOptions): Promise<StoredSession | undefined>;
   /**
@@ -112,7 +112,7 @@ export interface SessionStore {
    * @throws {SessionStoreError} whose `outcome` tells whether it may have been applied nevertheless.
    */
   commit(key: SessionKey, change: SessionChange): Promise<number>;
-  /** Deletes a session with all that belongs to it, its lease too. Answers whether there was one. */
+  /** Deletes a session with all that belongs to it, its lease too. Returns whether there was one. */
   delete(key: SessionKey, options?: DeleteOptions): Promise<boolean>;
   /**
    * Lists the sessions within a scope, the last changed first. One that cannot be read hides no other.
@@ -143,7 +143,7 @@ export interface SessionStore {
  * reduced, so that whatever a compaction removes can be read again.
  */
 export interface SessionLog {
-  /** Location of the log, for people and for `read_file`; a workspace path where there is one. */
+  /** Location of the log, for people and for `read_file`; a workspace path if there is one. */
   readonly location: string;
   /** Appends those messages that the log does not hold yet, by id. Durable when it returns. */
   append(messages: readonly Message[]): Promise<void>;

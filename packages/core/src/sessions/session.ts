@@ -16,7 +16,7 @@ import { checkFormat, operationId, vouchForChange } from './store-rules.js';
 const TITLE_LENGTH = 80;
 /** Bounds the merges of one commit with other writers' commits. */
 const MAX_MERGES = 5;
-/** How often a commit whose reply was lost is sent again at once; the next commit sends it once more, or finds it unwritten. */
+/** How often a commit whose reply was lost is sent again at once; the next commit sends it again, or finds it unwritten. */
 const MAX_RESENDS = 1;
 
 /** A loaded or new session, which stores only its changes. */
@@ -30,7 +30,7 @@ export interface Session {
    * `onConflict: 'merge'` the state may afterwards hold what others have added, too.
    *
    * @param options `onConflict`: for this commit alone; `fail` for what must be stored by one writer only.
-   * @throws {InvalidInputError} with the path of what is no valid message or state; nothing was written.
+   * @throws {InvalidInputError} with the path of what is not a valid message or state; nothing was written.
    * @throws {SessionConflictError} when another writer committed in between; nothing was written. Merging: when that
    * happened five times running, or the session has been deleted.
    * @throws {SessionLeaseError} `lease_lost` when the session's turn belongs to another process by now.
@@ -48,7 +48,7 @@ export interface OpenSessionOptions {
   /** The fence of the lease under which this session is written; see {@link SessionStore.lease}. */
   readonly fence?: number | undefined;
   /**
-   * Answers the messages added since the last commit. Merging needs it when a compaction may remove a message before
+   * Returns the messages added since the last commit. Merging needs it when a compaction may remove a message before
    * it is stored; without it, such a message is in the log alone if the other writer compacted too.
    */
   readonly added?: (() => readonly Message[]) | undefined;
@@ -73,7 +73,7 @@ const optionsSchema: z.ZodType<OpenSessionOptions> = z.strictObject({
  * session.state.contextMutable().push(userMessage('Hello'));
  * await session.commit();
  * ```
- * @throws {SessionStoreError} when the store cannot be read, or what it holds is no valid state: an existing session
+ * @throws {SessionStoreError} when the store cannot be read, or what it holds is not a valid state: an existing session
  * is never mistaken for a new one.
  * @throws {InvalidInputError} when `key` is no `SessionKey`.
  */

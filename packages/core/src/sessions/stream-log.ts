@@ -76,7 +76,7 @@ export class StreamLog {
   }
 
   /**
-   * Passes a stream on and keeps it. The source is read to its end whether or not somebody still reads the result: who
+   * Passes a stream on and keeps it. The source is read to its end whether or not someone still reads the result: who
    * leaves comes back by {@link StreamLog.resume}. A store that fails ends the keeping, not the stream. Agents' events are kept as
    * {@link toClientEvent} words them.
    *

@@ -130,7 +130,7 @@ export async function eraseSession(
   return { sessions, files };
 }
 
-/** Deletes what a storage holds of a session and its subagents, and answers how many files that were. */
+/** Deletes what a storage holds of a session and its subagents, and returns how many files that were. */
 async function eraseFiles(
   storage: Workspace,
   key: SessionKey,
@@ -279,7 +279,7 @@ async function entriesOf(
   return entries;
 }
 
-/** Answers how many files there were. */
+/** Returns how many files there were. */
 async function remove(storage: Workspace, path: string): Promise<number> {
   let files = 0;
   try {

@@ -52,7 +52,7 @@ async function openDeepest(root: string, path: string, segments: readonly string
     });
   let place = await open(segments.length);
   if (place !== undefined) return { place, missing: [] };
-  // What lies below a missing directory is missing: the deepest that exists is found by halves.
+  // What is below a missing directory is missing: the deepest that exists is found by halves.
   let [found, missing] = [-1, segments.length];
   for (let depth = missing - 1; found + 1 < missing; depth = Math.floor((found + missing) / 2)) {
     const next = await open(depth);

@@ -54,7 +54,7 @@ export async function replaceFile(
       await link(temporary, file);
       await unlink(temporary);
     } else if (kept !== undefined) {
-      // Nothing in between: a file that somebody put in its place by then would be lost.
+      // Nothing in between: a file that someone put in its place by then would be lost.
       linkSync(file, kept.directory.at(kept.name));
       renameSync(temporary, file);
       await syncDirectory(kept.directory);
@@ -159,7 +159,7 @@ async function writeFully(handle: FileHandle, data: string | Uint8Array): Promis
 }
 
 /**
- * Makes a directory with those above it, while others may be removing them because they are empty. Answers the topmost
+ * Makes a directory with those above it, while others may be removing them because they are empty. Returns the topmost
  * one that it made, if any.
  *
  * One level at a time: Node's own `recursive` never returns where the file system answers ENOENT for a directory that

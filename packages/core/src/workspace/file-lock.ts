@@ -130,7 +130,7 @@ async function isDead(entry: string, name: string): Promise<boolean> {
   if (ended !== undefined) return ended;
   const found = await undefinedOn(ABSENT, lstat(entry));
   if (found === undefined) return false;
-  // A holder is a directory: anything else was put there by somebody else, such as a repository that brings it.
+  // A holder is a directory: anything else was put there by someone else, such as a repository that brings it.
   return !found.isDirectory() || Date.now() - found.mtimeMs > SILENCE_MS;
 }
 

@@ -301,7 +301,7 @@ export class LocalWorkspace implements Workspace {
   /**
    * Runs an operation on what a path leads to, while it is open, and gives what goes wrong its meaning.
    *
-   * @param options.at What is opened in place of the path.
+   * @param options.at What is opened instead of the path.
    * @param options.again Codes of the system after which the path is opened again, because others removed or made something on it.
    */
   async #use<T>(

@@ -13,7 +13,7 @@ import { subtreeOf } from './workspace-tree.js';
 const REACHES: readonly Reach[] = ['process', 'host', 'cluster'];
 
 /**
- * A workspace with others in it: `mountWorkspace(base, { repo })` reads and writes what lies below `repo/` in the
+ * A workspace with others in it: `mountWorkspace(base, { repo })` reads and writes what is below `repo/` in the
  * workspace `repo`, and everything else, locks included, in `base`. A directory of that name in `base` is hidden. Users
  * whose files lie apart have the mounts in common.
  *

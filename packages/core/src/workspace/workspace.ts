@@ -94,7 +94,7 @@ export interface Workspace {
   confined?(confine: WorkspaceConfine): Workspace | undefined;
   /** `undefined` when there is nothing at that path. */
   stat(path: string): Promise<WorkspaceEntry | undefined>;
-  /** Deletes a file, or a directory with its contents. Answers whether there was one. */
+  /** Deletes a file, or a directory with its contents. Returns whether there was one. */
   delete(path: string): Promise<boolean>;
   /**
    * Replaces a file as `write` does, and keeps the old one, the very file, at `kept`: what others wrote to it until then, and

@@ -12,7 +12,7 @@ for (;;) {
   try {
     renameSync(other, one);
   } catch {
-    // Somebody has made one of this name meanwhile.
+    // Someone has made one of this name meanwhile.
     renameSync(one, join(directory, `stray-${strays++}`));
     renameSync(other, one);
   }

@@ -10,7 +10,7 @@ it('clones of one machine, which draw the same bytes, name their commits apart',
     names.add(operationId());
   }
   vi.restoreAllMocks();
-  // All files of a worker have one copy of the modules: the next one must not go on with the bytes that were drawn here.
+  // All files of a worker have one copy of the modules: the next one must not continue with the bytes that were drawn here.
   vi.resetModules();
   expect(names.size).toBe(2);
 });

@@ -250,7 +250,7 @@ describe.each([
     await clock.pass(10_000);
     for (const { link } of [one, other]) {
       const release: (() => void)[] = [];
-      // All that was sent meanwhile is done when the store goes on.
+      // All that was sent meanwhile is done when the store continues.
       link.fault = () => new Promise((resolve) => release.push(resolve as () => void));
       Object.assign(link, { goOn: () => release.splice(0).map((each) => each()) });
     }

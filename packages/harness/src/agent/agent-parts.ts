@@ -52,7 +52,7 @@ export const settingsSchema = z.strictObject({
   approvalTimeoutMs: z.int().min(0).default(0),
   /** Calls of read-only tools, or of tools with `parallel`, that may run side by side. */
   maxParallelTools: z.int().min(1).default(8),
-  /** Times that a call goes on with an answer that was cut off at the limit of output tokens. */
+  /** Times that a call continues with an answer that was cut off at the limit of output tokens. */
   continueTruncated: z.int().min(0).default(0),
   maxOutputTokens: z.int().min(1).optional(),
   temperature: z.number().min(0).optional(),

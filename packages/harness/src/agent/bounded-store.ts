@@ -102,7 +102,7 @@ function isBoolean(answer: unknown): boolean {
  * Bounds every request of an agent to its store, and refuses answers that are none. A commit whose answer did not come may have been
  * applied: it is sent again as it is.
  *
- * @param limit Answers the limit of a request: one for all requests of a turn.
+ * @param limit Returns the limit of a request: one for all requests of a turn.
  */
 export function boundedStore(store: SessionStore, limit: () => StoreLimit): SessionStore {
   async function within<Value>(name: keyof typeof METHODS, work: () => Promise<Value>): Promise<Value> {

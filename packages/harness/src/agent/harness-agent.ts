@@ -234,13 +234,13 @@ export class HarnessAgent {
     return this.#command('pin', context, undefined, (capability, scope) => capability.pin?.(scope, what));
   }
 
-  /** Lets go of a pin by its id. Answers whether there was one. */
+  /** Lets go of a pin by its id. Returns whether there was one. */
   async unpin(context: RuntimeContext, id: string): Promise<boolean> {
     return this.#command('unpin', context, undefined, (capability, scope) => capability.unpin?.(scope, id));
   }
 
   /**
-   * Restores the conversation from before the last compaction; what was said since stays behind it. Answers whether there
+   * Restores the conversation from before the last compaction; what was said since stays behind it. Returns whether there
    * was a compaction that could be undone.
    *
    * @throws {CapabilityError} without a capability that can.
@@ -334,7 +334,7 @@ export class HarnessAgent {
     return this.#turns.keyOf(context);
   }
 
-  /** Answers the session's state: live while a call runs, else the stored one. `undefined` when there is no session. */
+  /** Returns the session's state: live while a call runs, else the stored one. `undefined` when there is no session. */
   async state(context: RuntimeContext): Promise<AgentState | undefined> {
     const { call } = this.#turns.running(context) ?? {};
     if (call) return call.scope.state;
@@ -347,7 +347,7 @@ export class HarnessAgent {
    * `agent.updateState(context, (state) => { state.permissionContext = { ...state.permissionContext, mode: 'explore' }; })`.
    * Begins the session when there is none.
    *
-   * @throws {InvalidInputError} naming the path of what is no valid state; nothing is stored then.
+   * @throws {InvalidInputError} naming the path of what is not a valid state; nothing is stored then.
    */
   updateState(context: RuntimeContext, change: (state: AgentState) => void): Promise<AgentState> {
     return this.#turns.take(context, {}, async (call) => {
@@ -363,9 +363,9 @@ export class HarnessAgent {
   /**
    * Reads the events of the session's running call in this process: all that are kept (about the last 1 000), or those
    * behind the event whose `seq` a reader had last, who lost the connection. Leaving the loop leaves the call alone.
-   * Answers `undefined` when no call runs: then {@link HarnessAgent.state} has all there is.
+   * Returns `undefined` when no call runs: then {@link HarnessAgent.state} has all there is.
    *
-   * With `live` it goes on with the events of every later call, and of commands such as {@link HarnessAgent.compact}, in this
+   * With `live` it continues with the events of every later call, and of commands such as {@link HarnessAgent.compact}, in this
    * process, until the reader leaves or `signal` fires: for a page that stays open. It misses nothing from the moment of this call on.
    *
    * @example
@@ -464,7 +464,7 @@ export class HarnessAgent {
     yield* exportUser(this.#parts, user);
   }
 
-  /** Stops the session's running call at any point; it replies with `interrupted`. Answers whether a call was running. */
+  /** Stops the session's running call at any point; it replies with `interrupted`. Returns whether a call was running. */
   interrupt(context: RuntimeContext): boolean {
     const running = this.#turns.running(context);
     running?.abort.abort(new Interruption('interrupted'));

@@ -121,7 +121,7 @@ export class SessionTurns {
   }
 
   /**
-   * Answers the key of the context's session: that of a new one where the context names none.
+   * Returns the key of the context's session: that of a new one where the context names none.
    *
    * @throws {InvalidInputError} when the context is no RuntimeContext.
    */

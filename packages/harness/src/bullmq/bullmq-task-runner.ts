@@ -31,7 +31,7 @@ const PASSED_ON = 'The process shut down; another one continues.';
 
 /**
  * Runs subagents in any free process with the same agent: `subagents(…, { runner: bullmqTaskRunner({ connection }) })`.
- * A task survives its process; another one goes on where its session was last stored. All processes need the same
+ * A task survives its process; another one continues where its session was last stored. All processes need the same
  * subagents, and a workspace and a session store that all of them see.
  *
  * Only the ids of tenant and user travel from a call's runtime context; its other values stay behind.

@@ -7,7 +7,7 @@ import * as z from 'zod';
 import { proxiedSandbox } from './internet-proxy.js';
 import { type KeptFiles, masksOf } from './masks.js';
 
-/** A program to start in place of a command line, and one that stops what killing it leaves behind. */
+/** A program to start instead of a command line, and one that stops what killing it leaves behind. */
 export interface Execution {
   readonly file: string;
   readonly args: readonly string[];

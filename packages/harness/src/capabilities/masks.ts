@@ -22,7 +22,7 @@ export interface KeptFiles {
 /** What a sandbox mounts over its working directory, in this order, so that nothing kept in it is seen or changed. */
 interface Masks {
   /**
-   * Directories to mount on themselves. The kernel renames and removes no mount point, so what lies below keeps the path by which
+   * Directories to mount on themselves. The kernel renames and removes no mount point, so what is below keeps the path by which
    * it is kept, also from the next command.
    */
   readonly pinned: readonly string[];

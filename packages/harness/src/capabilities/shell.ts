@@ -43,7 +43,7 @@ export const shellConfigSchema = z.strictObject({
   network: z.enum(['none', 'internet', 'host']).default('none'),
   /** What a command in the sandbox may use, in bytes and numbers; 0 is no limit. */
   limits: sandboxLimitsSchema.prefault({}),
-  /** The place in which commands run, in place of `sandbox`: `bubblewrap(…)`, `container(…)`, or one of your own. */
+  /** The place in which commands run, instead of `sandbox`: `bubblewrap(…)`, `container(…)`, or one of your own. */
   executor: z.custom<Executor>((value) => typeof (value as Executor).execution === 'function').optional(),
 });
 
@@ -55,7 +55,7 @@ export interface ShellConfig extends Omit<z.input<typeof shellConfigSchema>, 'ex
  * `execute`: runs shell commands, as the user of this process unless `sandbox` or `executor` says otherwise. Commands are
  * given a minimal environment, in which Git takes a bare repository only where `--git-dir` names it; without a sandbox they can still read that of this process. A time-out or an interruption
  * kills the whole process group, but no daemon that left it by `setsid`. A command that ends is answered at once; what it
- * leaves in the background goes on, but in a sandbox.
+ * leaves in the background continues, but in a sandbox.
  *
  * @example
  * ```ts

@@ -302,7 +302,7 @@ function capabilityKeys(capabilities: Schemas): Readonly<Record<string, JsonValu
   };
 }
 
-/** Describes properties anew, those that are known. */
+/** Describes properties again, those that are known. */
 export function withProperties(
   json: JsonObject,
   known: Readonly<Record<string, JsonValue | undefined>>,

@@ -30,7 +30,7 @@ export function harnessCapabilities(
     budget: fileCapability('budget', budgetConfigSchema, (config) => budget(config as BudgetConfig)),
     permissions: fileCapability('permissions', permissionsConfigSchema, permissions),
     plan_mode: fileCapability('plan_mode', planModeConfigSchema, planMode),
-    // What a file asks for runs in a sandbox where there is one.
+    // What a file asks for runs in a sandbox if there is one.
     shell: fileCapability('shell', shellFileSchema, (config) => shell({ sandbox: 'auto', ...config })),
     skills: fileCapability('skills', skillsConfigSchema, skills),
     subagents: subagentsInFiles(program.subagents),

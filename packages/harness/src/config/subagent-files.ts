@@ -50,7 +50,7 @@ const WITHOUT_EFFECT = ['mode', 'workspace', 'top_p', 'expose_to_user', 'enable_
 
 /** Definitions longer than this are not read: they would be system prompts that no window holds. */
 const MAX_BYTES = 100_000;
-/** Files that are read, anew in every call. */
+/** Files that are read, again in every call. */
 const MAX_FILES = 200;
 /** Steps that a subagent of a file may take unless the program says how many. */
 const MAX_ITERATIONS = 50;

@@ -6,7 +6,7 @@ interface QueueLimits {
   readonly interruptMs: number;
 }
 
-/** Work that goes on after a reply: never delays it, and is waited for when the agent closes. */
+/** Work that continues after a reply: never delays it, and is waited for when the agent closes. */
 export class BackgroundQueue {
   readonly #limits: QueueLimits;
   readonly #running = new Set<Promise<void>>();

@@ -20,7 +20,7 @@ export class WarningLimit {
     this.#now = now;
   }
 
-  /** Answers the warning, with the number of those that were left out before it; `undefined` when it is left out itself. */
+  /** Returns the warning, with the number of those that were left out before it; `undefined` when it is left out itself. */
   pass(warning: Warning): Warning | undefined {
     const now = this.#now();
     const last = this.#windows.get(warning.source);

@@ -235,7 +235,7 @@ function idempotencyKeyOf({ scope, options }: RunningCall, use: ToolUseBlock): s
   return hash('sha256', text);
 }
 
-/** What a tool, or a hook around it, answers in place of a result is told to the model, and never stored. */
+/** What a tool, or a hook around it, answers instead of a result is told to the model, and never stored. */
 function checkedResult(use: ToolUseBlock, { edited, tool }: Allowed, answer: ToolResultBlock): ResultMessage {
   const noted = (result: ToolResultBlock) => resultMessage(edited ? withNote(result, edited) : result);
   try {

@@ -5,7 +5,7 @@ import { distinctId } from '@x/core/internal';
 const EXTENSION = 'callIds';
 
 /**
- * The ids of the tool calls of one answer, distinct from those of the whole session: a model that counts its calls anew in each answer
+ * The ids of the tool calls of one answer, distinct from those of the whole session: a model that counts its calls again in each answer
  * would be refused by providers, and its results could not be told apart. Ids that no other call has stay as they are.
  */
 export class AnswerIds {

@@ -1,7 +1,7 @@
 import type { ContentBlock, ModelResponse } from '@x/core';
 import { headOf, jsonText } from '@x/core/internal';
 
-/** Blanks in a row from which a model is taken to repeat them for ever. */
+/** Blanks in a row from which a model is taken to repeat them forever. */
 const MOST_BLANKS = 4_000;
 
 /** The size of an answer that is being streamed. */
@@ -15,7 +15,7 @@ export class AnswerSize {
     this.#mostBytes = mostBytes || Number.POSITIVE_INFINITY;
   }
 
-  /** Adds a piece. Answers whether the answer is too long with it, or blank for too long. */
+  /** Adds a piece. Returns whether the answer is too long with it, or blank for too long. */
   isReached(piece: string): boolean {
     this.#bytes += Buffer.byteLength(piece);
     const written = piece.trimEnd().length;

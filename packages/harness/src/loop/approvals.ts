@@ -34,7 +34,7 @@ export function prunePending(state: AgentState): void {
 }
 
 /**
- * The tool calls of a session that wait for a human's decision, in the order in which the model made them; none where there is no
+ * The tool calls of a session that wait for a human's decision, in the order in which the model made them; none if there is no
  * session yet.
  *
  * @example
@@ -63,7 +63,7 @@ type Outcome = Extract<AgentEventBody, { type: 'permission.decided' }>['decision
 
 const OUTCOMES = { approve: 'approved', edit: 'edited', deny: 'denied' } as const;
 
-/** Texts that the model reads in place of the result of a call that was not approved. */
+/** Texts that the model reads instead of the result of a call that was not approved. */
 const DENIED = {
   denied: 'The user denied this call. Do not try the same in another form: ask, or go on without it.',
   expired: 'Not run: nobody decided on this call in time. Ask again only if it is still needed.',

@@ -50,7 +50,7 @@ export function wrongInput(error: unknown): string {
   return `${errorText(error)}${InvalidInputError.isInstance(error) ? ' Correct the input and call the tool again.' : ''}`;
 }
 
-/** Makes the approvals that a tool asks for in place of an answer: of calls of others, as of its subagent. */
+/** Makes the approvals that a tool asks for instead of an answer: of calls of others, as of its subagent. */
 export function approvalsFor(use: ToolUseBlock, calls: readonly PendingCall[]): readonly PendingApproval[] {
   return calls.map(({ approvalId, agentId = '', id, name, input, askedAt, reason, suggestion }) => ({
     id: approvalId,

@@ -37,7 +37,7 @@ export interface CallControl extends StepControl {
   /** Reasoning steps that the call may take. */
   readonly maxIterations?: number | undefined;
   /**
-   * Milliseconds that waits of this call may take, in place of the agent's: those for the model, tools, hooks, the session's turn and
+   * Milliseconds that waits of this call may take, instead of the agent's: those for the model, tools, hooks, the session's turn and
    * the call as a whole. 0 or `Infinity` for no limit.
    */
   readonly limits?: CallLimits | undefined;

@@ -58,7 +58,7 @@ export class Draft {
     this.#reference = { messageId, draft: draft + 1 };
   }
 
-  /** Streams what is missing of the answer's `text`, or all of it in place of a draft that said something else. */
+  /** Streams what is missing of the answer's `text`, or all of it instead of a draft that said something else. */
   complete(text: string): void {
     if (!text.startsWith(this.#text) && !isSameJson(text, this.#text)) this.discard();
     const rest = text.slice(this.#text.length);

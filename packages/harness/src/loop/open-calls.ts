@@ -53,7 +53,7 @@ export function abandonedCalls(state: AgentState): readonly ToolUseBlock[] {
   return openCalls(state.context).filter((call) => !waiting.has(call));
 }
 
-/** Texts that the model reads in place of a result that never came. */
+/** Texts that the model reads instead of a result that never came. */
 const INTERRUPTED = {
   crash:
     'No result: the process that ran this call stopped, or lost its turn to another one. It may or may not have taken effect; check before you repeat it.',

@@ -30,7 +30,7 @@ export async function reason(call: RunningCall, streaming: boolean): Promise<Mes
   const ids = new AnswerIds(call.scope.state, call.draft.messageId);
   call.answerIds = ids;
   const response = await respond(call, streaming);
-  // A hook may have answered in place of a model.
+  // A hook may have answered instead of a model.
   const usage = soundUsage(response.usage);
   call.addUsage(usage);
 

@@ -27,7 +27,7 @@ interface Calls {
   readonly open: readonly CallIds[];
   readonly finished: readonly Receipt[];
   /**
-   * Marks the receipts of this session in its log; none before one is there. A session that was deleted and begun anew has another, though
+   * Marks the receipts of this session in its log; none before one is there. A session that was deleted and begun again has another, though
    * its log may still be there.
    */
   readonly mark?: string | undefined;
@@ -49,7 +49,7 @@ export function openReceipt(state: AgentState, own: CallIds, said: CallIds): Cal
   return all;
 }
 
-/** Goes on with a call, the one of this id or else the last one without a receipt, and answers its ids: whoever goes on with it ends it. */
+/** Goes on with a call, the one of this id or else the last one without a receipt, and answers its ids: whoever continues with it ends it. */
 export function resumeReceipt(state: AgentState, id: string | undefined): CallIds {
   const own = id === undefined ? callsOf(state).open.at(-1) : [id];
   return openReceipt(state, own ?? [], []);

@@ -72,7 +72,7 @@ export class RefusedContent {
     this.#call = call;
   }
 
-  /** Changes the conversation for another attempt. Answers whether there is one. */
+  /** Changes the conversation for another attempt. Returns whether there is one. */
   setAside(error: unknown): boolean {
     const { modelFailure, scope, isLastModel } = this.#call;
     if (error !== modelFailure || scope.signal.aborted) return false;
@@ -88,7 +88,7 @@ export class RefusedContent {
     const context = this.#call.scope.state.contextMutable();
     const own = new Set(this.#call.messages.map(({ id }) => id));
     const answered = context.findLastIndex(({ role }) => role === 'assistant');
-    // A call that goes on with an earlier one has nothing else to say.
+    // A call that continues with an earlier one has nothing else to say.
     const speaks = this.#call.messages.some(({ role, kind }) => role === 'user' && kind === undefined);
     const hasFailed = speaks && context.slice(answered + 1).some(({ id }) => !own.has(id));
     let older = context.filter(({ id }) => !own.has(id)).length;

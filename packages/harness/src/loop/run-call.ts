@@ -180,7 +180,7 @@ const CUT: Readonly<Partial<Record<FinishReason, 'truncated' | 'filtered' | 'ref
   refusal: 'refused',
 };
 
-/** Answers whose calls were cut off, one after the other, behind which the model is asked once more. */
+/** Answers whose calls were cut off, one after the other, behind which the model is asked again. */
 const MAX_CUT_IN_ROW = 3;
 
 const NOT_RUN = {
@@ -193,7 +193,7 @@ const NOT_RUN = {
 const CONTINUE =
   'Your answer was cut off at the limit of output tokens. Go on exactly where it stopped, without repeating anything.';
 
-/** Settles an answer that is not whole: none of its calls runs. Answers the reason to stop, or none to go on. */
+/** Settles an answer that is not whole: none of its calls runs. Returns the reason to stop, or none to go on. */
 async function settleCut(
   call: RunningCall,
   message: Message | undefined,
@@ -202,7 +202,7 @@ async function settleCut(
   const uses = message ? toolUsesOf(message) : [];
   call.add(uses.map((use) => toolResultMessage(use, NOT_RUN[cut], { isError: true })));
   if (cut !== 'truncated') return cut;
-  // A model that writes calls too long for its limit is told so; one that goes on doing it would cost all steps.
+  // A model that writes calls too long for its limit is told so; one that continues doing it would cost all steps.
   if (uses.length > 0) return ++call.cutInRow > MAX_CUT_IN_ROW ? cut : undefined;
   if (call.options.output) return (await settleAnswer(call, message)) ? 'completed' : undefined;
   const isAsked =
@@ -332,7 +332,7 @@ function isTimeLimit(error: unknown): boolean {
 /**
  * @param repeated The id of the call, where its messages are in the session already.
  * @throws {HarnessError} `nothing_to_resume` when the session is new, holds nothing to be sent, or ended in an orderly way;
- * `call_forgotten` in place of the last where the messages are in the session and no call said them.
+ * `call_forgotten` instead of the last where the messages are in the session and no call said them.
  */
 export function refuseNothingToResume(state: AgentState, isNew: boolean, repeated?: string): void {
   const last = state.context.at(-1);

@@ -99,7 +99,7 @@ export class ProgramTransport implements Transport {
   }
 }
 
-/** Answers whether there was anybody to be told. */
+/** Returns whether there was anybody to be told. */
 function signalGroup(leader: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(-leader, signal);

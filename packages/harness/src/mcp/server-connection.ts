@@ -19,13 +19,13 @@ export interface ServerConnectionOptions {
   readonly redact: Redact;
   /** The server says that it has other tools than before. */
   readonly toolsChanged: () => void;
-  /** The server was begun anew, and may have other tools. */
+  /** The server was begun again, and may have other tools. */
   readonly began: () => void;
   readonly clock?: Clock | undefined;
   readonly requestMeta?: (() => Record<string, string>) | undefined;
 }
 
-/** The name of the limit that progress starts anew. */
+/** The name of the limit that progress starts again. */
 const TIMEOUT = 'timeoutMs';
 /** Pages of tools that are read: a server that never ends its list must not hold up the agent. */
 const MAX_PAGES = 1_000;
@@ -45,7 +45,7 @@ function isNamed(tool: unknown): tool is McpTool {
 }
 
 /**
- * One server. A connection that broke is made anew when it is next needed, after a pause that doubles with every failure;
+ * One server. A connection that broke is made again when it is next needed, after a pause that doubles with every failure;
  * until then calls fail at once, and say when to try again.
  */
 export class ServerConnection {
@@ -251,7 +251,7 @@ export class ServerConnection {
     return opened;
   }
 
-  /** Has a new connection made for the next request; what is under way on this one goes on. */
+  /** Has a new connection made for the next request; what is under way on this one continues. */
   #drop(client: McpClient | undefined, isWell = false): void {
     if (client === undefined || client !== this.#client) return;
     this.#client = undefined;

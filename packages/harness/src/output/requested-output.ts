@@ -109,7 +109,7 @@ function unfenced(text: string): string {
 /**
  * The JSON of an answer, also of one in a Markdown fence.
  *
- * @throws {InvalidInputError} when it is no JSON.
+ * @throws {InvalidInputError} when it is not .
  */
 function parseAnswer(text: string): JsonValue {
   try {

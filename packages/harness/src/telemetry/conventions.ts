@@ -55,7 +55,7 @@ const PROVIDERS: Readonly<Record<string, string>> = {
  * Attributes that every span and every measurement of a model has. An id such as `openai.responses:gpt-5` names provider and
  * model; without a prefix the provider is `_OTHER`.
  *
- * @param provider The provider's name, in place of the one in the id.
+ * @param provider The provider's name, instead of the one in the id.
  */
 export function modelAttributes(
   operation: string,

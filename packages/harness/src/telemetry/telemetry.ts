@@ -311,7 +311,7 @@ class Telemetry implements Capability {
       this.#instruments.compactions.add(1, attributes);
       this.#instruments.compactionDuration.record(durationMs / 1_000, attributes);
     },
-    // Work on the memory goes on in the background, and reports at its end: its spans are made after the fact.
+    // Work on the memory continues in the background, and reports at its end: its spans are made after the fact.
     'memory.flushed': ({ durationMs, bullets }, _, scope) => {
       const attributes = { 'gen_ai.memory.record.count': bullets };
       this.#start('create_memory', scope, attributes, Date.now() - durationMs).end();

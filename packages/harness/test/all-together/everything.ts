@@ -97,7 +97,7 @@ export interface Untouched {
   readonly requests: number;
 }
 
-/** All that compaction never touches: the four contexts, and what other capabilities keep; memory takes its section anew. */
+/** All that compaction never touches: the four contexts, and what other capabilities keep; memory takes its section again. */
 export function untouchedOf(state: AgentState): string {
   const { permissionContext, planModeContext, tasksContext, toolContext, extensions } = state;
   const { compaction: _, memory: __, ...others } = extensions as Record<string, unknown>;

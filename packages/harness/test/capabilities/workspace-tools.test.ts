@@ -155,7 +155,7 @@ describe('list_files, glob_files and grep_files', () => {
       ['lib/src', '../src'],
     ] as const)
       symlinkSync(target, join(root, link));
-    // What is walked in its own place is not walked once more by a link that comes later.
+    // What is walked in its own place is not walked again by a link that comes later.
     const found = 'lib/b.ts\nlib/src/a.ts\nsrc/a.ts';
     const again =
       '\n[not searched again, because a link leads to what is searched already: "lib/src/lib" → "lib", "loop" → ".", "src/lib" → "lib"]';

@@ -1,4 +1,4 @@
-// An agent with every capability, that goes on with its session until it has taken so many rounds, whichever process
+// An agent with every capability, that continues with its session until it has taken so many rounds, whichever process
 // began it. Says each round; pays in a file, so that what was paid twice can be seen.
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

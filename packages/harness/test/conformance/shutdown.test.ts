@@ -93,7 +93,7 @@ describe('an agent that closes', () => {
     const next = start(directory, [{ text: 'I see both' }]);
     expect((await next.agent.call('Work', contextOf('s'))).text).toBe('I see both');
     const messages = next.model.requests[0]?.messages ?? [];
-    // The same words once more are said once more: nothing is taken for a repetition and dropped.
+    // The same words again are said again: nothing is taken for a repetition and dropped.
     expect(messages.filter(({ role }) => role === 'user').map(textOf)).toEqual(['Work', 'Work']);
     expect(isPaired(messages)).toBe(true);
   });

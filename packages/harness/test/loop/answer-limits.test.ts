@@ -35,7 +35,7 @@ function build(model: Model, limits: Limits = {}) {
     .build();
 }
 
-/** Streams a piece for ever. */
+/** Streams a piece forever. */
 function endless(piece: ModelStreamPart): Model {
   return {
     id: 'endless',

@@ -31,7 +31,7 @@ function modelOf(id: string, script: readonly ScriptEntry[], contextWindow: numb
 
 type Settings = Extract<CompactionCapabilityConfig, { readonly preset?: undefined }>;
 
-/** A session that fills a large window, then goes on with a model that has a small one. */
+/** A session that fills a large window, then continues with a model that has a small one. */
 async function switchModels(script: readonly ScriptEntry[], config: Settings) {
   const directory = scratch();
   const agent = (model: ScriptedModel) =>

@@ -181,7 +181,7 @@ export class SessionSaver extends BaseCheckpointSaver {
     for (const channel of Object.keys(newVersions)) changed.set(channel, await dump(channel));
     const parent = config.configurable?.checkpoint_id as string | undefined;
     await this.#add(thread, parent, async () => {
-      // What was deleted while its run goes on comes back whole, or not where its parents' writes are a part of it.
+      // What was deleted while its run continues comes back whole, or not where its parents' writes are a part of it.
       if (parent !== undefined && !thread.ids.has(parent) && metadata.counters_since_delta_snapshot) {
         throw new InvalidInputError('config.configurable', [{ path: 'checkpoint_id', message: GONE }]);
       }
@@ -255,7 +255,7 @@ export class SessionSaver extends BaseCheckpointSaver {
     });
   }
 
-  /** Deletes a thread with all of its namespaces. A run that goes on in it fails with `session_deleted` at its next step. */
+  /** Deletes a thread with all of its namespaces. A run that continues in it fails with `session_deleted` at its next step. */
   async deleteThread(threadId: string): Promise<void> {
     await this.#delete(threadId, () => true);
   }

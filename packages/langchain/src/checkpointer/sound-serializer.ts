@@ -1,7 +1,7 @@
 import type { SerializerProtocol } from '@langchain/langgraph-checkpoint';
 import { InvalidInputError } from '@x/core';
 
-/** LangGraph's serializer writes this text in place of a value that it cannot write. */
+/** LangGraph's serializer writes this text instead of a value that it cannot write. */
 const LOST = '[unable to serialize, circular reference is too complex to analyze]';
 /** Stands for a bigint, in the form in which LangGraph writes what JSON has no word for. */
 const BIGINT = { lc: 2, type: 'bigint' } as const;

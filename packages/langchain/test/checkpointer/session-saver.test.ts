@@ -201,7 +201,7 @@ it('reads for the newest checkpoint what that needs, however many there are, in 
   expect(values).toEqual((await build(store).getState(thread('t'))).values);
   expect(values.fixed).toContain('Said once.');
   expect(values.notes).toHaveLength(5);
-  // From every step back the whole of it, although its texts are written anew now and then.
+  // From every step back the whole of it, although its texts are written again now and then.
   const history = [];
   for await (const state of build(store).getStateHistory(thread('t'))) history.push(state);
   for (const at of [history.at(-3), history[70], history[3]]) {

@@ -55,7 +55,7 @@ export function mergeText(before: string, theirs: string, ours: string): string 
     const place = line.trim() === '' ? -1 : lines.indexOf(line);
     if (place >= 0) lines.splice(place, 1);
   }
-  // They may have saved the same text once more, so that both have it.
+  // They may have saved the same text again, so that both have it.
   const lacking = new Set(addedLines(ours, theirs).map(({ at }) => at));
   for (const { line, at } of addedLines(before, theirs)) {
     if (!lacking.has(at)) continue;

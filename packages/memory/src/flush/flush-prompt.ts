@@ -15,7 +15,7 @@ const MAX_BULLET_CHARS = 500;
 const REFERENCE_LENGTH = 16_000;
 const UNITS_PER_TOKEN_OF_WINDOW = 0.5;
 
-/** UTF-16 units of what somebody said, and of what went to and came from a tool. */
+/** UTF-16 units of what someone said, and of what went to and came from a tool. */
 const SPOKEN_LENGTH = 8_000;
 const TOOL_LENGTH = 500;
 

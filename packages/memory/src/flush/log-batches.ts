@@ -3,7 +3,7 @@ import { readLogLines } from '@x/core/node';
 import type { FlushOffset } from '../facts/memory-state.js';
 import { renderMessage } from './flush-prompt.js';
 
-/** Messages of a session that have not been flushed and say something, where they end, and whether the log goes on. */
+/** Messages of a session that have not been flushed and say something, where they end, and whether the log continues. */
 export interface Batch {
   /** Without summaries, injected messages and system prompts. */
   readonly messages: readonly Message[];

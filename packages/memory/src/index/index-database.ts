@@ -16,7 +16,7 @@ import { MemoryIndexError } from '../errors.js';
 
 const load = createRequire(import.meta.url);
 
-/** The version of the tables below. An index of another version is made anew. */
+/** The version of the tables below. An index of another version is made again. */
 const SCHEMA_VERSION = 1;
 /** "Xmem": tells an index from any other database, in its header. */
 const APPLICATION_ID = 0x586d656d;
@@ -68,7 +68,7 @@ const SCHEMA = `
 const TABLES = ['line_terms', 'lines', 'files', 'scopes', 'settings'];
 
 /**
- * Opens or creates an index; one that is damaged is made anew. SQLite is loaded here and nowhere else.
+ * Opens or creates an index; one that is damaged is made again. SQLite is loaded here and nowhere else.
  * @throws {MemoryIndexError} when the file is no index, or SQLite cannot be used.
  */
 export async function openIndexDatabase(path: string, { readOnly = false } = {}): Promise<SqliteDatabase> {
@@ -142,7 +142,7 @@ export class Connection {
     return this.#prepared(sql).all<Row>(...values);
   }
 
-  /** Answers the first column of all rows. */
+  /** Returns the first column of all rows. */
   column<Cell extends SqliteValue>(sql: string, ...values: SqliteValues): Cell[] {
     return this.#prepared(sql).column<Cell>(...values);
   }

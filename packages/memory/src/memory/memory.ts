@@ -177,7 +177,7 @@ async function memoryChanges(
   return [userMessage(message, { id: 'memory-changes', kind: 'synthetic' })];
 }
 
-/** Makes the next step take the section anew. */
+/** Makes the next step take the section again. */
 function renewSection({ state }: Pick<CallScope, 'state'>): void {
   delete state.extensions[EXTENSION];
 }

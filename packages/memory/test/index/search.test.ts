@@ -212,7 +212,7 @@ describe('the file', () => {
     const database = openBeside(path);
     onTestFinished(() => void database.close());
     database.exec('BEGIN IMMEDIATE');
-    // Somebody is in the middle of writing: readers see what was before, at once.
+    // Someone is in the middle of writing: readers see what was before, at once.
     expect(await found(reader, 'cat')).toEqual(['a.md:1']);
     database.exec('COMMIT');
     await writer.indexFromString('a.md', 'cat\ncat dog');

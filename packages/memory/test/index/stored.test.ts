@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { MemoryIndex } from '../../src/index.js';
 import { temporaryDirectory } from '../support/test-context.js';
 
-// An index of another version is made anew, so that no test has to read one.
+// An index of another version is made again, so that no test has to read one.
 it('what is stored is the fixture of version 1', async () => {
   const file = join(await temporaryDirectory(), 'index.db');
   const index = await MemoryIndex.open(file);

@@ -24,7 +24,7 @@ async function prepare() {
   await workspace.write('memory/2026-01-01.md', '- fact-1\n');
   await run(workspace);
   await run(workspace);
-  // By now the note lies in the archive. Another of that day comes late, and one of the next day.
+  // By now the note is in the archive. Another of that day comes late, and one of the next day.
   await workspace.write('memory/2026-01-01.md', '- fact-2\n');
   await workspace.write('memory/2026-01-02.md', '- fact-3\n');
   return workspace;

@@ -191,7 +191,7 @@ describe('from step to step', () => {
   it('stays the same to the byte, and changes once after an edit', async () => {
     const workspace = await filledWorkspace();
     const texts = await prompts(workspace, [workspaceContext()], 50, async (step) => {
-      // Files that are not shown change all the time; one that is shown is written anew as it was.
+      // Files that are not shown change all the time; one that is shown is written again as it was.
       await workspace.write('other.txt', `${step}`);
       await workspace.write('AGENTS.md', step < 20 ? 'Be brief.' : 'Be long.');
     });

@@ -136,7 +136,7 @@ function typedCommand(block: ContentBlock): ContentBlock {
 }
 
 /**
- * Chooses the entries of the conversation, in the order of the file. Answers and results of parallel calls are logged as a chain
+ * Chooses the entries of the conversation, in the order of the file. Returns and results of parallel calls are logged as a chain
  * with side arms: fragments of an answer on the branch belong to it, and so do results, except those of calls on another branch.
  */
 function choose(entries: readonly Entry[], builder: ConversationBuilder): readonly Entry[] {

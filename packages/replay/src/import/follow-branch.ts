@@ -8,7 +8,7 @@ export interface Row {
   readonly session?: string | undefined;
   /** It holds a message, and what is left of it in a log belongs to the conversation. */
   readonly isSpoken: boolean;
-  /** It begins a new chain and goes on with the conversation, as a compaction does. */
+  /** It begins a new chain and continues with the conversation, as a compaction does. */
   readonly continues?: boolean | undefined;
 }
 
@@ -25,7 +25,7 @@ export interface Branch<Entry> {
 }
 
 /**
- * Finds the branch that ends in the last spoken row. Somebody who goes back and says something else begins another branch at a row
+ * Finds the branch that ends in the last spoken row. Someone who goes back and says something else begins another branch at a row
  * that has a child already: what followed on the old one does not count. A row whose parent the log does not have is joined to the
  * nearest spoken row of its session before it, so that a row that was lost costs that row alone.
  */

@@ -4,7 +4,7 @@ import { escape as escaped, type Pool, type RowDataPacket } from 'mysql2/promise
 import { MysqlSession } from '../../src/index.js';
 import { testPool, uniqueTable } from './test-store.js';
 
-/** In a fixture, in place of the name of the table. */
+/** In a fixture, instead of the name of the table. */
 const TABLE = 'x_stored';
 
 /** What a database has stored, as SQL: the statements that make its tables, and its rows. */

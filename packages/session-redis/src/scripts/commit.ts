@@ -5,7 +5,7 @@ export const FORMAT = 1;
 
 /**
  * Applies one change. Nothing is written before every check has passed, and Redis runs a script whole or not at all.
- * Answers a word and a number: `done` with the version that the change made, or why nothing was done.
+ * Returns a word and a number: `done` with the version that the change made, or why nothing was done.
  *
  * The operation's id makes a commit idempotent: clients send a command again when the connection broke before the
  * reply, and the first one may have been applied. Of the seven before the last, eight characters are kept.

@@ -18,7 +18,7 @@ local function blocked()
 end
 `;
 
-/** Values: offset, length (or nothing for the rest), names. Answers the bytes in a list, or why there are none. */
+/** Values: offset, length (or nothing for the rest), names. Returns the bytes in a list, or why there are none. */
 export const readScript = script(`${lookup}
 if redis.call('EXISTS', KEYS[1]) == 1 then
   local offset = tonumber(ARGV[1])
@@ -67,8 +67,8 @@ return entry and {entry, redis.call('STRLEN', KEYS[1])}
 `);
 
 /**
- * Removes a file, or a directory with all that lies in it. Keys: those of the path, and the directory of the same
- * path. Names of other keys are made of these two, so all lie in the same slot; where that moves, Redis ends the script at the
+ * Removes a file, or a directory with all that is in it. Keys: those of the path, and the directory of the same
+ * path. Names of other keys are made of these two, so all are in the same slot; where that moves, Redis ends the script at the
  * first one that is elsewhere, and the name that is still there lets the script be run again. Answers nothing where there was
  * none, else what the paths of removed logs add to the path.
  */

@@ -36,7 +36,7 @@ return fence
 `);
 
 /**
- * Answers whether no larger fence is known, and writes the lease down again where a failover has forgotten it.
+ * Returns whether no larger fence is known, and writes the lease down again where a failover has forgotten it.
  *
  * Keys: lease, fence. Values: claim, fence.
  */
@@ -53,7 +53,7 @@ return 1
 /** Answers claim and fence of a lease that is held. Keys: lease, fence. */
 export const findScript = script(`return redis.call('MGET', KEYS[1], KEYS[2])`);
 
-/** Releases the lease of a claim. Its fence goes on for as long as the session may. A lock has none. Keys: lease, fence. Values: claim, lifetime. */
+/** Releases the lease of a claim. Its fence continues for as long as the session may. A lock has none. Keys: lease, fence. Values: claim, lifetime. */
 export const releaseScript = script(`
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 if KEYS[2] and tonumber(ARGV[2]) > 0 then redis.call('PEXPIRE', KEYS[2], ARGV[2]) end
@@ -73,13 +73,13 @@ redis.call('PEXPIRE', KEYS[2], ARGV[1])
 return redis.call('LRANGE', KEYS[2], 0, -1)
 `);
 
-/** Answers when the record of a process ends, which changes with every beat; nothing where there is none. Keys: process. */
+/** Answers when the record of a process ends, which changes with every beat; nothing if there is none. Keys: process. */
 export const lookScript = script(`
 local rest, time = redis.call('PTTL', KEYS[1]), redis.call('TIME')
 return rest > 0 and string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000) + rest)
 `);
 
-/** Leaves a note for a process, where there is one. Keys: process, notes. Values: note. */
+/** Leaves a note for a process, if there is one. Keys: process, notes. Values: note. */
 export const sendScript = script(`
 local rest = redis.call('PTTL', KEYS[1])
 if rest <= 0 then return 0 end
@@ -90,7 +90,7 @@ return redis.call('PEXPIRE', KEYS[2], rest)
 /** Removes the record of a process. Keys: process, notes. */
 export const retireScript = script(`return redis.call('UNLINK', KEYS[1], KEYS[2])`);
 
-/** Takes a lock that is free. Keys: lock. Values: holder, milliseconds. Answers whether it did. */
+/** Takes a lock that is free. Keys: lock. Values: holder, milliseconds. Returns whether it did. */
 export const takeLockScript = script(`
 local holder = redis.call('GET', KEYS[1])
 if holder and holder ~= ARGV[1] then return 0 end
@@ -98,7 +98,7 @@ redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1
 `);
 
-/** Begins a lock's time anew. Keys: lock. Values: holder, milliseconds. Answers whether it was held still. */
+/** Begins a lock's time again. Keys: lock. Values: holder, milliseconds. Returns whether it was held still. */
 export const keepLockScript = script(`
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 return redis.call('PEXPIRE', KEYS[1], ARGV[2])

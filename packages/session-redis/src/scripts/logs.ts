@@ -4,7 +4,7 @@ import { script } from './run-script.js';
 // end at once. A lifetime is kept, whatever is written; a log that begins has that of its session, and before there is a
 // session, the one of its bucket.
 
-/** Keys: log. Values: offset, length (or nothing for the rest). Answers the bytes in a list, or nothing. */
+/** Keys: log. Values: offset, length (or nothing for the rest). Returns the bytes in a list, or nothing. */
 export const readLogScript = script(`
 if redis.call('EXISTS', KEYS[1]) == 0 then return false end
 if ARGV[2] == '0' then return {''} end
@@ -39,7 +39,7 @@ redis.call('PEXPIRE', operations, 120000)
 return false
 `);
 
-/** Keys: logs. Answers the time and the size of each, or two empty texts. */
+/** Keys: logs. Returns the time and the size of each, or two empty texts. */
 export const statLogsScript = script(`
 local found = {}
 for number, log in ipairs(KEYS) do

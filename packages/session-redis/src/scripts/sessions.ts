@@ -6,7 +6,7 @@ return {redis.call('HMGET', KEYS[1], unpack(ARGV, 3)), redis.call('LRANGE', KEYS
 `);
 
 /**
- * Removes a session with its lease. Its log stays, as a file does: who moves a session to another store needs it. Answers how
+ * Removes a session with its lease. Its log stays, as a file does: who moves a session to another store needs it. Returns how
  * much there was of the session.
  *
  * Keys: session, messages, lease, fence, lifetime, log, indexes. Values: member, \`token\` and the token that it must have, or
@@ -38,8 +38,8 @@ return found
 `);
 
 /**
- * Explains an entry of an index that does not fit what was read of its session. Answers `outdated` where the session has expired
- * or was committed to meanwhile, `sound` where it was begun anew at that very time, and else `damaged`. One that has expired is
+ * Explains an entry of an index that does not fit what was read of its session. Returns `outdated` where the session has expired
+ * or was committed to meanwhile, `sound` where it was begun again at that very time, and else `damaged`. One that has expired is
  * taken out of the indexes. A commit writes session and indexes together, so the times of a sound session are one.
  *
  * Keys: session, messages, indexes. Values: member, time of the entry.

@@ -14,14 +14,14 @@ export function isLog(path: string): boolean {
   return LOG.test(path);
 }
 
-/** The encoded key of the session whose log lies at a path. */
+/** The encoded key of the session whose log is at a path. */
 export function memberOf(path: string): string {
   const [, ...parts] = LOG.exec(path) ?? [];
   // An absent part is empty.
   return parts.map((part) => part ?? '').join('/');
 }
 
-/** The key of the session whose log lies at a path. */
+/** The key of the session whose log is at a path. */
 export function keyOfLog(path: string): SessionKey {
   return SessionKey.parse(memberOf(path));
 }

@@ -16,7 +16,7 @@ const LONGEST_POLL_MS = 50;
  * Runs `task` while nobody else holds the lock at `key`.
  *
  * The lock ends by itself when its holder has been silent for 30 seconds, so a crash locks nobody out for longer. A
- * holder that was stopped for so long and goes on learns it from `check`.
+ * holder that was stopped for so long and continues learns it from `check`.
  *
  * @throws {WorkspaceError} `locked` when the lock could not be had within `timeoutMs` (default 10 000).
  */

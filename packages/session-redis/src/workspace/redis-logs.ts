@@ -20,7 +20,7 @@ export interface LogInfo {
   readonly size: number;
 }
 
-/** The logs of sessions: each lies with its session in the slot of the user, and ends with it. */
+/** The logs of sessions: each is with its session in the slot of the user, and ends with it. */
 export class RedisLogs {
   readonly #client: RedisClient;
   readonly #keyPrefix: string;
@@ -30,7 +30,7 @@ export class RedisLogs {
     this.#keyPrefix = keyPrefix;
   }
 
-  /** Reads a part; answers `undefined` where there is no log. */
+  /** Reads a part; returns `undefined` if there is no log. */
   async read(
     path: string,
     values: readonly [offset: string, length: string],
@@ -43,7 +43,7 @@ export class RedisLogs {
    * Changes a log.
    *
    * @param begin Gives the log its name in a directory, before it begins and again afterwards: a deletion in between took it.
-   * Answers a refusal: nothing is changed then.
+   * Returns a refusal: nothing is changed then.
    */
   async write(
     path: string,

@@ -29,8 +29,8 @@ export type RedisWorkspaceOptions = Readonly<z.input<typeof backendSchema>>;
  * Files in Redis, for what the replicas of an agent share: memory, logs, evicted results, sessions by
  * `WorkspaceSession`. Every operation but `list` is one round trip as a rule, and happens whole or not at all.
  *
- * A workspace lies on one master of a Cluster, since a file and the directories above it change together; give tenants
- * prefixes of their own to spread them. A session's log lies with the session of a `RedisSession` of the same prefix, and
+ * A workspace is on one master of a Cluster, since a file and the directories above it change together; give tenants
+ * prefixes of their own to spread them. A session's log is with the session of a `RedisSession` of the same prefix, and
  * ends when that does. A file may have 512 MB. Writes last as long as Redis is configured to keep them
  * (`appendfsync always` where nothing may be lost with the machine).
  *
@@ -89,7 +89,7 @@ export class RedisWorkspace implements Workspace {
   ): AsyncGenerator<WorkspaceEntry, void, undefined> {
     const segments = segmentsOf(path);
     const entries = await asWorkspaceError(path, () => this.#entries(segments));
-    // In the order of whole paths, what lies in `a` comes behind `a.txt`: the contents have a place of their own.
+    // In the order of whole paths, what is in `a` comes behind `a.txt`: the contents have a place of their own.
     const places = new Map(entries.map((entry) => [entry.path, entry]));
     const directories = entries.filter(({ type }) => options.recursive && type === 'directory');
     const below = new Set(directories.map((entry) => `${entry.path}/`));

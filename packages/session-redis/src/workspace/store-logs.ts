@@ -13,7 +13,7 @@ import { operationId, pathSegments, sessionPrefix, type WorkspaceEntry } from '@
 import { isLog, keyOfLog, type LogFiles } from './log-path.js';
 
 const PROVIDER = 'log';
-/** How often an append is tried anew when others append at the same time. */
+/** How often an append is tried again when others append at the same time. */
 const MAX_ATTEMPTS = 20;
 /** Ends that are remembered between the look at a log and the append that follows. */
 const MAX_ENDS = 1_000;
@@ -166,7 +166,7 @@ export class StoreLogs implements LogFiles {
     return { token, pieces: last.number + 1, size: last.offset + last.bytes.length, updatedAt };
   }
 
-  /** @param keep Answers how many of the pieces stay. */
+  /** @param keep Returns how many of the pieces stay. */
   async #change(
     path: string,
     data: string | Uint8Array,

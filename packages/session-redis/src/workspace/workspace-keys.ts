@@ -29,7 +29,7 @@ export class WorkspaceKeys {
     return `${this.#base}:lock:${name}`;
   }
 
-  /** What a script needs for one path: the file, then the directories from the root down to the one it lies in. */
+  /** What a script needs for one path: the file, then the directories from the root down to the one it is in. */
   along(segments: readonly string[]): string[] {
     const above = segments.map((_, depth) => this.directory(segments.slice(0, depth)));
     return [this.file(segments), ...above];

@@ -5,7 +5,7 @@ import type { Redis } from 'ioredis';
 import { RedisSession } from '../../src/index.js';
 import { testClient } from './test-store.js';
 
-/** In a fixture, in place of the prefix of the keys. */
+/** In a fixture, instead of the prefix of the keys. */
 const PREFIX = '<prefix>';
 
 /** What a Redis has stored, as commands in JSON, one a line. */

@@ -51,7 +51,15 @@ export function assertWellFormed(messages: readonly Message[]): void {
 
 /** The counts match the lists, there is a reason, and an applied outcome is smaller than the input. */
 export function assertReport(before: readonly Message[], outcome: CompactionOutcome): void {
-  const { status, message: reason, messages, messagesBefore, messagesAfter, tokensBefore, tokensAfter } = outcome;
+  const {
+    status,
+    message: reason,
+    messages,
+    messagesBefore,
+    messagesAfter,
+    tokensBefore,
+    tokensAfter,
+  } = outcome;
   if (messagesBefore !== before.length)
     throw new Error(`messagesBefore is ${messagesBefore}, but the input has ${before.length} messages.`);
   if (messagesAfter !== messages.length)

@@ -16,7 +16,7 @@ export interface StrictServer {
 }
 
 /**
- * Starts a strict server. It answers `ok`, or what the user's last words ask of it: `ANSWER` and, in base64, the JSON of an answer with a
+ * Starts a strict server. It returns `ok`, or what the user's last words ask of it: `ANSWER` and, in base64, the JSON of an answer with a
  * `text` and `calls`, each `{ id, name, input }`.
  */
 export async function strictServer(format: WireFormat): Promise<StrictServer> {

@@ -17,7 +17,7 @@ class LastWriterWins extends InMemorySession {
   }
 }
 
-/** Compares versions, which begin anew when a session does. */
+/** Compares versions, which begin again when a session does. */
 class ComparesVersions extends InMemorySession {
   readonly #versions = new Map<string, number>();
 
@@ -186,7 +186,7 @@ class LeasesToAll extends InMemorySession {
   }
 }
 
-/** Deletes what somebody works with. */
+/** Deletes what someone works with. */
 class DeletesLeased extends InMemorySession {
   override delete(key: SessionKey, { token }: DeleteOptions = {}): Promise<boolean> {
     return super.delete(key, { token });

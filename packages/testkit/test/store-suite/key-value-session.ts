@@ -32,7 +32,7 @@ export interface KeyValue {
   keys(): AsyncIterable<string>;
 }
 
-/** What is stored: the session, and the names of its latest commits in place of the token. */
+/** What is stored: the session, and the names of its latest commits instead of the token. */
 type Value = Omit<StoredSession, 'token'> & Pick<Committed, 'operations'> & { readonly createdAt: string };
 
 /** Sessions in a key-value store, each one value. */
@@ -100,7 +100,7 @@ export class KeyValueSession implements SessionStore {
       const found = await this.#backend.get(key.toString());
       return found ? { stored: JSON.parse(found.text), revision: found.revision } : { revision: 0 };
     } catch (cause) {
-      // Never `undefined` in place of a failure: the agent would begin an empty session over this one.
+      // Never `undefined` instead of a failure: the agent would begin an empty session over this one.
       const details = { sessionKey: key.toString(), cause };
       throw new SessionStoreError('session_unavailable', `Session ${key} cannot be read: ${cause}`, details);
     }

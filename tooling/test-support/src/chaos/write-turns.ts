@@ -170,7 +170,7 @@ const POLL_MS = 20;
 
 /**
  * Stops a process that has the lease of a session, between its load and its commit. Another
- * takes the lease over, but commits nothing yet: what the first commits when it goes on must be refused for its lease alone.
+ * takes the lease over, but commits nothing yet: what the first commits when it continues must be refused for its lease alone.
  *
  * @param start as of {@link runWriters}.
  * @throws {Error} when the store takes the commit, or refuses it for another reason.

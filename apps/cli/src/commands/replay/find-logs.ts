@@ -14,7 +14,7 @@ const KNOWN_FOLDERS = [
 ] as const;
 
 const LOG = /\.jsonl?$/;
-/** What a store keeps of a session, whose log lies beside it, and what Gemini CLI keeps beside its chats. */
+/** What a store keeps of a session, whose log is beside it, and what Gemini CLI keeps beside its chats. */
 const OTHER = /[\\/](?:context[\\/][^\\/]+[\\/](?:head|segment)|\.gemini[\\/]tmp[\\/][^\\/]+[\\/])[^\\/]*$/;
 
 /** A file that may be a log. */

@@ -150,7 +150,7 @@ export const replay = command({
 
 /** UTF-16 units of how a conversation begins. */
 const OPENING = 50;
-/** Messages of a recording that take long enough for somebody to wonder. */
+/** Messages of a recording that take long enough for someone to wonder. */
 const LONG = 2_000;
 /** Words for the columns of the table. */
 const LEGEND = `

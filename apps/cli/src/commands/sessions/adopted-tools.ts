@@ -44,7 +44,7 @@ const COUNTERPARTS: Readonly<Record<string, Counterpart>> = {
 const SPARE = ['description', 'workdir', 'run_in_background', 'justification', 'instruction'];
 
 /**
- * Calls our tools where a recorded agent called tools of its own that do the same, so that the model goes on with what it has. Paths
+ * Calls our tools where a recorded agent called tools of its own that do the same, so that the model continues with what it has. Paths
  * below the workspace become relative to it. A call whose input has more than ours take stays as it is.
  */
 export function withOurTools(messages: readonly Message[], workspace: string): readonly Message[] {

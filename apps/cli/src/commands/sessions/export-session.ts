@@ -4,7 +4,7 @@ import { findLog, findSession, noSession } from '../../find-session.js';
 import { identityOptions, scopeOf } from '../../identity-options.js';
 import { storeOptions, withStore } from '../../open-store.js';
 
-/** Writes a session as JSON lines: its state, then every message of its log, where there is one. */
+/** Writes a session as JSON lines: its state, then every message of its log, if there is one. */
 export const exportSession = command({
   name: 'sessions export',
   takes: 'SESSION',

@@ -96,8 +96,19 @@ export function EarlierCompactions() {
 
 /** Why and how, the steps, and what the model no longer sees. */
 function CompactionDetails({ compaction }: CompactionProps) {
-  const { id, status, message: detail, reason, durationMs, steps, manifest, undone, usage, place, stagesUsed } =
-    compaction;
+  const {
+    id,
+    status,
+    message: detail,
+    reason,
+    durationMs,
+    steps,
+    manifest,
+    undone,
+    usage,
+    place,
+    stagesUsed,
+  } = compaction;
   const how = [
     inWords(stagesUsed),
     usage ? 'a model wrote the summary' : 'no model was called',

@@ -98,7 +98,7 @@ export function Fold({ id, line, children, class: more = '' }: FoldProps) {
 
 interface CodeBlockProps {
   readonly label: string;
-  /** What is copied, and shown where there are no lines. */
+  /** What is copied, and shown if there are no lines. */
   readonly text: string;
   readonly lines?: readonly RenderedLine[] | undefined;
   /** For example its size. */

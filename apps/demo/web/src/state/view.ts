@@ -1,7 +1,7 @@
 import { batch, computed, effect, signal } from '@preact/signals';
 import { openSession, phase, sessionId, startSession, title } from './session.js';
 
-/** The file that is shown in place of the conversation; empty for none. */
+/** The file that is shown instead of the conversation; empty for none. */
 export const filePath = signal('');
 /** The place that the panel shows, from 1: a request, a compaction or an undo. `undefined`: the window as it is now. */
 export const lookedAt = signal<number | undefined>(undefined);
@@ -109,7 +109,7 @@ const hasRoomForPanel = media('(min-width: 760px)');
 /** Where there is room: whether the user wants the panel. */
 const wantsPanel = signal(true);
 export const showsPanel = computed(() => hasRoomForPanel.value && wantsPanel.value);
-/** Where there is no room: the panel as a sheet, the list of sessions as a drawer. */
+/** If there is no room: the panel as a sheet, the list of sessions as a drawer. */
 export const sheetOpen = signal(false);
 export const drawerOpen = signal(false);
 /** Whether the list of keys is shown. */
@@ -117,7 +117,7 @@ export const keysOpen = signal(false);
 /** Whether the conversation stays at its end while it grows. */
 export const following = signal(true);
 
-/** Shows or hides the panel or, where there is no room beside the conversation, the sheet. */
+/** Shows or hides the panel or, if there is no room beside the conversation, the sheet. */
 export function togglePanel(): void {
   const part = hasRoomForPanel.peek() ? wantsPanel : sheetOpen;
   part.value = !part.peek();

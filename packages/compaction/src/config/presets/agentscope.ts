@@ -15,7 +15,7 @@ export const agentscopeShape = {
   triggerTokens: z.optional(countSchema),
   /** Messages that a summary leaves as they are. Default 20, fewer where `triggerMessages` is no larger. */
   keepMessages: z.optional(countSchema),
-  /** When not 0: tokens that a summary leaves as they are, in place of `keepMessages`. */
+  /** When not 0: tokens that a summary leaves as they are, instead of `keepMessages`. */
   keepTokens: z._default(countSchema, 0),
   /** Replaces the instructions to the model; `{messages}` stands for the conversation. */
   summaryPrompt: z.nullish(wordsSchema),

@@ -22,7 +22,7 @@ const TRIM_THRESHOLD = 50;
 export const auraShape = {
   /** Due at this percentage of the context window; 0 switches it off. */
   threshold: z._default(percentSchema, 80),
-  /** When not 0: due at this many tokens, in place of the percentage. */
+  /** When not 0: due at this many tokens, instead of the percentage. */
   maxTokens: z._default(countSchema, 0),
   /** Repeated injected messages go from this percentage of the window on. Default 50, where that is below `threshold`. */
   trimThreshold: z.optional(percentSchema),

@@ -116,7 +116,7 @@ export class WorkspaceSessionLog implements SessionLog {
   async #catchUp(): Promise<number> {
     const size = (await this.#workspace.stat(this.location))?.size ?? 0;
     if (size < this.#indexed) {
-      // Deleted, and perhaps begun anew.
+      // Deleted, and perhaps begun again.
       this.#index = noPlaces();
       this.#indexed = 0;
     }

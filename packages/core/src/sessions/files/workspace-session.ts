@@ -135,7 +135,7 @@ class WorkspaceRecords implements SessionStore {
       await this.#create(directory, name, next, change);
 
       // Committed: whatever cannot be removed now is removed by a later commit. What was there before is removed and no
-      // longer counts; what came since may belong to a commit that goes on from here.
+      // longer counts; what came since may belong to a commit that continues from here.
       const counting = new Set([FIRST, LEASE, name, ...segments.map(({ file }) => file)]);
       const useless = names.filter((each) => !counting.has(each));
       await Promise.all(useless.map((each) => this.workspace.delete(`${directory}/${each}`))).catch(() => {});
@@ -230,7 +230,7 @@ class WorkspaceRecords implements SessionStore {
     return names;
   }
 
-  /** @throws {SessionConflictError} when somebody else made the version, or a later one. */
+  /** @throws {SessionConflictError} when someone else made the version, or a later one. */
   async #create(
     directory: string,
     name: string,

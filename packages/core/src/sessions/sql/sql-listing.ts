@@ -29,7 +29,7 @@ export interface SqlListing {
 }
 
 /**
- * Lists the sessions of a database within a scope, newest first; those that are committed to meanwhile once more at the end.
+ * Lists the sessions of a database within a scope, newest first; those that are committed to meanwhile again at the end.
  *
  * @param collection Empty for sessions.
  * @param read Runs a statement with named values.

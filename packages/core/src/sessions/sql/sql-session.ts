@@ -72,11 +72,11 @@ export interface SqlWrite<Text> {
  * - `take`: takes a lease for `:claim` of `:process` that is free, that the claim has already, or whose fence is `:over`, and answers
  *   its `fence`; so does `fenceOf`, if `take` cannot.
  * - `confirm`: writes a lease with `:fence` for `:claim` unless a larger fence is there.
- * - `find`: answers `fence` and `claim` of a lease that is held.
- * - `lockLease`: answers `fence` and `claim`, so that nobody takes the lease before the transaction ends.
+ * - `find`: returns `fence` and `claim` of a lease that is held.
+ * - `lockLease`: returns `fence` and `claim`, so that nobody takes the lease before the transaction ends.
  * - `beat`: renews the record of `:process` for `:ttlMs`, and takes the text `:acknowledged` from the beginning of its notes; answers
  *   `notes`, and so does `notesOf`, if `beat` cannot.
- * - `look`: answers `beats` of a process that is alive. `send`: adds the line `:note` to its notes.
+ * - `look`: returns `beats` of a process that is alive. `send`: adds the line `:note` to its notes.
  * - `retire`: deletes the record, and those that have been dead for an hour.
  */
 export type SqlStatements = Readonly<
@@ -119,10 +119,10 @@ export interface SqlDialect<Text> {
   add(run: RunSql, row: unknown, keep: number, messages: readonly Text[]): Promise<unknown>;
   /** The operations of a locked row, as `remember` of the store rules makes them. */
   operationsOf(row: SqlRow): readonly string[];
-  /** Deletes a session, with its lease, and answers whether there was one that had not expired. */
+  /** Deletes a session, with its lease, and returns whether there was one that had not expired. */
   delete(run: RunSql, id: Uint8Array, token: string | undefined): Promise<boolean>;
   /**
-   * Deletes a bounded number of sessions, the oldest first, and answers how many; `undefined` when none is old. Sessions that are
+   * Deletes a bounded number of sessions, the oldest first, and returns how many; `undefined` when none is old. Sessions that are
    * leased stay, also where the lease is taken meanwhile.
    */
   deleteOld(olderThan: Date, limit: number): Promise<number | undefined>;
@@ -221,7 +221,7 @@ export class SqlSession<Text> implements SessionStore {
 
   /**
    * Deletes the sessions whose last commit is older than `olderThan` by the server's clock, or that have expired, the oldest
-   * first, in transactions of bounded size, and answers how many. A session that is committed to meanwhile or that is leased
+   * first, in transactions of bounded size, and returns how many. A session that is committed to meanwhile or that is leased
    * stays. Records of collections count as sessions.
    *
    * @param options.limit sessions to delete at most; default all.
@@ -240,7 +240,7 @@ export class SqlSession<Text> implements SessionStore {
     }
   }
 
-  /** The sessions within a scope, newest first; those that are committed to meanwhile once more at the end. */
+  /** The sessions within a scope, newest first; those that are committed to meanwhile again at the end. */
   list(scope: SessionScope = {}, options?: ListOptions): AsyncGenerator<SessionInfo, void, undefined> {
     const read = async (statement: string, values: SqlValues) =>
       (await this.#run(undefined, statement, values)).rows;

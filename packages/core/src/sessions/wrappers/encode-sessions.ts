@@ -32,7 +32,7 @@ const PLAIN =
  * Puts a codec between sessions and their store: heads, titles, metadata and messages are encoded before the store sees them. Keys,
  * ids, roles, times and sizes stay as they are.
  *
- * A head or message that is not encoded is refused: who can write to the store could put one in place of yours. Sessions that
+ * A head or message that is not encoded is refused: who can write to the store could put one instead of yours. Sessions that
  * were stored before are read with `plain: 'accept'`; {@link copyStore} from the bare store encodes them into another, and a commit
  * encodes the head and what it adds.
  *

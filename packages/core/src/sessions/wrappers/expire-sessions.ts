@@ -13,7 +13,7 @@ const optionsSchema = z.strictObject({
 
 /**
  * Gives the sessions of any store a lifetime: one that was not committed to for `ttlSeconds` is gone for whoever loads or lists, and
- * begins anew in its place. Its data is removed then, or by `sweep`, which answers how many it deleted. `RedisSession`,
+ * begins again in its place. Its data is removed then, or by `sweep`, which returns how many it deleted. `RedisSession`,
  * `SqliteSession` and `PostgresSession` have a `ttlSeconds` of their own.
  *
  * @example
@@ -41,7 +41,7 @@ export function expireSessions(
         if (change.expected !== undefined || !SessionConflictError.isInstance(error)) throw error;
         const stored = await store.load(key, { last: 0 });
         if (stored === undefined || !isExpired(stored)) throw error;
-        // In place of what has expired, unless somebody else was faster.
+        // In place of what has expired, unless someone else was faster.
         return store.commit(key, { ...change, expected: stored.token, keep: 0 });
       }
     },

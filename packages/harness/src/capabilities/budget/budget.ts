@@ -174,7 +174,7 @@ type Limits = z.output<typeof budgetConfigSchema>;
  * Limits the tokens and the cost of a call and of a session. Checks before each model call, so that a round of tools is never
  * cut in half: at a limit the call ends with `budget_exceeded`, and one answer may overrun the limit. Counts the usage that
  * providers report (an estimate where one reports nothing, or zeros), compactions included. A session's spending is in its state, over
- * calls and processes; a resumed call begins anew.
+ * calls and processes; a resumed call begins again.
  *
  * @example
  * ```ts
@@ -204,7 +204,7 @@ export function budget(config: BudgetConfig): Capability {
     );
   }
 
-  /** Answers the usage of a call whose provider reported none. */
+  /** Returns the usage of a call whose provider reported none. */
   function estimated(event: AgentEventBody & { readonly type: 'model.completed' }, callId: string): Usage {
     const outputTokens = countMessage(estimateCounter, event.message);
     return { inputTokens: requested.get(callId) ?? 0, outputTokens };

@@ -80,7 +80,7 @@ export async function pathsOf(line: string, surroundings: Surroundings): Promise
     if (directories.size > MAX_DIRECTORIES) return undefined;
     leads = LEADS.test(word) || (leads && word.startsWith('-'));
   }
-  // A loop, or a function, comes to words once more that stand before a directory, and goes on from there.
+  // A loop, or a function, comes to words again that stand before a directory, and continues from there.
   const below = words.flatMap(({ pieces = [] }) =>
     pieces.filter((piece) => !isOut(piece) && !piece.includes(OUTSIDE)),
   );

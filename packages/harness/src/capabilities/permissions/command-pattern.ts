@@ -51,7 +51,7 @@ function plainCommands(line: string): readonly string[] | undefined {
   return BETWEEN.test(between + line.slice(end)) ? texts : undefined;
 }
 
-/** The simple commands that `&&`, `||` and `|` join; `undefined` in place of any other. */
+/** The simple commands that `&&`, `||` and `|` join; `undefined` instead of any other. */
 function simpleCommands(node: SyntaxNode): readonly (CommandNode | undefined)[] {
   if (node.type === 'Command') return [node];
   const isJoined =

@@ -18,7 +18,7 @@ export interface JudgedCall {
   readonly words: readonly PlainPath[];
   /** A command line may open any other file, too. */
   readonly isUnclear: boolean;
-  /** Where the workspace lies, if it lies in a directory. */
+  /** Where the workspace lies, if it is in a directory. */
   readonly root: string | undefined;
 }
 
@@ -176,7 +176,7 @@ export function fileRuleOf({ tool, match, input }: PermissionRule): FileRule | u
   return { use, match: match ?? '**' };
 }
 
-/** A rule that denies or asks, and the same for the paths of a workspace where its pattern names the directory that this lies in. */
+/** A rule that denies or asks, and the same for the paths of a workspace where its pattern names the directory that this is in. */
 export function inWorkspace(rule: PermissionRule, workspace: Workspace): readonly PermissionRule[] {
   const match = behindRoot(rule.match ?? '', rootOf(workspace));
   return match === undefined ? [rule] : [rule, { ...rule, match }];

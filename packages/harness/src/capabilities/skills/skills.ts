@@ -169,7 +169,7 @@ interface FoundSkills {
 
 const FILE = 'SKILL.md';
 
-/** Folders in which a SKILL.md is looked for, anew in every call. */
+/** Folders in which a SKILL.md is looked for, again in every call. */
 const MAX_SKILLS = 200;
 
 /** Finds the skills in folders of a workspace. The first of several skills with one name wins. */

@@ -41,7 +41,7 @@ export const definitionSchema = subagentFileSchema.extend({
   settings: ownSettingsSchema.optional(),
   /** Names of the parent's capabilities that it goes without. What they object to still holds. */
   without: z.array(z.string()).readonly().default([]),
-  /** Capabilities, with their tools, that it has beside the parent's, or in place of those of the same names. They are closed with the parent. */
+  /** Capabilities, with their tools, that it has beside the parent's, or instead of those of the same names. They are closed with the parent. */
   capabilities: z
     .array(withMember<Capability>('name', 'string', 'must be a Capability'))
     .readonly()
@@ -66,7 +66,7 @@ export const subagentsConfigSchema = z.strictObject({
   maxDepth: z.int().min(1).max(5).default(2),
   /** Tasks of one session that may run at a time. */
   maxRunning: z.int().min(1).default(8),
-  /** Milliseconds that a tool waits for a subagent, unless the model says otherwise, before it goes on in the background. */
+  /** Milliseconds that a tool waits for a subagent, unless the model says otherwise, before it continues in the background. */
   timeoutMs: z.int().min(0).default(120_000),
   /** Milliseconds that a task waits for a process to take it from the queue; then it counts as failed. */
   pendingMs: z.int().min(1).default(300_000),
@@ -232,7 +232,7 @@ function modelOf(
   throw new HarnessConfigError([{ path: `subagents.${path}`, message }]);
 }
 
-/** Takes a subagent's settings in place of those for all. */
+/** Takes a subagent's settings instead of those for all. */
 function settingsOf({ settings, maxIterations, maxOutputTokens, temperature }: Subagent) {
   const own = Object.entries({ maxIterations, maxOutputTokens, temperature });
   return { ...settings, ...Object.fromEntries(own.filter(([, value]) => Number.isFinite(value))) };

@@ -29,7 +29,7 @@ export interface TaskOrder extends Pick<GivenTask, 'taskId' | 'subagent' | 'call
   /** The session that gave it: `SessionKey.toString()`. */
   readonly owner: string;
   readonly message: string;
-  /** Decisions on calls of the subagent, by approval id: the order goes on with these. */
+  /** Decisions on calls of the subagent, by approval id: the order continues with these. */
   readonly decisions?: Readonly<Record<string, ApprovalDecision>> | undefined;
 }
 
@@ -315,7 +315,7 @@ export function taskReport(task: SubagentTask): string {
   return [`[${taskId}: ${status}]`, error, result, isEnded(task) ? '' : hint].filter(Boolean).join('\n');
 }
 
-/** Words the reminder that tasks have ended; what they give back is quoted, since it may be somebody else's words. */
+/** Words the reminder that tasks have ended; what they give back is quoted, since it may be someone else's words. */
 export function tasksReminder(tasks: readonly SubagentTask[]): string {
   const chars = Math.max(FEWEST_CHARS, Math.min(REMINDER_CHARS, Math.floor(REMINDERS_CHARS / tasks.length)));
   const reports = tasks.map((task) => {

@@ -197,7 +197,7 @@ class Team implements Capability {
     return this.#parts.tasks;
   }
 
-  /** Answers the call that a tool's is part of. */
+  /** Returns the call that a tool's is part of. */
   async callOf(state: AgentState): Promise<TeamCall> {
     const call = await this.#opened.get(state);
     if (call === undefined) throw new Error('Subagents work only within a call.');
@@ -226,7 +226,7 @@ class Team implements Capability {
           `${running.length} tasks are running, which is the limit. Wait for one with wait_async_results, or cancel one.`,
         );
       }
-      // A message in place of a decision: what waited is denied in the subagent's session.
+      // A message instead of a decision: what waited is denied in the subagent's session.
       const waiting = news.find((task) => task.taskId === taskId && task.status === 'waiting');
       if (waiting !== undefined) await this.tasks.cancel(owner, waiting);
       this.#parts.members.agentOf(subagent);
@@ -237,7 +237,7 @@ class Team implements Capability {
   }
 
   /**
-   * Lets subagents go on with what a human decided about their calls. Resolves to their tasks.
+   * Lets subagents continue with what a human decided about their calls. Resolves to their tasks.
    *
    * @throws {Error} when none of them waits any more.
    */
@@ -367,7 +367,7 @@ class Team implements Capability {
     return 'ended';
   }
 
-  /** Has a subagent do the work, or go on with what an earlier process began. Resolves to nothing when its agent closes first. */
+  /** Has a subagent do the work, or continue with what an earlier process began. Resolves to nothing when its agent closes first. */
   async #work(order: TaskOrder, key: SessionKey, signal: AbortSignal): Promise<TaskEnding | undefined> {
     const { members } = this.#parts;
     const owner = SessionKey.parse(order.owner);
@@ -414,7 +414,7 @@ class Team implements Capability {
   }
 
   /**
-   * Answers the states of the parent that judge a subagent's call, the present one first: that of the running call, else the
+   * Returns the states of the parent that judge a subagent's call, the present one first: that of the running call, else the
    * stored one. Between calls the last one known here counts too, since what it denies may not be stored yet.
    */
   async #statesOf(owner: SessionKey): Promise<readonly AgentState[]> {
@@ -452,7 +452,7 @@ function teamTools(team: Team): readonly Tool[] {
   const milliseconds = z.int().min(0).max(MOST_MS).default(Math.min(team.settings.timeoutMs, MOST_MS));
   const taskId = z.string().min(1).describe('The id that agent_spawn answered');
 
-  /** Waits for tasks to end. Longer work goes on in the background. */
+  /** Waits for tasks to end. Longer work continues in the background. */
   async function collect(call: TeamCall, tasks: readonly GivenTask[], wait: Parameters<Tasks['wait']>[2]) {
     const found = await team.tasks.wait(call.owner, tasks, wait);
     raiseApprovals(found);

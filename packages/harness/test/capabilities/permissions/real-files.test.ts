@@ -124,7 +124,7 @@ describe('a rule about reading', () => {
     ]);
     expect(JSON.stringify(results)).not.toContain(CANARY);
     expect(Object.values(results).at(-1)).toContain('page');
-    // A search goes on with what it may read.
+    // A search continues with what it may read.
     expect(results['9']).toContain('docs/page:1: page');
   });
 
