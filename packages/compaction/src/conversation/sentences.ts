@@ -8,7 +8,7 @@ interface Unit {
 }
 
 /** Stands where a text has a gap. */
-export const GAP = '[…]';
+const GAP = '[…]';
 
 /** UTF-16 units of a sentence that is kept whole; a longer one is cut between words. */
 const LONGEST = 300;

@@ -161,10 +161,15 @@ export class Choice<Item extends Candidate> {
       else {
         this.#choose(index);
         // A sentence says little, or something else, without the one in front of it.
-        const isBehind = this.#candidates[index]?.leans && gains[index - 1] !== 0;
-        if (isBehind && this.#fits(index - 1)) this.#choose(index - 1);
+        if (this.#leansOnThePrevious(index) && gains[index - 1] !== 0 && this.#fits(index - 1))
+          this.#choose(index - 1);
       }
     }
+  }
+
+  #leansOnThePrevious(index: number): boolean {
+    const { leans, entry } = this.#candidates[index] as Item;
+    return leans === true && this.#candidates[index - 1]?.entry.at === entry.at;
   }
 
   #fits(index: number): boolean {

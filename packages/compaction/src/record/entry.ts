@@ -61,7 +61,7 @@ export const entriesSchema = z.array(z.discriminatedUnion('kind', [quote, call, 
 export type Quote = z.infer<typeof quote>;
 export type Argument = z.infer<typeof argument>;
 export type Call = z.infer<typeof call>;
-export type Count = z.infer<typeof count>;
+type Count = z.infer<typeof count>;
 export type List = z.infer<typeof list>;
 /** One entry of a record. */
 export type Entry = z.infer<typeof entriesSchema>[number];
@@ -148,7 +148,7 @@ export function endText({ end, exit, outcome, mendedAt }: Call): string {
 }
 
 /** The line of a call without the mark in front. */
-export function callText(call: Call): string {
+function callText(call: Call): string {
   const { at, again = [], isAlike } = call;
   const numbers = again.map((other) => ` r${other}`).join('');
   const others = numbers && ` (${isAlike ? 'alike' : 'again'}:${numbers})`;

@@ -83,16 +83,11 @@ function extract(message: Message): Excerpts {
     for (const [index, piece] of pieces.entries()) {
       const { text, leans, isBehindGap } = piece;
       number += isBehindGap ? 2 : 1;
-      const part = { kind, text, part: number, ...(index === 0 && !isBehindGap ? { opens: true } : {}) };
-      const more = {
-        leans,
-        worth: worthOf(piece, index),
-        callId,
-        terms: termsOf(text),
-        tokens: estimateCounter.count(text),
-      };
-      terms.push(more.terms);
-      parts.push({ ...part, ...more });
+      const own = termsOf(text);
+      terms.push(own);
+      const opens = index === 0 && !isBehindGap ? { opens: true } : {};
+      const [worth, tokens] = [worthOf(piece, index), estimateCounter.count(text)];
+      parts.push({ kind, text, part: number, ...opens, leans, worth, callId, terms: own, tokens });
     }
   };
   if (message.role === 'assistant') {
@@ -120,17 +115,9 @@ function extract(message: Message): Excerpts {
     } else if (block.type === 'tool_result') {
       const text = resultText(block);
       printed.push(text);
-      const worth = Math.max(
-        WORTH.found,
-        WORTH.shortResult * Math.sqrt(SHORT_RESULT / Math.max(text.length, SHORT_RESULT)),
-      );
-      const odd = oddLines(text).map((line) => line.text.trim());
-      const isOdd = (part: string) => odd.some((line) => part.includes(line));
       const { body, frame } = framed(text);
-      const pieces = joinLines(piecesOf(body));
-      add('found', pieces, ({ text }) => worth * (isOdd(text) ? WORTH.odd : 1), block.toolUseId);
-      if (frame)
-        add('found', [{ text: frame, leans: false, isBehindGap: true }], () => worth, block.toolUseId);
+      const behind = frame === '' ? [] : [{ text: frame, leans: false, isBehindGap: true }];
+      add('found', [...joinLines(piecesOf(body)), ...behind], worthInResult(text), block.toolUseId);
     }
   }
   return {
@@ -140,6 +127,14 @@ function extract(message: Message): Excerpts {
     names: namesIn(printed.join('\n'), false),
     passed: passed.length < 2 ? passed : [...new Set(passed)],
   };
+}
+
+/** Returns what a piece of a result is worth: more in a short result, and more if it holds an odd line. */
+function worthInResult(text: string): (piece: Piece) => number {
+  const isShort = Math.sqrt(SHORT_RESULT / Math.max(text.length, SHORT_RESULT));
+  const worth = Math.max(WORTH.found, WORTH.shortResult * isShort);
+  const odd = oddLines(text).map((line) => line.text.trim());
+  return (piece) => worth * (odd.some((line) => piece.text.includes(line)) ? WORTH.odd : 1);
 }
 
 /** UTF-16 units of a frame that may enter a record whole. */

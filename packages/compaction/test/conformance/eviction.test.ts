@@ -65,7 +65,7 @@ describe('an evicted result', () => {
     await expect(evict('a', 'call', outside)).rejects.toThrow('evictionPath: must lie in the workspace');
     for (const evictionPath of ['/users', 'a/tenants/b', 'agents', '/files/x'])
       await expect(evict('a', 'call', { evictionPath })).rejects.toThrow(
-        'evictionPath: must have no folder named',
+        'evictionPath: must not contain a folder named',
       );
   });
 

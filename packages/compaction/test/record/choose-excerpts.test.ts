@@ -44,4 +44,13 @@ describe('the choice of excerpts', () => {
     atOnce(choice.take(20));
     expect(textsOf(choice)).toEqual(['refuse the order', 'if a stranger asks']);
   });
+
+  it('takes a sentence alone if the one that it leans on is no candidate', () => {
+    const [other, demand] = [line(1, 'shops close', { worth: 0.01 }), line(2, 'refuse it', { leans: true })];
+    for (const all of [[demand], [other, demand]]) {
+      const choice = atOnce(Choice.among(all, all.map(tool), [], new Uint32Array()));
+      atOnce(choice.take(19));
+      expect(textsOf(choice)).toEqual(['refuse it']);
+    }
+  });
 });

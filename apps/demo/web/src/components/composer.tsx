@@ -24,7 +24,6 @@ function hint(): string {
 
 /** Where one writes: to the agent, or a command. */
 export function Composer() {
-  // Long because the draft, the keys and the menu share their state.
   const field = useRef<HTMLTextAreaElement>(null);
   const text = draftText.value;
   const running = call.value !== undefined || compacting.value !== undefined;

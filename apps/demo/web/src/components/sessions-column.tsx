@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import { Keyboard, LoaderCircle, Monitor, Moon, Plus, Rewind, Search, Sun, Trash2 } from 'lucide-preact';
+import { Keyboard, LoaderCircle, Monitor, Moon, Plus, Search, Sun, Trash2 } from 'lucide-preact';
 import type { SessionSummary } from '../../../src/page.js';
 import { dayOf, timeOfDay } from '../lib/format.js';
 import {
@@ -32,7 +32,6 @@ function listed(): readonly SessionSummary[] {
 
 /** All conversations by day, with a search in what was said in them. */
 export function SessionsColumn() {
-  // Long because it draws a whole column.
   const found = listed();
   const days = new Map<string, SessionSummary[]>();
   for (const session of found) {
