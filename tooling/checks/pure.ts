@@ -25,8 +25,8 @@ const COMPACTION = `
     }
     messages.push(assistantMessage('It reads everything.'), userMessage('Go on'));
     const compactor = createCompactor({ contextWindow: 10_000 });
-    const { status, reason } = await compactor.compact(messages, { reason: 'manual' });
-    return status === 'applied' ? status : reason;
+    const { status, message } = await compactor.compact(messages, { reason: 'manual' });
+    return status === 'applied' ? status : message;
   };
 `;
 

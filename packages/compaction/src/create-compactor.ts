@@ -29,7 +29,7 @@ import { NarrativeDesk } from './summary/narrative-desk.js';
  *
  * @example
  * const compactor = createCompactor({ model, contextWindow: 200_000 });
- * const { status, reason, messages } = await compactor.compact(conversation);
+ * const { status, message, messages } = await compactor.compact(conversation);
  *
  * @throws {InvalidInputError} naming every unknown key and every combination that cannot work.
  */

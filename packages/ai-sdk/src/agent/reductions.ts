@@ -182,7 +182,7 @@ export class Reductions {
     } catch (error) {
       if (!InvalidInputError.isInstance(error)) throw error;
       // What the SDK has no words for cannot be sent: the conversation stays as it was.
-      const failed = { status: 'failed', reason: error.message, messages: view, manifest: [] } as const;
+      const failed = { status: 'failed', message: error.message, messages: view, manifest: [] } as const;
       return { messages: same, outcome: { ...outcome, ...failed } };
     }
   }

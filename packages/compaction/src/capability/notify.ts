@@ -83,12 +83,11 @@ export function announce(
   before: readonly Message[],
   outcome: CompactionOutcome,
 ): void {
-  const { messages: _messages, message: detail, ...figures } = outcome;
+  const { messages: _messages, ...figures } = outcome;
   scope.emit({
     type: 'context.compacted',
     ...figures,
     reason,
-    message: detail,
     ...(outcome.status === 'applied' ? { gone: receiptOf(before, outcome).items } : {}),
     stagesUsed: figures.steps
       .filter((step) => step.tokensAfter < step.tokensBefore || step.messagesAfter < step.messagesBefore)

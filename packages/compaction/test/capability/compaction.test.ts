@@ -142,7 +142,7 @@ describe('compaction, before a model call', () => {
     const scope = scopeOf(long(), { model: native });
     await step(compaction(recorded), scope);
     expect(own.requests).toHaveLength(1);
-    expect(compacted(scope)).toMatchObject([{ detail: 'reduced by summarize' }]);
+    expect(compacted(scope)).toMatchObject([{ message: 'reduced by summarize' }]);
   });
 
   it.each([40, 900, 4_000])(

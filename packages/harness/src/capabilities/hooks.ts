@@ -27,7 +27,7 @@ const eventShape = {
   afterTool: command,
   /** Runs before a compaction, and may print `{"skip": true}` or `{"instructions": "…"}`. */
   beforeCompaction: command,
-  /** Runs after a compaction: `success`, `status`, `reason`, `messages_before`, `messages_after`, `summary_length`. */
+  /** Runs after a compaction: `success`, `status`, `message`, `messages_before`, `messages_after`, `summary_length`. */
   afterCompaction: command,
 };
 
@@ -158,8 +158,8 @@ export function hooks(config: HooksConfig = {}, directory: string = process.cwd(
       return undefined;
     },
     async afterCompaction({ outcome, ...facts }, scope) {
-      const { status, reason } = outcome as { readonly status?: unknown; readonly reason?: unknown };
-      await tell('afterCompaction', scope, { ...inSnakeCase(facts), status, reason });
+      const { status, message } = outcome as { readonly status?: unknown; readonly message?: unknown };
+      await tell('afterCompaction', scope, { ...inSnakeCase(facts), status, message });
     },
   };
 }
