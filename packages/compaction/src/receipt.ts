@@ -83,11 +83,7 @@ interface Item extends Pick<GoneItem, 'kind' | 'text'> {
 /** What matters of a conversation, by kind, the newest first. */
 function ranked(all: ReadonlyMap<Message, number>): readonly Item[] {
   const messages = [...all.keys()];
-  const item = (kind: GoneItem['kind'], message: Message, text: string): Item => ({
-    kind,
-    message,
-    text: headOf(text.replaceAll(/\s+/g, ' ').trim(), LENGTH),
-  });
+  const item = (kind: GoneItem['kind'], message: Message, text: string): Item => ({ kind, message, text });
   const requests: Item[] = [];
   const decisions: Item[] = [];
   const errors = new Map<string, Item>();
@@ -115,7 +111,11 @@ function ranked(all: ReadonlyMap<Message, number>): readonly Item[] {
       }
     }
   }
-  const newest = (items: Iterable<Item>) => [...items].slice(-MOST).toReversed();
+  const newest = (items: Iterable<Item>) =>
+    [...items]
+      .slice(-MOST)
+      .toReversed()
+      .map((item) => ({ ...item, text: headOf(item.text.replaceAll(/\s+/g, ' ').trim(), LENGTH) }));
   return [requests, errors.values(), decisions, files.values()].flatMap(newest);
 }
 

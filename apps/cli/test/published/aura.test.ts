@@ -206,8 +206,8 @@ describe('Aura from YAML alone', () => {
     const seen = asked.map(({ readable }) =>
       Math.max(0, ...(readable.match(/x{9,}/g) ?? []).map((run) => run.length)),
     );
-    // Half of it is the head and half the tail, an ellipsis between them.
-    expect(seen).toEqual([99, 74, 49, 24, 0, ...then]);
+    // Half of it is the head and half the tail. The mark between them is not counted.
+    expect(seen).toEqual([100, 75, 50, 25, 0, ...then]);
     expect(used).toBe('summarize');
     expect(sent).toContain('[CONVERSATION_SUMMARY]');
   });

@@ -77,10 +77,12 @@ test('deleteOlderThan leaves what cannot be read as it is, and says so when all 
   const directory = await temporaryDirectory();
   const store = new JsonSession({ directory });
   const olderThan = await fill(store);
-  const [first] = (await readdir(directory, { recursive: true })).filter((name) => name.endsWith('.json'));
+  const [first] = (await readdir(directory, { recursive: true })).filter((name) =>
+    name.endsWith('head.json'),
+  );
   await writeFile(join(directory, first ?? ''), '{"torn');
   expect(await thrownBy(deleteOlderThan(store, { olderThan }))).toMatchObject({ code: 'session_corrupt' });
-  const files = (await readdir(directory, { recursive: true })).filter((name) => name.includes('.json'));
+  const files = (await readdir(directory, { recursive: true })).filter((name) => name.endsWith('head.json'));
   expect(files).toHaveLength(3);
   expect(files).toContain(first);
   const error = await thrownBy(deleteOlderThan(store, { olderThan: 'yesterday' as never }));
