@@ -1,7 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RuntimeContext, SessionStoreError, toolResultMessage } from '@x/core';
-import { JsonSession } from '@x/core/node';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { HarnessAgent } from '../../src/index.js';
@@ -16,45 +15,35 @@ function filesBelow(directory: string): readonly string[] {
 }
 
 describe('a damaged session', () => {
-  const stores = {
-    WorkspaceSession: { file: /head-\w+-2\.json$/, build: () => HarnessAgent.builder() },
-    JsonSession: {
-      file: /s\.json$/,
-      build: (root: string) =>
-        HarnessAgent.builder().session(new JsonSession({ directory: join(root, 'sessions') })),
-    },
-  };
   const damages = {
     'that is cut off': (text: string) => text.slice(0, text.length / 2),
     'that is empty': () => '',
     'that is no JSON': () => 'oops',
     'whose state is malformed': (text: string) => text.replace('"sessionId":"s"', '"sessionId":7'),
   };
-  for (const [name, { file, build }] of Object.entries(stores)) {
-    for (const [kind, damage] of Object.entries(damages)) {
-      it(`${kind} fails the call in ${name}, names the session, and is left as it is`, async () => {
-        const root = scratch();
-        const agent = (text: string) =>
-          build(root)
-            .model(new ScriptedModel([{ text }]))
-            .workspace(root)
-            .build();
-        await agent('one').call('hi', context);
-        const path = filesBelow(root).find((candidate) => file.test(candidate)) ?? '';
-        const damaged = damage(readFileSync(path, 'utf8'));
-        expect(damaged).not.toBe(readFileSync(path, 'utf8'));
-        writeFileSync(path, damaged);
+  for (const [kind, damage] of Object.entries(damages)) {
+    it(`${kind} fails the call, names the session, and is left as it is`, async () => {
+      const root = scratch();
+      const agent = (text: string) =>
+        HarnessAgent.builder()
+          .model(new ScriptedModel([{ text }]))
+          .workspace(root)
+          .build();
+      await agent('one').call('hi', context);
+      const path = filesBelow(root).find((candidate) => /head-\w+-2\.json$/.test(candidate)) ?? '';
+      const damaged = damage(readFileSync(path, 'utf8'));
+      expect(damaged).not.toBe(readFileSync(path, 'utf8'));
+      writeFileSync(path, damaged);
 
-        const error = await agent('two')
-          .call('hi again', context)
-          .then(() => undefined)
-          .catch((caught: unknown) => caught);
-        expect(SessionStoreError.isInstance(error)).toBe(true);
-        expect(error).toMatchObject({ code: 'session_corrupt' });
-        expect(String((error as Error).message)).toMatch(/repair|restore|delete/i);
-        expect(readFileSync(path, 'utf8')).toBe(damaged);
-      });
-    }
+      const error = await agent('two')
+        .call('hi again', context)
+        .then(() => undefined)
+        .catch((caught: unknown) => caught);
+      expect(SessionStoreError.isInstance(error)).toBe(true);
+      expect(error).toMatchObject({ code: 'session_corrupt' });
+      expect(String((error as Error).message)).toMatch(/repair|restore|delete/i);
+      expect(readFileSync(path, 'utf8')).toBe(damaged);
+    });
   }
 
   it('that holds results alone has nothing to resume, and goes on with what is said', async () => {
