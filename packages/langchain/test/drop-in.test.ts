@@ -373,7 +373,9 @@ describe('a trigger that is reached', () => {
     const [compat, own] = [summarizer(), summarizer()];
     const options = { trigger: { messages: 30 }, keep: { messages: 4 } };
     await run({ model: compat, ...options });
-    expect(compat.calls[0]?.input).toContain('Your record stands for it, too');
+    expect(compat.calls[0]?.input).toContain(
+      'take every wish, limit, number and name of them into your record',
+    );
     await run({ model: own, ...options, compat: false });
     expect(JSON.stringify(own.calls[0]?.input)).toContain('stays in front of your record');
   });

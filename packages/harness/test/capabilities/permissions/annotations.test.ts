@@ -132,9 +132,10 @@ describe('what a tool says of itself', () => {
   });
 
   it('counts from a server that is not trusted only where it makes rules stricter', async () => {
-    for (const [name, what] of Object.entries({ reads: 'change', both: 'destroy', destroys: 'destroy' })) {
+    const risk = ', which may destroy something';
+    for (const [name, more] of Object.entries({ reads: '', both: risk, destroys: risk })) {
       const found = await verdictOn(`mcp__server__${name}`, {}, { trusts: false });
-      expect(found).toEqual({ verdict: 'asks', why: `mcp__server__${name} may ${what} something.` });
+      expect(found).toEqual({ verdict: 'asks', why: `No rule allows mcp__server__${name}${more}.` });
       for (const mode of ['explore', 'dont_ask'] as const) {
         expect((await verdictOn(`mcp__server__${name}`, { mode }, { trusts: false })).verdict).toBe('denied');
       }
