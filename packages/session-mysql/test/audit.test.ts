@@ -6,8 +6,8 @@ import type { Pool, RowDataPacket } from 'mysql2/promise';
 import { describe, expect, it } from 'vitest';
 import { testStore } from './support/test-store.js';
 
-const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
-const queries = [...readme.matchAll(/```sql\n(.*?)```/gs)].map(([, sql]) => sql ?? '');
+const page = readFileSync(new URL('../../../docs/mysql.md', import.meta.url), 'utf8');
+const queries = [...page.matchAll(/```sql\n(.*?)```/gs)].map(([, sql]) => sql ?? '');
 const [whoSaidWhat = '', sessionsOfUser = '', largest = '', failures = '', running = ''] = queries;
 
 const key = SessionKey.of({ userId: 'alice', sessionId: 's-001' });

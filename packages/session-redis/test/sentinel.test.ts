@@ -28,12 +28,12 @@ afterAll(async () => {
   await running?.stop();
 });
 
-it('the code of the readme confirms a turn that the replica has, and none over another connection than its own', {
+it('the code of the documentation confirms a turn that the replica has, and none over another connection than its own', {
   timeout: TIMEOUT,
 }, async () => {
-  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
+  const page = readFileSync(new URL('../../../docs/redis.md', import.meta.url), 'utf8');
   const code = readFileSync(new URL('./support/commit-to-replica.ts', import.meta.url), 'utf8');
-  expect(readme).toContain(code);
+  expect(page).toContain(code);
   const own = new Redis({ ...sentinelOptions(running.address), maxRetriesPerRequest: null });
   onTestFinished(() => own.disconnect());
   const wait = own.wait.bind(own);
