@@ -128,7 +128,7 @@ describe('a conversation', () => {
     const left = `${view}.scrollHeight - ${view}.scrollTop - ${view}.clientHeight`;
     await expect.poll(() => evaluate(v.page, left)).toBeLessThan(2);
     await evaluate(v.page, `${view}.scrollTop -= 300`);
-    await v.page.getByRole('button', { name: 'Latest' }).waitFor();
+    await v.page.getByRole('main').getByRole('button', { name: 'Latest' }).waitFor();
     await evaluate(v.page, grow);
     await expect.poll(() => evaluate<number>(v.page, left)).toBeGreaterThan(1000);
   });
@@ -382,7 +382,7 @@ describe('the list of conversations', () => {
     const item = v.page.locator('.session', { hasText: 'Stores and turns' });
     await item.hover();
     await item.getByRole('button', { name: /Delete/ }).click();
-    await v.page.getByRole('button', { name: 'Keep' }).click();
+    await v.page.getByRole('button', { name: 'Keep', exact: true }).click();
     await item.hover();
     await item.getByRole('button', { name: /Delete/ }).click();
     await v.page.getByRole('button', { name: 'Delete', exact: true }).click();
