@@ -247,7 +247,7 @@ export class Backend {
           files.push({ path, size, modifiedAt, isMemory });
     };
     await add(this.#agent.files(contextOf('any')).list(''), false);
-    await add(this.#demo.storage.list(sessionPrefix(keyOf('any'))), true);
+    await add(this.#demo.storage.list(sessionPrefix(keyOf('any')), { recursive: true }), true);
     return files.sort((left, right) => right.modifiedAt.localeCompare(left.modifiedAt)).slice(0, MAX_FILES);
   }
 
