@@ -81,7 +81,7 @@ export function* draftsOf(input: RecordInput, price: Price): Work<readonly Draft
   const turns = yield* turnsOf(input.covered, input.tools);
   const drafts = withoutRepeats(yield* new Drafts(input, price).of(turns), price);
   leaveOldRequests(drafts, input.room * REQUESTS_SHARE);
-  return fitted(drafts, input.room, price);
+  return yield* fitted(drafts, input.room, price);
 }
 
 /** An entry that enters in any case. */
@@ -275,29 +275,34 @@ function leaveOldRequests(drafts: Draft[], room: number): void {
  * Cuts the lines of calls to one length, the longest with which they fit their share of the room. Where even the shortest lines are
  * too many, one line counts the oldest, tool by tool.
  */
-function fitted(drafts: readonly Draft[], room: number, price: Price): readonly Draft[] {
-  const lengths = drafts.flatMap(({ entry, cost }) =>
-    isCall(entry) ? { cost, length: lineOf(entry).length } : [],
-  );
+function* fitted(drafts: readonly Draft[], room: number, price: Price): Work<readonly Draft[]> {
+  const lengths: { readonly cost: number; readonly length: number }[] = [];
+  for (const { entry, cost } of drafts) {
+    if (isCall(entry)) lengths.push({ cost, length: lineOf(entry).length });
+    yield;
+  }
   // A shortened line is not counted to know about what it would cost.
   const total = (most: number) =>
     lengths.reduce((sum, { cost, length }) => sum + cost * Math.min(1, most / length), 0);
   let most = lengths.reduce((longest, { length }) => Math.max(longest, length), SHORTEST_CALL);
   while (most > SHORTEST_CALL && total(most) > room * CALLS_SHARE) most *= 0.9;
-  const cut = (all: readonly Draft[]) => {
+  const cut = function* (all: readonly Draft[]): Work<readonly Draft[]> {
     const entries = nameFiles(all.map(({ entry }) => entry));
-    return all.map((draft, index) => {
+    const shown: Draft[] = [];
+    for (const [index, draft] of all.entries()) {
+      yield;
       const entry = entries[index] as Entry;
-      const shown = isCall(entry) && lineOf(entry).length > most ? shortened(entry, most) : entry;
-      return shown === draft.entry ? draft : must(shown, price);
-    });
+      const short = isCall(entry) && lineOf(entry).length > most ? shortened(entry, most) : entry;
+      shown.push(short === draft.entry ? draft : must(short, price));
+    }
+    return shown;
   };
-  const shown = cut(drafts);
+  const shown = yield* cut(drafts);
   const { rest, counted } = countOldest(shown, room * MOST_CALLS);
   if (!counted) return shown;
   const first = shown.findIndex(({ entry }) => isCall(entry) || entry.kind === 'counted');
   // A line that is counted tells no path any more.
-  const left = cut(drafts.filter((_, index) => rest.has(index)));
+  const left = yield* cut(drafts.filter((_, index) => rest.has(index)));
   return left.toSpliced(first, 0, must(counted, price));
 }
 

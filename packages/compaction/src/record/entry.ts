@@ -61,7 +61,6 @@ export const entriesSchema = z.array(z.discriminatedUnion('kind', [quote, call, 
 export type Quote = z.infer<typeof quote>;
 export type Argument = z.infer<typeof argument>;
 export type Call = z.infer<typeof call>;
-type Count = z.infer<typeof count>;
 export type List = z.infer<typeof list>;
 /** One entry of a record. */
 export type Entry = z.infer<typeof entriesSchema>[number];

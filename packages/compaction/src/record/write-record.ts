@@ -28,7 +28,7 @@ const SPARE_SHARE = 0.04;
  * by use, not by words.
  */
 export function* writeRecord(input: RecordInput): Work<readonly Entry[]> {
-  const { earlier, covered, staying, standing, room, meter } = input;
+  const { earlier, covered, staying, room, meter } = input;
   const ratio = tokensPerEstimate(covered, meter);
   const price = (estimate: number) => estimate * ratio;
   const drafts = yield* draftsOf(input, price);
@@ -49,11 +49,7 @@ export function* writeRecord(input: RecordInput): Work<readonly Entry[]> {
   const choice = yield* Choice.among(
     optional,
     sayings,
-    [
-      ...calls.map(({ entry, terms }) => (terms.length > 0 ? terms : termsOf(renderEntries([entry])))),
-      ...[...staying, ...standing].map(({ terms }) => terms),
-      termsOf(input.narrative ?? ''),
-    ],
+    termsThatStand(input, calls),
     openRequest?.terms ?? new Uint32Array(),
   );
   const most = room * (1 - NAMES_SHARE);
@@ -71,6 +67,16 @@ export function* writeRecord(input: RecordInput): Work<readonly Entry[]> {
 }
 
 /** Names that neither the entries nor the messages that stay hold, by the message where each was last seen. */
+/** The terms that a reader sees whatever is chosen. Made one by one, so that the work may rest between them. */
+function* termsThatStand(
+  { staying, standing, narrative }: RecordInput,
+  calls: readonly Draft[],
+): Iterable<Uint32Array> {
+  for (const { entry, terms } of calls) yield terms.length > 0 ? terms : termsOf(renderEntries([entry]));
+  for (const { terms } of [...staying, ...standing]) yield terms;
+  yield termsOf(narrative ?? '');
+}
+
 function* namesBeside(
   entries: readonly Entry[],
   { earlier, covered, staying, standing, narrative = '' }: RecordInput,

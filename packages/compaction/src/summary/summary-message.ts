@@ -77,7 +77,7 @@ export function summaryMessage(parts: SummaryParts): Message {
   // `Object.fromEntries` takes four times as long for a thousand keys.
   const numbers: Record<string, number> = {};
   for (const [id, at] of standing) numbers[id] = at;
-  return userMessage(content, {
+  const message = userMessage(content, {
     kind: 'summary',
     metadata: {
       ...(native ? { modelId: native.modelId } : {}),
@@ -91,7 +91,12 @@ export function summaryMessage(parts: SummaryParts): Message {
       },
     },
   });
+  recordsMade.set(message, record);
+  return message;
 }
+
+/** The records of summaries that this process made, which need not be checked again. */
+const recordsMade = new WeakMap<Message, readonly Entry[]>();
 
 function marksOfNarrative(narrative: Narrative | undefined): JsonObject {
   if (narrative === undefined) return {};
@@ -178,7 +183,8 @@ const readSummary = once((summary: Message): EarlierSummaries => {
   const text = textOf(summary).replaceAll(TAGS, '');
   const start = text.indexOf(`\n${RECORD}\n`);
   const lines = start === -1 ? '' : text.slice(start, endOfRecord(text, start)).trim();
-  const { data: record = parseEntries(lines) } = entriesSchema.safeParse(marks.record);
+  const record =
+    recordsMade.get(summary) ?? entriesSchema.safeParse(marks.record).data ?? parseEntries(lines);
   const written = start === -1 ? text.trim() : undefined;
   const to = typeof marks.to === 'string' ? marks.to : undefined;
   const narrative = { text: typeof marks.narrative === 'string' ? marks.narrative : (written ?? ''), to };

@@ -112,7 +112,10 @@ describe('a configuration', () => {
     [{ target: 1.5 }, 'target'],
     [{ stages: [] }, 'stages'],
     [{ stages: ['forget'] }, 'stages[0]'],
-    [{ model: null, summary: { instructions: 'x' } }, 'summary.instructions: is an instruction to a model, but model is null'],
+    [
+      { model: null, summary: { instructions: 'x' } },
+      'summary.instructions: is an instruction to a model, but model is null',
+    ],
     [{ triggerMessages: 3 }, 'triggerMessages: unknown key'],
     [{ preset: 'other' }, 'preset: must be agentscope, everruns or aura'],
     [{ preset: 'aura', keepLastMessages: -1 }, 'keepLastMessages'],
