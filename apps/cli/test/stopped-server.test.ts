@@ -39,7 +39,7 @@ it.concurrent.for([
         .model(model)
         .workspace(workspace)
         .session(store)
-        .limits({ storeMs: 500, outageMs: 500 });
+        .limits({ storeMs: 3_000, outageMs: 500 });
     const agent = builder(stopping).build();
     await expect(agent.call('Pay the bill', context, { id: 'pay-1' })).rejects.toMatchObject({
       code: 'session_unavailable',

@@ -1,7 +1,10 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { eraseUser, SessionKey } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
 import { commitAt } from '@x/test-support';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { RedisSession } from '../src/index.js';
 import { keysOf } from '../src/redis-keys.js';
 import { collect, messages, testStore } from './support/test-store.js';
@@ -68,7 +71,9 @@ describe('list', () => {
     const { found, error } = await listed(store);
     expect(error).toMatchObject({ code, sessionKey: `${damaged}` });
     expect(found).toEqual([`${last}`, `${first}`]);
-    const storage = new LocalWorkspace('no-such-directory');
+    const directory = mkdtempSync(join(tmpdir(), 'x-listing-'));
+    onTestFinished(() => rmSync(directory, { recursive: true }));
+    const storage = new LocalWorkspace(directory);
     await eraseUser({ session: store, storage }, alice).catch((thrown) =>
       expect(thrown).toMatchObject({ code }),
     );

@@ -25,6 +25,10 @@ export async function fakeEndpoint(answers: readonly Answer[]): Promise<FakeEndp
       response.end(JSON.stringify({ object: 'list', data: [{ id: 'fake', object: 'model' }] }));
       return;
     }
+    if (request.method !== 'POST') {
+      response.writeHead(404).end();
+      return;
+    }
     const { messages } = JSON.parse(await bodyOf(request));
     requests.push(messages);
     const answer = left.shift();
