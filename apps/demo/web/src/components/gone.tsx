@@ -23,6 +23,8 @@ const kinds: Readonly<Record<GoneItem['kind'], string>> = {
   error: 'Failed',
   file: 'Changed',
 };
+const NOTHING_LISTED =
+  ' None of them is a request, a conclusion, an open error, or the newest change of a file.';
 const remains: Readonly<Record<GoneItem['left'], string>> = {
   shortened: 'shortened',
   record: 'in the summary',
@@ -43,7 +45,7 @@ function ReceiptView() {
       <p class="quiet">
         {gone === 0
           ? 'Nothing is gone.'
-          : `${exactCount(gone)} of ${plural(all, 'message')}. The log keeps them.`}
+          : `${exactCount(gone)} of ${plural(all, 'message')}. The log keeps them.${items.length === 0 ? NOTHING_LISTED : ''}`}
       </p>
       {items.map(({ kind, messageId, text, left }) => (
         <button
