@@ -60,7 +60,7 @@ describe('the lines of calls in a record', () => {
   });
 
   it('know a file by its whole path and by one from a folder on the way', async () => {
-    const whole = '/home/ann/work/somewhere/deep/below/the/shop/packages/orders/src/total.ts';
+    const whole = '/home/ann/code/somewhere/deep/below/the/shop/packages/orders/src/total.ts';
     const record = await recordOf([
       userMessage('Mend the total'),
       ...round({ name: 'read_file', input: { path: whole }, output: lines(20) }),

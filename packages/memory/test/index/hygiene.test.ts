@@ -1,7 +1,8 @@
 // What left its file is gone, what did not change is not read, and a search works while writing does not.
 import { spawnSync } from 'node:child_process';
-import { appendFileSync, rmSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { chmod, readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import type { Workspace } from '@x/core';
@@ -218,36 +219,48 @@ describe('on a full disk', () => {
   });
 });
 
-/** A folder that nobody can write in, where there is a way to have one. */
-async function readOnlyFolder(path: string): Promise<boolean> {
-  if (process.getuid?.() !== 0) {
-    await chmod(path, 0o500);
-    onTestFinished(() => chmod(path, 0o700));
-    return true;
-  }
-  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'ro', 'tmpfs', path]).status === 0;
-  if (mounted) onTestFinished(() => void spawnSync('umount', ['-l', path]));
-  return mounted;
+const isRoot = process.getuid?.() === 0;
+const mountReadOnly = (path: string) =>
+  spawnSync('mount', ['-t', 'tmpfs', '-o', 'ro', 'tmpfs', path]).status === 0;
+const unmount = (path: string) => void spawnSync('umount', ['-l', path]);
+
+/** Tests if this machine can have a folder that nobody can write to. Root can write to any folder that is not mounted. */
+function canBeReadOnly(): boolean {
+  if (!isRoot) return true;
+  const path = mkdtempSync(join(tmpdir(), 'x-read-only-'));
+  const isMounted = mountReadOnly(path);
+  if (isMounted) unmount(path);
+  rmSync(path, { recursive: true, force: true });
+  return isMounted;
 }
 
-it('is made in memory where its folder is to be read only, and takes nothing for forgotten there', async (test) => {
-  const directory = await temporaryDirectory();
-  if (!(await readOnlyFolder(directory))) return test.skip();
-  const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
-  onTestFinished(() => warned.mockRestore());
-  const workspace = await testWorkspace();
-  await workspace.write(`${prefix}memory/2026-01-01.md`, '- the zebra is striped\n');
-  const path = join(directory, 'index.db');
-  const service = new MemoryService({ workspace, index: path });
-  onTestFinished(() => service.close());
-  for (const query of ['zebra', 'striped']) {
-    const { hits, stale } = await service.search(prefix, query);
-    expect([hits.map(({ content }) => content), stale]).toEqual([['- the zebra is striped'], undefined]);
-  }
-  expect(warned.mock.calls.map(String)).toEqual([expect.stringContaining(path)]);
-  await expect(MemoryIndex.at(path).forget('users/alice/')).rejects.toThrow(path);
-  await expect(MemoryIndex.open(path)).rejects.toThrow(path);
-});
+async function makeReadOnly(path: string): Promise<void> {
+  if (isRoot) expect(mountReadOnly(path)).toBe(true);
+  else await chmod(path, 0o500);
+  onTestFinished(() => (isRoot ? unmount(path) : chmod(path, 0o700)));
+}
+
+it.runIf(canBeReadOnly())(
+  'is made in memory if its folder is read-only, and forgets nothing there',
+  async () => {
+    const directory = await temporaryDirectory();
+    await makeReadOnly(directory);
+    const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
+    onTestFinished(() => warned.mockRestore());
+    const workspace = await testWorkspace();
+    await workspace.write(`${prefix}memory/2026-01-01.md`, '- the zebra is striped\n');
+    const path = join(directory, 'index.db');
+    const service = new MemoryService({ workspace, index: path });
+    onTestFinished(() => service.close());
+    for (const query of ['zebra', 'striped']) {
+      const { hits, stale } = await service.search(prefix, query);
+      expect([hits.map(({ content }) => content), stale]).toEqual([['- the zebra is striped'], undefined]);
+    }
+    expect(warned.mock.calls.map(String)).toEqual([expect.stringContaining(path)]);
+    await expect(MemoryIndex.at(path).forget('users/alice/')).rejects.toThrow(path);
+    await expect(MemoryIndex.open(path)).rejects.toThrow(path);
+  },
+);
 
 it.each([
   ['something else, which stays as it is', 'notes.txt'],
