@@ -23,8 +23,6 @@ const kinds: Readonly<Record<GoneItem['kind'], string>> = {
   error: 'Failed',
   file: 'Changed',
 };
-const NOTHING_LISTED =
-  ' None of them is a request, a conclusion, an open error, or the newest change of a file.';
 const remains: Readonly<Record<GoneItem['left'], string>> = {
   shortened: 'shortened',
   record: 'in the summary',
@@ -45,7 +43,7 @@ function ReceiptView() {
       <p class="quiet">
         {gone === 0
           ? 'Nothing is gone.'
-          : `${exactCount(gone)} of ${plural(all, 'message')}. The log keeps them.${items.length === 0 ? NOTHING_LISTED : ''}`}
+          : `${exactCount(gone)} of ${plural(all, 'message')}. The log keeps them.${items.length === 0 ? ' No request, decision, error or change among them is open.' : ''}`}
       </p>
       {items.map(({ kind, messageId, text, left }) => (
         <button
