@@ -5,64 +5,44 @@ import {
   type CompactionReason,
   type CompactOptions,
   estimateCounter,
-  InvalidInputError,
-  isContextOverflow,
   type Message,
   type Model,
   type Pin,
   type PinRequest,
   type ReasonScope,
-  textOf,
 } from '@x/core';
-import {
-  countWork,
-  inPieces,
-  mayBeOverflow,
-  othersTurn,
-  overflowFigures,
-  type UserScope,
-} from '@x/core/internal';
+import { countWork, inPieces, othersTurn, type UserScope } from '@x/core/internal';
 import { messageBytes } from '@x/core/messages';
 import { isUserRequest } from '../conversation/regions.js';
 import { errorLine } from '../conversation/text.js';
 import { Meter } from '../meter.js';
 import { RECALL_HINT } from '../recall/create-recall.js';
 import { RECALL } from '../recall/passages.js';
-import { budgetFor, type ContextWindow, contextWindowOf, isDue, mostTokensOf } from '../run/budget.js';
+import { budgetFor, isDue } from '../run/budget.js';
 import { runCompaction, unchangedOutcome } from '../run/compaction-run.js';
 import { observerFor, stagesOf } from '../run/ladder.js';
-import { missingPins, PINS_SHARE, pinBoard } from '../run/pins.js';
+import { missingPins, pinBoard } from '../run/pins.js';
 import type { Stage } from '../stage.js';
-import { nativeIsOff } from '../stages/summarize.js';
 import { narrativeMessage } from '../summary/summary-message.js';
 import type { ResolvedCapabilityConfig } from './capability-config.js';
 import { carriedState } from './carried-state.js';
+import { addPin } from './keep-pins.js';
+import { nativeIsMissing, nativeIsUnused } from './native-notice.js';
 import { announce, callAfter, callBefore, flushRemoved } from './notify.js';
 import { RETRY_GROWTH, SessionMemories, type SessionMemory } from './session-memory.js';
 import { SessionTracker } from './session-tracker.js';
 import {
-  calibrate,
   calibrationOf,
   changeNotes,
   heldUntil,
   holdOff,
-  isPlausible,
   isWriting,
-  keepPins,
-  learnWindow,
   noteWriting,
   pinsIn,
-  toldWindow,
 } from './stored-state.js';
 import { swapContext, undoCompaction, undoRecordOf, withRecord } from './undo.js';
+import { type Emit, WindowKnowledge, warnOnce } from './window-knowledge.js';
 
-/** The share of the window from which on a refusal without a reason that is known may be one for size. */
-const DOUBTFUL_SHARE = 0.7;
-/** Tokens that a provider may add to a request: such a report tells nothing about the count. */
-const OWN_PROMPT = 10_000;
-/** A provider that reports so many tokens for each of ours, so many times in a row, counts otherwise than it should. */
-const HIGH_RATIO = 1.6;
-const STEADY = 5;
 /** The share of a trigger from which messages are read ahead: most conversations end before. */
 const NEAR = 0.5;
 /** From this share of the trigger point on a narrative may be begun ahead of time, however fast the conversation grows. */
@@ -70,11 +50,6 @@ const AHEAD_SHARE = 0.7;
 
 const INSTRUCTIONS_UNREAD =
   'The record is written by rules, which cannot follow instructions: what was asked for changed nothing. Name a model as `model`, and it reads them.';
-
-type Emit = ReasonScope['emit'];
-
-/** Of the room for pins, so much may be asked for: a smaller model, or a longer system prompt, must not lose one. */
-const HELD_SHARE = 0.5;
 
 /** Puts a message behind a conversation, in front of requests that no model has answered. */
 function addBehind(state: AgentState, message: Message): void {
@@ -93,17 +68,19 @@ interface RunOptions extends Pick<CompactOptions, 'instructions' | 'upTo'> {
 
 /** Carries out the compactions of one capability, session by session. */
 export class CompactionRunner {
+  readonly windows: WindowKnowledge;
   readonly #config: ResolvedCapabilityConfig;
   readonly #stages: readonly Stage[];
   readonly #observe: ((message: Message) => void) | undefined;
   readonly #trackers = new WeakMap<AgentState, SessionTracker>();
   readonly #memories = new SessionMemories();
-  readonly #warned = new Set<string>();
+  readonly #warnOnce = warnOnce();
 
   constructor(config: ResolvedCapabilityConfig) {
     this.#config = config;
     this.#observe = observerFor(config);
     this.#stages = stagesOf(config);
+    this.windows = new WindowKnowledge(config, this.#warnOnce);
   }
 
   /** Counts the next request, uncalibrated. */
@@ -122,7 +99,7 @@ export class CompactionRunner {
     const { state, model } = scope;
     const tracker = this.tracker(state);
     const tokens = (tracker.meter.conversation(state.context) + tracker.frame) * calibrationOf(state, model);
-    const window = this.#window(scope);
+    const window = this.windows.of(scope);
     return isDue(this.#config, window, tokens + more, state.context.length) ? 0 : window.tokens - tokens;
   }
 
@@ -154,7 +131,7 @@ export class CompactionRunner {
 
   async #reduceIfDue(scope: ReasonScope, memory: SessionMemory, tokens: number): Promise<void> {
     const { context } = scope.state;
-    const window = this.#window(scope);
+    const window = this.windows.of(scope);
     const { dueTokens, dueMessages } = budgetFor(this.#config, 'proactive_budget', window.tokens, tokens);
     this.tracker(scope.state).fill = Math.max(tokens / dueTokens, context.length / dueMessages);
     const expected = memory.grow(tokens, context.length);
@@ -194,7 +171,7 @@ export class CompactionRunner {
     const tokens = Math.round(this.meter(scope).message(message));
     const whole = this.measure(scope) * calibrationOf(state, scope.model) + tokens;
     // Without room it waits for the next compaction, which takes it into the summary.
-    if (isDue(this.#config, this.#window(scope), whole, state.context.length + 1)) return;
+    if (isDue(this.#config, this.windows.of(scope), whole, state.context.length + 1)) return;
     addBehind(state, message);
     desk.clear(found.writing);
     scope.emit({ type: 'context.narrated', messageId: message.id, tokens, modelCalls, usage });
@@ -211,120 +188,16 @@ export class CompactionRunner {
     if (missing.length > 0) addBehind(state, pinBoard(missing));
   }
 
-  /**
-   * Keeps a text word for word from now on.
-   *
-   * @throws {InvalidInputError} if the session has no such message, or if the pins would be too large for the window.
-   */
-  async pin(scope: ReasonScope, what: PinRequest): Promise<Pin> {
-    const { state } = scope;
-    const pins = pinsIn(state);
-    const refuse = (path: string, message: string): never => {
-      throw new InvalidInputError('pin', [{ path, message }]);
-    };
-    const messageId = 'messageId' in what ? what.messageId : undefined;
-    const isIt = ({ id }: Message) => id === messageId;
-    const message = messageId && (state.context.find(isIt) ?? (await scope.log.get(messageId)));
-    if (messageId !== undefined && !message) {
-      refuse(
-        'messageId',
-        `${JSON.stringify(messageId)} is no message of this session: agent.state() has their ids`,
-      );
-    }
-    const text = 'text' in what ? what.text.trim() : message ? textOf(message) : '';
-    if (text === '') refuse('text' in what ? 'text' : 'messageId', 'has no text that could be kept');
-    const known = pins.find((pin) => pin.text === text);
-    if (known) return known;
-    const number = Math.max(0, ...pins.map(({ id }) => Number(id.slice(1)))) + 1;
-    const pin = { id: `p${number}`, text, ...(messageId === undefined ? {} : { messageId }) };
-    const tokens = Math.round(this.meter(scope).message(pinBoard([pin, ...pins])));
-    const most = Math.floor(mostTokensOf(this.#window(scope).tokens) * PINS_SHARE * HELD_SHARE);
-    if (tokens > most) {
-      refuse(
-        '',
-        `all pins would have ${tokens} tokens, and ${most} may be pinned in this window: unpin others, or pin a shorter text`,
-      );
-    }
-    keepPins(state, [pin, ...pins]);
-    scope.emit({ type: 'state.changed' });
-    return pin;
-  }
-
-  /** Lets go of a pin. Returns whether there was one. */
-  unpin({ state, emit }: ReasonScope, id: string): boolean {
-    const pins = pinsIn(state);
-    const rest = pins.filter((pin) => pin.id !== id);
-    if (rest.length === pins.length) return false;
-    keepPins(state, rest);
-    emit({ type: 'state.changed' });
-    return true;
+  /** {@link addPin}, in the window of the agent's model. */
+  pin(scope: ReasonScope, what: PinRequest): Promise<Pin> {
+    return addPin(scope, what, this.meter(scope), this.windows.of(scope).tokens);
   }
 
   /** After an overflow: whether the conversation is smaller now, so that the same call is worth another try. */
   async reduceAfterOverflow(scope: ReasonScope, error: unknown): Promise<boolean> {
-    const isMeasured = this.#learnFrom(scope, error);
+    const isMeasured = this.windows.learnFromOverflow(scope, this.measure(scope), error);
     const outcome = await this.run(scope, 'request_too_large', { isMeasured });
     return outcome.status === 'applied';
-  }
-
-  /** Keeps what a refusal proves of the model's window, and of our count. Returns whether it told the size of the request. */
-  #learnFrom(scope: ReasonScope, error: unknown): boolean {
-    if (!isContextOverflow(error)) return false;
-    const { state, model } = scope;
-    const counted = this.measure(scope);
-    const tokens = counted * calibrationOf(state, model);
-    const { inputTokens = 0, contextWindow } = overflowFigures(error);
-    const named = this.#namedWindow(scope);
-    // A refusal without a number proves at least that the window is smaller than the request.
-    const told = contextWindow ?? (named === undefined ? tokens : undefined);
-    if (told !== undefined && told < (named ?? Number.POSITIVE_INFINITY)) learnWindow(state, model, told);
-    const { tokens: window } = this.#window(scope);
-    const isMeasured = inputTokens > window && isPlausible(inputTokens / counted);
-    if (isMeasured) calibrate(state, model, inputTokens, counted, 1);
-    else if (tokens < window) calibrate(state, model, window, counted, 1);
-    return isMeasured;
-  }
-
-  /**
-   * Tests if a provider may have refused the request for its size, although it does not say so in words that are known. Once,
-   * until a request succeeds again.
-   */
-  mayBeTooLarge(scope: ReasonScope, counted: number, error: unknown): boolean {
-    const tracker = this.tracker(scope.state);
-    const { tokens: window, isKnown } = this.#window(scope);
-    const used = (counted * calibrationOf(scope.state, scope.model)) / window;
-    if (tracker.isDoubted || !isKnown || used < DOUBTFUL_SHARE || !mayBeOverflow(error)) return false;
-    tracker.isDoubted = true;
-    const message =
-      `${scope.model.id} refused a request that fills ${Math.round(used * 100)} % of its window: ${errorLine(error)}. ` +
-      'These words are not known as those of an overflow. The conversation is reduced, and the request sent once more.';
-    scope.emit({ type: 'warning', source: 'compaction', message });
-    return true;
-  }
-
-  /** Learns from the usage that a provider reports how far our count is off, and warns of what cannot be true. */
-  learnUsage(scope: ReasonScope, reported: number, counted: number): void {
-    const { state, model, emit } = scope;
-    const tracker = this.tracker(state);
-    tracker.isDoubted = false;
-    if (!(reported > 0 && counted > 0)) return;
-    const ratio = reported / counted;
-    calibrate(state, model, reported, counted);
-    if (!isPlausible(ratio)) {
-      // A provider may add a prompt of its own to a short request.
-      if (Math.abs(reported - counted) < OWN_PROMPT) return;
-      const cause =
-        ratio > 1 ? 'are cached tokens counted more than once' : 'are cached tokens left out of inputTokens';
-      const message = `${model.id} reports ${reported} tokens for a request of about ${counted}: ${cause}? Such reports are ignored.`;
-      this.#warnOnce(`usage ${model.id}`, emit, message);
-      return;
-    }
-    tracker.highReports = ratio > HIGH_RATIO && counted > OWN_PROMPT ? tracker.highReports + 1 : 0;
-    if (tracker.highReports < STEADY) return;
-    const message =
-      `${model.id} reports ${ratio.toFixed(1)} tokens for each that is counted here, again and again, so reductions begin ` +
-      'early. Are cached tokens counted twice? Otherwise give the counter of that model as `counter`.';
-    this.#warnOnce(`ratio ${model.id}`, emit, message);
   }
 
   /** One compaction from the first event to the last: log, hooks, reduce, swap, checkpoint. */
@@ -415,7 +288,7 @@ export class CompactionRunner {
     const answer = await callBefore(this.#config, scope, {
       forced: reason !== 'proactive_budget',
       tokensUsed: tokens,
-      contextPercent: Math.round((tokens / this.#window(scope).tokens) * 1_000) / 10,
+      contextPercent: Math.round((tokens / this.windows.of(scope).tokens) * 1_000) / 10,
       messageCount: before.length,
       keepLast: this.#config.keep.messages,
     });
@@ -513,7 +386,7 @@ export class CompactionRunner {
       // "No model" means that none is called, unless the stages name the provider's own compaction.
       model: this.#summarizer(model) || this.#config.stages ? model : undefined,
       dryRun: false,
-      window: this.#window(scope),
+      window: this.windows.of(scope),
       isMeasured: options.isMeasured,
       isAhead: options.isAhead,
     });
@@ -530,67 +403,15 @@ export class CompactionRunner {
     return preset ?? (stages ? this.#stages.map(({ name }) => name).join('+') : 'auto');
   }
 
-  /** Tells once that a configuration asks for a compaction that the model does not offer, and which stages act without it. */
+  /** Warns once for each model if the configuration asks for a native compaction that the model does not offer. */
   warnOfNative(model: Model, emit: Emit): void {
-    const { stages, preset } = this.#config;
-    const at = this.#stages.findIndex(({ name }) => name === 'native');
-    // A preset names it before all reducing only where the user asked for it.
-    const asked = stages !== undefined && (preset === undefined ? at !== -1 : at === 1);
-    if (model.compact || !asked) return;
-    const others = this.#stages
-      .filter(({ name }) => name !== 'native')
-      .map(({ name, cost }) => {
-        const writes = cost === 'llm' && this.#config.model !== null;
-        return name === 'summarize' && !writes ? 'summarize (a record, without a model call)' : name;
-      });
-    this.#warnOnce(
-      `native ${model.id}`,
-      emit,
-      `The stage native does nothing: ${nativeIsOff(model.id)} ` +
-        `${others.length > 0 ? `These act: ${others.join(', ')}` : 'Nothing else reduces'}.`,
-    );
+    const problem = nativeIsMissing(this.#config, this.#stages, model);
+    if (problem !== undefined) this.#warnOnce(emit, `native ${model.id}`, problem);
   }
 
-  /** Says why a model's own compaction does nothing where no stage asks for it, and what to write; else nothing. */
+  /** {@link nativeIsUnused} */
   unusedNative(model: Model): string | undefined {
-    if (!model.compact || this.#stages.some(({ name }) => name === 'native')) return undefined;
-    const { preset } = this.#config;
-    let remedy = `Preset ${preset} has no such stage: leave the preset out to use the default stages`;
-    if (preset === undefined) remedy = 'Add native to the stages';
-    if (preset === 'everruns') remedy = 'Write strategy: auto or native';
-    return (
-      `${model.id} offers its own compaction (native_compaction: auto), but no stage uses it. ` +
-      `${remedy}, or leave native_compaction out.`
-    );
-  }
-
-  /** The smallest of the windows that are known: a provider that refused a request knows best. */
-  #window(scope: CallScope): ContextWindow {
-    const { state, model, emit } = scope;
-    const named = this.#namedWindow(scope);
-    const told = toldWindow(state, model);
-    const window = contextWindowOf(
-      named === undefined || told === undefined ? (named ?? told) : Math.min(named, told),
-    );
-    if (!window.isKnown) {
-      this.#warnOnce(
-        model.id,
-        emit,
-        `The context window of ${model.id} is unknown; ${window.tokens} tokens are assumed. Set ` +
-          'contextWindow (context_window in files) on the model or in the compaction configuration.',
-      );
-    }
-    return window;
-  }
-
-  #namedWindow({ model }: CallScope): number | undefined {
-    return this.#config.contextWindow ?? model.contextWindow;
-  }
-
-  #warnOnce(key: string, emit: Emit, message: string): void {
-    if (this.#warned.has(key)) return;
-    this.#warned.add(key);
-    emit({ type: 'warning', source: 'compaction', message });
+    return nativeIsUnused(this.#config, this.#stages, model);
   }
 
   /** Forgets the sessions of a user, or all: nobody waits for what models still write about them. */

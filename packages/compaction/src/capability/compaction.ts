@@ -17,6 +17,7 @@ import { SessionRecall } from '../recall/session-recall.js';
 import { whatIsGone } from '../receipt.js';
 import { type CompactionCapabilityConfig, capabilityConfigSchema } from './capability-config.js';
 import { CompactionRunner } from './compaction-runner.js';
+import { removePin } from './keep-pins.js';
 import { refuseCopiedStubs } from './refuse-copied-stubs.js';
 
 /**
@@ -51,10 +52,11 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
     next: () => Promise<ModelResponse>,
     counted: number,
   ): Promise<ModelResponse> {
-    const { version } = runner.tracker(scope.state);
+    const tracker = runner.tracker(scope.state);
+    const { version } = tracker;
     const response = await next();
-    if (runner.tracker(scope.state).version === version) {
-      runner.learnUsage(scope, response.usage?.inputTokens ?? 0, counted);
+    if (tracker.version === version) {
+      runner.windows.learnUsage(scope, tracker, response.usage?.inputTokens ?? 0, counted);
     }
     return response;
   }
@@ -93,7 +95,9 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
       try {
         return await measured(scope, next, counted);
       } catch (error) {
-        if (!isContextOverflow(error) && !runner.mayBeTooLarge(scope, counted, error)) throw error;
+        const tracker = runner.tracker(scope.state);
+        if (!isContextOverflow(error) && !runner.windows.mayBeTooLarge(scope, tracker, counted, error))
+          throw error;
         const reduced = await runner.reduceAfterOverflow(scope, error);
         // Skipped, failed or of no use: the provider's own error says more than we could.
         if (!reduced) throw error;
@@ -106,7 +110,7 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
     undo: (scope) => runner.undo(scope),
     explain: (session) => whatIsGone(session),
     pin: (scope, what) => runner.pin(scope, what),
-    unpin: async (scope, id) => runner.unpin(scope, id),
+    unpin: async (scope, id) => removePin(scope, id),
     erase: async (user) => runner.forget(user),
     close: async () => runner.forget(),
   };

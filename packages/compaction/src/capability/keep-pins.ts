@@ -1,0 +1,61 @@
+import { InvalidInputError, type Pin, type PinRequest, type ReasonScope, textOf } from '@x/core';
+import type { Meter } from '../meter.js';
+import { mostTokensOf } from '../run/budget.js';
+import { PINS_SHARE, pinBoard } from '../run/pins.js';
+import { keepPins, pinsIn } from './stored-state.js';
+
+/** The share of the room for pins that may be asked for: a smaller model, or a longer system prompt, must not lose one. */
+const HELD_SHARE = 0.5;
+
+/**
+ * Keeps a text word for word from now on. A text that is pinned already is not pinned again.
+ *
+ * @param window The model's context window, in tokens.
+ * @throws {InvalidInputError} if the session has no such message, the text is empty, or all pins together would be too large.
+ */
+export async function addPin(
+  scope: ReasonScope,
+  what: PinRequest,
+  meter: Meter,
+  window: number,
+): Promise<Pin> {
+  const { state } = scope;
+  const pins = pinsIn(state);
+  const { text, ...source } = 'text' in what ? what : await messageToPin(scope, what.messageId);
+  const trimmed = text.trim();
+  if (trimmed === '') throw refusal('text' in what ? 'text' : 'messageId', 'has no text that could be kept');
+  const known = pins.find((pin) => pin.text === trimmed);
+  if (known) return known;
+  const number = Math.max(0, ...pins.map(({ id }) => Number(id.slice(1)))) + 1;
+  const pin = { id: `p${number}`, ...source, text: trimmed };
+  const tokens = Math.round(meter.message(pinBoard([pin, ...pins])));
+  const most = Math.floor(mostTokensOf(window) * PINS_SHARE * HELD_SHARE);
+  if (tokens > most) {
+    const message = `all pins would have ${tokens} tokens, and ${most} may be pinned in this window: unpin others, or pin a shorter text`;
+    throw refusal('', message);
+  }
+  keepPins(state, [pin, ...pins]);
+  scope.emit({ type: 'state.changed' });
+  return pin;
+}
+
+async function messageToPin({ state, log }: ReasonScope, messageId: string) {
+  const message = state.context.find(({ id }) => id === messageId) ?? (await log.get(messageId));
+  if (message) return { messageId, text: textOf(message) };
+  const problem = `${JSON.stringify(messageId)} is no message of this session: agent.state() has their ids`;
+  throw refusal('messageId', problem);
+}
+
+function refusal(path: string, message: string): InvalidInputError {
+  return new InvalidInputError('pin', [{ path, message }]);
+}
+
+/** Removes a pin. Returns false if there is no pin with this id. */
+export function removePin({ state, emit }: ReasonScope, id: string): boolean {
+  const pins = pinsIn(state);
+  const rest = pins.filter((pin) => pin.id !== id);
+  if (rest.length === pins.length) return false;
+  keepPins(state, rest);
+  emit({ type: 'state.changed' });
+  return true;
+}

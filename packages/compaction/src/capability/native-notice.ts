@@ -1,0 +1,34 @@
+import type { Model } from '@x/core';
+import type { Stage } from '../stage.js';
+import { nativeIsOff } from '../stages/summarize.js';
+import type { ResolvedCapabilityConfig } from './capability-config.js';
+
+type Config = Pick<ResolvedCapabilityConfig, 'stages' | 'preset' | 'model'>;
+
+/** Says that a configuration asks for a native compaction that the model does not offer, and which stages act without it. */
+export function nativeIsMissing(config: Config, stages: readonly Stage[], model: Model): string | undefined {
+  const at = stages.findIndex(({ name }) => name === 'native');
+  // Presets list native as their second stage only if the user asked for it.
+  const isAskedFor = config.stages !== undefined && (config.preset === undefined ? at !== -1 : at === 1);
+  if (model.compact || !isAskedFor) return undefined;
+  const others = stages
+    .filter(({ name }) => name !== 'native')
+    .map(({ name, cost }) => {
+      const callsModel = cost === 'llm' && config.model !== null;
+      return name === 'summarize' && !callsModel ? 'summarize (a record, without a model call)' : name;
+    });
+  const rest = others.length > 0 ? `These act: ${others.join(', ')}` : 'Nothing else reduces';
+  return `The stage native does nothing: ${nativeIsOff(model.id)} ${rest}.`;
+}
+
+/** Says that a model offers a native compaction that no stage uses, and how to switch it on. */
+export function nativeIsUnused(config: Config, stages: readonly Stage[], model: Model): string | undefined {
+  if (!model.compact || stages.some(({ name }) => name === 'native')) return undefined;
+  let remedy = `Preset ${config.preset} has no such stage: leave the preset out to use the default stages`;
+  if (config.preset === undefined) remedy = 'Add native to the stages';
+  if (config.preset === 'everruns') remedy = 'Write strategy: auto or native';
+  return (
+    `${model.id} offers its own compaction (native_compaction: auto), but no stage uses it. ` +
+    `${remedy}, or leave native_compaction out.`
+  );
+}
