@@ -184,7 +184,7 @@ export function ownSessionsFile(workspace: string): string {
 }
 
 /** A link counts as its target also before that is there, as a volume that is mounted later; one that leads nowhere as itself. */
-function realPathOf(path: string, links = 0): string {
+export function realPathOf(path: string, links = 0): string {
   if (existsSync(path)) return realpathSync(path);
   const isLink = links < 40 && lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink();
   const place = join(realPathOf(dirname(path)), basename(path));

@@ -25,6 +25,7 @@ import { storeKind, storeNames, storeOfAddress } from '../stores.js';
 import { besideOf } from './beside-agent.js';
 import { type Beside, createRegistry } from './capabilities.js';
 import { chooseModel } from './choose-model.js';
+import { requireTrust, type Trust } from './trust.js';
 
 /** An agent as a file describes it, and what was opened for it. */
 export interface OpenAgent {
@@ -48,6 +49,8 @@ export interface OpenAgentOptions {
   readonly project?: string | undefined;
   /** MCP servers beside those of the file, with the names that they would have. */
   readonly servers?: readonly (readonly [name: string, server: object])[] | undefined;
+  /** Decides on a file that starts programs, allows calls or leaves its folder. Default: only what was trusted before runs. */
+  readonly trust?: Trust | undefined;
   /** Runs every tool without asking, but for those that the file denies. Default false. */
   readonly allowAll?: boolean | undefined;
   /** Default `process.env`. */
@@ -66,7 +69,7 @@ const OF_ITS_OWN: readonly unknown[] = ['session', 'agent'];
  * Makes the agent of a file. One that names no workspace works in the folder one stands in. Where its `compaction`, or that of its subagents, says nothing, a `compaction.yaml` beside it
  * counts. A Markdown file holds the same keys in its front matter, and the system prompt below.
  *
- * @throws {UsageError} when the file cannot be read.
+ * @throws {UsageError} when the file cannot be read, or is not trusted.
  * @throws {InvalidInputError} with the file's name, and everything that is wrong in it.
  */
 export async function openAgent(file: string, options: OpenAgentOptions = {}): Promise<OpenAgent> {
@@ -99,7 +102,9 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
     warn = (message: string) => void process.stderr.write(`${message}\n`),
   } = options;
   const directory = dirname(resolve(file));
-  const config = inProject(await readConfig(file), directory, project, servers);
+  const content = await readConfig(file);
+  await requireTrust(file, content, options.trust);
+  const config = inProject(content, directory, project, servers);
   const closers: (() => Promise<void>)[] = [];
   let opened: SessionStore | undefined;
   const openSessions = async (values: StoreValues): Promise<SessionStore> => {

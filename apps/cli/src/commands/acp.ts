@@ -4,6 +4,7 @@ import { ndJsonStream } from '@agentclientprotocol/sdk';
 import { errorText } from '@x/core/internal';
 import { acpAgent, mcpServersOf } from '../acp/acp-agent.js';
 import { keepOutOfGit, type OpenAgent, openAgent } from '../agent/open-agent.js';
+import { TRUST_HELP } from '../agent/trust.js';
 import { command } from '../command.js';
 import { version } from '../version.js';
 import { DEFAULT_AGENT_FILE } from './run.js';
@@ -25,6 +26,7 @@ export const acp = command({
       value: 'PROVIDER:MODEL',
       help: "A model in place of the file's, as openai:gpt-5.",
     },
+    trust: { type: 'boolean', help: TRUST_HELP },
   },
   summary: 'Makes the agent of a file an agent of editors such as Zed (ACP).',
   examples: ['x acp agent.yaml'],
@@ -34,7 +36,8 @@ export const acp = command({
       const servers = mcpServersOf(editors);
       const project = resolve(directory);
       const key = JSON.stringify([project, servers]);
-      const one = opened.get(key) ?? openAgent(file, { model: values.model, project, servers });
+      const one =
+        opened.get(key) ?? openAgent(file, { model: values.model, project, servers, trust: values.trust });
       opened.set(key, one);
       // What could not be opened is tried again: the file may have been mended.
       one.catch(() => opened.delete(key));

@@ -1,6 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { errorText } from '@x/core/internal';
+import { requireTrust } from '../agent/trust.js';
 import { command, UsageError, X } from '../command.js';
+import { readYaml } from '../read-input.js';
 import { DEFAULT_AGENT_FILE } from './run.js';
 
 /** The variables of providers, the most telling first, each with the model that an agent begins with. */
@@ -49,6 +51,8 @@ export const init = command({
       if (!(await isNew(file, content))) kept.add(file);
       output.write(`${kept.has(file) ? 'Kept ' : 'Wrote'} ${file}\n`);
     }
+    if (!kept.has(DEFAULT_AGENT_FILE))
+      await requireTrust(DEFAULT_AGENT_FILE, Object(await readYaml(DEFAULT_AGENT_FILE)), true);
     if (kept.has(DEFAULT_AGENT_FILE))
       output.write(`Next:  ${X} doctor, which says what ${DEFAULT_AGENT_FILE} still needs, then ${X} run\n`);
     else if (known) output.write(`Next:  ${X} run (${known[0]} is set)\n`);

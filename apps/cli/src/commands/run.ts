@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers';
 import { RuntimeContext, type SessionInfo, type SessionScope, type SessionStore } from '@x/core';
 import { type Decisions, shutdownOnSignals } from '@x/harness';
 import { keepOutOfGit, openAgent } from '../agent/open-agent.js';
+import { TRUST_HELP, terminalTrust } from '../agent/trust.js';
 import { ArgumentError, command, shellCommand, UsageError, X } from '../command.js';
 import { chat } from '../terminal/chat.js';
 import { EventPrinter } from '../terminal/event-printer.js';
@@ -48,6 +49,7 @@ export const run = command({
       help: 'Approve a waiting call.',
     },
     deny: { type: 'string', multiple: true, default: [], value: 'ID|all', help: 'Deny a waiting call.' },
+    trust: { type: 'boolean', help: TRUST_HELP },
     'dangerously-allow-all': { type: 'boolean', help: 'Run every tool without asking, but for denied ones.' },
   },
   summary:
@@ -79,6 +81,7 @@ export const run = command({
     const { agent, model, events, store, close } = await openAgent(file, {
       model: values.model,
       allowAll,
+      trust: values.trust || terminalTrust(),
       warn: (message) => void errors.write(`${message}\n`),
     });
     await keepOutOfGit(agent);

@@ -24,6 +24,7 @@ async function capabilitiesOf(file: string, options: OpenAgentOptions = {}): Pro
   writeFileSync(join(directory, 'agent.yaml'), `model: compatible:fake\n${file}`);
   const environment = { OPENAI_BASE_URL: 'http://127.0.0.1:1', ACTS: 'shell', LAX: 'permissions' };
   const { agent, close } = await openAgent(join(directory, 'agent.yaml'), {
+    trust: true,
     project: directory,
     environment,
     ...options,
@@ -99,7 +100,11 @@ it('takes the path of an index of memory from the agent’s file, not from the f
   const file = 'capabilities: [{ ref: memory, config: { index: memory_index.db } }]';
   writeFileSync(join(directory, 'agent.yaml'), `model: compatible:fake\n${file}`);
   const environment = { OPENAI_BASE_URL: 'http://127.0.0.1:1' };
-  const { agent, close } = await openAgent(join(directory, 'agent.yaml'), { project, environment });
+  const { agent, close } = await openAgent(join(directory, 'agent.yaml'), {
+    trust: true,
+    project,
+    environment,
+  });
   await agent.eraseUser({ userId: 'alice' });
   await close();
   expect(existsSync(join(directory, 'memory_index.db'))).toBe(true);

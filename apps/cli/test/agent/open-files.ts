@@ -26,7 +26,13 @@ export async function open(files: Readonly<Record<string, string>>, model?: stri
   const warnings: string[] = [];
   const file = join(directory, Object.keys(files)[0] ?? '');
   const warn = (message: string) => warnings.push(message);
-  const { agent, close } = await openAgent(file, { project: directory, environment, warn, model });
+  const { agent, close } = await openAgent(file, {
+    trust: true,
+    project: directory,
+    environment,
+    warn,
+    model,
+  });
   await close();
   // The model of the command line stands in for the one that a file lacks.
   if (model === undefined) await checkInEditor(file, Object.values(files)[0] ?? '');

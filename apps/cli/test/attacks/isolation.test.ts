@@ -206,7 +206,7 @@ isolationSuite({
       ].join('\n'),
     );
     const endpoint = { OPENAI_BASE_URL: 'http://127.0.0.1:1' };
-    const { agent, close } = await openAgent(file, { environment: endpoint });
+    const { agent, close } = await openAgent(file, { trust: true, environment: endpoint });
     closers.push(close);
     running = agent;
     endRunning = close;

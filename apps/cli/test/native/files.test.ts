@@ -17,6 +17,7 @@ async function answer(files: Readonly<Record<string, string>>, turns: number) {
   // The SDK's packages read the address of the server from the environment.
   setEnvironment();
   const { agent, close } = await openAgent(join(directory, Object.keys(files)[0] ?? ''), {
+    trust: true,
     environment: environment(),
   });
   const events: AgentEvent[] = [];
@@ -169,7 +170,11 @@ it('x run --prompt begins nothing that only a later answer could use', async () 
   expect([server.taken.length, server.compactions]).toEqual([3, 0]);
   // The same conversation in a process that continues has one ready before it is due.
   setEnvironment();
-  const { agent, close } = await openAgent(file, { environment: environment(), project: directory });
+  const { agent, close } = await openAgent(file, {
+    trust: true,
+    environment: environment(),
+    project: directory,
+  });
   const context = RuntimeContext.of({ sessionId: 'other' });
   for (let turn = 0; turn < 4; turn++) await agent.call(said(turn), context);
   await close();

@@ -74,6 +74,7 @@ export async function run({ files, talk, window = 400_000, model = 'openai:gpt-5
   const told: string[] = [];
   const file = join(directory, 'agent.md' in beside ? 'agent.md' : 'agent.yaml');
   const { agent, store, close } = await openAgent(file, {
+    trust: true,
     environment: environment(),
     project: directory,
     warn: (message) => told.push(message),

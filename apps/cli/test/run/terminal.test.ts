@@ -16,7 +16,6 @@ beforeEach(() => {
 });
 afterEach(async () => {
   for (const end of opened.splice(0)) await end();
-  await endpoint.close();
   rmSync(directory, { recursive: true, force: true, maxRetries: 20 });
 });
 
@@ -27,9 +26,10 @@ capabilities: [compaction, workspace_tools]
 `;
 
 /** Runs `x run` on a pseudo-terminal of 80 columns, which the system's own program `script` makes. */
-async function open(answers: readonly Answer[], options = '', columns = 80) {
+async function open(answers: readonly Answer[], options = '', columns = 80, more = '') {
   endpoint = await fakeEndpoint(answers);
-  writeFileSync(join(directory, 'agent.yaml'), AGENT);
+  opened.push(endpoint.close);
+  writeFileSync(join(directory, 'agent.yaml'), AGENT + more);
   const line = `stty cols ${columns} rows 24; exec '${process.execPath}' '${main}' run ${options}`;
   const args =
     process.platform === 'darwin' ? ['-q', '/dev/null', 'sh', '-c', line] : ['-qfec', line, '/dev/null'];
@@ -61,6 +61,28 @@ async function open(answers: readonly Answer[], options = '', columns = 80) {
 }
 
 describe('x run on a terminal', () => {
+  it('asks once whether it may start what the file names, and goes on to the chat', async () => {
+    const hook = 'hooks: { after_call: "true" }\n';
+    const refused = await open([], '', 200, hook);
+    await refused.seen(/hooks\.after_call: "true"\nTrust it\? \(y\/n\)/);
+    refused.press('n\r');
+    await refused.ended;
+    expect(refused.terminal.text).toContain('x run agent.yaml --trust');
+    const trusted = await open([{ text: 'Hello.' }], '', 200, hook);
+    await trusted.seen(/Trust it\? \(y\/n\)/);
+    trusted.press('y\r');
+    await trusted.seen(/new session/);
+    trusted.press('Hi\r');
+    await trusted.seen(/Hello\./);
+    trusted.press('\u0004');
+    await trusted.ended;
+    const again = await open([], '', 200, hook);
+    await again.seen(/new session/);
+    expect(again.terminal.text).not.toContain('Trust it?');
+    again.press('\u0004');
+    await again.ended;
+  });
+
   it('keeps the line that is typed below everything that is printed', async () => {
     let go = () => {};
     const held = new Promise<void>((resolve) => {

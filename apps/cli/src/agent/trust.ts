@@ -1,0 +1,106 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join, resolve, sep } from 'node:path';
+import { createInterface } from 'node:readline/promises';
+import { isObject, STORAGE } from '@x/core/internal';
+import { oneLine } from '@x/harness/view';
+import { shellCommand, UsageError } from '../command.js';
+import { realPathOf } from '../stores.js';
+
+/** What a stranger's file may say: it starts nothing, allows nothing and leaves this folder nowhere. */
+const HARMLESS = new Set([
+  ...['$schema', 'name', 'description', 'model', 'fallback', 'system_prompt', 'tools', 'deny', 'isolation'],
+  ...['checkpoint', 'on_conflict', 'turns', 'limits', 'permissions.ask', 'permissions.deny'],
+  ...['compaction', 'tool_result_eviction', 'infinity_context', 'agents_files', 'skills', 'budget'],
+  ...['todo_list', 'plan_mode', 'workspace_tools', 'tool_groups'],
+]);
+
+type Config = Readonly<Record<string, unknown>>;
+type Entry = readonly [name: string, value: unknown];
+
+/** The line of `--trust` in the help of commands. */
+export const TRUST_HELP = 'Trust what the file starts, allows and uses, until that changes.';
+
+/** `true`: what runs is trusted from now on. A function asks a person. */
+export type Trust = boolean | ((question: string) => Promise<boolean>);
+
+/**
+ * Lets an agent's file start programs, allow calls, use the environment and leave its folder only if a person has trusted it. Trust is
+ * bound to the place of the file, to what it says of that, and to the content of each file in its folder that it names there.
+ *
+ * @param trust Default: only what was trusted before.
+ * @throws {UsageError} with all that would run, for a file that is not trusted.
+ */
+export async function requireTrust(file: string, config: Config, trust?: Trust): Promise<void> {
+  const place = realPathOf(resolve(file));
+  const entries = entriesOf(config).filter((entry) => !isHarmless(entry, dirname(place)));
+  if (entries.length === 0) return;
+  const record = join(homedir(), STORAGE, 'trusted', hashOf(place, entries, config));
+  if (existsSync(record)) return;
+  const list = entries.map(([name, value]) => `  ${oneLine(`${name}: ${JSON.stringify(value)}`)}`).join('\n');
+  const says = `${file} was not trusted before, or has changed. It starts, allows or uses:\n${list}\n`;
+  if (typeof trust === 'function' ? !(await trust(`${says}Trust it?`)) : !trust) {
+    throw new UsageError(
+      `${says}Read it, and the programs that it names. If you trust them: ${shellCommand(['run', file], {})} --trust`,
+    );
+  }
+  mkdirSync(dirname(record), { recursive: true, mode: 0o700 });
+  writeFileSync(record, '', { mode: 0o600 });
+}
+
+/** Asks on the terminal; `undefined` if nobody sits at one. */
+export function terminalTrust(): Trust | undefined {
+  if (process.stdin.isTTY !== true || process.stderr.isTTY !== true) return undefined;
+  return async (question) => {
+    const lines = createInterface({ input: process.stdin, output: process.stderr });
+    const left = new AbortController();
+    lines.once('close', () => left.abort());
+    const answer = await lines.question(`${question} (y/n) `, { signal: left.signal }).catch(() => '');
+    lines.close();
+    return /^y(?:es)?$/i.test(answer.trim());
+  };
+}
+
+/** What a file says: a capability's configuration under its name, one entry for each of its keys. */
+function entriesOf({ capabilities, features, ...keys }: Config): readonly Entry[] {
+  const listed = (Array.isArray(capabilities) ? capabilities : []).map((each): Entry => {
+    const { ref, config } = Object(each);
+    return [String(ref ?? each), config ?? {}];
+  });
+  const all = [...Object.entries(keys), ...listed, ...Object.entries(Object(features))];
+  return all.flatMap(([name, value]): readonly Entry[] =>
+    isObject(value)
+      ? [[name, {}], ...Object.entries(value).map(([key, item]): Entry => [`${name}.${key}`, item])]
+      : [[name, value]],
+  );
+}
+
+function isHarmless([name, value]: Entry, folder: string): boolean {
+  // A variable may stand for a name, and a model or a server may be sent it.
+  if (JSON.stringify([name, value]).includes('${')) return false;
+  const isEmpty = isObject(value) && Object.keys(value).length === 0;
+  if (isEmpty || typeof value === 'number' || typeof value === 'boolean') return true;
+  if (name === 'workspace' && typeof value === 'string')
+    return `${realPathOf(resolve(folder, value))}${sep}`.startsWith(`${folder}${sep}`);
+  return HARMLESS.has(name) || HARMLESS.has(name.split('.', 1).join());
+}
+
+/** Stands for what would run: the file, what it says, and the files that it names. */
+function hashOf(file: string, entries: readonly Entry[], config: Config): string {
+  const folder = dirname(file);
+  const hash = createHash('sha256').update(JSON.stringify([file, entries]));
+  const places = [folder];
+  const text = JSON.stringify(config, (key, value) => {
+    if (key === 'cwd') places.push(resolve(folder, String(value)));
+    return value;
+  });
+  const words = new Set(text.split(/[\s"'\\=;|&<>()]+/));
+  for (const place of new Set(places))
+    for (const path of [...words].map((word) => resolve(place, word))) {
+      if (!path.startsWith(`${folder}${sep}`) || !statSync(path, { throwIfNoEntry: false })?.isFile())
+        continue;
+      hash.update(path).update(createHash('sha256').update(readFileSync(path)).digest());
+    }
+  return hash.digest('hex');
+}

@@ -1,0 +1,101 @@
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { x } from '../support/run-command.js';
+import { type FakeEndpoint, fakeEndpoint } from './fake-endpoint.js';
+
+let directory: string;
+let endpoint: FakeEndpoint;
+const start = process.cwd();
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'x-trust-'));
+  endpoint = await fakeEndpoint(Array.from({ length: 9 }, () => ({ text: 'Hi.' })));
+  vi.stubEnv('OPENAI_BASE_URL', endpoint.url);
+  vi.stubEnv('OPENAI_API_KEY', 'key');
+  process.chdir(directory);
+});
+afterEach(async () => {
+  await endpoint.close();
+  vi.unstubAllEnvs();
+  process.chdir(start);
+  rmSync(directory, { recursive: true, force: true, maxRetries: 20 });
+});
+
+const MODEL = 'model: compatible:fake\n';
+const write = (text: string) => writeFileSync('agent.yaml', `${MODEL}${text}`);
+const ask = (...args: string[]) => x(['run', ...args, '--prompt', 'Hello']);
+
+it.each([
+  ['a hook', 'hooks: { after_call: "touch ran" }', 'hooks.after_call: "touch ran"'],
+  ['a hook among capabilities', 'capabilities: [{ ref: hooks, config: { after_call: "touch ran" } }]'],
+  ['a hook among features', 'features: { hooks: { after_call: "touch ran" } }'],
+  ['a server', 'mcp_servers: { a: { command: sh, args: ["-c", "touch ran"] } }', '"args":["-c","touch ran"]'],
+  ['a variable', 'system_prompt: "The key is ${OPENAI_API_KEY}."', '${OPENAI_API_KEY}'],
+  ['a capability by a variable', 'capabilities: ["${WHICH:-shell}"]', '${WHICH:-shell}'],
+  ['a rule that allows', 'permissions: { allow: ["execute(npm test*)"] }', 'permissions.allow'],
+  ['a mode', 'permissions: { mode: bypass }', 'permissions.mode: "bypass"'],
+  ['another folder', 'workspace: ..', 'workspace: ".."'],
+  ['a store', 'session: redis://127.0.0.1:1', 'session: "redis://'],
+  [
+    'an environment',
+    'capabilities: [{ ref: shell, config: { pass_environment: [HOME] } }]',
+    'shell.pass_env',
+  ],
+  ['a file of an index', 'capabilities: [{ ref: memory, config: { index: ../i.db } }]', 'memory.index'],
+  ['a subagent', 'subagents: { definitions: [{ name: a, description: b }] }', 'subagents.definitions'],
+])(
+  'starts, allows and uses nothing that a file asks for before it is trusted: %s',
+  async (_, text, line = '') => {
+    write(text);
+    for (const command of [await ask(), await x(['acp']), await x(['doctor'])]) {
+      expect(`${command.stdout}${command.stderr}`).toContain('was not trusted before');
+      expect(`${command.stdout}${command.stderr}`).toContain(line);
+      expect(command.status).not.toBe(0);
+    }
+    expect(existsSync('ran')).toBe(false);
+    expect(endpoint.requests).toEqual([]);
+  },
+);
+
+it('needs no trust for a file that starts, allows and leaves nothing', async () => {
+  mkdirSync('files');
+  write(
+    'workspace: ./files\ncapabilities: [compaction, shell, workspace_tools, memory]\nmax_iterations: 5\n' +
+      'permissions: { ask: [write_file], deny: ["read(.env)"] }\nfeatures: { subagents: true, mcp: false }',
+  );
+  expect(await ask()).toMatchObject({ status: 0, stdout: 'Hi.\n' });
+});
+
+it('is trusted until what it starts changes, in this place alone', async () => {
+  writeFileSync('hook.sh', '#!/bin/sh\ntouch ran');
+  chmodSync('hook.sh', 0o755);
+  const text = 'hooks: { after_call: "sh ./hook.sh" }\n';
+  write(text);
+  expect((await ask('--trust')).status).toBe(0);
+  expect(existsSync('ran')).toBe(true);
+  expect((await ask()).status).toBe(0);
+  write(`${text}system_prompt: Be brief.\n`);
+  expect((await ask()).status).toBe(0);
+
+  mkdirSync('copy');
+  for (const name of ['agent.yaml', 'hook.sh']) cpSync(name, join('copy', name));
+  expect((await ask('copy/agent.yaml')).status).toBe(2);
+  writeFileSync('hook.sh', '#!/bin/sh\ntouch more');
+  expect((await ask()).stderr).toContain('or has changed');
+  expect(existsSync('more')).toBe(false);
+});
+
+it('counts the files that a program takes from its own folder', async () => {
+  mkdirSync('tools');
+  writeFileSync('tools/run.sh', 'touch ../ran');
+  write('hooks: { after_call: "sh run.sh", cwd: tools }');
+  expect((await ask('--trust')).status).toBe(0);
+  writeFileSync('tools/run.sh', 'touch ../more');
+  expect((await ask()).status).toBe(2);
+});
+
+it('trusts the file that x init writes', async () => {
+  await x(['init']);
+  expect((await ask('--model', 'compatible:fake')).status).toBe(0);
+});
