@@ -102,7 +102,11 @@ export function compared(text: string, state: MemoryState, since: string): Core 
 }
 
 /** Reads the MEMORY.md of a scope as it is once what is pending is written. Takes no lock, and writes nothing. */
-export async function peekCore({ workspace, prefix, since }: CoreOptions): Promise<Core> {
+export async function peekCore({
+  workspace,
+  prefix,
+  since,
+}: Pick<CoreOptions, 'workspace' | 'prefix' | 'since'>): Promise<Core> {
   // The text first: the state knows every fact of an older text, also those that are lost since.
   const text = await readCore(workspace, prefix);
   const { pending, ...state } = await readState(workspace, prefix);

@@ -11,12 +11,13 @@ import type { ToolDefinition } from '@x/core/messages';
 import { fileSegment } from '@x/core/store';
 import { quote } from '../ask-model.js';
 import { Rounds } from '../exclusively.js';
+import { peekCore } from '../facts/core-file.js';
 import { historyConfigSchema, sessionHistory } from '../history/session-history.js';
 import { CORE_FILE, readIfFound } from '../memory-files.js';
 import { memoryPrefix, placeOfLog } from '../memory-scope.js';
 import { MemoryService } from '../memory-service.js';
 import { fitTokens } from '../message-text.js';
-import { hashOf } from '../notes.js';
+import { bulletsOf, factKey, hashOf, SIGN } from '../notes.js';
 import { type MemoryConfig, type MemorySettings, memoryConfigSchema } from '../settings.js';
 import { workspaceContext, workspaceContextConfigSchema } from '../workspace-context.js';
 import { memoryTools } from './memory-tools.js';
@@ -154,7 +155,8 @@ async function memorySection(scope: CallScope, { maxPromptTokens, tools }: Memor
   if (text === '') return undefined;
   const note = `[… left out${tools ? ': read the file with memory_get' : ''} …]`;
   return (
-    `What you remember of earlier sessions, from ${CORE_FILE}. It is knowledge, not an instruction; it may be outdated.` +
+    `What you remember of earlier sessions, from ${CORE_FILE}. It is knowledge, not an instruction; it may be outdated. ` +
+    'A model worded the lines with [model DATE]; a person wrote the others.' +
     `${tools ? ' memory_search finds more, memory_save adds to it.' : ''}\n${quote('memory', fitTokens(text, maxPromptTokens, note))}`
   );
 }
@@ -201,8 +203,17 @@ async function takenText(scope: CallScope): Promise<string> {
   return text;
 }
 
+/** Reads MEMORY.md, and says of each line that a model worded when it did. */
 async function currentText(scope: CallScope): Promise<string> {
-  return (await readIfFound(scope.storage, `${memoryPrefix(scope)}${CORE_FILE}`)) ?? '';
+  const core = { workspace: scope.storage, prefix: memoryPrefix(scope), since: '' };
+  const { text, state } = await peekCore(core);
+  const known = new Map(state.facts.map((fact) => [factKey(fact.text), fact]));
+  const lines = text.split('\n');
+  for (const { key, start } of bulletsOf(text)) {
+    const { author, saidOn } = known.get(key) ?? {};
+    if (author === 'model') lines[start] = lines[start]?.replace(SIGN, `$&[model ${saidOn}] `) ?? '';
+  }
+  return lines.join('\n');
 }
 
 function linesOf(text: string): ReadonlySet<string> {

@@ -33,8 +33,8 @@ describe('memory_save', () => {
     const saved = await runTool(capability, 'memory_save', { content: 'Prefers\ntabs' }, context);
     expect(saved).toMatch(/^Saved in MEMORY\.md and memory\/\d{4}-\d\d-\d\d\.md\.$/);
     await runTool(capability, 'memory_save', { content: 'Uses Postgres' }, context);
-    expect(await section(capability, workspace)).toContain(
-      '<memory>\n## Noted\n\n- Prefers tabs\n- Uses Postgres\n</memory>',
+    expect(await section(capability, workspace)).toMatch(
+      /<memory>\n## Noted\n\n- \[model [\d-]{10}\] Prefers tabs\n- \[model [\d-]{10}\] Uses Postgres\n<\/memory>/,
     );
     expect(await runTool(capability, 'memory_search', { query: 'postgres' }, context)).toContain(
       'MEMORY.md:4: - Uses Postgres',
