@@ -90,7 +90,10 @@ const NEEDS_KEY = /^(?:-?\d.*|true|false)$/s;
 export function shortened(call: Call, length: number): Call {
   const end = endText(call).length;
   const outcome = Math.max(length / 2, length - argumentsText(call).length);
-  const values = call.args.map(({ key, text }) => {
+  // Of a change that does not fit, what is new is told.
+  const isChange = call.args.some(({ key }) => key === '+');
+  const told = isChange ? call.args.filter(({ key }) => key !== '−') : call.args;
+  const values = told.map(({ key, text }) => {
     const isKept = key === '−' || key === '+' || NEEDS_KEY.test(text);
     return isKept && key ? { key, text } : { text };
   });
@@ -101,7 +104,8 @@ export function shortened(call: Call, length: number): Call {
     args: values.map((value) => ({ ...value, text: '' })),
   });
   const room = Math.max(length / 2, length - end) - frame.length;
-  const texts = sharing([...values.map(({ text }) => text), ...(name ? [name] : [])], room);
+  const all = [...values.map(({ text }) => text), ...(name ? [name] : [])];
+  const texts = sharing(all, room, isChange ? 0 : undefined);
   // An error tells most where it begins.
   const cut = call.end === 'failed' ? cutEnd : cutLine;
   return {
@@ -115,7 +119,10 @@ export function shortened(call: Call, length: number): Call {
 /** The key of a text that a call replaces, in an argument of a tool. */
 export const OLD_KEY = /^(?:old|before|search|find|original)/i;
 
-/** Two arguments that begin and end alike are a text before and after a change: only the change is shown. */
+/**
+ * Two arguments that begin and end alike are a text before and after a change: only the change is shown. What does not fit is shown
+ * by the beginning of what is new.
+ */
 export function changeIn(
   entries: readonly (readonly [string, JsonValue | undefined])[],
   length: number,
@@ -132,20 +139,29 @@ export function changeIn(
     const [before, after] = OLD_KEY.test(other[0]) ? [other, one] : [one, other];
     const { start, end } = sameEnds(before[1], after[1]);
     if (start + end < SAME_ENDS) continue;
-    const removed = before[1].slice(start, before[1].length - end);
-    const added = after[1].slice(start, after[1].length - end);
-    // Where there is room, and something is only added, or a word changed: the line in front of it tells where.
-    const line = before[1].slice(before[1].lastIndexOf('\n', start - 1) + 1, start).trim();
-    const isTold = length > 10 * ANCHOR && removed.length < LONG_ARGUMENT && line !== '';
-    const anchor = isTold ? [{ text: tailOf(line, ANCHOR) }] : [];
+    const removed = before[1].slice(start, before[1].length - end).trim();
+    const added = after[1].slice(start, after[1].length - end).trim();
+    // Where something is only added, or a word changed, the line in front of it tells where.
+    const line = tailOf(before[1].slice(before[1].lastIndexOf('\n', start - 1) + 1, start).trim(), ANCHOR);
+    const isPlaced = removed.length < LONG_ARGUMENT && line.length + removed.length + added.length <= length;
+    const isWhole = removed.length + added.length <= length || added === '';
+    const gone = removed === '' || !isWhole ? [] : [{ key: '−', text: cutLine(removed, length, 0) }];
+    const put = isWhole ? added : cutLine(newLines(added, removed), length, 0);
     const change = [
-      ...anchor,
-      { key: '−', text: cutLine(removed, Math.floor(length / 3)) },
-      { key: '+', text: cutLine(added, Math.floor(length / 2)) },
+      ...(isPlaced && line !== '' ? [{ text: line }] : []),
+      ...gone,
+      ...(put === '' ? [] : [{ key: '+', text: put }]),
     ];
     return { keys: [before[0], after[0]], args: change, text: givenText(change) };
   }
   return undefined;
+}
+
+/** The lines of a text that an older one does not have. */
+function newLines(text: string, older: string): string {
+  const known = new Set(older.split('\n'));
+  const lines = text.split('\n').filter((line) => !known.has(line));
+  return lines.length === 0 ? text : lines.join('\n');
 }
 
 /** Equal UTF-16 units at the start, back to the beginning of a word, and at the end. */

@@ -44,7 +44,7 @@ export function cutEnd(text: string, length: number): string {
 }
 
 /** Texts in so many UTF-16 units together: short ones whole, the others cut to what is left for each. */
-export function sharing(texts: readonly string[], length: number): readonly string[] {
+export function sharing(texts: readonly string[], length: number, share?: number): readonly string[] {
   let room = length;
   let left = texts.length;
   const parts: string[] = [];
@@ -53,7 +53,7 @@ export function sharing(texts: readonly string[], length: number): readonly stri
     const file = FILE.test(text) ? text.length - Math.max(0, text.lastIndexOf('/')) : 0;
     const least = Math.max(SHORTEST, Math.min(file + 1, LONGEST_FILE));
     const limit = Math.max(least, Math.floor(room / left));
-    parts[index] = cutLine(text, limit);
+    parts[index] = cutLine(text, limit, share);
     room -= Math.min(limit, text.length);
     left--;
   }

@@ -47,6 +47,9 @@ const WORTH_OF_EARLIER = { said: 3, other: 2 };
 /** The factor for a statement that a short reply answers. */
 const WORTH_OF_QUESTION = 3;
 const LONGEST_QUESTION = 160;
+/** What an excerpt of a result gains at most that holds what the call asked for, and the fewest words that are most of that. */
+const WORTH_OF_ANSWER = 1.5;
+const FEWEST_ASKED = 3;
 /** UTF-16 units of the arguments of a call that changed nothing, and of the answer that stands behind them where there is room. */
 const MOST_LOOKED = 70;
 const SHORT_ANSWER = 50;
@@ -105,8 +108,8 @@ class Drafts {
   readonly #price: Price;
   /** The newest statement of the assistant. */
   #lastSaid: number | undefined;
-  /** Excerpts of results: looked up again, the same says nothing new. */
-  readonly #found = new Set<string>();
+  /** Excerpts of results and of written content: found or written again, the same says nothing new. */
+  readonly #quoted = new Set<string>();
 
   constructor(input: RecordInput, price: Price) {
     this.#input = input;
@@ -140,7 +143,7 @@ class Drafts {
     const list = lists.get(entry);
     if (list) this.#all.push(must(list, this.#price));
     if (entry.kind === 'listed' || entry.kind === 'named') return;
-    if (entry.kind === 'found') this.#found.add(entry.text);
+    if (entry.kind === 'found' || entry.kind === 'wrote') this.#quoted.add(entry.text);
     if (entry.kind === 'asked' || entry.kind === 'counted' || isCall(entry))
       this.#all.push(must(entry, this.#price));
     else {
@@ -204,21 +207,38 @@ class Drafts {
     };
     this.#all.push(must(call, this.#price));
     if (list) this.#all.push(must(list, this.#price));
-    // What is short stands in its line.
     const isListed = (text: string) => list?.items.some((item) => item.includes(text));
-    for (const part of isShort ? [] : written) if (!isListed(part.text)) this.#addExcerpt(part, at);
+    // What is short stands in its line; a change may be cut there.
+    const isInLine = isShort && !call.args.some(({ key }) => key === '+');
+    for (const part of isInLine ? [] : written) {
+      if (isListed(part.text) || this.#quoted.has(part.text)) continue;
+      this.#quoted.add(part.text);
+      this.#addExcerpt(part, at);
+    }
     const isWhole = isTold && text.length <= OUTCOME;
     const parts = result?.numbered.excerpts.parts.filter((part) => part.callId === use.id) ?? [];
+    const asked = new Set(termsOf(argumentsText(call)));
     for (const [index, part] of parts.entries()) {
       if (!result) continue;
       const isEnd = part.opens || index === parts.length - 1;
       const found = isEnd ? boilerplate.strip(result.block, part.text) : part.text;
-      if (this.#found.has(found)) continue;
-      this.#found.add(found);
+      if (this.#quoted.has(found)) continue;
+      this.#quoted.add(found);
       if (found.length <= SHORTEST_EXCERPT || (isWhole && found.length <= OUTCOME)) continue;
-      this.#addExcerpt(part, result.numbered.at, found);
+      this.#addExcerpt(
+        { ...part, worth: part.worth * answering(asked, part.terms) },
+        result.numbered.at,
+        found,
+      );
     }
   }
+}
+
+/** The factor for an excerpt of a result that holds what the call asked for: most of it, or a few words. */
+function answering(asked: ReadonlySet<number>, terms: Uint32Array): number {
+  let held = 0;
+  for (const term of terms) if (asked.has(term)) held++;
+  return 1 + WORTH_OF_ANSWER * Math.min(1, held / Math.max(FEWEST_ASKED, asked.size / 2));
 }
 
 /** One line for calls that were made in the same words with the same outcome, with the numbers of all. */

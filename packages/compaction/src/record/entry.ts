@@ -121,8 +121,9 @@ export function givenText(args: readonly Argument[]): string {
   let text = '';
   for (const [index, { key, text: value }] of args.entries()) {
     const isChange = key === '−' || key === '+';
+    const before = args[index - 1]?.key;
     // The line in front of a change has no key.
-    const isOne = isChange && (key === '+' || args[index - 1]?.key === undefined);
+    const isOne = isChange && (before === '−' || before === undefined);
     if (index > 0) text += isOne ? ' ' : ', ';
     if (isChange) text += key + quoted(value);
     else text += (key ? `${escaped(key)}: ` : '') + escaped(value);

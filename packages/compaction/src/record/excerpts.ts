@@ -104,9 +104,11 @@ function extract(message: Message): Excerpts {
   const printed = [said];
   for (const block of message.content) {
     if (block.type === 'tool_use') {
-      const { written, short } = textsIn(block);
-      for (const text of written)
-        add('wrote', joinLines(piecesOf(readable(within(text)))), () => WORTH.wrote, block.id);
+      const { written, short, replaced } = textsIn(block);
+      for (const text of written) {
+        const pieces = joinLines(piecesOf(withoutLines(readable(within(text)), replaced)));
+        add('wrote', pieces, () => WORTH.wrote, block.id);
+      }
       const text = within(short);
       terms.push(termsOf(`${block.name} ${text}`));
       passed.push(...namesIn(text, true));
@@ -292,13 +294,21 @@ function hasWord(text: string): boolean {
   return WORD.test(text);
 }
 
+/** The text with a gap instead of the lines that another one has. */
+function withoutLines(text: string, others: ReadonlySet<string>): string {
+  if (others.size === 0) return text;
+  const lines = text.split('\n').map((line) => (others.has(line) ? GAP : line));
+  return lines.filter((line, index) => line !== GAP || lines[index - 1] !== GAP).join('\n');
+}
+
 /**
  * The texts of a call's input: long ones are content that it writes, the others stand together with numbers. Keys name nothing. What
- * the call replaces is neither.
+ * the call replaces is neither: its lines stand apart.
  */
-function textsIn({ input }: ToolUseBlock): { readonly written: readonly string[]; readonly short: string } {
+function textsIn({ input }: ToolUseBlock) {
   const written: string[] = [];
   const short: string[] = [];
+  const replaced = new Set<string>();
   const open: JsonValue[] = [input];
   // A stack of its own: input may be nested deeper than the call stack reaches.
   while (open.length > 0) {
@@ -307,10 +317,11 @@ function textsIn({ input }: ToolUseBlock): { readonly written: readonly string[]
     else if (typeof next === 'number') short.push(String(next));
     else if (typeof next === 'object' && next !== null) {
       for (const [key, value] of Object.entries(next).reverse()) {
-        if (typeof value !== 'string' || value.length <= LONG_ARGUMENT || !OLD_KEY.test(key))
-          open.push(value as JsonValue);
+        if (typeof value === 'string' && value.length > LONG_ARGUMENT && OLD_KEY.test(key))
+          for (const line of within(value).split('\n')) replaced.add(line);
+        else open.push(value as JsonValue);
       }
     }
   }
-  return { written, short: short.join(' ') };
+  return { written, short: short.join(' '), replaced };
 }

@@ -155,6 +155,8 @@ function addFacts(value: JsonValue, owners: readonly string[], lines: string[], 
   else if (typeof value === 'string' || isTextBlock(value)) {
     add(readable(typeof value === 'string' ? value : value.text, depth + 1));
   } else if (Array.isArray(value)) {
+    const names = value.flatMap(nameOf);
+    if (names.length >= 3 && names.length === value.length) add(names.join(', '));
     for (const item of value) addFacts(item, [...owners, ...nameOf(item)], lines, depth + 1);
   } else {
     const { length } = lines;

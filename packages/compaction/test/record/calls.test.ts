@@ -30,7 +30,15 @@ describe('a call in one line', () => {
     const before = 'function total(items) {\n  return items.length;\n}';
     const after = 'function total(items) {\n  return sum(items);\n}';
     const line = callLine(call('edit', { path: 'a.ts', old_text: before, new_text: after }), 110);
-    expect(line).toBe('edit a.ts, −“items.length” +“sum(items)”');
+    expect(line).toBe('edit a.ts, return −“items.length” +“sum(items)”');
+  });
+
+  it('shows of a change that does not fit the beginning of what is new, and no line that stayed', () => {
+    const stays = ['export function total(items) {', '  const fees = items.map(feeOf);', '}'];
+    const before = [...stays, '  return fees.length;', 'end of the file'].join('\n');
+    const after = ['// Adds up.', ...stays, '  return sum(fees.map(rounded));', 'end of the file'].join('\n');
+    const line = callLine(call('edit', { path: 'a.ts', old_text: before, new_text: after }), 110);
+    expect(line).toBe('edit a.ts, +“// Adds up. return sum(fees.map(rounded));”');
   });
 
   it('shows an argument of many rows as facts, the first and the last', () => {

@@ -74,7 +74,7 @@ describe('the lines of calls in a record', () => {
     expect(told[2]).toMatch(/^\* r6 delete_file total\.ts/);
   });
 
-  it('keep where there is little room the file, the text before and the one after, and values without their keys', async () => {
+  it('keep where there is little room the file, the beginning of what is new, and values without their keys', async () => {
     const edits = rounds(60, (index) => ({
       name: 'edit_file',
       input: {
@@ -90,7 +90,7 @@ describe('the lines of calls in a record', () => {
     const record = await recordOf([userMessage('Go'), ...edits, ...gateway, ...long], 24_000);
     for (let index = 0; index < 60; index++) {
       const edit = record.find((line) => line.includes(`part-${index}.ts`));
-      expect(edit).toMatch(/^\* r\d+ edit_file \S+\.ts, −“.+” \+“.+”$/);
+      expect(edit).toMatch(/^\* r\d+ edit_file \S+\.ts, \+“some items .+”$/);
       const call = record.find((line) => line.includes(`tool_${index},`));
       expect(call).toContain(`execute editor, tool_${index}, query: word${index}`);
     }
