@@ -3,7 +3,7 @@ import { digest, isObject, jsonText, tailOf } from '@x/core/internal';
 import { commandOf, failureLine, outcomeOf, pathOf } from '../conversation/tool-calls.js';
 import { cutEnd, cutLine, sharing } from './cut-line.js';
 import { type Argument, argumentsText, type Call, endText, givenText, toolWord } from './entry.js';
-import { readable, within } from './readable.js';
+import { readable, within, withoutLines } from './readable.js';
 
 /** Equal units at both ends from which on two arguments count as a text before and after a change. */
 const SAME_ENDS = 8;
@@ -146,7 +146,7 @@ export function changeIn(
     const isPlaced = removed.length < LONG_ARGUMENT && line.length + removed.length + added.length <= length;
     const isWhole = removed.length + added.length <= length || added === '';
     const gone = removed === '' || !isWhole ? [] : [{ key: '−', text: cutLine(removed, length, 0) }];
-    const put = isWhole ? added : cutLine(newLines(added, removed), length, 0);
+    const put = isWhole ? added : cutLine(withoutLines(added, new Set(removed.split('\n'))), length, 0);
     const change = [
       ...(isPlaced && line !== '' ? [{ text: line }] : []),
       ...gone,
@@ -155,13 +155,6 @@ export function changeIn(
     return { keys: [before[0], after[0]], args: change, text: givenText(change) };
   }
   return undefined;
-}
-
-/** The lines of a text that an older one does not have. */
-function newLines(text: string, older: string): string {
-  const known = new Set(older.split('\n'));
-  const lines = text.split('\n').filter((line) => !known.has(line));
-  return lines.length === 0 ? text : lines.join('\n');
 }
 
 /** Equal UTF-16 units at the start, back to the beginning of a word, and at the end. */

@@ -7,7 +7,7 @@ import { distilled } from '../conversation/sentences.js';
 import { OLD_KEY } from './calls.js';
 import type { Quote } from './entry.js';
 import { namesIn } from './names.js';
-import { GAP, readable, resultText, within } from './readable.js';
+import { GAP, readable, resultText, within, withoutLines } from './readable.js';
 import { sortedOnce, termsOf } from './terms.js';
 
 /** A part of a message that may enter a record. */
@@ -292,13 +292,6 @@ const WORD = /[\p{L}\p{N}]/u;
 
 function hasWord(text: string): boolean {
   return WORD.test(text);
-}
-
-/** The text with a gap instead of the lines that another one has. */
-function withoutLines(text: string, others: ReadonlySet<string>): string {
-  if (others.size === 0) return text;
-  const lines = text.split('\n').map((line) => (others.has(line) ? GAP : line));
-  return lines.filter((line, index) => line !== GAP || lines[index - 1] !== GAP).join('\n');
 }
 
 /**

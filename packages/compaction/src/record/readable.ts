@@ -31,6 +31,13 @@ export function within(text: string, most = MOST_UNITS): string {
   return [headOf(text, start), ...odd.map((line) => line.text), tailOf(text, start)].join(`\n${GAP}\n`);
 }
 
+/** The text with gaps instead of the lines that another one has. */
+export function withoutLines(text: string, others: ReadonlySet<string>): string {
+  if (others.size === 0) return text;
+  const lines = text.split('\n').map((line) => (others.has(line) ? GAP : line));
+  return lines.filter((line, index) => line !== GAP || lines[index - 1] !== GAP).join('\n');
+}
+
 /** What a tool returned, as {@link readable} text: made once. */
 export const resultText = once((block: ToolResultBlock): string =>
   within(readable(within(textOf([block]), MOST_DATA))),

@@ -38,7 +38,7 @@ describe('a call in one line', () => {
     const before = [...stays, '  return fees.length;', 'end of the file'].join('\n');
     const after = ['// Adds up.', ...stays, '  return sum(fees.map(rounded));', 'end of the file'].join('\n');
     const line = callLine(call('edit', { path: 'a.ts', old_text: before, new_text: after }), 110);
-    expect(line).toBe('edit a.ts, +“// Adds up. return sum(fees.map(rounded));”');
+    expect(line).toBe('edit a.ts, +“// Adds up. … return sum(fees.map(rounded))”');
   });
 
   it('shows an argument of many rows as facts, the first and the last', () => {
