@@ -91,7 +91,7 @@ function passedIn({ input }: ToolUseBlock): readonly string[] {
 }
 
 /** A number, or an id that a machine made. A name with a digit in it, such as that of an order, tells results apart. */
-const COUNTED = /(?<![\w#/.-])(?:\d[\d.,:]*(?:m?s)?|(?=[a-f]*\d)[\da-f]{4,})(?![\w#/-])/g;
+const COUNTED = /(?<![\w#/.-])(?:\d[\d.,:]*(?:m?s)?|(?=[a-f]*\d)[\da-f]{4,}|[a-f]{6})(?![\w#/-])/g;
 
 /** A line without what differs from call to call. */
 function shapeOf(line: string, passed: readonly string[]): string {

@@ -178,7 +178,10 @@ interface Piece {
 /** Ends in a colon, or is one line that begins as headings of Markdown do, or is short and no sentence, nor an item of a list. */
 const HEADING = /[:：]\**$|^#+ [^\n]+$|^(?![-*•+|]|\d+[.)])[^\n]{1,48}[\p{L}\p{N})*]$/u;
 
-/** Sentences and lines, short neighbors of one line together. */
+/** A short line that ends so announces what follows: without it, it says nothing. */
+const ANNOUNCEMENT = /[:：]\**$/;
+
+/** Sentences and lines, short neighbors of one line together. Announcements stand only with what they announce. */
 function sentencesOf(text: string): readonly Piece[] {
   const pieces: Piece[] = [];
   let isShort = false;
@@ -222,7 +225,12 @@ function sentencesOf(text: string): readonly Piece[] {
     }
     add();
   }
-  return pieces;
+  return pieces.filter(({ text, isCode }, index) => {
+    const isAnnouncement = !isCode && text.length <= SHORT_LINE && ANNOUNCEMENT.test(text);
+    const next = pieces[index + 1];
+    if (isAnnouncement && next) pieces[index + 1] = { ...next, isBehindGap: true };
+    return !isAnnouncement;
+  });
 }
 
 /**

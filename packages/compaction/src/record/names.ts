@@ -4,6 +4,8 @@ const LONGEST = 120;
 
 /** Runs of letters, digits and the signs that stand inside names. */
 const RUN = /[\w/@#~.-]{2,}/g;
+/** What a program appended to an address. */
+const QUERY = /(?<=:\/\/[^\s?]{1,500})\?[^\s"'<>]*/g;
 /** What belongs to no name where it begins or ends one. */
 const EDGES = /^[.-]+|(?<![_/@#~.-])[_/@#~.-]+$/g;
 /** What tells a name from a word: a joint, a capital inside, a member or an ending. A hyphen alone joins words. */
@@ -19,7 +21,7 @@ const TIME = /^\d{4}-\d\d-\d\dT\d|^\d\d(?:\.\d+)?Z$/;
  */
 export function namesIn(text: string, numbers: boolean): readonly string[] {
   const names: string[] = [];
-  for (const run of text.match(RUN) ?? []) {
+  for (const run of text.replaceAll(QUERY, ' ').match(RUN) ?? []) {
     if (run.length > LONGEST || !TELLING.test(run)) continue;
     const name = run.replaceAll(EDGES, '');
     if (!/[A-Za-z]/.test(name)) {
