@@ -6,10 +6,10 @@ import type { Problem } from './checks/problem.js';
 
 /** The largest archive (gzipped) that each package may have, in kB: about a sixth above its size when it was set. A number goes up only in a commit that says why. */
 const LIMITS: Readonly<Record<string, number>> = {
-  'packages/core': 380,
-  'packages/compaction': 390,
+  'packages/core': 500,
+  'packages/compaction': 440,
   'packages/memory': 255,
-  'packages/harness': 500,
+  'packages/harness': 560,
   'packages/session-redis': 60,
   'packages/session-mysql': 45,
   'packages/session-postgres': 30,
