@@ -44,13 +44,13 @@ const callback = <Callback>() =>
 
 /** Keys of an agent's compaction that files can hold too. */
 export const agentShape = {
-  /** Write all messages to the session's log before anything is reduced. */
+  /** Writes all messages to the log before a compaction. */
   offloadBeforeCompact: z._default(z.boolean(), true),
-  /** Tell `flush`, and every capability with `beforeReduction`, what a compaction takes out, before it is taken out. */
+  /** Gives `flush`, and each capability with `beforeReduction`, what a compaction is about to remove. */
   flushBeforeCompact: z._default(z.boolean(), true),
-  /** Offer the tool `recall`, and remind a model of what was removed and fits a new message of the user. */
+  /** Offers the tool `recall`, and adds matching passages to new messages of the user. */
   recall: z._default(z.boolean(), true),
-  /** Offer the tool `compact`, by which a model chooses the moment itself. */
+  /** Offers the tool `compact`: the model chooses the moment. */
   compactTool: z._default(z.boolean(), false),
 };
 

@@ -9,9 +9,9 @@ import { keepSchema, summarizeOptionsSchema, summaryShape } from '../summary/opt
 
 /** Keys of every configuration, with a preset or without. */
 export const sharedShape = {
-  /** The window of the model that reads the conversation, in tokens. */
+  /** Tokens that the model reads. Default: the model's own, else 128 000, with a warning in an agent. */
   contextWindow: z.optional(z.int().check(z.minimum(1))),
-  /** Replace secrets in summaries by `[redacted:kind]`: common ones (`true`), your own as well (`patterns`), or none (`false`). */
+  /** Secrets to replace in summaries by `[redacted:kind]`: common ones (`true`), yours too (`patterns`), or none (`false`). */
   redact: z._default(redactSchema, true),
 };
 
@@ -23,16 +23,13 @@ export const groupedShape = {
    * turns one off.
    */
   trigger: z.prefault(triggerSchema, {}),
-  /**
-   * What a reduction aims for: the share of the trigger point that it leaves, or tokens. Default 0.5, more where what is
-   * kept and the record have more.
-   */
+  /** The share of the trigger point, or the tokens, to aim for. Default 0.5, or more if the record and what is kept need it. */
   target: z.optional(targetSchema),
-  /** What stays verbatim. */
+  /** What stays word for word. */
   keep: z.prefault(keepSchema, {}),
   /** How summaries are written. */
   summary: z.prefault(z.strictObject(summaryShape), {}),
-  /** How much a reduction must save to count; `false`: fewer messages are enough, also where a summary of them is longer. */
+  /** How much a compaction must save to count; `false`: fewer messages are enough. */
   saving: z.prefault(savingSchema, {}),
 };
 
@@ -46,8 +43,8 @@ export const dataShape = {
   grouped: { stages: stagesOf(stageSchema) },
   common: {
     /**
-     * The name of a dedicated summarizer, or names of which each takes over from the one before; `null`: no model summarizes. Left
-     * out: the agent's own model.
+     * The name of a dedicated summarizer, or several, each of which takes over from the one before; `null` for no model. Default: the
+     * agent's own.
      */
     model: z.nullish(
       z.union([
@@ -61,7 +58,10 @@ export const dataShape = {
 /** Keys that only code has beside the groups. */
 export const codeShape = {
   grouped: {
-    /** The stages in their order, by name or as stages of your own, instead of the default ones. */
+    /**
+     * Stages in order, by name or your own, instead of `cut_unseen`, `native`, `summarize`, `drop_oldest`. `native` without `summarize`
+     * adds a record that needs no model.
+     */
     stages: stagesOf(
       z.union([
         stageSchema,

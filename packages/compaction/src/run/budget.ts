@@ -14,13 +14,13 @@ const HEAVY_BYTES = 20_000_000;
 export const triggerSchema = z.pipe(
   z.strictObject(
     {
-      /** This share of the context window. Default 0.85, unless another trigger is named. */
+      /** A share of the context window. Default 0.85, unless you set another trigger. */
       share: z.optional(shareSchema),
-      /** This many tokens. */
+      /** A number of tokens. */
       tokens: z.optional(countSchema),
-      /** This many messages. */
+      /** A number of messages. */
       messages: z.optional(countSchema),
-      /** A request of this many bytes, beside any other trigger: connections break under heavy ones. Files go first. */
+      /** Bytes of texts and encoded files, beside any other trigger: older files become references, which `recall` opens; 0 for never. */
       bytes: z._default(countSchema, HEAVY_BYTES),
     },
     {

@@ -11,17 +11,17 @@ export const KEEP_SHARE = 0.15;
  * several sizes, the one that keeps most wins.
  */
 export const keepSchema = z.strictObject({
-  /** The newest messages, up to this share of the tokens at which a reduction is due. Default 0.15, unless a size is named. */
+  /** Newest messages to keep, as a share of the trigger point. Default 0.15, unless you set another size. */
   share: z.optional(shareSchema),
-  /** The newest messages, up to this many tokens. */
+  /** Newest messages to keep, in tokens. */
   tokens: z.optional(countSchema),
-  /** The newest messages, this many. */
+  /** Newest messages to keep. */
   messages: z.optional(countSchema),
-  /** The newest messages from this many tool outputs on. */
+  /** Tool outputs to keep, among the newest four times as many messages. */
   outputs: z.optional(countSchema),
-  /** Messages that hold one of these texts stay word for word, wherever they are. */
+  /** Messages that contain one of these texts stay word for word. */
   match: z.optional(namesSchema),
-  /** The user's own words, up to this share of the window. */
+  /** Share of the window for the user's own words. */
   users: z._default(shareSchema, 0.15),
 });
 
@@ -34,39 +34,42 @@ export const summaryShape = {
    * `{preserve}`; what it does not hold is appended.
    */
   prompt: z.optional(wordsSchema),
-  /** More to keep, in words. */
+  /** What else to keep, in words. */
   instructions: z.optional(z.string()),
-  /** Kinds of facts that must survive; secrets do not where `redact` takes them out. */
+  /** Kinds of facts that must survive. `redact` still takes secrets out. */
   preserve: z._default(namesSchema, ['decisions', 'files_modified', 'errors', 'current_plan']),
-  /** The longest narrative to ask for, in tokens; about a quarter of the trigger point at most, in small windows up to 0.4. */
+  /** Longest narrative to ask a model for, in tokens: at most a quarter of the trigger point, in small windows up to 0.4. */
   maxTokens: z._default(positiveSchema, 4_000),
-  /** The share of the tokens at which a reduction is due that the record may have; 0 writes none. Default 0.25, in small windows up to 0.5, and beside a narrative what is left of the target. */
+  /**
+   * Share of the trigger point for the record; 0 for no record. Default 0.25, in small windows up to 0.5, and with a narrative what is
+   * left of the target.
+   */
   record: z.optional(shareSchema),
-  /** UTF-16 units of each tool result that the model sees at most; 2 000 where the transcript would not fit one request. */
+  /** Most UTF-16 units of each tool result that the model reads; 2 000 if the transcript would not fit one request. */
   toolResultLength: z._default(countSchema, 8_000),
-  /** Tokens of the newest messages that the model reads; only the record covers older ones. Default: it reads all, in as many parts as its window asks for. */
+  /** How many of the newest tokens the model reads. Default: all, in several requests if needed. The record covers the rest. */
   transcriptTokens: z.optional(positiveSchema),
   /**
-   * Lets an agent have the narrative written shortly before a compaction is due, as late as the growth of the conversation
-   * allows. Nothing is begun where the process would not be there to use it.
+   * An agent's model begins the narrative shortly before a compaction is due, at most once for each; never if the process may end
+   * first.
    */
   background: z._default(z.boolean(), true),
   /**
-   * Milliseconds for which a compaction waits for models, all in all; 0: not at all. Then the record is the summary, and the
-   * narrative follows when it is written.
+   * Milliseconds that a compaction waits for models; 0 for none. Then the record is the summary, and the narrative follows at a later
+   * step.
    */
   waitMs: z._default(countSchema, 10_000),
-  /** Milliseconds that one answer of the model may take; 0: as long as it takes. */
+  /** Milliseconds for one answer of the model; 0 for no limit. */
   timeoutMs: z._default(countSchema, 240_000),
-  /** What stands in when the model fails: the record alone, or nothing (the history stays). */
+  /** What replaces a failed narrative: the record, or nothing (the history stays). */
   fallback: z._default(z.enum(['record', 'none']), 'record'),
 };
 
 export const summarizeOptionsSchema = z.strictObject({
   ...summaryShape,
-  /** Summarize in this many parts, each summary feeding the next. More when the model's window asks for it. */
+  /** Summarizes in this many parts, each summary feeding the next; in more if the model's window is small. */
   chunks: z._default(positiveSchema, 1),
-  /** More of the newest messages that stay where the target has room, beyond what `keep` names. */
+  /** Newest messages beyond `keep` that stay if the target has room. */
   warmMessages: z._default(countSchema, 0),
   /** The lengths of tool results to fall back to when the model overflows. */
   truncationRetries: z._default(z.array(countSchema), [2_000, 500, 100, 0]),
