@@ -7,13 +7,14 @@ import {
   type Receipt,
   type SessionLog,
   textOf,
-  toolResultsOf,
-  toolUsesOf,
 } from '@x/core';
-import { headOf, jsonText } from '@x/core/internal';
+import { atOnce, headOf, nativeIndex, type Redact, redactSecrets } from '@x/core/internal';
 import { pinsIn } from './capability/stored-state.js';
+import { isSame } from './capability/undo.js';
 import { isUserRequest } from './conversation/regions.js';
-import { commandOf, failureLine, outcomeOf, pathOf, readsByName } from './conversation/tool-calls.js';
+import { commandOf, failureLine, outcomeOf, pathsOf } from './conversation/tool-calls.js';
+import { type EntryKind, isCall } from './record/entry.js';
+import { type Made, subjectOf, turnsOf } from './record/turns.js';
 import { proofOf } from './run/pins.js';
 import { isNumbered, numbersOf } from './summary/numbers.js';
 import { isOfSummary, readSummaries } from './summary/summary-message.js';
@@ -28,102 +29,131 @@ const MOST = 10;
 const LENGTH = 200;
 
 /**
- * Says what a model no longer sees, what matters most first: open requests, errors that nothing mended, decisions, files that were
- * changed. Each with its number, by which `recall` finds it, and what is left of it.
+ * Says what a model no longer sees, what matters most first: open requests, errors that nothing mended, decisions, files that calls
+ * worked on. Each with its number in the log, and what is left of it. Secrets in texts are replaced.
  *
  * @throws what reading the log throws.
  */
-export async function whatIsGone(source: ReceiptSource): Promise<Receipt> {
-  if ('outcome' in source) return receiptOf(source.before, source.outcome);
+export function whatIsGone(source: ReceiptSource): Promise<Receipt> {
+  return receiptFor(source, redactSecrets);
+}
+
+/** {@link whatIsGone}, with the redaction of a configuration. */
+export async function receiptFor(source: ReceiptSource, redact: Redact | undefined): Promise<Receipt> {
+  if ('outcome' in source) return receiptOf(source.before, source.outcome, redact);
   const { state, log } = source;
   const all = new Map<Message, number>();
   for await (const message of log.read()) if (isNumbered(message)) all.set(message, all.size + 1);
   const pins = proofOf(pinsIn(state), state.context);
-  return receipt(all, state.context, { cost: compactionCostOf(state), pins, logLocation: log.location });
+  const figures = { cost: compactionCostOf(state), pins, logLocation: log.location };
+  return receipt(all, state.context, figures, redact);
 }
 
 /** The receipt of one compaction. */
-export function receiptOf(before: readonly Message[], outcome: CompactionOutcome): Receipt {
+export function receiptOf(
+  before: readonly Message[],
+  outcome: CompactionOutcome,
+  redact: Redact | undefined,
+): Receipt {
   const { messages, tokensBefore, tokensAfter, usage, modelCalls = 0, pins = [] } = outcome;
   const { inputTokens = 0, outputTokens = 0 } = usage ?? {};
   const cost = { modelCalls, inputTokens, outputTokens, savedTokens: tokensBefore - tokensAfter };
-  return receipt(numbersOf(before), messages, { cost, pins });
+  return receipt(numbersOf(before), messages, { cost, pins }, redact);
 }
 
-type Figures = Omit<Receipt, 'all' | 'seen' | 'gone' | 'items' | 'markdown'>;
+type Figures = Pick<Receipt, 'cost' | 'pins' | 'logLocation'>;
 
-function receipt(all: ReadonlyMap<Message, number>, view: readonly Message[], figures: Figures): Receipt {
+function receipt(
+  all: ReadonlyMap<Message, number>,
+  view: readonly Message[],
+  figures: Figures,
+  redact: Redact = (text) => text,
+): Receipt {
   const seen = new Map(view.map((message) => [message.id, message]));
-  const recorded = new Set(readSummaries(view.filter(isOfSummary)).record.map(({ at }) => at));
-  const leftOf = ({ id }: Message, at: number): GoneItem['left'] => {
-    if (seen.has(id)) return 'shortened';
-    return recorded.has(at) ? 'record' : 'log';
-  };
-  const gone = new Map([...all].filter(([message]) => !isWhole(message, seen.get(message.id))));
-  const items = ranked(all).flatMap(({ message, ...item }): readonly GoneItem[] => {
-    const at = gone.get(message);
-    return at === undefined ? [] : [{ ...item, at, messageId: message.id, left: leftOf(message, at) }];
-  });
-  const counted = { all: all.size, seen: all.size - gone.size, gone: gone.size, items, ...figures };
-  return { ...counted, markdown: markdownOf(counted) };
+  const recorded = recordedIn(view);
+  const gone = new Map([...all].filter(([message]) => !isSame(seen.get(message.id), message)));
+  const items: GoneItem[] = [];
+  const found: Partial<Record<GoneItem['kind'], number>> = {};
+  for (const [kind, candidates] of Object.entries(candidatesIn(all)) as [GoneItem['kind'], Candidate[]][]) {
+    const lost = candidates.filter(({ message }) => gone.has(message)).toReversed();
+    if (lost.length > 0) found[kind] = lost.length;
+    for (const { message, text: whole } of lost.slice(0, MOST)) {
+      const at = gone.get(message) as number;
+      const isRecorded = RECORDED_AS[kind].some((entry) => recorded.has(`${entry} ${at}`));
+      const left = seen.has(message.id) ? 'shortened' : isRecorded ? 'record' : 'log';
+      const text = headOf(redact(whole).replaceAll(/\s+/g, ' ').trim(), LENGTH);
+      items.push({ kind, at, messageId: message.id, text, left });
+    }
+  }
+  const shown = figures.pins.map((pin) => ({ ...pin, text: redact(pin.text) }));
+  const counts = { all: all.size, seen: all.size - gone.size, gone: gone.size, found };
+  const data = { ...counts, items, ...figures, pins: shown };
+  return { ...data, markdown: markdownOf(data) };
 }
 
-function isWhole(message: Message, now: Message | undefined): boolean {
-  if (now === undefined) return false;
-  return (
-    now === message ||
-    (textOf(now) === textOf(message) && JSON.stringify(now.content) === JSON.stringify(message.content))
+/** The entries of a record that quote an item of each kind. */
+const RECORDED_AS: Readonly<Record<GoneItem['kind'], readonly EntryKind[]>> = {
+  request: ['asked'],
+  error: ['did', 'looked'],
+  decision: ['said'],
+  file: ['did', 'looked'],
+};
+
+/** The kinds and numbers of the entries of the record in a view: "did 12". A provider's own compaction hides the record in front of it. */
+function recordedIn(view: readonly Message[]): ReadonlySet<string> {
+  const { record } = readSummaries(view.filter((one) => isOfSummary(one) && nativeIndex(one) === -1));
+  return new Set(
+    record.flatMap((entry) => {
+      const again = isCall(entry) ? (entry.again ?? []) : [];
+      return [entry.at, ...again].map((at) => `${entry.kind} ${at}`);
+    }),
   );
 }
 
-interface Item extends Pick<GoneItem, 'kind' | 'text'> {
+interface Candidate {
   readonly message: Message;
+  readonly text: string;
 }
 
-/** What matters of a conversation, by kind, the newest first. */
-function ranked(all: ReadonlyMap<Message, number>): readonly Item[] {
-  const messages = [...all.keys()];
-  const item = (kind: GoneItem['kind'], message: Message, text: string): Item => ({ kind, message, text });
-  const requests: Item[] = [];
-  const decisions: Item[] = [];
-  const errors = new Map<string, Item>();
-  const files = new Map<string, Item>();
-  const calls = new Map(
-    messages.flatMap((message) => toolUsesOf(message).map((use) => [use.id, { use, message }] as const)),
-  );
-  for (const [index, message] of messages.entries()) {
-    if (isUserRequest(message)) requests.push(item('request', message, textOf(message)));
-    const next = messages[index + 1];
-    const isLast = message.role === 'assistant' && (next === undefined || isUserRequest(next));
-    if (isLast && textOf(message) !== '') decisions.push(item('decision', message, textOf(message)));
-    for (const block of toolResultsOf(message)) {
-      const call = calls.get(block.toolUseId);
-      if (call === undefined) continue;
-      const { use } = call;
-      const path = pathOf(use);
-      const subject = `${use.name} ${path ?? commandOf(use) ?? jsonText(use.input)}`;
-      errors.delete(subject);
-      if (outcomeOf(block).failed) {
-        errors.set(subject, item('error', call.message, `${subject}: ${failureLine(textOf([block]))}`));
-      } else if (path !== undefined && !readsByName(use.name)) {
-        files.delete(path);
-        files.set(path, item('file', call.message, `${path} (${use.name})`));
+/** What matters of a conversation, by kind in the order of a receipt, the oldest first. */
+function candidatesIn(all: ReadonlyMap<Message, number>): Readonly<Record<GoneItem['kind'], Candidate[]>> {
+  const numbered = [...all].map(([message, at]) => ({ at, excerpts: { message } }));
+  const turns = atOnce(turnsOf(numbered, []));
+  const request: Candidate[] = [];
+  const decision: Candidate[] = [];
+  const failures = new Map<string, Candidate & { readonly call: Pick<Made, 'mendedAt'> }>();
+  const files = new Map<string, Candidate>();
+  for (const [index, { excerpts, calls }] of turns.entries()) {
+    const { message } = excerpts;
+    const text = textOf(message);
+    const next = turns[index + 1]?.excerpts.message;
+    if (isUserRequest(message)) request.push({ message, text });
+    else if (message.role === 'assistant' && text !== '' && (next === undefined || isUserRequest(next)))
+      decision.push({ message, text });
+    for (const call of calls) {
+      const { use, result, looks } = call;
+      if (!result) continue;
+      if (outcomeOf(result.block).failed) {
+        const subject = subjectOf(use);
+        failures.delete(subject);
+        failures.set(subject, { message, call, text: `${subject}: ${failureLine(textOf([result.block]))}` });
+      } else if (!looks && commandOf(use) === undefined) {
+        for (const path of pathsOf(use)) {
+          files.delete(path);
+          files.set(path, { message, text: `${path} (${use.name})` });
+        }
       }
     }
   }
-  const newest = (items: Iterable<Item>) =>
-    [...items]
-      .slice(-MOST)
-      .toReversed()
-      .map((item) => ({ ...item, text: headOf(item.text.replaceAll(/\s+/g, ' ').trim(), LENGTH) }));
-  return [requests, errors.values(), decisions, files.values()].flatMap(newest);
+  const error = [...failures.values()].filter(({ call }) => call.mendedAt === undefined);
+  return { request, error, decision, file: [...files.values()] };
 }
 
 const TITLES: Readonly<Record<GoneItem['kind'], string>> = {
   request: 'Requests',
   error: 'Errors that nothing mended',
   decision: 'What the assistant concluded',
-  file: 'Files that were changed',
+  file: 'Files that calls worked on',
 };
 
 const LEFT: Readonly<Record<GoneItem['left'], string>> = {
@@ -133,7 +163,7 @@ const LEFT: Readonly<Record<GoneItem['left'], string>> = {
 };
 
 function markdownOf(receipt: Omit<Receipt, 'markdown'>): string {
-  const { all, gone, items, pins, cost, logLocation } = receipt;
+  const { all, gone, found, items, pins, cost, logLocation } = receipt;
   const present = pins.filter(({ heldBy }) => heldBy !== undefined).length;
   const { modelCalls, inputTokens, outputTokens, savedTokens } = cost;
   const spent =
@@ -144,15 +174,16 @@ function markdownOf(receipt: Omit<Receipt, 'markdown'>): string {
     const lines = items
       .filter((item) => item.kind === kind)
       .map(({ at, text, left }) => `- r${at} ${text} (${LEFT[left]})`);
-    return lines.length > 0 && [`## ${TITLES[kind]}`, ...lines].join('\n');
+    const more = (found[kind] ?? 0) - lines.length;
+    const rest = more > 0 ? [`- ${more} older ones`] : [];
+    return lines.length > 0 && [`## ${TITLES[kind]}`, ...lines, ...rest].join('\n');
   });
   return [
     '# What the model no longer sees',
     `${gone} of ${all} messages are gone or shortened. Saved: ${savedTokens} tokens; ${spent}.`,
     pins.length > 0 && `${present} of ${pins.length} pins present.`,
     ...sections,
-    gone > 0 &&
-      `The log has every message${logLocation ? ` (${logLocation})` : ''}; the tool recall reads r12 by its number.`,
+    gone > 0 && logLocation && `The log has every message, r12 as its twelfth: ${logLocation}`,
   ]
     .filter(Boolean)
     .join('\n\n');

@@ -242,6 +242,7 @@ export class FakeBackend implements PageBackend {
       seen: stage.log.length - gone,
       gone,
       cost: { modelCalls: 0, inputTokens: 0, outputTokens: 0, savedTokens: 0 },
+      found: gone > 0 && asked ? { request: 1 } : {},
       items: gone > 0 && asked ? [{ ...item, messageId: asked.id, text: textOf(asked) }] : [],
       pins,
       markdown: '',

@@ -21,7 +21,6 @@ import { RECALL } from '../recall/passages.js';
 import { budgetFor, isDue } from '../run/budget.js';
 import { runCompaction, unchangedOutcome } from '../run/compaction-run.js';
 import { observerFor, stagesOf } from '../run/ladder.js';
-import { missingPins, pinBoard } from '../run/pins.js';
 import type { Stage } from '../stage.js';
 import { narrativeMessage } from '../summary/summary-message.js';
 import type { ResolvedCapabilityConfig } from './capability-config.js';
@@ -159,7 +158,6 @@ export class CompactionRunner {
   /** Puts a narrative that came late behind the conversation, in front of requests that no model has answered, if it has room. */
   #deliver(scope: ReasonScope, { desk }: SessionMemory): void {
     const { state } = scope;
-    this.#deliverPins(scope);
     const found = desk.find(state.context);
     if (!found?.isLate || found.writing.result === undefined) return;
     const { narrative, usage, modelCalls } = found.writing;
@@ -175,17 +173,6 @@ export class CompactionRunner {
     addBehind(state, message);
     desk.clear(found.writing);
     scope.emit({ type: 'context.narrated', messageId: message.id, tokens, modelCalls, usage });
-  }
-
-  /** Puts pinned texts that no message holds behind the conversation. A compaction moves them behind its summary. */
-  #deliverPins({ state }: ReasonScope): void {
-    const tracker = this.tracker(state);
-    const pins = pinsIn(state);
-    const seen = `${tracker.version} ${pins.map(({ id }) => id).join()}`;
-    if (tracker.pinsSeen === seen) return;
-    tracker.pinsSeen = seen;
-    const missing = missingPins(pins, state.context);
-    if (missing.length > 0) addBehind(state, pinBoard(missing));
   }
 
   /** {@link addPin}, in the window of the agent's model. */
@@ -239,7 +226,7 @@ export class CompactionRunner {
       if (outcome.status !== 'applied' && outcome.status !== 'aborted') {
         memory.settle(state.context, tokens, outcome.status === 'skipped');
       }
-      announce(scope, reason, before, outcome);
+      announce(this.#config, scope, reason, before, outcome);
     }
     await callAfter(this.#config, scope, outcome);
     return outcome;

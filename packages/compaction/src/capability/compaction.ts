@@ -14,7 +14,7 @@ import { triggerAbove, type WithoutPreset } from '../config/compaction-config.js
 import { redactorFor } from '../conversation/redaction.js';
 import { errorLine } from '../conversation/text.js';
 import { SessionRecall } from '../recall/session-recall.js';
-import { whatIsGone } from '../receipt.js';
+import { receiptFor } from '../receipt.js';
 import { type CompactionCapabilityConfig, capabilityConfigSchema } from './capability-config.js';
 import { CompactionRunner } from './compaction-runner.js';
 import { removePin } from './keep-pins.js';
@@ -108,7 +108,7 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
       refuseCopiedStubs(call, state.context, runner.tracker(state).truncations(state.context)),
     compact: (scope, options) => runner.run(scope, 'manual', options),
     undo: (scope) => runner.undo(scope),
-    explain: (session) => whatIsGone(session),
+    explain: (session) => receiptFor(session, redactorFor(settings.redact)),
     pin: (scope, what) => runner.pin(scope, what),
     unpin: async (scope, id) => removePin(scope, id),
     erase: async (user) => runner.forget(user),

@@ -1,8 +1,8 @@
 import { InvalidInputError, type Pin, type PinRequest, type ReasonScope, textOf } from '@x/core';
 import type { Meter } from '../meter.js';
-import { mostTokensOf } from '../run/budget.js';
-import { PINS_SHARE, pinBoard } from '../run/pins.js';
+import { beforeLatestRequest, pinBoard, pinsOf, roomForPins, withPins } from '../run/pins.js';
 import { keepPins, pinsIn } from './stored-state.js';
+import { swapContext } from './undo.js';
 
 /** The share of the room for pins that may be asked for: a smaller model, or a longer system prompt, must not lose one. */
 const HELD_SHARE = 0.5;
@@ -10,14 +10,14 @@ const HELD_SHARE = 0.5;
 /**
  * Keeps a text word for word from now on. A text that is pinned already is not pinned again.
  *
- * @param window The model's context window, in tokens.
+ * @param contextWindow The window of the agent's model, in tokens.
  * @throws {InvalidInputError} if the session has no such message, the text is empty, or all pins together would be too large.
  */
 export async function addPin(
   scope: ReasonScope,
   what: PinRequest,
   meter: Meter,
-  window: number,
+  contextWindow: number,
 ): Promise<Pin> {
   const { state } = scope;
   const pins = pinsIn(state);
@@ -26,22 +26,21 @@ export async function addPin(
   if (trimmed === '') throw refusal('text' in what ? 'text' : 'messageId', 'has no text that could be kept');
   const known = pins.find((pin) => pin.text === trimmed);
   if (known) return known;
-  const number = Math.max(0, ...pins.map(({ id }) => Number(id.slice(1)))) + 1;
-  const pin = { id: `p${number}`, ...source, text: trimmed };
+  const numbers = pins.map(({ id }) => Number(id.slice(1))).filter(Number.isInteger);
+  const pin = { id: `p${Math.max(0, ...numbers) + 1}`, ...source, text: trimmed };
   const tokens = Math.round(meter.message(pinBoard([pin, ...pins])));
-  const most = Math.floor(mostTokensOf(window) * PINS_SHARE * HELD_SHARE);
+  const most = Math.floor(roomForPins(contextWindow, meter.frame(scope)) * HELD_SHARE);
   if (tokens > most) {
     const message = `all pins would have ${tokens} tokens, and ${most} may be pinned in this window: unpin others, or pin a shorter text`;
     throw refusal('', message);
   }
-  keepPins(state, [pin, ...pins]);
-  scope.emit({ type: 'state.changed' });
+  change(scope, [pin, ...pins]);
   return pin;
 }
 
 async function messageToPin({ state, log }: ReasonScope, messageId: string) {
   const message = state.context.find(({ id }) => id === messageId) ?? (await log.get(messageId));
-  if (message) return { messageId, text: textOf(message) };
+  if (message) return { messageId, role: message.role, text: textOf(message) };
   const problem = `${JSON.stringify(messageId)} is no message of this session: agent.state() has their ids`;
   throw refusal('messageId', problem);
 }
@@ -51,11 +50,17 @@ function refusal(path: string, message: string): InvalidInputError {
 }
 
 /** Removes a pin. Returns false if there is no pin with this id. */
-export function removePin({ state, emit }: ReasonScope, id: string): boolean {
-  const pins = pinsIn(state);
+export function removePin(scope: ReasonScope, id: string): boolean {
+  const pins = pinsIn(scope.state);
   const rest = pins.filter((pin) => pin.id !== id);
   if (rest.length === pins.length) return false;
-  keepPins(state, rest);
-  emit({ type: 'state.changed' });
+  change(scope, rest);
   return true;
+}
+
+function change({ state, emit }: ReasonScope, pins: readonly Pin[]): void {
+  keepPins(state, pins);
+  const before = [...state.context];
+  swapContext(state, before, withPins(before, pinsOf(before, pins, []), beforeLatestRequest));
+  emit({ type: 'state.changed' });
 }

@@ -5,6 +5,7 @@ import {
   type ReasonScope,
   textOf,
 } from '@x/core';
+import { redactorFor } from '../conversation/redaction.js';
 import { errorLine } from '../conversation/text.js';
 import { receiptOf } from '../receipt.js';
 import type {
@@ -78,6 +79,7 @@ async function guarded<Value>(
 
 /** Tells everybody who listens what came of a compaction. */
 export function announce(
+  { redact }: ResolvedCapabilityConfig,
   scope: ReasonScope,
   reason: CompactionReason,
   before: readonly Message[],
@@ -88,7 +90,7 @@ export function announce(
     type: 'context.compacted',
     ...figures,
     reason,
-    ...(outcome.status === 'applied' ? { gone: receiptOf(before, outcome).items } : {}),
+    ...(outcome.status === 'applied' ? { gone: receiptOf(before, outcome, redactorFor(redact)).items } : {}),
     stagesUsed: figures.steps
       .filter((step) => step.tokensAfter < step.tokensBefore || step.messagesAfter < step.messagesBefore)
       .map((step) => step.stage)

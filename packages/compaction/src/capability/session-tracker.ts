@@ -16,8 +16,6 @@ export class SessionTracker {
   highReports = 0;
   /** Grows with every reduction; what was measured under another version says nothing about this one. */
   version = 0;
-  /** The version and the pins for which it was looked up whether the conversation holds them. */
-  pinsSeen = '';
   /** Tokens of system prompt, tools and reminders in the last request. */
   frame = 0;
   readonly #truncations = new Set<string>();

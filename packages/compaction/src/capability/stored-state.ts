@@ -13,21 +13,19 @@ export function notesIn(state: AgentState): JsonObject {
 /**
  * Changes notes; `undefined` removes one.
  *
- * @returns A function that restores the notes as they were.
+ * @returns A function that restores the changed notes as they were. Others may have changed since, and stay.
  */
 export function changeNotes(
   state: AgentState,
   changes: Readonly<Record<string, JsonValue | undefined>>,
 ): () => void {
-  const previous = state.extensions[EXTENSION];
-  const entries = Object.entries({ ...previous, ...changes });
-  state.extensions[EXTENSION] = Object.fromEntries(
-    entries.filter((entry): entry is [string, JsonValue] => entry[1] !== undefined),
-  );
-  return () => {
-    if (previous === undefined) delete state.extensions[EXTENSION];
-    else state.extensions[EXTENSION] = previous;
-  };
+  const { [EXTENSION]: notes = {} } = state.extensions;
+  const previous = Object.fromEntries(Object.keys(changes).map((key) => [key, notes[key]]));
+  const changed = Object.entries({ ...notes, ...changes });
+  const left = changed.filter((entry): entry is [string, JsonValue] => entry[1] !== undefined);
+  if (left.length > 0) state.extensions[EXTENSION] = Object.fromEntries(left);
+  else delete state.extensions[EXTENSION];
+  return () => void changeNotes(state, previous);
 }
 
 /** A report is believed within this factor of our own count. */
@@ -124,14 +122,14 @@ export function isWriting(state: AgentState): boolean {
   return notesIn(state).writing !== undefined;
 }
 
-const pinsSchema = z.array(
-  z.strictObject({ id: z.string(), text: z.string(), messageId: z.optional(z.string()) }),
-);
+const pinSchema = z.looseObject({ id: z.string(), text: z.string().check(z.minLength(1)) });
 
 /** The pins of a session, the newest first. */
 export function pinsIn(state: AgentState): readonly Pin[] {
-  const { data = [] } = pinsSchema.safeParse(notesIn(state).pins);
-  return data;
+  const { pins } = notesIn(state);
+  return Array.isArray(pins)
+    ? (pins as unknown as Pin[]).filter((pin) => pinSchema.safeParse(pin).success)
+    : [];
 }
 
 /** Keeps the pins of a session. */

@@ -9,8 +9,9 @@ import {
 import { digest, inPieces, othersTurn, sortedJson, type Work } from '@x/core/internal';
 import * as z from 'zod';
 import { countSchema } from '../config/values.js';
+import { isPinBoard, pinsOf, withPins } from '../run/pins.js';
 import { coveredBy, isNarrative } from '../summary/summary-message.js';
-import { changeNotes, notesIn } from './stored-state.js';
+import { changeNotes, notesIn, pinsIn } from './stored-state.js';
 
 /** UTF-16 units that the records may have together: the state is stored often, and they with it. */
 const LONGEST = 200_000;
@@ -53,11 +54,13 @@ type UndoRecord = z.infer<typeof recordSchema>;
  * @returns `undefined` when so much was altered that the copies would be a burden to every save of the state.
  */
 export async function undoRecordOf(
-  before: readonly Message[],
-  after: readonly Message[],
+  listBefore: readonly Message[],
+  listAfter: readonly Message[],
   log: SessionLog,
   minor: boolean,
 ): Promise<UndoRecord | undefined> {
+  const before = withoutBoards(listBefore);
+  const after = withoutBoards(listAfter);
   const position = new Map(after.map((message, index) => [message, index]));
   const covering = new Map<string, readonly [place: number, index: number]>();
   for (const [place, message] of after.entries()) {
@@ -162,8 +165,8 @@ function idsOf(messages: readonly Message[]): ReadonlySet<string> {
 /** Levels of a value that are compared one by one. */
 const COMPARED_DEPTH = 100;
 
-/** Tests if the log holds the very message, whatever the order of keys, which some databases change. Compares long texts as they are. */
-function isSame(logged: unknown, message: unknown, depth = 0): boolean {
+/** Tests if a log or a view holds the very message, whatever the order of keys, which some databases change. Compares long texts as they are. */
+export function isSame(logged: unknown, message: unknown, depth = 0): boolean {
   if (logged === message) return true;
   if (!isNode(logged) || !isNode(message) || Array.isArray(logged) !== Array.isArray(message)) return false;
   if (depth > COMPARED_DEPTH) return sortedJson(logged) === sortedJson(message);
@@ -173,6 +176,11 @@ function isSame(logged: unknown, message: unknown, depth = 0): boolean {
 
 function isNode(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;
+}
+
+/** Pins hold whatever was undone: their board is made anew. */
+function withoutBoards(messages: readonly Message[]): readonly Message[] {
+  return messages.filter((message) => !isPinBoard(message));
 }
 
 function digestOf(messages: readonly Message[]): string {
@@ -201,7 +209,8 @@ export async function undoCompaction({ state, log }: UndoScope): Promise<boolean
     throw new InvalidInputError('undoCompaction scope', [{ path: '', message }]);
   }
   const records = [...recordsIn(state)];
-  const now = [...state.context];
+  const context = [...state.context];
+  const now = withoutBoards(context);
   let restored: readonly Message[] = now;
   for (let record = records.pop(); record; record = records.pop()) {
     const after = restored.slice(0, record.length);
@@ -212,7 +221,9 @@ export async function undoCompaction({ state, log }: UndoScope): Promise<boolean
     restored = [...before, ...restored.slice(record.length).filter((one) => !isNarrative(one))];
     if (!record.minor) break;
   }
-  if (restored === now || !swapContext(state, now, restored)) return false;
+  if (restored === now) return false;
+  const pins = pinsOf(context, pinsIn(state), []);
+  if (!swapContext(state, context, withPins(restored, pins))) return false;
   changeNotes(state, { undo: records.length > 0 ? (records as unknown as JsonValue) : undefined });
   return true;
 }

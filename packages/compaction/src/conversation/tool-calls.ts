@@ -13,10 +13,11 @@ const PATH_KEYS = [
   'filename',
   'notebook_path',
   'target_file',
-  'directory',
   'paths',
   'files',
 ];
+/** Of a call without a command line, which has a folder to run in, and is about what it runs. */
+const FOLDER_KEYS = ['directory'];
 
 const RANGE_KEYS = [
   'offset',
@@ -33,16 +34,24 @@ const RANGE_KEYS = [
 const COMMAND_KEYS = ['command', 'cmd', 'script'];
 
 /** The file that a tool call is about, judged by the usual names of arguments; of several the first. */
-export function pathOf({ input }: Pick<ToolUseBlock, 'input'>): string | undefined {
-  if (!isObject(input)) return undefined;
-  for (const key of PATH_KEYS) {
+export function pathOf(call: Pick<ToolUseBlock, 'input'>): string | undefined {
+  return pathsOf(call)[0];
+}
+
+/** All files that a tool call is about. */
+export function pathsOf(call: Pick<ToolUseBlock, 'input'>): readonly string[] {
+  const { input } = call;
+  if (!isObject(input)) return [];
+  for (const key of [...PATH_KEYS, ...(commandOf(call) === undefined ? FOLDER_KEYS : [])]) {
     const value = input[key];
     const paths = Array.isArray(value) ? value : [value];
-    const [path] = paths;
-    if (typeof path === 'string' && path.trim() && paths.every((other) => typeof other === 'string'))
-      return path;
+    if (
+      paths.length > 0 &&
+      paths.every((path): path is string => typeof path === 'string' && path.trim() !== '')
+    )
+      return paths;
   }
-  return undefined;
+  return [];
 }
 
 /** Tests a tool's name against patterns: a name, or a beginning followed by `*`. */

@@ -10,33 +10,37 @@ export interface Numbered {
   readonly excerpts: Excerpts;
 }
 
-/** A covered message with, for one of the assistant, its calls and how they ended. */
-export interface Turn extends Numbered {
-  readonly calls: readonly Made[];
+/** What {@link turnsOf} reads of a numbered message. */
+interface Source {
+  readonly at: number;
+  readonly excerpts: Pick<Excerpts, 'message'>;
 }
 
+/** A covered message with, for one of the assistant, its calls and how they ended. */
+export type Turn<Of extends Source = Numbered> = Of & { readonly calls: readonly Made<Of>[] };
+
 /** A call with its result. */
-export interface Made {
+export interface Made<Of extends Source = Numbered> {
   readonly use: ToolUseBlock;
   readonly looks: boolean;
-  result: { readonly block: ToolResultBlock; readonly numbered: Numbered } | undefined;
+  result: { readonly block: ToolResultBlock; readonly numbered: Of } | undefined;
   /** The number of a later message in which the same was done with success. */
   mendedAt: number | undefined;
 }
 
 /** The covered messages with their calls. `tools` says which calls change nothing, as far as it is known. */
-export function* turnsOf(
-  covered: readonly Numbered[],
+export function* turnsOf<Of extends Source>(
+  covered: readonly Of[],
   tools: readonly ToolDefinition[],
-): Work<readonly Turn[]> {
+): Work<readonly Turn<Of>[]> {
   const declared = new Map(tools.map(({ name, annotations }) => [name, annotations?.readOnly]));
-  const open = new Map<string, Made>();
-  const failed = new Map<string, Made>();
-  const turns: Turn[] = [];
+  const open = new Map<string, Made<Of>>();
+  const failed = new Map<string, Made<Of>>();
+  const turns: Turn<Of>[] = [];
   for (const numbered of covered) {
     yield;
     const { at, excerpts } = numbered;
-    const calls = toolUsesOf(excerpts.message).map((use): Made => {
+    const calls = toolUsesOf(excerpts.message).map((use): Made<Of> => {
       const call = {
         use,
         looks: looksOnly(use, declared.get(use.name)),
@@ -52,7 +56,7 @@ export function* turnsOf(
       call.result = { block, numbered };
       const hasFailed = outcomeOf(block).failed;
       if (!hasFailed && failed.size === 0) continue;
-      const key = `${call.use.name} ${pathOf(call.use) ?? commandOf(call.use) ?? jsonText(call.use.input)}`;
+      const key = subjectOf(call.use);
       if (hasFailed) failed.set(key, call);
       else {
         const before = failed.get(key);
@@ -60,9 +64,14 @@ export function* turnsOf(
         failed.delete(key);
       }
     }
-    turns.push({ at, excerpts, calls });
+    turns.push({ ...numbered, calls });
   }
   return turns;
+}
+
+/** The tool of a call and what it is about: calls of the same subject mend each other. */
+export function subjectOf(use: ToolUseBlock): string {
+  return `${use.name} ${pathOf(use) ?? commandOf(use) ?? jsonText(use.input)}`;
 }
 
 /** Tells a call that changes nothing: by the tool's word; where it says nothing, by its name or its command line. */

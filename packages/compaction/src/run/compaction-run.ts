@@ -20,10 +20,10 @@ import { reduceMedia } from '../stages/reduce-media.js';
 import { needsRepair, repairPairs } from '../stages/repair-pairs.js';
 import type { ModelWork } from '../summary/narrative-desk.js';
 import { Patience } from '../summary/patience.js';
-import { budgetFor, type ContextWindow, contextWindowOf, isDue, mostTokensOf } from './budget.js';
+import { budgetFor, type ContextWindow, contextWindowOf, isDue } from './budget.js';
 import { type CascadeResult, runCascade } from './cascade.js';
 import { sharedId } from './check-request.js';
-import { isPinBoard, PINS_SHARE, pinBoard, pinsOf, pinsWithin, proofOf, withPins } from './pins.js';
+import { isPinBoard, pinBoard, pinsOf, pinsWithin, proofOf, roomForPins, withPins } from './pins.js';
 
 /** The input of one run. */
 interface RunInput {
@@ -73,8 +73,7 @@ async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
   const contextWindow = window.tokens;
   const frame = meter.frame({ system, tools, reminders });
   const wanted = pinsOf(messages, options.pins ?? [], config.keep.match ?? []);
-  const room = (mostTokensOf(contextWindow) - frame) * PINS_SHARE;
-  const pins = pinsWithin(wanted, room, (message) => meter.message(message));
+  const pins = pinsWithin(wanted, roomForPins(contextWindow, frame), (message) => meter.message(message));
   // The stages have room for the pins, and never see them.
   const fixedTokens = frame + (pins.length > 0 ? meter.message(pinBoard(pins)) : 0);
   const said = messages.filter((message) => !isPinBoard(message));
@@ -109,11 +108,13 @@ async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
     return report('failed', `no message of the conversation has the id ${JSON.stringify(upTo)} (upTo)`);
   }
   const broken = needsRepair(messages);
+  const leavesOut = meter.messages(withPins(messages, pins)) < meter.messages(messages);
   const conversation = view.tokens - fixedTokens;
   if (
     budget.forced &&
     config.saving &&
     !broken &&
+    !leavesOut &&
     conversation < Math.min(TRIFLE.tokens, contextWindow * TRIFLE.share)
   ) {
     return report(
@@ -137,7 +138,8 @@ async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
       original: originalsOf(messages),
     };
     const result = await runCascade(steps, view, { ...budget, ...aim, early: !due }, context);
-    return due ? judge(config, view, budget, result, report, broken) : judgeEarly(view, result, report);
+    if (!due) return judgeEarly(view, result, report);
+    return judge(config, view, budget, result, report, broken, leavesOut);
   } catch (error) {
     if (signal?.aborted) return report('aborted', abortReason(signal));
     return report('failed', errorLine(error));
@@ -201,12 +203,14 @@ function judge(
   result: CascadeResult,
   report: Report,
   broken: boolean,
+  leavesOut: boolean,
 ): CompactionOutcome {
   const { view, failures, steps } = result;
   const repaired = broken && !needsRepair(view.messages);
   if (view.messages === before.messages) {
     if (failures.length > 0) return report('failed', failures.join('; '), result);
     if (view.tokens > budget.contextWindow) return report('ineffective', irreducible(view, budget), result);
+    if (leavesOut) return report('applied', 'pins that have no room any more were left out', result);
     const notes = steps.flatMap((step) => (step.note ? `${step.stage}: ${step.note}` : []));
     return report('ineffective', `nothing could be made smaller (${notes.join('; ')})`, result);
   }

@@ -1,7 +1,7 @@
 import { AgentState, type Message, type Pin, textOf, userMessage } from '@x/core';
 import { assertAccounted, assertPaired } from '@x/test-support';
 import { describe, expect, it } from 'vitest';
-import { compaction, createCompactor, maskOutputs, whatIsGone } from '../../src/index.js';
+import { compaction, createCompactor, maskOutputs } from '../../src/index.js';
 import { at, lines, round, rounds } from '../build.js';
 import { GOOD_SUMMARY, modelOf } from '../models.js';
 import { scopeOf } from '../scope.js';
@@ -107,51 +107,5 @@ describe('compaction up to a chosen message', () => {
     const wrong = await compactor.compact(messages, { upTo: 'nobody' });
     expect(wrong).toMatchObject({ status: 'failed', messages });
     expect(wrong.message).toContain('"nobody"');
-  });
-});
-
-describe('what is gone', () => {
-  const call = { name: 'bash', input: { command: 'npm test' } };
-  const messages = [
-    userMessage('Fix the parser, but keep the name parseLine.'),
-    ...round({ ...call, output: 'Error: 2 tests failed\nexit code 1', isError: true }),
-    ...round({ name: 'write_file', input: { path: 'src/parse.ts', content: 'x' } }),
-    ...round({ name: 'bash', input: { command: 'npm run lint' }, output: 'Error: unused', isError: true }),
-    ...round({ name: 'bash', input: { command: 'npm run lint' }, output: 'clean' }),
-    {
-      ...userMessage('x'),
-      role: 'assistant',
-      content: [{ type: 'text', text: 'I keep the recursive parser.' }],
-    },
-    userMessage('Now the tests.'),
-    ...rounds(40, () => ({ output: lines(40) })),
-  ] as Message[];
-
-  it('names requests, open errors, conclusions and changed files with their numbers, and says what is left', async () => {
-    const outcome = await createCompactor({ contextWindow: 8_000, keep: { users: 0 } }).compact(messages);
-    const receipt = await whatIsGone({ before: messages, outcome });
-    expect(receipt.items.map(({ kind, at: number, text }) => [kind, number, text])).toEqual([
-      ['request', 1, 'Fix the parser, but keep the name parseLine.'],
-      ['error', 2, 'bash npm test: Error: 2 tests failed'],
-      ['decision', 10, 'I keep the recursive parser.'],
-      ['file', 4, 'src/parse.ts (write_file)'],
-    ]);
-    expect(receipt.items.every(({ left }) => left === 'record')).toBe(true);
-    expect(receipt.gone + receipt.seen).toBe(messages.length);
-    expect(receipt.markdown).toContain('- r2 bash npm test: Error: 2 tests failed (quoted in the record)');
-  });
-
-  it('of a session stands in the events, too', async () => {
-    const scope = scopeOf(messages, { model: modelOf(() => 'unused', { contextWindow: 16_000 }) });
-    const capability = compaction({ model: null });
-    await capability.compact?.(scope, {});
-    scope.state.contextMutable().push(...rounds(40, () => ({ output: lines(40) })));
-    await capability.compact?.(scope, {});
-    const receipt = await capability.explain?.(scope);
-    expect(receipt).toMatchObject({ cost: { modelCalls: 0 }, all: messages.length + 80 });
-    const events = scope.events.filter(({ type }) => type === 'context.compacted');
-    expect(events[0]).toMatchObject({
-      gone: expect.arrayContaining([expect.objectContaining({ kind: 'error', at: 2 })]),
-    });
   });
 });

@@ -50,6 +50,8 @@ export interface Pin {
   readonly text: string;
   /** The message that it is the text of. */
   readonly messageId?: string | undefined;
+  /** The role of that message. Default `user`. The model is told which pins are data of a tool or words of the assistant. */
+  readonly role?: Message['role'] | undefined;
 }
 
 /** What to pin: the text of a message of the session, or a text of one's own. */
@@ -118,7 +120,7 @@ export interface Compactor {
 
 /** Something that a model no longer sees as it was. */
 export interface GoneItem {
-  /** A request of the user, a failure that no later call mended, what the assistant concluded, a file that was changed. */
+  /** A request of the user, a failure that no later call mended, what the assistant concluded, a file that a call worked on. */
   readonly kind: 'request' | 'error' | 'decision' | 'file';
   /** The running number of the message: the tool `recall` reads it as r12. */
   readonly at: number;
@@ -137,7 +139,9 @@ export interface Receipt {
   /** Of a session: over all its calls. Of one compaction: what it removed from the request counts as saved. */
   readonly cost: CompactionCost;
   readonly logLocation?: string | undefined;
-  /** What matters most first, at most ten of each kind. */
+  /** How many items of each kind are gone. Kinds of which none is are left out. */
+  readonly found: Readonly<Partial<Record<GoneItem['kind'], number>>>;
+  /** What matters most first, of each kind the newest ten. */
   readonly items: readonly GoneItem[];
   readonly pins: readonly PinProof[];
   /** The same in words. */

@@ -277,7 +277,8 @@ export class HarnessAgent {
     return this.#turns.take(context, { signal }, async (call, isNew) => {
       const scope = await reasonScope(call);
       const result = await call.waitFor(`${name} of "${capability.name}"`, () => run(capability, scope));
-      if (!isNew) await call.save();
+      // A pin begins a session; nothing else has an effect on one that does not exist.
+      if (!isNew || name === 'pin') await call.save();
       return result as Result;
     });
   }

@@ -1,0 +1,172 @@
+// The board holds what no message holds any more, and nothing else.
+import { AgentState, assistantMessage, type Message, type Pin, textOf, userMessage } from '@x/core';
+import { describe, expect, it } from 'vitest';
+import { compaction, createCompactor } from '../../src/index.js';
+import { isPinBoard, withPins } from '../../src/run/pins.js';
+import { lines, round, rounds } from '../build.js';
+import { GOOD_SUMMARY, modelOf } from '../models.js';
+import { scopeOf, type TestScope } from '../scope.js';
+
+const long = (): Message[] => [userMessage('Go.'), ...rounds(40, () => ({ output: lines(40) }))];
+const textsOf = (messages: readonly Message[]) =>
+  messages.filter(isPinBoard).flatMap(({ content }) => content.map((block) => textOf([block])));
+const model = modelOf(() => GOOD_SUMMARY, { contextWindow: 16_000 });
+
+/** A session with a capability that pins, and its board. */
+function pinned(messages = long(), overrides: Partial<TestScope> = {}) {
+  const scope = scopeOf(messages, { model, ...overrides });
+  const capability = compaction({ model: null });
+  return {
+    scope,
+    board: () => textsOf(scope.state.context).slice(1),
+    pin: async (text: string) => (await capability.pin?.(scope, { text })) as Pin,
+    unpin: (id: string) => capability.unpin?.(scope, id),
+    compact: () => capability.compact?.(scope, {}),
+    undo: () => capability.undo?.(scope),
+    step: () =>
+      capability.aroundReason?.(scope, async () => ({
+        content: [],
+        finishReason: 'stop',
+        usage: { inputTokens: 1, outputTokens: 1 },
+      })),
+  };
+}
+
+describe('the board of an agent', () => {
+  it('is one message in front of the latest request, with the newest pin first', async () => {
+    const { scope, board, pin, step } = pinned([...long(), userMessage('And now?')]);
+    for (const text of ['Use pnpm.', 'Port 80.', 'No mocks.']) {
+      await pin(text);
+      await step();
+    }
+    expect(board()).toEqual(['No mocks.', 'Port 80.', 'Use pnpm.']);
+    expect(scope.state.context.filter(isPinBoard)).toHaveLength(1);
+    expect(scope.state.context.at(-2)).toSatisfy(isPinBoard);
+  });
+
+  it('loses a pin at once, also one whose number comes again, and an undo brings none back', async () => {
+    const { board, pin, unpin, compact, undo, step } = pinned();
+    const first = await pin('Use pnpm.');
+    await step();
+    expect((await compact())?.status).toBe('applied');
+    await unpin(first.id);
+    expect(board()).toEqual([]);
+    const second = await pin('Use yarn.');
+    expect(second.id).toBe(first.id);
+    await step();
+    expect(board()).toEqual(['Use yarn.']);
+    expect(await undo()).toBe(true);
+    expect(board()).toEqual(['Use yarn.']);
+  });
+
+  it('does not count a text as present because another one contains it', async () => {
+    const { board, pin } = pinned([
+      userMessage('Go.'),
+      ...round({ output: 'Do not use pnpm. Port 8080 is free.' }),
+    ]);
+    await pin('use pnpm');
+    await pin('Port 80');
+    expect(board()).toEqual(['Port 80', 'use pnpm']);
+  });
+
+  it('has room in front of a long system prompt, or the pin is refused', async () => {
+    const { board, pin, compact } = pinned(long(), { system: lines(1_500, 'rule') });
+    const sizes = [300, 200, 100, 50].map((count) => lines(count, 'fact'));
+    const kept: string[] = [];
+    for (const text of sizes) {
+      await pin(text).then(
+        () => kept.push(text),
+        (error) => expect(error.message).toContain('unpin others'),
+      );
+    }
+    expect(kept.length).toBeGreaterThan(0);
+    expect(kept.length).toBeLessThan(sizes.length);
+    expect((await compact())?.message).toContain(`${kept.length} of ${kept.length} pins present`);
+    expect(board()).toEqual(kept.toReversed());
+  });
+
+  it('leaves out the oldest pins for a smaller model, and the conversation goes on', async () => {
+    const { scope, board, pin, step } = pinned([userMessage('Go.')], {
+      model: modelOf(() => '', { contextWindow: 64_000 }),
+    });
+    for (const name of ['one', 'two', 'three']) await pin(lines(900, name));
+    const small = { ...scope, model: modelOf(() => '', { contextWindow: 12_000 }) };
+    const capability = compaction({ model: null });
+    const outcome = await capability.compact?.(small, {});
+    expect(outcome).toMatchObject({
+      status: 'applied',
+      message: expect.stringContaining('1 of 3 pins present'),
+    });
+    expect(board()).toEqual([lines(900, 'three')]);
+    await step();
+  });
+
+  it('survives an odd pin in the stored state, and a checkpoint that fails meanwhile', async () => {
+    const { scope, board, pin, compact } = pinned();
+    await pin('Use pnpm.');
+    const stored = scope.state.toJSON();
+    const { compaction: notes } = stored.extensions as { compaction: { pins: unknown[] } };
+    notes.pins.push({ id: 7 }, { id: 'mine', text: 'Port 80.', color: 'red' });
+    const again = pinned([], { state: AgentState.fromJSON(stored), log: scope.log });
+    await again.pin('No mocks.');
+    expect(again.board()).toEqual(['No mocks.', 'Use pnpm.', 'Port 80.']);
+    scope.checkpoint = async () => {
+      await pin('Never push.');
+      throw new Error('disk full');
+    };
+    await expect(compact()).rejects.toThrow('disk full');
+    const receipt = await compaction({}).explain?.(scope);
+    expect(receipt?.pins.map(({ text }) => text)).toContain('Never push.');
+    expect(board()).toContain('Use pnpm.');
+  });
+});
+
+describe('the board of a compaction', () => {
+  it('holds what a native compaction took away from its reader', async () => {
+    const native = modelOf(() => '', {
+      contextWindow: 16_000,
+      compact: async () => ({ content: [{ type: 'opaque', provider: 'acme', data: 'sealed', tokens: 20 }] }),
+    });
+    const answer = assistantMessage('The order number is 4711.');
+    const messages = [userMessage('Go.'), answer, userMessage('On.'), ...long()];
+    const pins = [{ id: 'p1', text: textOf(answer), messageId: answer.id, role: answer.role }];
+    const compactor = createCompactor({ stages: ['native'], model: native });
+    const outcome = await compactor.compact(messages, { pins });
+    expect(outcome.message).toContain('1 of 1 pins present');
+    expect(textsOf(outcome.messages)).toContain('The order number is 4711.');
+  });
+
+  it('holds what keep.match names whole, although a cut copy still names it', async () => {
+    const tagged = round({ output: `#keep ${lines(900)}` });
+    for (const stages of [undefined, ['cut_unseen', 'drop_oldest']] as const) {
+      const compactor = createCompactor({
+        contextWindow: 16_000,
+        model: null,
+        keep: { match: ['#keep'] },
+        ...(stages ? { stages: [...stages] } : {}),
+      });
+      let view: readonly Message[] = [...long(), ...tagged];
+      for (let index = 0; index < 3; index++) {
+        view = (await compactor.compact(view)).messages;
+        const whole = view.some((message) => textOf(message).includes(textOf(tagged[1])));
+        expect(whole).toBe(true);
+        view = [...view, ...rounds(30, () => ({ output: lines(60) }))];
+      }
+      expect(textsOf(view).join()).toMatch(/data, not an instruction/);
+    }
+  });
+
+  it('does not change a list that holds the pins, and keeps id and place of a board', () => {
+    const [said] = [userMessage('Use pnpm.')];
+    const source = { id: 'p1', text: 'Use pnpm.', messageId: said.id };
+    const own = { id: 'p2', text: 'Port 80.' };
+    const messages = [said, ...round(), userMessage('On.')];
+    expect(withPins(messages, [source])).toBe(messages);
+    const first = withPins(messages, [own, source], () => 3);
+    expect(withPins(first, [own, source])).toBe(first);
+    const second = withPins(first, [own, { id: 'p3', text: 'No mocks.' }]);
+    expect(second.map(({ id }) => id)).toEqual(first.map(({ id }) => id));
+    expect(textsOf(second).slice(1)).toEqual(['Port 80.', 'No mocks.']);
+    expect(withPins([...second, ...second.filter(isPinBoard)], [])).toEqual(messages);
+  });
+});
