@@ -14,7 +14,7 @@ vi.setConfig({ testTimeout: 3_600_000 });
 /** Calls of each operation beside a process that swaps files. */
 const ROUNDS = Number(process.env.X_RACES ?? 200);
 
-async function setUp() {
+async function setUp(isWithoutHandles = false) {
   const directory = await temporaryDirectory();
   const [root, outside] = [join(directory, 'root'), join(directory, 'outside')];
   for (const folder of [join(root, 'l'), outside]) await mkdir(join(folder, 'deep'), { recursive: true });
@@ -38,7 +38,19 @@ async function setUp() {
     for (const file of ['f.txt', 'deep/f.txt', 'log'])
       expect(await readFile(join(outside, file), 'utf8')).toBe('FOREIGN');
   };
-  return { directory, root, outside, workspace: new LocalWorkspace(root), swap, untouched };
+  const Class = isWithoutHandles ? await withoutHandles() : LocalWorkspace;
+  return { directory, root, outside, workspace: new Class(root), swap, untouched };
+}
+
+/** The workspace as it is on a system that has no `/proc/self/fd`. */
+async function withoutHandles(): Promise<typeof LocalWorkspace> {
+  const { value } = Object.getOwnPropertyDescriptor(process, 'platform') ?? {};
+  vi.resetModules();
+  Object.defineProperty(process, 'platform', { value: 'darwin' });
+  const { LocalWorkspace: Other } = await import('../../src/node.js');
+  Object.defineProperty(process, 'platform', { value });
+  vi.resetModules();
+  return Other;
 }
 
 type Operation = (workspace: Workspace, folder: string) => Promise<unknown>;
@@ -72,18 +84,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
 
 describe.each(['this platform', 'a platform without handles'])('on %s', (platform) => {
   const isOther = platform !== 'this platform';
-
-  async function start() {
-    const made = await setUp();
-    if (!isOther) return made;
-    const { value } = Object.getOwnPropertyDescriptor(process, 'platform') ?? {};
-    vi.resetModules();
-    Object.defineProperty(process, 'platform', { value: 'darwin' });
-    const { LocalWorkspace: Other } = await import('../../src/node.js');
-    Object.defineProperty(process, 'platform', { value });
-    vi.resetModules();
-    return { ...made, workspace: new Other(made.root) };
-  }
+  const start = () => setUp(isOther);
 
   describe('a folder that becomes a link after a file in it was judged', () => {
     test.each(Object.keys(OPERATIONS))('is left alone: %s', async (name) => {
@@ -146,8 +147,12 @@ describe.each(['this platform', 'a platform without handles'])('on %s', (platfor
 });
 
 describe.skipIf(!existsSync('/proc/self/fd'))('beside a process that swaps a folder for a link', () => {
-  test.each([...Object.keys(OPERATIONS), 'list', 'stat'])('%s stays inside', async (name) => {
-    const { workspace, root, outside } = await setUp();
+  test.each([
+    ...[...Object.keys(OPERATIONS), 'list', 'stat'].map((name) => [name, 'with handles']),
+    ['read', 'without handles'],
+    ['read deep', 'without handles'],
+  ])('%s stays inside %s', async (name = '', handles) => {
+    const { workspace, root, outside } = await setUp(handles === 'without handles');
     // Each operation may empty the folder.
     const before = await readdir(outside, { recursive: true });
     const child = runChild('swap', root, 'l', 'm');
