@@ -97,10 +97,11 @@ export function shortened(call: Call, length: number): Call {
     const isKept = key === '−' || key === '+' || NEEDS_KEY.test(text);
     return isKept && key ? { key, text } : { text };
   });
-  const name = call.name ?? call.file;
+  // The first line about a file has its whole path: later ones, and the model, take it from there.
+  const name = call.name;
   const frame = argumentsText({
     ...call,
-    ...(name ? { name: '' } : {}),
+    ...(call.file ? { name: '' } : {}),
     args: values.map((value) => ({ ...value, text: '' })),
   });
   const room = Math.max(length / 2, length - end) - frame.length;

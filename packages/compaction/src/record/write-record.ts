@@ -66,7 +66,6 @@ export function* writeRecord(input: RecordInput): Work<readonly Entry[]> {
   return [...entries, ...names];
 }
 
-/** Names that neither the entries nor the messages that stay hold, by the message where each was last seen. */
 /** The terms that a reader sees whatever is chosen. Made one by one, so that the work may rest between them. */
 function* termsThatStand(
   { staying, standing, narrative }: RecordInput,
@@ -77,6 +76,7 @@ function* termsThatStand(
   yield termsOf(narrative ?? '');
 }
 
+/** Names that neither the entries nor the messages that stay hold, by the message where each was last seen. */
 function* namesBeside(
   entries: readonly Entry[],
   { earlier, covered, staying, standing, narrative = '' }: RecordInput,
@@ -121,7 +121,8 @@ function* namesBeside(
 /** The names in an entry of an earlier record. What was cut off is half a name. */
 function namesOf(entry: Entry): readonly string[] {
   if (entry.kind === 'named') return entry.names;
-  const text = isCall(entry) ? argumentsText({ ...entry, name: entry.file }) : renderEntries([entry]);
+  const said = 'text' in entry ? entry.text : renderEntries([entry]);
+  const text = isCall(entry) ? argumentsText({ ...entry, name: entry.file }) : said;
   return namesIn(text.replaceAll(/(?<!\S)[^\s…]*…\S*/g, ' '), isCall(entry));
 }
 
