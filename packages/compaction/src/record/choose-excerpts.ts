@@ -216,28 +216,29 @@ function shapeOf(entry: Entry): string {
 
 /** The terms of a conversation with their weights. Index 0 is for terms that no message has. */
 class Vocabulary {
-  readonly #indices: TermTable;
+  readonly #indices: ReadonlyMap<number, number>;
   /** By index: what the term counts where it was new, and the number of the message that it was new in. */
   readonly #weights: Float64Array;
   readonly #first: readonly number[];
 
-  private constructor(indices: TermTable, weights: Float64Array, first: readonly number[]) {
+  private constructor(indices: ReadonlyMap<number, number>, weights: Float64Array, first: readonly number[]) {
     this.#indices = indices;
     this.#weights = weights;
     this.#first = first;
   }
 
   static *of(sayings: readonly Saying[]): Work<Vocabulary> {
-    const indices = new TermTable();
+    const indices = new Map<number, number>();
     const first: number[] = [0];
     const inMessages: number[] = [0];
     const uses: number[] = [0];
     const add = ({ at, terms, by }: Saying) => {
       const use = by === 'user' ? 2 : by === 'assistant' ? 1 : 0;
       for (let place = 0; place < terms.length; place++) {
-        const index = indices.add(terms[place] as number);
-        const isNew = index === first.length;
-        if (isNew) {
+        const term = terms[place] as number;
+        const index = indices.get(term);
+        if (index === undefined) {
+          indices.set(term, first.length);
           first.push(at);
           inMessages.push(1);
           uses.push(by === 'assistant' ? WEIGHT.firstUse : use);
@@ -265,58 +266,11 @@ class Vocabulary {
   }
 
   index(term: number): number {
-    return this.#indices.find(term);
+    return this.#indices.get(term) ?? 0;
   }
 
   weight(index: number, at: number): number {
     const weight = this.#weights[index] as number;
     return this.#first[index] === at ? weight : weight * WEIGHT.old;
-  }
-}
-
-/** Numbers terms from 1, in the order in which they come. Open addressing: three times as fast as a `Map`. */
-class TermTable {
-  #slots = new Uint32Array(1 << 13);
-  #terms = new Uint32Array(1 << 12);
-  #count = 0;
-
-  /** The number of a term; 0 for an unknown one. */
-  find(term: number): number {
-    return this.#slots[this.#slotOf(term)] as number;
-  }
-
-  add(term: number): number {
-    let slot = this.#slotOf(term);
-    const known = this.#slots[slot] as number;
-    if (known !== 0) return known;
-    if (this.#count + 1 === this.#terms.length) {
-      this.#grow();
-      slot = this.#slotOf(term);
-    }
-    this.#count++;
-    this.#terms[this.#count] = term;
-    this.#slots[slot] = this.#count;
-    return this.#count;
-  }
-
-  /** The place of a term, or the free one where it belongs. */
-  #slotOf(term: number): number {
-    const slots = this.#slots;
-    const mask = slots.length - 1;
-    let slot = term & mask;
-    for (let index = slots[slot] as number; index !== 0; index = slots[slot] as number) {
-      if (this.#terms[index] === term) break;
-      slot = (slot + 1) & mask;
-    }
-    return slot;
-  }
-
-  #grow(): void {
-    const terms = this.#terms;
-    this.#terms = new Uint32Array(terms.length * 2);
-    this.#terms.set(terms);
-    this.#slots = new Uint32Array(this.#slots.length * 2);
-    for (let index = 1; index <= this.#count; index++)
-      this.#slots[this.#slotOf(terms[index] as number)] = index;
   }
 }
