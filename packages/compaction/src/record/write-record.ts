@@ -10,8 +10,9 @@ import { type Mention, namesIn, rankedNames } from './names.js';
 import { termsOf } from './terms.js';
 import type { Numbered } from './turns.js';
 
-/** The share of a record for names that nothing else in it holds. */
+/** The share of a record for names that nothing else in it holds; twice as much where it has room for twice so many tokens. */
 const NAMES_SHARE = 0.1;
+const ROOM_FOR_NAMES = 7_000;
 /** Names of one message: a result of a thousand rows has one in each, which tell nothing without their rows. */
 const MOST_OF_ONE = 40;
 /** Tokens that an entry needs beside its text. */
@@ -52,7 +53,8 @@ export function* writeRecord(input: RecordInput): Work<readonly Entry[]> {
     termsThatStand(input, calls),
     openRequest?.terms ?? new Uint32Array(),
   );
-  const most = room * (1 - NAMES_SHARE);
+  const forNames = room * NAMES_SHARE * Math.min(2, Math.max(1, room / ROOM_FOR_NAMES));
+  const most = room - forNames;
   const left = most - calls.reduce((sum, draft) => sum + draft.cost, 0);
   yield* choice.take(left);
   yield;
@@ -61,7 +63,7 @@ export function* writeRecord(input: RecordInput): Work<readonly Entry[]> {
   if (most - needed > room * SPARE_SHARE) yield* choice.take(left * (most / needed - 1));
   yield;
   const { entries, tokens } = yield* fitted(drafts, choice.chosen, most, meter);
-  const unused = Math.min(room * NAMES_SHARE, room - tokens);
+  const unused = Math.min(forNames, room - tokens);
   const names = yield* namesBeside(entries, input, unused, (text) => price(estimateCounter.count(text)));
   return [...entries, ...names];
 }
