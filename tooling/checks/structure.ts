@@ -10,7 +10,6 @@ import { checkLongFunctions } from './long-functions.js';
 import { checkShapes } from './member-shape.js';
 import { checkMentions } from './mentions.js';
 import { report } from './problem.js';
-import { checkRegistrations } from './registrations.js';
 import { repository, trackedFiles } from './workspace.js';
 
 const files = trackedFiles(repository);
@@ -24,6 +23,5 @@ report([
   ...checkForbiddenText(repository, files),
   ...checkMentions(repository),
   ...checkLinks(repository),
-  ...checkRegistrations(repository),
   ...checkExports(repository),
 ]);
