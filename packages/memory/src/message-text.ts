@@ -2,7 +2,7 @@ import { type ContentBlock, estimateCounter, type Message } from '@x/core';
 import { headOf, tailOf } from '@x/core/internal';
 
 /** Tools whose calls and results only repeat what stands elsewhere. */
-const ECHO = /^(?:memory_|session_(?:list|history|search)$|query_history$)/;
+const ECHO = /^(?:memory_|session_(?:list|history|search)$|recall$)/;
 
 /** How much of a message is shown: UTF-16 units of what someone said, and of what went to and came from a tool. */
 export interface Shown {

@@ -23,7 +23,7 @@ const MAX_OUTPUT_CHARS = 20_000;
 
 /** Whose memory and sessions tools work on when another program calls them. A model cannot choose it. */
 export const toolScopeSchema = memoryScopeSchema.extend({
-  /** The session that `query_history` searches. Default `default`. */
+  /** The session that `session_history` reads if the call names none. Default `default`. */
   sessionId: z.string().min(1).default('default'),
 });
 export type ToolScope = z.input<typeof toolScopeSchema>;

@@ -114,7 +114,7 @@ describe('the tools of one user', () => {
           [plain, 'session_history', { sessionId: asked }],
           [plain, 'session_history', { messageId: asked }],
           [plain, 'session_search', { query: `needle ${asked}`.slice(0, 1_000) }],
-          [plain, 'query_history', { query: `needle ${asked}`.slice(0, 1_000) }],
+          [plain, 'session_search', { query: 'needle', sessionId: asked }],
         ] as const) {
           if (capability === undefined) throw new Error('not made');
           expect(await answer(capability, name, input, workspace, alice)).not.toMatch(foreign);
@@ -186,7 +186,13 @@ describe('a history', () => {
     expect(found).toMatch(
       /^1 to 2, the best first\.\n\nsession "monday" #2, \d{4}-\d\d-\d\d\nPostgreSQL for billing/,
     );
-    const own = await answer(history, 'query_history', { query: 'billing' }, workspace, now);
+    const own = await answer(
+      history,
+      'session_search',
+      { query: 'billing', sessionId: 'now' },
+      workspace,
+      now,
+    );
     expect(own).toMatch(/^1 to 1, the best first\.\n\nsession "now" #1, /);
     const first = await answer(history, 'session_search', { query: 'billing', limit: 1 }, workspace, now);
     expect(first).toContain('More: the same query with offset 1.');

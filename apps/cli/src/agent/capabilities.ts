@@ -15,7 +15,7 @@ import { type FileCapability, fileCapability, parseWith } from '@x/core/internal
 import { agentJsonSchema, CapabilityRegistry, type Hooks, harnessCapabilities, hooks } from '@x/harness';
 import { hooksConfigSchema } from '@x/harness/internal';
 import { mcpCapability } from '@x/harness/mcp';
-import { memoryCapabilities, sessionHistory } from '@x/memory';
+import { memoryCapabilities } from '@x/memory';
 import { chooseModel } from './choose-model.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -53,7 +53,7 @@ function ofOnePerson(directory: string | undefined): Readonly<Record<string, Fil
 }
 
 /**
- * Describes Everruns' capability of this name: a window on the conversation, and the tools that read what is beyond it. Beside
+ * Describes Everruns' capability of this name: a window on the conversation, and the tool `recall`, which reads what is beyond it. Beside
  * `compaction` that one reduces, with the window as another trigger.
  */
 function infinityContext(named: ReadonlyMap<string, unknown>, around: CompactionHooks): FileCapability {
@@ -63,12 +63,10 @@ function infinityContext(named: ReadonlyMap<string, unknown>, around: Compaction
       preset: 'everruns',
       strategy: 'infinity_context',
       infinityContext,
-      recall: false,
       ...around,
     } as const;
     return {
       ...(named.has('compaction') ? {} : compaction(window)),
-      ...(named.has('session_history') ? {} : sessionHistory({ withoutUser: 'shared' })),
       name: 'infinity_context',
     };
   });

@@ -141,7 +141,7 @@ describe('Everruns from YAML alone', () => {
       },
     ],
     [
-      'infinity_context sends the newest messages, and tells of the others and of query_history',
+      'infinity_context sends the newest messages, and tells of the others and of recall',
       {
         files:
           'capabilities: [{ ref: infinity_context, config: { context_budget_tokens: 20000, min_recent_messages: 12 } }]',
@@ -151,8 +151,8 @@ describe('Everruns from YAML alone', () => {
         expect([used, asked.length]).toEqual(['drop_oldest', 0]);
         expect(sizeOf(after)).toBeLessThanOrEqual(20_000);
         expect(kept).toBeGreaterThan(11);
-        expect(sent).toMatch(/\[\d+ earlier messages were removed .*query_history finds them/);
-        expect(tools).toContain('query_history');
+        expect(sent).toMatch(/\[\d+ earlier messages were removed .*recall finds them/);
+        expect(tools).toContain('recall');
       },
     ],
     [
@@ -181,7 +181,7 @@ describe('Everruns from YAML alone', () => {
       ({ used, sent, tools }) => {
         expect(used).toBe('mask_outputs');
         expect(sent).not.toContain('earlier messages were removed');
-        expect(tools).toContain('query_history');
+        expect(tools).toContain('recall');
       },
     ],
   ];
@@ -205,10 +205,10 @@ describe('Everruns from YAML alone', () => {
     expect(capabilities).toEqual(expect.arrayContaining(['infinity_context', other]));
   });
 
-  it('infinity_context has query_history find what is no longer sent', async () => {
+  it('infinity_context has recall find what is no longer sent', async () => {
     const files = 'capabilities: [{ ref: infinity_context, config: { context_budget_tokens: 20000 } }]';
     const talk = talkOf(40).toSpliced(1, 0, assistantMessage('The word of the day is heron.'));
-    const calls = { name: 'query_history', input: { query: 'word of the day' } };
+    const calls = { name: 'recall', input: { query: 'word of the day' } };
     const { sent } = await run({ files, talk, faults: { calls } });
     expect(sent).not.toContain('heron');
     expect(server.taken.at(-1)?.readable).toContain('heron');

@@ -7,6 +7,7 @@ import {
   latestUserRequest,
   startOfUnseen,
 } from '../conversation/regions.js';
+import { RECALL } from '../recall/passages.js';
 import { type Fate, type Stage, unchanged } from '../stage.js';
 import { isOfSummary } from '../summary/summary-message.js';
 
@@ -49,7 +50,7 @@ export function dropOldest(window?: { readonly newest: number }): Stage {
         messageId: id,
         fate: droppedBefore({ metadata }) > 0 ? 'merged' : 'dropped',
       }));
-      const found = tools.some(({ name }) => name === 'query_history') ? ': query_history finds them' : '';
+      const found = tools.some(({ name }) => name === RECALL) ? ': recall finds them' : '';
       const note = droppedNote(dropped, `to fit the context window${found}`, logLocation);
       const withNote = tokens + meter.message(note) <= most;
       const result: Message[] = [];

@@ -56,11 +56,11 @@ describe('dropOldest', () => {
     ];
     const budget = { dueTokens: 2_000, mostTokens: 30_000, enoughTokens: 1_800 };
     expect((await reduceWith(dropOldest(), messages, budget)).messages).toBe(messages);
-    const tools = [{ name: 'query_history', description: 'Finds', inputSchema: {} }];
+    const tools = [{ name: 'recall', description: 'Finds', inputSchema: {} }];
     const { messages: after } = await reduceWith(dropOldest({ newest: 15 }), messages, budget, { tools });
     // The fifteenth is a call, which brings its result.
     expect(after.slice(2)).toEqual(messages.slice(-15));
-    expect(textOf(after[1] as Message)).toContain('to fit the context window: query_history finds them.');
+    expect(textOf(after[1] as Message)).toContain('to fit the context window: recall finds them.');
     const small = await reduceWith(dropOldest({ newest: 2 }), messages, budget);
     expect(meter.messages(small.messages)).toBeLessThanOrEqual(1_800);
   });

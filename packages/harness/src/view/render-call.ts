@@ -45,7 +45,6 @@ const TOOLS: Readonly<Record<string, readonly [kind: CallKind, verb: string, fie
   plan_exit: ['mode', 'carry out its plan'],
   todo_write: ['think', 'update its todo list'],
   recall: ['read', 'read again what was removed'],
-  query_history: ['search', 'search this conversation for', 'query'],
   session_search: ['search', 'search all conversations for', 'query'],
   memory_search: ['search', 'search its memory for', 'query'],
   memory_get: ['read', 'read its memory', 'path'],

@@ -62,7 +62,7 @@ const model: Model = {
       input,
     });
     return {
-      content: ['memory_search', 'session_search', 'query_history'].map((name) => call(name, { query })),
+      content: ['memory_search', 'session_search', 'recall'].map((name) => call(name, { query })),
       finishReason: 'tool-calls',
     };
   },
@@ -121,15 +121,15 @@ it(`finds every one of ${FACTS} facts again through the tools after ${TURNS} tur
     const results = messages.slice(-4).flatMap(toolResultsOf);
     return Object.fromEntries(results.map((result) => [result.toolName, textOf([result])]));
   };
-  const missed = { memory_search: 0, session_search: 0, query_history: 0 };
+  const missed = { memory_search: 0, session_search: 0, recall: 0 };
   for (const [index, { answer }] of planted.entries()) {
     const here = await lookUp(index, talk);
     const there = await lookUp(index, later);
-    if (!here.query_history?.includes(answer)) missed.query_history++;
+    if (!here.recall?.includes(answer)) missed.recall++;
     if (!there.session_search?.includes(answer)) missed.session_search++;
     if (!there.memory_search?.includes(answer)) missed.memory_search++;
   }
-  expect(missed).toEqual({ memory_search: 0, session_search: 0, query_history: 0 });
+  expect(missed).toEqual({ memory_search: 0, session_search: 0, recall: 0 });
   expect(JSON.stringify(await lookUp(0, others))).not.toContain('heron');
   expect(failed).toEqual([]);
   await agent.close();

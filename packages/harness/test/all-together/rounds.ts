@@ -30,7 +30,7 @@ export const ROUNDS_OF: Readonly<Record<string, readonly Round[]>> = {
     ],
     [
       ['session_search', { query: 'everything' }],
-      ['query_history', { query: 'everything' }],
+      ['session_search', { query: 'everything', sessionId: 's' }],
     ],
   ],
   workspaceTools: [

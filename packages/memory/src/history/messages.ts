@@ -9,9 +9,6 @@ const EXCERPT_CHARS = 300;
 
 interface SearchOptions extends Readonly<Record<'limit' | 'offset' | 'maxOutputChars', number>> {
   readonly query: string;
-  /** Numbers of the first and last message to consider. */
-  readonly from?: number | undefined;
-  readonly to?: number | undefined;
   /** The id of the message that is being answered: it holds the words of the query, and is in view. */
   readonly asked?: string | undefined;
   readonly signal: AbortSignal;
@@ -20,7 +17,7 @@ interface SearchOptions extends Readonly<Record<'limit' | 'offset' | 'maxOutputC
 /** Searches the logs of sessions, and answers the best messages as text. */
 export async function searchMessages(
   sessions: readonly LoggedSession[],
-  { query, limit, offset, from = 1, to = Infinity, maxOutputChars, asked, signal }: SearchOptions,
+  { query, limit, offset, maxOutputChars, asked, signal }: SearchOptions,
 ): Promise<string> {
   const parsed = memoryQuery(query);
   if (parsed.terms.length === 0) return 'The query has no word to search for.';
@@ -29,8 +26,7 @@ export async function searchMessages(
   for (const session of sessions.toReversed()) {
     signal.throwIfAborted();
     for await (const { number, message } of numbered(session.read())) {
-      if (number < from || message.id === asked) continue;
-      if (number > to) break;
+      if (message.id === asked) continue;
       const day = dayOf(message.createdAt) ?? null;
       const place = `session ${JSON.stringify(session.id)} #${number}${day === null ? '' : `, ${dateOf(day)}`}`;
       // What repeats logs would have a search find itself.

@@ -29,12 +29,6 @@ const agentId = z.string().min(1).max(1_000).optional();
 const agentField = {
   agentId: agentId.describe('Another agent of this user, whose sessions to use; default: your own'),
 };
-const page = {
-  query: z.string().min(1).max(1_000).describe('Words to look for'),
-  limit: z.int().min(1).max(50).default(10).describe('How many hits'),
-  offset: z.int().min(0).max(1_000).default(0).describe('How many hits to skip'),
-};
-
 /**
  * Tools that read the lossless logs of sessions: what a compaction removed from the current one, and what was said in earlier
  * ones. They see the sessions of the call's tenant and user only. Sessions of the user's other agents are read by `agentId`,
@@ -47,16 +41,24 @@ const page = {
  * @throws {InvalidInputError} for a malformed configuration.
  */
 export function sessionHistory(config: SessionHistoryConfig = {}): Capability {
-  // Long because it declares four tools, which share the settings.
+  // Long because it declares three tools, which share the settings.
   const settings = parseWith(historyConfigSchema, config, 'sessionHistory configuration');
   const { withoutUser: sharing, maxOutputChars } = settings;
   // An absent field is read as `undefined`, which the type allows.
   const agent = settings.otherAgents ? agentField : ({} as typeof agentField);
-  /** Returns the sessions of an agent, or a text that says that there are none. */
-  const sessionsOf = async (context: ToolContext, agentId?: string): Promise<LoggedSession[] | string> => {
+  /** Returns the sessions of an agent, or the one with an id. A text says that there are none. */
+  const sessionsOf = async (
+    context: ToolContext,
+    agentId?: string,
+    sessionId?: string,
+  ): Promise<LoggedSession[] | string> => {
     const sessions = await listSessions(context, sharing, agentId);
-    if (sessions.length > 0) return sessions;
-    return `There are no sessions of agent ${JSON.stringify(agentId)} with this user.`;
+    const whose = agentId === undefined ? '' : ` of agent ${JSON.stringify(agentId)}`;
+    if (sessions.length === 0) return `There are no sessions${whose} with this user.`;
+    if (sessionId === undefined) return sessions;
+    const session = findSession(sessions, sessionId);
+    if (session !== undefined) return [session];
+    return `There is no session ${JSON.stringify(sessionId)}${whose}. session_list names those there are.`;
   };
   const tools: readonly Tool[] = [
     defineTool({
@@ -103,13 +105,11 @@ export function sessionHistory(config: SessionHistoryConfig = {}): Capability {
         context: ToolContext,
       ) {
         const asksForCurrent = agentId === undefined && sessionId === undefined;
-        const sessions = asksForCurrent ? [currentSession(context)] : await sessionsOf(context, agentId);
+        const sessions = asksForCurrent
+          ? [currentSession(context)]
+          : await sessionsOf(context, agentId, sessionId);
         if (typeof sessions === 'string') return sessions;
-        const session = sessionId === undefined ? sessions[0] : findSession(sessions, sessionId);
-        if (session === undefined) {
-          const whose = agentId === undefined ? '' : ` of agent ${JSON.stringify(agentId)}`;
-          return `There is no session ${JSON.stringify(sessionId)}${whose}. session_list names those there are.`;
-        }
+        const session = sessions[0] as LoggedSession;
         const entries = numbered(session.read());
         if (messageId !== undefined || number !== undefined) {
           for await (const entry of entries) {
@@ -136,37 +136,21 @@ export function sessionHistory(config: SessionHistoryConfig = {}): Capability {
     defineTool({
       name: 'session_search',
       description:
-        'Searches the complete logs of all your sessions with this user, ranked. Read around a hit with session_history.',
+        'Searches what was said and done, word for word, in the complete logs of your sessions with this user, ranked. For facts and ' +
+        'preferences to remember use memory_search, for what was removed from this conversation recall. Read around a hit with session_history.',
       readOnly: true,
-      input: z.strictObject({ ...agent, ...page }),
-      async execute({ agentId, ...search }, context: ToolContext) {
-        const sessions = await sessionsOf(context, agentId);
+      input: z.strictObject({
+        ...agent,
+        query: z.string().min(1).max(1_000).describe('Words to look for'),
+        sessionId: id.describe('Only this session; default: all'),
+        limit: z.int().min(1).max(50).default(10).describe('How many hits'),
+        offset: z.int().min(0).max(1_000).default(0).describe('How many hits to skip'),
+      }),
+      async execute({ agentId, sessionId, ...search }, context: ToolContext) {
+        const sessions = await sessionsOf(context, agentId, sessionId);
         if (typeof sessions === 'string') return sessions;
         const options = { ...search, maxOutputChars, asked: askedIn(context), signal: context.signal };
         return searchMessages(sessions, options);
-      },
-    }),
-    defineTool({
-      name: 'query_history',
-      description:
-        'Searches the complete log of the current session, ranked, also what was compacted away. Read around a hit with session_history.',
-      readOnly: true,
-      input: z.strictObject({
-        ...page,
-        range: z
-          .strictObject({ from: place, to: place })
-          .optional()
-          .describe('Numbers of the first and last message to search'),
-      }),
-      async execute({ range, ...search }, context: ToolContext) {
-        const options = {
-          ...search,
-          ...range,
-          maxOutputChars,
-          asked: askedIn(context),
-          signal: context.signal,
-        };
-        return searchMessages([currentSession(context)], options);
       },
     }),
   ];

@@ -33,7 +33,8 @@ export function memoryTools(
     defineTool({
       name: 'memory_search',
       description:
-        'Searches what you remember of earlier sessions (MEMORY.md and the daily notes), ranked. Read around a hit with memory_get.',
+        'Searches the facts that you remember of earlier sessions (MEMORY.md and the daily notes), ranked. Ask here first; for the very ' +
+        'words of a session use session_search. Read around a hit with memory_get.',
       readOnly: true,
       origin: 'agent',
       input: z.strictObject({

@@ -185,7 +185,7 @@ describe('agentId', () => {
 
   it('is forbidden by other_agents in a file', async () => {
     const made = await memoryCapabilities.session_history?.create({ other_agents: false });
-    expect(made?.tools).toHaveLength(4);
+    expect(made?.tools).toHaveLength(3);
     expect(JSON.stringify(made)).not.toContain('agentId');
   });
 });

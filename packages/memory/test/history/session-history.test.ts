@@ -196,7 +196,7 @@ describe('session_history', () => {
   });
 });
 
-describe('session_search and query_history', () => {
+describe('session_search', () => {
   it('finds the best messages of all sessions, ranked, with the place to read on', async () => {
     const workspace = await testWorkspace();
     await logSession(
@@ -290,23 +290,21 @@ describe('session_search and query_history', () => {
     await logSession(workspace, now, [userMessage('The unicorn lives in Basel.'), request]);
     const context = toolContext(workspace, now);
     context.state.contextMutable().push(request);
-    for (const name of ['session_search', 'query_history']) {
-      const found = await runTool(history, name, { query: 'unicorn' }, context);
-      expect(found).toContain('The unicorn lives in Basel.');
-      expect(found).not.toContain('Search for');
-    }
+    const found = await runTool(history, 'session_search', { query: 'unicorn' }, context);
+    expect(found).toContain('The unicorn lives in Basel.');
+    expect(found).not.toContain('Search for');
   });
 
-  it('searches the current session alone, within a range', async () => {
+  it('searches one session alone', async () => {
     const workspace = await testWorkspace();
     await logSession(workspace, { ...alice, sessionId: 'old' }, talk('needle in old'));
     await logSession(workspace, now, talk('needle 1', 'needle 2', 'needle 3', 'needle 4'));
     const context = toolContext(workspace, now);
-    const all = await runTool(history, 'query_history', { query: 'needle' }, context);
-    expect(all).toMatch(/^1 to 4, the best first\./);
-    const range = { from: 2, to: 3 };
-    const some = await runTool(history, 'query_history', { query: 'needle', range }, context);
-    expect(some.match(/#\d/g)).toEqual(['#3', '#2']);
+    const search = (input: JsonObject) =>
+      runTool(history, 'session_search', { query: 'needle', ...input }, context);
+    expect(await search({})).toMatch(/^1 to 5, the best first\./);
+    expect(await search({ sessionId: 'now' })).toMatch(/^1 to 4, the best first\./);
+    expect(await search({ sessionId: 'other' })).toContain('There is no session "other".');
   });
 });
 

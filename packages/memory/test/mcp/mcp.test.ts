@@ -95,7 +95,6 @@ describe('over standard input and output', () => {
       'session_list',
       'session_history',
       'session_search',
-      'query_history',
     ]);
     expect(tools[0]?.annotations).toMatchObject({ readOnlyHint: true });
     expect((await call(client, 'memory_save', { content: 'Prefers tabs' })).text).toContain('Saved in');
