@@ -4,19 +4,10 @@ import type { WorkspaceEntry } from '@x/core/store';
 import type { AskOptions } from './ask-model.js';
 import { type ConsolidationOutcome, consolidateNotes } from './consolidate/consolidate-notes.js';
 import { exclusively, memoryLock } from './exclusively.js';
-import {
-  type CoreOptions,
-  compared,
-  coreOptions,
-  hashesOf,
-  peekCore,
-  replaceCore,
-  withCore,
-} from './facts/core-file.js';
+import { type CoreOptions, coreOptions, hashesOf, peekCore, withCore } from './facts/core-file.js';
 import { type FactOutcome, forgetLines, notedBullets, outcomeOf, pick } from './facts/find-facts.js';
 import { readState, type StoredFact, writeState } from './facts/memory-state.js';
 import { type StandingHit, standingHits } from './facts/standing-hits.js';
-import { listVersions, type MemoryVersion, readVersion } from './facts/versions.js';
 import { type FlushOptions, type FlushOutcome, flushSession } from './flush/flush-session.js';
 import { Maintenance, type MaintenanceReport } from './maintenance.js';
 import { CORE_FILE, dailyFile, isMemoryPath, memoryFiles, readIfFound } from './memory-files.js';
@@ -310,33 +301,6 @@ export class MemoryService {
     void this.consolidate(place, { emit }).catch((error: unknown) =>
       emit({ type: 'memory.failed', operation: 'consolidation', error: errorText(error) }),
     );
-  }
-
-  /** Lists the earlier versions of MEMORY.md, the newest first. */
-  async versions(place: MemoryPlace): Promise<readonly MemoryVersion[]> {
-    return listVersions(this.storage, this.prefixOf(place));
-  }
-
-  /**
-   * Puts an earlier MEMORY.md back, by default the one before the last change, as if you had edited the file. What it
-   * replaces becomes a version itself. Facts that were added since stay in their notes, and do not come back by themselves.
-   *
-   * @throws {InvalidInputError} when there is no such version.
-   */
-  async restore(place: MemoryPlace, versionId?: string): Promise<void> {
-    const options = this.#core(place);
-    const { prefix, since } = options;
-    await withCore(options, async ({ state }) => {
-      const version = await readVersion(this.storage, prefix, versionId);
-      if (version === undefined) {
-        const named =
-          versionId === undefined ? 'an earlier version' : `a version ${JSON.stringify(versionId)}`;
-        const message = `${prefix}${CORE_FILE} does not have ${named}; versions() lists those that exist`;
-        throw new InvalidInputError('versionId', [{ path: '', message }]);
-      }
-      const text = await replaceCore(options, () => version);
-      await writeState(this.storage, prefix, compared(text, state, since).state);
-    });
   }
 
   /**

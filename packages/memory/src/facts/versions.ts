@@ -4,17 +4,6 @@ import { hashOf } from '../notes.js';
 
 const FOLDER = 'memory/.versions';
 
-/** An earlier MEMORY.md. */
-export interface MemoryVersion {
-  readonly id: string;
-  /** When it was replaced. ISO 8601, UTC. */
-  readonly replacedAt: string;
-}
-
-function versionPath(prefix: string, id: string): string {
-  return `${prefix}${FOLDER}/${id}.md`;
-}
-
 /**
  * Replaces MEMORY.md and keeps the replaced file as a version. Returns the text of that file, which has what a person saved
  * at this very moment. Without links in the file system, the version is a copy of `before`. `at` is ISO 8601, UTC.
@@ -27,7 +16,7 @@ export async function replaceFile(
   at: string,
 ): Promise<string> {
   const core = `${prefix}${CORE_FILE}`;
-  const path = versionPath(prefix, `${at.replaceAll(':', '-')}~${hashOf(before).slice(0, 8)}`);
+  const path = `${prefix}${FOLDER}/${at.replaceAll(':', '-')}~${hashOf(before).slice(0, 8)}.md`;
   if ((await workspace.stat(core)) !== undefined) {
     const isReplaced = await workspace.replace?.(core, path, after).then(
       () => true,
@@ -40,36 +29,15 @@ export async function replaceFile(
   return before;
 }
 
-/** Lists the versions of a prefix, newest first. */
-export async function listVersions(workspace: Workspace, prefix: string): Promise<MemoryVersion[]> {
-  const folder = `${prefix}${FOLDER}/`;
-  const versions: MemoryVersion[] = [];
-  for await (const { path } of workspace.list(`${prefix}${FOLDER}`)) {
-    const id = path.slice(folder.length, -'.md'.length);
-    const [day, time] = (id.split('~')[0] ?? '').split('T');
-    if (time !== undefined) versions.push({ id, replacedAt: `${day}T${time.replaceAll('-', ':')}` });
-  }
-  return versions.sort((left, right) => (left.id < right.id ? 1 : -1));
-}
-
-/** Reads a version; the newest without an id. An id is compared with those that exist before it is part of a path. */
-export async function readVersion(
-  workspace: Workspace,
-  prefix: string,
-  wanted: string | undefined,
-): Promise<string | undefined> {
-  const found = (await listVersions(workspace, prefix)).find(({ id }) => id === (wanted ?? id));
-  return found && readIfFound(workspace, versionPath(prefix, found.id));
-}
-
 /** Deletes versions: all but the newest `keep`, and those whose text passes a test. */
 export async function dropVersions(
   workspace: Workspace,
   prefix: string,
   { keep = Infinity, isGone = () => false }: { keep?: number; isGone?: (text: string) => boolean },
 ): Promise<void> {
-  for (const [index, { id }] of (await listVersions(workspace, prefix)).entries()) {
-    const path = versionPath(prefix, id);
+  const paths: string[] = [];
+  for await (const { path } of workspace.list(`${prefix}${FOLDER}`)) paths.push(path);
+  // Their names begin with the time.
+  for (const [index, path] of paths.sort().reverse().entries())
     if (index >= keep || isGone((await readIfFound(workspace, path)) ?? '')) await workspace.delete(path);
-  }
 }

@@ -92,3 +92,10 @@ export async function runTool(
   if (tool === undefined) throw new Error(`There is no tool ${name}.`);
   return textOf(await tool.run(input, context));
 }
+
+/** The paths of the earlier versions of a MEMORY.md, the oldest first. */
+export async function versionsIn(workspace: Workspace, prefix: string): Promise<string[]> {
+  const paths: string[] = [];
+  for await (const { path } of workspace.list(`${prefix}memory/.versions`)) paths.push(path);
+  return paths.sort();
+}
