@@ -68,7 +68,11 @@ export const claudeCode = importerOf({
   entry: entrySchema,
   recognizes(value) {
     const entry = entrySchema.safeParse(value).data;
-    return entry !== undefined && isSpoken(entry) && (entry.uuid ?? entry.session_id) !== undefined;
+    return (
+      entry !== undefined &&
+      isSpoken(entry) &&
+      (entry.uuid ?? entry.session_id ?? entry.timestamp) !== undefined
+    );
   },
   tree: {
     parent: 'parentUuid',
@@ -85,8 +89,12 @@ function isAside({ isSidechain, parent_tool_use_id: caller }: Entry): boolean {
   return isSidechain === true || caller != null;
 }
 
-function isSpoken({ type, message }: Entry): boolean {
-  return SPOKEN.includes(type) && (message?.content ?? message?.parts) !== undefined;
+function hasContent({ message }: Entry): boolean {
+  return (message?.content ?? message?.parts) !== undefined;
+}
+
+function isSpoken(entry: Entry): boolean {
+  return SPOKEN.includes(entry.type) && hasContent(entry);
 }
 
 function readEntry(entry: Entry, builder: ConversationBuilder): void {
@@ -141,6 +149,8 @@ function typedCommand(block: ContentBlock): ContentBlock {
  */
 function choose(entries: readonly Entry[], builder: ConversationBuilder): readonly Entry[] {
   const spoken = entries.filter(isSpoken);
+  for (const entry of entries)
+    if (hasContent(entry) && !isSpoken(entry)) builder.unread(`message in a row of type ${entry.type}`);
   const isSubagents = spoken.length > 0 && spoken.every(isAside);
   const own = isSubagents ? entries : entries.filter((entry) => !isAside(entry));
   if (!isSubagents) for (const entry of spoken) if (isAside(entry)) builder.unread('message of a subagent');

@@ -58,3 +58,19 @@ it('says that a call has no result', () => {
     isError: true,
   });
 });
+
+it('counts messages in rows of types that it does not know', () => {
+  const { messages, unread } = importConversation(
+    [line('u', null, 'user', 'go'), line('t', 'u', 'tool', 'output')].join('\n'),
+  );
+  expect([messages.length, unread]).toEqual([1, { 'message in a row of type tool': 1 }]);
+});
+
+it('reads rows that have a time and no id', () => {
+  const row = (type: string, content: string) =>
+    JSON.stringify({ type, timestamp: '2026-01-01T00:00:00Z', message: { content } });
+  const { messages, unread } = importConversation(
+    [row('user', 'go'), row('assistant', 'done'), row('user', 'thanks')].join('\n'),
+  );
+  expect([messages.map((message) => textOf(message)), unread]).toEqual([['go', 'done', 'thanks'], {}]);
+});
