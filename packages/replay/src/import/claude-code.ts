@@ -89,12 +89,8 @@ function isAside({ isSidechain, parent_tool_use_id: caller }: Entry): boolean {
   return isSidechain === true || caller != null;
 }
 
-function hasContent({ message }: Entry): boolean {
-  return (message?.content ?? message?.parts) !== undefined;
-}
-
-function isSpoken(entry: Entry): boolean {
-  return SPOKEN.includes(entry.type) && hasContent(entry);
+function isSpoken({ type, message }: Entry): boolean {
+  return SPOKEN.includes(type) && (message?.content ?? message?.parts) !== undefined;
 }
 
 function readEntry(entry: Entry, builder: ConversationBuilder): void {
@@ -149,8 +145,9 @@ function typedCommand(block: ContentBlock): ContentBlock {
  */
 function choose(entries: readonly Entry[], builder: ConversationBuilder): readonly Entry[] {
   const spoken = entries.filter(isSpoken);
-  for (const entry of entries)
-    if (hasContent(entry) && !isSpoken(entry)) builder.unread(`message in a row of type ${entry.type}`);
+  for (const { type, message } of entries)
+    if (message !== undefined && message.parts?.length !== 0 && !SPOKEN.includes(type))
+      builder.unread(`message in a row of type ${type}`);
   const isSubagents = spoken.length > 0 && spoken.every(isAside);
   const own = isSubagents ? entries : entries.filter((entry) => !isAside(entry));
   if (!isSubagents) for (const entry of spoken) if (isAside(entry)) builder.unread('message of a subagent');
