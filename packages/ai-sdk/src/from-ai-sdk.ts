@@ -11,6 +11,7 @@ import {
   type NativeCompaction,
   type NativeCompactionRequest,
   sendable,
+  sendableTool,
 } from '@x/core/messages';
 import * as z from 'zod';
 import type { ProviderCompaction } from './compact/provider-compaction.js';
@@ -23,6 +24,7 @@ import {
   type ResponseMetadata,
   refuseNoModel,
 } from './language-model.js';
+import { withoutCircles } from './prompt/google-schema.js';
 import { type PromptTarget, providerFamily } from './prompt/prompt.js';
 import { isAccepted, rulesOf } from './prompt/provider-rules.js';
 import { type ResolveFile, resolveFiles } from './prompt/resolve-files.js';
@@ -242,7 +244,12 @@ function callOptionsOf(
   providerTools: readonly JsonObject[],
 ): Omit<CallOptions, 'prompt'> {
   const { maxOutputTokens, temperature, responseFormat, stopSequences, signal } = request;
-  const functions = request.tools.map(({ annotations: _, ...tool }) => ({ type: 'function', ...tool }));
+  const functions = request.tools.map((given) => {
+    const { annotations: _, ...tool } = sendableTool(given);
+    const { inputSchema } = tool;
+    const isGoogle = providerFamily(target.provider) === 'google';
+    return { type: 'function', ...tool, inputSchema: isGoogle ? withoutCircles(inputSchema) : inputSchema };
+  });
   return {
     ...(functions.length + providerTools.length === 0 ? {} : { tools: [...functions, ...providerTools] }),
     ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),

@@ -3,6 +3,7 @@ import {
   assistantMessage,
   defineTool,
   InMemorySession,
+  InvalidInputError,
   type Message,
   type Model,
   RuntimeContext,
@@ -21,6 +22,10 @@ import { strictServer } from '../../../packages/testkit/src/strict/strict-server
 /** The part of an agent that is tried; `HarnessAgent` of `@x/harness` has it. */
 export interface ContentAgent {
   call(input: string | readonly Message[], context: RuntimeContext): Promise<{ readonly text: string }>;
+  stream(
+    input: string | readonly Message[],
+    context: RuntimeContext,
+  ): { readonly reply: Promise<{ readonly text: string }> };
   updateState(context: RuntimeContext, change: (state: AgentState) => void): Promise<AgentState>;
   log(context: RuntimeContext): SessionLog;
   close(): Promise<void>;
@@ -45,6 +50,7 @@ export interface ContentSuiteOptions {
 const context = RuntimeContext.of({ sessionId: 's' });
 /** How base64 of pictures begins. */
 const [PNG, JPEG] = ['iVBOR', '/9j/'];
+const described = { name: 'look', description: 'Looks', inputSchema: { type: 'object' } };
 const look = { id: 'call_1', name: 'look', input: {} };
 
 /** Makes the model answer so, in words that no server takes offence at. */
@@ -57,11 +63,14 @@ const WAYS: Readonly<Record<string, (agent: ContentAgent, bad: BadContent) => Pr
     'the model': (agent, { blocks = [], calls }) => {
       const text = blocks.map((block) => (block.type === 'text' ? block.text : '')).join('');
       if (blocks.some(({ type }) => type === 'file')) return undefined;
-      return agent.call(answering(calls === undefined ? { text } : { calls }), context);
+      return agent.stream(answering(calls === undefined ? { text } : { calls }), context).reply;
     },
-    'a tool': (agent, { blocks }) => (blocks ? agent.call(answering({ calls: [look] }), context) : undefined),
-    'an MCP server': (agent, { blocks }) =>
-      blocks ? agent.call(answering({ calls: [{ ...look, name: 'mcp__far__look' }] }), context) : undefined,
+    'a tool': (agent, { blocks, tool }) =>
+      blocks || tool ? agent.stream(answering({ calls: [look] }), context).reply : undefined,
+    'an MCP server': (agent, { blocks, tool }) =>
+      blocks || tool
+        ? agent.stream(answering({ calls: [{ ...look, name: 'mcp__far__look' }] }), context).reply
+        : undefined,
     'an import': (agent, bad) =>
       agent.updateState(context, (state) => void state.contextMutable().push(...spoken(bad))),
   };
@@ -103,15 +112,7 @@ export function contentSuite({ name, open, build }: ContentSuiteOptions): void {
     const server = await strictServer(format);
     const agent = await build({
       model: open[format](server.url),
-      tools: [
-        defineTool({
-          name: 'look',
-          description: 'Looks',
-          readOnly: true,
-          input: { type: 'object' },
-          execute: () => [...(bad.blocks ?? [])],
-        }),
-      ],
+      tools: ownTools(bad),
       session: new InMemorySession(),
       mcp: clientOf(bad),
     });
@@ -125,7 +126,7 @@ export function contentSuite({ name, open, build }: ContentSuiteOptions): void {
       );
       const next = await agent.call('Hello?', context);
       const refusals = server.refused.length;
-      const after = await agent.call('And now?', context);
+      const after = await agent.stream('And now?', context).reply;
       if (next.text !== 'ok' || after.text !== 'ok') return [next.text, after.text, server.refused];
       if (server.refused.length > refusals) return `refused for ever: ${server.refused.at(-1)}`;
       const [file] = bad.blocks?.filter(({ type }) => type === 'file') ?? [];
@@ -135,6 +136,19 @@ export function contentSuite({ name, open, build }: ContentSuiteOptions): void {
       await agent.close();
       await server.close();
     }
+  }
+}
+
+/** A tool of the program that gives the content back; none where the program is told that its schema is not valid. */
+function ownTools({ blocks = [], tool }: BadContent): readonly Tool[] {
+  const { inputSchema, ...rest } = { ...described, ...tool };
+  // The agent itself refuses what is not an object.
+  if (inputSchema.type !== 'object') return [];
+  try {
+    return [defineTool({ ...rest, input: inputSchema, readOnly: true, execute: () => [...blocks] })];
+  } catch (error) {
+    if (InvalidInputError.isInstance(error)) return [];
+    throw error;
   }
 }
 
@@ -162,7 +176,7 @@ async function logOf(agent: ContentAgent): Promise<string> {
 }
 
 /** A server whose tool answers with the content, in the words of MCP. */
-function clientOf({ blocks = [] }: BadContent): ContentParts['mcp'] {
+function clientOf({ blocks = [], tool }: BadContent): ContentParts['mcp'] {
   const content = blocks.map((block) => {
     if (block.type === 'text') return block;
     const { mediaType: mimeType, source } = block;
@@ -175,7 +189,7 @@ function clientOf({ blocks = [] }: BadContent): ContentParts['mcp'] {
   });
   return {
     listTools: async () => ({
-      tools: [{ name: 'look', description: 'Looks', inputSchema: { type: 'object' } }],
+      tools: [{ ...described, ...tool }],
     }),
     callTool: async () => ({ content }),
   };

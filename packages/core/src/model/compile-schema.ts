@@ -20,7 +20,7 @@ export interface CompiledSchema<Output> {
 
 /**
  * Reads a Standard Schema that also gives JSON Schema, as zod 4 does, or plain JSON Schema (draft 7, or 2020-12 by its
- * `$schema` or `$defs`). On Node a check by JSON Schema ends within 0.15 seconds, whatever its patterns: longer is a
+ * `$schema` or `$defs`). On Node a check by JSON Schema ends after 0.15 seconds of CPU time, whatever its patterns: longer is a
  * refusal.
  *
  * @param names How errors speak: of `owner`, at `path`, when the schema is bad; of `value` when a value is.
@@ -85,10 +85,21 @@ function jsonSchemaOf(schema: StandardSchema, bad: Bad): JsonObject {
 }
 
 function standardSchemaOf<Output>(jsonSchema: JsonObject, bad: Bad): StandardSchema<Output> {
+  const fault = schemaFault(jsonSchema, 'u');
+  if (fault !== undefined) throw bad(`inputs cannot be checked against this JSON Schema: ${fault}`);
   // The validator notes addresses in the schema, which is the caller's.
   const schema = structuredClone(jsonSchema) as Schema;
   const draft = draftOf(jsonSchema);
   const relaxed = structuredClone(schema);
+  const lookup = dereference(schema);
+  const relaxedLookup = dereference(relaxed);
+  let asksForDistinct = false;
+  // The validator compares each item with each: what is distinct, which is found out faster, it need not look at.
+  for (const part of Object.values(relaxedLookup)) {
+    if (typeof part !== 'object' || !part.uniqueItems) continue;
+    asksForDistinct = true;
+    delete part.uniqueItems;
+  }
   const check = (value: unknown) =>
     within(() => {
       const isRelaxed = asksForDistinct && isDistinct(value);
@@ -96,25 +107,9 @@ function standardSchemaOf<Output>(jsonSchema: JsonObject, bad: Bad): StandardSch
         ? validate(value, relaxed, draft, relaxedLookup, false).errors
         : validate(value, schema, draft, lookup, false).errors;
     });
-  let lookup: ReturnType<typeof dereference>;
-  let relaxedLookup: ReturnType<typeof dereference>;
-  let asksForDistinct = false;
-  try {
-    lookup = dereference(schema);
-    relaxedLookup = dereference(relaxed);
-    // The validator compares each item with each: what is distinct, which is found out faster, it need not look at.
-    for (const part of Object.values(relaxedLookup)) {
-      if (typeof part !== 'object' || !part.uniqueItems) continue;
-      asksForDistinct = true;
-      delete part.uniqueItems;
-    }
-    for (const part of Object.values(lookup)) if (typeof part === 'object') refuseUncheckable(part, lookup);
-    // What is wrong with the schema itself shows with any value.
-    const [limit] = check({}).filter(({ keyword }) => keyword === 'limit');
-    if (limit) throw new Error(`the schema ${limit.error}`);
-  } catch (cause) {
-    throw bad('inputs cannot be checked against this JSON Schema', cause);
-  }
+  // What is wrong with the schema itself shows with any value.
+  const [limit] = check({}).filter(({ keyword }) => keyword === 'limit');
+  if (limit) throw bad(`inputs cannot be checked against this JSON Schema: the schema ${limit.error}`);
   return {
     '~standard': {
       version: 1,
@@ -160,19 +155,19 @@ const META_SCHEMA: Schema = {
 /**
  * Says what is wrong with a JSON Schema, so that a provider would refuse every request with it: a keyword, a `$ref` to nothing or to
  * another document, a pattern. `undefined` for a sound one.
+ *
+ * @param flags Flags by which patterns are compiled.
  */
-export function schemaFault(jsonSchema: JsonObject): string | undefined {
-  const [fault] = within(() =>
-    validate(jsonSchema, META_SCHEMA, '7', undefined, false).errors.filter(isLeaf),
-  );
-  if (fault !== undefined) return `${formatPath(issueOf(fault).path)} ${fault.error}`.trim();
+export function schemaFault(jsonSchema: JsonObject, flags = ''): string | undefined {
   try {
+    const [fault] = validate(jsonSchema, META_SCHEMA, '7', undefined, false).errors.filter(isLeaf);
+    if (fault !== undefined) return `${formatPath(issueOf(fault).path)} ${fault.error}`.trim();
     const lookup = dereference(structuredClone(jsonSchema) as Schema);
     for (const each of Object.values(lookup))
-      if (typeof each === 'object') refuseUncheckable(each, lookup, '');
+      if (typeof each === 'object') refuseUncheckable(each, lookup, flags);
     return undefined;
   } catch (error) {
-    return errorText(error);
+    return error instanceof RangeError ? TOO_DEEP : errorText(error);
   }
 }
 
@@ -190,7 +185,7 @@ function draftOf({ $schema, ...schema }: JsonObject): SchemaDraft {
 }
 
 /** Throws here what the validator would throw for each value, and for what it would skip. */
-function refuseUncheckable(part: Schema, lookup: ReturnType<typeof dereference>, flags = 'u'): void {
+function refuseUncheckable(part: Schema, lookup: ReturnType<typeof dereference>, flags: string): void {
   const { $ref, __absolute_ref__, pattern, patternProperties = {} } = part;
   if ($ref !== undefined && lookup[__absolute_ref__ ?? $ref] === undefined) {
     throw new Error(`External $ref is not supported: ${$ref}`);
@@ -200,17 +195,16 @@ function refuseUncheckable(part: Schema, lookup: ReturnType<typeof dereference>,
 }
 
 const LIMIT_MS = 150;
+const TOO_DEEP = 'is nested too deeply';
 
-/** Runs a check under a limit of time; what cannot be checked is refused with the reason. */
+/** Runs a check under a limit of CPU time; what cannot be checked is refused with the reason. */
 function within(check: () => readonly OutputUnit[]): readonly OutputUnit[] {
   try {
     return runTimed(LIMIT_MS, check);
   } catch (error) {
     const isDeep = error instanceof RangeError;
     if (!isDeep && !TimeLimitError.isInstance(error)) throw error;
-    const words = isDeep
-      ? 'is nested too deeply'
-      : `takes more than ${LIMIT_MS} ms to be checked; shorten it`;
+    const words = isDeep ? TOO_DEEP : `takes more than ${LIMIT_MS} ms to be checked; shorten it`;
     return [{ keyword: 'limit', keywordLocation: '', instanceLocation: '#', error: words }];
   }
 }

@@ -23,8 +23,8 @@ const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
 type Call = (input: JsonObject, context: ToolContext) => ReturnType<Tool['run']>;
 
 /**
- * A tool of a server as a tool of the agent. Its input is checked here if the schema can be compiled here, else only by the
- * server.
+ * A tool of a server as a tool of the agent. If its schema has patterns that cannot be compiled here, only the server checks its
+ * input.
  *
  * @throws {InvalidInputError} for a schema that no model could be given: providers refuse requests with an invalid one.
  */
@@ -56,7 +56,7 @@ export function toTool(name: string, tool: McpTool, trusted: boolean, call: Call
     const { parse: _, ...unparsed } = checked;
     return { ...unparsed, ...fingerprint, definition: { ...checked.definition, inputSchema } };
   } catch (error) {
-    if (!InvalidInputError.isInstance(error)) throw error;
+    if (!InvalidInputError.isInstance(error) || schemaFault(inputSchema, 'u') === undefined) throw error;
     const { name: _, description, ...rest } = options;
     return {
       ...rest,

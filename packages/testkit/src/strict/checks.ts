@@ -85,6 +85,15 @@ export function dataUrl(
 
 const TYPES = ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'];
 
+/** Refuses a schema of a tool's input that is not of an object, or has alternatives at its top. */
+export function checkParameters(schema: unknown, place: string): void {
+  const { type, ...rest } = Object(schema) as Json;
+  if (type !== 'object') refuse(`${place}: the schema must have the type "object"`);
+  const found = ['anyOf', 'oneOf', 'allOf', 'enum', 'not'].find((keyword) => keyword in rest);
+  if (found !== undefined) refuse(`${place}: ${found} is not supported at the top of a schema`);
+  checkSchema(schema, place);
+}
+
 /** Refuses a JSON Schema with types that do not exist, references to nothing, or patterns that do not compile. */
 export function checkSchema(schema: unknown, place: string, root = schema): void {
   if (typeof schema === 'boolean') return;

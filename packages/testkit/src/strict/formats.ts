@@ -1,5 +1,15 @@
 import { isObject } from '@x/core/internal';
-import { Calls, checkFile, checkSchema, checkText, dataUrl, type Json, listOf, refuse } from './checks.js';
+import {
+  Calls,
+  checkFile,
+  checkParameters,
+  checkSchema,
+  checkText,
+  dataUrl,
+  type Json,
+  listOf,
+  refuse,
+} from './checks.js';
 
 /** An answer of a model, in nobody's words. */
 export interface StrictAnswer {
@@ -14,6 +24,8 @@ export interface Format {
   /** Refuses a request as the provider does. Answers what the user said last; nothing behind results. */
   check(body: Json): string;
   answer(answer: StrictAnswer): object;
+  /** The events of a stream that says the same. */
+  events(answer: StrictAnswer): readonly object[];
   refusal(message: string, status: number): object;
 }
 
@@ -62,7 +74,7 @@ const anthropic: Format = {
     }
     calls.settle('messages');
     for (const { name, input_schema } of listOf(body.tools ?? [], 'tools'))
-      checkSchema(input_schema, `tools.${name}`);
+      checkParameters(input_schema, `tools.${name}`);
     return said;
   },
   answer: ({ text, calls = [] }) => ({
@@ -74,6 +86,32 @@ const anthropic: Format = {
     stop_reason: calls.length > 0 ? 'tool_use' : 'end_turn',
     stop_sequence: null,
   }),
+  events(answer) {
+    const { content, stop_reason, ...message } = this.answer(answer) as {
+      readonly content: readonly Json[];
+    } & Json;
+    return [
+      { type: 'message_start', message: { ...message, content: [], stop_reason: null } },
+      ...content.flatMap(({ input, text, ...block }, index) => [
+        {
+          type: 'content_block_start',
+          index,
+          content_block: { ...block, ...(block.type === 'text' ? { text: '' } : { input: {} }) },
+        },
+        {
+          type: 'content_block_delta',
+          index,
+          delta:
+            block.type === 'text'
+              ? { type: 'text_delta', text }
+              : { type: 'input_json_delta', partial_json: JSON.stringify(input) },
+        },
+        { type: 'content_block_stop', index },
+      ]),
+      { type: 'message_delta', delta: { stop_reason, stop_sequence: null }, usage },
+      { type: 'message_stop' },
+    ];
+  },
   refusal: (message) => ({ type: 'error', error: { type: 'invalid_request_error', message } }),
 };
 
@@ -116,7 +154,7 @@ const openaiChat: Format = {
     }
     calls.settle('messages');
     for (const { function: named } of listOf(body.tools ?? [], 'tools'))
-      checkSchema(Object(named).parameters, 'tools');
+      checkParameters(Object(named).parameters, 'tools');
     return said;
   },
   answer: ({ text = null, calls = [] }) => ({
@@ -134,6 +172,14 @@ const openaiChat: Format = {
     ],
     usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
   }),
+  events(answer) {
+    const { choices, ...chunk } = this.answer(answer) as { readonly choices: readonly Json[] };
+    return choices.map(({ message, ...choice }) => {
+      const { tool_calls = [], ...rest } = message as { readonly tool_calls?: readonly Json[] };
+      const delta = { ...rest, tool_calls: tool_calls.map((call, index) => ({ index, ...call })) };
+      return { ...chunk, object: 'chat.completion.chunk', choices: [{ ...choice, delta }] };
+    });
+  },
   refusal: openaiError,
 };
 
@@ -179,7 +225,7 @@ const openaiResponses: Format = {
       if (role === 'user') said = String(parts.findLast((one) => one.type === 'input_text')?.text);
     }
     calls.settle('input');
-    for (const { parameters } of listOf(body.tools ?? [], 'tools')) checkSchema(parameters, 'tools');
+    for (const { parameters } of listOf(body.tools ?? [], 'tools')) checkParameters(parameters, 'tools');
     return said;
   },
   answer: (answer) => ({
@@ -188,6 +234,31 @@ const openaiResponses: Format = {
     output: responseItems(answer),
     usage: { ...usage, total_tokens: 15 },
   }),
+  events(answer) {
+    const response = this.answer(answer) as { readonly output: readonly Json[] };
+    return [
+      { type: 'response.created', response },
+      ...response.output.flatMap((item, output_index) => [
+        { type: 'response.output_item.added', output_index, item: { ...item, arguments: '' } },
+        item.type === 'message'
+          ? {
+              type: 'response.output_text.delta',
+              item_id: item.id,
+              output_index,
+              content_index: 0,
+              delta: item.text,
+            }
+          : {
+              type: 'response.function_call_arguments.delta',
+              item_id: item.id,
+              output_index,
+              delta: item.arguments,
+            },
+        { type: 'response.output_item.done', output_index, item },
+      ]),
+      { type: 'response.completed', response },
+    ];
+  },
   refusal: openaiError,
 };
 
@@ -218,7 +289,7 @@ const inline = {
 };
 
 const google: Format = {
-  path: /:generateContent$/,
+  path: /:(?:generateContent|streamGenerateContent)$/,
   check(body) {
     const calls = new Calls(/^.*$/s, /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$/);
     let said = '';
@@ -272,6 +343,9 @@ const google: Format = {
     ],
     usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 5, totalTokenCount: 15 },
   }),
+  events(answer) {
+    return [this.answer(answer)];
+  },
   refusal: (message, code) => ({ error: { code, message, status: 'INVALID_ARGUMENT' } }),
 };
 

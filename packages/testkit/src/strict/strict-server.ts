@@ -57,7 +57,8 @@ async function serve(format: Format, request: IncomingMessage, response: ServerR
   const body = JSON.parse(Buffer.concat(chunks).toString()) as Json;
   checkUnicode(body);
   const answer = wanted(format.check(body));
-  sendJson(response, 200, format.answer(answer));
+  if (body.stream === true || address.includes('stream')) sendEvents(response, format.events(answer));
+  else sendJson(response, 200, format.answer(answer));
   return body;
 }
 
@@ -65,6 +66,13 @@ function wanted(said: string): StrictAnswer {
   const [, encoded] = /^ANSWER (\S+)$/.exec(said) ?? [];
   if (encoded === undefined) return { text: 'ok' };
   return JSON.parse(Buffer.from(encoded, 'base64').toString()) as StrictAnswer;
+}
+
+function sendEvents(response: ServerResponse, events: readonly object[]): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  for (const event of events)
+    response.write(`event: ${(event as Json).type ?? 'message'}\ndata: ${JSON.stringify(event)}\n\n`);
+  response.end();
 }
 
 function sendJson(response: ServerResponse, status: number, body: object): void {
