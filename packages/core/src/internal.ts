@@ -35,7 +35,7 @@ export { Deadline, startTimer, stepwise, unlessAborted, withinLimit } from './li
 export { digest, digestWork, randomHex } from './lib/digest.js';
 export { decodeSegment, encodeSegment } from './lib/encode-segment.js';
 export { exactText } from './lib/exact-text.js';
-export { atOnce, inPieces, othersTurn, type Work } from './lib/in-pieces.js';
+export { atOnce, inPieces, isTimeToRest, othersTurn, type Work } from './lib/in-pieces.js';
 export { isObject, jsonText, parsedJson, sortedJson } from './lib/json.js';
 export { jsonObjectSchema, jsonValueSchema } from './lib/json-schemas.js';
 export { KeyedMutex } from './lib/keyed-mutex.js';

@@ -18,10 +18,13 @@ const LINES_A_PIECE = 1_000;
 const FRAME = 60;
 /** A word with a digit in it: what differs from row to row. */
 const COUNTED = /(?<![\p{L}\p{N}\p{M}_])[\p{L}\p{M}_]*\p{N}[\p{L}\p{N}\p{M}_]*/gu;
+/** The same in ASCII, where it is found several times as fast. */
+const ASCII_COUNTED = /\b[A-Za-z_]*\d\w*/g;
+const IS_ASCII = /^[\0-\x7f]*$/;
 
 /** The line with one sign for each word that has a digit in it: rows of one kind have one shape. */
 export function shapeOf(line: string): string {
-  return line.replaceAll(COUNTED, '0').trim();
+  return line.replaceAll(IS_ASCII.test(line) ? ASCII_COUNTED : COUNTED, '0').trim();
 }
 
 /** A line, and where it begins. */

@@ -1,5 +1,5 @@
 import type { ToolResultBlock, ToolUseBlock } from '@x/core';
-import { isObject, type Work } from '@x/core/internal';
+import { isObject, isTimeToRest, type Work } from '@x/core/internal';
 import { resultText } from './readable.js';
 
 /** Lines that a tool prints around every result: what it was asked, how long it took, an id, a heading. They tell nothing of one call. */
@@ -44,7 +44,7 @@ export function* boilerplateOf(
 ): Work<Boilerplate> {
   const tools = new Map<string, { readonly results: Ends[]; readonly lines: Map<string, number> }>();
   for (const { use, block } of calls) {
-    yield;
+    if (isTimeToRest()) yield;
     const tool = tools.get(block.toolName) ?? { results: [], lines: new Map<string, number>() };
     tools.set(block.toolName, tool);
     const result = endsOf(block, use);

@@ -1,10 +1,11 @@
-import type { Work } from '@x/core/internal';
+import { isTimeToRest, type Work } from '@x/core/internal';
 import type { Entry } from './entry.js';
+import type { Terms } from './terms.js';
 
 /** Something that may enter a record. */
 export interface Candidate {
   readonly entry: Entry;
-  readonly terms: Uint32Array;
+  readonly terms: Terms;
   readonly worth: number;
   /** In tokens. */
   readonly cost: number;
@@ -15,7 +16,7 @@ export interface Candidate {
 /** The terms of one message, which say what others are worth. */
 export interface Saying {
   readonly at: number;
-  readonly terms: Uint32Array;
+  readonly terms: Terms;
   /** Its speaker: a user, the assistant, or a tool. */
   readonly by: 'user' | 'assistant' | 'tool';
 }
@@ -103,8 +104,8 @@ export class Choice<Item extends Candidate> {
   static *among<Item extends Candidate>(
     candidates: readonly Item[],
     sayings: readonly Saying[],
-    standing: Iterable<Uint32Array>,
-    wanted: Uint32Array,
+    standing: Iterable<Terms>,
+    wanted: Terms,
   ): Work<Choice<Item>> {
     const choice = new Choice(candidates, yield* Vocabulary.of(sayings));
     for (const term of wanted) choice.#wanted[choice.#vocabulary.index(term)] = 1;
@@ -112,11 +113,11 @@ export class Choice<Item extends Candidate> {
     return choice;
   }
 
-  *#weigh(standing: Iterable<Uint32Array>): Work<void> {
+  *#weigh(standing: Iterable<Terms>): Work<void> {
     const vocabulary = this.#vocabulary;
     for (const terms of standing) {
       for (const term of terms) this.#covered[vocabulary.index(term)] = 1;
-      yield;
+      if (isTimeToRest()) yield;
     }
     for (let index = 0; index < this.#candidates.length; index += REST) {
       this.#weighSome(index, Math.min(index + REST, this.#candidates.length));
@@ -250,7 +251,7 @@ class Vocabulary {
     };
     for (const saying of sayings) {
       add(saying);
-      yield;
+      if (isTimeToRest()) yield;
     }
     const weights = Float64Array.from(inMessages, (among, index) => {
       const rarity = Math.log(1 + sayings.length / Math.max(1, among));

@@ -1,5 +1,5 @@
 import { estimateCounter } from '@x/core';
-import type { Work } from '@x/core/internal';
+import { isTimeToRest, type Work } from '@x/core/internal';
 import type { ToolDefinition } from '@x/core/messages';
 import type { Meter } from '../meter.js';
 import { type Boilerplate, boilerplateOf } from './boilerplate.js';
@@ -11,10 +11,10 @@ import type { Excerpt, Excerpts } from './excerpts.js';
 import { newestLists, withoutList } from './lists.js';
 import { nameFiles } from './name-files.js';
 import { resultText } from './readable.js';
-import { termsOf } from './terms.js';
+import { type Terms, termsOf } from './terms.js';
 import { type Made, type Numbered, type Turn, turnsOf } from './turns.js';
 
-const NO_TERMS = new Uint32Array();
+const NO_TERMS: Terms = [];
 
 /** The input of a record. */
 export interface RecordInput {
@@ -82,7 +82,7 @@ export type Price = (estimate: number) => number;
 /** Everything that may enter the record, in its order: calls and requests as long as there is room for them. */
 export function* draftsOf(input: RecordInput, price: Price): Work<readonly Draft[]> {
   const turns = yield* turnsOf(input.covered, input.tools);
-  const drafts = withoutRepeats(yield* new Drafts(input, price).of(turns), price);
+  const drafts = yield* withoutRepeats(yield* new Drafts(input, price).of(turns), price);
   leaveOldRequests(drafts, input.room * REQUESTS_SHARE);
   return yield* fitted(drafts, input.room, price);
 }
@@ -132,7 +132,7 @@ class Drafts {
       (room * CALLS_SHARE * UNITS_PER_TOKEN) / count - MOST_LOOKED,
     );
     for (const turn of turns) {
-      yield;
+      if (isTimeToRest()) yield;
       this.#addSaid(turn);
       for (const call of turn.calls) this.#addCall(turn, call, lists, longestAnswer, boilerplate);
     }
@@ -242,13 +242,14 @@ function answering(asked: ReadonlySet<number>, terms: Uint32Array): number {
 }
 
 /** One line for calls that were made in the same words with the same outcome, with the numbers of all. */
-function withoutRepeats(drafts: readonly Draft[], price: Price): Draft[] {
+function* withoutRepeats(drafts: readonly Draft[], price: Price): Work<Draft[]> {
   const first = new Map<
     string,
     { readonly index: number; readonly call: Call; readonly again: number[]; isAlike: boolean }
   >();
   const kept: Draft[] = [];
   for (const draft of drafts) {
+    if (isTimeToRest()) yield;
     const { entry } = draft;
     if (!isCall(entry)) {
       kept.push(draft);
@@ -299,7 +300,7 @@ function* fitted(drafts: readonly Draft[], room: number, price: Price): Work<rea
   const lengths: { readonly cost: number; readonly length: number }[] = [];
   for (const { entry, cost } of drafts) {
     if (isCall(entry)) lengths.push({ cost, length: lineOf(entry).length });
-    yield;
+    if (isTimeToRest()) yield;
   }
   // A shortened line is not counted to know about what it would cost.
   const total = (most: number) =>
@@ -308,9 +309,10 @@ function* fitted(drafts: readonly Draft[], room: number, price: Price): Work<rea
   while (most > SHORTEST_CALL && total(most) > room * CALLS_SHARE) most *= 0.9;
   const cut = function* (all: readonly Draft[]): Work<readonly Draft[]> {
     const entries = nameFiles(all.map(({ entry }) => entry));
+    yield;
     const shown: Draft[] = [];
     for (const [index, draft] of all.entries()) {
-      yield;
+      if (isTimeToRest()) yield;
       const entry = entries[index] as Entry;
       const short = isCall(entry) && lineOf(entry).length > most ? shortened(entry, most) : entry;
       shown.push(short === draft.entry ? draft : must(short, price));
@@ -318,7 +320,9 @@ function* fitted(drafts: readonly Draft[], room: number, price: Price): Work<rea
     return shown;
   };
   const shown = yield* cut(drafts);
+  yield;
   const { rest, counted } = countOldest(shown, room * MOST_CALLS);
+  yield;
   if (!counted) return shown;
   const first = shown.findIndex(({ entry }) => isCall(entry) || entry.kind === 'counted');
   // A line that is counted tells no path any more.

@@ -8,11 +8,11 @@ import { OLD_KEY } from './calls.js';
 import type { Quote } from './entry.js';
 import { namesIn } from './names.js';
 import { GAP, readable, resultText, within, withoutLines } from './readable.js';
-import { sortedOnce, termsOf } from './terms.js';
+import { sortedOnce, type Terms, termsOf } from './terms.js';
 
 /** A part of a message that may enter a record. */
 export interface Excerpt extends Omit<Quote, 'at'> {
-  readonly terms: Uint32Array;
+  readonly terms: Terms;
   /** Estimated tokens. */
   readonly tokens: number;
   /** Weight beside others of the same length. */
@@ -29,7 +29,7 @@ export interface Excerpts {
   readonly message: Message;
   readonly parts: readonly Excerpt[];
   /** The terms of the whole message, each once. */
-  readonly terms: Uint32Array;
+  readonly terms: Terms;
   /** The names that it says or prints, and those that it passes to tools. */
   readonly names: readonly string[];
   readonly passed: readonly string[];
@@ -70,7 +70,7 @@ function extract(message: Message): Excerpts {
   const parts: Excerpt[] = [];
   const said = readable(within(textOf(message.content.filter((block) => block.type === 'text'))));
   const calls = message.content.some((block) => block.type === 'tool_use');
-  const terms: Uint32Array[] = [];
+  const terms: Terms[] = [];
   const passed: string[] = [];
   let number = 0;
   /** Adds the pieces of one text. */
@@ -85,9 +85,19 @@ function extract(message: Message): Excerpts {
       number += isBehindGap ? 2 : 1;
       const own = termsOf(text);
       terms.push(own);
-      const opens = index === 0 && !isBehindGap ? { opens: true } : {};
-      const [worth, tokens] = [worthOf(piece, index), estimateCounter.count(text)];
-      parts.push({ kind, text, part: number, ...opens, leans, worth, callId, terms: own, tokens });
+      const opens = index === 0 && !isBehindGap;
+      const tokens = estimateCounter.count(text);
+      parts.push({
+        kind,
+        text,
+        part: number,
+        opens,
+        leans,
+        worth: worthOf(piece, index),
+        callId,
+        terms: own,
+        tokens,
+      });
     }
   };
   if (message.role === 'assistant') {
@@ -125,7 +135,7 @@ function extract(message: Message): Excerpts {
   return {
     message,
     parts,
-    terms: union(terms),
+    terms: terms.length === 1 ? (terms[0] as Terms) : sortedOnce(terms),
     names: namesIn(printed.join('\n'), false),
     passed: passed.length < 2 ? passed : [...new Set(passed)],
   };
@@ -149,11 +159,6 @@ function framed(text: string): { readonly body: string; readonly frame: string }
   const start = tag === undefined ? -1 : end.lastIndexOf(`\n<${tag}>`);
   if (start === -1 || end.length - start > LONGEST_FRAME) return { body: text, frame: '' };
   return { body: text.slice(0, start), frame: end.slice(start + 1) };
-}
-
-function union(lists: readonly Uint32Array[]): Uint32Array {
-  if (lists.length === 1) return lists[0] as Uint32Array;
-  return sortedOnce(lists.flatMap((list) => [...list]));
 }
 
 /** The text without a last sentence that ends in a colon: in front of a call it announces the call, which is told anyway. */

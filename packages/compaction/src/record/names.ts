@@ -1,9 +1,11 @@
+import { isTimeToRest, type Work } from '@x/core/internal';
+
 /** UTF-16 units that a name has at least, and at most. */
 const SHORTEST = 4;
 const LONGEST = 120;
 
-/** Runs of letters, digits and the signs that stand inside names. */
-const RUN = /[\w/@#~.-]{2,}/g;
+/** Runs of letters, digits and the signs that stand inside names, with something that tells a name from a word. */
+const RUN = /(?<![\w/@#~.-])[A-Za-z.-]*?(?:[\d_/@#~]|[a-z][A-Z]|\.[A-Za-z])[\w/@#~.-]*/g;
 /** What a program appended to an address. */
 const QUERY = /(?<=:\/\/[^\s?]{1,500})\?[^\s"'<>]*/g;
 /** What belongs to no name where it begins or ends one. */
@@ -22,7 +24,7 @@ const TIME = /^\d{4}-\d\d-\d\dT\d|^\d\d(?:\.\d+)?Z$/;
 export function namesIn(text: string, numbers: boolean): readonly string[] {
   const names: string[] = [];
   for (const run of text.replaceAll(QUERY, ' ').match(RUN) ?? []) {
-    if (run.length > LONGEST || !TELLING.test(run)) continue;
+    if (run.length > LONGEST) continue;
     const name = run.replaceAll(EDGES, '');
     if (!/[A-Za-z]/.test(name)) {
       if (numbers && /\d.*\d/.test(name)) names.push(name);
@@ -44,10 +46,13 @@ const WEIGHT = { user: 4, passed: 3, assistant: 2, tool: 1 };
 const MOST_TOGETHER = 12;
 
 /** Names with the message that said them last, the best first: newer ones count up to twice as much as old ones. */
-export function rankedNames(mentions: Iterable<Mention>): readonly (readonly [name: string, at: number])[] {
+export function* rankedNames(
+  mentions: Iterable<Mention>,
+): Work<readonly (readonly [name: string, at: number])[]> {
   const known = new Map<string, { at: number; weight: number }>();
   let newest = 1;
   for (const { names, at, by } of mentions) {
+    if (isTimeToRest()) yield;
     newest = Math.max(newest, at);
     for (const name of names) {
       const before = known.get(name);
@@ -58,8 +63,9 @@ export function rankedNames(mentions: Iterable<Mention>): readonly (readonly [na
       }
     }
   }
-  const worth = ({ at, weight }: { at: number; weight: number }) => weight * (1 + at / newest);
+  yield;
   return [...known]
-    .sort(([, one], [, other]) => worth(other) - worth(one))
-    .map(([name, { at }]) => [name, at]);
+    .map(([name, { at, weight }]) => ({ name, at, worth: weight * (1 + at / newest) }))
+    .sort((one, other) => other.worth - one.worth)
+    .map(({ name, at }) => [name, at]);
 }

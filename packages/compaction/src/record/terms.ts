@@ -3,20 +3,39 @@ import { wordsIn } from '@x/core/internal';
 const BASIS = 0x811c9dc5;
 const PRIME = 0x01000193;
 
+/** Terms of a text. A plain list: a typed one of more than 16 numbers has memory of its own, which costs more than the numbers. */
+export type Terms = readonly number[];
+
 /**
  * Returns the terms of a text as numbers, each once and in order: words of letters, digits and underscores in lower case,
  * and pairs of neighboring characters in scripts that put no spaces between words. A term is 31 bits of the FNV-1a hash of
  * its UTF-16 units, so that no vocabulary has to be kept. Two terms of one conversation rarely share a number, and then
  * only a weight is wrong.
  */
-export function termsOf(text: string): Uint32Array {
-  return IS_ASCII.test(text) ? asciiTerms(text) : sortedOnce(wordsIn(text).map(hashOf));
+export function termsOf(text: string): Terms {
+  return IS_ASCII.test(text) ? asciiTerms(text) : sortedOnce([wordsIn(text).map(hashOf)]);
 }
 
-/** Returns numbers in order, each once. */
-export function sortedOnce(numbers: readonly number[]): Uint32Array {
-  const sorted = Uint32Array.from(numbers).sort();
-  return sorted.filter((term, index) => term !== sorted[index - 1]);
+/** Returns the numbers of all lists in order, each once. */
+export function sortedOnce(lists: readonly Terms[]): Terms {
+  let count = 0;
+  const most = lists.reduce((sum, { length }) => sum + length, 0);
+  if (room.length < most) room = new Uint32Array(most * 2);
+  for (const list of lists) for (const term of list) room[count++] = term;
+  return firstOnce(count);
+}
+
+/** Room for the terms of one text, in which they are sorted. */
+let room = new Uint32Array(1 << 12);
+
+/** The first numbers in the room in order, each once. */
+function firstOnce(count: number): Terms {
+  const sorted = room.subarray(0, count).sort();
+  let length = 0;
+  for (const term of sorted) if (length === 0 || term !== sorted[length - 1]) sorted[length++] = term;
+  const once = new Array<number>(length);
+  for (let index = 0; index < length; index++) once[index] = sorted[index] as number;
+  return once;
 }
 
 const IS_ASCII = /^[\0-\x7f]*$/;
@@ -24,8 +43,9 @@ const IS_ASCII = /^[\0-\x7f]*$/;
 const LONGEST = 64;
 
 /** Hashes the words of ASCII in place: most text is ASCII, and no word need be a string. */
-function asciiTerms(text: string): Uint32Array {
-  const terms: number[] = [];
+function asciiTerms(text: string): Terms {
+  if (room.length <= text.length / 2 + 1) room = new Uint32Array(text.length);
+  let count = 0;
   let hash = BASIS;
   let length = 0;
   for (let index = 0; index <= text.length; index++) {
@@ -34,12 +54,12 @@ function asciiTerms(text: string): Uint32Array {
     if (isCapital || (unit >= 97 && unit <= 122) || (unit >= 48 && unit <= 57) || unit === 95) {
       if (length++ < LONGEST) hash = Math.imul(hash ^ (isCapital ? unit + 32 : unit), PRIME);
     } else if (length > 0) {
-      terms.push(hash >>> 1);
+      room[count++] = hash >>> 1;
       hash = BASIS;
       length = 0;
     }
   }
-  return sortedOnce(terms);
+  return firstOnce(count);
 }
 
 function hashOf(word: string): number {

@@ -1,5 +1,5 @@
 import { type ToolResultBlock, type ToolUseBlock, toolResultsOf, toolUsesOf } from '@x/core';
-import { jsonText, type Work } from '@x/core/internal';
+import { isTimeToRest, jsonText, type Work } from '@x/core/internal';
 import type { ToolDefinition } from '@x/core/messages';
 import { commandOf, outcomeOf, pathOf, readsByName } from '../conversation/tool-calls.js';
 import type { Excerpts } from './excerpts.js';
@@ -38,7 +38,7 @@ export function* turnsOf<Of extends Source>(
   const failed = new Map<string, Made<Of>>();
   const turns: Turn<Of>[] = [];
   for (const numbered of covered) {
-    yield;
+    if (isTimeToRest()) yield;
     const { at, excerpts } = numbered;
     const calls = toolUsesOf(excerpts.message).map((use): Made<Of> => {
       const call = {

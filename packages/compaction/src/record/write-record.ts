@@ -1,5 +1,5 @@
 import { estimateCounter, type Message } from '@x/core';
-import type { Work } from '@x/core/internal';
+import { isTimeToRest, type Work } from '@x/core/internal';
 import { countMessages } from '@x/core/messages';
 import { isUserRequest } from '../conversation/regions.js';
 import type { Meter } from '../meter.js';
@@ -7,7 +7,7 @@ import { Choice, type Saying } from './choose-excerpts.js';
 import { type Draft, draftsOf, type RecordInput } from './drafts.js';
 import { argumentsText, type Entry, isCall, renderEntries } from './entry.js';
 import { type Mention, namesIn, rankedNames } from './names.js';
-import { termsOf } from './terms.js';
+import { type Terms, termsOf } from './terms.js';
 import type { Numbered } from './turns.js';
 
 /** The share of a record for names that nothing else in it holds; twice as much where it has room for twice so many tokens. */
@@ -39,7 +39,7 @@ export function* writeRecord(input: RecordInput): Work<readonly Entry[]> {
   const sayings: Saying[] = [];
   for (const entry of earlier) {
     sayings.push({ at: entry.at, terms: termsOf(renderEntries([entry])), by: speakerOf(entry.kind) });
-    yield;
+    if (isTimeToRest()) yield;
   }
   const later = staying.map((excerpts) => ({ at: Number.POSITIVE_INFINITY, excerpts }));
   for (const { at, excerpts } of [...covered, ...later])
@@ -51,7 +51,7 @@ export function* writeRecord(input: RecordInput): Work<readonly Entry[]> {
     optional,
     sayings,
     termsThatStand(input, calls),
-    openRequest?.terms ?? new Uint32Array(),
+    openRequest?.terms ?? [],
   );
   const forNames = room * NAMES_SHARE * Math.min(2, Math.max(1, room / ROOM_FOR_NAMES));
   const most = room - forNames;
@@ -72,7 +72,7 @@ export function* writeRecord(input: RecordInput): Work<readonly Entry[]> {
 function* termsThatStand(
   { staying, standing, narrative }: RecordInput,
   calls: readonly Draft[],
-): Iterable<Uint32Array> {
+): Iterable<Terms> {
   for (const { entry, terms } of calls) yield terms.length > 0 ? terms : termsOf(renderEntries([entry]));
   for (const { terms } of [...staying, ...standing]) yield terms;
   yield termsOf(narrative ?? '');
@@ -88,7 +88,7 @@ function* namesBeside(
   const mentions: Mention[] = [];
   for (const entry of earlier) {
     mentions.push({ names: namesOf(entry), at: entry.at, by: 'assistant' });
-    yield;
+    if (isTimeToRest()) yield;
   }
   for (const { at, excerpts } of covered) {
     const { message, names, passed } = excerpts;
@@ -97,7 +97,7 @@ function* namesBeside(
   const held = new Set(namesIn(narrative, true));
   for (const entry of entries) {
     for (const name of namesIn(renderEntries([entry]), true)) held.add(name);
-    yield;
+    if (isTimeToRest()) yield;
   }
   for (const { names, passed } of [...staying, ...standing]) {
     for (const name of names) held.add(name);
@@ -105,7 +105,7 @@ function* namesBeside(
   }
   const taken = new Map<number, string[]>();
   let left = room;
-  for (const [name, at] of rankedNames(mentions)) {
+  for (const [name, at] of yield* rankedNames(mentions)) {
     if (held.has(name)) continue;
     const line = taken.get(at);
     const cost = tokensOf(` ${name}`) + (line ? 0 : FRAME);

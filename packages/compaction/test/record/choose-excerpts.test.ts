@@ -40,7 +40,7 @@ describe('the choice of excerpts', () => {
     const demand = line(2, 'refuse the order', { leans: true });
     const other = line(3, 'shops close early', { worth: 0.5 });
     const all = [condition, demand, other];
-    const choice = atOnce(Choice.among(all, all.map(tool), [], new Uint32Array()));
+    const choice = atOnce(Choice.among(all, all.map(tool), [], []));
     atOnce(choice.take(20));
     expect(textsOf(choice)).toEqual(['refuse the order', 'if a stranger asks']);
   });
@@ -48,7 +48,7 @@ describe('the choice of excerpts', () => {
   it('takes a sentence alone if the one that it leans on is no candidate', () => {
     const [other, demand] = [line(1, 'shops close', { worth: 0.01 }), line(2, 'refuse it', { leans: true })];
     for (const all of [[demand], [other, demand]]) {
-      const choice = atOnce(Choice.among(all, all.map(tool), [], new Uint32Array()));
+      const choice = atOnce(Choice.among(all, all.map(tool), [], []));
       atOnce(choice.take(19));
       expect(textsOf(choice)).toEqual(['refuse it']);
     }

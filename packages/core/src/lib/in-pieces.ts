@@ -4,6 +4,13 @@ export type Work<Value> = Generator<void, Value, void>;
 /** Milliseconds of work after which others have the thread. */
 const PIECE_MS = 8;
 
+let steps = 0;
+
+/** Tests for every 16th of many small steps: to rest after each of them would take longer than the steps. */
+export function isTimeToRest(): boolean {
+  return (++steps & 15) === 0;
+}
+
 /** Does work at once. */
 export function atOnce<Value>(work: Work<Value>): Value {
   for (;;) {

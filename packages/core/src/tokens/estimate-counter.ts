@@ -102,18 +102,15 @@ class Estimate {
         if (capitals < position - this.#position) break;
         capitals++;
       }
-      if (previous >= 0) torn += this.#pairTokens(before, previous, kind);
+      if (kind === previous && kind === before) torn += REPEATED_LETTER;
+      else if (previous >= 0)
+        torn += this.#pairs[pairIndex(previous & LETTER_MASK, kind & LETTER_MASK)] as number;
       before = previous;
       previous = kind;
       kind = this.#kindAt(++position);
     }
     this.#tokens += Math.max(1, start + torn * (capitals > 1 ? CAPITALS_FACTOR : 1));
     this.#position = position + contractionLength(this.#text, position);
-  }
-
-  #pairTokens(before: number, previous: number, kind: number): number {
-    if (kind === previous && kind === before) return REPEATED_LETTER;
-    return this.#pairs[pairIndex(previous & LETTER_MASK, kind & LETTER_MASK)] as number;
   }
 
   /** A run of one script, without regard to what stands before it. */
