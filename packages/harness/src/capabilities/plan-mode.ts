@@ -2,6 +2,7 @@ import {
   type AgentState,
   type Capability,
   defineTool,
+  type Objection,
   SessionKey,
   type ToolScope,
   type ToolUseBlock,
@@ -13,14 +14,14 @@ import * as z from 'zod';
 import { ToolReferences } from '../agent/tool-references.js';
 import { HarnessError } from '../errors/harness-error.js';
 import { parseRule } from '../lib/permission-rule.js';
-import { isHarmless } from './permissions/judge.js';
+import { isHarmless, textOfStrangers } from './permissions/judge.js';
 import { covers, judgedCall } from './permissions/match-rule.js';
 
 const NAME = 'plan_mode';
 const SUBJECT = 'planMode configuration';
 
 export const planModeConfigSchema = z.strictObject({
-  /** Requires a human to approve the plan before plan mode ends. */
+  /** Requires a human to approve each plan before plan mode ends. Without it, only one whose turn has read text of a server. */
   approval: z.boolean().default(true),
   /** Calls allowed while planning beside reading, as permission rules: for example `execute(git log *)`. */
   allow: z.array(z.string()).default([]),
@@ -58,7 +59,7 @@ export function planMode(config: PlanModeConfig = {}): Capability {
     async authorize(call, scope) {
       const { tool, state } = scope;
       if (tool === undefined || !state.planModeContext.active) return undefined;
-      if (tool === planExit) return approval && (await hasPlan(scope)) ? askToLeave(scope) : undefined;
+      if (tool === planExit) return askToLeave(scope, approval);
       if (isHarmless(tool, false) || covers(allowed, await judgedCall(call, tool, scope.workspace, [])))
         return undefined;
       return {
@@ -77,14 +78,13 @@ export function planMode(config: PlanModeConfig = {}): Capability {
   };
 }
 
-function askToLeave({ state }: ToolScope) {
-  return { type: 'ask', reason: `Carry out the plan in ${state.planModeContext.planFile}?` } as const;
-}
-
-/** Tells whether there is a plan to ask about; without one the tool itself tells the model. */
-async function hasPlan({ state, storage }: ToolScope): Promise<boolean> {
+/** Asks about a plan. One that text of a stranger may have suggested is always asked about; without a plan the tool tells the model. */
+async function askToLeave({ state, storage }: ToolScope, approval: boolean): Promise<Objection | undefined> {
   const { planFile } = state.planModeContext;
-  return planFile !== undefined && (await storage.stat(planFile)) !== undefined;
+  const strangers = textOfStrangers(state);
+  const isDue = approval || strangers !== '';
+  if (!isDue || planFile === undefined || (await storage.stat(planFile)) === undefined) return undefined;
+  return { type: 'ask', reason: `Carry out the plan in ${planFile}?${strangers}` };
 }
 
 function reminder(planFile: string | undefined): string {

@@ -114,3 +114,11 @@ it('a plan remembers nothing', async () => {
   await inNew(FACT);
   expect(results()).toContain('plan mode is on, and memory_save may change something');
 });
+
+it('who decides on a call, and may keep a rule, learns whose text the turn has read', async () => {
+  const write = call('write_file', { path: 'a.md', content: 'x' });
+  const { inNew } = agentOf([call('fetch_page'), write, write], { mode: 'default' });
+  const [read, own] = [await inNew('Read the page'), await inNew('Write it')];
+  expect(read.pendingCalls[0]?.reason).toContain('This turn has read text of others: fetch_page.');
+  expect(own.pendingCalls[0]?.reason).not.toContain('of others');
+});

@@ -195,6 +195,19 @@ describe('planMode', () => {
     expect((await built.state(context))?.planModeContext.active).toBe(false);
   });
 
+  it.each([
+    [call('list_files', { path: '' }), 'completed', undefined],
+    [call('execute', { command: 'make' }), 'permission_required', 'of others: execute.'],
+  ])('is asked about anyway if it may come from a stranger: after %j', async (reads, stopReason, reason) => {
+    const { agent } = setup({ approval: false, allow: ['execute(make)'] });
+    const plan = [call('plan_write', { content: 'make' }), call('plan_exit'), { text: 'ok' }];
+    const reply = await agent([call('plan_enter'), reads, ...plan]).agent.call('Go', context);
+    expect(reply.stopReason).toBe(stopReason);
+    expect(reply.pendingCalls.map((each) => each.reason)).toEqual(
+      reason ? [expect.stringContaining(reason)] : [],
+    );
+  });
+
   it('can be begun by the user, between calls', async () => {
     const { agent, ran } = setup();
     const { agent: built } = agent([call('execute', { command: 'make' }), { text: 'ok' }]);

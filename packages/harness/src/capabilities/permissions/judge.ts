@@ -1,5 +1,5 @@
-import type { JsonObject, Objection, PermissionRule, Tool } from '@x/core';
-import { isObject, type PermissionContext } from '@x/core/internal';
+import type { AgentState, JsonObject, Objection, PermissionRule, Tool } from '@x/core';
+import { isObject, type PermissionContext, strangersIn } from '@x/core/internal';
 import { formatRule } from '../../lib/permission-rule.js';
 import { escapeWildcards } from '../../lib/wildcard.js';
 import {
@@ -53,6 +53,12 @@ export function judge(policy: Policy, judged: JudgedCall, tool: Tool): Objection
     reason: `No rule allows ${call.name}${risk}.`,
     ...(suggestion ? { suggestion } : {}),
   };
+}
+
+/** Says to a human whether servers, or tools of which nobody knows, may have suggested what the agent does in this turn. */
+export function textOfStrangers({ context }: Pick<AgentState, 'context'>): string {
+  const names = strangersIn(context, ({ origin }) => origin !== 'agent' && origin !== 'file');
+  return names.length === 0 ? '' : ` This turn has read text of others: ${names.join(', ')}.`;
 }
 
 /** Why a human decides on a line that a rule would deny if it were known to do that, and how to do without. */

@@ -11,7 +11,7 @@ import * as z from 'zod';
 import { type ToolReference, ToolReferences } from '../../agent/tool-references.js';
 import { formatRule, parseRule } from '../../lib/permission-rule.js';
 import { matchWildcard } from '../../lib/wildcard.js';
-import { isHarmless, judge, type Policy } from './judge.js';
+import { isHarmless, judge, type Policy, textOfStrangers } from './judge.js';
 import {
   allowsFiles,
   concernsFile,
@@ -131,8 +131,10 @@ export function permissions(config: PermissionsConfig = {}): Capability {
       if (isHarmless(tool, false) && rules.length === 0 && !editTools.includes(call.name)) return undefined;
       const real = new RealPaths(workspace);
       const judged = await judgedCall(call, tool, workspace, [...policy.deny, ...policy.ask], real);
-      const objection = judge(policy, judged, tool);
-      if (objection?.type === 'deny') return objection;
+      const found = judge(policy, judged, tool);
+      if (found?.type === 'deny') return found;
+      const objection =
+        found?.type === 'ask' ? { ...found, reason: `${found.reason}${textOfStrangers(state)}` } : found;
       const confine = allOf([confineBy(policy, workspace, tool, real), asJudged(judged, real)]);
       if (confine === undefined) return objection;
       return objection === undefined ? { type: 'confine', confine } : { ...objection, confine };
