@@ -61,8 +61,9 @@ async function entriesOf(
       const isOwn = !own.isSymbolicLink();
       const stats = isOwn ? own : isInStorage(at) ? undefined : await targetOf(directory.at(name), options);
       const entry = entryOf(at, stats);
-      const hardLinked = isOwn && own.isFile() && own.nlink > 1 ? { hardLinked: idOf(own) } : {};
-      listed.set(name, { entry: entry && { ...entry, ...hardLinked }, isOwn });
+      const hardLinked = own.isFile() && own.nlink > 1 ? { hardLinked: idOf(own) } : {};
+      const link = isOwn ? hardLinked : { isLink: true };
+      listed.set(name, { entry: entry && { ...entry, ...link }, isOwn });
     };
     await Promise.all([...(await statsIn(directory))].map(lookUp));
     return listed;

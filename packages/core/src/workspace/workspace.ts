@@ -14,6 +14,8 @@ export interface WorkspaceEntry {
   readonly modifiedAt: string;
   /** The `id` of a file that has several names, as `identify` answers it. Not for symbolic links. */
   readonly hardLinked?: string;
+  /** It is a symbolic link to a file or directory in the workspace. */
+  readonly isLink?: boolean;
 }
 
 /** A file, whichever of its names led to it. */

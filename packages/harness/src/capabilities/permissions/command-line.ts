@@ -9,7 +9,14 @@ import {
   type Word,
   type WordPart,
 } from 'unbash';
-import { isPlain, isUnclearBuiltin, onlyPrints, type Understood, understood } from './programs.js';
+import {
+  isPlain,
+  isUnclearBuiltin,
+  onlyPrints,
+  printsNames,
+  type Understood,
+  understood,
+} from './programs.js';
 
 /** Substitutions, and lines in words, that are read one within another. */
 const MAX_DEPTH = 6;
@@ -77,6 +84,8 @@ class LineReader implements CommandLine {
   readonly #written = new Set<string>();
   /** Whether the line that is read is a word of a command. */
   #isQuoted = false;
+  /** Whether the command before in a pipeline prints names of files alone. */
+  #areNamesFed = false;
   /** Whether names of programs may mean others. */
   #isRenamed = false;
 
@@ -107,7 +116,9 @@ class LineReader implements CommandLine {
         if (node.prefixes.some((prefix) => prefix.type === 'Time' && (prefix.posix ?? prefix.endOfOptions)))
           this.#giveUp();
         node.commands.forEach((command, at) => {
+          this.#areNamesFed = at > 0 && printsNames(this.commands.at(-1)?.words ?? []);
           this.#visit(command, isFed || at > 0, depth);
+          this.#areNamesFed = false;
         });
         return;
       case 'Redirected':
@@ -147,7 +158,8 @@ class LineReader implements CommandLine {
       this.#giveUp();
       return;
     }
-    const isFed = this.#redirect(node.redirects, depth) || wasFed;
+    const isRedirected = this.#redirect(node.redirects, depth);
+    const isFed = isRedirected || wasFed;
     for (const each of node.prefix)
       if (each.type === 'Assignment') {
         const { text, isKnown } = this.#word(each, depth);
@@ -166,7 +178,10 @@ class LineReader implements CommandLine {
       known === undefined &&
       (isFed || given[first]?.isKnown === false || words.some((word) => this.#mayHold(word)));
     const isOpaque =
-      isRun || !given[0]?.isKnown || isUnclearBuiltin(words) || uses.some((use) => use.isOpaque === true);
+      isRun ||
+      !given[0]?.isKnown ||
+      isUnclearBuiltin(words) ||
+      uses.some((use) => use.isOpaque || (use.takesNames && (isRedirected || !this.#areNamesFed)));
     if (isOpaque) this.isClear = false;
     this.#add({ words, isUnderstood: known !== undefined && !known.runs, uses, isOpaque });
     // It may write what others of its words name, as `cp` and `tee` do.

@@ -1,7 +1,7 @@
 import { matchWildcard } from '../../lib/wildcard.js';
 import { baseName, readLine } from './command-line.js';
 import { plainPath } from './path-pattern.js';
-import type { Understood } from './programs.js';
+import { isStaging, type Understood } from './programs.js';
 
 /** Words before a directory, which may be made before it is gone to, and those that hold it. */
 const LEADS = /^(?:cd|pushd|-C|--(?:directory|chdir|work-tree|cwd|prefix))$/;
@@ -95,13 +95,14 @@ export async function pathsOf(line: string, surroundings: Surroundings): Promise
   if (count * directories.size > MAX_PATHS) return undefined;
   const named = words.flatMap(({ pieces = [] }) => places(pieces));
   const walks = commands.flatMap((each) => each.uses.map((use) => ({ use, given: each.words.slice(1) })));
-  const isStaged = commands.some(({ words: [name, ...rest] }) => name === 'git' && rest.includes('add'));
+  const isStaged = commands.some((each) => isStaging(each.words));
   const found: string[] = [];
   for (const { use, given } of walks) {
     const isHere = use.walks === 'here' || (isStaged && use.showsStaged === true);
     if (!isHere && use.walks === undefined) continue;
     // What is outside may be above the workspace.
-    const begins = given.some(isOut) ? [''] : new Set(places(given));
+    const named = use.places ?? given;
+    const begins = named.some(isOut) ? [''] : new Set(places(named));
     const below = [];
     for (const begin of begins) below.push(...((await filesBelow(begin)) ?? [undefined]));
     if (isHere && below.length === 0)

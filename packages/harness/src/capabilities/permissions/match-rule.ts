@@ -63,26 +63,29 @@ export async function judgedCall(
     paths.set(name, await Promise.all(judged));
   }
   const directories = new Directories(workspace);
+  const linked = new Set<string>();
   const surroundings = {
     directory: await directoryOf(tool, workspace),
     isDirectory: async (path: string) => {
       const found = await Promise.all(placesOf(path).map((place) => directories.has(place)));
       return found.includes(true);
     },
-    filesBelow: (path: string) => filesBelow(path, workspace),
+    filesBelow: (path: string) => filesBelow(path, workspace, linked),
   };
   const isAboutFiles = against.some((rule) => fileRuleOf(rule) !== undefined);
   const lines = (isAboutFiles && textsOf(call, 'command')) || [];
   const named = await Promise.all(lines.map((line) => pathsOf(line, surroundings)));
   const places = [...new Set(named.flatMap((line) => line?.named ?? []).flatMap(placesOf))];
   const words = await Promise.all(places.map((place) => real.namesInShell(place)));
-  const found = named.flatMap((line) => line?.found ?? []).map(plainPath);
+  const found = named.flatMap((line) => line?.found ?? []);
+  // Only links have names beside their own.
+  const reached = found.map((path) => (linked.has(path) ? real.namesOf(path) : [plainPath(path)]));
   return {
     call,
     tool,
     paths,
     root: rootOf(workspace),
-    words: [...words.flatMap((names) => names ?? []), ...found],
+    words: [...words.flatMap((names) => names ?? []), ...(await Promise.all(reached)).flat()],
     isUnclear: words.includes(undefined) || named.some((each) => !each?.isClear),
   };
 }
@@ -90,14 +93,28 @@ export async function judgedCall(
 /** Files that a walk of a directory comes to. More would hold up every call for seconds. */
 const MAX_BELOW = 20_000;
 
-/** The files below a directory, or the file itself; `undefined` for too many. */
-async function filesBelow(path: string, workspace: Workspace): Promise<readonly string[] | undefined> {
-  const place = plainPath(path).names.join('/');
+/** The files below a directory, or the file itself; `undefined` for too many. Those that have other names are added to `linked`. */
+async function filesBelow(
+  path: string,
+  workspace: Workspace,
+  linked: Set<string>,
+): Promise<readonly string[] | undefined> {
+  const begin = plainPath(path).names.join('/');
   const found: string[] = [];
+  // A command may follow links to other directories.
+  const places = [begin];
   try {
-    if (place !== '' && (await workspace.stat(place))?.type === 'file') return [place];
-    for await (const entry of workspace.list(place, { recursive: true }))
-      if (entry.type !== 'directory' && found.push(entry.path) > MAX_BELOW) return undefined;
+    if (begin !== '' && (await workspace.stat(begin))?.type === 'file') return [begin];
+    for (const place of places)
+      for await (const { path: each, type, isLink, hardLinked } of workspace.list(place, {
+        recursive: true,
+      })) {
+        if (isLink || hardLinked !== undefined) linked.add(each);
+        if (type !== 'directory' && found.push(each) > MAX_BELOW) return undefined;
+        const target = type === 'directory' && isLink ? (await workspace.identify?.(each))?.path : undefined;
+        const isKnown = (known: string) => known === '' || `${target}/`.startsWith(`${known}/`);
+        if (target !== undefined && !places.some(isKnown)) places.push(target);
+      }
   } catch {
     // What cannot be listed holds no file that a command could find, or is judged by its name.
   }

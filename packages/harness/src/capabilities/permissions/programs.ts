@@ -2,6 +2,8 @@
 export interface Understood {
   /** It opens all files below the directories among its words; with `here`, without any, below the one in which it runs. */
   readonly walks?: 'named' | 'here' | undefined;
+  /** The words that may be such directories. Default: all. */
+  readonly places?: readonly string[] | undefined;
   /** Of those only files with a name that fits this. */
   readonly name?: string | undefined;
   readonly skipsHidden?: boolean;
@@ -9,6 +11,8 @@ export interface Understood {
   readonly showsStaged?: boolean;
   /** It runs a program that is understood. */
   readonly runs?: boolean;
+  /** What it is fed have to be names: an option among them could print a file. */
+  readonly takesNames?: boolean;
   /** It may run any program, or open files that no word names. */
   readonly isOpaque?: boolean;
   /** Its words may be numbers that a shell knows, such as `$?`. */
@@ -20,7 +24,9 @@ type Reader = (words: readonly string[]) => Understood | undefined;
 const OPAQUE: Understood = { isOpaque: true };
 
 /** Options with which a program runs another, or takes names from a file. */
-const INDIRECT = /-from\b|^--(?:compress-prog|pre(?:-glob)?\b|hostname-bin)/;
+const INDIRECT = /-from\b|^--(?:co(?:m|=|$)|pre(?:-glob)?\b|hostname-bin)/;
+/** `--files0-from` and what stands for it. */
+const LISTS = /^--f(?:i|il|ile|iles|iles0.*)?(?:=|$)/;
 /** A word that is a name, an option, an address or a number, and no text that a program could read as a line or as code. */
 const PLAIN = /^[\w./:@%+,=~^-]*$/;
 /**
@@ -42,13 +48,18 @@ const MAX_SCRIPT = 1_000;
 
 const TAR = /^-?[cxtzjJvpkOf]+$|^-C|^--(?:exclude|directory|strip-components)(?:=|$)|^--one-file-system$/;
 const CURL_TEXT = /^(?:-[HdXAu]|--(?:header|data|data-raw|request|user-agent|user))$/;
-const CURL_PLAIN = /^(?!-K|--config|-[a-zA-Z]*K)[\w./:@+,=~-]*$|^https?:\/\/[\w./:@?&=#+,~-]*$/;
+const CURL_PLAIN = /^(?!-K|--conf|-[a-zA-Z]*K)[\w./:@+,=~-]*$|^https?:\/\/[\w./:@?&=#+,~-]*$/;
 
 const GIT =
   /^(?:add|blame|branch|checkout|cherry-pick|clean|clone|commit|config|describe|diff|fetch|for-each-ref|grep|init|log|ls-files|ls-tree|merge|merge-base|mv|pull|push|rebase|reflog|remote|reset|restore|rev-list|rev-parse|revert|rm|shortlog|show|stash|status|switch|tag|worktree)$/;
+/** What it does with words that may be lines to run, now or later. */
+const GIT_KEEPS = /^(?:clone|config|fetch|init|pull|push|rebase|remote|worktree)$/;
 /** Options with which Git runs a program or takes names from elsewhere. */
 const GIT_RUNS =
-  /^(?:--(?:exec|upload-p|receive-p|open-f|ext-d|textc|pathspec-f|stdin|batch|output|template)|-[xO].*|ext::.*)|^-u.*\/$/;
+  /^(?:--(?:exec|upload-p|receive-p|open-f|ext-d|textc|pathspec-f|stdin|batch|output|template)|-i?x.*|-\w*O.*|ext::.*)|^-u.*\/$/;
+/** Options with which it reads files that it was not given before, or is given them. */
+const GIT_WALKS = /^--(?:no-i|untr)/;
+const GIT_TAKES = /^(?:add$|-[^-]*[au]|--(?:all|inc))/;
 const GIT_SETS = /^(?:user|color|advice)\.|^(?:core\.quotepath|commit\.gpgsign|init\.defaultbranch)=/i;
 
 /** Programs that print names, counts and dates of files, and none of what these hold. */
@@ -56,11 +67,20 @@ const NAMES_ALONE = /^(?:wc|ls|echo|basename|dirname|stat|du)$/;
 
 const text: Reader = () => ({});
 const numbers: Reader = () => ({ takesNumbers: true });
-const files: Reader = (words) => (words.some((word) => INDIRECT.test(word)) ? OPAQUE : {});
+const files: Reader = (words) =>
+  words.some((word) => INDIRECT.test(word) || LISTS.test(word)) ? OPAQUE : {};
 /** Opens what is below directories with such an option. */
 const recursive =
-  (walks: 'named' | 'here', option: RegExp): Reader =>
-  (words) => ({ ...files(words), walks: words.some((word) => option.test(word)) ? walks : undefined });
+  (option: RegExp): Reader =>
+  (words) => ({ ...files(words), walks: words.some((word) => option.test(word)) ? 'named' : undefined });
+
+/** Searches below the directories behind the pattern. What may be the value of an option is none of them. */
+const searching = (words: readonly string[], valued: RegExp): Understood => {
+  const isValue = (at: number) => valued.test(words[at - 1] ?? '');
+  const given = words.filter((word, at) => !word.startsWith('-') && !isValue(at));
+  const hasPattern = words.some((word) => /^-[nilhHrRwvscoqxFEPI]*e$/.test(word));
+  return { walks: 'here', places: hasPattern ? given : given.slice(1) };
+};
 
 /** Programs whose words are understood, by name. All others are taken to run what their words may be. */
 const PROGRAMS = new Map<string, Reader>([
@@ -77,12 +97,20 @@ const PROGRAMS = new Map<string, Reader>([
       ' column md5sum sha1sum sha256sum base64 od xxd strings cd pushd popd realpath readlink',
     files,
   ),
-  ...each('grep egrep fgrep', recursive('here', /^-[^-]*[rRd]|^--(?:r|dere|dir)/)),
-  ...each('cp', recursive('named', /^-[^-]*[rRa]|^--(?:r|a)/)),
-  ...each('mv ln diff', recursive('named', /^/)),
+  ...each('grep egrep fgrep', (words) => ({
+    ...files(words),
+    ...(words.some((word) => /^-[^-]*[rRd]|^--(?:r|de|di)/.test(word))
+      ? searching(words, /^-[^-]*[ABCDdefm]$|^--[^=]*$/)
+      : {}),
+  })),
+  ...each('cp', recursive(/^-[^-]*[rRa]|^--(?:r|a)/)),
+  ...each('mv ln diff', recursive(/^/)),
   ...each('rg', (words) => ({
-    ...recursive('here', /^/)(words),
-    skipsHidden: !words.some((word) => /^-[^-]*[u.]|^--(?:hid|no-ig|unres)/.test(word)),
+    ...(words.some((word) => INDIRECT.test(word)) ? OPAQUE : {}),
+    ...searching(words, /^-[^-]*[ABCEMTdefgjmrt]$|^--[^=]*$/),
+    skipsHidden: !words.some((word) =>
+      /^-[^-]*[u.g]|^--(?:hid|no-ig|unres|i?glob|ignore-file|type-add)/.test(word),
+    ),
   })),
   [
     'tar',
@@ -150,14 +178,20 @@ function git(words: readonly string[]): Understood | undefined {
     if (/^-[cC]$/.test(words[at] ?? '')) at++;
   }
   const [action = '', ...rest] = words.slice(at);
-  if (!GIT.test(action)) return undefined;
   const texts = rest.filter((_, index) => !/^(?:-\w*m|--message)$/.test(rest[index - 1] ?? ''));
   if (texts.some((word) => GIT_RUNS.test(word))) return OPAQUE;
+  if (!GIT.test(action) || (GIT_KEEPS.test(action) && !rest.every(isPlain))) return undefined;
   return {
-    walks: rest.some((word) => /^--(?:no-index|untr)/.test(word)) ? 'here' : undefined,
+    walks: rest.some((word) => GIT_WALKS.test(word)) ? 'here' : undefined,
     showsStaged: /^(?:diff|show|grep|stash|log)$/.test(action),
     takesNumbers: true,
   };
+}
+
+/** Whether a command gives Git files that nobody names. */
+export function isStaging([program, ...words]: readonly string[]): boolean {
+  const isAction = words.includes('add') || words.includes('stash');
+  return program === 'git' && isAction && words.some((word) => GIT_TAKES.test(word));
 }
 
 /** What `find` runs has to be understood, too: it is given any file below. */
@@ -194,5 +228,13 @@ function nameWanted(words: readonly string[]): string | undefined {
 function xargs(words: readonly string[]): Understood {
   const at = words.findIndex((word) => !/^-(?:I\{\}|n\d+|P\d+|[0r])$/.test(word));
   const [run = 'echo', ...rest] = at < 0 ? [] : words.slice(at);
-  return NAMES_ALONE.test(run) && rest.every((word) => /^(?:-\w|\{\})$/.test(word)) ? { runs: true } : OPAQUE;
+  const isKnown = NAMES_ALONE.test(run) && rest.every((word) => /^(?:-\w|\{\})$/.test(word));
+  return isKnown ? { runs: true, takesNames: /^(?:wc|du)$/.test(run) } : OPAQUE;
+}
+
+/** Whether a command prints names of files alone, so that none can be an option of the program that is given them. */
+export function printsNames([program = '', ...words]: readonly string[]): boolean {
+  if (words.some((word) => /^-printf$|^--(?:format|label)/.test(word))) return false;
+  if (program === 'git') return words[0] === 'ls-files' || words.includes('--name-only');
+  return /^(?:find|ls)$/.test(program) || words.some((word) => /^-[a-z]*l$|^--files/.test(word));
 }

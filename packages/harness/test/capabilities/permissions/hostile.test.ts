@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineTool } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
@@ -26,6 +26,11 @@ beforeAll(() => {
   for (const path of ['.env', 'sub/.env.local', 'a.txt', 'src/a.ts', 'docs/page'])
     writeFileSync(join(root, path), 'KEY=x\n');
   files = new LocalWorkspace(root);
+  // Other names of what the rule denies.
+  for (const path of ['links', 'links/up', 'links/soft', 'links/hard']) mkdirSync(join(root, path));
+  symlinkSync('../../sub', join(root, 'links/up/sub'));
+  symlinkSync('../../.env', join(root, 'links/soft/page'));
+  linkSync(join(root, '.env'), join(root, 'links/hard/page'));
 });
 
 async function verdict(command: string, mode: PermissionMode = 'bypass', allow = 'execute') {
@@ -44,8 +49,10 @@ describe('a rule for files beside a shell', () => {
     expect(await verdict('grep -rn KEY .')).toBe('deny');
     expect(await verdict("find . -name '*.txt' -exec cat {} +")).toBe('allow');
     expect(await verdict('cp -r nowhere x')).toBe('allow');
-    expect(await verdict('rg KEY')).toBe('allow');
+    expect(await verdict('rg KEY docs')).toBe('allow');
     expect(await verdict('grep -rn KEY a.txt')).toBe('allow');
+    expect(await verdict('git ls-files | xargs wc -l')).toBe('allow');
+    expect(await verdict('grep -rn -e KEY -C 3 src docs')).toBe('allow');
     expect(await verdict('mv a.txt b.txt')).toBe('allow');
     expect(await verdict('git add -A && git commit -m "x y"')).toBe('allow');
   });
