@@ -1,6 +1,7 @@
 import { eraseUser, RuntimeContext, readText, type SessionStore, type Workspace } from '@x/core';
 import type { ErasedUser, UserScope } from '@x/core/internal';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ToolDefinition } from '@x/core/messages';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import {
   type AttackedAgent,
   Attacker,
@@ -11,6 +12,7 @@ import {
   sequencesOf,
 } from './attacks/attacker.js';
 import type { Attack } from './attacks/direct-calls.js';
+import { placeOf, swapping } from './attacks/swapping.js';
 
 export interface IsolationSuiteOptions {
   /** Printed in the title of the suite. */
@@ -74,6 +76,8 @@ const ATTACKERS: Readonly<Record<string, (call: number) => Partial<UserScope>>> 
 /** Part of every planted text. Searches for it must find nothing. */
 const WORD = 'canarybird';
 const LONG = 60_000;
+/** Files of others for which one session swaps its own. */
+const SWAPPED = 6;
 
 /**
  * Registers tests, with Vitest, that no user of your agent reaches what belongs to another. Calls of one user plant text wherever the
@@ -118,11 +122,7 @@ export function isolationSuite(options: IsolationSuiteOptions): void {
     afterAll(() => agent?.close());
 
     test.each(Object.entries(areas))('planted text is stored: %s', async (_, area) => {
-      const found: string[] = [];
-      for await (const { path, type } of storage.list('', { recursive: true })) {
-        if (type !== 'file' || !area.test(path)) continue;
-        if (path.includes(planted) || (await readText(storage, path)).includes(planted)) found.push(path);
-      }
+      const found = await filesWith(storage, planted, area);
       expect(found, `files that match ${area} and contain planted text`).not.toEqual([]);
     });
 
@@ -156,6 +156,39 @@ export function isolationSuite(options: IsolationSuiteOptions): void {
       },
     );
 
+    test('files that one session swaps lead another session nowhere', { timeout: 0 }, async ({ skip }) => {
+      const files = (await filesWith(storage, planted)).slice(-SWAPPED);
+      const { command, paths } = swapping(storage, files);
+      const user = { tenantId: 'acme', userId: 'mallory' };
+      let calls: readonly Attack[] = [];
+      attacker.plan((tools) => {
+        const shells = calls.length > 0 ? [] : tools.filter(({ inputSchema }) => takesCommand(inputSchema));
+        calls = shells.map(({ name }) => ({ name, input: { command } }));
+        return calls;
+      });
+      const before = await textsOf(storage, files);
+      const first = agent.call('Swap', RuntimeContext.of({ ...user, sessionId: 'first' }));
+      const place = await Promise.race([
+        vi.waitUntil(() => placeOf(storage), { timeout: 60_000, interval: 50 }).catch(() => undefined),
+        first.then(() => undefined),
+      ]);
+      if (place === undefined) return skip('the agent has no tool with a command that runs');
+      const shown: string[] = [];
+      const attacks = { words: [WORD, ...paths], foreign: paths, sequences, rounds: 2, secret };
+      await attackWith(attacker, attacks, async (made) => {
+        const reply = await agent
+          .call('Read', RuntimeContext.of({ ...user, sessionId: `second-${made}` }))
+          .catch(String);
+        shown.push(attacker.seen, textOf(reply));
+        return reply;
+      });
+      attacker.plan(() => []);
+      await storage.write(`${place}/stop`, '');
+      shown.push(textOf(await first.catch(String)), attacker.seen);
+      expect(excerptAround(secret, shown.join('\n'))).toBeUndefined();
+      expect(await textsOf(storage, files)).toEqual(before);
+    });
+
     test('erasing a user during their first call reports the call or leaves nothing', async ({ skip }) => {
       if (session?.leases === undefined)
         return skip('`open` returns no session store, or the store has no leases');
@@ -179,6 +212,29 @@ export function isolationSuite(options: IsolationSuiteOptions): void {
       expect(await leftAfterErasing(victim, planted)).toEqual([]);
     });
   });
+}
+
+function takesCommand({ properties }: ToolDefinition['inputSchema']): boolean {
+  return typeof properties === 'object' && properties !== null && 'command' in properties;
+}
+
+/** The files whose path or text contains a text. */
+async function filesWith(storage: Workspace, text: string, area = /\//): Promise<readonly string[]> {
+  const found: string[] = [];
+  for await (const { path, type } of storage.list('', { recursive: true }))
+    if (type === 'file' && area.test(path) && (path + (await readText(storage, path))).includes(text))
+      found.push(path);
+  return found;
+}
+
+/** The files in the folders of these, with the text of these. */
+async function textsOf(storage: Workspace, files: readonly string[]): Promise<readonly string[]> {
+  const folders = new Set(files.map((file) => file.slice(0, file.lastIndexOf('/'))));
+  const found: string[] = [];
+  for await (const { path } of storage.list('', { recursive: true }))
+    if (folders.has(path.slice(0, path.lastIndexOf('/'))))
+      found.push(files.includes(path) ? `${path}: ${await readText(storage, path)}` : path);
+  return found;
 }
 
 function textOf(reply: unknown): string {

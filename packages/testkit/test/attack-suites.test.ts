@@ -19,6 +19,14 @@ describe('isolationSuite', () => {
   });
 });
 
+test.each([
+  ['FollowsSwappedLinks', 'failed'],
+  ['RefusesSwappedLinks', 'passed'],
+])('an agent with two sessions of an attacker: %s', (name, status) => {
+  const title = 'files that one session swaps lead another session nowhere';
+  expect(statuses(`Isolation: ${name}`).get(title)).toBe(status);
+});
+
 describe('permissionSuite', () => {
   test.each(looseAgents)('finds what is not allowed: %s', (name) => {
     const found = statuses(`Permissions: ${name}`);

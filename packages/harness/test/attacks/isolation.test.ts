@@ -3,7 +3,16 @@ import { defineTool } from '@x/core';
 import { memory, sessionHistory } from '@x/memory';
 import { isolationSuite } from '@x/testkit/suites';
 import { z } from 'zod';
-import { HarnessAgent, planMode, skills, subagents, todoList, workspaceTools } from '../../src/index.js';
+import {
+  findSandbox,
+  HarnessAgent,
+  planMode,
+  shell,
+  skills,
+  subagents,
+  todoList,
+  workspaceTools,
+} from '../../src/index.js';
 import { scratch } from '../support.js';
 
 const report = defineTool({
@@ -39,6 +48,7 @@ isolationSuite({
         planMode({ approval: false }),
         skills(),
         workspaceTools(),
+        ...(findSandbox() ? [shell({ sandbox: 'required', timeoutMs: 120_000 })] : []),
         subagents([], { timeoutMs: 20_000 }),
         model.direct,
       )

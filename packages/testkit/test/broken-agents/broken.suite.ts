@@ -1,3 +1,7 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { LocalWorkspace } from '@x/core/node';
 import { isolationSuite, permissionSuite } from '../../src/suites.js';
 import { brokenAgents, looseAgents } from './broken-agents.js';
 import { filesInMemory, smallAgent } from './small-agent.js';
@@ -13,5 +17,17 @@ for (const [name, holes, , direct] of brokenAgents) {
     },
   });
 }
+
+for (const followsLinks of [true, false])
+  isolationSuite({
+    name: followsLinks ? 'FollowsSwappedLinks' : 'RefusesSwappedLinks',
+    areas: { logs: /log-/, files: /big\.txt$/ },
+    sequences: 200,
+    async open(model) {
+      const storage = new LocalWorkspace(mkdtempSync(join(tmpdir(), 'x-swapped-')));
+      const agent = smallAgent(model, storage, { followsLinks });
+      return { agent: { ...agent, close: async () => rmSync(storage.root, { recursive: true }) }, storage };
+    },
+  });
 
 for (const [name, open] of looseAgents) permissionSuite({ name, open });
