@@ -15,6 +15,7 @@ import type { ShellConfig } from '../../src/capabilities/shell.js';
 import { bubblewrap, type Executor, findSandbox, HarnessAgent, permissions, shell } from '../../src/index.js';
 import { resultsIn } from '../loop/approvals/support.js';
 import { scratch } from '../support.js';
+import { GENERATED } from './permissions/grammar.js';
 
 const SECRET = 'canary-7f3a';
 
@@ -133,6 +134,29 @@ describe.skipIf(findSandbox() === undefined)('in the sandbox', () => {
     expect(results.join('')).not.toMatch(/may deny this|nobody can be asked/);
     for (const path of ['.env', 'secrets/key', 'a/b/.env.local', 'a/hard'])
       expect(readFileSync(join(root, path), 'utf8')).toBe(SECRET);
+  });
+
+  it('keep files from any of 500 lines of a grammar', { timeout: 600_000 }, async () => {
+    const root = files({ '.env': SECRET, 'sub/.env.local': SECRET, 'a.txt': 'x' });
+    for (const path of ['links/up', 'links/soft', 'links/hard'])
+      mkdirSync(join(root, path), { recursive: true });
+    symlinkSync('../../sub', join(root, 'links/up/sub'));
+    symlinkSync('../../.env', join(root, 'links/soft/page'));
+    linkSync(join(root, '.env'), join(root, 'links/hard/page'));
+    for (const [at, line] of GENERATED.entries()) writeFileSync(join(root, `run-${at}.sh`), line);
+    const runs = 'for f in run-*.sh; do timeout 5 bash ./"$f" < /dev/null; done 2>&1; ls -A';
+    const rules = { deny: ['read(**/.env*)'] };
+    const [said = ''] = await run(root, [runs], rules, { timeoutMs: 600_000 });
+    expect(said).toContain('run-499.sh');
+    for (const form of [
+      SECRET,
+      Buffer.from(SECRET).toString('base64').slice(0, 12),
+      [...SECRET].reverse().join(''),
+    ])
+      expect(said).not.toContain(form);
+    // What the lines have copied holds nothing of it either.
+    const [copied] = await run(root, [`grep -rl ${SECRET} . | cat`], rules);
+    expect(copied).not.toMatch(/\.\//);
   });
 
   it('a file that may not be written stays as it is, and what is not understood is asked about', async () => {

@@ -91,7 +91,12 @@ export function smallAgent(
     owner: string,
     of = holes,
   ): Promise<string> {
-    const { path = '', content = '', word = '', command } = (isObject(input) ? input : {}) as Record<string, string>;
+    const {
+      path = '',
+      content = '',
+      word = '',
+      command,
+    } = (isObject(input) ? input : {}) as Record<string, string>;
     if (disk !== undefined && command !== undefined) {
       const cwd = join(disk.root, owner);
       mkdirSync(cwd, { recursive: true });

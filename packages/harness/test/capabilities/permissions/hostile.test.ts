@@ -10,6 +10,7 @@ import { judgedCall } from '../../../src/capabilities/permissions/match-rule.js'
 import { parseRule } from '../../../src/lib/permission-rule.js';
 import { scratch } from '../../support.js';
 import { EVERYDAY, VERDICTS } from './everyday.js';
+import { GENERATED } from './grammar.js';
 import { HOSTILE, RUNS_MORE } from './hostile.js';
 
 const execute = defineTool({
@@ -43,6 +44,13 @@ async function verdict(command: string, mode: PermissionMode = 'bypass', allow =
 describe('a rule for files beside a shell', () => {
   it.each(HOSTILE)('lets nobody read by %j', async (line) => {
     for (const mode of ['bypass', 'default'] as const) expect(await verdict(line, mode)).not.toBe('allow');
+  });
+
+  it('lets nobody read by any of 500 lines of a grammar', async () => {
+    const allowed: string[] = [];
+    for (const line of GENERATED) if ((await verdict(line)) === 'allow') allowed.push(line);
+    expect(allowed).toEqual([]);
+    expect(new Set(GENERATED).size).toBe(500);
   });
 
   it('tells what a walk comes to from what it may', async () => {
