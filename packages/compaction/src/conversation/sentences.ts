@@ -20,7 +20,7 @@ const ALIKE = 3;
 const SIGNS = 0.15;
 
 /** Sentences before quotations of code, logs and pages; the ends of a text and what holds a number or a name a little before others. */
-const WORTH = { gap: -1, pasted: 0, prose: 4, edge: 2, exact: 1 };
+const WORTH = { gap: -1, pasted: 0, heading: 3, prose: 4, edge: 2, exact: 1 };
 
 const SENTENCE_END = /(?<=[.!?…]|\[…\])\s|(?<=[。！？])/u;
 const FENCES = ['```', '~~~'];
@@ -73,7 +73,7 @@ export function distilled(text: string, length: number, isTerse = false): string
 /** The sentences of what was written, and the lines of what was pasted. */
 function unitsOf(text: string): readonly Unit[] {
   const units: Unit[] = [];
-  const lines = text.split('\n');
+  const lines = unwrapped(text.split('\n'));
   const shapes = new Map<string, number>();
   const kinds = lines.map((line) => shapeOf(line.slice(0, LONGEST)));
   for (const kind of kinds) shapes.set(kind, (shapes.get(kind) ?? 0) + 1);
@@ -105,6 +105,7 @@ function unitsOf(text: string): readonly Unit[] {
       signs > line.length * SIGNS ||
       (shapes.get(kinds[index] as string) ?? 0) >= ALIKE;
     if (line.trim() === GAP) add(at, line, WORTH.gap);
+    else if (line.startsWith('#')) add(at, line, WORTH.heading);
     else if (isPasted) add(at, line, WORTH.pasted);
     else {
       let from = at;
@@ -123,6 +124,25 @@ function unitsOf(text: string): readonly Unit[] {
   const isProse = ({ worth }: Unit) => worth >= WORTH.prose;
   const edges = new Set([units.findIndex(isProse), units.findLastIndex(isProse)]);
   return units.map((unit, index) => (edges.has(index) ? { ...unit, worth: unit.worth + WORTH.edge } : unit));
+}
+
+/** UTF-16 units of a line from which on it may have been broken in the middle of a sentence. */
+const WRAPPED = 40;
+const ENDS = /[.!?…:：。！？\]]["”»)*_`]*$/u;
+const GOES_ON = /^ {0,3}[\p{L}`"'“(]/u;
+
+/** Lines, those together that were broken in the middle of a sentence. */
+function unwrapped(lines: readonly string[]): readonly string[] {
+  const whole: string[] = [];
+  let before = '';
+  for (const line of lines) {
+    const isRow = shapeOf(line) === shapeOf(before);
+    const goesOn = before.length >= WRAPPED && !ENDS.test(before) && GOES_ON.test(line) && !isRow;
+    if (goesOn) whole[whole.length - 1] += `\n${line}`;
+    else whole.push(line);
+    before = FENCES.includes(line.trim()) || PASTED.test(line) || line.startsWith('#') ? '' : line.trimEnd();
+  }
+  return whole;
 }
 
 /** A line in brackets, and nothing else: what a program says in the user's name. */

@@ -5,6 +5,7 @@ import { isUserRequest, latestUserRequest } from '../conversation/regions.js';
 import { distilled, isFramed, isPage } from '../conversation/sentences.js';
 import { STUB_TEXTS } from '../conversation/stub-texts.js';
 import type { Meter } from '../meter.js';
+import { numbersOf } from './numbers.js';
 
 /** A request in front of a summary: as it was said, or shortened. */
 export interface KeptRequest {
@@ -16,6 +17,8 @@ export interface KeptRequest {
 export const SHORTEST_REQUEST = 80;
 /** The factor by which the room may be exceeded before anything is shortened. */
 const SLACK = 1.25;
+/** The share of the room that one request may have which is shortened: a page that was pasted is no wish. */
+const LARGEST_SHARE = 1 / 4;
 /** A cut that leaves less than this share of what may stay is made again. */
 const CLOSE = 0.85;
 /** UTF-16 units from which on lines that were said before are boilerplate. */
@@ -59,8 +62,8 @@ export function keepUserWords(
   for (const one of [...inTurn, ...inTurn]) {
     if (total <= room) break;
     const isSecond = one.message !== one.original;
-    const tokens =
-      isSecond || isOfProgram(one) ? SHORTEST_REQUEST : Math.max(SHORTEST_REQUEST, one.size - (total - room));
+    const share = Math.min(room * LARGEST_SHARE, one.size - (total - room));
+    const tokens = isSecond || isOfProgram(one) ? SHORTEST_REQUEST : Math.max(SHORTEST_REQUEST, share);
     if (one.size <= tokens) continue;
     const short =
       tokens === SHORTEST_REQUEST ? shortest(one.original, meter) : cut(one.message, tokens, meter);
@@ -83,11 +86,14 @@ export function keepUserWords(
  * instructions in front of what the user said.
  */
 export function ofPrograms(messages: readonly Message[]): readonly Message[] {
+  const numbers = numbersOf(messages);
   return messages.filter((message, index) => {
     if (!isUserRequest(message)) return false;
     const text = textOf(message);
     const next = messages[index + 1];
-    return isFramed(text) || (isPage(text) && next !== undefined && isUserRequest(next));
+    // In front of a summary stand requests side by side between which much was done.
+    const isNext = next !== undefined && numbers.get(next) === (numbers.get(message) ?? 0) + 1;
+    return isFramed(text) || (isNext && isPage(text) && isUserRequest(next));
   });
 }
 

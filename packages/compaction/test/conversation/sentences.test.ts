@@ -1,0 +1,40 @@
+import { assistantMessage, userMessage } from '@x/core';
+import { describe, expect, it } from 'vitest';
+import { distilled } from '../../src/conversation/sentences.js';
+import { ofPrograms } from '../../src/summary/user-words.js';
+
+const PAGE = `# Findings\n\n## Facts\n\n## Open\n\n${'The store waits for the lease and writes nothing before it has it.\n'.repeat(40)}`;
+
+describe('what someone wrote, shortened', () => {
+  it('keeps sentences whole whose lines were broken', () => {
+    const first = 'The refund is never sent before the customer has confirmed\nthe order in writing, whatever the agent says.';
+    const last = 'Use the account that the customer named first, and nothing\nelse.';
+    const filler = 'Nothing of this is urgent today, and it may wait for a week\nor two.\n\n';
+    const short = distilled(`${first}\n\n${filler.repeat(9)}${last}`, 260);
+    expect(short).toContain(first);
+    expect(short).toContain(last);
+  });
+
+  it('keeps a sentence rather than headings', () => {
+    const short = distilled(`## Part 1\n\nWe ship on Monday.\n\n## Part 2\n\n${'x = 1;\n'.repeat(60)}`, 34, true);
+    expect(short).toContain('We ship on Monday.');
+  });
+});
+
+describe('a page of instructions', () => {
+  const page = userMessage(PAGE);
+  const wish = userMessage('Sort them.');
+
+  it('is the work of a program where the user speaks right behind it', () => {
+    expect(ofPrograms([page, wish])).toEqual([page]);
+  });
+
+  it('is what the user said where an answer came between, also once both stand in front of a summary', () => {
+    const summary = userMessage('[CONVERSATION_SUMMARY]', {
+      kind: 'summary',
+      metadata: { '@x/compaction': { count: 3, standing: { [page.id]: 1, [wish.id]: 3 } } },
+    });
+    expect(ofPrograms([page, assistantMessage('Read.'), wish])).toEqual([]);
+    expect(ofPrograms([page, wish, summary])).toEqual([]);
+  });
+});
