@@ -1,8 +1,6 @@
-import { once } from 'node:events';
 import { SessionKey, type SessionStore } from '@x/core';
 import { takeTurn } from '@x/core/internal';
 import { operationId } from '@x/core/store';
-import { writerOf } from '@x/test-support/servers';
 import { someHead, someMessages, someTurn } from './sessions-conversation.js';
 import { type MeasuredStore, storeKinds, withStore } from './sessions-stores.js';
 import { median, quantile, round, timed } from './statistics.js';
@@ -15,10 +13,8 @@ const WRITERS = 4;
 const SAMPLES = 100;
 const PAGE = 50;
 const TARGET = 10_000_000;
-/** Turns whose holder is killed, and the time between two renewals, over which theirs are spread. */
-const HELD = { sessions: 40, spreadMs: 830 };
 
-/** Fills every store, and measures bytes, first pages, commits while others write, and what follows the death of a process. */
+/** Fills every store, and measures bytes, first pages, and commits while others write. */
 export async function benchScale({
   sessions = '10000',
   messages,
@@ -37,9 +33,8 @@ export async function benchScale({
   const rows: Record<string, object> = {};
   for (const [name, kind] of Object.entries(storeKinds)) {
     if (count > (kind.mostSessions ?? count)) continue;
-    await withStore(kind, async (measured, address) => {
-      const took = await measure(measured, count, lengths);
-      rows[name] = { ...took, 'turn after a kill': await takeOverFrom(measured.store, name, address) };
+    await withStore(kind, async (measured) => {
+      rows[name] = await measure(measured, count, lengths);
       console.log(name, JSON.stringify(rows[name]));
     });
   }
@@ -123,21 +118,6 @@ async function addLeasedTurn(store: SessionStore, session: number): Promise<void
   const turn = await takeTurn(store, keyOf(session), { turns: 'reject' });
   await addTurn(store, session, turn.fence);
   await turn.release();
-}
-
-/** Kills the process that has the turns of sessions, and measures until another has them. */
-async function takeOverFrom(store: SessionStore, name: string, address: string): Promise<string> {
-  const holder = writerOf(new URL('scale-holder.ts', import.meta.url), name, address)(HELD);
-  await once(holder, 'message');
-  holder.kill('SIGKILL');
-  const killedAt = performance.now();
-  const times = Array.from({ length: HELD.sessions }, async (_, session) => {
-    const turn = await takeTurn(store, SessionKey.of(`held-${session}`));
-    const time = performance.now() - killedAt;
-    await turn.release();
-    return time;
-  });
-  return medianAnd95(await Promise.all(times));
 }
 
 async function beside(work: (writer: number) => Promise<void>): Promise<void> {

@@ -45,12 +45,12 @@ export interface StoreKind {
 /** Lends a store that nobody else uses. */
 export async function withStore<T>(
   kind: StoreKind,
-  use: (measured: MeasuredStore, address: string) => Promise<T>,
+  use: (measured: MeasuredStore) => Promise<T>,
 ): Promise<T> {
   const server = await kind.serve();
   try {
     const measured = await kind.open(server.address);
-    return await use(measured, server.address).finally(() => measured.close());
+    return await use(measured).finally(() => measured.close());
   } finally {
     await server.stop();
   }

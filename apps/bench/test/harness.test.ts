@@ -1,0 +1,9 @@
+import { expect, it } from 'vitest';
+import { holdConversation, VARIANTS } from '../src/harness.js';
+import { withTemporaryFolder } from '../src/temporary-folder.js';
+
+it.each(Object.entries(VARIANTS))('%s holds the whole conversation', async (_, variant) => {
+  await withTemporaryFolder(async (folder) => {
+    expect(await holdConversation(variant, folder, 5)).toHaveLength(6);
+  });
+});
