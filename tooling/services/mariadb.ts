@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { createConnection } from 'mysql2/promise';
-import { startContainer } from './container.js';
 import { findProgram } from './find-program.js';
 import { startLocalServer } from './local-server.js';
 import { provide } from './provide.js';
@@ -65,14 +64,6 @@ export const mariadb: Service = {
   ...installed,
   // Tests need no durability against a power cut.
   fromProgram: (path) => start(path, ['--innodb-flush-log-at-trx-commit=0']),
-  fromContainer: () =>
-    startContainer({
-      image: 'mariadb:10.11',
-      port: 3306,
-      environment: { MARIADB_ALLOW_EMPTY_ROOT_PASSWORD: '1' },
-      url,
-      ping,
-    }),
 };
 
 export default provide('mysqlUrl', mariadb);

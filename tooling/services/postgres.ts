@@ -1,7 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Client } from 'pg';
-import { startContainer } from './container.js';
 import { startLocalServer } from './local-server.js';
 import { provide } from './provide.js';
 import type { Running, Service } from './service.js';
@@ -72,14 +71,6 @@ export const postgres: Service = {
   ...installed,
   // Tests need no durability against a power cut.
   fromProgram: (path) => start(path, ['fsync=off']),
-  fromContainer: () =>
-    startContainer({
-      image: 'postgres:16-alpine',
-      port: 5432,
-      environment: { POSTGRES_HOST_AUTH_METHOD: 'trust' },
-      url,
-      ping,
-    }),
 };
 
 export default provide('postgresUrl', postgres);

@@ -1,5 +1,4 @@
 import { Redis } from 'ioredis';
-import { startContainer } from './container.js';
 import { startLocalServer } from './local-server.js';
 import { provide } from './provide.js';
 import type { Running, Service } from './service.js';
@@ -78,13 +77,6 @@ export const durableRedis: Service = {
 export const redis: Service = {
   ...plain,
   fromProgram: (path) => startRedis(path, { settings: () => [] }),
-  fromContainer: () =>
-    startContainer({
-      image: 'redis:7-alpine',
-      port: 6379,
-      url,
-      ping: async (address) => void (await withRedis(address, (client) => client.ping())),
-    }),
 };
 
 export default provide('redisUrl', redis);

@@ -30,16 +30,8 @@ const debianPackage: Strategy = {
   },
 };
 
-const container: Strategy = {
-  name: 'Docker',
-  async attempt(service) {
-    if (service.fromContainer === undefined) throw new Error(`${service.name} is not used from a container`);
-    return service.fromContainer();
-  },
-};
-
 /** The ways to a service, in the order in which they are tried: the cheapest and least intrusive first. */
-export const strategies: readonly Strategy[] = [environment, installedProgram, debianPackage, container];
+export const strategies: readonly Strategy[] = [environment, installedProgram, debianPackage];
 
 /** Those that start a server of our own, for tests that kill it. */
 export const ownServers: readonly Strategy[] = [installedProgram, debianPackage];
@@ -71,7 +63,6 @@ function unavailable(service: Service, reasons: readonly string[]): string {
   const remedies = [
     `apt-get install --no-install-recommends ${service.debianPackages.join(' ')}   (Debian, Ubuntu)`,
     `brew install ${service.homebrewFormula}   (macOS)`,
-    ...(service.fromContainer ? ['start Docker'] : []),
     `set ${service.variable}, for example ${service.variable}=${service.example}`,
   ];
   return [

@@ -12,8 +12,6 @@ export interface Service {
   readonly homebrewFormula: string;
   /** Makes one available from the program installed at this path. */
   fromProgram(path: string): Promise<Running>;
-  /** Makes one available from a container; absent where a container is of no use. */
-  fromContainer?(): Promise<Running>;
 }
 
 /** A service that tests can use now. */

@@ -36,12 +36,7 @@ test('then an installed program, by whichever of its names', async () => {
 test('the first way that is open is taken', async () => {
   const open = (address: string): Strategy => ({ name: address, attempt: async () => existing(address) });
   expect((await resolve(service, [closed('a'), open('b'), open('c')])).address).toBe('b');
-  expect(strategies.map(({ name }) => name)).toEqual([
-    'environment',
-    'installed program',
-    'apt-get',
-    'Docker',
-  ]);
+  expect(strategies.map(({ name }) => name)).toEqual(['environment', 'installed program', 'apt-get']);
 });
 
 test('when every way is closed, the error says why and what to do', async () => {
