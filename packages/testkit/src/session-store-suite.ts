@@ -1,7 +1,7 @@
 import { describe } from 'vitest';
 import { collections } from './store-suite/collections.js';
 import { compareAndSet } from './store-suite/compare-and-set.js';
-import { keepAndAppend, randomChanges, roundTrip, volume } from './store-suite/contents.js';
+import { roundTrip, volume } from './store-suite/contents.js';
 import { damage } from './store-suite/damage.js';
 import { expiry } from './store-suite/expiry.js';
 import { faults } from './store-suite/faults.js';
@@ -10,13 +10,13 @@ import { instances, isolation } from './store-suite/isolation.js';
 import { keys } from './store-suite/keys.js';
 import { leases } from './store-suite/leases.js';
 import { listAndDelete } from './store-suite/list-and-delete.js';
+import { randomChanges } from './store-suite/random-changes.js';
 import { type SessionStoreSuiteOptions, StoreSuite } from './store-suite/store-suite.js';
 import { stored } from './store-suite/stored.js';
 
 const ASPECTS = [
   roundTrip,
   compareAndSet,
-  keepAndAppend,
   listAndDelete,
   keys,
   isolation,

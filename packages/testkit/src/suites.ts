@@ -11,7 +11,6 @@ export {
 export { sessionStoreSuite } from './session-store-suite.js';
 export type {
   SessionStoreSuiteOptions,
-  StoreSuiteCrashes,
   StoreSuiteExpiry,
   StoreSuiteFaults,
   StoreSuiteStored,

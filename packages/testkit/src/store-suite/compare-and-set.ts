@@ -35,65 +35,6 @@ const BAD_MESSAGES: readonly (readonly [path: string, part: object])[] = [
 export function compareAndSet(suite: StoreSuite): void {
   describe('compare and set', () => {
     // Long because it is a list of tests.
-    suite.test('versions count from 1', async (store) => {
-      const change = { head: {}, keep: 0, append: numbered(1) };
-      expect(await commitAt(store, key, { ...change, expectedVersion: 0 })).toBe(1);
-      expect(await commitAt(store, key, { ...change, expectedVersion: 1 })).toBe(2);
-      expect(await commitAt(store, key, { ...change, expectedVersion: 2 })).toBe(3);
-      expect((await store.load(key))?.version).toBe(3);
-    });
-
-    suite.test('expecting no session fails if there is one', async (store) => {
-      await commitAt(store, key, { expectedVersion: 0 });
-      const again = commitAt(store, key, { expectedVersion: 0 });
-      expect(await errorOf(SessionConflictError, again)).toMatchObject({
-        sessionKey: key.toString(),
-        expected: undefined,
-        actualVersion: 1,
-      });
-    });
-
-    suite.test('expecting a session fails if there is none', async (store) => {
-      const early = commitAt(store, key, { expectedVersion: 1 });
-      expect(await errorOf(SessionConflictError, early)).toMatchObject({ actualVersion: 0 });
-      for (const expected of ['', ' ']) {
-        const change = { operation: operationId(), expected, head: {}, keep: 0, append: [] };
-        await errorOf(SessionConflictError, store.commit(key, change));
-      }
-      expect(await store.load(key)).toBeUndefined();
-    });
-
-    suite.test('an old version and a future version both fail', async (store) => {
-      await commitAt(store, key, { expectedVersion: 0 });
-      await commitAt(store, key, { expectedVersion: 1 });
-      for (const expectedVersion of [1, 3]) {
-        const commit = commitAt(store, key, { expectedVersion });
-        expect(await errorOf(SessionConflictError, commit)).toMatchObject({ actualVersion: 2 });
-      }
-    });
-
-    suite.test('a failed commit changes nothing', async (store) => {
-      await commitAt(store, key, { expectedVersion: 0, head: { a: 1 }, append: numbered(3) });
-      const before = await store.load(key);
-      await errorOf(
-        SessionConflictError,
-        commitAt(store, key, { expectedVersion: 7, head: { a: 2 }, append: numbered(9, 'n') }),
-      );
-      expect(await store.load(key)).toEqual(before);
-    });
-
-    suite.test('the token of a loaded session is the operation of its last commit', async (store) => {
-      const tokens = new Set<string | undefined>();
-      for (let version = 0; version < 3; version++) {
-        const operation = operationId();
-        const { token: expected } = (await store.load(key)) ?? {};
-        await store.commit(key, { operation, expected, head: {}, keep: 0, append: [] });
-        expect((await store.load(key))?.token).toBe(operation);
-        tokens.add(expected);
-      }
-      expect(tokens.size).toBe(3);
-    });
-
     suite.test('a commit to a session that was deleted and created again is rejected', async (store) => {
       await commitAt(store, key, { expectedVersion: 0, append: numbered(2) });
       const { token: expected } = (await store.load(key)) ?? {};
@@ -104,37 +45,6 @@ export function compareAndSet(suite: StoreSuite): void {
         actualVersion: 1,
       });
       expect((await store.load(key))?.messages).toEqual(numbered(2, 'new'));
-    });
-
-    suite.test('a repeated commit happens once, even after commits of others', async (store) => {
-      for (const [kept, keep] of [
-        [0, 0],
-        [2, 2],
-        [4, 1],
-      ] as const) {
-        const { token: expected, version = 0 } = (await store.load(key)) ?? {};
-        const change = {
-          operation: operationId(),
-          expected,
-          head: { kept },
-          keep,
-          append: numbered(2, `k${kept}-`),
-        };
-        expect(await store.commit(key, change)).toBe(version + 1);
-        for (let others = 0; others < 4; others++) {
-          const before = await store.load(key);
-          expect(await store.commit(key, change)).toBe(version + 1);
-          expect(await store.load(key)).toEqual(before);
-          const count = before?.messages.length ?? 0;
-          await commitAt(store, key, { expectedVersion: 'latest', head: { others }, keep: count });
-        }
-        const rest = (await store.load(key))?.messages.length ?? 0;
-        await commitAt(store, key, {
-          expectedVersion: 'latest',
-          keep: rest,
-          append: numbered(2, `r${kept}-`),
-        });
-      }
     });
 
     suite.test(

@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import {
   copyStore,
   deleteOlderThan,
@@ -11,12 +8,11 @@ import {
   type SessionStore,
   SessionStoreError,
 } from '@x/core';
-import { LocalWorkspace } from '@x/core/node';
 import { describe, expect } from 'vitest';
 import { commitAt } from '../commit-at.js';
 import { errorOf } from '../error-of.js';
 import { numbered } from './sample-messages.js';
-import { listed, type StoreSuite } from './store-suite.js';
+import { listed, noFiles, type StoreSuite } from './store-suite.js';
 
 const user = { userId: 'alice' };
 const [first, damaged, last] = ['a', 'b', 'c'].map((sessionId) => SessionKey.of({ ...user, sessionId })) as [
@@ -31,17 +27,12 @@ export function damage(suite: StoreSuite): void {
   // Long because it is a list of tests.
   const { damage: damageOf } = suite.options;
   if (damageOf === undefined) return;
-  const test = (name: string, run: (store: SessionStore, directory: string) => Promise<void>) =>
+  const test = (name: string, run: (store: SessionStore) => Promise<void>) =>
     suite.test(name, async (store) => {
-      const directory = await mkdtemp(join(tmpdir(), 'x-damage-'));
-      try {
-        for (const key of [first, damaged, last])
-          await commitAt(store, key, { expectedVersion: 0, append: numbered(1) });
-        await damageOf(damaged);
-        await run(store, directory);
-      } finally {
-        await rm(directory, { recursive: true });
-      }
+      for (const key of [first, damaged, last])
+        await commitAt(store, key, { expectedVersion: 0, append: numbered(1) });
+      await damageOf(damaged);
+      await run(store);
     });
   const isReported = async (task: Promise<unknown>) =>
     expect(await errorOf(SessionStoreError, task)).toMatchObject({ code: UNREADABLE });
@@ -76,11 +67,10 @@ export function damage(suite: StoreSuite): void {
       expect(await listed(target)).toEqual([`${first}`, `${last}`]);
     });
 
-    test('is reported by an export of all others', async (store, directory) => {
+    test('is reported by an export of all others', async (store) => {
       const keys: string[] = [];
       const read = async () => {
-        const places = { session: store, storage: new LocalWorkspace(directory) };
-        for await (const record of exportUser(places, user))
+        for await (const record of exportUser({ session: store, storage: noFiles }, user))
           if (record.type === 'session') keys.push(`${SessionKey.of(record.key)}`);
       };
       await isReported(read());
@@ -93,9 +83,10 @@ export function damage(suite: StoreSuite): void {
       expect(await listed(store)).toEqual([]);
     });
 
-    test('is reported or erased with the user, as all others are', async (store, directory) => {
-      const places = { session: store, storage: new LocalWorkspace(directory) };
-      const answer = await eraseUser(places, user).catch((error: unknown) => error);
+    test('is reported or erased with the user, as all others are', async (store) => {
+      const answer = await eraseUser({ session: store, storage: noFiles }, user).catch(
+        (error: unknown) => error,
+      );
       const isLeft = await store.load(damaged).catch((error: unknown) => error);
       if (isLeft !== undefined) expect(answer).toMatchObject({ code: UNREADABLE });
       for (const key of [first, last]) expect(await store.load(key)).toBeUndefined();

@@ -1,8 +1,8 @@
-import { eraseUser, SessionKey, type Workspace } from '@x/core';
+import { eraseUser, SessionKey } from '@x/core';
 import { describe, expect } from 'vitest';
 import { commitAt } from '../commit-at.js';
 import { numbered } from './sample-messages.js';
-import { eventually, listed, type StoreSuite } from './store-suite.js';
+import { eventually, listed, noFiles, type StoreSuite } from './store-suite.js';
 
 const key = SessionKey.of({ userId: 'u', sessionId: 's' });
 const other = SessionKey.of({ userId: 'u', sessionId: 'other' });
@@ -46,8 +46,7 @@ export function expiry(suite: StoreSuite): void {
       const held: string[] = [];
       for await (const info of store.list({}, { expired: true })) held.push(info.key.toString());
       expect(held).toContain(other.toString());
-      const storage = { stat: async () => undefined, list: async function* () {} } as unknown as Workspace;
-      const erased = await eraseUser({ session: store, storage }, { userId: 'u' });
+      const erased = await eraseUser({ session: store, storage: noFiles }, { userId: 'u' });
       expect(erased).toEqual({ sessions: held.length, files: 0, busy: [] });
       for await (const info of store.list({}, { expired: true })) expect(info).toBeUndefined();
     });

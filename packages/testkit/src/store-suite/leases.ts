@@ -2,10 +2,8 @@ import { SessionKey, SessionLeaseError, type SessionStore } from '@x/core';
 import { takeTurn } from '@x/core/internal';
 import { operationId, type SessionProcesses } from '@x/core/store';
 import { describe, expect } from 'vitest';
-import { commitAt } from '../commit-at.js';
 import { errorOf } from '../error-of.js';
-import { claimOf, type TakenLease, takeLease } from '../take-lease.js';
-import { numbered } from './sample-messages.js';
+import { type TakenLease, takeLease } from '../take-lease.js';
 import type { StoreSuite } from './store-suite.js';
 
 const key = SessionKey.of({ userId: 'u', sessionId: 's' });
@@ -15,23 +13,8 @@ const ttlMs = 600_000;
 export function leases(suite: StoreSuite): void {
   describe('leases', () => {
     // Long because it is a list of tests.
-    suite.testLeases('one claim at a time has the lease, until it is released', async (store) => {
-      const first = await granted(store);
-      expect(await takeLease(store, key)).toBeUndefined();
-      await first.release();
-      const second = await granted(store);
-      expect(second.fence).toBeGreaterThan(first.fence);
-    });
-
-    suite.testLeases('find answers who has a lease, and takes none', async (store) => {
-      const find = (of = key) => store.leases?.find(of);
-      expect(await find()).toBeUndefined();
-      const first = await granted(store);
-      const held = { ...first.claim, fence: first.fence };
-      expect(await Promise.all([find(), find()])).toEqual([held, held]);
-      expect(await find(SessionKey.of({ userId: 'u', sessionId: 'other' }))).toBeUndefined();
-      await first.release();
-      // Those who ask are in nobody's way, not even in one another's.
+    suite.testLeases('those who ask for a lease are in nobody’s way', async (store) => {
+      const find = () => store.leases?.find(key);
       for (let round = 0; round < 5; round++) {
         const [lease] = await Promise.all([takeLease(store, key), find(), find()]);
         expect(lease).toBeDefined();
@@ -49,127 +32,6 @@ export function leases(suite: StoreSuite): void {
       const { fence } = await granted(store);
       const asked = Array.from({ length: 10 }, () => takeLease(store, key, { over: fence }));
       expect((await Promise.all(asked)).filter((answer) => answer !== undefined)).toHaveLength(1);
-    });
-
-    suite.testLeases('every session has its own lease', async (store) => {
-      await granted(store);
-      for (const other of [
-        { sessionId: 's' },
-        { userId: 'U', sessionId: 's' },
-        { userId: 'u', sessionId: 'S' },
-      ]) {
-        expect(await takeLease(store, SessionKey.of(other)), JSON.stringify(other)).toBeDefined();
-      }
-    });
-
-    suite.testLeases('a lease does not create a session', async (store) => {
-      const lease = await granted(store);
-      expect(await store.load(key)).toBeUndefined();
-      for await (const info of store.list()) expect(info).toBeUndefined();
-      await lease.release();
-      expect(await store.delete(key)).toBe(false);
-    });
-
-    suite.testLeases('a claim that asks again has its lease, as after a lost reply', async (store) => {
-      const { claim } = await granted(store);
-      const again = await takeLease(store, key, { claim });
-      const change = { expectedVersion: 0, append: numbered(1), fence: again?.fence };
-      expect(await commitAt(store, key, change)).toBe(1);
-      expect(await takeLease(store, key)).toBeUndefined();
-      await again?.release();
-      expect(await takeLease(store, key)).toBeDefined();
-    });
-
-    suite.testLeases('a lease is taken over by its fence, and its old holder cannot write', async (store) => {
-      const old = await granted(store);
-      await commitAt(store, key, { expectedVersion: 0, append: numbered(1), fence: old.fence });
-      expect(await old.confirm()).toBe(true);
-      expect(await takeLease(store, key, { over: old.fence - 1 })).toBeUndefined();
-      const next = await granted(store, { over: old.fence });
-      expect(next.fence).toBeGreaterThan(old.fence);
-      expect(await takeLease(store, key, { over: old.fence })).toBeUndefined();
-      const before = await store.load(key);
-      for (const keep of [1, 0]) {
-        const late = { expectedVersion: 1, head: {}, keep, append: numbered(1, 'late'), fence: old.fence };
-        expect(await lossOf(commitAt(store, key, late))).toMatchObject({ sessionKey: key.toString() });
-      }
-      expect(await old.confirm()).toBe(false);
-      await old.release();
-      expect(await store.load(key)).toEqual(before);
-      expect(await store.leases?.find(key)).toMatchObject({ fence: next.fence });
-      const change = { expectedVersion: 1, head: {}, keep: 1, append: numbered(1, 'n'), fence: next.fence };
-      expect(await commitAt(store, key, change)).toBe(2);
-    });
-
-    suite.testLeases('the holder of the newest lease can write', async (store) => {
-      const lease = await granted(store);
-      for (let version = 0; version < 3; version++) {
-        const change = { head: {}, keep: 0, append: numbered(1), fence: lease.fence };
-        expect(await commitAt(store, key, { ...change, expectedVersion: version })).toBe(version + 1);
-        expect(await lease.confirm()).toBe(true);
-      }
-    });
-
-    suite.testLeases('a lease does not stop writers without a fence', async (store) => {
-      await granted(store);
-      const change = { expectedVersion: 0, head: {}, keep: 0, append: numbered(1) };
-      expect(await commitAt(store, key, change)).toBe(1);
-    });
-
-    suite.testLeases('fences grow across a deletion', async (store) => {
-      const old = await granted(store);
-      await commitAt(store, key, { expectedVersion: 0, append: numbered(1), fence: old.fence });
-      await store.delete(key);
-      await old.release();
-      const next = await granted(store);
-      expect(next.fence).toBeGreaterThan(old.fence);
-      const late = { expectedVersion: 'latest', head: {}, keep: 0, append: numbered(1) } as const;
-      await lossOf(commitAt(store, key, { ...late, fence: old.fence }));
-      expect(await store.load(key)).toBeUndefined();
-    });
-
-    suite.testLeases('after a deletion, the holder of the lease cannot write', async (store) => {
-      const change = { expectedVersion: 0, head: {}, keep: 0, append: numbered(1) };
-      for (const commits of [[], [change]]) {
-        const lease = await granted(store);
-        for (const each of commits) await commitAt(store, key, { ...each, fence: lease.fence });
-        expect(await store.delete(key)).toBe(commits.length > 0);
-        expect(await store.leases?.find(key)).toBeUndefined();
-        await lossOf(commitAt(store, key, { ...change, fence: lease.fence }));
-        expect(await store.load(key)).toBeUndefined();
-      }
-    });
-
-    suite.testLeases('releasing a lease twice, or after it was lost, does nothing', async (store) => {
-      const first = await granted(store);
-      await first.release();
-      await first.release();
-      await granted(store);
-      await first.release();
-      expect(await takeLease(store, key)).toBeUndefined();
-    });
-
-    suite.testLeases('delete unless leased leaves a session that is leased', async (store) => {
-      const change = { expectedVersion: 0, head: {}, keep: 0, append: numbered(1) };
-      const unlessLeased = true;
-      for (const free of [false, true]) {
-        await commitAt(store, key, change);
-        const before = await store.load(key);
-        const lease = await granted(store);
-        for (const over of [undefined, lease.fence - 1])
-          expect(await store.delete(key, { unlessLeased, over })).toBe(false);
-        expect(await store.load(key)).toEqual(before);
-        expect(await store.leases?.find(key)).toMatchObject({ fence: lease.fence });
-        if (free) await lease.release();
-        expect(await store.delete(key, { unlessLeased, token: 'none', over: lease.fence })).toBe(false);
-        const over = free ? undefined : lease.fence;
-        expect(await store.delete(key, { unlessLeased, token: before?.token, over })).toBe(true);
-        expect(await store.load(key)).toBeUndefined();
-        expect(await store.leases?.find(key)).toBeUndefined();
-      }
-      expect(await store.delete(key, { unlessLeased })).toBe(false);
-      await granted(store);
-      expect(await store.delete(key)).toBe(false);
     });
 
     suite.testLeases('the look of a process changes with every beat, until it is retired', async (store) => {
@@ -219,15 +81,8 @@ export function leases(suite: StoreSuite): void {
     });
 
     if (suite.options.reopen === undefined) return;
-    suite.testLeases('other instances see a lease, and send notes', async (first, reopen) => {
+    suite.testLeases('other instances send notes', async (first, reopen) => {
       const second = await reopen();
-      const lease = await granted(first);
-      expect(await takeLease(second, key)).toBeUndefined();
-      await lease.release();
-      await granted(second);
-      expect(await takeLease(first, key)).toBeUndefined();
-      const late = { expectedVersion: 0, head: {}, keep: 0, append: [], fence: lease.fence };
-      await lossOf(commitAt(first, key, late));
       await processesOf(first).beat({ id: 'one', ttlMs }, []);
       const note = { id: operationId(), text: 'Hello' };
       expect(await processesOf(second).send('one', note)).toBe(true);
@@ -254,14 +109,8 @@ function processesOf(store: SessionStore): SessionProcesses {
   return store.leases.processes;
 }
 
-async function granted(store: SessionStore, options: { readonly over?: number } = {}): Promise<TakenLease> {
-  const lease = await takeLease(store, key, { ...options, claim: claimOf() });
+async function granted(store: SessionStore): Promise<TakenLease> {
+  const lease = await takeLease(store, key);
   if (lease === undefined) throw new Error('The lease should have been granted.');
   return lease;
-}
-
-async function lossOf(operation: Promise<unknown>): Promise<SessionLeaseError> {
-  const error = await errorOf(SessionLeaseError, operation);
-  expect(error.code).toBe('lease_lost');
-  return error;
 }

@@ -4,18 +4,16 @@ import {
   InMemorySession,
   InvalidInputError,
   type Message,
-  SessionConflictError,
   type SessionInfo,
   SessionKey,
   type SessionKeyParts,
   type SessionScope,
   type SessionStore,
 } from '@x/core';
-import type { ListOptions, StoredSession } from '@x/core/store';
+import type { ListOptions } from '@x/core/store';
 import { describe, expect } from 'vitest';
 import { commitAt } from '../commit-at.js';
 import { errorOf } from '../error-of.js';
-import { takeLease } from '../take-lease.js';
 import { numbered } from './sample-messages.js';
 import { listed, type StoreSuite } from './store-suite.js';
 
@@ -59,11 +57,6 @@ const scopes: readonly SessionScope[] = [
 export function listAndDelete(suite: StoreSuite): void {
   describe('list and delete', () => {
     // Long because it is a list of tests.
-    suite.test('an empty store lists nothing', async (store) => {
-      expect(await listed(store)).toEqual([]);
-      expect(await listed(store, { userId: 'alice' })).toEqual([]);
-    });
-
     suite.test('a scope lists its own sessions and no others', async (store) => {
       const keys = await commitAll(store);
       for (const scope of scopes) {
@@ -180,64 +173,6 @@ export function listAndDelete(suite: StoreSuite): void {
       for (const last of [-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '2' as unknown as number]) {
         await errorOf(InvalidInputError, store.load(key, { last }));
       }
-    });
-
-    suite.test('deleting removes one session and no other', async (store) => {
-      const keys = await commitAll(store);
-      const left = new Set(keys.map(String));
-      for (const key of keys) {
-        expect(await store.delete(key)).toBe(true);
-        expect(await store.load(key)).toBeUndefined();
-        left.delete(key.toString());
-        expect(await listed(store)).toEqual([...left].sort());
-      }
-    });
-
-    suite.test('delete returns false for a missing session', async (store) => {
-      const key = SessionKey.of('s');
-      expect(await store.delete(key)).toBe(false);
-      await commitAt(store, key, { expectedVersion: 0, append: numbered(1) });
-      expect(await store.delete(key)).toBe(true);
-      expect(await store.delete(key)).toBe(false);
-    });
-
-    suite.test('delete with a token keeps a session that has changed since', async (store) => {
-      const key = SessionKey.of('s');
-      const change = { head: {}, keep: 0, append: numbered(1) };
-      const others = ['', ' ', 'none'];
-      for (const token of others) expect(await store.delete(key, { token })).toBe(false);
-      await commitAt(store, key, { expectedVersion: 0, ...change });
-      for (const token of others) expect(await store.delete(key, { token })).toBe(false);
-      const { token } = (await store.load(key)) as StoredSession;
-      const lease = await takeLease(store, key);
-      await commitAt(store, key, { expectedVersion: 1, ...change, keep: 1 });
-      expect(await store.delete(key, { token })).toBe(false);
-      expect(await lease?.confirm()).not.toBe(false);
-      const stored = (await store.load(key)) as StoredSession;
-      expect(stored.messages).toHaveLength(2);
-      expect(await store.delete(key, stored)).toBe(true);
-      expect(await store.load(key)).toBeUndefined();
-    });
-
-    suite.test('a deleted session begins again at version 1, without its old content', async (store) => {
-      const key = SessionKey.of('s');
-      await commitAt(store, key, { expectedVersion: 0, head: { old: true }, append: numbered(5) });
-      await commitAt(store, key, {
-        expectedVersion: 1,
-        head: { old: true },
-        keep: 5,
-        append: numbered(5, 'n'),
-      });
-      await store.delete(key);
-      const late = commitAt(store, key, { expectedVersion: 2, keep: 10 });
-      expect(await errorOf(SessionConflictError, late)).toMatchObject({ actualVersion: 0 });
-      const change = { expectedVersion: 0, head: { old: false }, keep: 0, append: numbered(1, 'o') };
-      expect(await commitAt(store, key, change)).toBe(1);
-      expect(await store.load(key)).toMatchObject({
-        version: 1,
-        head: { old: false },
-        messages: numbered(1, 'o'),
-      });
     });
   });
 }

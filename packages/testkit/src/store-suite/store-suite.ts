@@ -1,6 +1,6 @@
 import { setImmediate as nextTask } from 'node:timers/promises';
-import type { SessionKey, SessionScope, SessionStore } from '@x/core';
-import type { ListOptions, SessionChange } from '@x/core/store';
+import type { SessionKey, SessionScope, SessionStore, Workspace } from '@x/core';
+import type { ListOptions } from '@x/core/store';
 import type { TestContext } from 'vitest';
 import { SuiteTests, type SuiteTestsOptions } from '../suite-tests.js';
 
@@ -21,14 +21,6 @@ export interface StoreSuiteFaults {
    * after the backend has executed it and before the reply arrives. Later requests succeed.
    */
   cut(when: 'before' | 'during' | 'after'): void | Promise<void>;
-}
-
-/** For stores whose commits take several steps: dies between two of them. */
-export interface StoreSuiteCrashes {
-  /** Printed in the titles of the tests: `before the head is replaced`… */
-  readonly points: readonly string[];
-  /** Commits to the area of the last `create` in a process that dies at this point. Resolves when the process is dead. */
-  commit(point: string, key: SessionKey, change: SessionChange): Promise<void>;
 }
 
 /** For stores whose data outlives a release: fixtures of what each format stores, and how they are made and used. */
@@ -62,7 +54,6 @@ export interface SessionStoreSuiteOptions extends SuiteTestsOptions {
   /** Default: sessions never expire. */
   readonly expiry?: StoreSuiteExpiry | undefined;
   readonly faults?: StoreSuiteFaults | undefined;
-  readonly crashes?: StoreSuiteCrashes | undefined;
   /**
    * Changes the format that is stored with a session, or with all sessions of the area, to a number. Left out by stores
    * whose data outlives no release.
@@ -137,6 +128,9 @@ export class StoreSuite extends SuiteTests {
   }
 }
 
+/** A storage without a file. */
+export const noFiles = { stat: async () => undefined, list: async function* () {} } as unknown as Workspace;
+
 /** The keys that a store lists, encoded and sorted. */
 export async function listed(
   store: SessionStore,
@@ -148,10 +142,20 @@ export async function listed(
   return keys.sort();
 }
 
-/** Asks until there is an answer. Lets timers run in between, so that the time limit of the test can end it. */
-export async function eventually<T>(ask: () => Promise<T | undefined>): Promise<T> {
+/**
+ * Asks until there is an answer. Lets timers run in between, so that the time limit of the test can end it.
+ *
+ * @param mayPass Tests whether to ask again after an error. Default: after none.
+ */
+export async function eventually<T>(
+  ask: () => Promise<T | undefined>,
+  mayPass: (error: unknown) => boolean = () => false,
+): Promise<T> {
   for (;;) {
-    const answer = await ask();
+    const answer = await ask().catch((error: unknown) => {
+      if (!mayPass(error)) throw error;
+      return undefined;
+    });
     if (answer !== undefined) return answer;
     await nextTask();
   }

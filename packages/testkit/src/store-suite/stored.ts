@@ -1,14 +1,11 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { eraseUser, exportUser, SessionKey, type SessionStore } from '@x/core';
-import { LocalWorkspace } from '@x/core/node';
 import { operationId } from '@x/core/store';
 import { describe, expect } from 'vitest';
 import { expectStored } from '../stored-files.js';
 import { takeLease } from '../take-lease.js';
 import { numbered } from './sample-messages.js';
-import { listed, type StoreSuite } from './store-suite.js';
+import { listed, noFiles, type StoreSuite } from './store-suite.js';
 import {
   ALICE,
   COLLECTION,
@@ -46,24 +43,19 @@ async function isLoadedAndListed(store: SessionStore): Promise<void> {
 
 /** @param expired How many sessions of Alice have expired. */
 async function isErasedByUser(store: SessionStore, expired: number): Promise<void> {
-  const directory = await mkdtemp(join(tmpdir(), 'x-stored-'));
-  try {
-    const places = { session: store, storage: new LocalWorkspace(directory) };
-    for (const user of [STRANGER, ALICE]) {
-      const own = ownOf(store, user);
-      const exported: string[] = [];
-      for await (const record of exportUser(places, user)) {
-        if (record.type === 'session') exported.push(`${SessionKey.of(record.key)}`);
-      }
-      expect(exported.sort()).toEqual(keysOf(own));
-      const sessions = own.length + (user === ALICE ? expired : 0);
-      expect(await eraseUser(places, user)).toMatchObject({ sessions, busy: [] });
+  const places = { session: store, storage: noFiles };
+  for (const user of [STRANGER, ALICE]) {
+    const own = ownOf(store, user);
+    const exported: string[] = [];
+    for await (const record of exportUser(places, user)) {
+      if (record.type === 'session') exported.push(`${SessionKey.of(record.key)}`);
     }
-    const rest = SESSIONS.filter(({ key }) => !key.isWithin(STRANGER) && !key.isWithin(ALICE));
-    expect(await listed(store, {}, { expired: true })).toEqual(keysOf(rest));
-  } finally {
-    await rm(directory, { recursive: true });
+    expect(exported.sort()).toEqual(keysOf(own));
+    const sessions = own.length + (user === ALICE ? expired : 0);
+    expect(await eraseUser(places, user)).toMatchObject({ sessions, busy: [] });
   }
+  const rest = SESSIONS.filter(({ key }) => !key.isWithin(STRANGER) && !key.isWithin(ALICE));
+  expect(await listed(store, {}, { expired: true })).toEqual(keysOf(rest));
 }
 
 async function goesOn(store: SessionStore): Promise<void> {

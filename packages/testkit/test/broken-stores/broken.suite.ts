@@ -56,11 +56,15 @@ class ExpiresInPart extends FragileSession {
   override async forget() {}
 }
 
-/** Dies with half of what it adds written. */
+/** Has written half of what it adds when its connection breaks. */
 class TearsCommits extends FragileSession {
   override async commit(key: SessionKey, change: SessionChange) {
-    if (this.dying !== undefined) await super.commit(key, { ...change, append: [] });
-    return super.commit(key, change);
+    try {
+      return await super.commit(key, change);
+    } catch (error) {
+      await super.commit(key, { ...change, append: [] }).catch(() => {});
+      throw error;
+    }
   }
 }
 

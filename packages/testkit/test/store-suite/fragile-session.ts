@@ -6,17 +6,15 @@ const TTL_MS = 60_000;
 
 type Moment = 'before' | 'during' | 'after';
 
-/** A store whose sessions expire, whose connection can be cut, and whose process can die. */
+/** A store whose sessions expire, and whose connection can be cut. */
 export class FragileSession extends InMemorySession {
   readonly #expiresAt = new Map<string, number>();
   #cut: Moment | undefined;
-  /** Where the process dies during the next commit. */
-  dying: string | undefined;
 
   /** What the suite needs to know to test all of that. */
   static options(
     create: () => FragileSession,
-  ): Pick<SessionStoreSuiteOptions, 'create' | 'expiry' | 'faults' | 'crashes'> {
+  ): Pick<SessionStoreSuiteOptions, 'create' | 'expiry' | 'faults'> {
     let store: FragileSession;
     return {
       create: () => {
@@ -33,16 +31,6 @@ export class FragileSession extends InMemorySession {
       faults: {
         cut: (when) => {
           store.#cut = when;
-        },
-      },
-      crashes: {
-        points: ['before the commit', 'after the commit'],
-        commit: async (point, key, change) => {
-          store.dying = point;
-          if (point === 'after the commit' || store.constructor !== FragileSession) {
-            await store.commit(key, change).catch(() => {});
-          }
-          store.dying = undefined;
         },
       },
     };
