@@ -27,7 +27,7 @@ import {
   type ToolUseBlock,
   textOf,
 } from '@x/core';
-import { parseWith } from '@x/core/internal';
+import { having, parseWith } from '@x/core/internal';
 import * as z from 'zod';
 import { spendingOf } from '../capabilities/budget/budget.js';
 import {
@@ -43,17 +43,11 @@ import {
 } from './conventions.js';
 import { createInstruments, type Instruments, recordUsage } from './instruments.js';
 
-const withMethod = <Kind>(method: string, kind: string) =>
-  z.custom<Kind>(
-    (value) => typeof value === 'object' && value !== null && method in value,
-    `must be ${kind} of @opentelemetry/api`,
-  );
-
 const telemetryConfigSchema = z.strictObject({
   /** Default: that of the globally registered provider, if one ever is. */
-  tracer: withMethod<Tracer>('startSpan', 'a tracer').optional(),
+  tracer: z.optional(having<Tracer>('startSpan', 'a tracer of @opentelemetry/api')),
   /** Default: that of the globally registered provider, if one ever is. */
-  meter: withMethod<Meter>('createHistogram', 'a meter').optional(),
+  meter: z.optional(having<Meter>('createHistogram', 'a meter of @opentelemetry/api')),
   /** Also records messages, inputs and results of tools, and the messages of errors. Default false. */
   captureContent: z.boolean().default(false),
   /** The provider's name, where the models' ids do not begin with it (`openai.responses:gpt-5`). */

@@ -10,7 +10,7 @@ import {
   type Usage,
   type Workspace,
 } from '@x/core';
-import { allOf, type Clock } from '@x/core/internal';
+import { allOf, type Clock, having } from '@x/core/internal';
 import * as z from 'zod';
 import { type AgentSettings, type ComposedAgent, ownSettingsSchema } from '../../agent/agent-parts.js';
 import { type CloseOptions, HarnessAgent } from '../../agent/harness-agent.js';
@@ -22,15 +22,7 @@ import { authorize } from '../../loop/clearance.js';
 import { keptBy, NARROWING, narrowing } from '../permissions/permissions.js';
 import { NAME, type TaskRunner } from './tasks.js';
 
-/** Recognizes a part of an agent by one of its members. */
-function withMember<T>(member: keyof T, type: string, message: string) {
-  return z.custom<T>((value) => typeof (value as T | null)?.[member] === type, message);
-}
-
-const modelSchema = z.union([
-  z.string().min(1),
-  withMember<Model>('generate', 'function', 'must be a Model or the name of one'),
-]);
+const modelSchema = z.union([z.string().min(1), having<Model>('generate', 'a Model or the name of one')]);
 
 export const definitionSchema = subagentFileSchema.extend({
   /** A model, or a name in `models`. Default: the parent's. */
@@ -42,10 +34,7 @@ export const definitionSchema = subagentFileSchema.extend({
   /** Names of the parent's capabilities that it goes without. What they object to still holds. */
   without: z.array(z.string()).readonly().default([]),
   /** Capabilities, with their tools, that it has beside the parent's, or instead of those of the same names. They are closed with the parent. */
-  capabilities: z
-    .array(withMember<Capability>('name', 'string', 'must be a Capability'))
-    .readonly()
-    .default([]),
+  capabilities: z.array(having<Capability>('name', 'a Capability')).readonly().default([]),
 });
 
 /** A subagent, as code declares it. */
