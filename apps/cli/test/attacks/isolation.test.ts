@@ -6,7 +6,6 @@ import { toolResultEviction } from '@x/compaction';
 import {
   encodeSessions,
   encryption,
-  expireSessions,
   InMemorySession,
   type Model,
   mountWorkspace,
@@ -78,10 +77,10 @@ const stores: Readonly<Record<string, (workspace: Workspace) => Promise<SessionS
     });
     return store;
   },
-  'sqlite, encrypted, expiring, observed': async () => {
+  'sqlite, encrypted, observed': async () => {
     const codec = encryption({ keys: { k1: randomBytes(32) }, current: 'k1' });
     const inner = sqlite();
-    return observeStore(expireSessions(encodeSessions(inner, codec), { ttlSeconds: 86_400 }), () => {});
+    return observeStore(encodeSessions(inner, codec), () => {});
   },
   json: async () => new JsonSession({ directory: place() }),
   sqlite: async () => sqlite(),

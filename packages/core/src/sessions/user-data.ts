@@ -177,13 +177,13 @@ class Failures {
     }
   }
 
-  /** Throws what was collected: a failure as it is, several as one that tells of all. */
-  report(): void {
+  /** Throws what was collected: a failure as it is, several, or those with a heading, as one error with all messages. */
+  report(heading?: string): void {
     const [first, ...others] = this.#errors;
     if (first === undefined) return;
-    if (others.length === 0) throw first;
+    if (others.length === 0 && heading === undefined) throw first;
     const cause = new AggregateError(this.#errors);
-    const text = this.#errors.map(errorText).join('\n');
+    const text = [...(heading === undefined ? [] : [heading]), ...this.#errors.map(errorText)].join('\n');
     if (WorkspaceError.isInstance(first))
       throw new WorkspaceError(first.code as WorkspaceErrorCode, first.path, text, { cause });
     const code = isUnreadable(first) ? 'session_corrupt' : 'session_unavailable';
@@ -211,36 +211,19 @@ export async function* exportUser(
       yield { type: 'session', ...(collection && { collection }), key: key.parts, head, messages };
     }
   }
-  const unread: WorkspaceError[] = [];
-  const orUnread = async <T>(reading: Promise<T>): Promise<T | undefined> => {
-    try {
-      return await reading;
-    } catch (error) {
-      if (!WorkspaceError.isInstance(error)) throw error;
-      unread.push(error);
-      return undefined;
-    }
-  };
+  const unread = new Failures();
   for (const storage of storagesOf(places)) {
     const open = [...(await foldersOf(storage, placeOf(user)))];
     // Folder by folder: one that cannot be listed hides no other.
-    for (let folder = open.shift(); folder !== undefined; folder = open.shift()) {
-      for (const [, path, type] of (await orUnread(entriesOf(storage, folder))) ?? []) {
+    for (const folder of open) {
+      for (const [, path, type] of (await unread.collect(() => entriesOf(storage, folder))) ?? []) {
         if (type === 'directory') open.push(path);
-        const data = type === 'file' ? await orUnread(storage.read(path)) : undefined;
+        const data = type === 'file' ? await unread.collect(() => storage.read(path)) : undefined;
         if (data !== undefined) yield { type: 'file', path, base64: base64(data) };
       }
     }
   }
-  const [first] = unread;
-  if (first === undefined) return;
-  const { length } = unread;
-  throw new WorkspaceError(
-    first.code as WorkspaceErrorCode,
-    first.path,
-    `${length === 1 ? 'One file or folder' : `${length} files or folders`} could not be exported, all others were. ${first.message}`,
-    { cause: first },
-  );
+  unread.report('These files or folders could not be exported, all others were:');
 }
 
 /** What the agents keep, and the storage in which the users' own files are. */

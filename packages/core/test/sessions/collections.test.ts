@@ -6,7 +6,6 @@ import {
   encryption,
   eraseSession,
   eraseUser,
-  expireSessions,
   exportUser,
   InMemorySession,
   observeStore,
@@ -20,7 +19,6 @@ import { agentFiles, collectionOf, takeTurn } from '../../src/internal.js';
 import { LocalWorkspace, WorkspaceSession } from '../../src/node.js';
 import { wrapStore } from '../../src/store.js';
 import { commitAt } from '../commit-at.js';
-import { ManualClock } from '../manual-clock.js';
 import { numbered } from '../numbered.js';
 import { temporaryDirectory } from '../temporary-directory.js';
 
@@ -112,14 +110,6 @@ test('a wrapper wraps the collections, too', async () => {
   );
   await commitAt(collectionOf(observed, 'chats'), alice, first);
   expect(seen).toContainEqual(['commit', 'chats']);
-
-  const clock = new ManualClock();
-  await clock.pass(Date.now() - clock.now() + 61_000);
-  const inner = await filled(new InMemorySession());
-  const mortal = expireSessions(inner, { ttlSeconds: 60, clock });
-  expect(await collectionOf(mortal, 'chats').load(alice)).toBeUndefined();
-  expect(await mortal.sweep()).toBe(4);
-  expect(await keysIn(inner.collection('chats'))).toEqual([]);
 });
 
 test('a record is encrypted for its collection: in another, or as a session, it is refused', async () => {

@@ -24,17 +24,15 @@ const encodedSchema = z.tuple([
   z.strictObject({ type: z.literal('opaque'), provider: z.literal(PROVIDER), data: z.string() }),
 ]);
 
-const optionsSchema = z.strictObject({ plain: z.enum(['refuse', 'accept']).default('refuse') });
 const PLAIN =
-  "It is not encoded, so someone else may have written it. To read sessions from before encodeSessions, set plain: 'accept'.";
+  'It is not encoded, so someone else may have written it. Encode older sessions with copyStore from the bare store.';
 
 /**
  * Puts a codec between sessions and their store: heads, titles, metadata and messages are encoded before the store sees them. Keys,
  * ids, roles, times and sizes stay as they are.
  *
- * A head or message that is not encoded is refused: who can write to the store could put one instead of yours. Sessions that
- * were stored before are read with `plain: 'accept'`; {@link copyStore} from the bare store encodes them into another, and a commit
- * encodes the head and what it adds.
+ * A head or message that is not encoded is refused: who can write to the store could put one instead of yours. To encode sessions
+ * that were stored before, copy them from the bare store into another one with {@link copyStore}.
  *
  * @example
  * ```ts
@@ -42,16 +40,7 @@ const PLAIN =
  * const store = encodeSessions(new InMemorySession(), codec);
  * ```
  */
-export function encodeSessions(
-  store: SessionStore,
-  codec: SessionCodec,
-  options: { readonly plain?: 'refuse' | 'accept' | undefined } = {},
-): SessionStore {
-  const { plain } = parseWith(optionsSchema, options, 'encodeSessions options');
-  const accepted = <T>(value: T): T => {
-    if (plain === 'accept') return value;
-    throw new Error(PLAIN);
-  };
+export function encodeSessions(store: SessionStore, codec: SessionCodec): SessionStore {
   return wrapStore(store, (inner, collection) => {
     const at = (key: SessionKey) => recordName({ key, collection });
     const encode = async (key: SessionKey, message: Message): Promise<Message> => {
@@ -61,15 +50,18 @@ export function encodeSessions(
     };
     const decode = async (key: SessionKey, message: Message): Promise<unknown> => {
       const { success, data } = encodedSchema.safeParse(message.content);
-      return success ? codec.decode(data[0].data, placeOf(at(key), message)) : accepted(message);
+      if (!success) throw new Error(PLAIN);
+      return codec.decode(data[0].data, placeOf(at(key), message));
     };
-    const decodeJson = async (text: unknown, place: string) =>
-      typeof text === 'string' ? (JSON.parse(await codec.decode(text, place)) as JsonObject) : undefined;
+    const decodeJson = async (text: unknown, place: string) => {
+      if (typeof text !== 'string') throw new Error(PLAIN);
+      return JSON.parse(await codec.decode(text, place)) as JsonObject;
+    };
 
     const describe = (info: SessionInfo) =>
       unlessDamaged(info.key, collection, async () => {
-        const told = await decodeJson(info.metadata[PROVIDER], `${at(info.key)} description`);
-        return (told ?? accepted(info)) as Description;
+        const described: unknown = await decodeJson(info.metadata[PROVIDER], `${at(info.key)} description`);
+        return described as Description;
       });
     return {
       list: (scope, options) => listDecoded(inner, describe, scope, options),
@@ -77,7 +69,7 @@ export function encodeSessions(
         const stored = await inner.load(key, options);
         if (stored === undefined) return undefined;
         return unlessDamaged(key, collection, async () => {
-          const head = (await decodeJson(stored.head[PROVIDER], `${at(key)} head`)) ?? accepted(stored.head);
+          const head = await decodeJson(stored.head[PROVIDER], `${at(key)} head`);
           const texts = await Promise.all(stored.messages.map((message) => decode(key, message)));
           return { ...stored, head, messages: readMessages(texts, `session ${key}`) };
         });
