@@ -198,7 +198,7 @@ function targetOf(
     provider: model.provider,
     rules: rulesOf(model),
     ...(compact === undefined ? {} : { compactedPart: compact.partOf }),
-    providerTools: new Map(providerTools.map(({ name, id }) => [String(name), String(id)])),
+    providerTools: providerTools.map(({ name }) => String(name)),
   };
 }
 

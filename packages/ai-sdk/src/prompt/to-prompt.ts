@@ -30,10 +30,7 @@ export function toPrompt(
   const builder = new PromptBuilder();
   const writer: Writer = {
     target,
-    names: new Set([
-      ...(request.tools ?? []).map(({ name }) => name),
-      ...(target.providerTools?.keys() ?? []),
-    ]),
+    names: new Set([...(request.tools ?? []).map(({ name }) => name), ...(target.providerTools ?? [])]),
     callMetadata: new Map(),
   };
   builder.addSystem(wellFormed(request.system ?? ''), undefined);
