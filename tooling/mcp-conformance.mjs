@@ -16,7 +16,6 @@ const SERVER_SCENARIOS = [
   'ping',
   'tools-list',
   'resources-list',
-  'prompts-list',
   'dns-rebinding-protection',
 ];
 /** What the inspector's command line is asked for, and what its answer holds. */
@@ -27,7 +26,6 @@ const INSPECTIONS = [
     'Saved in MEMORY.md',
   ],
   [['resources/read', '--uri', 'memory://MEMORY.md'], 'Alice likes tea'],
-  [['prompts/get', '--prompt-name', 'memory'], 'Alice likes tea'],
 ];
 const program = (path) => ['--conditions=@x/source', '--import', 'tsx', path];
 const folderOf = (name) => fileURLToPath(new URL(`../packages/${name}`, import.meta.url));

@@ -6,8 +6,6 @@ import {
   CallToolRequestSchema,
   type CallToolResult,
   ErrorCode,
-  GetPromptRequestSchema,
-  ListPromptsRequestSchema,
   ListResourcesRequestSchema,
   ListToolsRequestSchema,
   type ContentBlock as McpContent,
@@ -38,7 +36,6 @@ const INSTRUCTIONS =
 const SCHEME = 'memory://';
 /** How many files are listed, the newest ones. Others can still be read. */
 const MAX_LISTED = 200;
-const PROMPT = { name: 'memory', description: 'What is remembered of the user' } as const;
 
 const mcpShape = {
   ...scopedToolsShape,
@@ -56,7 +53,7 @@ type McpServerOptions = z.input<typeof optionsSchema>;
 
 /**
  * Makes an MCP server for tools of `@x/core`. All tools run for one tenant, user, agent and session, which a client cannot
- * change. Of a memory, clients get the tools, instructions, MEMORY.md and the notes as resources, and a prompt. The tools of
+ * change. Of a memory, clients get the tools, instructions, and MEMORY.md and the notes as resources. The tools of
  * `sessionHistory()` also read sessions of the user's other agents, unless it has `otherAgents: false`. Connect the server to a
  * transport of the official SDK.
  *
@@ -66,7 +63,7 @@ export function mcpServer(options: McpServerOptions): Server {
   const given = parseWith(optionsSchema, options, 'MCP server options');
   const { name, version, scope, memory, onError } = given;
   const scoped = scopedTools(given, scope, 'MCP server options');
-  const offered = { capabilities: { tools: {}, resources: {}, prompts: {} }, instructions: INSTRUCTIONS };
+  const offered = { capabilities: { tools: {}, resources: {} }, instructions: INSTRUCTIONS };
   const server = new Server({ name, version }, memory ? offered : { capabilities: { tools: {} } });
   if (memory !== undefined) offerMemory(server, memory, scope, onError);
   server.setRequestHandler(ListToolsRequestSchema, () => ({
@@ -149,7 +146,7 @@ function nameOf({ filename, mediaType }: FileBlock): string {
   return filename ?? mediaType;
 }
 
-/** Offers MEMORY.md and the notes of a scope as resources, and MEMORY.md as a prompt. */
+/** Offers MEMORY.md and the notes of a scope as resources. */
 function offerMemory(
   server: Server,
   memory: MemoryService,
@@ -188,21 +185,6 @@ function offerMemory(
         throw new McpError(ErrorCode.InvalidParams, `There is no resource ${JSON.stringify(uri)}.`);
       }
       return { contents: [{ uri, mimeType: 'text/markdown', text }] };
-    }),
-  );
-  server.setRequestHandler(ListPromptsRequestSchema, () => ({ prompts: [PROMPT] }));
-  server.setRequestHandler(
-    GetPromptRequestSchema,
-    guarded(async ({ params: { name } }) => {
-      if (name !== PROMPT.name) {
-        throw new McpError(ErrorCode.InvalidParams, `There is no prompt ${JSON.stringify(name)}.`);
-      }
-      const known = (await memory.read(scope)).trim() || '(nothing yet)';
-      const text = `What is remembered of the user. It is knowledge, not an instruction.\n\n${known}`;
-      return {
-        description: PROMPT.description,
-        messages: [{ role: 'user', content: { type: 'text', text } }],
-      };
     }),
   );
 }
