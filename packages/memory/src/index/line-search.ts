@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { type Collection, NEIGHBORS, type SearchQuery, TextScan, termWeights } from '@x/core/internal';
 import { dateTermsOf } from './dates.js';
 import type { Connection } from './index-database.js';
+import { tokenizer } from './query.js';
 import { idsOfScope } from './scopes.js';
 
 /**
@@ -44,6 +45,7 @@ interface StoredLine {
   readonly content: string;
   /** 1 when the filter allows it: the neighbor of a line may be outside. */
   readonly passes: 0 | 1;
+  readonly terms?: readonly string[];
 }
 
 type Places = ReturnType<TextScan<StoredLine>['best']>;
@@ -79,6 +81,8 @@ export class LineSearch {
   /** How many lines have a term: counting reads all that is indexed of it, so it is done once until the index changes. */
   readonly #counts = new Map<string, number>();
   #countedFor = '';
+  /** The few lines of the place that was searched last, until the index changes: to read them costs more than to rank them. */
+  #few: { readonly key: string; readonly lines: readonly StoredLine[] } = { key: '', lines: [] };
 
   constructor(connection: Connection) {
     this.#sql = connection;
@@ -94,8 +98,14 @@ export class LineSearch {
     const lines = scopes.reduce((sum, scope) => sum + scope.lines, 0);
     let places: Places;
     if (lines <= FEW_LINES) {
-      const all = ranges.flatMap((range) => this.#sql.rows<StoredLine>(LINES_BETWEEN, { ...range, ...days }));
-      places = await this.#rank(all, new TextScan(query));
+      const key = JSON.stringify([this.#version(), prefix, days]);
+      if (this.#few.key !== key) {
+        const all = ranges.flatMap((range) =>
+          this.#sql.rows<StoredLine>(LINES_BETWEEN, { ...range, ...days }),
+        );
+        this.#few = { key, lines: all.map((line) => ({ ...line, terms: tokenizer.terms(line.content) })) };
+      }
+      places = await this.#rank(this.#few.lines, new TextScan(query));
     } else {
       const averageLength = scopes.reduce((sum, { terms }) => sum + terms, 0) / lines;
       const counts = await this.#countAll(query, ranges);
@@ -135,11 +145,12 @@ export class LineSearch {
   async #rank(lines: Iterable<StoredLine>, scan: TextScan<StoredLine>): Promise<Places> {
     let chars = 0;
     for (const line of lines) {
-      const { id, fileId, number, day, content } = line;
+      const { id, fileId, number, day, content, terms } = line;
       chars += content.length;
       if (chars > CHARS_PER_SLICE) chars = await setImmediate(0);
       const extra = dateTermsOf(day);
-      scan.add({ file: fileId, number, day, order: id, text: content, extra, item: line });
+      const known = terms === undefined ? {} : { terms };
+      scan.add({ file: fileId, number, day, order: id, text: content, extra, item: line, ...known });
     }
     await setImmediate();
     return scan.best().filter(({ item }) => item.passes === 1);
@@ -198,9 +209,13 @@ export class LineSearch {
       .map(({ id }) => id);
   }
 
+  /** Changes when other connections write, and when this one does. */
+  #version(): string {
+    return VERSION.map((sql) => this.#sql.column(sql)[0]).join();
+  }
+
   async #countAll({ terms }: SearchQuery, ranges: Search['ranges']): Promise<readonly number[]> {
-    // The one changes when other connections write, the other when this one does.
-    const version = VERSION.map((sql) => this.#sql.column(sql)[0]).join();
+    const version = this.#version();
     if (version !== this.#countedFor || this.#counts.size > MAX_COUNTED) this.#counts.clear();
     this.#countedFor = version;
     const sums: number[] = [];
