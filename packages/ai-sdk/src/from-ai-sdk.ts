@@ -5,13 +5,12 @@ import {
   type ModelRequest,
   type ModelStreamPart,
 } from '@x/core';
-import { callable, having, isObject, parseWith, tell, unlessAborted } from '@x/core/internal';
+import { callable, having, isObject, parseWith, sendableTool, tell, unlessAborted } from '@x/core/internal';
 import {
   type FileRole,
   type NativeCompaction,
   type NativeCompactionRequest,
   sendable,
-  sendableTool,
 } from '@x/core/messages';
 import * as z from 'zod';
 import type { ProviderCompaction } from './compact/provider-compaction.js';

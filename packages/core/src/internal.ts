@@ -60,6 +60,7 @@ export { describeFile } from './messages/media.js';
 export { type MessageKind, nativeIndex } from './messages/message.js';
 export type { RepeatedPair } from './messages/pairing.js';
 export { distinctId, fileLine } from './messages/sendable.js';
+export { sendableTool } from './messages/sendable-tool.js';
 export { describeContent } from './messages/set-aside.js';
 export { strangersIn } from './messages/strangers.js';
 export { answerFault, refuseNoAnswer } from './model/check-answer.js';

@@ -32,7 +32,6 @@ export {
   readPart,
 } from './messages/parts.js';
 export { sendable } from './messages/sendable.js';
-export { sendableTool } from './messages/sendable-tool.js';
 export { type SetAsideExtent, setAside } from './messages/set-aside.js';
 export { compileSchema } from './model/compile-schema.js';
 export type {

@@ -64,7 +64,7 @@ export function modelSuite(options: ModelSuiteOptions): void {
     if (format !== undefined) {
       let server: StrictServer | undefined;
       afterAll(() => server?.close());
-      for (const bad of badContents.filter(({ tool }) => tool === undefined)) {
+      for (const bad of badContents) {
         suite.register(`a refused message costs its turn, never the next: ${bad.name}`, async () => {
           server ??= await strictServer(format);
           for (const turn of turnsOf(bad)) await expectNextAnswered(open(server.url), turn);

@@ -15,9 +15,10 @@ import {
 } from '@x/core';
 import type { FileSource } from '@x/core/messages';
 import { describe, expect, it } from 'vitest';
-import { type BadContent, badContents } from '../../../packages/testkit/src/strict/bad-contents.js';
+import { badContents } from '../../../packages/testkit/src/strict/bad-contents.js';
 import type { WireFormat } from '../../../packages/testkit/src/strict/formats.js';
 import { strictServer } from '../../../packages/testkit/src/strict/strict-server.js';
+import { type Bad, badTools } from './bad-tools.js';
 
 /** The part of an agent that is tried; `HarnessAgent` of `@x/harness` has it. */
 export interface ContentAgent {
@@ -57,26 +58,25 @@ const look = { id: 'call_1', name: 'look', input: {} };
 const answering = (answer: object) => `ANSWER ${Buffer.from(JSON.stringify(answer)).toString('base64')}`;
 
 /** How content comes into a session. Answers undefined for content that cannot come so. */
-const WAYS: Readonly<Record<string, (agent: ContentAgent, bad: BadContent) => Promise<unknown> | undefined>> =
-  {
-    'a caller': (agent, bad) => agent.call(spoken(bad), context),
-    'the model': (agent, { blocks = [], calls }) => {
-      const text = blocks.map((block) => (block.type === 'text' ? block.text : '')).join('');
-      if (blocks.some(({ type }) => type === 'file')) return undefined;
-      return agent.stream(answering(calls === undefined ? { text } : { calls }), context).reply;
-    },
-    'a tool': (agent, { blocks, tool }) =>
-      blocks || tool ? agent.stream(answering({ calls: [look] }), context).reply : undefined,
-    'an MCP server': (agent, { blocks, tool }) =>
-      blocks || tool
-        ? agent.stream(answering({ calls: [{ ...look, name: 'mcp__far__look' }] }), context).reply
-        : undefined,
-    'an import': (agent, bad) =>
-      agent.updateState(context, (state) => void state.contextMutable().push(...spoken(bad))),
-  };
+const WAYS: Readonly<Record<string, (agent: ContentAgent, bad: Bad) => Promise<unknown> | undefined>> = {
+  'a caller': (agent, bad) => agent.call(spoken(bad), context),
+  'the model': (agent, { blocks = [], calls }) => {
+    const text = blocks.map((block) => (block.type === 'text' ? block.text : '')).join('');
+    if (blocks.some(({ type }) => type === 'file')) return undefined;
+    return agent.stream(answering(calls === undefined ? { text } : { calls }), context).reply;
+  },
+  'a tool': (agent, { blocks, tool }) =>
+    blocks || tool ? agent.stream(answering({ calls: [look] }), context).reply : undefined,
+  'an MCP server': (agent, { blocks, tool }) =>
+    blocks || tool
+      ? agent.stream(answering({ calls: [{ ...look, name: 'mcp__far__look' }] }), context).reply
+      : undefined,
+  'an import': (agent, bad) =>
+    agent.updateState(context, (state) => void state.contextMutable().push(...spoken(bad))),
+};
 
 /** A conversation with the content in every place where it may be. */
-function spoken({ blocks, calls = [look] }: BadContent): readonly Message[] {
+function spoken({ blocks, calls = [look] }: Bad): readonly Message[] {
   const own = blocks?.filter(({ type }) => type === 'file') ?? [];
   return [
     userMessage('Look at it.'),
@@ -98,7 +98,7 @@ export function contentSuite({ name, open, build }: ContentSuiteOptions): void {
       'answers the next message, whatever %s brings',
       async (_, bring) => {
         const faults: Record<string, unknown> = {};
-        for (const bad of badContents) {
+        for (const bad of [...badContents, ...badTools]) {
           const fault = await faultOf(bad, format, bring).catch((error: unknown) => String(error));
           if (fault !== undefined) faults[bad.name] = fault;
         }
@@ -108,7 +108,7 @@ export function contentSuite({ name, open, build }: ContentSuiteOptions): void {
     );
   });
 
-  async function faultOf(bad: BadContent, format: WireFormat, bring: NonNullable<(typeof WAYS)[string]>) {
+  async function faultOf(bad: Bad, format: WireFormat, bring: NonNullable<(typeof WAYS)[string]>) {
     const server = await strictServer(format);
     const agent = await build({
       model: open[format](server.url),
@@ -140,7 +140,7 @@ export function contentSuite({ name, open, build }: ContentSuiteOptions): void {
 }
 
 /** A tool of the program that gives the content back; none where the program is told that its schema is not valid. */
-function ownTools({ blocks = [], tool }: BadContent): readonly Tool[] {
+function ownTools({ blocks = [], tool }: Bad): readonly Tool[] {
   const { inputSchema, ...rest } = { ...described, ...tool };
   // The agent itself refuses what is not an object.
   if (inputSchema.type !== 'object') return [];
@@ -176,7 +176,7 @@ async function logOf(agent: ContentAgent): Promise<string> {
 }
 
 /** A server whose tool answers with the content, in the words of MCP. */
-function clientOf({ blocks = [], tool }: BadContent): ContentParts['mcp'] {
+function clientOf({ blocks = [], tool }: Bad): ContentParts['mcp'] {
   const content = blocks.map((block) => {
     if (block.type === 'text') return block;
     const { mediaType: mimeType, source } = block;

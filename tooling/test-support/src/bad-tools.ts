@@ -1,0 +1,37 @@
+import type { JsonObject } from '@x/core';
+import type { BadContent } from '../../../packages/testkit/src/strict/bad-contents.js';
+
+/** Bad content, or a tool that a provider would refuse. */
+export interface Bad extends BadContent {
+  /** What describes the tool `look`. */
+  readonly tool?: { readonly description?: string; readonly inputSchema?: JsonObject };
+}
+
+const schema = (name: string, inputSchema: JsonObject): Bad => ({ name, tool: { inputSchema } });
+const fields = (name: string, properties: JsonObject): Bad => schema(name, { type: 'object', properties });
+const path = { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] };
+
+function nested(levels: number): JsonObject {
+  let inner: JsonObject = { type: 'string' };
+  for (let level = 0; level < levels; level++) inner = { type: 'object', properties: { a: inner } };
+  return { a: inner };
+}
+
+/** Tools that made providers refuse every request. */
+export const badTools: readonly Bad[] = [
+  { name: 'half of a character in a description', tool: { description: 'Looks \ud83d' } },
+  fields('half of a character in a schema', { 'a\ud83d': { type: 'string', description: '\ude00' } }),
+  fields('type that does not exist', { path: { type: 'int' } }),
+  fields('required on a field', { path: { type: 'string', required: true } }),
+  fields('reference to nothing', { path: { $ref: '#/definitions/path' } }),
+  fields('reference to another document', { path: { $ref: 'https://example.com/path.json' } }),
+  fields('reference in a circle', { path: { $ref: '#' } }),
+  fields('pattern that cannot be compiled', { path: { type: 'string', pattern: '(' } }),
+  fields('schema of 200 kB', { path: { type: 'string', description: 'words '.repeat(33_000) } }),
+  fields('schema of 3000 levels', nested(3_000)),
+  schema('no type', { properties: path.properties }),
+  schema('schema of a list', { type: 'array', items: { type: 'string' } }),
+  schema('alternatives', { anyOf: [path, { type: 'object', properties: { url: { type: 'string' } } }] }),
+  schema('object with alternatives', { ...path, oneOf: [{ required: ['path'] }, { required: ['url'] }] }),
+  schema('alternatives that refer', { allOf: [{ $ref: '#/$defs/path' }], $defs: { path } }),
+];
