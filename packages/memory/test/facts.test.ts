@@ -17,6 +17,7 @@ import {
   type TestWorkspace,
   temporaryDirectory,
   testWorkspace,
+  versionsIn,
 } from './support/test-context.js';
 
 const scope = { userId: 'alice', agentId: 'coder' };
@@ -364,25 +365,27 @@ describe('save, correct and forget', () => {
     expect((await reader.search(scope, 'tea')).hits).toHaveLength(1);
     expect(await reader.read(scope)).toContain('Likes tea');
     expect(await reader.files(scope)).toHaveLength(2);
-    expect(await reader.versions(scope)).toHaveLength(1);
+    expect(await versionsIn(workspace, prefix)).toHaveLength(1);
     await expect(reader.save(scope, 'Likes rum')).rejects.toMatchObject({ code: 'read_only' });
   });
 
   it('keeps whose a fact is that a version brings back, and lets one that it lacks go', async () => {
-    const service = serviceIn(await testWorkspace());
+    const workspace = await testWorkspace();
+    const service = serviceIn(workspace);
     for (const text of ['The port is 5433', 'The host is alpha']) await service.save(scope, text);
     await service.correct(scope, 'port', 'The port is 6433');
-    const [newest, first] = await service.versions(scope);
-    await service.restore(scope, newest?.id);
+    const [first = '', newest = ''] = await versionsIn(workspace, prefix);
+    const restore = async (version: string) => workspace.write(core, await workspace.read(version));
+    await restore(newest);
     await service.consolidate(scope, { now: true });
     expect(await service.facts(scope)).toMatchObject([
       { text: 'The port is 5433', author: 'model' },
       { text: 'The host is alpha', author: 'model' },
     ]);
-    await service.restore(scope, first?.id);
+    await restore(first);
     await service.consolidate(scope, { now: true });
     expect((await service.facts(scope)).map(({ text }) => text)).toEqual(['The port is 5433']);
-    await service.restore(scope);
+    await restore(newest);
     expect((await service.facts(scope)).map(({ author }) => author)).toEqual(['model', 'model']);
   });
 
@@ -669,7 +672,8 @@ describe('save, correct and forget', () => {
     await logSession(workspace, key, [userMessage('Remember that I live in Zanzibar.')]);
     await service.save(scope, 'Remember that I live in Zanzibar.');
     expect((await service.forget(scope, 'Zanzibar')).status).toBe('done');
-    await service.restore(scope);
+    const [version = ''] = await versionsIn(workspace, prefix);
+    await workspace.write(core, await workspace.read(version));
     await service.flush(SessionKey.of(key));
     await service.consolidate(scope, { now: true });
     expect(await everythingIn(workspace, `${prefix}memory`)).not.toContain('Zanzibar');

@@ -3,7 +3,6 @@ import { parseWith } from '@x/core/internal';
 import type { AskOptions } from '../../src/ask-model.js';
 import { consolidateNotes } from '../../src/consolidate/consolidate-notes.js';
 import { type FlushOptions, flushSession } from '../../src/flush/flush-session.js';
-import { MemoryService } from '../../src/index.js';
 import { type MemoryPlace, placeOfSession, scopePrefix } from '../../src/memory-scope.js';
 import { type MemoryServiceOptions, memoryServiceSchema } from '../../src/settings.js';
 
@@ -21,7 +20,5 @@ export function consolidatorOf(options: MemoryServiceOptions) {
   return {
     consolidate: (place: MemoryPlace, how?: AskOptions) =>
       consolidateNotes(settings, scopePrefix(place), how),
-    restore: (place: MemoryPlace, id?: string) => new MemoryService(options).restore(scopePrefix(place), id),
-    versions: (place: MemoryPlace) => new MemoryService(options).versions(scopePrefix(place)),
   };
 }
