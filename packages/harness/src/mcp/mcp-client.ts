@@ -89,38 +89,20 @@ const listSchema = z.looseObject({
 const resultSchema = z.looseObject({ content: z.unknown().optional() });
 const resourcesSchema = z.looseObject({ contents: z.array(z.unknown()) });
 
-/** Tools by which the model reads what a server has beside tools, named after the protocol's methods. */
-const READERS: readonly (McpTool & { readonly feature: 'resources' | 'prompts' })[] = [
-  {
-    feature: 'resources',
-    name: 'resources/read',
-    description:
-      'Reads a resource of this server by its uri. Without a uri lists resources and templates of uris.',
-    inputSchema: {
-      type: 'object',
-      properties: {
-        uri: { type: 'string' },
-        cursor: { type: 'string', description: 'Of the next page of a list' },
-      },
+/** The tool by which the model reads the resources of a server, named after the protocol's method. */
+const READER: McpTool = {
+  name: 'resources/read',
+  description:
+    'Reads a resource of this server by its uri. Without a uri lists resources and templates of uris.',
+  inputSchema: {
+    type: 'object',
+    properties: {
+      uri: { type: 'string' },
+      cursor: { type: 'string', description: 'Of the next page of a list' },
     },
-    annotations: { readOnlyHint: true },
   },
-  {
-    feature: 'prompts',
-    name: 'prompts/get',
-    description:
-      'Fills in a prompt of this server by its name. Without a name lists prompts and their arguments.',
-    inputSchema: {
-      type: 'object',
-      properties: {
-        name: { type: 'string' },
-        arguments: { type: 'object', additionalProperties: { type: 'string' } },
-        cursor: { type: 'string', description: 'Of the next page of a list' },
-      },
-    },
-    annotations: { readOnlyHint: true },
-  },
-];
+  annotations: { readOnlyHint: true },
+};
 
 /** Characters kept of a program's standard error, to say why it did not start. */
 const STDERR_CHARS = 2_000;
@@ -244,7 +226,7 @@ type Request = <T extends z.ZodType>(
   options?: McpRequestOptions,
 ) => Promise<z.output<T>>;
 
-/** The SDK's client as ours: what the server has beside tools is read by tools. Requests are `running` until they are answered. */
+/** The SDK's client as ours: resources are read by a tool. Requests are `running` until they are answered. */
 function clientOf(client: Client, running: Set<Promise<unknown>>): OpenedClient {
   const has = client.getServerCapabilities() ?? {};
   const own = new Set<string>();
@@ -254,7 +236,8 @@ function clientOf(client: Client, running: Set<Promise<unknown>>): OpenedClient 
     running.add(answer);
     return answer.finally(() => running.delete(answer));
   };
-  const read = readersBy(request);
+  const read = readerBy(request);
+  const hasReader = () => has.resources !== undefined && !own.has(READER.name);
   return {
     async listTools(params, options) {
       if (params === undefined) own.clear();
@@ -263,15 +246,14 @@ function clientOf(client: Client, running: Set<Promise<unknown>>): OpenedClient 
           ? { tools: [] }
           : await request('tools/list', { ...params }, listSchema, options);
       for (const tool of tools) own.add((tool as McpTool | null)?.name ?? '');
-      const readers = READERS.filter(({ feature, name }) => has[feature] !== undefined && !own.has(name));
       const listed = tools as readonly McpTool[];
-      return nextCursor === undefined ? { tools: [...listed, ...readers] } : { tools: listed, nextCursor };
+      if (nextCursor !== undefined) return { tools: listed, nextCursor };
+      return { tools: hasReader() ? [...listed, READER] : listed };
     },
     callTool(params, _, options) {
-      const reader = own.has(params.name) ? undefined : read[params.name];
-      return (
-        reader?.(params.arguments ?? {}, options) ?? request('tools/call', params, resultSchema, options)
-      );
+      return params.name === READER.name && hasReader()
+        ? read(params.arguments ?? {}, options)
+        : request('tools/call', params, resultSchema, options);
     },
     async retire() {
       await Promise.allSettled(running);
@@ -281,10 +263,10 @@ function clientOf(client: Client, running: Set<Promise<unknown>>): OpenedClient 
   };
 }
 
-/** The work of the tools in {@link READERS}, by their names. */
-function readersBy(
+/** The work of {@link READER}. */
+function readerBy(
   request: Request,
-): Record<string, (input: Record<string, unknown>, options?: McpRequestOptions) => Promise<McpResult>> {
+): (input: Record<string, unknown>, options?: McpRequestOptions) => Promise<McpResult> {
   const anything = z.looseObject({});
   /** One of a server's lists, which it may have or not. */
   const list = (method: string, params: Record<string, unknown>, options?: McpRequestOptions) =>
@@ -302,25 +284,16 @@ function readersBy(
     } while (typeof page.nextCursor === 'string' && found.length < MAX_TEMPLATE_PAGES);
     return found.length === 0 ? undefined : found.flat();
   };
-  return {
-    async 'resources/read'({ uri, cursor }, options) {
-      if (uri !== undefined) {
-        const { contents } = await request('resources/read', { uri }, resourcesSchema, options);
-        return { content: contents.map((resource) => ({ type: 'resource', resource })) };
-      }
-      const page = cursor === undefined ? {} : { cursor };
-      const resources = await list('resources/list', page, options);
-      // A cursor is one of the resources, and would be refused for the templates: they come whole with the first page.
-      const resourceTemplates = cursor === undefined ? await templates(options) : undefined;
-      return { structuredContent: { resourceTemplates, ...resources } };
-    },
-    async 'prompts/get'({ name, arguments: values, cursor }, options) {
-      const [method, params] =
-        name === undefined
-          ? ['prompts/list', cursor === undefined ? {} : { cursor }]
-          : ['prompts/get', { name, arguments: values }];
-      return { structuredContent: await request(method, params, anything, options) };
-    },
+  return async ({ uri, cursor }, options) => {
+    if (uri !== undefined) {
+      const { contents } = await request('resources/read', { uri }, resourcesSchema, options);
+      return { content: contents.map((resource) => ({ type: 'resource', resource })) };
+    }
+    const page = cursor === undefined ? {} : { cursor };
+    const resources = await list('resources/list', page, options);
+    // A cursor is one of the resources, and would be refused for the templates: they come whole with the first page.
+    const resourceTemplates = cursor === undefined ? await templates(options) : undefined;
+    return { structuredContent: { resourceTemplates, ...resources } };
   };
 }
 

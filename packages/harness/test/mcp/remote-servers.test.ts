@@ -11,7 +11,6 @@ import { ListResourceTemplatesRequestSchema } from '@modelcontextprotocol/sdk/ty
 import { type CallScope, textOf } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { z } from 'zod';
 import { HarnessAgent, permissions } from '../../src/index.js';
 import { type McpConfig, type McpElicit, mcp } from '../../src/mcp/index.js';
 import { type McpElicitation, openClient } from '../../src/mcp/mcp-client.js';
@@ -561,7 +560,7 @@ describe('what a server has beside tools', () => {
   };
   const jsonOf = async (output: ReturnType<typeof run>) => JSON.parse(textOf([...(await output)]));
 
-  it('is read by two tools: its resources by their uris, its prompts by their names', async () => {
+  it('is read by a tool: its resources by their uris', async () => {
     const server = new McpServer({ name: 'archive', version: '1.0.0' });
     server.registerResource('rules', 'book://rules', { mimeType: 'text/plain' }, ({ href }) => ({
       contents: [{ uri: href, text: 'Be quiet.' }],
@@ -574,14 +573,8 @@ describe('what a server has beside tools', () => {
         contents: [{ uri: href, blob: 'AAAA', mimeType: 'image/png' }],
       }),
     );
-    server.registerPrompt('review', { argsSchema: { title: z.string() } }, ({ title }) => ({
-      messages: [{ role: 'user', content: { type: 'text', text: `Review ${title}` } }],
-    }));
     const capability = await shelf(server);
-    expect(capability.tools?.map(({ definition }) => definition.name)).toEqual([
-      'mcp__web__prompts_get',
-      'mcp__web__resources_read',
-    ]);
+    expect(capability.tools?.map(({ definition }) => definition.name)).toEqual(['mcp__web__resources_read']);
     const resources = toolOf(capability, 'mcp__web__resources_read');
     expect(resources.readOnly).toBe(false);
     expect(await jsonOf(run(resources, {}))).toMatchObject({
@@ -593,12 +586,6 @@ describe('what a server has beside tools', () => {
       { type: 'file', mediaType: 'image/png', filename: 'book://page/1' },
     ]);
     await expect(run(resources, { uri: 'book://none' })).rejects.toThrow('book://none not found');
-
-    const prompts = toolOf(capability, 'mcp__web__prompts_get');
-    expect(await jsonOf(run(prompts, {}))).toMatchObject({ prompts: [{ name: 'review' }] });
-    expect(await jsonOf(run(prompts, { name: 'review', arguments: { title: 'Ulysses' } }))).toMatchObject({
-      messages: [{ content: { text: 'Review Ulysses' } }],
-    });
   });
 
   it('names the next page of the resources alone, which a cursor of the templates is none of', async () => {
@@ -638,13 +625,11 @@ describe('what a server has beside tools', () => {
       server.registerResource('rules', 'book://rules', {}, ({ href }) => ({
         contents: [{ uri: href, text: '' }],
       }));
-      server.registerPrompt('review', {}, () => ({ messages: [] }));
       const annotations = { readOnlyHint: true };
       server.registerTool('look', { annotations }, () => ({ content: [{ type: 'text', text: '' }] }));
       const { tools = [] } = await shelf(server, { trusted });
       expect(tools.map(({ definition, readOnly }) => [definition.name, readOnly])).toEqual([
         ['mcp__web__look', trusted],
-        ['mcp__web__prompts_get', trusted],
         ['mcp__web__resources_read', trusted],
       ]);
     },
@@ -662,7 +647,7 @@ describe('what a server has beside tools', () => {
     const capability = await shelf(make());
     expect(capability.tools).toHaveLength(1);
     expect(textOf([...(await run(toolOf(capability, 'mcp__web__resources_read'), {}))])).toBe('its own');
-    expect((await shelf(make(), { tools: ['prompts/*'] })).tools).toEqual([]);
+    expect((await shelf(make(), { tools: ['other/*'] })).tools).toEqual([]);
   });
 
   it('brings a tool in the middle of a call, for the next step of it', async () => {
