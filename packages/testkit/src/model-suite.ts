@@ -67,7 +67,8 @@ export function modelSuite(options: ModelSuiteOptions): void {
       for (const bad of badContents) {
         suite.register(`a refused message costs its turn, never the next: ${bad.name}`, async () => {
           server ??= await strictServer(format);
-          for (const turn of turnsOf(bad)) await expectNextAnswered(open(server.url), turn);
+          for (const [index, turn] of turnsOf(bad).entries())
+            await expectNextAnswered(open(server.url), turn, index > 0);
         });
       }
     }
@@ -93,9 +94,16 @@ function turnsOf({
 }
 
 /** The next plain message is answered: at once, or once what was refused is set aside. */
-async function expectNextAnswered(model: Model, turn: readonly Message[]): Promise<void> {
+async function expectNextAnswered(
+  model: Model,
+  turn: readonly Message[],
+  isStreamed: boolean,
+): Promise<void> {
   const hello = userMessage('Hello?');
-  const ask = (messages: readonly Message[]) => model.generate({ messages: [...messages, hello], tools: [] });
+  const ask = (messages: readonly Message[]) => {
+    const request = { messages: [...messages, hello], tools: [] };
+    return isStreamed && model.stream ? streamed(model, request) : model.generate(request);
+  };
   const answered = await ask(turn).catch(async (error: unknown) => {
     const isSaid = ModelError.isInstance(error) ? !error.retryable : ContextOverflowError.isInstance(error);
     expect(isSaid, `${error} says that the request is refused for good`).toBe(true);
