@@ -69,19 +69,10 @@ export function* oddLinesWork(text: string): Work<readonly OddLine[]> {
 /** So many equal lines in a row stand as one with their number. */
 const RUN = 3;
 
-/** Lines that follow each other in the same words as one line, with their number behind it. */
-export function counted(lines: readonly string[]): readonly string[] {
-  const kept: string[] = [];
-  for (let start = 0, end = 0; start < lines.length; start = end) {
-    const line = lines[start] as string;
-    while (end < lines.length && lines[end] === line) end++;
-    if (end - start >= RUN) kept.push(runOf(line, end - start));
-    else for (let index = start; index < end; index++) kept.push(line);
-  }
-  return kept;
-}
-
-/** The same of a text, as work that may be done in pieces. Returns the very text where no lines repeat. */
+/**
+ * Writes lines of a text that follow each other in the same words as one line, with their number behind it: as work that may be done
+ * in pieces. Returns the very text where no lines repeat.
+ */
 export function* countedText(text: string): Work<string> {
   const parts: string[] = [];
   let copied = 0;

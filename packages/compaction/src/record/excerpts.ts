@@ -1,6 +1,6 @@
 import { estimateCounter, type JsonValue, type Message, type ToolUseBlock, textOf } from '@x/core';
-import type { Redact } from '@x/core/internal';
-import { counted, oddLines } from '../conversation/lines.js';
+import { atOnce, type Redact } from '@x/core/internal';
+import { countedText, oddLines } from '../conversation/lines.js';
 import { redactMessage } from '../conversation/redaction.js';
 import { isUserRequest } from '../conversation/regions.js';
 import { distilled } from '../conversation/sentences.js';
@@ -249,7 +249,8 @@ export function linesOf(text: string): readonly string[] {
 function piecesOf(text: string): readonly Piece[] {
   const pieces: Piece[] = [];
   let isBehindGap = false;
-  for (const line of counted(text.split('\n').filter((line) => hasWord(line) || line === GAP))) {
+  for (const line of atOnce(countedText(text)).split('\n')) {
+    if (!hasWord(line) && line !== GAP) continue;
     if (line === GAP) {
       isBehindGap = true;
       continue;
