@@ -16,6 +16,8 @@ export default defineConfig({
   lastUpdated: false,
   // The reference is built by another program.
   ignoreDeadLinks: [/\/api\//],
+  // One page replays logs by our own packages.
+  vite: { resolve: { conditions: ['@x/source'] }, ssr: { noExternal: [/^@x\//] } },
   markdown: {
     config(markdown) {
       markdown.core.ruler.push('on-this-site', ({ tokens }) => {
@@ -79,6 +81,7 @@ export default defineConfig({
         ['Large tool results', '/large-tool-results'],
         ['In your own loop', '/only-the-compactor'],
         ['Replay your own logs', '/replay'],
+        ['Replay a log here', '/replay-here'],
       ]),
       group('Memory', [
         ['Memory', '/memory'],

@@ -54,10 +54,23 @@ const CORE = `
   export { core };
 `;
 
+/** The page of the documentation that replays a log runs in a browser. */
+const REPLAY = `
+  import { createCompactor } from '@x/compaction';
+  import { compareStrategies, importConversation, replayHtml, withCompactor } from '@x/replay';
+  export const answer = async () => {
+    const log = [{ role: 'user', content: 'Hi' }, { role: 'assistant', content: 'Hello' }];
+    const ours = withCompactor(({ window }) => createCompactor({ model: null, contextWindow: window }));
+    const comparison = await compareStrategies(importConversation(JSON.stringify(log)), { ours });
+    return replayHtml([comparison], { title: 'log' }).split('\\n', 1)[0];
+  };
+`;
+
 /** The main entries that run anywhere, and what one who wants the compactor alone has to load. */
 export const PURE: readonly Pure[] = [
   { folder: 'packages/core', code: CORE, expected: 'Hi invalid_input', limit: 235 },
   { folder: 'packages/compaction', code: COMPACTION, expected: 'applied', limit: 195 },
+  { folder: 'packages/replay', code: REPLAY, expected: '<!doctype html>', limit: 320 },
 ];
 
 /** Bundles and minifies a program, of sources or of what is published. @throws the esbuild failure that names each module of Node. */

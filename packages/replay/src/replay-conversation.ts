@@ -1,5 +1,5 @@
-import { setImmediate as othersTurn } from 'node:timers/promises';
 import type { Message, MessageFate } from '@x/core';
+import { othersTurn } from '@x/core/internal';
 import { countMessage, countMessages } from '@x/core/messages';
 import { holdsToken, holdsWhole } from './context-text.js';
 import { pairingViolations } from './pairing-violations.js';

@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
 import type { Message } from '@x/core';
 
-const hashes = new WeakMap<Message, string>();
+const texts = new WeakMap<Message, string>();
 
 /** How many messages two requests have in common from the start: what a provider's prompt cache can reuse. */
 export function sharedPrefix(before: readonly Message[], after: readonly Message[]): number {
@@ -10,17 +9,12 @@ export function sharedPrefix(before: readonly Message[], after: readonly Message
 }
 
 function sameContent(left: Message, right: Message | undefined): boolean {
-  return left === right || (right !== undefined && hashOf(left) === hashOf(right));
+  return left === right || (right !== undefined && textOf(left) === textOf(right));
 }
 
-/** Of what is sent: role and content. Serialized once per message. */
-function hashOf(message: Message): string {
-  let hash = hashes.get(message);
-  if (hash === undefined) {
-    hash = createHash('sha256')
-      .update(JSON.stringify([message.role, message.content]))
-      .digest('base64');
-    hashes.set(message, hash);
-  }
-  return hash;
+/** What is sent: role and content. Serialized once per message. */
+function textOf(message: Message): string {
+  const text = texts.get(message) ?? JSON.stringify([message.role, message.content]);
+  texts.set(message, text);
+  return text;
 }
