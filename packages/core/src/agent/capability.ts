@@ -12,16 +12,16 @@ import type { AgentState, PermissionRule } from './agent-state.js';
 import type { CompactionOutcome, CompactOptions, Pin, PinRequest, Receipt } from './compactor.js';
 import type { RuntimeContext } from './runtime-context.js';
 
-/** Parts of an agent, for a capability that makes others like it or works beside its calls. */
+/** The parts of an agent, for a capability that makes more agents of them or works beside calls. */
 export interface AgentComposition {
   readonly name: string;
   readonly model: Model;
-  /** Those of its capabilities included. */
+  /** Including the tools of its capabilities. */
   readonly tools: readonly Tool[];
   readonly capabilities: readonly Capability[];
   /** The files of all its users; a call has its own view of them. */
   readonly workspace: Workspace;
-  /** What the agent keeps for itself, of all its users: see `storageOf`. */
+  /** The agent's own files (sessions, logs, memory) of all users: see `storageOf`. */
   readonly storage: Workspace;
   readonly isolation: Isolation;
   readonly session: SessionStore;
@@ -36,41 +36,41 @@ export interface CallScope {
   readonly state: AgentState;
   /** The files that the call's tools may see: see `agentFiles`. */
   readonly workspace: Workspace;
-  /** What the agent keeps for itself, of all its users: never show a model more of it than is its user's. */
+  /** The agent's own files of all users. Never show a model another user's. */
   readonly storage: Workspace;
   readonly log: SessionLog;
   readonly signal: AbortSignal;
-  /** Limits of the call. Left out by callers that have none. */
+  /** Limits of the call. */
   readonly limits?: { readonly modelMs?: number | undefined } | undefined;
-  /** Tells of something. Who tells of much awaits the result, which slows it down to the reader of the events. */
+  /** Emits an event. Await the result if you emit many, so that a slow reader slows you down. */
   emit(event: AgentEventBody): void | Promise<void>;
-  /** Writes the state to the session store, if the agent checkpoints by step or `isNeeded` says so: before work begins elsewhere. */
+  /** Stores the session now if the agent checkpoints by step, or if `isNeeded`. Call it before work begins in another process. */
   checkpoint(isNeeded?: boolean): Promise<void>;
-  /** Runs something after the reply, without delaying it; `agent.close()` waits for it. */
+  /** Runs work after the reply, without delaying it. `agent.close()` waits for it. */
   background(name: string, task: (signal: AbortSignal) => Promise<void>): void;
-  /** Tells every capability that messages are about to leave the context. Left out by callers without capabilities. */
+  /** Calls `beforeReduction` of every capability: these messages are about to leave the context. */
   beforeReduction?(removed: readonly Message[]): Promise<void>;
 }
 
-/** One reasoning step: what the model is about to be asked, beside the context in the state. */
+/** One reasoning step, and what the model is about to read beside the context in the state. */
 export interface ReasonScope extends CallScope {
   /** From 1 within the call. */
   readonly step: number;
   readonly system: string;
   readonly tools: readonly ToolDefinition[];
-  /** Transient messages that stand behind the context in this step's view. */
+  /** Messages behind the context, for this step alone. They are never stored. */
   readonly reminders: readonly Message[];
 }
 
 /** One tool call. */
 export interface ToolScope extends CallScope {
-  /** `undefined` when the model asked for a tool that does not exist. */
+  /** `undefined` if the model asked for a tool that does not exist. */
   readonly tool: Tool | undefined;
 }
 
 /**
- * An objection to a tool call: the model reads why it is denied, or a human why they are asked. With `confine` the tool runs
- * with a workspace that refuses some files.
+ * An objection to a tool call. `deny`: the model reads the reason. `ask`: a human reads it. `confine`: the tool runs with a
+ * workspace that refuses some files.
  */
 export type Objection =
   | { readonly type: 'deny'; readonly reason: string }
@@ -78,29 +78,29 @@ export type Objection =
   | {
       readonly type: 'ask';
       readonly reason?: string | undefined;
-      /** The rule that a human may keep, so that such calls are not asked for again. */
+      /** The rule that a human may keep, so that later calls like this one are allowed. */
       readonly suggestion?: PermissionRule | undefined;
       readonly confine?: WorkspaceConfine | undefined;
     };
 
 /**
- * An ability of an agent: a name and the hooks it wants. The harness runs the `around…` hooks as an onion, first
- * installed outermost unless `before` and `behind` say otherwise; a hook that returns an answer of its own, and does not call
- * `next`, replaces what is within. A hook that returns what it may not fails the call with `hook_invalid`.
+ * An ability of an agent: a name, and the hooks that it implements. `around…` hooks enclose each other like the layers of an
+ * onion. The first that is installed is outermost, unless `before` and `behind` say otherwise. A hook that returns its own answer
+ * without calling `next` replaces everything inside. A hook that returns an invalid value fails the call with `hook_invalid`.
  */
 export interface Capability {
   readonly name: string;
-  /** Names of capabilities that it must enclose where they are installed: whoever builds the agent puts it before them. */
+  /** Capabilities that this one must enclose, if they are installed. */
   readonly before?: readonly string[];
-  /** Names of capabilities that must enclose it where they are installed. */
+  /** Capabilities that must enclose this one, if they are installed. */
   readonly behind?: readonly string[];
-  /** Tools that it brings. */
+  /** Tools that it adds. */
   readonly tools?: readonly Tool[];
-  /** Told once, when the agent is built, what it is part of. */
+  /** Called once when the agent is built, with the parts of the agent. */
   install?(agent: AgentComposition): void;
-  /** Makes a section of the system prompt, or none. Keep it the same from step to step: providers cache it. */
+  /** Returns a section of the system prompt. Keep it the same from step to step: providers cache it. */
   system?(scope: CallScope): string | undefined | Promise<string | undefined>;
-  /** Messages for the end of this step's view. They enter neither state nor log. */
+  /** Returns messages for the end of this step's request. They enter neither state nor log. */
   remind?(scope: CallScope): readonly Message[] | Promise<readonly Message[]>;
   /**
    * Chooses the tools that the model is offered in this step, in the order given. Return the same list for the same choice:
@@ -108,13 +108,13 @@ export interface Capability {
    */
   offerTools?(tools: readonly ToolDefinition[], scope: CallScope): readonly ToolDefinition[];
   /**
-   * Around a whole call, from the input to the reply. It must call `next`, or throw, as a {@link StopCallError}; the call fails with the
-   * error of `next`, also where it is caught.
+   * Runs around a whole call, from the input to the reply. It must call `next`, or throw, for example a {@link StopCallError}. If
+   * `next` throws, the call fails with that error, even if the hook catches it.
    */
   aroundCall?(scope: CallScope, next: () => Promise<void>): Promise<void>;
-  /** Around one reasoning step: may change `scope.state.context` before `next` assembles the view from it. */
+  /** Runs around one reasoning step. It may change `scope.state.context` before `next` builds the request. */
   aroundReason?(scope: ReasonScope, next: () => Promise<ModelResponse>): Promise<ModelResponse>;
-  /** Around one model request, with the view as it will be sent. */
+  /** Runs around one model request, with the request as it will be sent. */
   aroundModel?(
     request: ModelRequest,
     scope: ReasonScope,
@@ -126,33 +126,36 @@ export interface Capability {
    * edited. The strictest capability wins, and a denial wins against a human's approval. An error counts as a denial.
    */
   authorize?(call: ToolUseBlock, scope: ToolScope): Objection | undefined | Promise<Objection | undefined>;
-  /** Tells that nobody can be asked in this call: a question, whoever's, denies. */
+  /** Returns whether nobody can be asked in this call: every question is then a denial. */
   unattended?(scope: CallScope): boolean | Promise<boolean>;
-  /** Refuses files of the workspace in the call: to tools, and to capabilities that show the model what they read. */
+  /** Refuses files of the workspace: to tools, and to capabilities that show files to the model. */
   confine?(scope: CallScope): WorkspaceConfine | undefined;
-  /** Names the files that it refuses by rules, for tools that keep what they run from these files. */
+  /** Returns the rules about refused files, for tools that run programs which must not read them. */
   deniesFiles?(scope: CallScope): readonly FileRule[] | Promise<readonly FileRule[]>;
-  /** Around one tool call that may run. */
+  /** Runs around one tool call that is allowed to run. */
   aroundTool?(
     call: ToolUseBlock,
     scope: ToolScope,
     next: (call: ToolUseBlock) => Promise<ToolResultBlock>,
   ): Promise<ToolResultBlock>;
-  /** Computes what a model call cost, where it knows the model's price. */
+  /** Computes the cost of a model call, if the price of the model is known. */
   priceOf?(modelId: string, usage: Usage): number | undefined;
-  /** Observes every event of the agent's calls. Its first error in a call becomes an event `warning`; the others are ignored. */
+  /**
+   * Receives every event of the agent's calls. The first error that it throws in a call becomes a `warning` event; later ones are
+   * ignored.
+   */
   observe?(event: AgentEventBody, scope: CallScope): void;
   /**
-   * Observes what happens around the agent's calls, for metrics: the wait for a place and for the turn, requests to the store, calls that are
-   * refused and have no events therefore. Its errors cost a process warning.
+   * Receives what happens around calls, for metrics: waits, turns, store requests, refused calls. If it throws, the process emits
+   * a warning.
    */
   monitor?(activity: AgentActivity): void;
   /**
-   * These messages are about to leave the context for good: what is worth keeping must be taken now. It delays the
-   * reduction, so leave long work to `scope.background`.
+   * Called before messages leave the context for good. Save what you need of them now. The reduction waits, so leave long work to
+   * `scope.background`.
    */
   beforeReduction?(removed: readonly Message[], scope: CallScope): void | Promise<void>;
-  /** Reduces the context on demand: what `agent.compact()` runs. */
+  /** Reduces the context on demand. `agent.compact()` calls it. */
   compact?(
     scope: ReasonScope,
     options: Pick<CompactOptions, 'instructions' | 'upTo'>,
@@ -163,9 +166,9 @@ export interface Capability {
   explain?(session: Pick<CallScope, 'state' | 'log'>): Promise<Receipt>;
   /** Keeps a message's text, or any text, word for word through every reduction. */
   pin?(scope: ReasonScope, what: PinRequest): Promise<Pin>;
-  /** Lets go of a pin. Returns whether there was one. */
+  /** Removes a pin. Returns whether there was one. */
   unpin?(scope: ReasonScope, id: string): Promise<boolean>;
-  /** Deletes what the capability keeps of a user outside of the agent's storage, and what it is about to write there. */
+  /** Deletes what the capability keeps of a user outside the agent's storage, and what it is about to write there. */
   erase?(user: UserScope): Promise<void>;
   /**
    * Releases what the capability opened.

@@ -6,8 +6,8 @@ import type { CompactionCost } from './compaction-cost.js';
 export type CompactionReason = 'proactive_budget' | 'request_too_large' | 'manual';
 
 /**
- * `applied`: the list is smaller. `skipped`: nothing had to be done, or a hook said no. `ineffective`: it could not be
- * made enough smaller. `failed`, `aborted`: the list is the one that was given. `reason` says why.
+ * `applied`: the list is smaller. `skipped`: nothing was due, or a hook said no. `ineffective`: a compaction would save too
+ * little. `failed`, `aborted`: the list is unchanged. `message` says why.
  */
 export type CompactionStatus = 'applied' | 'skipped' | 'ineffective' | 'failed' | 'aborted';
 
@@ -40,7 +40,7 @@ export interface CompactionStep {
   readonly tokensBefore: number;
   readonly tokensAfter: number;
   readonly durationMs: number;
-  /** The reason for which the step changed nothing, or a remark. */
+  /** Why the step changed nothing, or a remark. */
   readonly note?: string | undefined;
 }
 
@@ -48,18 +48,18 @@ export interface CompactionStep {
 export interface Pin {
   readonly id: string;
   readonly text: string;
-  /** The message that it is the text of. */
+  /** The message whose text it is. */
   readonly messageId?: string | undefined;
   /** The role of that message. Default `user`. The model is told which pins are data of a tool or words of the assistant. */
   readonly role?: Message['role'] | undefined;
 }
 
-/** What to pin: the text of a message of the session, or a text of one's own. */
+/** What to pin: the text of a message of the session, or your own text. */
 export type PinRequest = { readonly messageId: string } | { readonly text: string };
 
 /** A pin, and where it is. */
 export interface PinProof extends Pin {
-  /** The id of a message of the conversation that holds the text; left out: none does. */
+  /** The id of the message that contains the text; left out if none does. */
   readonly heldBy?: string | undefined;
 }
 
@@ -67,19 +67,19 @@ export interface PinProof extends Pin {
 export interface CompactionOutcome {
   readonly status: CompactionStatus;
   readonly message: string;
-  /** The new list; the very array that was given when nothing changed. */
+  /** The new list; the same array if nothing changed. */
   readonly messages: readonly Message[];
   readonly steps: readonly CompactionStep[];
-  /** Tokens of the whole request: system prompt and tools included. */
+  /** Tokens of the whole request, including system prompt and tools. */
   readonly tokensBefore: number;
   readonly tokensAfter: number;
   readonly messagesBefore: number;
   readonly messagesAfter: number;
   readonly durationMs: number;
   readonly manifest: readonly ManifestEntry[];
-  /** The pins, and where each of them is now; left out when there are none. */
+  /** The pins, and where each of them is now; left out if there are none. */
   readonly pins?: readonly PinProof[] | undefined;
-  /** Tokens of the model calls that it used, also of those that were made ahead of time; left out when there were none. */
+  /** Tokens of the model calls that it used, including calls made ahead of time; left out if there were none. */
   readonly usage?: Usage | undefined;
   /** The number of these calls. */
   readonly modelCalls?: number | undefined;
@@ -89,7 +89,7 @@ export interface CompactionOutcome {
 export interface CompactOptions {
   /** Default `manual`. `manual` and `request_too_large` reduce whatever the size; `proactive_budget` only when over. */
   readonly reason?: CompactionReason;
-  /** Instructions for the summary: facts to keep in particular. */
+  /** Instructions for the summary, for example facts to keep. */
   readonly instructions?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   /** The rest of the request, so that it counts. */
@@ -97,24 +97,24 @@ export interface CompactOptions {
   readonly tools?: readonly ToolDefinition[] | undefined;
   /** The window of the model that will read the result, in tokens; overrides the compactor's own. */
   readonly contextWindow?: number | undefined;
-  /** Tokens that the provider counts for each that is counted here: all numbers are in its tokens then. Default 1. */
+  /** The provider's tokens for each token of our counter. All numbers are then in the provider's tokens. Default 1. */
   readonly tokenRatio?: number | undefined;
   /** Texts to keep word for word, the most important first. */
   readonly pins?: readonly Pin[] | undefined;
-  /** The id of a message: all up to it is condensed, and everything behind it stays. Default: as `keep` says. */
+  /** Compacts everything up to the message with this id, and keeps the rest. Default: `keep` decides. */
   readonly upTo?: string | undefined;
-  /** Text to be carried mechanically behind a summary: todos, the plan's path. */
+  /** Text to append to a summary unchanged: todos, the plan's path. */
   readonly appendix?: string | undefined;
-  /** Location of the full messages, named in summaries and stubs. */
+  /** Where the full messages are. Summaries and stubs name it. */
   readonly logLocation?: string | undefined;
-  /** How the model gets a removed message back by its number, in words for the model: summaries and stubs then say so. */
+  /** Tells the model how to read a removed message by its number. Summaries and stubs repeat it. */
   readonly recall?: string | undefined;
 }
 
-/** Reduces a conversation. Pure toward its input: the list that was given is never changed. */
+/** Reduces a conversation. It never changes the list that you pass. */
 export interface Compactor {
   compact(messages: readonly Message[], options?: CompactOptions): Promise<CompactionOutcome>;
-  /** The report that `compact` would give, with nothing called and nothing changed. */
+  /** Returns what `compact` would report, without calling a model or changing anything. */
   plan(messages: readonly Message[], options?: CompactOptions): Promise<CompactionOutcome>;
 }
 
@@ -122,21 +122,21 @@ export interface Compactor {
 export interface GoneItem {
   /** A request of the user, a failure that no later call mended, what the assistant concluded, a file that a call worked on. */
   readonly kind: 'request' | 'error' | 'decision' | 'file';
-  /** The running number of the message: the tool `recall` reads it as r12. */
+  /** The number of the message, which `recall` accepts as r12. */
   readonly at: number;
   readonly messageId: string;
   readonly text: string;
-  /** What the model still has of it: a part of the message, an excerpt in the record, or nothing. */
+  /** What the model still sees: a part of the message, an excerpt in the record, or nothing. */
   readonly left: 'shortened' | 'record' | 'log';
 }
 
-/** What compactions took out of a model's sight, and what they saved and cost. */
+/** What compactions removed from a model's view, and what they saved and cost. */
 export interface Receipt {
-  /** Messages of the session, those that the model sees as they were, and the others. */
+  /** All messages of the session, those that the model sees unchanged, and the others. */
   readonly all: number;
   readonly seen: number;
   readonly gone: number;
-  /** Of a session: over all its calls. Of one compaction: what it removed from the request counts as saved. */
+  /** Of a session: the sum of all its calls. Of one compaction: what it removed from the request counts as saved. */
   readonly cost: CompactionCost;
   readonly logLocation?: string | undefined;
   /** How many items of each kind are gone. Kinds of which none is are left out. */

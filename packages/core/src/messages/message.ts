@@ -28,7 +28,15 @@ export interface MessageOptions {
 
 type Content = string | readonly ContentBlock[];
 
-/** Makes a message of the user. @throws {InvalidInputError} for content that is neither a text nor a list, as of all messages here. */
+/**
+ * Makes a message of the user.
+ *
+ * @example
+ * ```ts
+ * const message = userMessage('Hello', { metadata: { channel: 'web' } });
+ * ```
+ * @throws {InvalidInputError} if the content is neither a text nor a list of blocks.
+ */
 export function userMessage(content: Content, options?: MessageOptions): Message {
   return create('user', content, options);
 }

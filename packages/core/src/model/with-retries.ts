@@ -11,20 +11,24 @@ export interface RetryOptions {
   /** Milliseconds before the first retry; each further one waits twice as long, 30 seconds at most. */
   readonly retryDelayMs: number;
   /**
-   * Longest pause in milliseconds that a provider may ask for. What asks for more fails at once, so that another model may take
-   * over. Default 300 000.
+   * Longest pause in milliseconds that a provider may ask for. If it asks for more, the call fails at once, so that another model
+   * may take over. Default 300 000.
    */
   readonly retryAfterMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Told before each pause. */
+  /** Called before each pause. */
   readonly onRetry?: ((attempt: number, delayMs: number, error: ModelError) => void) | undefined;
 }
 
 /**
- * Asks a model, again after a pause when it failed for a passing reason (`ModelError.retryable`): exponential backoff with
- * jitter, or the whole pause that the provider asked for.
+ * Calls `ask`, and calls it again after a pause while it throws a `ModelError` that is `retryable`: exponential backoff with
+ * jitter, or the pause that the provider asked for.
  *
- * @throws what `ask` throws last, and the signal's reason when aborted.
+ * @example
+ * ```ts
+ * const answer = await withRetries(() => model.generate(request), { maxRetries: 3, retryDelayMs: 500 });
+ * ```
+ * @throws The last error of `ask`, and the signal's reason if it is aborted.
  */
 export async function withRetries<Answer>(
   ask: () => Promise<Answer>,

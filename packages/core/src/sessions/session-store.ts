@@ -7,9 +7,9 @@ import type { SessionLeases } from './session-leases.js';
 
 /** A session as a store holds it. */
 export interface StoredSession {
-  /** Names the commit that made it: what the next change has to expect. No two commits have the same. */
+  /** The name of the commit that made it. The next change must expect it. No two commits share a name. */
   readonly token: string;
-  /** Counts the commits, 1 for the first. For people: a session that was deleted and begun again counts from 1 again. */
+  /** The number of commits, from 1. For people: a session that was deleted and started again counts from 1 again. */
   readonly version: number;
   /** The agent's state without its context. Opaque to stores. */
   readonly head: JsonObject;
@@ -24,16 +24,16 @@ export interface StoredSession {
  */
 export interface SessionChange {
   /**
-   * Names this commit, see {@link operationId}; it is the token of what it makes. The same commit may be sent again, after
-   * any failure and also after commits of others: a store remembers the last few and applies none of them twice.
+   * The name of this commit, see {@link operationId}, and the token of its result. You may send the same commit again after any
+   * failure: a store remembers the last few and applies none twice.
    */
   readonly operation: string;
-  /** The token of what this change was made for; `undefined` when the session must not exist. */
+  /** The token that this change expects; `undefined` if the session must not exist. */
   readonly expected: string | undefined;
   readonly head: JsonObject;
   readonly keep: number;
   readonly append: readonly Message[];
-  /** The fence of the lease under which this is written: refused once a newer lease has been granted. */
+  /** The fence of the writer's lease. The commit is refused if a newer lease exists. */
   readonly fence?: number | undefined;
 }
 
@@ -53,39 +53,39 @@ export interface SessionInfo {
   readonly title?: string | undefined;
   /** See `AgentState.metadata`. */
   readonly metadata: JsonObject;
-  /** What compactions of the session cost and saved; left out where they did neither. */
+  /** What compactions of the session cost and saved; left out if there were none. */
   readonly compaction?: CompactionCost | undefined;
-  /** Goes on behind this session: see {@link ListOptions}. */
+  /** Continues the listing behind this session: see {@link ListOptions}. */
   readonly cursor: string;
 }
 
 /** Which sessions of a scope are listed. */
 export interface ListOptions {
-  /** Number of sessions at most. Default: all. A listing that reaches it does not report what cannot be read. */
+  /** Most sessions to list. Default: all. A listing that reaches this number does not report unreadable sessions. */
   readonly limit?: number | undefined;
   /** The `cursor` of a session: only those behind it. */
   readonly after?: string | undefined;
   /** Only sessions whose last commit is older. */
   readonly updatedBefore?: Date | undefined;
-  /** Only sessions whose metadata has these values. Read over, not looked up: a scope keeps that short. */
+  /** Only sessions whose metadata has these values. The store reads all sessions of the scope to find them. */
   readonly metadata?: Readonly<Record<string, string | number | boolean>> | undefined;
-  /** Also sessions that have expired, if the store still holds their data: to erase it. Default false. */
+  /** Includes expired sessions that the store still holds, to erase them. Default false. */
   readonly expired?: boolean | undefined;
 }
 
 /** How much of a session is loaded. */
 export interface LoadOptions {
-  /** Only the last so many messages, as for display. A change is made of a whole session. */
+  /** Only this many of the last messages, for display. A change needs the whole session. */
   readonly last?: number | undefined;
 }
 
 /** Which state of a session is deleted. */
 export interface DeleteOptions {
-  /** Only that of this token: what someone committed since it was looked at stays. Default: whatever there is. */
+  /** Deletes only if this token is current, so that a newer commit stays. Default: deletes in any case. */
   readonly token?: string | undefined;
-  /** Only if nobody has the session's lease. Nothing is deleted else, and it needs no room. Default false. */
+  /** Deletes only if nobody has the session's lease. Default false. */
   readonly unlessLeased?: boolean | undefined;
-  /** The fence of a lease that counts as none, as its holder is dead. */
+  /** The fence of a lease to ignore, because its holder is dead. */
   readonly over?: number | undefined;
 }
 
@@ -104,7 +104,7 @@ export interface SessionStore {
    */
   load(key: SessionKey, options?: LoadOptions): Promise<StoredSession | undefined>;
   /**
-   * Applies the change atomically, or finds that it has been applied, and answers the version that it made.
+   * Applies the change atomically, or finds that it was applied before, and returns the new version.
    *
    * @throws {SessionConflictError} when another token is current; nothing was written.
    * @throws {InvalidInputError} when `keep` exceeds the stored messages, or a message is none; nothing was written.
@@ -112,40 +112,39 @@ export interface SessionStore {
    * @throws {SessionStoreError} whose `outcome` tells whether it may have been applied nevertheless.
    */
   commit(key: SessionKey, change: SessionChange): Promise<number>;
-  /** Deletes a session with all that belongs to it, its lease too. Returns whether there was one. */
+  /** Deletes a session with its lease and everything else of it. Returns whether there was one. */
   delete(key: SessionKey, options?: DeleteOptions): Promise<boolean>;
   /**
-   * Lists the sessions within a scope, the last changed first. One that cannot be read hides no other.
+   * Lists the sessions within a scope, newest first. An unreadable session hides no other.
    *
    * @throws {InvalidInputError} for an unknown part of the scope, which must not mean all sessions, and for unknown or impossible options.
    * @throws {SessionStoreError} for sessions that cannot be read, after all others.
    */
   list(scope?: SessionScope, options?: ListOptions): AsyncIterable<SessionInfo>;
-  /** Releases what the store itself opened. */
+  /** Closes what the store itself opened. */
   close(): Promise<void>;
-  /** The leases of the sessions' turns. Left out by stores that only one process can reach. */
+  /** The leases of sessions. Left out by stores that only one process can reach. */
   readonly leases?: SessionLeases | undefined;
   /**
-   * Opens another set of records in the same place, such as the chats of a user interface. A collection has the guarantees of
-   * a store, by keys of its own, but a record in it is not a session: `list` of a store shows sessions alone, `list` of a
-   * collection shows its records alone. A collection is made when something is committed to it; it has no `collection` of its
-   * own, and its `close` closes nothing. Left out by stores without collections.
+   * Opens another set of records in the same place, such as the chats of a user interface. A collection has its own keys and the
+   * guarantees of a store. A record in it is not a session: `list` of the store shows sessions alone. The first commit creates a
+   * collection. It has no `collection` itself, and its `close` closes nothing. Left out by stores without collections.
    *
    * @throws {InvalidInputError} unless the name is a lower-case letter and up to 31 of a–z, 0–9 and `-`.
    */
   collection?(name: string): SessionStore;
-  /** Names the collections that hold something: for a program that erases, exports or copies all. Left out where `collection` is. */
+  /** Lists the collections that hold something, for programs that erase, export or copy everything. Left out if `collection` is. */
   collections?(): AsyncIterable<string>;
 }
 
 /**
- * The log of a session: every message that ever was, in order, lossless, append-only. It is written before anything is
- * reduced, so that whatever a compaction removes can be read again.
+ * The log of a session: every message that ever was, in order, append-only. It is written before anything is reduced, so that
+ * removed messages can be read again.
  */
 export interface SessionLog {
   /** Location of the log, for people and for `read_file`; a workspace path if there is one. */
   readonly location: string;
-  /** Appends those messages that the log does not hold yet, by id. Durable when it returns. */
+  /** Appends the messages that the log does not have yet, by id. They are durable when it returns. */
   append(messages: readonly Message[]): Promise<void>;
   /** All messages, oldest first. A torn last line (a crash while writing) is left out. */
   read(): AsyncIterable<Message>;

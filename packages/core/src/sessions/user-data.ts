@@ -94,12 +94,16 @@ export async function eraseUser(places: UserPlaces, scope: UserScope): Promise<E
 }
 
 /**
- * Deletes a session and those that its agent gave to subagents, with all that a storage holds of them: logs, evicted results,
- * plans, tasks. Files that its tools wrote stay. It cannot be undone.
+ * Deletes a session with its subagents' sessions, logs, evicted results, plans and tasks. Files that tools wrote stay. You cannot
+ * undo it.
  *
- * @returns How much there was.
- * @throws {SessionStoreError} when the store cannot be reached, or cannot delete a session.
- * @throws {WorkspaceError} when files cannot be deleted. Both are thrown at the end: what could be deleted is gone.
+ * @example
+ * ```ts
+ * const { sessions, files } = await eraseSession({ session: agent.session, storage: agent.storage }, agent.keyOf(context));
+ * ```
+ * @returns How many sessions and files were deleted.
+ * @throws {SessionStoreError} if the store cannot be reached, or cannot delete a session.
+ * @throws {WorkspaceError} if files cannot be deleted. Both errors come at the end, after everything else was deleted.
  */
 export async function eraseSession(
   { session, storage }: Pick<UserPlaces, 'session'> & { readonly storage: Workspace | undefined },

@@ -23,36 +23,38 @@ export const settingsSchema = z.strictObject({
   /** Reasoning steps that one call may take. */
   maxIterations: z.int().min(1).default(50),
   /**
-   * Those who have their files in common: the sessions of a `user` (default; calls without a user work at the root of the
-   * workspace), one `session`, all of an `agent` in a tenant, or all (`shared`). What the agent keeps for itself, such as
-   * logs and memory, is each user's own in any case.
+   * Who shares files: the sessions of a `user` (default; calls without a user work at the root of the workspace), one `session`,
+   * all of an `agent` in a tenant, or all (`shared`). Logs and memory belong to each user in any case.
    */
   isolation: z.enum(ISOLATIONS).default('user'),
-  /** When the session is written beside the end of a call: around tools that change something, after every step too, or never. */
+  /**
+   * When the session is stored: before and after tools that change something (`effect`), after every step too (`step`), or only at
+   * the end (`call`).
+   */
   checkpoint: z.enum(['effect', 'step', 'call']).default('effect'),
-  /** When another writer has stored the session meanwhile: the call fails, or the turns of both are kept. */
+  /** If another writer has stored the session: the call fails, or the turns of both are kept. */
   onConflict: z.enum(['fail', 'merge']).default('fail'),
-  /** The behavior of a call while another call of its session runs: wait for its turn, or fail. */
+  /** If another call of the session runs: wait for its turn, or fail. */
   turns: z.enum(['queue', 'reject']).default('queue'),
-  /** Milliseconds of silence after which other processes may take this one for dead, and take over its turns. */
+  /** Milliseconds of silence after which other processes consider this one dead and take over its turns. */
   processTtlMs: z.int().min(1).default(PROCESS_TTL_MS),
-  /** Calls that may run at a time, those that wait for their model or a tool included; 0 for no limit. Others wait in line. */
+  /** Calls that run at a time, including those that wait for a model or a tool; 0 for no limit. Others wait in line. */
   maxRunningCalls: z.int().min(0).default(500),
-  /** Calls that may wait in line for a place, or for their session. Beyond it a call is refused with `overloaded`. */
+  /** Calls that wait in line. Beyond that, calls fail with `overloaded`. */
   maxWaitingCalls: z.int().min(0).default(1_000),
-  /** Calls of one user that may run at a time; 0 for no limit. Calls without a user have none. */
+  /** Calls of one user that run at a time; 0 for no limit. */
   perUser: z.int().min(0).default(100),
-  /** Attempts beyond the first for a model call that failed for a passing reason. */
+  /** Further attempts for a model call that failed temporarily. */
   maxRetries: z.int().min(0).default(3),
-  /** Milliseconds before the first such attempt; doubles each time. */
+  /** Milliseconds before the first further attempt; doubles each time. */
   retryDelayMs: z.int().min(0).default(500),
   /** Milliseconds that each wait may take. */
   limits: limitsSchema.prefault({}),
-  /** Milliseconds after which a tool call that waits for a human counts as denied; 0 for never. */
+  /** Milliseconds after which a pending approval counts as denied; 0 for never. */
   approvalTimeoutMs: z.int().min(0).default(0),
-  /** Calls of read-only tools, or of tools with `parallel`, that may run side by side. */
+  /** Calls of read-only tools, or of tools with `parallel`, that run side by side. */
   maxParallelTools: z.int().min(1).default(8),
-  /** Times that a call continues with an answer that was cut off at the limit of output tokens. */
+  /** How often a call continues an answer that was cut off at the limit of output tokens. */
   continueTruncated: z.int().min(0).default(0),
   maxOutputTokens: z.int().min(1).optional(),
   temperature: z.number().min(0).optional(),

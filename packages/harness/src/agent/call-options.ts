@@ -21,12 +21,12 @@ const decisionSchema = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('approve'),
     /**
-     * Keeps a rule in the session, so that such calls are allowed from now on: `true` for the one that the pending call
-     * suggests, or another, such as `execute(npm test*)`.
+     * Keeps a rule in the session, so that later calls are allowed: `true` for the rule that the pending call suggests, or
+     * another, such as `execute(npm test*)`.
      */
     always: z.union([z.boolean(), z.string().min(1)]).optional(),
   }),
-  /** Runs the call with another input; the model reads which. */
+  /** Runs the call with this input, which the model reads. */
   z.strictObject({ type: z.literal('edit'), input: jsonValueSchema }),
   /** The model reads the reason. */
   z.strictObject({ type: z.literal('deny'), reason: z.string().optional() }),
@@ -48,25 +48,24 @@ export function parseDecisions(decisions: unknown): Decisions {
 /** The input of a call: text, a message, or several messages. */
 export type CallInput = string | Message | readonly Message[];
 
-/** How one call differs from the agent's others. */
+/** Options of one call, beside the agent's settings. */
 export interface CallOptions extends CallControl {
   /**
-   * Names the call, so that it can be repeated after any error, at any time, by any process that shares the session store and the
-   * session's log: it runs once at most. One that has ended answers its first reply; one that has not is gone on with, or, when
-   * another call came first, answered with that one's reply and `superseded`. Default: the id of the last message, where the input is
-   * messages; text without an id is new each time.
+   * Names the call, so that any process can repeat it safely: it runs at most once. If it has ended, the repetition returns its
+   * first reply. If not, it continues. If another message was answered first, it returns that reply with `superseded`. Default:
+   * the id of the last message, if you pass messages.
    */
   readonly id?: string;
   /** Interrupts the call when aborted, as `agent.interrupt` does. */
   readonly signal?: AbortSignal;
   /**
-   * Decisions on tool calls that wait for approval, by the id of the tool call. Calls without a decision go on waiting, or
-   * are denied when the call has new input.
+   * Decisions on pending tool calls, by approval id. Calls without a decision stay pending, or are denied if the call has new
+   * input.
    */
   readonly decisions?: Decisions;
   /**
-   * The form that the answer must have, an object: zod, another Standard Schema that gives JSON Schema, or JSON Schema. A model with
-   * `structuredOutput` is given it as its response format, any other as the tool `final_answer`.
+   * The form of the answer, an object: zod, another Standard Schema that gives JSON Schema, or JSON Schema. A model with
+   * `structuredOutput` gets it as response format, any other as the tool `final_answer`.
    */
   readonly output?: StandardSchema | JsonObject;
   /** Attempts that the model has to correct an invalid answer. Default 2. */
@@ -165,25 +164,22 @@ export function firstOf(left: AbortSignal | undefined, right: AbortSignal | unde
 /** The outcome of a call. */
 export interface Reply {
   readonly sessionId: string;
-  /**
-   * Text of the last answer, as it was streamed; of an answer that was cut off and continued, all of it. Empty when the model ended
-   * without a word.
-   */
+  /** Text of the last answer, all of it if it was cut off and continued. Empty if the model answered nothing. */
   readonly text: string;
-  /** The last answer; `undefined` when it was empty, or the call stopped before there was one. */
+  /** The last answer; `undefined` if it was empty, or the call stopped before one. */
   readonly message: Message | undefined;
-  /** The messages that this call added, the user's and results of tools included; none for a call that is repeated. */
+  /** The messages that this call added, including the user's and tool results; none for a repeated call. */
   readonly messages: readonly Message[];
-  /** The reason for which the model stopped in the last step. */
+  /** Why the model stopped in the last step. */
   readonly finishReason?: FinishReason | undefined;
   /** The provider's ids of this call's answers, where it gives any. */
   readonly responseIds: readonly string[];
   /** Tokens of all model calls of this call, retries left out. */
   readonly usage: Usage;
-  /** What compactions cost and saved in this call; left out where they did neither. `usage` does not include it. */
+  /** What compactions cost and saved in this call; left out if there were none. `usage` does not include it. */
   readonly compaction?: CompactionCost | undefined;
   readonly stopReason: StopReason;
-  /** The tool calls that wait for a human; none unless the stop reason is `permission_required`. */
+  /** The tool calls that wait for a human. Empty unless the stop reason is `permission_required`. */
   readonly pendingCalls: readonly PendingCall[];
   /** Reasoning steps taken. */
   readonly steps: number;

@@ -78,8 +78,8 @@ export interface CloseOptions {
 }
 
 /**
- * An agent: a model, tools and capabilities around the loop "reason, act, repeat". It has no state between calls: each
- * call loads its session, and stores it. {@link HarnessAgent.builder} makes one.
+ * An agent: a model, tools and capabilities around the loop "reason, act, repeat". It keeps no state between calls: each call
+ * loads its session and stores it. {@link HarnessAgent.builder} makes an agent.
  *
  * @example
  * ```ts
@@ -99,7 +99,7 @@ export class HarnessAgent {
   readonly name: string;
   /** The files of all its users. */
   readonly workspace: Workspace;
-  /** What it keeps for itself, of all its users: sessions, logs, tasks, memory, evicted results, plans. */
+  /** The agent's own files of all users: sessions, logs, tasks, memory, evicted results, plans. */
   readonly storage: Workspace;
   /** Where its sessions are stored; each request is within `limits.storeMs`. */
   readonly session: SessionStore;
@@ -124,23 +124,22 @@ export class HarnessAgent {
     for (const capability of parts.capabilities) capability.install?.(composition);
   }
 
-  /** Begins an agent: collects its parts, and builds it. */
+  /** Returns a builder, which collects the parts of an agent. */
   static builder(): HarnessAgentBuilder<HarnessAgent> {
     return new HarnessAgentBuilder((parts) => new HarnessAgent(parts));
   }
 
   /**
-   * Says something to the agent and waits for its reply. Without a session id in `context` a new session is begun; its
-   * id is in the reply. Calls to one session run one after the other, in this process and, where the session store has
-   * leases, in all that share it.
+   * Sends a message and waits for the reply. Without a session id in `context`, the call starts a new session, whose id is in the
+   * reply. Calls to one session run one after the other: in this process, and in all processes that share a session store with
+   * leases.
    *
-   * @throws {SessionConflictError} when another process stored the session meanwhile.
-   * @throws {SessionLeaseError} `lease_unavailable` when the session's turn could not be had; `lease_lost` when another
-   * process took it, because this one was silent for too long: nothing was stored since.
-   * @throws {ContextOverflowError} when the request does not fit and nothing could make it fit.
-   * @throws {OutputError} when the model gave no answer of the form that `output` asks for, however often it was told.
-   * @throws {InvalidInputError} for an `output` that cannot be told to a model.
-   * @throws {HarnessError} `overloaded` when too many calls run and wait, with `retryAfterMs`; `agent_closed`; `call_forgotten` for a message of this id that is in the session, though no call said it.
+   * @throws {SessionConflictError} if another process stored the session meanwhile.
+   * @throws {SessionLeaseError} `lease_unavailable` if another call holds the session's turn for too long; `lease_lost` if another process took the turn over. Nothing was stored since.
+   * @throws {ContextOverflowError} if the request does not fit the window, and nothing more can be removed.
+   * @throws {OutputError} if the model gave no answer of the form that `output` asks for.
+   * @throws {InvalidInputError} for an `output` that cannot be described to a model.
+   * @throws {HarnessError} `overloaded` with `retryAfterMs` if too many calls run and wait; `agent_closed`; `call_forgotten` if the session has a message of this id, but no call sent it.
    */
   call<Output>(
     input: CallInput,
@@ -180,8 +179,8 @@ export class HarnessAgent {
   }
 
   /**
-   * Goes on where a call stopped: after a crash, a shutdown, an error or a limit. It also carries out a human's `decisions`
-   * on tool calls. Calls that were left without a result get an error result, which the model reads.
+   * Continues a call that stopped after a crash, a shutdown, an error or a limit, or carries out a human's `decisions` on tool
+   * calls. Calls without a result get an error result, which the model reads.
    *
    * @example
    * ```ts
@@ -196,7 +195,7 @@ export class HarnessAgent {
    * ```
    *
    * @throws {HarnessError} `not_pending` for a decision on a call that does not wait for one.
-   * @throws {HarnessError} `nothing_to_resume` when the session does not exist or ended in an orderly way.
+   * @throws {HarnessError} `nothing_to_resume` if the session does not exist, or its last call is complete.
    */
   resume<Output>(context: RuntimeContext, options: OutputOptions<Output>): Promise<OutputReply<Output>>;
   resume(context: RuntimeContext, options?: CallOptions): Promise<Reply>;
@@ -210,7 +209,7 @@ export class HarnessAgent {
   }
 
   /**
-   * Compacts the session now; begins none.
+   * Compacts the session now. It does not create a session.
    *
    * @throws {CapabilityError} without a capability that can.
    */
@@ -234,14 +233,14 @@ export class HarnessAgent {
     return this.#command('pin', context, undefined, (capability, scope) => capability.pin?.(scope, what));
   }
 
-  /** Lets go of a pin by its id. Returns whether there was one. */
+  /** Removes a pin by its id. Returns whether there was one. */
   async unpin(context: RuntimeContext, id: string): Promise<boolean> {
     return this.#command('unpin', context, undefined, (capability, scope) => capability.unpin?.(scope, id));
   }
 
   /**
-   * Restores the conversation from before the last compaction; what was said since stays behind it. Returns whether there
-   * was a compaction that could be undone.
+   * Restores the conversation from before the last compaction, followed by later messages. Returns whether there was a compaction
+   * to undo.
    *
    * @throws {CapabilityError} without a capability that can.
    */
@@ -250,8 +249,8 @@ export class HarnessAgent {
   }
 
   /**
-   * Says what the model no longer sees of a session, what matters most first, and what compactions saved and cost. Answers
-   * `undefined` when there is no session.
+   * Returns what the model no longer sees of a session, most important first, and what compactions saved and cost; `undefined` if
+   * there is no session.
    *
    * @throws {CapabilityError} without a capability that can.
    */
@@ -284,8 +283,8 @@ export class HarnessAgent {
   }
 
   /**
-   * Replaces a message that no provider takes, or that a person wants out of the model's sight, by a line that says what it was. The log keeps
-   * it. The agent does so by itself when a request is refused.
+   * Replaces a message by a line that says what it was: one that a provider refuses, or that the model should not see. The log
+   * keeps it. The agent does this itself if a request is refused.
    *
    * @throws {InvalidInputError} when the session has no such message, or the message says nothing.
    */
@@ -330,7 +329,7 @@ export class HarnessAgent {
     });
   }
 
-  /** Answers under which key the agent stores the session of a context; a new one where the context names none. */
+  /** Returns the key under which the agent stores the session of a context; a new key if the context names no session. */
   keyOf(context: RuntimeContext): SessionKey {
     return this.#turns.keyOf(context);
   }
@@ -465,7 +464,7 @@ export class HarnessAgent {
     yield* exportUser(this.#parts, user);
   }
 
-  /** Stops the session's running call at any point; it replies with `interrupted`. Returns whether a call was running. */
+  /** Stops the session's running call; its reply has `interrupted`. Returns whether a call was running. */
   interrupt(context: RuntimeContext): boolean {
     const running = this.#turns.running(context);
     running?.abort.abort(new Interruption('interrupted'));
@@ -473,8 +472,8 @@ export class HarnessAgent {
   }
 
   /**
-   * Does {@link HarnessAgent.interrupt}, also in another process: within about a second, on a store with leases. Stops the call that runs
-   * elsewhere and the one that waits for it here. Resolves with whether a call was stopped.
+   * Does what {@link HarnessAgent.interrupt} does, in any process: within about a second, on a store with leases. It also stops
+   * calls that wait here. Resolves with whether a call was stopped.
    */
   async interruptAnywhere(context: RuntimeContext): Promise<boolean> {
     const hasTurn = this.#turns.running(context)?.call !== undefined;
@@ -484,10 +483,9 @@ export class HarnessAgent {
   }
 
   /**
-   * Says something to the session's running call, here or, as {@link HarnessAgent.interruptAnywhere} does, in another process.
-   * The model reads it at its next step, behind the results of the tools that run now, and answers it before the call ends.
-   * Resolves with true once it is in the conversation. Resolves with false, and leaves the conversation alone, when no call
-   * runs or the call ended first: then say it with {@link HarnessAgent.call}.
+   * Adds a message to the session's running call, in any process. The model reads it at its next step, behind the results of the
+   * tools that run now, and answers it before the call ends. Resolves with `true` once the message is in the conversation.
+   * Resolves with `false`, and changes nothing, if no call runs or the call ended first: then use {@link HarnessAgent.call}.
    */
   async steer(context: RuntimeContext, input: CallInput): Promise<boolean> {
     const messages = toMessages(input);

@@ -3,44 +3,47 @@ import * as z from 'zod';
 const atMost = (fallback: number) => z.number().min(0).default(fallback);
 
 /**
- * Milliseconds that each wait of an agent may take, and sizes of an answer; 0 or `Infinity` for no limit. What runs out has a name: a stop
- * reason, an error result that the model reads, a warning or an error whose cause is a `TimeLimitError`.
+ * Milliseconds that each wait of an agent may take, and sizes of an answer; 0 or `Infinity` for no limit. If a limit runs out, the
+ * call ends with a stop reason, the model reads an error result, the process emits a warning, or the call throws an error whose
+ * cause is a `TimeLimitError`.
  */
 export const limitsSchema = z.strictObject({
-  /** From a streamed request to its first part. The model is then asked again, then the next one; else `timed_out`. */
+  /** Until the first part of a streamed answer. Then the model is asked again, then the fallback; else `timed_out`. */
   modelFirstByteMs: atMost(300_000),
-  /** From one part of a stream to the next. As above. */
+  /** Between two parts of a streamed answer. Then the same. */
   modelIdleMs: atMost(120_000),
-  /** One request to a model in all, retries apart. As above. */
+  /** One request to a model, without its retries. Then the same. */
   modelMs: atMost(900_000),
-  /** Bytes of text, thoughts and inputs of calls in one answer. What is longer is cut: `truncated`, and no call of it runs. */
+  /**
+   * Bytes of text, thoughts and inputs of calls in one answer. A longer answer is cut (`truncated`), and none of its calls runs.
+   */
   answerBytes: atMost(4_000_000),
-  /** Tool calls of one answer. Further ones are left out, which the model reads. */
+  /** Tool calls of one answer that run. The model reads that the others did not. */
   answerCalls: atMost(128),
-  /** The longest pause that a provider may ask for (Retry-After). Beyond it the next model takes over, or the call fails. */
+  /** The longest pause that a provider may ask for (Retry-After). Beyond it the fallback takes over, or the call fails. */
   retryAfterMs: atMost(300_000),
-  /** A tool that has no limit of its own. The model reads that it timed out. */
+  /** A tool without its own limit. The model reads that it timed out. */
   toolMs: atMost(120_000),
   /** A hook of a capability, without what it encloses. The call ends with `timed_out`; an `authorize` denies. */
   hookMs: atMost(600_000),
-  /** A hook, or work in the background, after it was told to end. It is then left alone. */
+  /** A hook or background work that was told to stop. Then it is abandoned. */
   interruptMs: atMost(5_000),
-  /** A whole call, from its turn to its end: `timed_out`. */
+  /** A whole call, once it has its turn: `timed_out`. */
   callMs: atMost(0),
-  /** A reader of a stream who is too far behind for the call to go on: `timed_out`. */
+  /** A reader of a stream that is too far behind: `timed_out`. */
   readerMs: atMost(600_000),
-  /** Until a call has its session's turn: `lease_unavailable`. */
+  /** Waiting for the session's turn: `lease_unavailable`. */
   queueMs: atMost(600_000),
   /** One request to the session store or the log: `session_unavailable`. */
   storeMs: atMost(30_000),
   /**
-   * What a running call waits for a store that does not answer, in all: it sends the same commit again, and begins no tool that changes
-   * something. Then `session_unavailable`.
+   * A store that does not answer a running call. The call sends the same commit again and starts no tool that changes something.
+   * Then `session_unavailable`.
    */
   outageMs: atMost(300_000),
-  /** Work in the background that a capability began: a warning. */
+  /** Background work of a capability: a warning. */
   backgroundMs: atMost(600_000),
-  /** What `close()` waits for each: running calls, work in the background, a capability. Then it is stopped, or abandoned. */
+  /** What `close()` waits for each running call, background work and capability. Then it is stopped or abandoned. */
   closeMs: atMost(30_000),
 });
 

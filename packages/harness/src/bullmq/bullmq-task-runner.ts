@@ -30,12 +30,15 @@ const RETRY_DELAY_MS = 200;
 const PASSED_ON = 'The process shut down; another one continues.';
 
 /**
- * Runs subagents in any free process with the same agent: `subagents(…, { runner: bullmqTaskRunner({ connection }) })`.
- * A task survives its process; another one continues where its session was last stored. All processes need the same
- * subagents, and a workspace and a session store that all of them see.
+ * Runs subagents in any free process that has the same agent. If a process dies, another one continues from the last checkpoint.
+ * All processes need the same subagents, session store and workspace. Of the runtime context, only the ids of tenant and user
+ * travel along.
  *
- * Only the ids of tenant and user travel from a call's runtime context; its other values stay behind.
- *
+ * @example
+ * ```ts
+ * const runner = bullmqTaskRunner({ connection: { host: '127.0.0.1', port: 6379 }, concurrency: 4 });
+ * const builder = HarnessAgent.builder().use(subagents([], { runner }));
+ * ```
  * @throws {InvalidInputError} for unknown or impossible options.
  */
 export function bullmqTaskRunner(options: BullmqTaskRunnerOptions): TaskRunner {

@@ -188,11 +188,15 @@ function canSizeTmp(): boolean {
 }
 
 /**
- * Runs each command in a container of its own, with the working directory in it.
+ * Runs each command in a new container, with the working directory mounted.
  *
+ * @example
+ * ```ts
+ * const tool = shell({ executor: container({ image: 'node:22', limits: { memory: 2 ** 30 } }) });
+ * ```
  * @param options.program A command line like Docker's. Default `docker`.
- * @param options.network What it reaches: `host` is what a container reaches by default. Default `none`.
- * @param options.limits As those of {@link bubblewrap}. `memory` is that of all its processes together.
+ * @param options.network `none` (default), or `host` for what containers reach by default.
+ * @param options.limits As those of {@link bubblewrap}. `memory` counts all processes together.
  * @throws {InvalidInputError} for limits that are not numbers.
  */
 export function container(options: {

@@ -56,10 +56,13 @@ type Facts = Readonly<Record<string, unknown>>;
 type Part = 'Call' | 'Step' | 'Tool';
 
 /**
- * Runs commands of the operator at events of an agent, as the user of this process and with a minimal environment. Each
- * reads the event as one JSON object on its standard input. They observe: one that fails, or takes too long, is a warning.
- * What may run is for `permissions` to say.
+ * Runs your commands at events of an agent, as the user of this process, with a minimal environment. A command reads its event as
+ * one JSON object on standard input. It only observes: if it fails or takes too long, the agent emits a warning.
  *
+ * @example
+ * ```ts
+ * const builder = HarnessAgent.builder().use(hooks({ afterTool: 'cat >> /var/log/agent/tools.jsonl' }));
+ * ```
  * @param directory The base of `cwd`.
  * @throws {InvalidInputError} for a malformed configuration.
  */

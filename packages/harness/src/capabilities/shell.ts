@@ -18,7 +18,9 @@ import { isDenied, LOCKS, STORAGE } from './masks.js';
 export const shellConfigSchema = z.strictObject({
   /** The directory in which commands run. Default: the root of a local workspace. */
   cwd: z.string().min(1).optional(),
-  /** Directories and files that commands in a sandbox do not see, beside each `.x/` below the working directory and what rules deny. */
+  /**
+   * Directories and files to hide from commands in a sandbox, beside each `.x/` below the working directory and what rules deny.
+   */
   hidden: z
     .array(
       z
@@ -34,14 +36,14 @@ export const shellConfigSchema = z.strictObject({
   maxOutputChars: z.int().min(1_000).default(1_000_000),
   /** Names of further environment variables to pass on. */
   passEnvironment: z.array(z.string()).default([]),
-  /** Runs commands in a sandbox (bubblewrap): always, where the machine has one, or never. */
+  /** Runs commands in a sandbox (bubblewrap): always, if the machine has one, or never. */
   sandbox: z.enum(['required', 'auto', 'none']).default('none'),
   /**
-   * What commands in the sandbox reach: `none`; by HTTP and HTTPS, `internet`, and neither this machine nor its networks; or, as `host`, all
-   * that this machine reaches, servers on it included.
+   * What commands in the sandbox reach: nothing (`none`), public addresses by HTTP and HTTPS (`internet`), or all that this
+   * machine reaches, including its own servers (`host`).
    */
   network: z.enum(['none', 'internet', 'host']).default('none'),
-  /** What a command in the sandbox may use, in bytes and numbers; 0 is no limit. */
+  /** What a command in the sandbox may use, in bytes and numbers; 0 for no limit. */
   limits: sandboxLimitsSchema.prefault({}),
   /** The place in which commands run, instead of `sandbox`: `bubblewrap(…)`, `container(…)`, or one of your own. */
   executor: z.custom<Executor>((value) => typeof (value as Executor).execution === 'function').optional(),
