@@ -73,7 +73,7 @@ const fromAiSdkOptionsSchema = z.strictObject({
    * that names them. Default: what the provider's documentation says; of unknown providers PNG, JPEG, GIF and WebP.
    */
   accepts: z.optional(callable<(mediaType: string, role: FileRole, bytes?: number) => boolean>()),
-  /** Told what the provider could not do as asked, for example a setting that it does not know. Default: nobody. */
+  /** Receives what the provider could not do as asked, for example a setting that it does not know. Default: nobody. */
   onWarning: z.optional(callable<(warning: unknown) => void>()),
 });
 

@@ -72,7 +72,7 @@ const middlewareOptionsSchema = z
     ),
     /** A compactor of your own, instead of `model`, `keep`, `summaryPrompt` and `compaction`. */
     compactor: z.optional(having<Compactor>('compact', 'a Compactor')),
-    /** Told of every run. */
+    /** Receives every run. */
     onCompaction: z.optional(callable<(outcome: CompactionOutcome) => void>()),
   })
   .superRefine((options, context) => {

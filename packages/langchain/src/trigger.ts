@@ -16,7 +16,7 @@ export interface Due {
 }
 
 /**
- * Tells whether a trigger is reached, and what stays.
+ * Returns whether a trigger is reached, and what stays.
  *
  * @throws {InvalidInputError} for a fraction of a window that nobody knows.
  */

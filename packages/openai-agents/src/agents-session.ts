@@ -37,7 +37,7 @@ const optionsSchema = z.strictObject({
   ),
   /** Reduces what is stored after a turn, when it is due: the next run begins with less. Default: nothing is reduced. */
   compactor: z.optional(having<Compactor>('compact', 'a Compactor')),
-  /** Told of every run of the compactor. */
+  /** Receives every run of the compactor. */
   onCompaction: z.optional(callable<(outcome: CompactionOutcome) => void>()),
 });
 

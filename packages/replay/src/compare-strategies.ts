@@ -26,7 +26,7 @@ export interface CompareOptions {
   readonly systemTokens?: number;
   /** See {@link findLongRangeReferences}. */
   readonly minGapTokens?: number;
-  /** Told of each strategy before it is replayed. */
+  /** Receives each strategy before it is replayed. */
   readonly onStrategy?: (name: string, place: number) => void;
   /** Ends the comparison early; it throws the signal's reason. */
   readonly signal?: AbortSignal;

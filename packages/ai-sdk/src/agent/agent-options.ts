@@ -14,7 +14,7 @@ export const agentCompactionSchema = z.strictObject({
     .optional(),
   /** The window of the agent's model, in tokens; overrides the compactor's own. */
   contextWindow: z.int().positive().optional(),
-  /** Told of every compaction that was tried, in the provider's tokens where `contextWindow` is given. */
+  /** Receives every compaction that was tried, in the provider's tokens where `contextWindow` is given. */
   onCompaction: z.optional(callable<(outcome: CompactionOutcome) => void>()),
   /**
    * Remembers reductions for other processes, too: without it each one summarizes a conversation again. Default: none. Give

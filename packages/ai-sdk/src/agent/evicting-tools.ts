@@ -29,7 +29,7 @@ const optionsSchema = z.strictObject({
   eviction: having<Capability>('aroundTool', 'a capability with aroundTool, such as toolResultEviction()'),
   /** Whose session it is, for the paths. Default: session `default` of nobody. */
   session: z.custom<RuntimeIdentity>((value) => typeof value === 'object').optional(),
-  /** Told what was evicted (`tool.evicted`), and what could not be (`warning`). */
+  /** Receives what was evicted (`tool.evicted`), and what could not be (`warning`). */
   onEvent: z.optional(callable<(event: AgentEventBody) => void>()),
 });
 

@@ -84,7 +84,7 @@ export class UIMessageStore<Message extends UIMessageLike = UIMessageLike> {
     });
   }
 
-  /** Tells whether there was a chat to delete. */
+  /** Returns whether there was a chat to delete. */
   delete(chatId: string): Promise<boolean> {
     return this.#chats.delete(chatKey(this.#options, chatId));
   }

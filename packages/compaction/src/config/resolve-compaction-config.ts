@@ -12,7 +12,7 @@ export interface CompactionConfigSources {
   readonly fileName?: string | undefined;
   /** The program's own values for keys that no file has. */
   readonly defaults?: unknown;
-  /** Hears of a layer that counts for nothing, because a nearer one names another preset. */
+  /** Receives a layer that counts for nothing, because a nearer one names another preset. */
   readonly onWarning?: ((message: string) => void) | undefined;
 }
 

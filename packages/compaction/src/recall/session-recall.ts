@@ -40,7 +40,7 @@ export class SessionRecall {
     );
   }
 
-  /** Tells whether a reminder may help: until a model has answered the newest request, where something was summarized. */
+  /** Returns whether a reminder may help: until a model has answered the newest request, where something was summarized. */
   mayRemind({ state: { context } }: RecallScope): boolean {
     return requestIn(context) !== undefined && context.some(({ kind }) => kind === 'summary');
   }

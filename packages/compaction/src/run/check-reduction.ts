@@ -68,7 +68,7 @@ export function problemWith(
   return inOrder(position, after) ? undefined : 'the messages that stay changed their order';
 }
 
-/** Tells whether a summary, or what the provider made, stands for the message. */
+/** Returns whether a summary, or what the provider made, stands for the message. */
 function stands({ fate }: Fate): boolean {
   return fate === 'summarized' || fate === 'replaced';
 }

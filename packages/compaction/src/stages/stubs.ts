@@ -61,7 +61,7 @@ export function placesIn(
   return (message) => (numbers.has(message) ? `recall r${numbers.get(message)}` : undefined);
 }
 
-/** Tells if a call succeeded, or its error. */
+/** Returns whether a call succeeded, or its error. */
 function statusOf(result: ToolResultBlock, text: string): string {
   const { failed, exitCode } = outcomeOf(result);
   if (!failed) return 'ok';

@@ -51,7 +51,7 @@ export interface NarrativeTask {
   readonly signal: AbortSignal | undefined;
   /** Takes secrets out of what the model writes. */
   readonly redact: Redact;
-  /** Told what every call cost, also of those that came to nothing. */
+  /** Receives what every call cost, also of those that came to nothing. */
   readonly onUsage: (usage: Usage) => void;
 }
 

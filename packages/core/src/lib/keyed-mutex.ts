@@ -19,7 +19,7 @@ export class KeyedMutex {
     }
   }
 
-  /** Tells whether a task of this key runs or waits. */
+  /** Returns whether a task of this key runs or waits. */
   isBusy(key: string): boolean {
     return this.#tails.has(key);
   }

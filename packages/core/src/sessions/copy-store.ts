@@ -120,7 +120,7 @@ async function copySession(
 }
 
 /**
- * Tells whether what is stored in the one store is there in the other. A record tells, one level below the session, so that it is
+ * Returns whether what is stored in the one store is there in the other. A record tells, one level below the session, so that it is
  * erased with it should this process end meanwhile.
  */
 async function isOneStore(from: SessionStore, to: SessionStore, { parts }: SessionKey): Promise<boolean> {

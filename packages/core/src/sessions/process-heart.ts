@@ -23,7 +23,7 @@ export interface HeldTurn {
   readonly claim: LeaseClaim;
   /** Returns whether the lease is still the newest; told when it is not. */
   confirm(): Promise<boolean>;
-  /** Told when the process could not renew its record in time, and when its lease is confirmed again. */
+  /** Called when the process could not renew its record in time, and when its lease is confirmed again. */
   onUncertain(isOver: boolean): void;
 }
 
@@ -142,7 +142,7 @@ export class ProcessHeart {
   }
 
   /**
-   * Hears the notes to this process, until the returned function is called.
+   * Receives the notes to this process, until the returned function is called.
    *
    * @param listener Told, too, if a note came while this process was silent: who sent it may have taken it for dead since.
    * @throws {SessionStoreError} when the store does not answer.

@@ -28,9 +28,9 @@ export interface TakeTurnOptions {
   readonly outageMs?: number | undefined;
   /** Told once where another call has the turn, as the wait in line begins. */
   readonly onWait?: (() => void) | undefined;
-  /** Told when the turn is taken over from a process that is dead. */
+  /** Called when the turn is taken over from a process that is dead. */
   readonly onTakeOver?: (() => void) | undefined;
-  /** Told when the store does not answer for so long that another process may have taken the turn, and when it is certain again. */
+  /** Called when the store does not answer for so long that another process may have taken the turn, and when it is certain again. */
   readonly onUncertain?: ((isOver: boolean) => void) | undefined;
   /** Gives up waiting. */
   readonly signal?: AbortSignal | undefined;

@@ -130,7 +130,7 @@ function ownershipOf(key: SessionKey): (path: string) => boolean {
 
 type Ids = readonly [agent: string, session: string];
 
-/** Tells whether a session is another, or was given by it to a subagent: behind its ids stand as many agents as tasks. */
+/** Returns whether a session is another, or was given by it to a subagent: behind its ids stand as many agents as tasks. */
 export function isWithin(ids: Ids, of: Ids, separator = NESTED): boolean {
   const [agents, tasks] = ids.map((id, at) =>
     id.startsWith(`${of[at]}${separator}`) || id === of[at]

@@ -109,7 +109,7 @@ export function assertUnlinked(path: string, place: string): void {
   }
 }
 
-/** Tells whether a workspace path is a directory `.x` or in one. */
+/** Returns whether a workspace path is a directory `.x` or in one. */
 export function isInStorage(path: string): boolean {
   return storageAt(path.split('/')) >= 0;
 }

@@ -13,7 +13,7 @@ const O_PATH = 0o10000000;
 const HANDLES = '/proc/self/fd';
 const DELETED = ' (deleted)';
 
-/** Tells whether this platform opens files by the handles of the directories that hold them. */
+/** Returns whether this platform opens files by the handles of the directories that hold them. */
 const HAS_HANDLES = process.platform === 'linux' && existsSync(HANDLES);
 
 /** Flags of {@link openPlace} for a directory that is not a link. */

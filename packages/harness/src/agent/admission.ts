@@ -69,7 +69,7 @@ export class Admission {
     return this.#line.size;
   }
 
-  /** Tells whether a call that had to wait would be refused, unless others wait more. */
+  /** Returns whether a call that had to wait would be refused, unless others wait more. */
   get isFull(): boolean {
     return this.waiting >= this.#settings.maxWaitingCalls && this.#running >= this.#places;
   }

@@ -100,7 +100,7 @@ export interface AgentParts {
   /** The models that take over when it fails for good. */
   readonly fallback: ModelFallback;
   readonly tools: readonly Tool[];
-  /** Tells whether it has a tool that a capability brings later. */
+  /** Returns whether it has a tool that a capability brings later. */
   readonly keeps: (tool: string) => boolean;
   readonly capabilities: readonly Capability[];
   readonly workspace: Workspace;

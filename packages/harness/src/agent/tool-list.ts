@@ -17,7 +17,7 @@ export class ToolList {
 
   /**
    * @param tools All that the agent was built with, those of its capabilities included.
-   * @param keeps Tells whether the agent has a tool that a capability brings later.
+   * @param keeps Returns whether the agent has a tool that a capability brings later.
    */
   constructor(
     tools: readonly Tool[],

@@ -25,7 +25,7 @@ function blockList(networks: string): BlockList {
   return list;
 }
 
-/** Tells whether an address belongs to the internet: neither to this machine, nor to a network of its own. */
+/** Returns whether an address belongs to the internet: neither to this machine, nor to a network of its own. */
 export function isPublic(address: string): boolean {
   const own = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
   if (own.some((each) => each.address === address)) return false;

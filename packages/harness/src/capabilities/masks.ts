@@ -93,7 +93,7 @@ function parentsOf(cwd: string, place: string): readonly string[] {
   return names.map((_, index) => join(cwd, ...names.slice(0, index + 1)));
 }
 
-/** Tells whether a folder could not be looked at for want of a right. */
+/** Returns whether a folder could not be looked at for want of a right. */
 export function isDenied(error: unknown): boolean {
   return ['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '');
 }

@@ -3,7 +3,7 @@ interface Token {
   readonly text: string;
 }
 
-/** Tells whether a text fits a pattern: `*` stands for any characters, `?` for one, and `\` escapes the next one. */
+/** Returns whether a text fits a pattern: `*` stands for any characters, `?` for one, and `\` escapes the next one. */
 export function matchWildcard(pattern: string, text: string): boolean {
   return matchSequence(tokensOf(pattern), text, {
     isAny: ({ type }) => type === 'any',
@@ -37,7 +37,7 @@ function tokensOf(pattern: string): readonly Token[] {
 }
 
 /**
- * Tells whether items fit a pattern in which some elements (`isAny`) stand for any number of items, and each other one for
+ * Returns whether items fit a pattern in which some elements (`isAny`) stand for any number of items, and each other one for
  * exactly one. Takes time in proportion to the product of both lengths at most: such patterns never blow up.
  */
 export function matchSequence<Element, Item>(

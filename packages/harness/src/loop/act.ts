@@ -299,7 +299,7 @@ function companyOf(verdict: CallVerdict): 'readOnly' | 'parallel' | undefined {
   return tool?.parallel ? 'parallel' : undefined;
 }
 
-/** Tells whether a call changes more than the session's own notes. */
+/** Returns whether a call changes more than the session's own notes. */
 function hasEffect(verdict: CallVerdict): boolean {
   return verdict.type === 'run' && changesTheWorld(verdict.tool);
 }
@@ -314,7 +314,7 @@ function unsure(tool: Tool | undefined, reason: string): string {
   return `${reason} The call ran and may have taken effect: do not repeat it before you have looked.`;
 }
 
-/** Tells whether an error leaves open what was done: its time was up, an answer was lost, or was none. */
+/** Returns whether an error leaves open what was done: its time was up, an answer was lost, or was none. */
 function leavesOpen(error: unknown): boolean {
   return (
     TimeLimitError.isInstance(error) ||

@@ -43,7 +43,7 @@ export interface CallControl extends StepControl {
   readonly limits?: CallLimits | undefined;
   /** Sets the session's permission mode as the call begins. */
   readonly permissionMode?: PermissionContext['mode'];
-  /** Told when the call has to wait for another one of its session. */
+  /** Called when the call has to wait for another one of its session. */
   readonly onWait?: (() => void) | undefined;
   /** Ends the call with `stop_condition` after a step that called tools, when it answers true. */
   readonly stopWhen?: ((progress: CallProgress) => boolean | Promise<boolean>) | undefined;

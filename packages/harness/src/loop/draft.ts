@@ -72,7 +72,7 @@ export class Draft {
   }
 }
 
-/** Tells whether two answers of a form are the same: a model writes JSON with other spaces. */
+/** Returns whether two answers of a form are the same: a model writes JSON with other spaces. */
 function isSameJson(left: string, right: string): boolean {
   try {
     return isDeepStrictEqual(JSON.parse(left), JSON.parse(right));

@@ -136,7 +136,7 @@ function leaveOutRefused({ scope }: RunningCall): void {
   });
 }
 
-/** Tells whether a compaction tried to make the request fit, and failed. A skipped compaction did not try. */
+/** Returns whether a compaction tried to make the request fit, and failed. A skipped compaction did not try. */
 function isUnrescued(call: RunningCall, error: unknown): boolean {
   const { lastRescue, modelFailure } = call;
   if (error !== modelFailure || lastRescue === undefined || lastRescue.status === 'skipped') return false;

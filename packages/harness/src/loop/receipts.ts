@@ -95,7 +95,7 @@ export function spareReceipts(state: AgentState): { readonly notes: readonly Log
   };
 }
 
-/** Tells whether a call of this id has begun and has no receipt. */
+/** Returns whether a call of this id has begun and has no receipt. */
 export function isOpenCall(state: AgentState, id: string): boolean {
   return callsOf(state).open.some((ids) => ids.includes(id));
 }

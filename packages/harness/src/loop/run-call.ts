@@ -321,7 +321,7 @@ function isOwnLoss(error: unknown, { options }: RunningCall): boolean {
   return (isLost || isDeleted) && error.sessionKey === options.session.key.toString();
 }
 
-/** Tells whether a wait was too long: that of a hook, or of a model after its retries. */
+/** Returns whether a wait was too long: that of a hook, or of a model after its retries. */
 function isTimeLimit(error: unknown): boolean {
   return (
     TimeLimitError.isInstance(error) ||

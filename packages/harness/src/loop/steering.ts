@@ -23,7 +23,7 @@ export class Steering {
     });
   }
 
-  /** Hands over all waiting messages in order. Returns false when there was none. */
+  /** Returns all waiting messages in order. Returns false when there was none. */
   async deliver(add: (messages: readonly Message[]) => Promise<void>): Promise<boolean> {
     let delivered = false;
     for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {

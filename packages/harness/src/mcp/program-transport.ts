@@ -24,7 +24,7 @@ export class ProgramTransport implements Transport {
   #program: ChildProcessWithoutNullStreams | undefined;
   #closing: Promise<void> | undefined;
 
-  /** @param said Told what the program writes to its standard error. */
+  /** @param said Receives what the program writes to its standard error. */
   constructor(server: StdioServerParameters, said: (text: string) => void) {
     this.#server = server;
     this.#said = said;

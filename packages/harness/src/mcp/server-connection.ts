@@ -71,7 +71,7 @@ export class ServerConnection {
     return `MCP server "${this.#options.name}"`;
   }
 
-  /** Tells whether it may connect now: not once it is closed, nor in the pause after a failure. */
+  /** Returns whether it may connect now: not once it is closed, nor in the pause after a failure. */
   get mayConnect(): boolean {
     return !this.#closing.signal.aborted && this.#clock.now() >= this.#retryAt;
   }

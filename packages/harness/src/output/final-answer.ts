@@ -7,7 +7,7 @@ import {
 } from '@x/core';
 import type { RunningCall } from '../loop/running-call.js';
 
-/** Tells whether the answer has the form that was asked for. If not, a message for the model says so. */
+/** Returns whether the answer has the form that was asked for. If not, a message for the model says so. */
 export async function settleAnswer(call: RunningCall, message: Message | undefined): Promise<boolean> {
   const { output } = call.options;
   if (output === undefined) return true;

@@ -31,7 +31,7 @@ export interface SeenRequest {
 
 const PLACES: ReadonlySet<string> = new Set(['model.started', 'context.compacted', 'context.restored']);
 
-/** Tells whether an event is a place of the session: a request, a compaction or an undo, with its window. */
+/** Returns whether an event is a place of the session: a request, a compaction or an undo, with its window. */
 export function isPlace(event: KeptEvent): boolean {
   return PLACES.has(event.type) && 'context' in event && event.context !== undefined;
 }

@@ -9,7 +9,7 @@ const LOG = new RegExp(
 /** A place for the logs of sessions, by their paths in the workspace. */
 export type LogFiles = Pick<Workspace, 'read' | 'write' | 'append' | 'list' | 'stat' | 'delete'>;
 
-/** Tells whether a path is that of a session's log, by which its key can be told. */
+/** Returns whether a path is that of a session's log, by which its key can be told. */
 export function isLog(path: string): boolean {
   return LOG.test(path);
 }

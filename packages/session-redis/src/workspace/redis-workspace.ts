@@ -187,7 +187,7 @@ export class RedisWorkspace implements Workspace {
     });
   }
 
-  /** Tells whether an entry is the mere name of a log. */
+  /** Returns whether an entry is the mere name of a log. */
   #isEnded({ path, type, size }: WorkspaceEntry): boolean {
     return type === 'file' && size === 0 && isLog(path);
   }

@@ -205,7 +205,7 @@ class LineReader implements CommandLine {
     return uses;
   }
 
-  /** Tells whether a word may hold what the line says: a file that it writes, what it is fed, a template. */
+  /** Returns whether a word may hold what the line says: a file that it writes, what it is fed, a template. */
   #mayHold(word: string): boolean {
     return this.#written.has(baseName(word)) || INPUT.test(word) || (word.includes('{}') && word !== '{}');
   }
@@ -235,7 +235,7 @@ class LineReader implements CommandLine {
     };
   }
 
-  /** Notes what is opened. Tells whether the command is fed with what may be code. */
+  /** Notes what is opened. Returns whether the command is fed with what may be code. */
   #redirect(all: readonly Redirection[], depth: number): boolean {
     let isFed = false;
     for (const each of all) {
@@ -307,7 +307,7 @@ function literalOf(word: Word): { readonly text: string; readonly isNumber: bool
   return isPlainBare(bare) ? { text, isNumber } : undefined;
 }
 
-/** Tells whether shells agree that these characters outside of quotes stand for themselves. */
+/** Returns whether shells agree that these characters outside of quotes stand for themselves. */
 function isPlainBare(bare: string): boolean {
   if (/^[[\]]{1,2}$/.test(bare)) return true;
   const open = bare.indexOf('{');

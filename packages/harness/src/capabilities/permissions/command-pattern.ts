@@ -9,7 +9,7 @@ const BETWEEN = /^(?:[ \t;|]|&&|time(?=[ \t]))*$/;
 const HARMLESS = /^(?:[12]?>[ \t]*\/dev\/null|[12]?>&[12])$/;
 
 /**
- * Tells whether every command of a line fits one of the patterns. A line that is more than simple commands of plain words, or
+ * Returns whether every command of a line fits one of the patterns. A line that is more than simple commands of plain words, or
  * that may run something else, fits only a pattern without wildcards that is the very same text.
  */
 export function allowsCommand(patterns: readonly string[], given: string): boolean {
@@ -78,7 +78,7 @@ const MAX_UNITS = 4_000_000;
 export type Fit = 'yes' | 'perhaps' | 'no';
 
 /**
- * Tells whether a pattern fits any command of a line, also behind options and paths, and in substitutions. It perhaps does when a
+ * Returns whether a pattern fits any command of a line, also behind options and paths, and in substitutions. It perhaps does when a
  * word of a program that is not understood names the command, when a shell makes a command's name, or when a program is fed what
  * it may run.
  */

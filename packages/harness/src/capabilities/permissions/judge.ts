@@ -123,7 +123,7 @@ function formatPath(path: string): string {
   return `${absolute ? '/' : ''}${names.join('/') || '.'}`;
 }
 
-/** Tells whether a tool is declared to change nothing beyond the agent's own notes, and to destroy nothing. */
+/** Returns whether a tool is declared to change nothing beyond the agent's own notes, and to destroy nothing. */
 export function isHarmless(
   { readOnly, sessionOnly, destructive, persists }: Tool,
   mayPersist: boolean,

@@ -207,7 +207,7 @@ const any = (fits: readonly Fit[]): Fit =>
 const fitOf = (fits: boolean): Fit => (fits ? 'yes' : 'no');
 
 /**
- * Tells whether a rule that denies or asks applies to a call; `perhaps` for a command line that is not understood. Otherwise, in
+ * Returns whether a rule that denies or asks applies to a call; `perhaps` for a command line that is not understood. Otherwise, in
  * doubt it does: upper and lower case are the same, a search in a directory touches everything in it, a text may be a path, and an
  * argument that cannot be judged is taken to fit.
  */
@@ -235,7 +235,7 @@ function caught({ name, pattern }: Condition, { call, paths, root }: JudgedCall)
   );
 }
 
-/** Tells whether a file with these names is one that a rule about reading or writing files denies or asks for. */
+/** Returns whether a file with these names is one that a rule about reading or writing files denies or asks for. */
 export function concernsFile({ match }: FileRule, names: readonly PlainPath[]): boolean {
   const pattern = pathPattern(folded(match));
   return names.some((name) => matchPath(pattern, foldedPath(name)));
@@ -269,7 +269,7 @@ function concernsPath(pattern: string, { role, names }: JudgedPath): boolean {
 }
 
 /**
- * Tells whether rules that allow cover a call. In doubt they do not. Several rules together may cover the commands of one
+ * Returns whether rules that allow cover a call. In doubt they do not. Several rules together may cover the commands of one
  * command line; anything else needs one rule.
  */
 export function covers(rules: readonly PermissionRule[], judged: JudgedCall): boolean {
@@ -290,7 +290,7 @@ export function covers(rules: readonly PermissionRule[], judged: JudgedCall): bo
 }
 
 /**
- * Tells whether a call has an argument that neither the tool's schema names nor a rule that is about arguments: who wrote that could
+ * Returns whether a call has an argument that neither the tool's schema names nor a rule that is about arguments: who wrote that could
  * not know of it. `{}` stands for no argument beside those that the schema names.
  */
 function saysMore(

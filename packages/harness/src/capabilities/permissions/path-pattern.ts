@@ -20,7 +20,7 @@ export function plainPath(path: string): PlainPath {
   return { names, absolute };
 }
 
-/** Tells whether a path fits a pattern: `**` stands for any number of names, `*` and `?` for characters within one. */
+/** Returns whether a path fits a pattern: `**` stands for any number of names, `*` and `?` for characters within one. */
 export function matchPath(pattern: PlainPath, path: PlainPath): boolean {
   return matchSequence(pattern.names, path.names, {
     isAny: (name) => name === '**',
@@ -28,7 +28,7 @@ export function matchPath(pattern: PlainPath, path: PlainPath): boolean {
   });
 }
 
-/** Tells whether a path in this directory, however deep, may fit a pattern. */
+/** Returns whether a path in this directory, however deep, may fit a pattern. */
 export function mayHold(pattern: PlainPath, directory: PlainPath): boolean {
   const { names } = pattern;
   // The rests of the pattern that may come next, after each name of the directory.

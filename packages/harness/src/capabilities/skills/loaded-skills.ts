@@ -30,7 +30,7 @@ export function rememberLoading(state: AgentState, toolUseId: string, name: stri
   store(state, { ...loadingsIn(state), [toolUseId]: { name, hash: hashOf(text) } });
 }
 
-/** Tells whether the whole text of a skill is in these messages. */
+/** Returns whether the whole text of a skill is in these messages. */
 export function isInView(state: AgentState, messages: readonly Message[], name: string): boolean {
   const loadings = loadingsIn(state);
   return messages.flatMap(toolResultsOf).some((block) => {

@@ -245,7 +245,7 @@ export class Parent {
   readonly above: Parent | undefined;
   /** The states of the parent that judge, the present one first: of the others only what they deny counts. */
   readonly states: () => Promise<readonly AgentState[]>;
-  /** Hears of the usage of each model call. */
+  /** Receives the usage of each model call. */
   readonly used: (modelId: string, usage: Usage) => void;
 
   constructor({ above, states, used }: Pick<Parent, 'above' | 'states' | 'used'>) {

@@ -93,12 +93,12 @@ export const LOST =
   'The process that ran it shut down or died before it was done. What it had done by then is in its session: agent_spawn ' +
   'with its id lets it go on.';
 
-/** Tells whether a task is worked on, or will be without more being done. */
+/** Returns whether a task is worked on, or will be without more being done. */
 export function isOpen({ status }: TaskEnding): boolean {
   return status === 'pending' || status === 'running';
 }
 
-/** Tells whether a task has ended for good: not while it waits for approval. */
+/** Returns whether a task has ended for good: not while it waits for approval. */
 export function isEnded(task: TaskEnding): boolean {
   return !isOpen(task) && task.status !== 'waiting';
 }

@@ -432,7 +432,7 @@ class Team implements Capability {
   }
 }
 
-/** Tells whether the model knows the final end of a task. */
+/** Returns whether the model knows the final end of a task. */
 function isSettled({ told }: GivenTask): boolean {
   return told !== undefined && told !== 'waiting';
 }
