@@ -102,9 +102,9 @@ export interface Reduction {
 }
 
 /**
- * A way to make a conversation smaller. It answers a new list and never changes the view. The cascade checks every answer.
- * It keeps the old list when a tool call would lose its result, a message would vanish unaccounted for, or a pinned
- * message would go.
+ * A way to make a conversation smaller. It returns a new list and never changes the view. The cascade checks every result. It
+ * keeps the old list if a tool call would lose its result, a message would vanish from the manifest, or a pinned message would be
+ * removed.
  */
 export interface Stage {
   readonly name: string;
@@ -142,7 +142,7 @@ export function isByMessages(view: View, budget: ReductionTarget): boolean {
   return budget.reason === 'proactive_budget' && view.tokens < budget.dueTokens;
 }
 
-/** Answers that the stage leaves the view alone, and why. */
+/** Returns the view unchanged, with the reason. */
 export function unchanged(view: View, note: string): Reduction {
   return { messages: view.messages, fates: [], note };
 }

@@ -9,7 +9,7 @@ import {
 } from '@x/core';
 import { type WordError, withoutOpenCalls } from '@x/core/internal';
 
-/** One event as it is sent; without a name an `EventSource` hears it as `message`. */
+/** One event as it is sent. Without a name, an `EventSource` receives it as `message`. */
 export interface SentEvent {
   readonly event?: string;
   readonly id?: string | number;

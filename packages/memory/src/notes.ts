@@ -25,7 +25,7 @@ export type NoteLine = Omit<MemoryFact, 'id'>;
 
 const MARK = /^<!-- model (\d{4}-\d\d-\d\d) (\S+) (\S+) -->$/;
 const NONE = '-';
-/** Begins a fact that nobody has confirmed, in front of the tools that may have suggested it. */
+/** Begins an unconfirmed fact, in front of the tools that may have suggested it. */
 export const UNCONFIRMED = '[unconfirmed: ';
 /** What a bullet begins with. */
 export const SIGN = /^\s*[-*+•]\s+/u;

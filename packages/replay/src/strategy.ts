@@ -25,7 +25,7 @@ export interface Reduced {
   readonly summarizerTokens?: number;
 }
 
-/** Called before each model call with what would be sent; answers nothing where that may stay. */
+/** Called before each model call with the request. Returns the reduced messages, or nothing to leave them. */
 export type Reduce = (messages: readonly Message[]) => Promise<Reduced | undefined>;
 
 /** Begins a conversation. */

@@ -54,7 +54,7 @@ async function withConnection<T>(pool: Pool, task: (connection: PoolConnection) 
   }
 }
 
-/** Does `task` in a transaction of its own. Whatever it throws, nothing of it remains. */
+/** Runs `task` in a new transaction. If it throws, nothing of it remains. */
 export function inTransaction<T>(pool: Pool, task: (run: RunSql) => Promise<T>): Promise<T> {
   return withConnection(pool, async (connection) => {
     try {

@@ -44,7 +44,7 @@ function watch(connection: PoolClient): void {
   if (!connection.listeners('error').includes(ignore)) connection.on('error', ignore);
 }
 
-/** Does something on a connection of its own, which others use afterwards if it is good for that. */
+/** Runs something on a separate connection, which others use afterwards if it is still good. */
 export async function withConnection<T>(
   pool: Pool,
   task: (connection: PoolClient) => Promise<T>,
@@ -65,7 +65,7 @@ export async function withConnection<T>(
   }
 }
 
-/** Does a task in a transaction of its own. Whatever it throws, nothing of it remains. */
+/** Runs a task in a new transaction. If it throws, nothing of it remains. */
 export function inTransaction<T>(pool: Pool, task: (run: RunSql) => Promise<T>): Promise<T> {
   return withConnection(pool, async (connection) => {
     await connection.query('BEGIN ISOLATION LEVEL READ COMMITTED');

@@ -3,8 +3,8 @@ import type { RedisClient } from './redis-client.js';
 const asked = new WeakSet<RedisClient>();
 
 /**
- * Warns, once a client, of a Redis that may evict: then sessions are lost without a word, or lose a part. Nobody waits for the
- * answer, and who may not ask is told nothing.
+ * Warns, once for each client, if Redis may evict keys: it would drop sessions, or parts of them. Nobody waits for the answer. If
+ * the user may not read the setting, there is no warning.
  */
 export function warnOfEviction(client: RedisClient): void {
   if (asked.has(client)) return;

@@ -23,5 +23,5 @@ export const agentCompactionSchema = z.strictObject({
   remember: chatSchema.optional(),
 });
 
-/** What a compactor is told about the agent whose conversation it reduces. */
+/** Options about the agent whose conversation a compactor reduces. */
 export type AgentCompactionOptions = Readonly<z.input<typeof agentCompactionSchema>>;

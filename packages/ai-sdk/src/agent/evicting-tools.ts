@@ -95,7 +95,7 @@ interface ModelOutputCall {
   readonly output: unknown;
 }
 
-/** What the model would have been told. */
+/** The result as the model would have read it. */
 async function modelOutput(tool: SdkTool, call: ModelOutputCall): Promise<Part> {
   const { toModelOutput } = tool;
   if (typeof toModelOutput === 'function') return (await toModelOutput.call(tool, call)) as Part;
@@ -151,7 +151,7 @@ function page(text: string, { line, lines, column }: z.output<typeof inputSchema
 
 const AGENT = 'ai-sdk';
 
-/** What a capability is told of a tool call in an agent of the AI SDK, which has no model, log or store of ours. */
+/** A tool call as a capability sees it in an agent of the AI SDK, which has none of our models, logs or stores. */
 function toolScope(
   workspace: Workspace,
   identity: RuntimeIdentity,

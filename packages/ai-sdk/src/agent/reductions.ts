@@ -128,8 +128,8 @@ interface ReducedConversation<Source extends SdkMessage> {
 }
 
 /**
- * Reduces conversations that the SDK hands over whole again and again. A beginning that was reduced once is found again
- * by its content and sent as it was then, so that the provider's cache keeps hitting and nothing is summarized twice.
+ * Reduces conversations that the SDK passes whole again and again. It finds a beginning that was reduced before by its content,
+ * and sends it as before. The provider's cache keeps hitting, and nothing is summarized twice.
  */
 export class Reductions {
   readonly #compactor: Compactor;

@@ -135,7 +135,7 @@ function definitionsOf(tools: CallOptions['tools'] = []): readonly ToolDefinitio
   );
 }
 
-/** What is no answer at all, as of middleware under test, is none that filled the window. */
+/** A value that is not an answer, for example of middleware under test, did not fill the window. */
 function isFull(answer: { readonly finishReason?: FinishReasonLike } | undefined): boolean {
   return answer?.finishReason !== undefined && rawFinishReason(answer.finishReason) === WINDOW_FULL;
 }

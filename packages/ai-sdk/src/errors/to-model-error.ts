@@ -60,7 +60,10 @@ export function cutOff(modelId: string): ModelError {
 
 const WEB_PAGE = 'The server answered with a web page (text/html): is its address right?';
 
-/** A stream that is none, as of a proxy's login, or where an address lacks its `/v1`; `undefined` for one that may be. */
+/**
+ * Recognizes a web page instead of a stream: a proxy's login, or an address without its `/v1`. Returns `undefined` for anything
+ * else.
+ */
 export function webPage(modelId: string, headers: HeaderFields | undefined): ModelError | undefined {
   return isWebPage(headers)
     ? new ModelError(`The call of ${modelId} failed: ${WEB_PAGE}`, {

@@ -3,8 +3,8 @@ import { aiSdkDialect, opaquePart, type Part, plainJson } from '@x/core/messages
 import type { ContentPart, ProviderData } from '../language-model.js';
 
 /**
- * The parts of an answer as blocks, in their order. What has no block of its own — sources, custom parts, tools that
- * the provider ran itself — becomes an `opaque` block of `provider`.
+ * Turns the parts of an answer into blocks, in order. Sources, custom parts and tools that the provider ran become `opaque` blocks
+ * of `provider`.
  */
 export function toBlocks(content: readonly ContentPart[], provider: string): readonly ContentBlock[] {
   return content.flatMap((part) => blocksOf(part, provider));
@@ -41,7 +41,7 @@ function blockOf(part: ContentPart, provider: string): ContentBlock {
   );
 }
 
-/** Tells what Anthropic's server wrote for itself, which the SDK gives as text, from what the model said. */
+/** Recognizes text that Anthropic's server wrote for itself, and that the model did not say. */
 export function isCompaction(metadata: ProviderData | undefined): boolean {
   return metadata?.anthropic?.type === 'compaction';
 }

@@ -23,7 +23,7 @@ export async function callBefore(
   return (await guarded(scope, 'beforeCompaction', () => beforeCompaction?.(input, scope))) ?? {};
 }
 
-/** Tells the `afterCompaction` hook. */
+/** Calls the `afterCompaction` hook. */
 export async function callAfter(
   { afterCompaction }: ResolvedCapabilityConfig,
   scope: ReasonScope,
@@ -77,7 +77,7 @@ async function guarded<Value>(
   }
 }
 
-/** Tells everybody who listens what came of a compaction. */
+/** Emits the events about a compaction. */
 export function announce(
   { redact }: ResolvedCapabilityConfig,
   scope: ReasonScope,

@@ -67,12 +67,12 @@ export function calibrate(
   note(state, 'calibration', model, Math.round(next * 100) / 100);
 }
 
-/** The window that the model's provider told when it refused a request, in its tokens. */
+/** The window that the provider reported when it refused a request, in its own tokens. */
 export function toldWindow(state: AgentState, model: Model): number | undefined {
   return numberIn(state, 'windows', model);
 }
 
-/** Keeps the window that a provider told. */
+/** Stores the window that a provider reported. */
 export function learnWindow(state: AgentState, model: Model, tokens: number): void {
   note(state, 'windows', model, Math.floor(tokens));
 }
@@ -110,8 +110,8 @@ export function heldUntil(state: AgentState): number {
 }
 
 /**
- * Notes which narrative someone writes, by the last message that it tells of; nothing once a compaction was made. Another process
- * reads it, and begins none beside it.
+ * Notes which narrative is being written, by the last message that it covers, so that no other process starts it. A compaction
+ * clears the note.
  */
 export function noteWriting(state: AgentState, to: string): void {
   changeNotes(state, { writing: to });

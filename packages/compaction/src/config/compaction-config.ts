@@ -180,7 +180,7 @@ type Apart<Union, Keys extends PropertyKey = KeysOf<Union>> = Union extends unkn
   ? Union & { readonly [Key in Exclude<Keys, keyof Union>]?: never }
   : never;
 
-/** The form without a preset, of a compaction with keys of its own. */
+/** The configuration without a preset, with the additional keys of a program. */
 export type Grouped<Extra extends z.core.$ZodShape> = Extract<
   z.input<ReturnType<typeof codeSchema<Extra>>>,
   { readonly preset?: undefined }
@@ -188,7 +188,7 @@ export type Grouped<Extra extends z.core.$ZodShape> = Extract<
 /** The same, and none of the keys of the presets. */
 export type WithoutPreset<Config> = Extract<Config, { readonly preset?: undefined }>;
 
-/** The schema of what code writes, with keys of its own beside those of a compaction. */
+/** The schema of a configuration in code, with additional keys. */
 export function configSchema<Extra extends z.core.$ZodShape>(extra: Extra) {
   type Config = Apart<z.input<ReturnType<typeof codeSchema<Extra>>>>;
   type Resolved = ResolvedCompactionConfig & z.output<z.ZodMiniObject<Extra>>;

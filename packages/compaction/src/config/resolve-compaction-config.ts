@@ -18,7 +18,7 @@ export interface CompactionConfigSources {
 
 type Layer = Readonly<Record<string, unknown>>;
 
-/** Keys that say the same in different ways: whoever writes one of them says nothing about the others any more. */
+/** Keys that exclude each other: if a layer sets one, the others of the layers below no longer count. */
 const ALTERNATIVES = [
   ['trigger', 'target'],
   ['threshold', 'max_tokens'],

@@ -28,7 +28,7 @@ export interface SummarizerSources {
   readonly defaultModel?: Model | 'own' | undefined;
 }
 
-/** The summarizer found. Without `model` it is the agent's own model, with `null` there is none. */
+/** The summarizer that was found. Without `model` it is the agent's own model; `null` means no model. */
 export interface ResolvedSummarizer {
   readonly model?: Model | null;
   /** Replaces the instructions to the model. */

@@ -11,7 +11,7 @@ export function marksOf(carrier: { readonly metadata?: JsonObject | undefined })
   return isObject(marks) ? marks : {};
 }
 
-/** Makes a text with notes, which stands instead of another. */
+/** Makes a text with notes that replaces another text. */
 export function markedText(text: string, marks: JsonObject): TextBlock {
   return { type: 'text', text, providerMetadata: { [NAMESPACE]: marks } };
 }
@@ -59,7 +59,7 @@ export function droppedNote(
   });
 }
 
-/** Counts the messages that an earlier note stands for; 0 when the message is no such note. */
+/** Counts the messages that an earlier note replaces; 0 if the message is not such a note. */
 export function droppedBefore(message: Pick<Message, 'metadata'>): number {
   const { dropped } = marksOf(message);
   return typeof dropped === 'number' ? dropped : 0;

@@ -32,7 +32,7 @@ export const redactSchema = z.union([
   }),
 ]);
 
-/** The message with secrets taken out of its texts; the very same message if there are none. */
+/** Removes secrets from a message's texts. Returns the same message if there are none. */
 export function redactMessage(message: Message, redact: Redact): Message {
   const content = redactBlocks(message.content, redact);
   return content === message.content ? message : { ...message, content };

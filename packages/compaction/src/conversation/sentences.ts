@@ -148,7 +148,7 @@ function unwrapped(lines: readonly string[]): readonly string[] {
 /** A line in brackets, and nothing else: what a program says in the user's name. */
 const BRACKETED = /^\[[^\][\n]*\]$/;
 
-/** Tests by its form if a program wrote a text in the user's name: all of it stands between tags or brackets. */
+/** Tests whether a program wrote a text in the user's name: all of it is between tags or brackets. */
 export function isFramed(text: string): boolean {
   let rest = text.trim();
   if (BRACKETED.test(rest)) return true;

@@ -78,7 +78,7 @@ export type StubMark = (typeof STUB_TEXTS)[keyof typeof STUB_TEXTS]['mark'];
 
 const TEXTS: readonly StubText[] = Object.values(STUB_TEXTS);
 
-/** The notes by which an altered message or block is told. */
+/** The notes that mark an altered message or block. */
 export const stubMarks: ReadonlySet<string> = new Set(TEXTS.map(({ mark }) => mark));
 
 /** What finds a stub in a text. */

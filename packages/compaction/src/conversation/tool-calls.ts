@@ -105,7 +105,7 @@ const STATUS =
 const MENTION = /\b(?:exited(?: with)?(?: code| status)?|exit (?:code|status))[ :=]+(-?\d+)/i;
 const KILLED = /^(?:killed by \w+|timed out after \d+ ms and was killed|was interrupted and killed)(?:\n|$)/;
 
-/** The note of how a call ended, for a text that stands instead of its result. */
+/** The note about how a call ended, for a text that replaces its result. */
 export function outcomeMark(result: ToolResultBlock): JsonObject {
   const { failed, exitCode } = outcomeOf(result);
   return { ended: { failed, ...(exitCode === undefined ? {} : { exitCode }) } };

@@ -268,7 +268,7 @@ export class SourceRecall implements Recall {
   }
 }
 
-/** A tool that answers by a function. */
+/** Makes a tool of a function. */
 export function recallTool(
   answer: (request: RecallRequest, context: ToolContext) => Promise<readonly ToolOutputBlock[]>,
 ): Tool {
@@ -284,7 +284,7 @@ export function recallTool(
   });
 }
 
-/** Tells a message that stands in a context as it was said: nothing left marks on it. */
+/** Tests whether a context has a message as it was said: nothing left marks on it. */
 export function isWhole(message: Message): boolean {
   return Object.keys(marksOf(message)).length === 0;
 }

@@ -17,7 +17,10 @@ const COMMAND_END = 0.5;
 /** The folder that most command lines begin with. */
 const FOLDER_FIRST = /^\s*cd \S+ &&\s*/;
 
-/** The tool of a call and what it was given: short arguments and the path of a file whole, the others cut to share `length` UTF-16 units. Of a list its word is enough: the newest one stands whole. */
+/**
+ * Renders a call's tool and input: short arguments and the path of a file whole, the others cut to share `length` UTF-16 units. A
+ * list is reduced to its word: the newest one is whole elsewhere.
+ */
 export function given(
   use: Pick<ToolUseBlock, 'name' | 'input'>,
   length: number,

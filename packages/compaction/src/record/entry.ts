@@ -84,7 +84,7 @@ const ITEM = '  = ';
 const NEXT = ' ;; ';
 const GAP = '… ';
 
-/** Explains the marks to whoever reads these entries. */
+/** Explains the marks of these entries to the reader. */
 export function legendOf(entries: readonly Entry[]): string {
   const lists = entries.some(({ kind }) => kind === 'listed') ? ', = a list as a call last wrote it' : '';
   return (

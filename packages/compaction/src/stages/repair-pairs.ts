@@ -3,7 +3,7 @@ import { pairingOf } from '@x/core/messages';
 import { droppedNote } from '../conversation/marks.js';
 import { type Fate, type Stage, saysAnything } from '../stage.js';
 
-/** Returns whether some call or result stands alone or apart, or shares its id with another of its message. */
+/** Returns whether a call or result is alone or apart, or shares its id with another of its message. */
 export function needsRepair(messages: readonly Message[]): boolean {
   const { orphanCalls, orphanResults, repeated, scattered } = pairingOf(messages);
   return orphanCalls.size + orphanResults.size + repeated.length + scattered.size > 0;

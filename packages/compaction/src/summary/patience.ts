@@ -1,6 +1,6 @@
 import { systemClock, unlessAborted } from '@x/core/internal';
 
-/** Waits for models, all waits of one compaction together for at most so many milliseconds. */
+/** Waits for models. All waits of one compaction share one limit in milliseconds. */
 export class Patience {
   readonly ms: number;
   readonly #end = new AbortController();

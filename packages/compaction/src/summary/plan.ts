@@ -13,7 +13,7 @@ const SHORTEST_NARRATIVE = 150;
 /** The factor by which a narrative may exceed its limit: its author counts with another tokenizer. */
 export const TOLERANCE = 1.25;
 
-/** Computes the tokens that a narrative may have, whatever it tells of; 0 if there is no room for a useful one. */
+/** Computes the most tokens for a narrative; 0 if there is no room for a useful one. */
 export function maxNarrativeOf({ settings, budget, room, maxRecord }: Composer, writer: Model): number {
   const window = writer.contextWindow ?? budget.contextWindow;
   const share = Math.max(budget.enoughTokens / 4, maxRecord * (1 - BESIDE_NARRATIVE));

@@ -38,7 +38,7 @@ const PRESERVE: Readonly<Record<string, string>> = {
   current_plan: 'the plan as it stands',
 };
 
-/** What a model is told that writes a summary, where `summary.prompt` names nothing else. */
+/** The instructions to a model that writes a summary, unless `summary.prompt` replaces them. */
 export const DEFAULT_SUMMARY_PROMPT = `Condense the conversation into a record from which the same assistant can go on working without the \
 original messages. What you leave out is forgotten.
 
@@ -156,7 +156,7 @@ const REFUSAL_LENGTH = 400;
 const SAMPLE = 1_000;
 const DIFFERENT = 0.08;
 
-/** Accepts only an answer that ended by itself, calls no tool, says something of substance, has its sections and fits. */
+/** Accepts only an answer that is complete, calls no tool, has content, has its sections and fits. */
 export function checkAnswer(response: ModelResponse, limits: AnswerLimits): Verdict {
   const { sections, shortest, longest, count } = limits;
   const refuse = (problem: string): Verdict => ({ ok: false, problem });

@@ -115,7 +115,9 @@ function asOf(at: number | undefined): string {
     : `It tells of the messages up to r${at}: where later ones say otherwise, they hold.`;
 }
 
-/** The message by which a narrative that came late stands behind the conversation, until the next compaction takes it into a summary. */
+/**
+ * Makes the message with a late narrative, which stays behind the conversation until the next compaction moves it into a summary.
+ */
 export function narrativeMessage(narrative: Narrative): Message {
   return userMessage(wrapped([`${FIRST_LINE}. ${asOf(narrative.at)}`, withoutFrame(narrative.text)]), {
     kind: 'synthetic',
@@ -128,12 +130,12 @@ export function isNarrative(message: Pick<Message, 'kind' | 'metadata'>): boolea
   return message.kind === 'synthetic' && typeof marksOf(message).narrative === 'string';
 }
 
-/** Tests if a message stands for earlier ones: a summary, or a narrative that came late. */
+/** Tests whether a message is a summary or a late narrative. */
 export function isOfSummary(message: Pick<Message, 'kind' | 'metadata'>): boolean {
   return message.kind === 'summary' || isNarrative(message);
 }
 
-/** Lists the ids of the messages that a summary stands for. */
+/** Lists the ids of the messages that a summary replaces. */
 export function coveredBy(message: Message): readonly string[] {
   return message.kind === 'summary' ? stringsIn(marksOf(message).covers) : [];
 }
@@ -160,7 +162,7 @@ export interface EarlierSummaries {
   readonly standing: ReadonlyMap<string, number>;
 }
 
-/** Reads what earlier summaries hold. The text tells it, so that a summary survives other programs that keep only text. */
+/** Reads earlier summaries from their text, so that a summary survives programs that keep only text. */
 export function readSummaries(summaries: readonly Message[]): EarlierSummaries {
   const read = summaries.map(readSummary);
   // A narrative that came late was written from all that stands before it.

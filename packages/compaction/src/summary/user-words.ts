@@ -82,8 +82,8 @@ export function keepUserWords(
 }
 
 /**
- * The messages that programs wrote in the user's name, told by their form: all of the text between tags or brackets, or a page of
- * instructions in front of what the user said.
+ * Finds messages that programs wrote in the user's name: all of the text is between tags or brackets, or a page of instructions
+ * precedes what the user said.
  */
 export function ofPrograms(messages: readonly Message[]): readonly Message[] {
   const numbers = numbersOf(messages);

@@ -41,8 +41,9 @@ function spentOn({ usage, modelCalls }: Writing, late?: Writing): Spent {
 }
 
 /**
- * Replaces the older part of a view by a summary: plans what it stands for, has the model write unless it has done so already, and
- * composes. Waits for the model for a while; the record is the summary until a narrative follows, and where the model fails.
+ * Replaces the older part of a view by a summary. It plans what to replace, lets the model write unless that was done before, and
+ * composes the summary. It waits for the model for a limited time. The record is the summary until a narrative follows, and if the
+ * model fails.
  */
 export async function summarizeView(composer: Composer): Promise<Reduction> {
   const { settings, view, context, work } = composer;
@@ -251,8 +252,8 @@ function livePrefix({ context, budget, view }: Composer, writer: Model, end: num
 }
 
 /**
- * Has the model's provider condense the older part. The record stands beside what it made, for whoever cannot read that. Waits no
- * longer than for a narrative; what comes too late is of no use, and the provider is left alone for a while.
+ * Lets the model's provider compact the older part. The record is stored beside the result, for other models. It waits no longer
+ * than for a narrative. A late result is discarded, and the provider is left alone for a while.
  */
 export async function condenseNatively(composer: Composer, model: Model): Promise<Reduction> {
   const { view, context, work } = composer;

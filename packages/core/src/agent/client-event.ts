@@ -49,7 +49,7 @@ export function toClientEvent(event: AgentEvent, onError?: WordError): ClientEve
   }
 }
 
-/** Tells an agent's events from other items of a stream. */
+/** Tests whether an item of a stream is an agent's event. */
 export function isAgentEvent(item: unknown): item is AgentEvent {
   return (
     typeof item === 'object' && item !== null && 'type' in item && 'callId' in item && 'sessionId' in item

@@ -13,10 +13,7 @@ type SubagentEvent = Extract<AgentEventBody, { readonly type: 'subagent.event' }
 
 const UNFINISHED = 'No result: the stream ended before this call did.';
 
-/**
- * The tool calls that a stream of events mentions, without those whose results it tells. A stream may end with open calls only if they
- * wait for a human.
- */
+/** The tool calls in a stream of events that have no result yet. A stream may end with open calls only if they wait for a human. */
 export class OpenToolCalls {
   readonly #open = new Map<string, Mentioned>();
   /** Subagents with open calls, by task, each with its last event. */

@@ -31,7 +31,7 @@ export function fromClient<Value>(read: () => Value): Value {
   }
 }
 
-/** A schema for objects that are told by a member: `having<Model>('generate', 'a model')`. */
+/** A schema that recognizes objects by a member: `having<Model>('generate', 'a model')`. */
 export function having<Kind>(member: keyof Kind, what: string): ZodMiniCustom<Kind, Kind> {
   return custom<Kind>(
     (value) => typeof value === 'object' && value !== null && member in value,

@@ -51,8 +51,8 @@ export class ApprovalRequiredError extends XError {
 }
 
 /**
- * Thrown by a tool that ran and cannot tell whether it took effect, or what came of it. Unless the tool is `readOnly`, the model is
- * told to look before it repeats the call.
+ * Thrown by a tool that ran, and does not know whether it took effect. Unless the tool is `readOnly`, the model reads that it must
+ * look before it repeats the call.
  *
  * @code outcome_unknown A tool ran, and cannot say whether it took effect. Do: Look before you repeat the call.
  */

@@ -100,8 +100,8 @@ export function isContextOverflow(error: unknown): boolean {
 }
 
 /**
- * Tests whether a provider may have refused a request for its size in words that nobody knows yet: a 400, 413 or 422 that is not about
- * the content. Only together with the size of the request it means anything.
+ * Tests whether a provider may have refused a request for its size in words that we do not know: a 400, 413 or 422 that is not
+ * about the content. Use it together with the size of the request.
  */
 export function mayBeOverflow(error: unknown): boolean {
   const facts = modelErrorFacts(error);

@@ -129,7 +129,7 @@ export class SessionLeaseError extends XError {
   }
 }
 
-/** Says in an error of a store of which collection it tells: the session of that key is another record. */
+/** Names the collection in an error of a store: the key is not that of a session. */
 export function namingCollection(error: unknown, collection: string): unknown {
   const about = error as { readonly sessionKey?: string; readonly collection?: string } | null | undefined;
   if (!XError.isInstance(error) || about?.sessionKey === undefined || about.collection !== undefined)

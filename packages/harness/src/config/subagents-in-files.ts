@@ -109,8 +109,8 @@ function subagentModelName({ id, contextWindow, nativeCompaction }: ModelReferen
 }
 
 /**
- * Reads the files of subagents as every call does, and answers what is wrong with them: whoever opens an agent hears of it
- * before the first call.
+ * Reads the files of subagents as every call does, and returns their problems, so that a program can report them before the first
+ * call.
  *
  * @param config The words of the agent's file for `subagents`.
  * @throws {InvalidInputError} for a configuration that the capability refuses, too.

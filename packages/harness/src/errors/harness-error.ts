@@ -57,7 +57,7 @@ export function hookInvalid(name: string, returned: unknown, wanted: string): Ha
   return new HarnessError('hook_invalid', text);
 }
 
-/** Answers what was thrown where it is an error, else one that says who threw it: `undefined` tells nobody. */
+/** Returns the thrown error, or an error that names the thrower if something else was thrown. */
 export function errorOf(thrower: string, thrown: unknown): unknown {
   if (isError(thrown)) return thrown;
   const text = `${thrower} threw a value that is not an Error: ${errorText(thrown)}. Throw an Error.`;

@@ -2,7 +2,7 @@ import { type InvalidInputError, XError } from '@x/core';
 import type { Issue } from '@x/core/internal';
 
 /**
- * The model did not give an answer of the form that was asked for, however often it was told what was wrong.
+ * The model did not give a valid answer of the requested form, after all retries.
  *
  * @code output_invalid The model gave no valid answer, also after repairs. The conversation is stored. Do: Raise `outputRepairs`, describe the fields in the schema, or use a stronger model.
  */

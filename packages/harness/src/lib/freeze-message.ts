@@ -1,8 +1,8 @@
 import type { JsonValue, Message } from '@x/core';
 
 /**
- * Freezes a message of a conversation, with its blocks and the inputs of calls: whoever is shown it, a model's adapter or a listener, cannot
- * change what was said. What providers keep in a message (`data`, `providerMetadata`) stays theirs.
+ * Freezes a message with its blocks and the inputs of calls, so that no adapter or listener can change it. What providers keep in
+ * a message (`data`, `providerMetadata`) stays changeable.
  */
 export function freezeMessage(message: Message): void {
   if (Object.isFrozen(message)) return;

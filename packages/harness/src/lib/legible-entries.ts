@@ -2,7 +2,7 @@ import type { Workspace } from '@x/core';
 import { errorText } from '@x/core/internal';
 import type { WorkspaceEntry } from '@x/core/store';
 
-/** The entries of a folder whose files describe something; one that cannot be listed is told of, and harms nothing else. */
+/** Lists the entries of a folder. An entry that cannot be read is reported, and hides no other. */
 export async function* legibleEntries(
   workspace: Workspace,
   folder: string,

@@ -88,7 +88,7 @@ interface Waiting {
   readonly limits: Pick<ParsedLimits, 'hookMs' | 'interruptMs'>;
 }
 
-/** Answers what a hook gives at once as it is: only a promise needs a limit, and a step has many hooks. */
+/** Returns what a hook gives synchronously as it is: only a promise needs a limit, and a step has many hooks. */
 export function hookResult<Value>(
   waiting: Waiting,
   run: () => Value | PromiseLike<Value>,

@@ -4,7 +4,7 @@ import type { AgentParts } from '../agent/agent-parts.js';
 import type { Reply } from '../agent/call-options.js';
 import type { EventJournal } from '../lib/event-journal.js';
 
-/** Those who hear of a call: observers of its capabilities, listeners of the agent, and readers of its events. */
+/** The receivers of a call's events: observers in capabilities, listeners of the agent, and readers of the stream. */
 export class Audience {
   readonly #observers: readonly Capability[];
   readonly #listeners: AgentParts['listeners'];
@@ -45,7 +45,7 @@ export class Audience {
     for (const listener of this.#listeners) this.#tell('onEvent', listener, listener, told);
   }
 
-  /** Tells one. That it fails is a warning, once a call: it is told of the warning, too. */
+  /** Calls one receiver. If it fails, the first failure in a call is a warning, which it receives too. */
   #tell<Event>(source: string, who: object, listener: (event: Event) => unknown, event: Event): void {
     tell(`The listener "${source}"`, listener, event, (message) => {
       if (this.#failing.has(who)) return;

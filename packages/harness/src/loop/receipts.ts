@@ -14,7 +14,7 @@ const UNFINISHED: readonly StopReason[] = ['interrupted', 'shutdown', 'timed_out
 /** Ids of one call: those of the messages that it said, in order, and its own. */
 export type CallIds = readonly string[];
 
-/** What became of a call, for whoever repeats it. */
+/** The outcome of a call, for its repetition. */
 export interface Receipt extends Pick<Reply, 'stopReason' | 'finishReason' | 'usage' | 'steps'> {
   readonly ids: CallIds;
   /** Of the last assistant message. */
@@ -49,7 +49,7 @@ export function openReceipt(state: AgentState, own: CallIds, said: CallIds): Cal
   return all;
 }
 
-/** Goes on with a call, the one of this id or else the last one without a receipt, and answers its ids: whoever continues with it ends it. */
+/** Continues a call, the one of this id or the last one without a receipt, and returns its ids. */
 export function resumeReceipt(state: AgentState, id: string | undefined): CallIds {
   const own = id === undefined ? callsOf(state).open.at(-1) : [id];
   return openReceipt(state, own ?? [], []);

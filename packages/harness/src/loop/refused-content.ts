@@ -59,8 +59,8 @@ function levelsFor(error: unknown, isLastModel: boolean): readonly Level[] {
 }
 
 /**
- * Sets aside what may be the reason for which a provider refuses a request: what is new since its last answer, then what a failed call left
- * behind. So a message costs its turn at most, and never the next one. The log has every message whole.
+ * Sets aside what may be the reason for a refused request: first what is new since the last answer, then what a failed call left
+ * behind. A message costs its turn at most, never the next one. The log has every message whole.
  */
 export class RefusedContent {
   readonly #call: RunningCall;

@@ -5,7 +5,7 @@ import { openCalls } from './open-calls.js';
 import { type CallIds, callsOf, isOpenCall, isReceipt, type Receipt, SUPERSEDED } from './receipts.js';
 import type { RunningCall } from './running-call.js';
 
-/** Answers what a call of this id is a repeat of: the reply of the one that has ended, or else what was not said yet. */
+/** Returns what a call of this id repeats: the reply of an ended call, or the messages that are new. */
 export async function repeatOf(
   call: RunningCall,
   id: string | undefined,

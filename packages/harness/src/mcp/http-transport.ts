@@ -22,8 +22,8 @@ const MAX_GOODBYE_MS = 1_000;
 type Fetch = NonNullable<StreamableHTTPClientTransportOptions['fetch']>;
 
 /**
- * Streamable HTTP by the SDK, with what that leaves out: it tells a server that forgot the session, fails requests whose answer cannot
- * come any more as their stream of events broke off, and ends its session at the server.
+ * Streamable HTTP of the SDK, with what it lacks: it detects a server that lost the session, fails requests whose stream of events
+ * broke off, and ends its session at the server.
  */
 export class HttpTransport extends StreamableHTTPClientTransport {
   /** Requests without an answer, and whether their stream can be resumed, or waits for it. */

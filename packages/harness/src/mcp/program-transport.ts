@@ -11,8 +11,8 @@ const GOODBYE_MS = 2_000;
 const LOOK_MS = 20;
 
 /**
- * A server as a program that is spoken to over its input and output. It leads a process group of its own, so that whatever it has started ends
- * with it; the SDK's transport ends the program alone.
+ * An MCP server that runs as a program and talks over its standard input and output. It leads its own process group, so that
+ * whatever it started ends with it; the SDK's transport ends the program alone.
  */
 export class ProgramTransport implements Transport {
   onclose?: () => void;

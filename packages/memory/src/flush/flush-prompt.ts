@@ -19,7 +19,7 @@ const UNITS_PER_TOKEN_OF_WINDOW = 0.5;
 const SPOKEN_LENGTH = 8_000;
 const TOOL_LENGTH = 500;
 
-/** What a model is told to do with a transcript. */
+/** The instructions to a model that reads a transcript. */
 export const FLUSH_INSTRUCTIONS = `You keep the long-term memory of an assistant. You read the newest part of a conversation and write down what is worth knowing in later conversations, weeks from now.
 
 Worth it: who the user is and what they prefer; decisions and their reasons; commitments, deadlines and names; facts about their projects, systems and environment, with exact names, numbers, paths and identifiers; what was learned by trial.

@@ -14,7 +14,7 @@ interface SearchOptions extends Readonly<Record<'limit' | 'offset' | 'maxOutputC
   readonly signal: AbortSignal;
 }
 
-/** Searches the logs of sessions, and answers the best messages as text. */
+/** Searches the logs of sessions, and returns the best messages as text. */
 export async function searchMessages(
   sessions: readonly LoggedSession[],
   { query, limit, offset, maxOutputChars, asked, signal }: SearchOptions,

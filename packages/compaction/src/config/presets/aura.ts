@@ -63,7 +63,7 @@ export const auraNames: Readonly<Record<string, string>> = {
   'summary.prompt': 'summaryPrompt',
 };
 
-/** Tells what of Aura's keys contradicts itself. */
+/** Reports keys of Aura that contradict each other. */
 export function refuseInAura(
   { threshold, maxTokens, trimThreshold = 0, trimMaxTokens }: z.output<z.ZodMiniObject<typeof auraShape>>,
   refuse: (path: string, message: string) => void,
