@@ -115,12 +115,12 @@ export function commandGroup({
         subcommands.map((each) => each.name),
       );
       const wrong = word === '' ? `${X} ${name} needs a command` : `There is no command "${full}"`;
-      throw new UsageError(`${wrong}${meant || `; ${X} ${name} --help lists those that there are.`}`);
+      throw new UsageError(`${wrong}${meant || `. ${X} ${name} --help lists them.`}`);
     },
   };
 }
 
-/** Tells whether the arguments ask for help. */
+/** Returns whether the arguments ask for help. */
 export function asksForHelp(args: readonly string[]): boolean {
   const end = args.indexOf('--');
   return args

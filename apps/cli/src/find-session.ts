@@ -51,9 +51,7 @@ export function describeSession({ tenantId, userId, agentId, sessionId }: Sessio
 
 /** Says that there is none. */
 export function noSession({ parts }: SessionKey): UsageError {
-  return new UsageError(
-    `There is no session ${describeSession(parts)}; ${X} sessions lists those that there are.`,
-  );
+  return new UsageError(`There is no session ${describeSession(parts)}. ${X} sessions lists them.`);
 }
 
 /** The log of a session, if it has one. It is in the workspace, wherever the session is stored. */

@@ -17,6 +17,18 @@ export const identityOptions = {
   tenant: { type: 'string', short: 't', value: 'ID', help: 'The tenant of the user.' },
 } as const;
 
+/** The options of commands that run the agent of a file. */
+export const agentOptions = {
+  user: identityOptions.user,
+  model: {
+    type: 'string',
+    short: 'm',
+    value: 'PROVIDER:MODEL',
+    help: "A model in place of the file's, as openai:gpt-5.",
+  },
+  trust: { type: 'boolean', help: 'Trust what the file starts, allows and uses, until that changes.' },
+} as const;
+
 export interface IdentityValues {
   readonly workspace: string;
   readonly agent?: string | undefined;

@@ -43,7 +43,7 @@ export const storeOptions: Readonly<Record<string, Option & { readonly type: 'st
 /** Values of {@link storeOptions} and of `--workspace`. */
 export type StoreValues = { readonly workspace: string } & Readonly<Record<string, unknown>>;
 
-/** Tells whether the options name a store. */
+/** Returns whether the options name a store. */
 export function namesStore(values: StoreValues): boolean {
   return storeNames.some((name) => values[name] !== undefined);
 }

@@ -70,7 +70,7 @@ describe('x', () => {
       key: { userId: 'alice', agentId: 'coder' },
     });
     expect((await x(['sessions', 'delete', 's-', '-w', directory, '-u', 'alice'])).stderr).toContain(
-      's-1  (alice / coder) and its log for good; to do it, say x sessions delete s-1 --user alice --agent coder --workspace ',
+      's-1  (alice / coder) and its log for good. To confirm: x sessions delete s-1 --user alice --agent coder --workspace ',
     );
     for (const id of ['s-', 's-1']) {
       const { stderr, status } = await x(['sessions', 'delete', id, '-w', directory, '--yes']);
@@ -78,7 +78,7 @@ describe('x', () => {
         stderr: expect.stringContaining(
           id === 's-'
             ? 'could be meant by'
-            : '--yes takes a whole id with its owner. This would delete session s-1  (alice / coder)',
+            : '--yes takes a whole id with its owner. This deletes session s-1  (alice / coder)',
         ),
         status: 2,
       });
@@ -92,7 +92,7 @@ describe('x', () => {
     expect(await x(['sessions', 'copy', '--to', copy, ...where])).toMatchObject({ status: 0 });
     const elsewhere = mkdtempSync(join(directory, 'elsewhere-'));
     const { stderr } = await x(['sessions', 'delete', 's-1', '--sqlite', copy, '-w', elsewhere]);
-    const [, words = ''] = /say x (.* --yes)\./.exec(stderr) ?? [];
+    const [, words = ''] = /To confirm: x (.* --yes)/.exec(stderr) ?? [];
     expect(await x(words.split(' '))).toMatchObject({ status: 0, stderr: '' });
     expect((await x(['sessions', '--sqlite', copy])).stdout.trim().split('\n')).toHaveLength(1);
     expect((await x(['sessions', ...where])).stdout.trim().split('\n')).toHaveLength(2);
@@ -311,7 +311,7 @@ describe('x', () => {
     [() => ['completion'], 'bash|zsh|fish is missing.'],
     [() => ['sesions', 'list'], 'There is no command "sesions"; did you mean sessions?\n'],
     [() => ['delete', 's-1'], 'There is no command "delete"; did you mean sessions delete?\n'],
-    [() => ['users'], 'x users needs a command; x users --help lists those that there are.\n'],
+    [() => ['users'], 'x users needs a command. x users --help lists them.\n'],
     [() => ['sessions', 'shwo'], 'There is no command "sessions shwo"; did you mean sessions show?\n'],
     [
       () => ['replay', '--window', '-5'],

@@ -43,7 +43,7 @@ interface Session {
 interface AcpOptions {
   /** The user whose sessions they are. */
   readonly userId?: string | undefined;
-  /** Told of each error; may word it for the editor. Default: see `toClientError`. */
+  /** Receives each error; may word it for the editor. Default: see `toClientError`. */
   readonly onError?: WordError | undefined;
 }
 

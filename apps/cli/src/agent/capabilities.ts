@@ -133,7 +133,7 @@ function fileCapabilities(
 interface RegistryOptions {
   /** Lets permissions ask for nothing; what they deny stays denied. Default false. */
   readonly allowAll?: boolean;
-  /** Hears the name of each capability that is made. */
+  /** Receives the name of each capability that is made. */
   readonly made?: (name: string) => void;
 }
 

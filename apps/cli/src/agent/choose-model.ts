@@ -135,7 +135,7 @@ function serverOf({ server: [variable, standard = ''] }: Provider, environment: 
 /** What to say of what {@link isAddress} refuses. */
 export const NO_ADDRESS = 'is not a URL: it must begin with http:// or https://';
 
-/** Tells whether a text is the address of a server. */
+/** Returns whether a text is the address of a server. */
 export function isAddress(text: string): boolean {
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }

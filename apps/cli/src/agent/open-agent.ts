@@ -55,7 +55,7 @@ export interface OpenAgentOptions {
   readonly allowAll?: boolean | undefined;
   /** Default `process.env`. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
-  /** Hears of what the files say and nothing takes. Default: a line on the standard error. */
+  /** Receives what the files say and nothing takes. Default: a line on the standard error. */
   readonly warn?: (message: string) => void;
 }
 

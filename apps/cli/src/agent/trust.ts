@@ -19,9 +19,6 @@ const HARMLESS = new Set([
 type Config = Readonly<Record<string, unknown>>;
 type Entry = readonly [name: string, value: unknown];
 
-/** The line of `--trust` in the help of commands. */
-export const TRUST_HELP = 'Trust what the file starts, allows and uses, until that changes.';
-
 /** `true`: what runs is trusted from now on. A function asks a person. */
 export type Trust = boolean | ((question: string) => Promise<boolean>);
 

@@ -4,8 +4,8 @@ import { ndJsonStream } from '@agentclientprotocol/sdk';
 import { errorText } from '@x/core/internal';
 import { acpAgent, mcpServersOf } from '../acp/acp-agent.js';
 import { keepOutOfGit, type OpenAgent, openAgent } from '../agent/open-agent.js';
-import { TRUST_HELP } from '../agent/trust.js';
 import { command } from '../command.js';
+import { agentOptions } from '../identity-options.js';
 import { version } from '../version.js';
 import { DEFAULT_AGENT_FILE } from './run.js';
 
@@ -18,16 +18,7 @@ function logged(error: unknown): undefined {
 export const acp = command({
   name: 'acp',
   takes: '[agent.yaml]',
-  options: {
-    user: { type: 'string', short: 'u', value: 'ID', help: 'The user whose sessions they are.' },
-    model: {
-      type: 'string',
-      short: 'm',
-      value: 'PROVIDER:MODEL',
-      help: "A model in place of the file's, as openai:gpt-5.",
-    },
-    trust: { type: 'boolean', help: TRUST_HELP },
-  },
+  options: agentOptions,
   summary: 'Makes the agent of a file an agent of editors such as Zed (ACP).',
   examples: ['x acp agent.yaml'],
   async run({ values, positionals: [file = DEFAULT_AGENT_FILE], output }) {

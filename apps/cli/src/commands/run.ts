@@ -5,8 +5,9 @@ import { text } from 'node:stream/consumers';
 import { RuntimeContext, type SessionInfo, type SessionScope, type SessionStore } from '@x/core';
 import { type Decisions, shutdownOnSignals } from '@x/harness';
 import { keepOutOfGit, openAgent } from '../agent/open-agent.js';
-import { TRUST_HELP, terminalTrust } from '../agent/trust.js';
+import { terminalTrust } from '../agent/trust.js';
 import { ArgumentError, command, shellCommand, UsageError, X } from '../command.js';
+import { agentOptions, identityOptions } from '../identity-options.js';
 import { chat } from '../terminal/chat.js';
 import { EventPrinter } from '../terminal/event-printer.js';
 import { answerOnce } from '../terminal/once.js';
@@ -22,14 +23,8 @@ export const run = command({
   options: {
     session: { type: 'string', short: 's', value: 'ID', help: 'The session to go on with or to begin.' },
     continue: { type: 'boolean', short: 'c', help: 'Go on with the latest session of this agent.' },
-    user: { type: 'string', short: 'u', value: 'ID', help: 'The user whose session it is.' },
-    tenant: { type: 'string', short: 't', value: 'ID', help: 'The tenant of that user.' },
-    model: {
-      type: 'string',
-      short: 'm',
-      value: 'PROVIDER:MODEL',
-      help: "A model in place of the file's, as openai:gpt-5.",
-    },
+    ...agentOptions,
+    tenant: identityOptions.tenant,
     prompt: {
       type: 'string',
       short: 'p',
@@ -49,7 +44,6 @@ export const run = command({
       help: 'Approve a waiting call.',
     },
     deny: { type: 'string', multiple: true, default: [], value: 'ID|all', help: 'Deny a waiting call.' },
-    trust: { type: 'boolean', help: TRUST_HELP },
     'dangerously-allow-all': { type: 'boolean', help: 'Run every tool without asking, but for denied ones.' },
   },
   summary:
@@ -94,14 +88,14 @@ export const run = command({
     const style = styleFor(isShown ? process.stdout : process.stderr);
     try {
       const owner = { userId: values.user, tenantId: values.tenant };
-      const sessionId = latest
-        ? await latestSession(store, { ...owner, agentId: agent.name })
-        : await sessionOf(store, { ...owner, agentId: agent.name }, values.session);
+      const sessions = () => latestSessions(store, { ...owner, agentId: agent.name });
+      const [last] = latest ? await sessions() : [];
+      if (latest && last === undefined) throw new UsageError('There is no session to go on with yet.');
+      const sessionId = last?.key.parts.sessionId ?? values.session ?? randomUUID();
       const context = RuntimeContext.of({ ...owner, sessionId });
       if (prompt === undefined) {
         if (allowAll) progress.write('Every tool runs without asking.\n');
         const reply = isShown ? undefined : output;
-        const sessions = () => listed(store, { ...owner, agentId: agent.name });
         await chat({
           agent,
           context,
@@ -188,52 +182,18 @@ async function piped(prompt: string | undefined, errors: NodeJS.WritableStream):
 
 type Owner = Omit<SessionScope, 'sessionId'> & { readonly agentId: string };
 
-/** @throws {UsageError} when the agent has no session of this user. */
-async function latestSession(store: SessionStore, owner: Owner): Promise<string> {
-  for await (const { key } of sessionsOf(store, owner)) return key.parts.sessionId;
-  throw new UsageError('There is no session to go on with yet.');
-}
-
-/** What only an id that this program made up begins with. */
-const BEGUN_ID = /^[0-9a-f]{4,8}(?:-[0-9a-f-]*)?$/;
-const MADE_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
-/**
- * The session that is named, by its whole id or by how one begins that this program made up; a new one where none is.
- *
- * @throws {UsageError} where it could be several.
- */
-async function sessionOf(store: SessionStore, owner: Owner, named = ''): Promise<string> {
-  if (named === '') return randomUUID();
-  if (!BEGUN_ID.test(named)) return named;
-  const begun: string[] = [];
-  for await (const { key } of sessionsOf(store, owner)) {
-    const id = key.parts.sessionId;
-    if (id === named) return named;
-    if (MADE_ID.test(id) && id.startsWith(named)) begun.push(id);
-  }
-  if (begun.length > 1) throw new UsageError(`Several sessions begin with ${named}: ${begun.join(', ')}.`);
-  return begun[0] ?? named;
-}
-
 /** Sessions that a person is shown to choose from. */
 const MOST_LISTED = 9;
 
-async function listed(store: SessionStore, owner: Owner): Promise<readonly SessionInfo[]> {
+/** Exactly this owner's sessions, the latest first. */
+async function latestSessions(store: SessionStore, owner: Owner): Promise<readonly SessionInfo[]> {
   const found: SessionInfo[] = [];
-  for await (const info of sessionsOf(store, owner)) {
-    found.push(info);
+  for await (const info of store.list(owner)) {
+    const { userId, tenantId } = info.key.parts;
+    if (userId === owner.userId && tenantId === owner.tenantId) found.push(info);
     if (found.length === MOST_LISTED) break;
   }
   return found;
-}
-
-/** Exactly this owner's sessions, the latest first. */
-async function* sessionsOf(store: SessionStore, owner: Owner): AsyncGenerator<SessionInfo> {
-  for await (const info of store.list(owner)) {
-    const { userId, tenantId } = info.key.parts;
-    if (userId === owner.userId && tenantId === owner.tenantId) yield info;
-  }
 }
 
 /** Turns `--approve` and `--deny` into decisions on the calls that wait. */
@@ -245,8 +205,8 @@ function decisionsFor(values: {
   return (waiting) => {
     const unknown = [...values.approve, ...values.deny].filter((id) => id !== 'all' && !waiting.includes(id));
     if (unknown.length > 0) {
-      const list = waiting.length === 0 ? 'none' : waiting.join(', ');
-      throw new UsageError(`No call ${unknown.join(', ')} waits for a decision; these do: ${list}.`);
+      const list = waiting.join(', ') || 'none';
+      throw new UsageError(`No pending call matches ${unknown.join(', ')}. Pending calls: ${list}.`);
     }
     return Object.fromEntries(
       waiting.flatMap((id): [string, Decisions[string]][] => {

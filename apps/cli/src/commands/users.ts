@@ -26,7 +26,7 @@ const eraseCommand = command({
   summary: "Deletes all that is kept of a user: sessions, logs, memory, the user's files.",
   examples: ['x users erase alice --redis redis://localhost --yes'],
   async run({ values, positionals: [userId = ''], output }) {
-    if (!values.yes) throw new UsageError(`This would erase user ${userId} for good; say --yes to do it.`);
+    if (!values.yes) throw new UsageError(`This erases user ${userId} for good. To confirm, add --yes.`);
     const indexes = values.index ?? [];
     const missing = indexes.find((file) => !existsSync(file));
     if (missing !== undefined) throw new UsageError(`There is no index at ${missing}.`);
@@ -45,7 +45,9 @@ const eraseCommand = command({
         `Erased ${sessions} ${sessions === 1 ? 'session' : 'sessions'} and ${files} ${files === 1 ? 'file' : 'files'}.\n`,
       );
       if (busy.length > 0)
-        throw new UsageError(`Left, because a call runs in them: ${busy.map(recordName).join(', ')}`);
+        throw new UsageError(
+          `A call runs in these sessions, so they stay. Erase again when it has ended: ${busy.map(recordName).join(', ')}`,
+        );
     });
   },
 });

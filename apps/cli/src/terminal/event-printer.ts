@@ -46,7 +46,7 @@ const NOTES: {
   readonly [Type in AgentEvent['type']]?: NoteOf<Extract<AgentEvent, { readonly type: Type }>>;
 } = {
   'draft.discarded': ({ text }) =>
-    text === '' ? undefined : ['yellow', 'The text above is void; the model begins again.'],
+    text === '' ? undefined : ['yellow', 'Ignore the text above: the model starts again.'],
   'tool.call': ({ call }) => {
     const { title, change, lines } = renderCall(call);
     return ['cyan', [`● ${title}`, ...(change ? indented(lines.slice(0, MAX_LINES)) : [])].join('\n')];

@@ -260,7 +260,7 @@ function windowLines(usage: ContextUsage | undefined): readonly string[] {
   ];
 }
 
-/** Tells whether a text is a command rather than a message: a line by itself. */
+/** Returns whether a text is a command rather than a message: a line by itself. */
 export function isCommand(line: string): boolean {
   return !line.includes('\n') && /^\/[a-z]*(\s|$)/.test(line);
 }

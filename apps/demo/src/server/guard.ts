@@ -6,7 +6,7 @@ import { apiError } from './errors.js';
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
 const SAFE_METHODS = ['GET', 'HEAD'];
 
-/** Tells whether only this machine can reach a server that listens on this host. */
+/** Returns whether only this machine can reach a server that listens on this host. */
 function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
 }

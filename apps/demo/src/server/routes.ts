@@ -1,5 +1,5 @@
 import { InvalidInputError } from '@x/core';
-import { fromClient, jsonValueSchema, parsedJson, parseWith } from '@x/core/internal';
+import { fromClient, parsedJson, parseWith } from '@x/core/internal';
 import { type SentEvent, serverSentEvents } from '@x/harness';
 import { type Context, Hono } from 'hono';
 import * as z from 'zod';
@@ -22,7 +22,6 @@ const decisionBody = z.strictObject({
     id,
     z.discriminatedUnion('type', [
       z.strictObject({ type: z.literal('approve'), always: z.boolean().optional() }),
-      z.strictObject({ type: z.literal('edit'), input: jsonValueSchema }),
       z.strictObject({ type: z.literal('deny'), reason: z.string().trim().max(2_000).optional() }),
     ]),
   ),

@@ -25,7 +25,7 @@ export interface ServerOptions {
   readonly token?: string | undefined;
   /** How often a quiet event stream gives a sign of life. Default 15 000. */
   readonly heartbeatMs?: number | undefined;
-  /** Told of failures that are no answer's fault. Default: to stderr. */
+  /** Receives failures that are no answer's fault. Default: to stderr. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 

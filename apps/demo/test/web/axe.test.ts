@@ -71,7 +71,6 @@ it.each([1280, 390])(
     await look('tools');
     await v.open('asking');
     await look('approval');
-    await v.page.getByRole('button', { name: 'Edit input' }).first().click();
     await v.page.getByRole('button', { name: 'Deny' }).last().click();
     await look('approval-forms');
     await v.open('failed');

@@ -354,10 +354,10 @@ describe('the list of conversations', () => {
     await v.open('a');
   });
 
-  it('is ordered by day and searched by what was said', async () => {
+  it('shows the latest first, with time or day, and is searched by what was said', async () => {
     await expect
-      .poll(() => v.page.locator('.sessions-list h3').allInnerTexts())
-      .toEqual(['Today', 'Yesterday', expect.any(String)]);
+      .poll(() => v.page.locator('.session .tag').allInnerTexts())
+      .toEqual([expect.stringMatching(/^\d\d:\d\d$/), '19 Nov', '11 Oct']);
     await v.page.getByRole('searchbox').fill('monorepo vocabulary');
     await expect
       .poll(() => v.page.locator('.session-title').allInnerTexts())

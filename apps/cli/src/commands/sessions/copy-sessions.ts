@@ -61,7 +61,8 @@ export const copySessions = command({
           throw new UsageError(`.x/ of ${workspace} holds no sessions. To copy your own: --to ADDRESS`);
         }
         output.write(`Copied ${report.copied}; ${report.unchanged} were there already.\n`);
-        for (const record of report.busy) output.write(`Left ${recordName(record)}: somebody is using it.\n`);
+        for (const record of report.busy)
+          output.write(`Skipped ${recordName(record)}: another process uses it.\n`);
         if (report.conflicts.length === 0) return;
         throw new UsageError(
           `The target has other sessions of these names: ${report.conflicts.map(recordName).join(', ')}`,

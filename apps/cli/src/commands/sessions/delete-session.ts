@@ -45,7 +45,7 @@ async function whatToSay(
   if (!isThere && (await findLog(values, key)) === undefined) return noSession(key);
   const whole = values.yes ? '--yes takes a whole id with its owner. ' : '';
   return new UsageError(
-    `${whole}This would delete session ${describeSession(parts)} and its log for good; to do it, say ${deletionOf(parts, values)}.`,
+    `${whole}This deletes session ${describeSession(parts)} and its log for good. To confirm: ${deletionOf(parts, values)}`,
   );
 }
 

@@ -2,11 +2,9 @@ import { type Command, commandGroup } from '../../command.js';
 import { show } from '../show.js';
 import { adoptSession } from './adopt-session.js';
 import { copySessions, importSession } from './copy-sessions.js';
-import { costSession } from './cost-session.js';
 import { deleteSession } from './delete-session.js';
-import { explainSession } from './explain-session.js';
-import { exportSession } from './export-session.js';
 import { listSessions } from './list-sessions.js';
+import { costSession, explainSession, exportSession } from './read-session.js';
 
 /** Lists, reads, exports, imports, copies and deletes stored sessions, in any store. */
 export const sessions: Command = commandGroup({

@@ -1,5 +1,4 @@
 import { useSignal } from '@preact/signals';
-import type { JsonValue } from '@x/core';
 import { Hand } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
@@ -9,12 +8,8 @@ import { Button, CodeBlock, textOfLines } from './parts.js';
 
 /** A tool call that waits for the user: what it would do, and the possible decisions. */
 export function Approval({ call }: { readonly call: WaitingCall }) {
-  // Long because it draws the three steps of one decision.
   const { approvalId, reason, suggestion, seen } = call;
-  const step = useSignal<'ask' | 'edit' | 'deny'>('ask');
-  const back = () => {
-    step.value = 'ask';
-  };
+  const isDenying = useSignal(false);
   const match = suggestion?.match === undefined ? '' : `(${suggestion.match})`;
   return (
     <article
@@ -28,52 +23,34 @@ export function Approval({ call }: { readonly call: WaitingCall }) {
         <span>It wants to {seen.wants}.</span>
       </h2>
       {reason && <p class="quiet small">{reason}</p>}
-      {step.value !== 'edit' && <Asked call={call} />}
-      {step.value === 'ask' && (
-        <>
-          <div class="row wrap">
-            <Decide type="approve" approvals={[approvalId]}>
-              Allow
-            </Decide>
-            {suggestion && (
-              <Button
-                disabled={busy.value}
-                onClick={() => void decide({ type: 'approve', always: true }, approvalId)}
-              >
-                Always
-              </Button>
-            )}
-            <Button onClick={() => (step.value = 'edit')}>Edit input</Button>
-            <Button onClick={() => (step.value = 'deny')}>Deny</Button>
-          </div>
+      <Asked call={call} />
+      {isDenying.value ? (
+        <Denial approvalId={approvalId} onBack={() => (isDenying.value = false)} />
+      ) : (
+        <div class="row wrap">
+          <Decide type="approve" approvals={[approvalId]}>
+            Allow
+          </Decide>
           {suggestion && (
-            <p class="quiet small">
-              “Always” allows{' '}
-              <code>
-                {suggestion.tool}
-                {match}
-              </code>{' '}
-              for the rest of this conversation.
-            </p>
+            <Button
+              disabled={busy.value}
+              onClick={() => void decide({ type: 'approve', always: true }, approvalId)}
+            >
+              Always
+            </Button>
           )}
-        </>
+          <Button onClick={() => (isDenying.value = true)}>Deny</Button>
+        </div>
       )}
-      {step.value === 'edit' && (
-        <Form
-          label="Input to run instead. The model reads that you changed it."
-          main="Allow with this input"
-          text={JSON.stringify(call.input, null, 2)}
-          onSubmit={(text) => decide({ type: 'edit', input: JSON.parse(text) as JsonValue }, approvalId)}
-          onBack={back}
-        />
-      )}
-      {step.value === 'deny' && (
-        <Form
-          label="Reason, for the model (optional)"
-          main="Deny"
-          onSubmit={(reason) => decide({ type: 'deny', ...(reason ? { reason } : {}) }, approvalId)}
-          onBack={back}
-        />
+      {suggestion && !isDenying.value && (
+        <p class="quiet small">
+          “Always” allows{' '}
+          <code>
+            {suggestion.tool}
+            {match}
+          </code>{' '}
+          for the rest of this conversation.
+        </p>
       )}
     </article>
   );
@@ -125,55 +102,29 @@ function Asked({ call: { seen } }: { readonly call: WaitingCall }) {
   );
 }
 
-interface FormProps {
-  readonly label: string;
-  /** The words on the button. */
-  readonly main: string;
-  /** A text to edit; without it a line is asked for. */
-  readonly text?: string;
-  /** Throws for a text that is not valid JSON. */
-  onSubmit(text: string): unknown;
+interface DenialProps {
+  readonly approvalId: string;
   onBack(): void;
 }
 
-function Form({ label, main, text, onSubmit, onBack }: FormProps) {
-  const field = useRef<HTMLTextAreaElement & HTMLInputElement>(null);
+/** Asks why the call should not run. */
+function Denial({ approvalId, onBack }: DenialProps) {
+  const field = useRef<HTMLInputElement>(null);
   const id = useId();
-  const failure = useSignal('');
-  // Before the form is drawn: who has just asked for it types at once.
+  // Before the form is drawn, so that the user can type at once.
   useLayoutEffect(() => field.current?.focus(), []);
   const submit = (event: Event) => {
     event.preventDefault();
-    try {
-      onSubmit(field.current?.value.trim() ?? '');
-    } catch {
-      failure.value = 'This is not valid JSON. Look for a missing quote, comma or bracket.';
-    }
+    const reason = field.current?.value.trim();
+    void decide({ type: 'deny', ...(reason ? { reason } : {}) }, approvalId);
   };
-  const Field = text === undefined ? 'input' : 'textarea';
   return (
-    <form
-      class="stack small"
-      onSubmit={submit}
-      onInput={() => (failure.value = '')}
-      onKeyDown={(event) => event.key === 'Escape' && onBack()}
-    >
-      <label for={id}>{label}</label>
-      <Field
-        id={id}
-        ref={field}
-        class="field"
-        spellcheck={false}
-        rows={Math.min(14, (text ?? '').split('\n').length + 1)}
-        defaultValue={text ?? ''}
-        aria-invalid={failure.value !== ''}
-      />
-      <p class="failure" role="alert">
-        {failure.value}
-      </p>
+    <form class="stack small" onSubmit={submit} onKeyDown={(event) => event.key === 'Escape' && onBack()}>
+      <label for={id}>Reason, for the model (optional)</label>
+      <input id={id} ref={field} class="field" />
       <div class="row wrap">
         <Button type="submit" class="button-main" disabled={busy.value}>
-          {main}
+          Deny
         </Button>
         <Button onClick={onBack}>Back</Button>
       </div>

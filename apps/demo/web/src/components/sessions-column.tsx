@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { Keyboard, LoaderCircle, Monitor, Moon, Plus, Search, Sun, Trash2 } from 'lucide-preact';
 import type { SessionSummary } from '../../../src/page.js';
-import { dayOf, timeOfDay } from '../lib/format.js';
+import { whenOf } from '../lib/format.js';
 import {
   busy,
   phase,
@@ -30,14 +30,9 @@ function listed(): readonly SessionSummary[] {
   return [{ id, title: title.value, updatedAt, running: true }, ...sessions.value];
 }
 
-/** All conversations by day, with a search in what was said in them. */
+/** All conversations, the latest first, with a search in what was said in them. */
 export function SessionsColumn() {
   const found = listed();
-  const days = new Map<string, SessionSummary[]>();
-  for (const session of found) {
-    const day = session.damaged ? 'Damaged' : dayOf(session.updatedAt);
-    days.set(day, [...(days.get(day) ?? []), session]);
-  }
   const note = sessionsFailed.value
     ? 'The list could not be loaded.'
     : searched.value.trim() === ''
@@ -66,16 +61,11 @@ export function SessionsColumn() {
         <IconButton label="New conversation" title="New conversation (n)" onClick={goToNew} icon={Plus} />
       </div>
       <div class="sessions-list scrolls pad">
-        {[...days].map(([day, items]) => (
-          <section key={day} aria-label={day}>
-            <h3 class="label quiet pad">{day}</h3>
-            <ul>
-              {items.map((session) => (
-                <SessionItem key={session.id} session={session} />
-              ))}
-            </ul>
-          </section>
-        ))}
+        <ul>
+          {found.map((session) => (
+            <SessionItem key={session.id} session={session} />
+          ))}
+        </ul>
         {(found.length === 0 || sessionsFailed.value) && <p class="sessions-note quiet label pad">{note}</p>}
       </div>
       <footer class="sessions-foot row pad">
@@ -115,7 +105,7 @@ function SessionItem({ session }: { readonly session: SessionSummary }) {
         {session.found && <div class="clip quiet label">{session.found}</div>}
         <span class="tag">
           {running && <LoaderCircle class="spin" size={12} aria-label="running" />}
-          {session.damaged ? 'cannot be read' : timeOfDay(session.updatedAt)}
+          {session.damaged ? 'cannot be read' : whenOf(session.updatedAt)}
         </span>
       </a>
       <IconButton label={`Delete “${session.title}”`} onClick={() => (asking.value = true)} icon={Trash2} />

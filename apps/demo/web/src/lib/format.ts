@@ -48,24 +48,12 @@ export function plural(count: number, noun: string): string {
   return `${exactCount(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** `14:05` */
-export function timeOfDay(iso: string): string {
-  return new Date(iso).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
-}
-
-/** `Today`, `Yesterday`, `Monday` within a week, else `12 November`. */
-export function dayOf(iso: string, now = new Date()): string {
-  const date = new Date(iso);
-  const days = Math.round((startOfDay(now) - startOfDay(date)) / 86_400_000);
-  if (days <= 0) return 'Today';
-  if (days === 1) return 'Yesterday';
-  if (days < 7) return date.toLocaleDateString('en-GB', { weekday: 'long' });
-  const year = date.getFullYear() === now.getFullYear() ? undefined : 'numeric';
-  return date.toLocaleDateString('en-GB', { day: 'numeric', month: 'long', year });
-}
-
-function startOfDay(date: Date): number {
-  return new Date(date.getFullYear(), date.getMonth(), date.getDate()).getTime();
+/** `14:05` today, else `12 Nov`. */
+export function whenOf(iso: string): string {
+  const [date, now] = [new Date(iso), new Date()];
+  if (date.toDateString() === now.toDateString())
+    return date.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
+  return date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' });
 }
 
 /** One digit behind the point below a hundred, and no `.0`. */

@@ -122,7 +122,7 @@ export function fatesInWords(manifest: readonly ManifestEntry[]): string {
   return sorted.map(([word, count]) => `${count} ${word}`).join(', ');
 }
 
-/** Tells whether a compaction changed what the model sees, and was not undone. */
+/** Returns whether a compaction changed what the model sees, and was not undone. */
 export function isStanding({ status, undone }: Compaction): boolean {
   return status === 'applied' && !undone;
 }
