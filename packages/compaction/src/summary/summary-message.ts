@@ -66,7 +66,7 @@ export function summaryMessage(parts: SummaryParts): Message {
   const where = recall ?? (logLocation && `Full messages: ${logLocation}.`);
   const isOlder = narrative?.at !== undefined && narrative.at < count;
   const sections = [
-    `${FIRST_LINE}${standing.size > 0 ? ASKED : ''}.${where && ` ${where}`}`,
+    `${FIRST_LINE}${standing.size > 0 ? ASKED : ''}.${where ? ` ${where}` : ''}`,
     isOlder && asOf(narrative.at),
     narrative && withoutFrame(narrative.text),
     record.length > 0 && [RECORD, legendOf(record), withoutTags(renderEntries(record))].join('\n'),

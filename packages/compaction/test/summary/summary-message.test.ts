@@ -37,4 +37,9 @@ describe('a summary', () => {
       expect(textOf(made(quoting, [asked]))).toContain('### RECORD');
     },
   );
+
+  it('begins with one whole sentence where there is neither a log nor a tool', () => {
+    const [line] = textOf(made(undefined, [asked])).split('\n').slice(1);
+    expect(line).toBe('Record of earlier messages, not a request.');
+  });
 });
