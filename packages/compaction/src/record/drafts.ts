@@ -46,7 +46,6 @@ const WORTH_OF_REQUEST = 4;
 const WORTH_OF_EARLIER = { said: 3, other: 2 };
 /** The factor for a statement that a short reply answers. */
 const WORTH_OF_QUESTION = 3;
-const LONGEST_QUESTION = 160;
 /** What an excerpt of a result gains at most that holds what the call asked for, and the fewest words that are most of that. */
 const WORTH_OF_ANSWER = 1.5;
 const FEWEST_ASKED = 3;
@@ -107,7 +106,7 @@ class Drafts {
   readonly #input: RecordInput;
   readonly #price: Price;
   /** The newest statement of the assistant. */
-  #lastSaid: number | undefined;
+  #lastSaid = -1;
   /** Excerpts of results and of written content: found or written again, the same says nothing new. */
   readonly #quoted = new Set<string>();
 
@@ -163,8 +162,9 @@ class Drafts {
   #addSaid({ at, excerpts }: Turn): void {
     for (const part of excerpts.parts) {
       if (part.kind === 'asked') {
-        const isAnswer = part.text.length <= SHORT_REPLY && this.#lastSaid !== undefined;
-        if (isAnswer) this.#raiseQuestion(this.#lastSaid as number);
+        const question = this.#all[this.#lastSaid];
+        if (question && part.text.length <= SHORT_REPLY)
+          this.#all[this.#lastSaid] = { ...question, worth: question.worth * WORTH_OF_QUESTION };
         const text = this.#input.standing.has(excerpts) ? cutLine(part.text, STANDING_REQUEST) : part.text;
         const draft = must({ kind: 'asked', at, text }, this.#price);
         this.#all.push({ ...draft, terms: part.terms });
@@ -173,13 +173,6 @@ class Drafts {
         this.#addExcerpt(part, at);
       }
     }
-  }
-
-  /** A question that a short reply answers is worth more, and told shortly. */
-  #raiseQuestion(index: number): void {
-    const { entry, worth } = this.#all[index] as Draft;
-    const question = { ...(entry as Quote), text: cutLine((entry as Quote).text, LONGEST_QUESTION) };
-    this.#all[index] = optional(question, this.#price, worth * WORTH_OF_QUESTION);
   }
 
   #addCall(
