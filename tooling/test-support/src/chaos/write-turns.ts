@@ -71,6 +71,8 @@ export async function writeTurns(
   { writer, seed, sessions, turns, isPaused }: TurnPlan,
   confirm?: () => Promise<boolean>,
 ): Promise<void> {
+  // A test that ran out of time leaves nobody who waits for these turns.
+  process.once('disconnect', () => process.exit());
   if (isPaused) return writePaused(store, writer);
   const random = randomNumbers(seed);
   const left = Array.from({ length: sessions }, (_, session) => session);
