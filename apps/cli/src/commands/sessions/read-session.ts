@@ -1,0 +1,58 @@
+import { whatIsGone } from '@x/compaction';
+import { openSession } from '@x/core';
+import { printable } from '@x/harness/view';
+import { command } from '../../command.js';
+import { findLog, findSession, noSession } from '../../find-session.js';
+import { identityOptions, scopeOf } from '../../identity-options.js';
+import { storeOptions, withStore } from '../../open-store.js';
+import { costLines, readEvents, readSession } from '../../session-events.js';
+
+const options = { ...storeOptions, ...identityOptions } as const;
+
+/** Says what the model no longer sees of a session, and where it is. */
+export const explainSession = command({
+  name: 'sessions explain',
+  takes: 'SESSION',
+  options: { json: { type: 'boolean', help: 'The data as JSON.' }, ...options },
+  summary:
+    'Says what the model no longer sees of a session: requests, errors, conclusions, files, and what it saved.',
+  examples: ['x sessions explain s-001', 'x sessions explain s-001 --json | jq .items'],
+  async run({ values, positionals: [sessionId = ''], output }) {
+    const receipt = await whatIsGone(await readSession(values, { ...scopeOf(values), sessionId }));
+    const { markdown, ...data } = receipt;
+    output.write(values.json ? `${JSON.stringify(data)}\n` : `${printable(markdown)}\n`);
+  },
+});
+
+export const costSession = command({
+  name: 'sessions cost',
+  takes: 'SESSION',
+  options,
+  summary: 'Says what compaction saved in a session, and what the session cost.',
+  examples: ['x sessions cost s-001'],
+  async run({ values, positionals: [sessionId = ''], output }) {
+    const found = await readEvents(values, { ...scopeOf(values), sessionId });
+    output.write(`${costLines(found).join('\n')}\n`);
+  },
+});
+
+/** Writes a session as JSON lines: its state, then every message of its log, if there is one. */
+export const exportSession = command({
+  name: 'sessions export',
+  takes: 'SESSION',
+  options,
+  summary: 'Writes a session as JSON lines: its state, then every message of its log.',
+  examples: ['x sessions export s-001 > s-001.jsonl'],
+  async run({ values, positionals: [sessionId = ''], output }) {
+    const key = await withStore(values, { readOnly: true }, async (store) => {
+      const found = await findSession(store, scopeOf(values), sessionId);
+      const { state, version } = await openSession(store, found);
+      if (version === 0) throw noSession(found);
+      output.write(`${JSON.stringify({ type: 'state', key: found.parts, version, state })}\n`);
+      return found;
+    });
+    const log = await findLog(values, key);
+    if (log === undefined) return;
+    for await (const message of log.read()) output.write(`${JSON.stringify({ type: 'log', message })}\n`);
+  },
+});
