@@ -120,7 +120,7 @@ export interface Compactor {
 
 /** Something that a model no longer sees as it was. */
 export interface GoneItem {
-  /** A request of the user, a failure that no later call mended, what the assistant concluded, a file that a call worked on. */
+  /** A request of the user, an error that no later call fixed, a conclusion of the assistant, a file that a call worked on. */
   readonly kind: 'request' | 'error' | 'decision' | 'file';
   /** The number of the message, which `recall` accepts as r12. */
   readonly at: number;
