@@ -40,7 +40,7 @@ const commands: readonly Command[] = [
     name: 'completion',
     takes: SHELL_NAMES.join('|'),
     options: {},
-    summary: 'Prints the completions of a shell, for the file from which it reads them.',
+    summary: 'Prints completions for your shell.',
     examples: ['x completion bash >> ~/.bashrc'],
     async run({ positionals: [shell], output }) {
       output.write(`${completion(commands, shell)}\n`);

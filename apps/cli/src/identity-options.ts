@@ -24,9 +24,9 @@ export const agentOptions = {
     type: 'string',
     short: 'm',
     value: 'PROVIDER:MODEL',
-    help: "A model in place of the file's, as openai:gpt-5.",
+    help: "A model instead of the file's, for example openai:gpt-5.",
   },
-  trust: { type: 'boolean', help: 'Trust what the file starts, allows and uses, until that changes.' },
+  trust: { type: 'boolean', help: 'Trust what the file starts, allows and uses, until it changes.' },
 } as const;
 
 export interface IdentityValues {

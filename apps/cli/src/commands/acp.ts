@@ -19,7 +19,7 @@ export const acp = command({
   name: 'acp',
   takes: '[agent.yaml]',
   options: agentOptions,
-  summary: 'Makes the agent of a file an agent of editors such as Zed (ACP).',
+  summary: 'Serves the agent of a file to editors such as Zed (ACP).',
   examples: ['x acp agent.yaml'],
   async run({ values, positionals: [file = DEFAULT_AGENT_FILE], output }) {
     const opened = new Map<string, Promise<OpenAgent>>();

@@ -10,11 +10,11 @@ export const doctorLog = command({
   name: 'doctor log',
   takes: 'FILE',
   options: {
-    write: { type: 'string', value: 'COPY', help: 'Writes a repaired copy, a file that is not there yet.' },
-    format: { type: 'string', value: 'NAME', help: 'The format, where the shape does not tell.' },
+    write: { type: 'string', value: 'COPY', help: 'Writes a repaired copy to a new file.' },
+    format: { type: 'string', value: 'NAME', help: 'The format of the log, if it is not recognized.' },
   },
   summary:
-    "Says what is in the log of another agent, what that agent's own resume would lose of it, and writes a repaired copy. The log itself is never changed.",
+    "Shows what is in the log of another agent, and what that agent would lose when it resumes. Can write a repaired copy; never changes the log.",
   examples: ['x doctor log ~/.claude/projects/my-app/0b9f.jsonl --write repaired.jsonl'],
   async run({ values: { write, format }, positionals: [file = ''], output }) {
     if (write !== undefined && existsSync(write))

@@ -40,7 +40,7 @@ Without a key:  ${X} replay shows what compaction does to the logs on this machi
 export const init = command({
   name: 'init',
   options: {},
-  summary: `Writes a first ${DEFAULT_AGENT_FILE} and .env.example into this folder, and says the next step.`,
+  summary: `Writes a first ${DEFAULT_AGENT_FILE} and .env.example into this folder, and prints the next step.`,
   examples: ['x init && x run'],
   async run({ output }) {
     const known = Object.entries(PROVIDER_VARIABLES).find(([name]) => process.env[name]);

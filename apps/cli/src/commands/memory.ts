@@ -11,7 +11,7 @@ const importCommand = command({
   takes: 'FILE…',
   options: identityOptions,
   summary:
-    "Puts MEMORY.md files and folders of notes into an agent's memory, where the agent finds them: the names of its folders are encoded. A file that is there already stays.",
+    "Imports MEMORY.md files and folders of notes into an agent's memory. Existing files stay.",
   examples: ['x memory import MEMORY.md memory/ --agent MyAgent --user alice@example.com'],
   async run({ values, positionals, output }) {
     const storage = openWorkspace(values);
@@ -39,7 +39,7 @@ export const memory: Command = commandGroup({
   name: 'memory',
   takes: 'import FILE…',
   options: {},
-  summary: "Puts files into an agent's memory.",
+  summary: "Imports files into an agent's memory.",
   examples: importCommand.examples,
   subcommands: [importCommand],
 });

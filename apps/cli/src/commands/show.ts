@@ -17,10 +17,10 @@ export const show = command({
   name: 'sessions show',
   takes: 'SESSION',
   options: {
-    last: { type: 'string', value: 'N', help: 'The last N messages only.' },
+    last: { type: 'string', value: 'N', help: 'Only the last N messages.' },
     request: { type: 'string', value: 'N', help: 'What the model saw in the Nth request.' },
-    full: { type: 'boolean', help: 'Long texts whole.' },
-    json: { type: 'boolean', help: 'One JSON object a message.' },
+    full: { type: 'boolean', help: 'Do not shorten long texts.' },
+    json: { type: 'boolean', help: 'One JSON object per message.' },
     ...storeOptions,
     ...identityOptions,
   },

@@ -19,11 +19,11 @@ const eraseCommand = command({
       type: 'string',
       value: 'FILE',
       multiple: true,
-      help: 'An index of memory, to be cleared as well.',
+      help: 'The file of a memory index to clear too.',
     },
     ...options,
   },
-  summary: "Deletes all that is kept of a user: sessions, logs, memory, the user's files.",
+  summary: "Deletes everything that is kept of a user: sessions, logs, memory and files.",
   examples: ['x users erase alice --redis redis://localhost --yes'],
   async run({ values, positionals: [userId = ''], output }) {
     if (!values.yes) throw new UsageError(`This erases user ${userId} for good. To confirm, add --yes.`);
@@ -56,7 +56,7 @@ const exportCommand = command({
   name: 'users export',
   takes: 'USER',
   options,
-  summary: 'Writes all that is kept of a user as JSON lines: sessions, then files.',
+  summary: 'Prints everything that is kept of a user as JSON lines: sessions, then files.',
   examples: ['x users export alice > alice.jsonl'],
   async run({ values, positionals: [userId = ''], output, errors }) {
     const storage = openWorkspace(values);
@@ -77,7 +77,7 @@ export const users: Command = commandGroup({
   name: 'users',
   takes: 'export|erase USER',
   options: {},
-  summary: 'Exports or erases all that is kept of a user.',
+  summary: 'Exports or erases everything that is kept of a user.',
   examples: ['x users export alice > alice.jsonl', 'x users erase alice --yes'],
   subcommands: [exportCommand, eraseCommand],
 });

@@ -54,7 +54,7 @@ function lacks({ agent }: ChatScope, capability: string): { readonly say: string
 const commands: Readonly<Record<string, SlashCommand>> = {
   compact: {
     usage: '/compact [from rN] [instructions]',
-    summary: 'compacts the context now: all before message N with from; instructions say what to keep',
+    summary: 'compacts the context now, or what is before message N; instructions say what to keep',
     async run({ agent, context }, argument) {
       const [, number, instructions = ''] = /^(?:from r(\d+)\b)?(.*)$/s.exec(argument) ?? [];
       const upTo = number && (await messageAt(agent, context, Number(number) - 1));
@@ -84,7 +84,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
   },
   undo: {
     usage: '/undo',
-    summary: 'takes the last compaction back',
+    summary: 'undoes the last compaction',
     async run({ agent, context }) {
       return {
         say: (await agent.undo(context)) ? 'The context is as it was before.' : 'There is nothing to undo.',
@@ -93,7 +93,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
   },
   pin: {
     usage: '/pin [rN | text]',
-    summary: 'keeps message N, or a text, word for word from now on; alone, lists the pins',
+    summary: 'keeps message N, or a text, word for word; without either, lists the pins',
     async run({ agent, context }, argument) {
       const [, number] = /^r(\d+)$/.exec(argument) ?? [];
       const messageId = number && (await messageAt(agent, context, Number(number)));
@@ -109,7 +109,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
   },
   unpin: {
     usage: '/unpin ID',
-    summary: 'lets go of a pin',
+    summary: 'removes a pin',
     async run({ agent, context }, id) {
       return {
         say: (await agent.unpin(context, id)) ? `${id} is no longer pinned.` : `There is no pin ${id}.`,
@@ -118,12 +118,12 @@ const commands: Readonly<Record<string, SlashCommand>> = {
   },
   explain: {
     usage: '/explain',
-    summary: 'says what the model no longer sees, where it is, and what compactions saved',
+    summary: 'shows what the model no longer sees, where it is, and what compactions saved',
     run: async ({ agent, context }) => ({ say: (await agent.explain(context))?.markdown ?? NOTHING_YET }),
   },
   plan: {
     usage: '/plan [on|off]',
-    summary: 'shows the plan of this session; switches plan mode',
+    summary: 'shows the plan of this session; turns plan mode on or off',
     async run(scope, argument) {
       const { agent, context } = scope;
       const missing = lacks(scope, 'plan_mode');
@@ -157,7 +157,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
   },
   permissions: {
     usage: '/permissions [mode]',
-    summary: `shows the rules that this session has been given; sets its mode: ${PERMISSION_MODES.join(', ')}`,
+    summary: `shows the rules of this session; sets its mode: ${PERMISSION_MODES.join(', ')}`,
     async run(scope, argument) {
       const { agent, context } = scope;
       const missing = lacks(scope, 'permissions');
@@ -186,7 +186,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
   },
   cost: {
     usage: '/cost',
-    summary: 'says what compaction saved, and what the session cost',
+    summary: 'shows what compaction saved, and what the session cost',
     async run({ agent, context, events }) {
       const state = await agent.state(context);
       if (state === undefined) return { say: NOTHING_YET };
@@ -195,7 +195,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
   },
   context: {
     usage: '/context [N]',
-    summary: 'says what fills the context window; with a number, what the model saw in that request',
+    summary: 'shows what fills the context window; with a number, what the model saw in that request',
     async run({ agent, context, events, usage }, argument) {
       const state = await agent.state(context);
       if (state === undefined) return { say: NOTHING_YET };
@@ -209,7 +209,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
   },
   resume: {
     usage: '/resume [session]',
-    summary: 'goes on where a call stopped, or with another session',
+    summary: 'continues a call that stopped, or another session',
     async run({ agent, context }, argument) {
       if (argument === '') return { resume: true };
       const session = RuntimeContext.builder(context).sessionId(argument).build();
@@ -221,7 +221,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
   },
   sessions: {
     usage: '/sessions',
-    summary: 'lists the latest sessions, to go on with one',
+    summary: 'lists the latest sessions, to continue one',
     run: async () => ({ pick: true }),
   },
   exit: {

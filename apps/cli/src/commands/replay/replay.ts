@@ -45,7 +45,7 @@ export const replay = command({
     strategy: {
       type: 'string',
       value: 'NAMES',
-      help: `Some of ${Object.keys(strategies).join(', ')}, with commas between.`,
+      help: `Some of ${Object.keys(strategies).join(', ')}, separated by commas.`,
     },
     config: { type: 'string', value: 'FILE', help: 'Adds a row for these settings of compaction.' },
     prices: {
@@ -53,12 +53,12 @@ export const replay = command({
       value: 'input=3,output=15',
       help: 'US dollars for a million tokens, or a file with them. Without it, the list prices of known models.',
     },
-    'system-tokens': { type: 'string', value: 'N', help: 'What system prompt and tools take.' },
-    format: { type: 'string', value: 'NAME', help: 'The format, where the shape does not tell.' },
+    'system-tokens': { type: 'string', value: 'N', help: 'Tokens of system prompt and tools.' },
+    format: { type: 'string', value: 'NAME', help: 'The format of the logs, if it is not recognized.' },
     most: {
       type: 'string',
       value: 'N',
-      help: `At most so many logs of a folder, the latest ones; of found logs ${MOST_LOGS}.`,
+      help: `Most logs to replay, the latest first. Default for found logs: ${MOST_LOGS}.`,
     },
     json: { type: 'boolean', help: 'The figures as JSON.' },
     html: { type: 'string', value: 'FILE', help: 'Writes a page with charts.' },

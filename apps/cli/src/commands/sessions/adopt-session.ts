@@ -16,8 +16,8 @@ export const adoptSession = command({
   name: 'sessions adopt',
   takes: 'FILE',
   options: {
-    session: { type: 'string', value: 'ID', help: 'Its name here; by default the one that it has there.' },
-    format: { type: 'string', value: 'NAME', help: 'The format, where the shape does not tell.' },
+    session: { type: 'string', value: 'ID', help: 'The session's name here. Default: its name in the log.' },
+    format: { type: 'string', value: 'NAME', help: 'The format of the log, if it is not recognized.' },
     ...storeOptions,
     ...identityOptions,
   },

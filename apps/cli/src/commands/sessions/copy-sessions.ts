@@ -24,13 +24,13 @@ export const copySessions = command({
     to: {
       type: 'string',
       value: 'ADDRESS',
-      help: 'The target: an address, or a file for SQLite.',
+      help: 'The target: an address, or a file of SQLite.',
     },
-    move: { type: 'boolean', help: 'Delete what was copied.' },
+    move: { type: 'boolean', help: 'Delete sessions after they are copied.' },
     'older-than': {
       type: 'string',
       value: 'DAYS',
-      help: 'Only sessions that were not used for so many days.',
+      help: 'Only sessions that were not used for this many days.',
     },
     ...storeOptions,
     ...identityOptions,
@@ -80,7 +80,7 @@ export const importSession = command({
   takes: 'FILE',
   options: { ...storeOptions, ...identityOptions },
   summary:
-    'Stores the session of an exported file, and its log in the workspace; - for standard input. A session that is there already stays.',
+    'Stores the session of an exported file, and its log in the workspace; - for standard input. An existing session stays.',
   examples: ['x sessions import s-001.jsonl --redis redis://localhost'],
   async run({ values, positionals: [file = ''], output }) {
     const text = (await readInput(file)).trimEnd();

@@ -11,7 +11,7 @@ import { namesStore, skippedHint, storeOptions, withStore } from '../../open-sto
 export const listSessions = command({
   name: 'sessions list',
   options: {
-    json: { type: 'boolean', help: 'One JSON object a session.' },
+    json: { type: 'boolean', help: 'One JSON object per session.' },
     ...storeOptions,
     ...identityOptions,
   },

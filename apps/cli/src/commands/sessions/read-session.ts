@@ -15,7 +15,7 @@ export const explainSession = command({
   takes: 'SESSION',
   options: { json: { type: 'boolean', help: 'The data as JSON.' }, ...options },
   summary:
-    'Says what the model no longer sees of a session: requests, errors, conclusions, files, and what it saved.',
+    'Shows what the model no longer sees of a session (requests, errors, conclusions, files), and what that saved.',
   examples: ['x sessions explain s-001', 'x sessions explain s-001 --json | jq .items'],
   async run({ values, positionals: [sessionId = ''], output }) {
     const receipt = await whatIsGone(await readSession(values, { ...scopeOf(values), sessionId }));
@@ -28,7 +28,7 @@ export const costSession = command({
   name: 'sessions cost',
   takes: 'SESSION',
   options,
-  summary: 'Says what compaction saved in a session, and what the session cost.',
+  summary: 'Shows what compaction saved in a session, and what the session cost.',
   examples: ['x sessions cost s-001'],
   async run({ values, positionals: [sessionId = ''], output }) {
     const found = await readEvents(values, { ...scopeOf(values), sessionId });
