@@ -18,7 +18,7 @@ import { Button } from './parts.js';
 /** What sending would do now. */
 function hint(): string {
   if (pending.value.length > 0) return 'Say something else instead';
-  if (call.value) return 'Say something: the model reads it at its next step';
+  if (call.value) return 'Add something: it is read at the next step';
   return `Say something, or ${usage}`;
 }
 
