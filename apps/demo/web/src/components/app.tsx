@@ -25,6 +25,9 @@ export function App() {
         <ContextPanel />
       </Beside>
       <Beside hasRoom={false} open={keysOpen} side="left" label="Keys">
+        <header class="column-header row">
+          <h2 class="heading">Keys</h2>
+        </header>
         <dl class="facts small pad-wide">
           {keys.map(([key, meaning]) => (
             <div key={key} class="row">
