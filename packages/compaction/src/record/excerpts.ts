@@ -67,6 +67,7 @@ export function excerptsOf(message: Message, redact?: Redact): Excerpts {
 }
 
 function extract(message: Message): Excerpts {
+  // Long because each kind of block offers excerpts, terms and names at once.
   const parts: Excerpt[] = [];
   const said = readable(within(textOf(message.content.filter((block) => block.type === 'text'))));
   const calls = message.content.some((block) => block.type === 'tool_use');
@@ -101,7 +102,7 @@ function extract(message: Message): Excerpts {
     }
   };
   if (message.role === 'assistant') {
-    const statements = sentencesOf(calls ? withoutAnnouncement(said) : said);
+    const statements = sentencesOf(said);
     add('said', statements, ({ isCode }, index) => {
       const edge = index === 0 || (calls && index === statements.length - 1);
       return (isCode ? WORTH.code : WORTH.said * (edge ? WORTH.ending : 1)) * (calls ? 1 : WORTH.closing);
@@ -161,15 +162,6 @@ function framed(text: string): { readonly body: string; readonly frame: string }
   return { body: text.slice(0, start), frame: end.slice(start + 1) };
 }
 
-/** The text without a last sentence that ends in a colon: in front of a call it announces the call, which is told anyway. */
-function withoutAnnouncement(text: string): string {
-  const trimmed = text.trimEnd();
-  if (!/[:：]$/.test(trimmed)) return text;
-  const before = trimmed.slice(0, -1);
-  const ends = [...before.matchAll(/[.!?…]\s+|[。！？]|\n/g)].at(-1);
-  return ends ? before.slice(0, ends.index + ends[0].length) : '';
-}
-
 /** A piece of a text: lines, sentences, or code between fences. */
 interface Piece {
   text: string;
@@ -183,8 +175,8 @@ interface Piece {
 /** Ends in a colon, or is one line that begins as headings of Markdown do, or is short and no sentence, nor an item of a list. */
 const HEADING = /[:：]\**$|^#+ [^\n]+$|^(?![-*•+|]|\d+[.)])[^\n]{1,48}[\p{L}\p{N})*]$/u;
 
-/** A short line that ends so announces what follows: without it, it says nothing. */
-const ANNOUNCEMENT = /[:：]\**$/;
+/** A short line of one sentence that ends so announces what follows: without it, it says nothing. */
+const ANNOUNCEMENT = /^(?!.*(?:[.!?]\s|[。！？])).*[:：]\**$/;
 
 /** Sentences and lines, short neighbors of one line together. Announcements stand only with what they announce. */
 function sentencesOf(text: string): readonly Piece[] {
