@@ -19,12 +19,9 @@ describe('isolationSuite', () => {
   });
 });
 
-test.each([
-  ['FollowsSwappedLinks', 'failed'],
-  ['RefusesSwappedLinks', 'passed'],
-])('an agent with two sessions of an attacker: %s', (name, status) => {
+test('finds an agent whose two sessions reach others by links that a command swaps', () => {
   const title = 'files that one session swaps lead another session nowhere';
-  expect(statuses(`Isolation: ${name}`).get(title)).toBe(status);
+  expect(statuses('Isolation: FollowsSwappedLinks').get(title)).toBe('failed');
 });
 
 describe('permissionSuite', () => {

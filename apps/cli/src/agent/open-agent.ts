@@ -103,7 +103,6 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
   } = options;
   const directory = dirname(resolve(file));
   const content = await readConfig(file);
-  await requireTrust(file, content, options.trust);
   const config = inProject(content, directory, project, servers);
   const closers: (() => Promise<void>)[] = [];
   let opened: SessionStore | undefined;
@@ -117,6 +116,7 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
   const made = new Set<string>();
   const written = model === undefined ? config : { ...config, model };
   const first = parseAgentConfig(written, { environment });
+  await requireTrust(file, content, options.trust);
   const { id } = first.model;
   const read = await besideOf(directory, id.slice(0, id.indexOf(':') + 1), environment, warn);
   const whole = withCompaction(written, first, read, warn);

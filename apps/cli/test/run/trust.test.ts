@@ -95,6 +95,11 @@ it('counts the files that a program takes from its own folder', async () => {
   expect((await ask()).status).toBe(2);
 });
 
+it('says first what is wrong in a file', async () => {
+  write('hooks: { after_call: "touch ran" }\nsystem_promt: Be brief.');
+  expect((await ask('--trust')).stderr).toContain('system_promt: unknown key');
+});
+
 it('trusts the file that x init writes', async () => {
   await x(['init']);
   expect((await ask('--model', 'compatible:fake')).status).toBe(0);

@@ -31,8 +31,6 @@ export interface Holes {
   readonly tenantless?: boolean;
   /** A path that begins with `.x/` is one of the storage. */
   readonly opensStorage?: boolean;
-  /** A file is read by its path, whatever links are on it. */
-  readonly followsLinks?: boolean;
 }
 
 const text = (...names: readonly string[]): JsonObject => ({
@@ -104,9 +102,8 @@ export function smallAgent(
       return 'Done.';
     }
     if (disk !== undefined && name === 'read_file')
-      return of.followsLinks
-        ? readFileSync(join(disk.root, owner, path), 'utf8')
-        : readText(disk.subtree(owner.slice(0, -1)), path);
+      // By its path, whatever links are on it.
+      return readFileSync(join(disk.root, owner, path), 'utf8');
     if (name === 'write_file') await storage.write(`${owner}${path}`, content);
     if (name === 'read_file') {
       const opened = of.opensStorage && path.startsWith('.x/') ? path.slice(3) : `${owner}${path}`;
