@@ -176,7 +176,7 @@ async function runOne(
   const { use } = verdict;
   const startedAt = performance.now();
   if (verdict.type === 'deny') {
-    const denied = toolResultBlock(use, verdict.message, true);
+    const denied = { ...toolResultBlock(use, verdict.message, true), origin: 'agent' as const };
     call.emit({ type: 'tool.call', call: use });
     call.emit({ type: 'tool.result', result: denied, durationMs: performance.now() - startedAt });
     return resultMessage(denied);
