@@ -39,6 +39,8 @@ interface Place {
   /** The commits since the last deletion, with their versions. */
   done: { readonly change: SessionChange; readonly version: number }[];
   lease?: Lease | undefined;
+  /** The last lease was released: its holder is not refused until another lease is granted. */
+  isReleased?: boolean;
   /** All leases that were granted, the newest last. */
   readonly granted: Lease[];
 }
@@ -109,15 +111,18 @@ const LEASE_ACTIONS: readonly Action[] = [
   async function release(place, store, below) {
     const claim = place.granted.at(-1 - below(2))?.claim;
     if (claim) await store.leases?.release(place.key, claim);
-    if (claim?.token === place.lease?.claim.token) place.lease = undefined;
+    if (claim === undefined || claim.token !== place.lease?.claim.token) return;
+    place.lease = undefined;
+    place.isReleased = true;
   },
   async function confirm({ key, lease, granted }, store, below) {
     const one = lease && granted.at(-1 - below(2));
     if (one) expect(await store.leases?.confirm(key, one.claim, one.fence)).toBe(one.fence === lease.fence);
   },
-  async function commitLate({ key, stored, lease, granted }, store, below) {
+  async function commitLate({ key, stored, lease, granted, isReleased }, store, below) {
     const fence = granted[below(granted.length)]?.fence;
-    if (fence === undefined || fence === lease?.fence) return;
+    const free = isReleased ? granted.at(-1)?.fence : lease?.fence;
+    if (fence === undefined || fence === free) return;
     const { length } = stored?.messages ?? [];
     const keep = below(2) === 0 ? length : below(length + 1);
     const late = store.commit(key, changeOf({ expected: stored?.token, keep, fence }));
@@ -140,6 +145,7 @@ async function take(
   const least = (newest?.fence ?? -1) + (newest?.claim === claim ? 0 : 1);
   expect(fence).toBeGreaterThanOrEqual(least);
   place.lease = { claim, fence: Number(fence) };
+  place.isReleased = false;
   place.granted.push(place.lease);
 }
 
