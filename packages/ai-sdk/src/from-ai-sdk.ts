@@ -197,7 +197,7 @@ function targetOf(
     provider: model.provider,
     rules: rulesOf(model),
     ...(compact === undefined ? {} : { compactedPart: compact.partOf }),
-    providerTools: providerTools.map(({ name }) => String(name)),
+    providerTools: new Map(providerTools.map(({ name, id }) => [String(name), String(id)])),
   };
 }
 

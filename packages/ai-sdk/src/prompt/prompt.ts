@@ -1,4 +1,4 @@
-import type { JsonObject, OpaqueBlock } from '@x/core';
+import type { JsonObject, JsonValue, OpaqueBlock } from '@x/core';
 import type { Part } from '@x/core/messages';
 import type { AiSdkLanguageModel } from '../language-model.js';
 import type { ProviderRules } from './provider-rules.js';
@@ -17,6 +17,7 @@ export type PromptMessage =
 /** What a tool answered. The parts of a `content` are texts, and files in the words of the model's version: see `tool-output.ts`. */
 export type ToolOutput =
   | ({ readonly type: 'text' | 'error-text'; readonly value: string } & WithOptions)
+  | { readonly type: 'json'; readonly value: JsonValue }
   | { readonly type: 'content'; readonly value: readonly Part[] };
 
 /** `{ providerOptions }`, or nothing where a block has no metadata. */
@@ -30,8 +31,8 @@ export interface PromptTarget extends Pick<AiSdkLanguageModel, 'specificationVer
   readonly compactedPart?: (block: OpaqueBlock) => Part | undefined;
   /** What its provider takes. */
   readonly rules: ProviderRules;
-  /** Names of the tools that the provider runs. */
-  readonly providerTools?: readonly string[];
+  /** Ids of the provider's own tools, such as `openai.shell`, by the names that the request has for them. */
+  readonly providerTools?: ReadonlyMap<string, string>;
 }
 
 /** `openai.responses` → `openai`: the name under which a provider keeps its files and options. */

@@ -30,7 +30,10 @@ export function toPrompt(
   const builder = new PromptBuilder();
   const writer: Writer = {
     target,
-    names: new Set([...(request.tools ?? []).map(({ name }) => name), ...(target.providerTools ?? [])]),
+    names: new Set([
+      ...(request.tools ?? []).map(({ name }) => name),
+      ...(target.providerTools?.keys() ?? []),
+    ]),
     callMetadata: new Map(),
   };
   builder.addSystem(wellFormed(request.system ?? ''), undefined);

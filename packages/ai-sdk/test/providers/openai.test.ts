@@ -131,4 +131,84 @@ describe('OpenAI Responses', () => {
     ];
     expect(failures.map((failure) => ContextOverflowError.isInstance(failure))).toEqual([true, true, true]);
   });
+
+  it.each([
+    [
+      'shell',
+      { type: 'provider', id: 'openai.shell', name: 'shell', args: {} },
+      {
+        type: 'shell_call',
+        id: 'sh_1',
+        call_id: 'call_1',
+        status: 'completed',
+        action: { commands: ['ls'] },
+      },
+      {
+        type: 'shell_call_output',
+        call_id: 'call_1',
+        output: [{ stdout: 'a.ts', stderr: '', outcome: { type: 'exit', exit_code: 0 } }],
+      },
+    ],
+    [
+      'apply_patch',
+      { type: 'provider', id: 'openai.apply_patch', name: 'apply_patch', args: {} },
+      {
+        type: 'apply_patch_call',
+        id: 'ap_1',
+        call_id: 'call_1',
+        status: 'completed',
+        operation: { type: 'delete_file', path: 'a.ts' },
+      },
+      { type: 'apply_patch_call_output', call_id: 'call_1', status: 'completed', output: 'a.ts' },
+    ],
+    [
+      'local_shell',
+      { type: 'provider', id: 'openai.local_shell', name: 'local_shell', args: {} },
+      {
+        type: 'local_shell_call',
+        id: 'ls_1',
+        call_id: 'call_1',
+        status: 'completed',
+        action: { type: 'exec', command: ['ls'] },
+      },
+      { type: 'local_shell_call_output', call_id: 'call_1', output: 'a.ts' },
+    ],
+    [
+      'tool_search',
+      { type: 'provider', id: 'openai.tool_search', name: 'tool_search', args: { execution: 'client' } },
+      {
+        type: 'tool_search_call',
+        id: 'ts_1',
+        call_id: 'call_1',
+        execution: 'client',
+        status: 'completed',
+        arguments: { query: 'files' },
+      },
+      {
+        type: 'tool_search_output',
+        execution: 'client',
+        call_id: 'call_1',
+        status: 'completed',
+        tools: [{ type: 'function', name: 'read', parameters: {} }],
+      },
+      JSON.stringify({ tools: [{ type: 'function', name: 'read', parameters: {} }] }),
+    ],
+  ])(
+    'takes the text that a tool answered to a call of %s in the provider’s own form',
+    async (name, tool, call, output, answer = 'a.ts') => {
+      const server = await modelServer(answered([call]), answered([text]));
+      const openai = createOpenAI({ baseURL: server.url, apiKey: 'key' });
+      const model = fromAiSdk(openai('gpt-5'), { providerTools: [tool] });
+      const asked = [userMessage('Look')];
+      const { content } = await model.generate({ messages: asked, tools: [] });
+      const use = content.find((block) => block.type === 'tool_use');
+      expect(use?.name).toBe(name);
+      await model.generate({
+        messages: [...asked, assistantMessage(content), toolResultMessage({ id: 'call_1', name }, answer)],
+        tools: [],
+      });
+      const { input } = server.bodies[1] as { input: object[] };
+      expect(input.at(-1)).toEqual(output);
+    },
+  );
 });
