@@ -7,7 +7,8 @@ const PAGE = `# Findings\n\n## Facts\n\n## Open\n\n${'The store waits for the le
 
 describe('what someone wrote, shortened', () => {
   it('keeps sentences whole whose lines were broken', () => {
-    const first = 'The refund is never sent before the customer has confirmed\nthe order in writing, whatever the agent says.';
+    const first =
+      'The refund is never sent before the customer has confirmed\nthe order in writing, whatever the agent says.';
     const last = 'Use the account that the customer named first, and nothing\nelse.';
     const filler = 'Nothing of this is urgent today, and it may wait for a week\nor two.\n\n';
     const short = distilled(`${first}\n\n${filler.repeat(9)}${last}`, 260);
@@ -16,7 +17,11 @@ describe('what someone wrote, shortened', () => {
   });
 
   it('keeps a sentence rather than headings', () => {
-    const short = distilled(`## Part 1\n\nWe ship on Monday.\n\n## Part 2\n\n${'x = 1;\n'.repeat(60)}`, 34, true);
+    const short = distilled(
+      `## Part 1\n\nWe ship on Monday.\n\n## Part 2\n\n${'x = 1;\n'.repeat(60)}`,
+      34,
+      true,
+    );
     expect(short).toContain('We ship on Monday.');
   });
 });
