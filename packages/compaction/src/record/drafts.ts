@@ -228,7 +228,7 @@ class Drafts {
 }
 
 /** The factor for an excerpt of a result that holds what the call asked for: most of it, or a few words. */
-function answering(asked: ReadonlySet<number>, terms: Uint32Array): number {
+function answering(asked: ReadonlySet<number>, terms: Terms): number {
   let held = 0;
   for (const term of terms) if (asked.has(term)) held++;
   return 1 + WORTH_OF_ANSWER * Math.min(1, held / Math.max(FEWEST_ASKED, asked.size / 2));
