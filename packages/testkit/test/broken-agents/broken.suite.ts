@@ -1,7 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { LocalWorkspace } from '@x/core/node';
 import { isolationSuite, permissionSuite } from '../../src/suites.js';
 import { brokenAgents, looseAgents } from './broken-agents.js';
 import { filesInMemory, smallAgent } from './small-agent.js';
@@ -17,16 +13,5 @@ for (const [name, holes, , direct] of brokenAgents) {
     },
   });
 }
-
-isolationSuite({
-  name: 'FollowsSwappedLinks',
-  areas: { logs: /log-/, files: /big\.txt$/ },
-  sequences: 10,
-  async open(model) {
-    const storage = new LocalWorkspace(mkdtempSync(join(tmpdir(), 'x-swapped-')));
-    const agent = smallAgent(model, storage);
-    return { agent: { ...agent, close: async () => rmSync(storage.root, { recursive: true }) }, storage };
-  },
-});
 
 for (const [name, open] of looseAgents) permissionSuite({ name, open });

@@ -1,7 +1,3 @@
-import { execFile } from 'node:child_process';
-import { mkdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import {
   assistantMessage,
   type JsonObject,
@@ -17,7 +13,6 @@ import {
 } from '@x/core';
 import { isObject } from '@x/core/internal';
 import type { ToolDefinition } from '@x/core/messages';
-import { LocalWorkspace } from '@x/core/node';
 import { pathSegments } from '@x/core/store';
 import type { Attacker } from '../../src/suites.js';
 
@@ -44,12 +39,6 @@ const TOOLS: readonly ToolDefinition[] = [
   { name: 'read_file', description: 'Reads', inputSchema: text('path'), annotations },
   { name: 'search', description: 'Searches', inputSchema: text('word'), annotations },
 ];
-
-const SHELL: ToolDefinition = {
-  name: 'execute',
-  description: 'Runs a command, and keeps its output',
-  inputSchema: text('command'),
-};
 
 /** What these agents do with files, without a disk: holes are theirs, and not its. */
 export function filesInMemory(): Workspace {
@@ -79,8 +68,6 @@ export function smallAgent(
   direct?: Holes,
 ) {
   const sessions = new Map<string, Message[]>();
-  const disk = storage instanceof LocalWorkspace ? storage : undefined;
-  const offered = disk ? [...TOOLS, SHELL] : TOOLS;
   const ownerOf = ({ tenantId = '-', sessionId, userId = `-/${sessionId}` }: RuntimeContext, of = holes) =>
     `${of.tenantless ? '' : `tenants/${tenantId}/`}users/${userId}/`;
 
@@ -89,21 +76,7 @@ export function smallAgent(
     owner: string,
     of = holes,
   ): Promise<string> {
-    const {
-      path = '',
-      content = '',
-      word = '',
-      command,
-    } = (isObject(input) ? input : {}) as Record<string, string>;
-    if (disk !== undefined && command !== undefined) {
-      const cwd = join(disk.root, owner);
-      mkdirSync(cwd, { recursive: true });
-      await promisify(execFile)('sh', ['-c', command], { cwd }).catch(() => {});
-      return 'Done.';
-    }
-    if (disk !== undefined && name === 'read_file')
-      // By its path, whatever links are on it.
-      return readFileSync(join(disk.root, owner, path), 'utf8');
+    const { path = '', content = '', word = '' } = (isObject(input) ? input : {}) as Record<string, string>;
     if (name === 'write_file') await storage.write(`${owner}${path}`, content);
     if (name === 'read_file') {
       const opened = of.opensStorage && path.startsWith('.x/') ? path.slice(3) : `${owner}${path}`;
@@ -145,7 +118,7 @@ export function smallAgent(
       messages.push(userMessage(input));
       if (direct !== undefined) await offer(ownerOf(context, direct));
       for (;;) {
-        const { content } = await model.generate({ messages, tools: offered });
+        const { content } = await model.generate({ messages, tools: TOOLS });
         messages.push(assistantMessage([...content]));
         const uses = content.filter((block) => block.type === 'tool_use');
         if (uses.length === 0) break;
