@@ -172,7 +172,8 @@ export function isolationSuite(options: IsolationSuiteOptions): void {
         vi.waitUntil(() => placeOf(storage), { timeout: 60_000, interval: 50 }).catch(() => undefined),
         first.then(() => undefined),
       ]);
-      if (place === undefined) return skip('the agent has no tool with a command that runs');
+      if (calls.length === 0) return skip('the agent has no tool that takes a command');
+      if (place === undefined) throw new Error('The command of the first session swapped no files.');
       const shown: string[] = [];
       const attacks = { words: [WORD, ...paths], foreign: paths, sequences, rounds: 2, secret };
       await attackWith(attacker, attacks, async (made) => {

@@ -73,7 +73,7 @@ async function entriesOf(
 }
 
 async function targetOf(link: string, { isVisible }: DirectoryListing): Promise<Stats | undefined> {
-  const place = await undefinedOn([...ABSENT, 'ELOOP'], openPlace(link));
+  const place = await undefinedOn([...ABSENT, 'ELOOP', 'EACCES', 'EPERM'], openPlace(link));
   try {
     return place !== undefined && isVisible(place.real) ? await place.stat() : undefined;
   } finally {
