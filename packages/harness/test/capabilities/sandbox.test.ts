@@ -146,7 +146,8 @@ describe.skipIf(findSandbox() === undefined)('in the sandbox', () => {
     for (const [at, line] of GENERATED.entries()) writeFileSync(join(root, `run-${at}.sh`), line);
     const runs = 'for f in run-*.sh; do timeout 5 bash ./"$f" < /dev/null; done 2>&1; ls -A';
     const rules = { deny: ['read(**/.env*)'] };
-    const [said = ''] = await run(root, [runs], rules, { timeoutMs: 600_000 });
+    const copies = `grep -rl ${SECRET} . | cat`;
+    const [said = '', copied] = await run(root, [runs, copies], rules, { timeoutMs: 600_000 });
     expect(said).toContain('run-499.sh');
     for (const form of [
       SECRET,
@@ -155,7 +156,6 @@ describe.skipIf(findSandbox() === undefined)('in the sandbox', () => {
     ])
       expect(said).not.toContain(form);
     // What the lines have copied holds nothing of it either.
-    const [copied] = await run(root, [`grep -rl ${SECRET} . | cat`], rules);
     expect(copied).not.toMatch(/\.\//);
   });
 
