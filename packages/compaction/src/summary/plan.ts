@@ -71,6 +71,7 @@ export function planNarrative(composer: Composer, maxNarrative: number): Narrati
 export function* planRecord(composer: Composer, narrative?: Narrative): Work<Candidate | undefined> {
   const { budget, view, maxRecord, maxRequests, context } = composer;
   yield* shortenAhead(view.messages.filter(isUserRequest), maxRequests, context.meter);
+  const isDue = view.tokens > budget.dueTokens || isByMessages(view, budget);
   let best: Candidate | undefined;
   let silent: Candidate | undefined;
   for (const { part, room, limit, note } of choices(composer, maxRecord, budget.enoughTokens)) {
@@ -78,8 +79,8 @@ export function* planRecord(composer: Composer, narrative?: Narrative): Work<Can
     const candidate = { ...(yield* composer.compose(part, told, Math.min(room, maxRecord))), note };
     if (!composer.savesEnough(candidate)) continue;
     if (!candidate.tells) {
-      // Nothing is lost for nothing; where the window is full, less is said rather than nothing at all be possible.
-      if (view.tokens > budget.dueTokens && candidate.tokens < (silent?.tokens ?? composer.before))
+      // An empty record is accepted only if a reduction is due: it loses what it covers.
+      if (isDue && candidate.tokens < (silent?.tokens ?? composer.before))
         silent = candidate;
       continue;
     }
