@@ -1,6 +1,6 @@
 import { basename, dirname, resolve } from 'node:path';
 import { parseCompactionConfig } from '@x/compaction';
-import { InvalidInputError, type JsonValue, type SessionStore } from '@x/core';
+import { type Capability, InvalidInputError, type JsonValue, type SessionStore } from '@x/core';
 import { errorText, isObject, parseWith } from '@x/core/internal';
 import { WorkspaceSession } from '@x/core/node';
 import {
@@ -138,12 +138,7 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
   );
   // What requests and compactions cost is counted, and what happened is kept, for those who ask.
   const events = eventLog();
-  builder.use(events);
-  const prices = await pricesOf(parsed);
-  if (!made.has('budget')) builder.use(budget({ maxTokensPerSession: Number.MAX_SAFE_INTEGER, prices }));
-  if (!made.has('permissions') && ACTING.some((name) => made.has(name))) {
-    builder.use(permissions({ mode: allowAll ? 'bypass' : 'default' }));
-  }
+  builder.use(events, ...defaultsBeside(made, await pricesOf(parsed), allowAll));
   const agent = builder.build();
   for (const problem of await problemsOf(file, agent, parsed, made)) warn(problem);
   return {
@@ -157,6 +152,19 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
       for (const close of closers) await close();
     },
   };
+}
+
+/** Returns the capabilities that an agent has although its file does not name them. */
+function defaultsBeside(
+  made: ReadonlySet<string>,
+  prices: Awaited<ReturnType<typeof pricesOf>>,
+  allowAll: boolean,
+): readonly Capability[] {
+  const acts = ACTING.some((name) => made.has(name));
+  return [
+    ...(made.has('budget') ? [] : [budget({ maxTokensPerSession: Number.MAX_SAFE_INTEGER, prices })]),
+    ...(made.has('permissions') || !acts ? [] : [permissions({ mode: allowAll ? 'bypass' : 'default' })]),
+  ];
 }
 
 /** The prices of providers' own models. What a server of one's own calls by such a name may cost nothing. */

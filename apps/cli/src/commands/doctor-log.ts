@@ -14,7 +14,7 @@ export const doctorLog = command({
     format: { type: 'string', value: 'NAME', help: 'The format of the log, if it is not recognized.' },
   },
   summary:
-    "Shows what is in the log of another agent, and what that agent would lose when it resumes. Can write a repaired copy; never changes the log.",
+    'Shows what is in the log of another agent, and what that agent would lose when it resumes. Can write a repaired copy; never changes the log.',
   examples: ['x doctor log ~/.claude/projects/my-app/0b9f.jsonl --write repaired.jsonl'],
   async run({ values: { write, format }, positionals: [file = ''], output }) {
     if (write !== undefined && existsSync(write))

@@ -10,8 +10,7 @@ const importCommand = command({
   name: 'memory import',
   takes: 'FILE…',
   options: identityOptions,
-  summary:
-    "Imports MEMORY.md files and folders of notes into an agent's memory. Existing files stay.",
+  summary: "Imports MEMORY.md files and folders of notes into an agent's memory. Existing files stay.",
   examples: ['x memory import MEMORY.md memory/ --agent MyAgent --user alice@example.com'],
   async run({ values, positionals, output }) {
     const storage = openWorkspace(values);

@@ -23,7 +23,7 @@ const eraseCommand = command({
     },
     ...options,
   },
-  summary: "Deletes everything that is kept of a user: sessions, logs, memory and files.",
+  summary: 'Deletes everything that is kept of a user: sessions, logs, memory and files.',
   examples: ['x users erase alice --redis redis://localhost --yes'],
   async run({ values, positionals: [userId = ''], output }) {
     if (!values.yes) throw new UsageError(`This erases user ${userId} for good. To confirm, add --yes.`);

@@ -80,8 +80,7 @@ export function* planRecord(composer: Composer, narrative?: Narrative): Work<Can
     if (!composer.savesEnough(candidate)) continue;
     if (!candidate.tells) {
       // An empty record is accepted only if a reduction is due: it loses what it covers.
-      if (isDue && candidate.tokens < (silent?.tokens ?? composer.before))
-        silent = candidate;
+      if (isDue && candidate.tokens < (silent?.tokens ?? composer.before)) silent = candidate;
       continue;
     }
     if (composer.total(candidate) <= limit) return candidate;

@@ -16,7 +16,11 @@ export const adoptSession = command({
   name: 'sessions adopt',
   takes: 'FILE',
   options: {
-    session: { type: 'string', value: 'ID', help: 'The name of the session here. Default: its name in the log.' },
+    session: {
+      type: 'string',
+      value: 'ID',
+      help: 'The name of the session here. Default: its name in the log.',
+    },
     format: { type: 'string', value: 'NAME', help: 'The format of the log, if it is not recognized.' },
     ...storeOptions,
     ...identityOptions,
