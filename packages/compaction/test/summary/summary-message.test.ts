@@ -39,7 +39,9 @@ describe('a summary', () => {
   );
 
   it('begins with one whole sentence where there is neither a log nor a tool', () => {
-    const [line] = textOf(made(undefined, [asked])).split('\n').slice(1);
+    const [line] = textOf(made(undefined, [asked]))
+      .split('\n')
+      .slice(1);
     expect(line).toBe('Record of earlier messages, not a request.');
   });
 });

@@ -89,7 +89,7 @@ async function settle(options: CoreOptions, check: () => Promise<void>): Promise
 }
 
 /** Adds to what is known what a person did to the file. */
-export function compared(text: string, state: MemoryState, since: string): Core {
+function compared(text: string, state: MemoryState, since: string): Core {
   const present = factKeys(text);
   const isThere = (fact: StoredFact) => present.has(factKey(fact.text));
   const away = state.facts.filter((fact) => !isThere(fact));
@@ -193,7 +193,7 @@ async function finish(
 }
 
 /** Replaces MEMORY.md. A person who saves it meanwhile needs no lock: what they saved is found in the version, and merged. */
-export async function replaceCore(
+async function replaceCore(
   { workspace, prefix, now }: CoreOptions,
   edit: (before: string) => string,
 ): Promise<string> {

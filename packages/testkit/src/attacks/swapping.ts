@@ -32,7 +32,7 @@ export function swapping(storage: Workspace, files: readonly string[]): Swapping
     `end=$(($(date +%s)+${SECONDS})); touch ready`,
     'while [ ! -e stop ] && [ $(date +%s) -lt $end ]; do',
     'for m in m*; do mv l k; mv $m l; mv l $m; mv k l; done; done',
-    'cat */* h* /proc/*/environ /proc/*/root/*',
+    'cat */* h* /proc/*/environ /proc/*/root*/*',
   ].join('\n');
   return {
     command: `{ ${command}\n} 2>/dev/null`,
