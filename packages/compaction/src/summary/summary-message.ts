@@ -62,8 +62,7 @@ export interface SummaryParts {
  */
 export function summaryMessage(parts: SummaryParts): Message {
   const { narrative, record, appendix, logLocation, recall, covers, count, standing, native } = parts;
-  // Where a tool finds them, nobody need read the log.
-  const where = recall ?? (logLocation && `Full messages: ${logLocation}.`);
+  const where = [logLocation && `Full messages: ${logLocation}.`, recall].filter(Boolean).join(' ');
   const isOlder = narrative?.at !== undefined && narrative.at < count;
   const sections = [
     `${FIRST_LINE}${standing.size > 0 ? ASKED : ''}.${where ? ` ${where}` : ''}`,
