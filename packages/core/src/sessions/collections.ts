@@ -14,16 +14,16 @@ const nameSchema = z.strictObject({
 });
 
 /**
- * Checks the name of a collection, as `collection` of every store does first.
+ * Validates the name of a collection. `collection` of every store calls it first.
  *
- * @throws {InvalidInputError} for a name that no collection has.
+ * @throws {InvalidInputError} for an invalid name.
  */
 export function collectionName(name: string): string {
   return parseWith(nameSchema, { name }, 'collection').name;
 }
 
 /**
- * Makes what `collection` of a store returns: it has no collections of its own, its `close` closes nothing, and its errors name the
+ * Makes the store that `collection` of a store returns. It has no collections, its `close` does nothing, and its errors name the
  * collection.
  */
 export function asCollection(records: SessionStore, name: string): SessionStore {
@@ -80,7 +80,7 @@ export interface RecordPlace {
   readonly collection: string | undefined;
 }
 
-/** Names a record for people: as its key, behind its collection and a colon where it has one. */
+/** Returns the name of a record for people: its key, after `<collection>:` if it is in a collection. */
 export function recordName({ key, collection }: RecordPlace): string {
   return collection === undefined ? `${key}` : `${collection}:${key}`;
 }
@@ -92,7 +92,7 @@ export interface RecordSet {
   readonly records: SessionStore;
 }
 
-/** Returns all that a store holds: its sessions first, then each collection that holds something. */
+/** Returns all record sets of a store: its sessions, then each collection that is not empty. */
 export async function recordSets(store: SessionStore): Promise<readonly RecordSet[]> {
   const sets: RecordSet[] = [{ collection: undefined, records: store }];
   for await (const name of store.collections?.() ?? [])
@@ -100,7 +100,7 @@ export async function recordSets(store: SessionStore): Promise<readonly RecordSe
   return sets;
 }
 
-/** Tells which of these names are those of collections that hold something, also what this release cannot read. */
+/** Filters names to those of collections that are not empty. A collection with only unreadable records is not empty. */
 export async function* filledCollections(
   names: AsyncIterable<string> | Iterable<string>,
   open: (name: string) => SessionStore,

@@ -10,38 +10,38 @@ import { operationId } from './store-rules.js';
 const optionsSchema = z.strictObject({
   /** Only sessions of this tenant, user or agent. Default: all. */
   scope: scopeSchema.optional(),
-  /** Only sessions whose last commit is older: those that have settled, to move them to a cheaper store. */
+  /** Only sessions whose last commit is older, for example to move inactive sessions to a cheaper store. */
   updatedBefore: z.date().optional(),
-  /** Deletes what was copied. */
+  /** Deletes each session from the source after copying it. */
   move: z.boolean().default(false),
 });
 
 /** Options of `copyStore`. */
 export type CopyOptions = Readonly<z.input<typeof optionsSchema>>;
 
-/** What `copyStore` did. */
+/** The result of `copyStore`. */
 export interface CopyReport {
-  /** Sessions, and records of collections. */
+  /** Number of copied sessions and records of collections. */
   readonly copied: number;
-  /** Those that were copied before. */
+  /** Number of sessions that an earlier call had copied. */
   readonly unchanged: number;
-  /** Those that were left where they are: the target has others under their keys. */
+  /** Sessions that were not copied, because the target has other sessions with their keys. */
   readonly conflicts: readonly RecordPlace[];
-  /** Those that were left where they are: someone had their turn, or both stores are one. */
+  /** Sessions that were not moved, because they are leased, or because both stores are the same. */
   readonly busy: readonly RecordPlace[];
 }
 
 /**
  * Copies sessions and collections from one store to another, of any kind. Each session keeps its token, so that you can repeat a
  * copy that was interrupted. A move skips sessions that are leased, and all sessions if both stores are one. Nothing in the
- * target is overwritten. Logs are in workspaces and are not copied; times and versions begin again.
+ * target is overwritten. Logs are in workspaces and are not copied. Times and versions start again.
  *
  * @example
  * ```ts
  * const { copied, busy } = await copyStore(redis, postgres, { updatedBefore, move: true });
  * ```
  * @throws {InvalidInputError} for unknown or impossible options.
- * @throws {CapabilityError} when `from` holds collections, and `to` has none. Nothing was copied.
+ * @throws {CapabilityError} when `from` has collections and `to` does not support them. Nothing was copied.
  * @throws {SessionStoreError} when a store cannot be reached or a session cannot be read; what was copied stays copied.
  */
 export async function copyStore(
@@ -63,10 +63,10 @@ export async function copyStore(
     try {
       for await (const { key } of records.list(scope, { updatedBefore })) keys.push(key);
     } catch (error) {
-      // A store lists all that it can read first.
+      // A store lists all readable sessions before it throws.
       damage = { error };
     }
-    // The newest last, so that the target lists them in the same order.
+    // Copy the newest last, so that the target lists sessions in the same order.
     for (const key of keys.reverse()) {
       const isBusy = move && (from === to || (await isSessionHeld(records, key)));
       const outcome = isBusy ? undefined : await copySession(records, target, key, move);
@@ -80,7 +80,7 @@ export async function copyStore(
   return { copied, unchanged, conflicts, busy };
 }
 
-/** @returns `undefined` where a move leaves the session: both stores are one, or someone has its turn by now. */
+/** @returns `undefined` if a move leaves the session in place: both stores are the same, or the session has been leased. */
 async function copySession(
   from: SessionStore,
   to: SessionStore,
@@ -109,19 +109,19 @@ async function copySession(
     const deletion = await deleteUnlessLeased(from, key, { token });
     if (deletion === 'deleted') return outcome;
     if (deletion === 'busy') {
-      // What its turn makes of it is copied another time.
+      // Remove the copy, because the running turn will change the session. A later call copies it.
       if (outcome === 'copied') await to.delete(key, { token });
       return undefined;
     }
-    // Who committed meanwhile without a lease has the copy brought up to date.
+    // Another writer committed without a lease, so copy the session again.
     expected = token;
     seen = token;
   }
 }
 
 /**
- * Returns whether what is stored in the one store is there in the other. A record tells, one level below the session, so that it is
- * erased with it should this process end meanwhile.
+ * Tests if both stores are the same, by writing a trial record to one and reading it from the other. The record is a child of the
+ * session, so that it is erased with the session if this process dies in between.
  */
 async function isOneStore(from: SessionStore, to: SessionStore, { parts }: SessionKey): Promise<boolean> {
   const { agentId = '', sessionId } = parts;

@@ -4,11 +4,11 @@ import { systemClock } from '../lib/clock.js';
 import type { SessionKey } from './session-key.js';
 import { storeUnavailable } from './store-rules.js';
 
-/** What the error of a driver says of the statement that failed. */
+/** The meaning of a driver's error. */
 export interface DriverFailure {
-  /** Another transaction was in the way, or the server went: the next attempt may succeed. */
+  /** The failure is transient, such as a deadlock or a lost server: the next attempt may succeed. */
   readonly isTransient: boolean;
-  /** The server did nothing of the statement, for certain. */
+  /** The server rejected the statement and certainly changed nothing. */
   readonly isRefused: boolean;
   /** A table or a column is missing. */
   readonly isMissing: boolean;
@@ -18,16 +18,16 @@ const ATTEMPTS = 5;
 const FIRST_PAUSE_MS = 20;
 
 /**
- * Makes what a store on a database server does everything by: a task is done again when it failed for a passing reason, so
- * it must bear repetition, and whatever the driver throws in the end becomes a `SessionStoreError`.
+ * Returns the function that runs every task of a store on a database server. It retries tasks after transient failures, so tasks
+ * must be safe to repeat. The final error of the driver becomes a `SessionStoreError`.
  *
- * @param judge Says what an error of the driver means.
+ * @param judge Classifies an error of the driver.
  */
 export function databaseAttempts(
   judge: (error: Error) => DriverFailure,
 ): <T>(key: SessionKey | undefined, task: () => Promise<T>) => Promise<T> {
   return async (key, task) => {
-    // A refusal tells nothing of an earlier attempt, whose reply may have been all that was lost.
+    // A refusal of a retry does not say if an earlier attempt was applied, because only its reply may have been lost.
     let outcome: 'none' | 'unknown' = 'none';
     for (let number = 1; ; number++) {
       try {
@@ -38,7 +38,7 @@ export function databaseAttempts(
         if (!isRefused) outcome = 'unknown';
         if (isMissing) throw tablesMissing(error as Error, outcome);
         if (!isTransient || number === ATTEMPTS) throw storeUnavailable('The database', error, outcome, key);
-        // With jitter, so that those who met once do not meet again.
+        // Jitter keeps tasks that conflicted once from conflicting again.
         await systemClock.sleep(Math.random() * FIRST_PAUSE_MS * 2 ** (number - 1));
       }
     }

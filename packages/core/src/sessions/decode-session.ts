@@ -4,11 +4,11 @@ import { readMessages } from '../messages/check-messages.js';
 import type { SessionKey } from './session-key.js';
 import type { StoredSession } from './session-store.js';
 
-/** A session as a database holds it: head and messages are JSON text. */
+/** A session in the form in which a database stores it: head and messages are JSON text. */
 export interface EncodedSession {
   readonly token: string;
   readonly version: number;
-  /** How many messages there have to be. */
+  /** Expected number of messages. */
   readonly count: number;
   readonly head: string;
   readonly messages: readonly string[];
@@ -30,10 +30,10 @@ export function sessionDamaged(
 }
 
 /**
- * Reads a session out of a database. A message that cannot be read becomes a placeholder: {@link readMessages}.
+ * Decodes a session from a database. An unreadable message becomes a placeholder: {@link readMessages}.
  *
- * @param backend for the message of an error: `SQLite`.
- * @throws {SessionStoreError} `session_corrupt` when its head is not  object, or a message is missing.
+ * @param backend Name of the backend for errors, such as `SQLite`.
+ * @throws {SessionStoreError} `session_corrupt` when the head is not an object, or a message is missing.
  */
 export function decodeSession(key: SessionKey, backend: string, encoded: EncodedSession): StoredSession {
   const corrupt = (what: string, cause?: unknown) => sessionDamaged(key, backend, what, cause);

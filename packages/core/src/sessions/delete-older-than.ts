@@ -7,11 +7,11 @@ import { type SessionKey, scopeSchema } from './session-key.js';
 import type { SessionStore } from './session-store.js';
 
 const optionsSchema = z.strictObject({
-  /** Age of the last commit from which a session is deleted. */
+  /** Deletes sessions whose last commit is before this time. */
   olderThan: z.date(),
   /** Only sessions of this tenant, user or agent. Default: all. */
   scope: scopeSchema.optional(),
-  /** Sessions to delete at most, the oldest first. Default: all. */
+  /** Most sessions to delete, oldest first. Default: all. */
   limit: z.int().min(0).optional(),
 });
 
@@ -19,9 +19,9 @@ const optionsSchema = z.strictObject({
 export type RetentionOptions = Readonly<z.input<typeof optionsSchema>>;
 
 /**
- * Deletes the sessions and the records of collections whose last commit is older than a date, in any store, and answers how
- * many. A leased session stays, and so does one that was committed to meanwhile or that cannot be read. `MysqlSession` has a faster method of
- * that name; sessions in Redis end by themselves with `ttlSeconds`.
+ * Deletes sessions and records of collections whose last commit is older than a date, in any store. Returns the number. Skips
+ * sessions that are leased, unreadable, or get a commit in the meantime. `SqliteSession`, `MysqlSession` and `PostgresSession` have
+ * a faster method of the same name; sessions in Redis expire with `ttlSeconds`.
  *
  * @example
  * ```ts
@@ -29,8 +29,8 @@ export type RetentionOptions = Readonly<z.input<typeof optionsSchema>>;
  * await deleteOlderThan(store, { olderThan: thirtyDaysAgo });
  * ```
  * @throws {InvalidInputError} for unknown or impossible options.
- * @throws {SessionStoreError} when the store cannot be reached; `session_corrupt`, `session_older` or `session_newer` after all
- * others are gone, if the store lists sessions that it cannot read.
+ * @throws {SessionStoreError} when the store cannot be reached. If the store lists unreadable sessions, `session_corrupt`,
+ * `session_older` or `session_newer` after all others were deleted.
  */
 export async function deleteOlderThan(store: SessionStore, options: RetentionOptions): Promise<number> {
   const { olderThan, scope, limit } = parseWith(optionsSchema, options, 'deleteOlderThan options');
@@ -59,12 +59,12 @@ export async function deleteOlderThan(store: SessionStore, options: RetentionOpt
 
 async function deleteIfStillOlder(store: SessionStore, key: SessionKey, olderThan: Date): Promise<boolean> {
   try {
-    // The whole of it: one that cannot be read stays.
+    // Load the whole session, so that an unreadable one is kept.
     const stored = await store.load(key);
     if (stored === undefined || Date.parse(stored.updatedAt) >= olderThan.getTime()) return false;
     return (await deleteUnlessLeased(store, key, stored)) === 'deleted';
   } catch (error) {
-    // Someone should look at it first.
+    // Keep it, so that people can inspect it first.
     if (isUnreadable(error)) return false;
     throw error;
   }

@@ -29,7 +29,7 @@ interface Entry {
   readonly version: number;
   readonly operations: readonly string[];
   readonly head: JsonObject;
-  /** Written to in place, so that a commit costs what it adds. Nobody else holds it. */
+  /** Changed in place, so that the cost of a commit depends on what it adds. Never shared with callers. */
   readonly messages: Message[];
   readonly createdAt: string;
   readonly updatedAt: string;
@@ -40,9 +40,9 @@ interface Alive {
   notes: readonly ProcessNote[];
 }
 
-/** What a store and its collections have in common. */
+/** State that a store shares with its collections. */
 class Shared {
-  /** Of all sessions, so that it grows also when a session is deleted and begun again. */
+  /** One counter for all sessions, so that fences grow even if a session is deleted and started again. */
   lastFence = 0;
   readonly #alive = new Map<string, Alive>();
   readonly processes: SessionProcesses = {
@@ -98,7 +98,7 @@ class MemoryRecords implements SessionStore {
     if (stored === undefined) return undefined;
     const { version, head, updatedAt } = stored;
     const messages = lastOf(stored.messages, last);
-    // A copy: what a caller does with its session must not reach into the store before a commit.
+    // Return a copy, so that changes by the caller do not reach the store before a commit.
     const copy = copyOf({ head, messages });
     vouchFor(copy.messages);
     return { token: tokenOf(stored), version, updatedAt, ...copy };
@@ -113,7 +113,7 @@ class MemoryRecords implements SessionStore {
     const applied = checkCommit(key, change, stored && { ...stored, messages: messages.length }, fence);
     if (applied !== undefined) return applied;
 
-    // Copies, as any other store makes them: nobody else may change what is stored.
+    // Store copies, so that later changes by the caller do not reach the store.
     const { head, append } = copyOf({ head: change.head, append: change.append });
     messages.length = change.keep;
     for (const message of append) messages.push(message);
@@ -158,7 +158,7 @@ class MemoryRecords implements SessionStore {
 }
 
 /**
- * Stores sessions in this process's memory: for tests, and for conversations that may end with the process.
+ * Stores sessions in this process's memory. Use it for tests, and for conversations that may end with the process.
  *
  * @example
  * ```ts
@@ -172,7 +172,7 @@ export class InMemorySession extends MemoryRecords {
   }
 }
 
-/** However deep it is nested, which a structured clone is not for. */
+/** Copies plain data of any depth. `structuredClone` would fail on deep nesting. */
 function copyOf<Plain extends object>(plain: Plain): Plain {
   return JSON.parse(jsonText(plain as JsonObject)) as Plain;
 }

@@ -3,14 +3,14 @@ import { base64, fromBase64 } from '../lib/base64.js';
 import type { JsonValue } from '../lib/json.js';
 
 /**
- * Writes an item of another framework as JSON from which {@link itemFrom} makes it again: bytes are marked, `undefined`
- * properties left out.
+ * Converts an item of another framework to JSON, from which {@link itemFrom} restores it. Bytes are marked; `undefined` properties
+ * are omitted.
  *
- * @param mark The key that marks bytes, for which JSON has no form: `$` and the framework's name. An item's own object
- * with this key is wrapped, so that none is mistaken.
+ * @param mark The key that marks bytes, which JSON cannot represent: `$` and the framework's name. An item's own object with this
+ * key is wrapped, so that it is not mistaken for bytes.
  * @param path Names the item in errors.
- * @throws {InvalidInputError} naming the path of a value that JSON cannot hold: an object of a class (Date, URL, Map), an
- * array with holes, a function, symbol, bigint, NaN, or a circle. It never quotes the value.
+ * @throws {InvalidInputError} with the path of a value that JSON cannot represent: a class instance (Date, URL, Map), an array with
+ * holes, a function, symbol, bigint, NaN, or a cycle. The error never quotes the value.
  */
 export function itemJson(
   value: unknown,
@@ -30,7 +30,7 @@ export function itemJson(
       throw refusal(path, 'an array with holes or properties of its own');
     return value.map((child, at) => itemJson(child, mark, `${path}[${at}]`, inside));
   }
-  // Node's buffers are bytes, too; wider typed arrays are not.
+  // Node's buffers are bytes, too; typed arrays with wider elements are not.
   if (value instanceof Uint8Array) return { [mark]: 'bytes', data: base64(value) };
   const prototype: unknown = Object.getPrototypeOf(value);
   // Plain objects of another realm count as plain, too.
@@ -49,7 +49,7 @@ export function itemJson(
   return Object.hasOwn(object, mark) ? { [mark]: 'object', data: object } : object;
 }
 
-/** Makes the item again that {@link itemJson} wrote with this mark. */
+/** Restores the item that {@link itemJson} converted with the same mark. */
 export function itemFrom(value: JsonValue, mark: string): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map((child) => itemFrom(child, mark));

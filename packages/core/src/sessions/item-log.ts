@@ -7,16 +7,16 @@ import type { SessionKey } from './session-key.js';
 import type { LoadOptions, SessionStore } from './session-store.js';
 import { operationId } from './store-rules.js';
 
-/** How often a change is worked out again when others commit at the same time. */
+/** Most attempts of one change when other writers commit at the same time. */
 const MAX_ATTEMPTS = 20;
 const LONGEST_PAUSE_MS = 50;
 
 /** The content of a log at one moment. */
 export interface ItemHistory {
   readonly messages: readonly Message[];
-  /** Whatever else the owner keeps beside its items. */
+  /** Other data that the owner stores with its items. */
   readonly state: JsonObject;
-  /** When it was changed last, ISO 8601, UTC; `undefined` where nothing was ever written. */
+  /** Time of the last change, ISO 8601, UTC; `undefined` if nothing was ever written. */
   readonly updatedAt?: string | undefined;
 }
 
@@ -24,7 +24,7 @@ export interface ItemHistory {
 export interface ItemChange {
   readonly keep: number;
   readonly append: readonly Message[];
-  /** Default: as it was. */
+  /** Default: unchanged. */
   readonly state?: JsonObject;
 }
 
@@ -36,8 +36,8 @@ interface Known {
 }
 
 /**
- * A list of another framework's items in one session, or one record of a collection, of any store, each in a message of its own. Changes are compared and
- * set: whoever comes second works its change out again from what the first has left, so that no item of either is lost.
+ * A list of another framework's items, stored in one session (or one record of a collection) of any store, one message per item.
+ * Changes use compare-and-set: if another writer was first, a change is computed again from the new log, so no item is lost.
  *
  * @example
  * ```ts
@@ -52,24 +52,24 @@ export class ItemLog {
   readonly #key: SessionKey;
   readonly #name: string;
   #known: Known | undefined;
-  /** Settles when the last change that was asked for is done. */
+  /** Settles when the latest requested change is done. */
   #changing: Promise<unknown> = Promise.resolve();
 
-  /** @param name The framework's name: marks its items and keeps its state apart. */
+  /** @param name The framework's name. It marks the items, and separates the framework's state from others. */
   constructor(store: SessionStore, key: SessionKey, name: string) {
     this.#store = store;
     this.#key = key;
     this.#name = name;
   }
 
-  /** Makes the message that holds an item. The role is for listings and inspectors alone. */
+  /** Makes the message that contains an item. Only listings and inspectors use the role. */
   message(item: JsonValue, role: 'user' | 'system' | 'assistant' = 'assistant'): Message {
     const make = { user: userMessage, system: systemMessage, assistant: assistantMessage }[role];
     return make([{ type: 'opaque', provider: this.#name, data: item }]);
   }
 
   /**
-   * Finds the item that a message holds.
+   * Returns the item in a message.
    *
    * @throws {SessionStoreError} when the message was written by something else.
    */
@@ -91,16 +91,16 @@ export class ItemLog {
     );
   }
 
-  /** Reads the log, or the last so many of its messages, after all changes that were asked for before. */
+  /** Reads the log, or its last `last` messages, after all changes requested before. */
   async read(options?: LoadOptions): Promise<ItemHistory> {
     await this.#changing;
     return (await this.#load(options)).history;
   }
 
   /**
-   * Adds to the end. Reads nothing as long as nobody else writes.
+   * Appends messages. Does not read the log unless another writer has changed it.
    *
-   * @param make Makes the messages. `loaded` is the log where it had to be read since the last call.
+   * @param make Makes the messages. `loaded` is the log, if it had to be read since the last call.
    */
   append(
     make: (loaded: ItemHistory | undefined) => readonly Message[] | Promise<readonly Message[]>,
@@ -113,7 +113,7 @@ export class ItemLog {
     });
   }
 
-  /** Changes the log as `plan` says, or not at all when it gives `undefined`. `plan` may be called several times. */
+  /** Applies the change that `plan` returns; `undefined` changes nothing. `plan` may be called several times. */
   change<Change extends ItemChange>(
     plan: (history: ItemHistory) => Change | undefined | Promise<Change | undefined>,
   ): Promise<Change | undefined> {
@@ -125,7 +125,7 @@ export class ItemLog {
     });
   }
 
-  /** One after the other, or a session would be in conflict with itself. */
+  /** Runs tasks one after the other, because parallel ones would conflict. */
   #inTurn<Result>(task: () => Promise<Result>): Promise<Result> {
     const done = this.#changing.then(() => this.#retrying(task));
     this.#changing = done.catch(() => {});
@@ -139,7 +139,7 @@ export class ItemLog {
       } catch (error) {
         this.#known = undefined;
         if (!SessionConflictError.isInstance(error) || attempt >= MAX_ATTEMPTS) throw error;
-        // With jitter, so that writers who met once do not meet again.
+        // Jitter keeps writers that conflicted once from conflicting again.
         await systemClock.sleep(Math.random() * Math.min(2 ** attempt, LONGEST_PAUSE_MS));
       }
     }
@@ -147,7 +147,7 @@ export class ItemLog {
 
   async #load(options?: LoadOptions): Promise<{ readonly known: Known; readonly history: ItemHistory }> {
     const stored = await this.#store.load(this.#key, options);
-    // The head of an agent's state, so that whatever lists, opens or inspects sessions can read this one, too.
+    // Store a valid agent state as the head, so that programs that list, open or inspect sessions can read this one, too.
     const { sessionId, userId, tenantId } = this.#key.parts;
     const head = stored?.head ?? AgentState.create({ sessionId, userId, tenantId }).head();
     const messages = stored?.messages ?? [];

@@ -24,23 +24,23 @@ const descriptionSchema = z.object({
   compaction: countersSchema.transform(costOf).optional(),
 });
 
-/** Sessions that a listing asks of its store at once. */
+/** Number of sessions per page that a listing requests from its store. */
 const PAGE = 200;
-/** Sessions that cannot be read which an error names. A release that reads no format of a store would name all. */
+/** Most unreadable sessions named in one error. If a release cannot read a store's format, every session is unreadable. */
 const NAMED = 10;
 
-/** A session as a store finds it; a listing gives it its cursor. */
+/** A session as a store finds it; the listing adds the cursor. */
 export interface ListedSession extends Omit<SessionInfo, 'cursor'> {
-  /** Orders sessions of one millisecond, in the order of the store. */
+  /** Orders sessions whose last commit was in the same millisecond, in the store's order. */
   readonly id: string;
 }
 
-/** What a store finds in the place of a session that it cannot read. */
+/** Replaces a session that the store cannot read. */
 export interface UnreadableSession extends ListPosition {
   readonly error: SessionStoreError;
 }
 
-/** A session as a database lists it: numbers may be text, times are all that `Date` takes. */
+/** A session as a database lists it. Numbers may be text; times are anything that `Date` accepts. */
 export interface ListedRow {
   readonly id: number | string;
   /** The encoded key. */
@@ -50,11 +50,11 @@ export interface ListedRow {
   readonly updatedAt: Date | string | number;
   readonly messages: number | string;
   readonly bytes: number | string;
-  /** Of {@link describeHead}. */
+  /** The text that {@link describeHead} wrote. */
   readonly description: unknown;
 }
 
-/** A place in a listing: that of a session, or before all of a millisecond where `id` is empty. */
+/** A position in a listing: of a session, or before all sessions of a millisecond if `id` is empty. */
 export interface ListPosition {
   /** Milliseconds since 1970. */
   readonly time: number;
@@ -67,14 +67,14 @@ type Page = (
 ) => Promise<readonly (ListedSession | UnreadableSession)[]>;
 
 /**
- * Lists sessions page by page, newest first: what `list` of a store is made of. In a listing of all, sessions that were
- * committed to meanwhile, and so moved to the front, come at the end. What cannot be read hides nothing: it is reported by
- * an error after all others, unless the listing ended before that, at its limit.
+ * Lists sessions page by page, newest first, for `list` of a store. Without a limit or a start, sessions that get a commit during
+ * the listing move to the front, so they are listed at the end. Unreadable sessions do not stop the listing: an error reports them
+ * at the end, unless the listing reaches its limit first.
  *
- * @param page reads up to `count` sessions behind a place, by time and then id, both descending.
- * @param unreadable what the store could not read, where it knows before the first page.
+ * @param page Reads up to `count` sessions after a position, by time and then id, both descending.
+ * @param unreadable Errors of sessions that the store knows to be unreadable before the first page.
  * @throws {InvalidInputError} for unknown or impossible options.
- * @throws {SessionStoreError} for what could not be read, at the end: the one error, or one that names several.
+ * @throws {SessionStoreError} for unreadable sessions, at the end: the only error, or one that names several.
  */
 export async function* listPages(
   options: ListOptions | undefined,
@@ -108,7 +108,7 @@ export async function* listPages(
   if (error !== undefined) throw errors.length === 1 ? error : unreadableSessions(errors);
 }
 
-/** Reads pages to the end; in a listing of all then, from the front, what came there since it began. */
+/** Reads all pages. If the listing has neither limit nor start, then reads what moved to the front since it began. */
 async function* rowsOf(
   page: Page,
   start: ListPosition | undefined,
@@ -138,7 +138,7 @@ async function* rowsOf(
   }
 }
 
-/** Tests whether a listing can go on from here: not from damage that has no time. */
+/** Tests if a listing can continue from here. A damaged row without a valid time is not a position. */
 function isPlace(place: ListPosition | undefined): boolean {
   return place !== undefined && !Number.isNaN(place.time);
 }
@@ -154,9 +154,10 @@ function unreadableSessions(errors: readonly SessionStoreError[]): SessionStoreE
 }
 
 /**
- * Lists sessions that are all at hand, as {@link listPages} does.
+/**
+ * Lists sessions that are all in memory, like {@link listPages}.
  *
- * @param unreadable what the store found and could not read.
+ * @param unreadable Errors of sessions that the store could not read.
  */
 export function listAll(
   sessions: readonly Omit<ListedSession, 'id'>[],
@@ -172,7 +173,7 @@ export function listAll(
   return listPages(options, page, unreadable);
 }
 
-/** Describes a session that is at hand whole. */
+/** Describes a fully loaded session. */
 export function describeSession(
   key: SessionKey,
   {
@@ -188,19 +189,19 @@ export function describeSession(
   return { key, version, createdAt, updatedAt, messages: messages.length, bytes, ...description };
 }
 
-/** What a listing tells of a head, as JSON: kept beside the head, so that a listing reads no heads. */
+/** Returns the part of a head that listings show, as JSON. It is stored separately, so that a listing reads no heads. */
 export function describeHead({ title, metadata, extensions }: JsonObject): string {
   const counters = compactionCounters(extensions);
   const isUsed = Object.values(counters).some((count) => count !== 0);
   return JSON.stringify({ title, metadata, ...(isUsed ? { compaction: counters } : {}) });
 }
 
-/** The inverse of {@link describeHead}. A text that it did not write has no title and no metadata. */
+/** Parses the text of {@link describeHead}. Any other text yields no title and empty metadata. */
 export function parseDescription(text: unknown): Pick<SessionInfo, 'title' | 'metadata' | 'compaction'> {
   return descriptionSchema.safeParse(parsedJson(String(text))).data ?? { metadata: {} };
 }
 
-/** Reads a row of a listing. */
+/** Parses a row of a listing. */
 export function listedSession({ id, key, ...row }: ListedRow): ListedSession | UnreadableSession {
   let sessionKey: SessionKey | undefined;
   try {
@@ -231,9 +232,9 @@ export function listedSession({ id, key, ...row }: ListedRow): ListedSession | U
 }
 
 /**
- * The number of the row that a place names, in a database; 0 for a place before all of a millisecond.
+ * Returns the row number of a position in a database, or 0 for a position before all sessions of a millisecond.
  *
- * @throws {InvalidInputError} when it is a place in the listing of another kind of store.
+ * @throws {InvalidInputError} if the position comes from the listing of another kind of store.
  */
 export function rowOf({ id }: ListPosition): string {
   if (/^\d{0,18}$/.test(id)) return id || '0';
@@ -256,11 +257,11 @@ function infoOf({ id, ...row }: ListedSession): SessionInfo {
 function parseCursor(cursor: string): ListPosition {
   try {
     const text = new TextDecoder().decode(fromBase64(cursor));
-    // Fourteen digits are the year 5138: every database knows such times.
+    // Fourteen digits reach the year 5138, which every database supports.
     const [, time, id] = /^(\d{1,14}) (.*)$/s.exec(text) ?? [];
     if (time !== undefined && id !== undefined) return { time: Number(time), id };
   } catch {
-    // No base64: no cursor of ours.
+    // Not base64, so not a cursor of this listing.
   }
   throw badCursor();
 }

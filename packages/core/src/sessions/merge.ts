@@ -3,21 +3,21 @@ import { isObject, type JsonObject, type JsonValue } from '../lib/json.js';
 import type { ToolResultBlock, ToolUseBlock } from '../messages/content-block.js';
 import { type Message, toolResultMessage, toolResultsOf, toolUsesOf } from '../messages/message.js';
 
-/** Two conversations that began as one. */
+/** Two conversations with a common beginning. */
 export interface Divergence {
-  /** Messages that both began with. */
+  /** Messages at the common beginning. */
   readonly ancestor: readonly Message[];
-  /** Messages of this writer. */
+  /** Current messages of this writer. */
   readonly ours: readonly Message[];
-  /** Messages in the store now. */
+  /** Current messages in the store. */
   readonly stored: readonly Message[];
-  /** Messages that this writer added since the ancestor, also those that its own compactions have removed. */
+  /** Messages that this writer added since the ancestor, including those that its own compactions removed. */
   readonly added?: readonly Message[] | undefined;
 }
 
 /**
- * One conversation with the turns of both writers, the stored ones first. Whoever compacted decides how it begins; when
- * both did, the stored beginning stays, and our own messages follow it in full. Messages are told apart by id.
+ * Merges the turns of both writers into one conversation, the stored ones first. If one writer compacted, its beginning is used.
+ * If both did, the stored beginning is used, followed by our messages in full. Messages are matched by id.
  */
 export function mergeContext({ ancestor, ours, stored, added = [] }: Divergence): readonly Message[] {
   const inAncestor = idsOf(ancestor);
@@ -45,7 +45,7 @@ export function mergeContext({ ancestor, ours, stored, added = [] }: Divergence)
   return pairResults([...stored, ...own.filter((message) => isNew(message) && !inStored.has(message.id))]);
 }
 
-/** Tests whether the ancestor was reduced: a message is gone, changed or summarized. */
+/** Tests if the ancestor was reduced: a message was removed, changed or summarized. */
 function isReduced(
   messages: readonly Message[],
   ancestor: readonly Message[],
@@ -66,8 +66,8 @@ function idsOf(messages: readonly Message[]): ReadonlySet<string> {
 type Head = Readonly<Record<string, JsonValue | undefined>>;
 
 /**
- * A three-way merge, field by field and extension by extension: ours where we changed it since the ancestor, else what is
- * stored. Of an extension's `counters` nobody's are lost: what both have counted since the ancestor is added up.
+ * Merges heads three-way, by field and by extension: our value if we changed it since the ancestor, else the stored value. In an
+ * extension's `counters`, the counts of both writers since the ancestor are added up.
  */
 export function mergeHead(ancestor: JsonObject, ours: JsonObject, stored: JsonObject): JsonObject {
   const [before, own, theirs] = [ancestor, ours, stored].map((head) => asObject(head.extensions)) as [
@@ -82,7 +82,7 @@ export function mergeHead(ancestor: JsonObject, ours: JsonObject, stored: JsonOb
   return { ...mergeFields(ancestor, ours, stored), extensions: Object.fromEntries(extensions) as JsonObject };
 }
 
-/** Makes `state` what `merged` is, but for its context: others hold on to the object itself. */
+/** Copies everything except the context from `merged` into `state`. Keeps the object itself, because others hold references to it. */
 export function adoptHead(state: AgentState, merged: AgentState): void {
   const { extensions, ...fields } = merged;
   Object.assign(state, fields);
@@ -101,7 +101,7 @@ function mergeFields(ancestor: Head, ours: Head, stored: Head): JsonObject {
   return Object.fromEntries(fields.filter(([, value]) => value !== undefined)) as JsonObject;
 }
 
-/** `undefined` unless both count something. */
+/** Merges the counters of an extension; `undefined` unless both writers have some. */
 function mergeCounters(
   ancestor: JsonValue | undefined,
   ours: JsonValue | undefined,
@@ -125,7 +125,7 @@ function asObject(value: JsonValue | undefined): Head {
 
 const PLACEHOLDER = 'No result yet: this call was still running elsewhere when the conversation went on.';
 
-/** The result that a call keeps, and where it stood. */
+/** The result that is kept for a tool call, with the index of its message. */
 interface Answer {
   readonly block: ToolResultBlock;
   readonly index: number;
@@ -133,9 +133,9 @@ interface Answer {
 }
 
 /**
- * Puts every tool result right behind its call, in a list that several writers have added to. A call without a result
- * that others go on behind gets a placeholder; when the result itself comes, in a later merge, it takes its place. Of two
- * results of one call the one that succeeded stays, else the first. A result whose call is gone (summarized) goes too.
+ * Moves every tool result directly after its call, in a list with messages of several writers. If a call has no result but other
+ * messages follow it, it gets a placeholder, which a later merge replaces with the real result. If a call has two results, the
+ * successful one is kept, else the first. A result without a call (it was summarized) is removed.
  */
 function pairResults(messages: readonly Message[]): readonly Message[] {
   const answers = chooseAnswers(messages);
@@ -146,13 +146,13 @@ function pairResults(messages: readonly Message[]): readonly Message[] {
     const indexes = [...new Set(found.map((answer) => answer.index))].sort((left, right) => left - right);
     const blocks = new Set(found.map(({ block }) => block));
     const results = indexes.flatMap((at) => only(messages[at], blocks));
-    // A step that is still under way is left open: its results are yet to come.
+    // The last step is still running, so its calls stay open for their results.
     const open = index === last ? [] : calls.filter(({ id }) => !answers.has(id));
     return [...withoutResults(message), ...results, ...open.map(placeholder)];
   });
 }
 
-/** By call, the result that stays. */
+/** Returns the result to keep for each call id. */
 function chooseAnswers(messages: readonly Message[]): ReadonlyMap<string, Answer> {
   const chosen = new Map<string, Answer>();
   for (const [index, message] of messages.entries()) {
@@ -165,14 +165,14 @@ function chooseAnswers(messages: readonly Message[]): ReadonlyMap<string, Answer
   return chosen;
 }
 
-/** Leaves out results: the rest of a message holds its place, results follow their calls. */
+/** Removes the tool results of a message. The rest of the message stays in its place; results follow their calls. */
 function withoutResults(message: Message): readonly Message[] {
   if (toolResultsOf(message).length === 0) return [message];
   const content = message.content.filter(({ type }) => type !== 'tool_result');
   return content.length === 0 ? [] : [{ ...message, content }];
 }
 
-/** A message with those results alone that belong to the call; itself when that is all it has. */
+/** Returns a message with only the given results. If it contains nothing else, returns it unchanged. */
 function only(message: Message | undefined, results: ReadonlySet<unknown>): readonly Message[] {
   if (message === undefined) return [];
   const content = message.content.filter((block) => results.has(block));

@@ -3,25 +3,25 @@ import { hasEnded, thisProcess } from '../workspace/lock-holder.js';
 import type { HeldLease, LeaseClaim, ProcessNote, SessionProcesses } from './session-leases.js';
 import { operationId } from './store-rules.js';
 
-/** Milliseconds of silence after which a process counts as dead, by default. */
+/** Default milliseconds without a heartbeat after which a process counts as dead. */
 export const PROCESS_TTL_MS = 5_000;
 const BEAT_MS = 1_000;
-/** Beats after which a process rests that holds nothing and waits for nothing. */
+/** Number of beats after which a process without claims, turns or listeners stops beating. */
 const IDLE_BEATS = 10;
 /**
- * A record that is missing is looked for again so much later. Where the store stood still, records have expired of which the next beats
- * are on their way.
+ * Milliseconds after which a missing process record is looked up again. After an outage of the store, records have expired whose next
+ * heartbeats are still on their way.
  */
 const SECOND_LOOK_MS = 500;
-/** What one pause between two looks counts at most: who stood still in between knows nothing of that time. */
+/** Most milliseconds that one interval between two looks counts. If this process was suspended, it knows nothing about that time. */
 const LONGEST_PAUSE_MS = 1_500;
-/** Notes of which a second delivery is recognized, and processes that are watched. */
+/** Most note ids kept to recognize a second delivery, and most processes watched. */
 const REMEMBERED = 1_000;
 
 /** A lease that this process holds. */
 export interface HeldTurn {
   readonly claim: LeaseClaim;
-  /** Returns whether the lease is still the newest; told when it is not. */
+  /** Returns whether the lease is still the newest. Aborts the turn if it is not. */
   confirm(): Promise<boolean>;
   /** Called when the process could not renew its record in time, and when its lease is confirmed again. */
   onUncertain(isOver: boolean): void;
@@ -29,43 +29,43 @@ export interface HeldTurn {
 
 interface Watch {
   readonly seen: number | undefined;
-  /** When it was seen to beat. */
+  /** Time of the last look that saw a new heartbeat; `-Infinity` if none was seen. */
   readonly beatAt: number;
   /** When the last look was answered. */
   at: number;
-  /** For how long the same was seen. */
+  /** Milliseconds for which the number of heartbeats has not changed. */
   quietMs: number;
 }
 
 /** Keeps the record of this process in one store alive, and watches the records of others. */
 export class ProcessHeart {
   #id = operationId();
-  /** All that it ever had. */
+  /** All ids that this process has had. */
   readonly #ids = new Set([this.#id]);
   readonly #processes: SessionProcesses;
   readonly #clock: Clock;
   #ttlMs = 0;
-  /** Until when nobody can have taken this process for dead. */
+  /** Until this time, no other process can have treated this one as dead. */
   #certainUntil = Number.NEGATIVE_INFINITY;
-  /** Counts the times at which that was over before the next beat was answered. */
+  /** Counts how often that time passed before the next heartbeat was answered. */
   #lapses = 0;
   #lapsedAt = Number.NEGATIVE_INFINITY;
   #beating: { readonly sentAt: number; readonly done: Promise<void> } | undefined;
   #isRunning = false;
   #hasFailed = false;
-  /** Claims that ask for a lease, by their tokens, with the lapses at that time. */
+  /** Tokens of claims that are requesting a lease, with the value of `#lapses` at that time. */
   readonly #asking = new Map<string, number>();
   readonly #turns = new Map<string, HeldTurn>();
   /** Turns whose leases may have been taken over. */
   readonly #doubtful = new Set<HeldTurn>();
-  /** Those of them that know. */
+  /** Turns in `#doubtful` whose `onUncertain(false)` was called. */
   readonly #warned = new Set<HeldTurn>();
-  /** Calls those who wait for a turn to be certain, or lost. */
+  /** Wakes callers that wait until a turn is certain or lost. */
   readonly #settled = new Set<() => void>();
-  /** Releases that failed, and leases of which nobody knows whether they were granted. */
+  /** Releases that failed, and releases of leases that may have been granted. */
   readonly #unreleased = new Map<string, () => Promise<void>>();
   readonly #listeners = new Set<(note: ProcessNote, isLate: boolean) => void>();
-  /** Notes that came, and that the store has not been told of. */
+  /** Received notes that have not been acknowledged to the store. */
   #received: readonly ProcessNote[] = [];
   readonly #delivered = new Set<string>();
   readonly #watches = new Map<string, Watch>();
@@ -75,16 +75,16 @@ export class ProcessHeart {
     this.#clock = clock;
   }
 
-  /** The id of this process in the store. It changes when the process has rested. */
+  /** The id of this process in the store. It changes whenever heartbeats have stopped for lack of use. */
   get id(): string {
     return this.#id;
   }
 
-  /** Makes a claim of this process. Its record is there before anybody can find the claim. */
+  /** Makes a claim of this process. The process record exists before others can find the claim. */
   async claim(ttlMs: number): Promise<LeaseClaim> {
     this.#ttlMs = Math.max(this.#ttlMs, ttlMs);
     await this.#begin();
-    // It went to rest in between.
+    // Heartbeats may have stopped in the meantime.
     if (!this.#isRunning) await this.#begin();
     const token = operationId();
     this.#asking.set(token, this.#lapses);
@@ -104,7 +104,7 @@ export class ProcessHeart {
   /**
    * Forgets a claim.
    *
-   * @param release Releases its lease, if it may have one. What the store does not hear now, it hears with a later beat.
+   * @param release Releases its lease, if it may have one. If the store is unavailable, a later heartbeat retries the release.
    */
   async drop({ token }: LeaseClaim, release?: () => Promise<void>): Promise<void> {
     const turn = this.#turns.get(token);
@@ -119,14 +119,14 @@ export class ProcessHeart {
     await this.#release(token, release);
   }
 
-  /** Tests whether no other process can have taken over the lease of a turn. */
+  /** Tests if no other process can have taken over the lease of a turn. */
   isCertain(turn: HeldTurn): boolean {
     return this.#clock.now() < this.#certainUntil && !this.#doubtful.has(turn);
   }
 
-  /** Resolves when the lease of a turn is confirmed, or lost; at the latest when the signal fires. */
+  /** Resolves when the lease of a turn is confirmed or lost, or when the signal fires. */
   async settled(turn: HeldTurn, signal: AbortSignal): Promise<void> {
-    // Now, where this process stood still. From then on the next beats tell.
+    // Beat now, because this process may have been suspended. Later heartbeats wake the loop.
     this.#beat().catch(() => {});
     while (!signal.aborted && this.#turns.has(turn.claim.token) && !this.isCertain(turn)) {
       await new Promise<void>((resolve) => {
@@ -144,7 +144,8 @@ export class ProcessHeart {
   /**
    * Receives the notes to this process, until the returned function is called.
    *
-   * @param listener Told, too, if a note came while this process was silent: who sent it may have taken it for dead since.
+   * @param listener Called with each note. `isLate` is true if this process had missed its heartbeats, so the sender may have
+   * treated it as dead.
    * @throws {SessionStoreError} when the store does not answer.
    */
   async listen(listener: (note: ProcessNote, isLate: boolean) => void): Promise<() => void> {
@@ -157,20 +158,20 @@ export class ProcessHeart {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Asks for notes now. */
+  /** Beats now, to receive notes. */
   look(): Promise<void> {
     return this.#beat();
   }
 
-  /** Sends a note, and returns whether there is such a process. */
+  /** Sends a note. Returns whether the process exists. */
   send(process: string, note: ProcessNote): Promise<boolean> {
     return this.#processes.send(process, note);
   }
 
   /**
-   * Tests whether the process that holds a lease is dead, or has forgotten the lease.
+   * Tests if the process that holds a lease is dead, or has forgotten the lease.
    *
-   * @param isPatient Watches until it is seen to beat, or dead. Default: one that may be alive is.
+   * @param isPatient Watches until a heartbeat is seen or the process is dead. Default: a process that may be alive counts as alive.
    */
   async isGone(holder: HeldLease, isPatient = false): Promise<boolean> {
     if (this.#ids.has(holder.process)) return !this.#knows(holder.token);
@@ -180,7 +181,7 @@ export class ProcessHeart {
       const isAlive = seen !== undefined && (!isPatient || this.#clock.now() - beatAt < holder.ttlMs);
       if (isDead || isAlive) return isDead;
       if (!isPatient && looks > 0) return false;
-      // A timer may be a moment early.
+      // A timer may fire slightly early.
       await this.#clock.sleep(SECOND_LOOK_MS + 10);
     }
   }
@@ -193,14 +194,14 @@ export class ProcessHeart {
       known?.seen === undefined || seen === undefined ? Number.NEGATIVE_INFINITY : this.#clock.now();
     const watch =
       known !== undefined && known.seen === seen ? known : { seen, beatAt, at: askedAt, quietMs: 0 };
-    // Later than its answer may have been sent, so that it never seems to have been quiet for longer than it was.
+    // The next interval starts after this response, so quietMs never exceeds the true time.
     watch.quietMs += Math.min(askedAt - watch.at, LONGEST_PAUSE_MS);
     watch.at = this.#clock.now();
     this.#watches.delete(process);
     this.#watches.set(process, watch);
     const oldest = this.#watches.keys().next().value;
     if (this.#watches.size > REMEMBERED && oldest !== undefined) this.#watches.delete(oldest);
-    // Where this process could not beat either, the others' beats may take longer to come.
+    // If this process could not beat either, the heartbeats of others may also be delayed.
     const isStoreBack = this.#clock.now() < this.#certainUntil && askedAt - this.#lapsedAt > this.#ttlMs;
     const needed = seen === undefined && (isStoreBack || !this.#isRunning) ? SECOND_LOOK_MS : ttlMs;
     return { ...watch, isDead: watch.quietMs >= needed };
@@ -215,7 +216,7 @@ export class ProcessHeart {
     if (!this.#isRunning) void this.#run();
   }
 
-  /** Beats for as long as there is a reason. */
+  /** Beats while there are claims, turns or listeners. */
   async #run(): Promise<void> {
     this.#isRunning = true;
     const isUsed = () => this.#asking.size + this.#turns.size + this.#listeners.size > 0;
@@ -226,7 +227,7 @@ export class ProcessHeart {
       if (isSilent && !isUsed()) break;
       if (isSilent && this.#clock.now() >= this.#certainUntil) this.#warn();
     }
-    // Another id from here on: a beat and the end of the record may arrive in any order.
+    // Take a new id, because the last beat and the deletion of the record may arrive in any order.
     const id = this.#id;
     this.#id = operationId();
     this.#ids.add(this.#id);
@@ -235,7 +236,7 @@ export class ProcessHeart {
     await this.#processes.retire(id).catch(() => {});
   }
 
-  /** Beats, unless a beat is on its way that may still be answered. */
+  /** Beats, unless an earlier beat may still be answered. */
   #beat(): Promise<void> {
     const sentAt = this.#clock.now();
     if (this.#beating !== undefined && sentAt - this.#beating.sentAt < this.#ttlMs) return this.#beating.done;
@@ -274,7 +275,7 @@ export class ProcessHeart {
   }
 
   async #confirm(turn: HeldTurn): Promise<void> {
-    // What the store does not say now, it says with the next beat.
+    // If the store is unavailable, the next beat confirms the lease.
     const isOurs = await turn.confirm().catch(() => undefined);
     if (isOurs === undefined || !this.#doubtful.delete(turn)) return;
     if (this.#warned.delete(turn) && isOurs) turn.onUncertain(true);
@@ -293,7 +294,7 @@ export class ProcessHeart {
       await release();
       this.#unreleased.delete(token);
     } catch {
-      // Again with the next beat. Once this process rests, others take it for dead.
+      // The next beat retries. Once this process stops beating, others treat it as dead.
     }
   }
 
@@ -313,9 +314,9 @@ export class ProcessHeart {
 const hearts = new WeakMap<SessionProcesses, ProcessHeart>();
 
 /**
- * The heart of this process in a store: one for the store, its collections, and what wraps them.
+ * Returns the heart of this process for a store. The store, its collections and its wrappers share one heart.
  *
- * @param clock Measures how long something takes; for the first who asks. Default: a clock that is never set.
+ * @param clock Measures durations; only the first caller's clock is used. Default: a monotonic clock.
  */
 export function heartOf(processes: SessionProcesses, clock: Clock = steadyClock): ProcessHeart {
   const heart = hearts.get(processes) ?? new ProcessHeart(processes, clock);

@@ -10,7 +10,7 @@ const partsSchema = z.strictObject({
   agentId: part.optional(),
   sessionId: part,
 });
-/** Of a {@link SessionScope}: a misspelled part must not mean all sessions. */
+/** Schema of a {@link SessionScope}. It is strict, because a misspelled part must not match all sessions. */
 export const scopeSchema = partsSchema.partial();
 
 /**
@@ -23,7 +23,7 @@ export interface SessionKeyParts {
   readonly sessionId: string;
 }
 
-/** A filter for sessions: all whose keys have these parts. */
+/** A filter that matches sessions whose keys have these parts. */
 export type SessionScope = { readonly [Part in keyof SessionKeyParts]?: string | undefined };
 
 const PARTS = ['tenantId', 'userId', 'agentId', 'sessionId'] as const;
@@ -56,7 +56,7 @@ export class SessionKey {
   /**
    * The inverse of {@link SessionKey.toString}.
    *
-   * @throws {InvalidInputError} when the text is no encoded key.
+   * @throws {InvalidInputError} when the text is not an encoded key.
    */
   static parse(encoded: string): SessionKey {
     const segments = encoded.split('/');
@@ -71,12 +71,12 @@ export class SessionKey {
     return key;
   }
 
-  /** The key as one ASCII string, `tenant/user/agent/session`, each part encoded, an absent one empty. */
+  /** Returns the key as one ASCII string, `tenant/user/agent/session`. Each part is encoded; an absent part is empty. */
   toString(): string {
     return this.#encoded;
   }
 
-  /** The parts as names that any file system keeps apart; `undefined` where a part is absent. */
+  /** The parts as names that are distinct on any file system; `undefined` for absent parts. */
   get path(): { readonly [Part in keyof SessionKeyParts]-?: string | undefined } & {
     readonly sessionId: string;
   } {
@@ -90,15 +90,15 @@ export class SessionKey {
     };
   }
 
-  /** Tests whether both name the same session. */
+  /** Tests if both keys name the same session. */
   equals(other: SessionKey): boolean {
     return this.#encoded === other.#encoded;
   }
 
   /**
-   * Tests whether this session is in `scope`: every part that the scope names is the same.
+   * Tests if this session is in `scope`: every part in the scope must be equal.
    *
-   * @throws {InvalidInputError} for an unknown or empty part: a misspelled scope must not mean all sessions.
+   * @throws {InvalidInputError} for an unknown or empty part, because a misspelled scope must not match all sessions.
    */
   isWithin(scope: SessionScope = {}): boolean {
     checkScope(scope);
@@ -107,7 +107,7 @@ export class SessionKey {
 }
 
 /**
- * Checks a scope, as `list` of every store does first.
+ * Validates a scope. `list` of every store calls it first.
  *
  * @throws {InvalidInputError} for an unknown part, or one that is empty or not a string.
  */
@@ -116,12 +116,12 @@ export function checkScope(scope: SessionScope): void {
 }
 
 /**
- * Returns what is a key as it is: from plain JavaScript, `'s-001'` would be the key of no session.
+ * Returns a valid key unchanged. Plain JavaScript may pass a string such as `'s-001'`, which is not a key.
  *
- * @throws {InvalidInputError} for anything else, with what to write instead.
+ * @throws {InvalidInputError} for anything else. The message shows the correct call.
  */
 export function checkKey(key: SessionKey, subject = 'session store'): SessionKey {
-  // By its shape: it may come from another copy of this package.
+  // Check the shape, not the class, because the key may come from another copy of this package.
   if (typeof (key as SessionKey | undefined)?.parts === 'object') return key;
   const message = `must be a SessionKey: SessionKey.of('s-001'), or of { userId, sessionId }`;
   throw new InvalidInputError(subject, [{ path: 'key', message }]);

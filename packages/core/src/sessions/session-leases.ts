@@ -12,18 +12,18 @@ const claimSchema = z.object({
   takenAt: z.string(),
 });
 
-/** Who asks for a lease, or holds it. Stores keep it as one text: {@link claimText}. */
+/** A request for a lease by a process. Stores keep it as one text: {@link claimText}. */
 export interface LeaseClaim {
-  /** Names this one claim: no two have the same. */
+  /** Unique id of this claim. */
   readonly token: string;
   /** The id of the process: see {@link SessionProcesses}. */
   readonly process: string;
-  /** The space in which `pid` means something: a machine since it booted, or a container on it. Begins with the name of the host. */
+  /** The machine (since its last boot) or container in which `pid` is unique. Begins with the host name. */
   readonly host: string;
   readonly pid: number;
-  /** When the process began, as its kernel counts; empty where the platform does not say. */
+  /** Start time of the process as its kernel counts; empty if the platform does not report it. */
   readonly started: string;
-  /** Milliseconds of silence after which the process counts as dead. */
+  /** Milliseconds without a heartbeat after which the process counts as dead. */
   readonly ttlMs: number;
   /** ISO 8601, UTC, by the clock of the process. */
   readonly takenAt: string;
@@ -31,19 +31,19 @@ export interface LeaseClaim {
 
 /** A lease that a process holds. */
 export interface HeldLease extends LeaseClaim {
-  /** Grows with every lease of the session. The holder with the largest fence is the rightful one. */
+  /** Grows with every lease of the session. The holder with the largest fence is the valid one. */
   readonly fence: number;
 }
 
-/** A process that beats. */
+/** The heartbeat record of a process. */
 export interface ProcessRecord {
-  /** Names the process, and no other, for as long as it beats. */
+  /** Unique id of the process for as long as it beats. */
   readonly id: string;
-  /** Milliseconds from this beat for which the process counts as alive, in a store with a clock of its own. */
+  /** Milliseconds from this beat for which the process counts as alive, in a store with its own clock. */
   readonly ttlMs: number;
 }
 
-/** What one process sends another. */
+/** A note that one process sends to another. */
 export interface ProcessNote {
   readonly id: string;
   /** One line of ASCII. */
@@ -51,35 +51,35 @@ export interface ProcessNote {
 }
 
 /**
- * The processes that use a store. Each renews one record, whatever the number of its leases, and finds in the answer what others have
- * sent it. A store and its collections have the same processes.
+ * The processes that use a store. Each process renews one record, however many leases it has. The response contains the notes from
+ * other processes. A store and its collections share the same processes.
  */
 export interface SessionProcesses {
   /**
-   * Renews the record of a process for `ttlMs` from now, or makes it, and answers the notes to the process, in order. Those in
-   * `acknowledged`, which an earlier beat has answered, are removed; the others come again with the next beat.
+   * Creates or renews the record of a process for `ttlMs` from now, and returns the notes to the process, in order. Deletes the notes
+   * in `acknowledged`, which an earlier beat returned. All other notes are returned again by the next beat.
    */
   beat(process: ProcessRecord, acknowledged: readonly ProcessNote[]): Promise<readonly ProcessNote[]>;
   /**
-   * Returns a number that changes with every beat of the process; `undefined` when the store knows no such process, or none that has
-   * beaten in its time. A store without a clock of its own never forgets a process: whoever asks watches the number.
+   * Returns a number that changes with every beat of the process. Returns `undefined` if the process has no record or its record has
+   * expired. A store without its own clock never expires records, so callers must watch the number.
    */
   look(process: string): Promise<number | undefined>;
-  /** Leaves a note for a process, and returns whether there is such a process. */
+  /** Sends a note to a process. Returns whether the process exists. */
   send(process: string, note: ProcessNote): Promise<boolean>;
-  /** Removes the record of a process, with the notes to it. */
+  /** Deletes the record of a process and its notes. */
   retire(process: string): Promise<void>;
 }
 
 /**
- * The right to run a session's turns. It is written once when it is taken, and once when it is released. It does not expire: another
- * process takes it over when the holder's process is dead.
+ * Leases give the right to run a session's turns. A lease is written once when it is taken, and once when it is released. It does
+ * not expire: another process takes it over when the holder's process is dead.
  */
 export interface SessionLeases {
   readonly processes: SessionProcesses;
   /**
-   * Takes a lease that nobody has, that this very claim has already, or whose fence is `over`, and answers the new fence, which is
-   * larger than any before it. `undefined` when another claim has it.
+   * Takes a lease that is free, that this claim already has, or whose fence is `over`. Returns the new fence, which is larger than all
+   * earlier ones, or `undefined` if another claim has the lease.
    */
   take(
     key: SessionKey,
@@ -87,22 +87,22 @@ export interface SessionLeases {
     options?: { readonly over?: number | undefined },
   ): Promise<number | undefined>;
   /**
-   * Returns whether the store knows of no larger fence. A store that may forget its last writes, as after a failover, writes the lease
-   * down again.
+   * Returns whether the lease still has the largest fence. A store that may lose its last writes, for example in a failover, writes
+   * the lease again.
    */
   confirm(key: SessionKey, claim: LeaseClaim, fence: number): Promise<boolean>;
-  /** Gives up the lease of a claim. Does nothing when the claim does not have it. */
+  /** Releases the lease of a claim. Does nothing if the claim does not have the lease. */
   release(key: SessionKey, claim: LeaseClaim): Promise<void>;
-  /** Finds who has the lease. Asking takes nothing and changes nothing. */
+  /** Returns the current lease, if there is one. Changes nothing. */
   find(key: SessionKey): Promise<HeldLease | undefined>;
 }
 
-/** A claim as one line of text, the same for the same claim. */
+/** Serializes a claim as one line of text. The same claim always has the same text. */
 export function claimText({ token, process, host, pid, started, ttlMs, takenAt }: LeaseClaim): string {
   return JSON.stringify({ token, process, host, pid, started, ttlMs, takenAt });
 }
 
-/** The inverse of {@link claimText}. A text that it did not write is a lease whose process nobody knows. */
+/** Parses the text of {@link claimText}. Any other text becomes a lease of an unknown process. */
 export function heldLease(text: unknown, fence: number): HeldLease {
   const claim = claimSchema.safeParse(parsedJson(String(text))).data;
   const unknown = { token: '', process: '', host: '', pid: 0, started: '', ttlMs: 0, takenAt: '' };

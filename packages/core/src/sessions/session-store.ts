@@ -107,15 +107,15 @@ export interface SessionStore {
    * Applies the change atomically, or finds that it was applied before, and returns the new version.
    *
    * @throws {SessionConflictError} when another token is current; nothing was written.
-   * @throws {InvalidInputError} when `keep` exceeds the stored messages, or a message is none; nothing was written.
+   * @throws {InvalidInputError} when `keep` exceeds the stored messages, or a message is invalid; nothing was written.
    * @throws {SessionLeaseError} `lease_lost` when `fence` is not the newest; nothing was written.
-   * @throws {SessionStoreError} whose `outcome` tells whether it may have been applied nevertheless.
+   * @throws {SessionStoreError} whose `outcome` says if the change may have been applied.
    */
   commit(key: SessionKey, change: SessionChange): Promise<number>;
-  /** Deletes a session with its lease and everything else of it. Returns whether there was one. */
+  /** Deletes a session with its lease and all its data. Returns whether the session existed. */
   delete(key: SessionKey, options?: DeleteOptions): Promise<boolean>;
   /**
-   * Lists the sessions within a scope, newest first. An unreadable session hides no other.
+   * Lists the sessions within a scope, newest first. An unreadable session does not hide others.
    *
    * @throws {InvalidInputError} for an unknown part of the scope, which must not mean all sessions, and for unknown or impossible options.
    * @throws {SessionStoreError} for sessions that cannot be read, after all others.
@@ -133,21 +133,21 @@ export interface SessionStore {
    * @throws {InvalidInputError} unless the name is a lower-case letter and up to 31 of a–z, 0–9 and `-`.
    */
   collection?(name: string): SessionStore;
-  /** Lists the collections that hold something, for programs that erase, export or copy everything. Left out if `collection` is. */
+  /** Lists the collections that contain records, for programs that erase, export or copy everything. Left out if `collection` is. */
   collections?(): AsyncIterable<string>;
 }
 
 /**
- * The log of a session: every message that ever was, in order, append-only. It is written before anything is reduced, so that
- * removed messages can be read again.
+ * The log of a session: all its messages, in order, append-only. It is written before anything is reduced, so that removed messages
+ * can be read again.
  */
 export interface SessionLog {
   /** Location of the log, for people and for `read_file`; a workspace path if there is one. */
   readonly location: string;
   /** Appends the messages that the log does not have yet, by id. They are durable when it returns. */
   append(messages: readonly Message[]): Promise<void>;
-  /** All messages, oldest first. A torn last line (a crash while writing) is left out. */
+  /** Reads all messages, oldest first. Skips a torn last line (a crash while writing). */
   read(): AsyncIterable<Message>;
-  /** One message by its id. */
+  /** Returns the message with an id, if there is one. */
   get(messageId: string): Promise<Message | undefined>;
 }

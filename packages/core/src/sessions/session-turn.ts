@@ -10,29 +10,32 @@ import { wrapStore } from './wrappers/wrap-store.js';
 
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 500;
-/** What a timer holds. */
+/** The longest delay in milliseconds that a timer accepts; longer delays fire at once. */
 const LONGEST_SLEEP_MS = 2 ** 31 - 1;
 
-/** Options of `takeTurn`: waiting for a turn, and keeping it. */
+/** Options of `takeTurn`. */
 export interface TakeTurnOptions {
   /** Behavior while another call has the turn: wait in line (default), or fail at once. */
   readonly turns?: 'queue' | 'reject' | undefined;
   /** Milliseconds to wait in line. Default 60 000. */
   readonly timeoutMs?: number | undefined;
-  /** Milliseconds of silence after which another process may take this one for dead. Default {@link PROCESS_TTL_MS}. */
+  /** Milliseconds without a heartbeat after which another process may treat this one as dead. Default {@link PROCESS_TTL_MS}. */
   readonly processTtlMs?: number | undefined;
   /**
-   * Milliseconds for which a commit of {@link SessionTurn.guard} is sent again while the store does not answer, and for which
+   * Milliseconds for which {@link SessionTurn.guard} retries a commit while the store is unavailable, and for which
    * {@link SessionTurn.certain} waits. Default 300 000.
    */
   readonly outageMs?: number | undefined;
-  /** Told once where another call has the turn, as the wait in line begins. */
+  /** Called once if another call has the turn, when the wait begins. */
   readonly onWait?: (() => void) | undefined;
-  /** Called when the turn is taken over from a process that is dead. */
+  /** Called when the turn is taken over from a dead process. */
   readonly onTakeOver?: (() => void) | undefined;
-  /** Called when the store does not answer for so long that another process may have taken the turn, and when it is certain again. */
+  /**
+   * Called with `false` if an outage of the store lasts so long that another process may have taken the turn; with `true` when it is
+   * certain again.
+   */
   readonly onUncertain?: ((isOver: boolean) => void) | undefined;
-  /** Gives up waiting. */
+  /** Aborts the wait. */
   readonly signal?: AbortSignal | undefined;
   readonly clock?: Clock | undefined;
 }
@@ -41,15 +44,15 @@ export interface TakeTurnOptions {
 export interface SessionTurn {
   /** For every commit: `openSession(store, key, { fence })`. `undefined` when the store has no leases. */
   readonly fence: number | undefined;
-  /** Names the claim of this turn. `undefined` when the store has no leases. */
+  /** Identifies the claim of this turn. `undefined` when the store has no leases. */
   readonly token: string | undefined;
   /**
    * Aborts with a `SessionLeaseError` `lease_lost` when another process has taken the turn, and with a `SessionStoreError`
-   * `session_deleted` when the session was deleted. Silence of the store is no reason.
+   * `session_deleted` when the session was deleted. An outage of the store does not abort it.
    */
   readonly lost: AbortSignal;
   /**
-   * Resolves when no other process can have taken the turn: at once, as a rule. Await it before something that must not happen twice.
+   * Resolves when no other process can have taken the turn, usually at once. Await it before an action that must not happen twice.
    *
    * @throws {SessionLeaseError} `lease_lost` when another process has taken the turn.
    * @throws {SessionStoreError} `session_unavailable` when the store does not answer for `outageMs`.
@@ -57,19 +60,19 @@ export interface SessionTurn {
    */
   certain(signal?: AbortSignal): Promise<void>;
   /**
-   * Makes a store for the commits of this turn. While the store does not answer, the same commit is sent again, which is safe, until the
-   * signal fires or `outageMs` are over.
+   * Wraps a store for the commits of this turn. During an outage of the store it retries the same commit, which is safe, until
+   * the signal fires or `outageMs` are over.
    */
   guard(store: SessionStore, signal?: AbortSignal): SessionStore;
   /**
-   * Does something beside the store that has no fence, such as writing to the log: only while the turn is certain, and again if it failed
-   * in a silence of the store. So `write` must be safe to repeat. Once the signal has fired, it is done once, without a wait.
+   * Runs a write that no fence protects, such as writing to the log. It waits until the turn is certain, and retries writes that
+   * fail during an outage of the store, so `write` must be safe to repeat. After the signal has fired, it writes once without waiting.
    *
    * @throws {SessionLeaseError} `lease_lost` when another process has taken the turn.
    * @throws what `write` throws while the store answers, and what {@link SessionTurn.certain} throws.
    */
   persist<Value>(write: () => Promise<Value>, signal: AbortSignal): Promise<Value>;
-  /** Gives the turn up. Never fails: what the store does not hear now, it hears with a later beat of this process. */
+  /** Releases the turn. Never fails: if the store is unavailable, a later heartbeat of this process retries the release. */
   release(): Promise<void>;
 }
 
@@ -119,7 +122,7 @@ export async function takeTurn(
     return turn;
   } catch (error) {
     const isRefused = error === options.signal?.reason || SessionLeaseError.isInstance(error);
-    // Where the store failed, the lease may have been granted.
+    // If the store failed, it may have granted the lease.
     void heart.drop(claim, isRefused ? undefined : release);
     throw error;
   }
@@ -145,7 +148,7 @@ async function waitForLease(
   for (let pause = FIRST_PAUSE_MS; ; ) {
     signal?.throwIfAborted();
     const fence = await take().catch((error: unknown) => {
-      // A call that is in line keeps its place while the store does not answer.
+      // A call that is already waiting keeps waiting while the store is unavailable.
       if (pause === FIRST_PAUSE_MS || !isOutage(error) || clock.now() >= deadline) throw error;
       return undefined;
     });
@@ -153,7 +156,7 @@ async function waitForLease(
     const rest = deadline - clock.now();
     if (turns === 'reject' || rest <= 0) throw unavailable(key, turns === 'reject' ? undefined : timeoutMs);
     if (pause === FIRST_PAUSE_MS) tell('onWait', onWait, undefined);
-    // With jitter, so that those who wait do not all ask at the same moments.
+    // Jitter keeps waiting calls from polling at the same moments.
     await clock.sleep(Math.min(rest, pause * (0.5 + Math.random() / 2)), { signal });
     pause = Math.min(2 * pause, LONGEST_PAUSE_MS);
   }
@@ -174,9 +177,9 @@ class LeasedTurn implements SessionTurn, HeldTurn {
   readonly #lost = new AbortController();
   readonly #clock: Clock;
   readonly #outageMs: number;
-  /** The session is stored, as far as this turn knows. */
+  /** Whether the session is stored, as far as this turn knows. */
   #hasCommitted = false;
-  /** Since when no commit was answered. */
+  /** Time of the first commit without a response in the current outage. */
   #silentSince: number | undefined;
 
   constructor(leased: Leased) {
@@ -244,7 +247,7 @@ class LeasedTurn implements SessionTurn, HeldTurn {
           } catch (error) {
             const isMissing = SessionConflictError.isInstance(error) && error.actualVersion === 0;
             if (isMissing && change.expected !== undefined) throw deleted(key);
-            // The lease was written down again, and yet the session is another.
+            // The lease was confirmed again, but the retry failed as well: the session was replaced.
             if (refused !== undefined && !isOutage(error)) throw refused;
             if (isLost(error)) {
               refused = (await this.confirm().catch(() => false)) ? error : undefined;
@@ -295,7 +298,7 @@ function isLost(error: unknown): boolean {
   return SessionLeaseError.isInstance(error) && error.code === 'lease_lost';
 }
 
-/** Tests whether a store gave no answer. One that refuses has answered. */
+/** Tests if the store did not respond. A refusal is a response. */
 function isOutage(error: unknown): boolean {
   return (
     SessionStoreError.isInstance(error) && error.code === 'session_unavailable' && error.outcome === 'unknown'

@@ -12,11 +12,11 @@ import { checkKey, type SessionKey } from './session-key.js';
 import type { SessionChange, SessionStore, StoredSession } from './session-store.js';
 import { checkFormat, operationId, vouchForChange } from './store-rules.js';
 
-/** Characters of a title. */
+/** Most characters of a title. */
 const TITLE_LENGTH = 80;
-/** Bounds the merges of one commit with other writers' commits. */
+/** Most times that one commit merges with other writers' commits. */
 const MAX_MERGES = 5;
-/** How often a commit whose reply was lost is sent again at once; the next commit sends it again, or finds it unwritten. */
+/** Most immediate retries of a commit whose reply was lost. After that, the next commit retries it or finds that it was not written. */
 const MAX_RESENDS = 1;
 
 /** A loaded or new session, which stores only its changes. */
@@ -26,14 +26,14 @@ export interface Session {
   /** The version last loaded or committed; 0 when the session is not stored yet. */
   readonly version: number;
   /**
-   * Stores what changed since the last commit and answers the version. Writes nothing when nothing changed. With
-   * `onConflict: 'merge'` the state may afterwards hold what others have added, too.
+   * Stores what changed since the last commit and returns the version. Writes nothing if nothing changed. With
+   * `onConflict: 'merge'`, the state may then contain changes of other writers, too.
    *
-   * @param options `onConflict`: for this commit alone; `fail` for what must be stored by one writer only.
-   * @throws {InvalidInputError} with the path of what is not a valid message or state; nothing was written.
-   * @throws {SessionConflictError} when another writer committed in between; nothing was written. Merging: when that
-   * happened five times running, or the session has been deleted.
-   * @throws {SessionLeaseError} `lease_lost` when the session's turn belongs to another process by now.
+   * @param options `onConflict`: for this commit only. Use `fail` for data that only one writer may store.
+   * @throws {InvalidInputError} with the path of the invalid message or field of the state; nothing was written.
+   * @throws {SessionConflictError} when another writer committed in between; nothing was written. When merging: after five
+   * merges in one commit, or if the session was deleted.
+   * @throws {SessionLeaseError} `lease_lost` when another process has taken the session's lease.
    */
   commit(options?: { readonly onConflict?: 'fail' | undefined }): Promise<number>;
 }
@@ -41,15 +41,15 @@ export interface Session {
 /** Options of `openSession`. */
 export interface OpenSessionOptions {
   /**
-   * Behavior of a commit after another writer's: it fails (default), or it loads the session again and
-   * merges, so that the turns of both are kept.
+   * Behavior after another writer's commit. `fail` (default): the commit fails. `merge`: the commit loads the session again and
+   * merges, so that the turns of both writers are kept.
    */
   readonly onConflict?: 'fail' | 'merge' | undefined;
   /** The fence of the lease under which this session is written; see {@link SessionStore.lease}. */
   readonly fence?: number | undefined;
   /**
-   * Returns the messages added since the last commit. Merging needs it when a compaction may remove a message before
-   * it is stored; without it, such a message is in the log alone if the other writer compacted too.
+   * Returns the messages added since the last commit. Set it when merging if a compaction may remove a message before it is
+   * stored. Without it, such a message is only in the log if the other writer compacted, too.
    */
   readonly added?: (() => readonly Message[]) | undefined;
   /** Called when the state has been merged with another writer's. */
@@ -73,9 +73,9 @@ const optionsSchema: z.ZodType<OpenSessionOptions> = z.strictObject({
  * session.state.contextMutable().push(userMessage('Hello'));
  * await session.commit();
  * ```
- * @throws {SessionStoreError} when the store cannot be read, or what it holds is not a valid state: an existing session
- * is never mistaken for a new one.
- * @throws {InvalidInputError} when `key` is no `SessionKey`.
+ * @throws {SessionStoreError} when the store cannot be read, or the stored state is invalid. A read failure never starts a new
+ * session.
+ * @throws {InvalidInputError} when `key` is not a `SessionKey`.
  */
 export async function openSession(
   store: SessionStore,
@@ -84,7 +84,7 @@ export async function openSession(
 ): Promise<Session> {
   const checked = parseWith(optionsSchema, options, 'openSession options');
   const stored = await store.load(checkKey(key, 'openSession arguments'));
-  // Stores of users may not have checked what they hold.
+  // A custom store may not validate its messages.
   const readable = stored && { ...stored, messages: readMessages(stored.messages, `session ${key}`) };
   return new StoredBackedSession(store, key, checked, readable);
 }
@@ -94,17 +94,17 @@ class StoredBackedSession implements Session {
   readonly state: AgentState;
   readonly #store: SessionStore;
   readonly #options: OpenSessionOptions;
-  /** What the store holds, message by message, by identity. */
+  /** The messages in the store, compared by identity. */
   #stored: Message[];
   #storedHead: string;
-  /** The state's head as it was when it equalled what is stored. */
+  /** The head of the state when it last equaled the stored head. */
   #ancestorHead: JsonObject;
   #version: number;
-  /** Of what is stored; `undefined` for a new session. */
+  /** Token of the stored session; `undefined` for a new session. */
   #token: string | undefined;
-  /** A commit that was sent and may have been applied: it is sent again before any other, or found not to be written. */
+  /** A commit that was sent and may have been applied. It is resolved before any other commit: by a retry, or by finding it unwritten. */
   #pending: SessionChange | undefined;
-  /** Settles when the last commit that was asked for is done. */
+  /** Settles when the latest requested commit is done. */
   #committing: Promise<unknown> = Promise.resolve();
 
   constructor(
@@ -129,7 +129,7 @@ class StoredBackedSession implements Session {
   }
 
   commit({ onConflict = this.#options.onConflict }: OpenSessionOptions = {}): Promise<number> {
-    // One after the other, or a session would be in conflict with itself.
+    // Commits run one after the other, because parallel ones would conflict.
     const merges = onConflict === 'merge' ? MAX_MERGES : 0;
     const commit = this.#committing.then(() => this.#commitMerging(merges));
     this.#committing = commit.catch(() => {});
@@ -145,7 +145,7 @@ class StoredBackedSession implements Session {
       } catch (error) {
         if (isUnknown(error) && lost.push(error) <= MAX_RESENDS) continue;
         if (this.#pending !== undefined) {
-          // What fails for good, as it is too large, must not be in the way of all that follows.
+          // A commit that fails permanently, such as one that is too large, must not block later commits.
           if (this.#pending !== earlier || !(await this.#isUnwritten())) throw lost[0] ?? error;
           this.#pending = undefined;
           lost.length = 0;
@@ -153,7 +153,7 @@ class StoredBackedSession implements Session {
         }
         if (!SessionConflictError.isInstance(error) || merged++ >= merges) throw error;
         const stored = await this.#store.load(this.key);
-        // Whoever deleted the session did not mean it to come back.
+        // A merge must not restore a session that was deleted.
         if (stored === undefined) throw error;
         this.#rebase(stored);
         this.#options.merged?.();
@@ -179,14 +179,14 @@ class StoredBackedSession implements Session {
     return this.#send(vouchForChange(fence === undefined ? change : { ...change, fence }), headText);
   }
 
-  /** Whether the store still holds what it held before the pending commit. */
+  /** Tests if the store still has the session as it was before the pending commit. */
   async #isUnwritten(): Promise<boolean> {
     const stored = await this.#store.load(this.key, { last: 0 }).catch(() => ({ token: '' }));
     return stored?.token === this.#token;
   }
 
   async #send(change: SessionChange, headText = JSON.stringify(change.head)): Promise<number> {
-    // A refusal tells nothing of an earlier attempt, whose reply may have been all that was lost.
+    // A refusal of a retry does not say if the first attempt was applied, because only its reply may have been lost.
     const isInDoubt = this.#pending === change;
     this.#pending = change;
     try {
@@ -205,7 +205,7 @@ class StoredBackedSession implements Session {
     return this.#version;
   }
 
-  /** Makes the state what it would be had it begun with `stored`. Synchronous, so that nothing can be added meanwhile. */
+  /** Rebases the changes of this session onto `stored`. Synchronous, so that no change is added in between. */
   #rebase(stored: StoredSession): void {
     const theirs = readState(this.key, stored).head();
     const head = mergeHead(this.#ancestorHead, this.state.head(), theirs);
@@ -227,7 +227,7 @@ class StoredBackedSession implements Session {
   }
 }
 
-/** Whether a commit that failed may have been applied. Stores of users may throw what they like. */
+/** Tests if a failed commit may have been applied. A custom store may throw any error. */
 function isUnknown(error: unknown): boolean {
   return SessionStoreError.isInstance(error) ? error.outcome === 'unknown' : !XError.isInstance(error);
 }
@@ -251,7 +251,7 @@ function readState(key: SessionKey, { head, messages }: StoredSession): AgentSta
   }
 }
 
-/** The first line of the first request among the messages. */
+/** Returns the first line of the first user request among the messages. */
 function titleOf(messages: readonly Message[]): string | undefined {
   for (const message of messages) {
     if (message.role !== 'user' || message.kind !== undefined) continue;

@@ -12,16 +12,16 @@ import type { SessionKey } from './session-key.js';
 import type { HeldLease } from './session-leases.js';
 import type { DeleteOptions, LoadOptions, SessionChange } from './session-store.js';
 
-/** How many of its latest commits a store remembers of a session. */
+/** Number of latest commits that a store remembers per session. */
 const REMEMBERED = 8;
-/** Characters by which those before the last are known. */
+/** Number of characters kept of each remembered operation except the last. */
 const SHORT = 8;
 const OPERATION = /^[\w-]{16}$/;
 
 const changeSchema = z.object({
   operation: z.string().regex(OPERATION, 'must be 16 characters of base64url, as operationId() draws them'),
   expected: z.string().optional(),
-  /** No more than a database counts. */
+  /** At most the largest 32-bit integer, which every database can store. */
   keep: z.int().min(0).max(0x7fffffff),
   head: jsonObjectSchema,
   append: z.array(z.unknown()),
@@ -34,7 +34,7 @@ const retentionSchema = z.strictObject({
 });
 
 /**
- * Reads the options of a store's own `deleteOlderThan`. Default of `limit`: all.
+ * Parses the options of a store's `deleteOlderThan`. Default of `limit`: no limit.
  *
  * @throws {InvalidInputError} for unknown or impossible options.
  */
@@ -42,33 +42,33 @@ export function retentionOf(options: { readonly olderThan: Date; readonly limit?
   return parseWith(retentionSchema, options, 'deleteOlderThan options');
 }
 
-/** Bytes of one operation's name, and how many names are drawn at once: a draw costs more than all the rest of a name. */
+/** Bytes of one operation's name. `DRAWN` holds 64 names, because drawing random bytes costs more than the rest of a name. */
 const BYTES = 12;
 const DRAWN = new Uint8Array(BYTES * 64);
 let left = 0;
 
-/** A name that nobody draws twice, for one commit: twelve random bytes as 16 characters of base64url. */
+/** Returns a unique name for one commit: twelve random bytes as 16 characters of base64url. */
 export function operationId(): string {
   if (left === 0) left = crypto.getRandomValues(DRAWN).length;
   left -= BYTES;
   const name = new DataView(DRAWN.buffer, left, BYTES);
-  // Clones of one virtual machine draw the same bytes: the time at which they do tells them apart.
+  // Clones of one virtual machine may draw the same bytes, so the time is mixed in.
   name.setUint32(0, name.getUint32(0) ^ Date.now());
   return base64url(DRAWN.subarray(left, left + BYTES));
 }
 
-/** The name of a commit that is the same whenever it is made of the same: 16 digits of a hash. */
+/** Returns a deterministic name for a commit: 16 digits of the text's hash. */
 export function operationOf(text: string): string {
   return digest(text).slice(0, 16);
 }
 
 /**
- * Checks the format of stored data, by the number that was stored with it.
+ * Checks the format number of stored data.
  *
- * @param subject what has the format, for the error: `The file sessions.db`.
- * @param found anything but a number is for the caller to refuse, as damage.
- * @param known the only format that this release reads.
- * @param owner the package that reads it.
+ * @param subject What has the format, for the error: `The file sessions.db`.
+ * @param found The stored format. Anything but a number passes; the caller must reject it as damage.
+ * @param known The only format that this release reads.
+ * @param owner The package that reads it.
  * @throws {SessionStoreError} `session_older` or `session_newer` for any other format. Nothing is written.
  */
 export function checkFormat(
@@ -90,20 +90,20 @@ export function checkFormat(
   );
 }
 
-/** The changes whose parts were checked as they were made. */
+/** Changes whose parts were validated when they were made. */
 const sound = new WeakSet<SessionChange>();
 
-/** Marks a change of a session, which checks what is new in it alone. */
+/** Marks a change as valid. A session validates only the new parts of its changes, and then calls this. */
 export function vouchForChange(change: SessionChange): SessionChange {
   sound.add(change);
   return change;
 }
 
 /**
- * Whether a change can be stored at all: the first thing that every store asks. What one store has taken, every store can
- * load.
+ * Validates a change; every store calls it first. A change that one store accepts can be loaded from every store.
+ * Changes that `vouchForChange` has marked are not checked again.
  *
- * @throws {InvalidInputError} with the path of every field that is wrong.
+ * @throws {InvalidInputError} with the path of every invalid field.
  */
 export function checkChange(change: SessionChange): void {
   if (sound.has(change)) return;
@@ -113,26 +113,26 @@ export function checkChange(change: SessionChange): void {
   if (fault) throw new InvalidInputError('SessionChange', [{ ...fault, path: `head.${fault.path}` }]);
 }
 
-/** What a store knows of a session before a change. */
+/** The stored state of a session before a change. */
 export interface Committed {
   readonly version: number;
   /** Number of messages. */
   readonly messages: number;
-  /** The operations of the latest commits, newest last; of those before the last, eight characters. */
+  /** The operations of the latest commits, newest last. All but the last are shortened to eight characters. */
   readonly operations: readonly string[];
 }
 
-/** The operations to remember after one more commit. */
+/** Returns the operations to remember after one more commit. */
 export function remember(operations: readonly string[], operation: string): readonly string[] {
   return [...operations.map((earlier) => earlier.slice(0, SHORT)), operation].slice(-REMEMBERED);
 }
 
-/** The token of a session: its last operation. */
+/** Returns the token of a session, which is its last operation. */
 export function tokenOf({ operations }: Pick<Committed, 'operations'>): string {
   return operations.at(-1) ?? '';
 }
 
-/** Whether a session is not the one that is to be deleted: see `DeleteOptions`. */
+/** Tests if the stored session is not the one to delete: see `DeleteOptions`. */
 export function isAnother(
   stored: Pick<Committed, 'operations'> | undefined,
   token: string | undefined,
@@ -140,7 +140,7 @@ export function isAnother(
   return token !== undefined && (stored === undefined || tokenOf(stored) !== token);
 }
 
-/** Whether a lease keeps a session from being deleted: see `DeleteOptions`. */
+/** Tests if a lease prevents the deletion of a session: see `DeleteOptions`. */
 export function isKept(
   lease: Pick<HeldLease, 'fence'> | undefined,
   { unlessLeased = false, over }: DeleteOptions,
@@ -149,14 +149,14 @@ export function isKept(
 }
 
 /**
- * Whether a change fits what is stored.
+ * Checks if a change fits the stored session.
  *
  * @param stored `undefined` when the session does not exist.
- * @param newestFence of the session's latest lease; `undefined` when none is on record, after a release or a deletion.
- * @returns the version that this very change has made, when it has been applied already; else `undefined`: apply it.
+ * @param newestFence Fence of the session's latest lease; `undefined` if no lease is stored, as after a release or a deletion.
+ * @returns The version that this commit created if it was applied before; `undefined` if it must be applied.
  * @throws {SessionLeaseError} `lease_lost` when the change was made under another lease than the newest.
  * @throws {SessionConflictError} when another token is current.
- * @throws {InvalidInputError} when `keep` is more than there is.
+ * @throws {InvalidInputError} when `keep` exceeds the stored messages.
  */
 export function checkCommit(
   key: SessionKey,
@@ -174,7 +174,7 @@ export function checkCommit(
   return undefined;
 }
 
-/** What a writer is told who was not the first. */
+/** Returns the error for a writer that lost the race to another one. */
 export function conflict(
   key: SessionKey,
   expected: string | undefined,
@@ -183,13 +183,13 @@ export function conflict(
   return new SessionConflictError({ sessionKey: key.toString(), expected, actualVersion });
 }
 
-/** What a writer is told who keeps messages that are not stored. */
+/** Returns the error for a change that keeps more messages than are stored. */
 export function keepRefused(keep: number, messages: number): InvalidInputError {
   const message = `is ${keep}, but must be a whole number from 0 to the ${messages} messages that are stored`;
   return new InvalidInputError('SessionChange', [{ path: 'keep', message }]);
 }
 
-/** Makes the error for a backend that refused, or from which no answer came: then a change may have been applied. */
+/** Returns the error for a backend that refused, or did not respond. Without a response, a change may have been applied. */
 export function storeUnavailable(
   backend: string,
   cause: unknown,
@@ -204,7 +204,7 @@ export function storeUnavailable(
   return new SessionStoreError('session_unavailable', text, { sessionKey: key?.toString(), cause, outcome });
 }
 
-/** Makes the error for a holder whose lease has ended. */
+/** Returns the error for a holder whose lease has ended. */
 export function leaseLost(
   key: SessionKey,
   reason = 'another process has taken it, or the session was deleted',
@@ -218,16 +218,16 @@ export function leaseLost(
 }
 
 /**
- * Reads the number of messages from the options of `SessionStore.load`; `undefined`: all.
+ * Reads the number of messages to load from the options of `SessionStore.load`; `undefined` means all.
  *
- * @throws {InvalidInputError} for anything but a whole number from 0.
+ * @throws {InvalidInputError} for anything but a non-negative integer.
  */
 export function lastWanted({ last }: LoadOptions = {}): number | undefined {
   if (last === undefined || (Number.isSafeInteger(last) && last >= 0)) return last;
   throw new InvalidInputError('load options', [{ path: 'last', message: 'must be a whole number from 0' }]);
 }
 
-/** Takes the last so many of a list, which are all by default. */
+/** Returns the last `last` elements of a list, by default all. */
 export function lastOf<T>(list: readonly T[], last = list.length): readonly T[] {
   return list.slice(Math.max(0, list.length - last));
 }

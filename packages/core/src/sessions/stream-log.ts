@@ -15,35 +15,37 @@ import { ItemLog } from './item-log.js';
 import type { SessionKey } from './session-key.js';
 import type { SessionStore } from './session-store.js';
 
-/** The pace of a log of a stream, and what it keeps of errors. */
+/** Options of a stream log: its timing, and the wording of errors. */
 export interface StreamLogOptions {
-  /** Milliseconds between two looks of a reader for more. Default 100. */
+  /** Polling interval of a reader in milliseconds. Default 100. */
   readonly pollMs?: number | undefined;
   /**
-   * Milliseconds without a sign of the writer after which it counts as dead. It gives three in that time, and their time is
-   * the store's: clocks that differ by more than half of it make a living writer a dead one. Default 60 000.
+   * Milliseconds without a heartbeat after which a reader treats the writer as dead. The writer beats three times in that time.
+   * Default 60 000.
+   *
+   * Heartbeats carry the store's time: if the clocks differ by more than half of this value, a live writer may look dead.
    */
   readonly stallMs?: number | undefined;
-  /** Words errors in the stream for those who read it later. Default: see {@link toClientError}. */
+  /** Words the errors that later readers of the stream get. Default: see {@link toClientError}. */
   readonly onError?: WordError | undefined;
 }
 
-/** An entry of the log, in the order of writing; `at` counts the items before it. */
+/** An entry of the log, in the order of writing. `at` is the number of items before it. */
 interface Entry {
   readonly at: number;
   readonly chunks: readonly JsonValue[];
-  /** The source is at its end, by an error or without one. */
+  /** Set if the source has ended, with or without an error. */
   readonly end?: { readonly error?: ClientError };
 }
 
 const NAME = 'x-stream';
 const COLLECTION = 'streams';
-/** Entries that are read first for what is new, four times as many where that is more. */
+/** Number of entries that the first read loads. Each further read loads four times as many, until the cursor is reached. */
 const FIRST_READ = 16;
 
 /**
- * A stream that is kept in the collection `streams` of a session store while it comes, so that a reader who lost it, or another process, reads on from
- * a cursor: an agent's events, or what a page is sent. The next stream that is recorded takes the place of the last.
+ * Records a stream in the collection `streams` of a session store while it runs. A reader that lost the stream, or another process,
+ * resumes it from a cursor. The items are an agent's events, or what a page is sent. A new stream replaces the last one.
  *
  * @example
  * ```ts
@@ -76,11 +78,11 @@ export class StreamLog {
   }
 
   /**
-   * Passes a stream on and keeps it. The source is read to its end whether or not someone still reads the result: who
-   * leaves comes back by {@link StreamLog.resume}. A store that fails ends the keeping, not the stream. Agents' events are kept as
+   * Records a stream and passes it on. The source is read to its end even if nobody reads the result; a reader that left resumes
+   * with {@link StreamLog.resume}. If the store fails, recording stops, but the stream continues. Agents' events are recorded as
    * {@link toClientEvent} words them.
    *
-   * @throws {SessionStoreError} when the store cannot begin the record.
+   * @throws {SessionStoreError} when the store cannot start the record.
    */
   async record<Item>(source: AsyncIterable<Item>): Promise<AsyncGenerator<Item, void>> {
     const log = new ItemLog(this.#streams, this.#key, NAME);
@@ -102,7 +104,7 @@ export class StreamLog {
       } catch (error) {
         failure = { error };
       }
-      // First: whoever has read the end must not find a stream that is still being written.
+      // Write the end first, so that a reader that has read the end does not find a stream in progress.
       await writer.end('error' in failure ? { error: toClientError(failure.error, this.#onError) } : {});
       end = failure;
       wake();
@@ -127,12 +129,12 @@ export class StreamLog {
   }
 
   /**
-   * Reads the stream that is being recorded now.
+   * Reads the stream that is currently being recorded.
    *
-   * @param cursor The number of items that the reader has already.
+   * @param cursor The number of items that the reader already has.
    * @returns `undefined` when nothing is being recorded.
-   * @throws {SessionStoreError} while reading: `stream_stalled` when the writer gives no sign of life; `stream_failed` when the source
-   * failed. Its `cause` has the code and the words of the source's error.
+   * @throws {SessionStoreError} while reading: `stream_stalled` when the writer sends no heartbeat; `stream_failed` when the source
+   * failed. The `cause` has the code and message of the source's error.
    */
   async resume<Item>(cursor = 0): Promise<AsyncGenerator<Item, void> | undefined> {
     const log = new ItemLog(this.#streams, this.#key, NAME);
@@ -143,7 +145,7 @@ export class StreamLog {
   async *#follow<Item>(log: ItemLog, first: Recorded, cursor: number): AsyncGenerator<Item, void> {
     let next = cursor;
     let { updatedAt } = first;
-    // A writer that died long ago is not waited for.
+    // If the writer died long ago, do not wait for it.
     let seenAt = Math.min(Date.now(), Date.parse(updatedAt));
     for (let now: Recorded | undefined = first; now?.id === first.id; now = await read(log, next)) {
       if (now.updatedAt !== updatedAt) seenAt = Date.now();
@@ -160,7 +162,7 @@ export class StreamLog {
       }
       await systemClock.sleep(this.#pollMs);
     }
-    // Another stream took its place: this one is at its end.
+    // Another stream replaced this one, so this one has ended.
   }
 
   #broken(code: 'stream_failed' | 'stream_stalled', why: string, cause?: XError): SessionStoreError {
@@ -173,13 +175,13 @@ export class StreamLog {
 
 interface Recorded {
   readonly id: string;
-  /** ISO 8601: when something was written last. */
+  /** ISO 8601: time of the last write. */
   readonly updatedAt: string;
   readonly end: Entry['end'];
   chunksFrom(cursor: number): readonly JsonValue[];
 }
 
-/** Reads what a log holds from a cursor on, and of what stands before it as little as possible. */
+/** Reads a log from a cursor on, and as little as possible before it. */
 async function read(log: ItemLog, cursor: number): Promise<Recorded | undefined> {
   for (let last = FIRST_READ; ; last *= 4) {
     const { messages, state, updatedAt } = await log.read(cursor === 0 ? {} : { last });
@@ -193,14 +195,14 @@ async function read(log: ItemLog, cursor: number): Promise<Recorded | undefined>
   }
 }
 
-/** JSON leaves nothing of an error: its code and what a client may read of it are kept. */
+/** Converts an item to JSON. Errors become their code and client-safe message, because JSON would drop them. */
 function plain(item: unknown, onError: WordError | undefined): JsonValue {
   const forClient = (_: string, value: unknown) =>
     value instanceof Error ? toClientError(value, onError) : value;
   return JSON.parse(JSON.stringify(item, forClient)) as JsonValue;
 }
 
-/** Writes what came while the last commit was under way in one go. */
+/** Batches the items that arrive during a commit into the next commit. */
 class Writer {
   readonly #log: ItemLog;
   readonly #id: string;
@@ -209,13 +211,13 @@ class Writer {
   #written = 0;
   #writing: Promise<void> = Promise.resolve();
   #isQueued = false;
-  /** The store failed, or another stream took this one's place: what comes is not kept any more. */
+  /** Set if the store failed or another stream replaced this one. Then nothing more is recorded. */
   #isOver = false;
 
   constructor(log: ItemLog, id: string, aliveMs: number) {
     this.#log = log;
     this.#id = id;
-    // A sign of life while a tool runs and nothing is said.
+    // Heartbeat while a tool runs and no items arrive.
     this.#alive = setInterval(() => this.#flush(), aliveMs);
     letEnd(this.#alive);
   }
@@ -246,7 +248,7 @@ class Writer {
     if (this.#isOver) return;
     try {
       await this.#log.append((loaded) => {
-        // The next answer of the chat has begun, perhaps in another process.
+        // The next answer of the chat has started, perhaps in another process.
         if (loaded !== undefined && loaded.state.id !== this.#id) this.#isOver = true;
         return this.#isOver ? [] : [this.#log.message(entry as unknown as JsonValue)];
       });

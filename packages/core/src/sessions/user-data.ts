@@ -15,31 +15,31 @@ import { deleteUnlessLeased } from './held-sessions.js';
 import { SessionKey, type SessionKeyParts } from './session-key.js';
 import type { ListOptions, SessionStore } from './session-store.js';
 
-/** Folders of a storage that are levels of places themselves. */
+/** Folder names that are levels of a path themselves, such as `users/<user>`. */
 const LEVELS: ReadonlySet<string> = new Set(['tenants', 'users', 'agents']);
 
 const part = z.string().min(1);
 const scopeSchema = z.strictObject({ tenantId: part.optional(), userId: part });
 
-/** A person: a user of a tenant, or of none. */
+/** A user, with or without a tenant. */
 export type UserScope = z.input<typeof scopeSchema>;
 
-/** Where all that is kept of users lies. */
+/** The stores that hold users' data. */
 export interface UserPlaces {
   readonly session: SessionStore;
   /** See `storageOf`. */
   readonly storage: Workspace;
-  /** The workspace of the agents, where its storage is another: users' own files are in it. */
+  /** The workspace of the agents, if it differs from the storage. It contains the users' own files. */
   readonly workspace?: Workspace | undefined;
 }
 
-/** What `eraseUser` removed. */
+/** The result of `eraseUser`. */
 export interface ErasedUser {
-  /** Sessions of all agents and their subagents, and records of collections, that the store held. */
+  /** Number of deleted sessions (of all agents and subagents) and records of collections. */
   readonly sessions: number;
-  /** Files: logs, memory, evicted results, plans, tasks, and the files of the user's tools. */
+  /** Number of deleted files: logs, memory, evicted results, plans, tasks, and files of the user's tools. */
   readonly files: number;
-  /** Sessions and records that are left because a call runs in them, and all files with them. Erase again when it has ended. */
+  /** Sessions and records that were kept because a call is running in them. Then all files are kept, too. Erase again after the call. */
   readonly busy: readonly RecordPlace[];
 }
 
@@ -56,12 +56,12 @@ export type UserRecord =
   | { readonly type: 'file'; readonly path: string; readonly base64: string };
 
 /**
- * Deletes all that a store and a storage hold of a user. It cannot be undone. An index of memory is a file of its own:
- * `HarnessAgent.eraseUser` clears that too.
+ * Deletes all data of a user from a store and a storage. You cannot undo it. The index of memory is a separate file, which only
+ * `HarnessAgent.eraseUser` clears.
  *
- * @throws {InvalidInputError} for a scope without user.
- * @throws {SessionStoreError} when the store cannot be reached, lists a session that it cannot read, or cannot delete one.
- * @throws {WorkspaceError} when files cannot be deleted. Both are thrown at the end: what could be deleted is gone.
+ * @throws {InvalidInputError} for a scope without a user.
+ * @throws {SessionStoreError} when the store cannot be reached, lists an unreadable session, or cannot delete a session.
+ * @throws {WorkspaceError} when files cannot be deleted. Both errors come at the end, after everything else was deleted.
  */
 export async function eraseUser(places: UserPlaces, scope: UserScope): Promise<ErasedUser> {
   const { session } = places;
@@ -72,19 +72,19 @@ export async function eraseUser(places: UserPlaces, scope: UserScope): Promise<E
   const rest = new Failures();
   for (const { collection, records } of (await rest.collect(() => recordSets(session))) ?? []) {
     const keys: SessionKey[] = [];
-    // A store lists all that it can read first.
+    // A store lists all readable sessions before it throws.
     await rest.collect(async () => {
       for await (const key of keysOf(records, user, { expired: true })) keys.push(key);
     });
     for (const key of keys) {
       await rest.collect(async () => {
-        // One that has expired counts as missing, and is removed all the same.
+        // An expired session counts as missing, but it is deleted as well.
         if ((await deleteUnlessLeased(records, key)) === 'busy') busy.push({ key, collection });
         else sessions++;
       });
     }
   }
-  // A store may keep its sessions among the files, and a call that runs writes to its log.
+  // Files are kept while sessions are busy: the store may keep sessions among them, and a running call writes to its log.
   for (const storage of busy.length > 0 ? [] : storagesOf(places)) {
     for (const folder of (await rest.collect(() => foldersOf(storage, placeOf(user)))) ?? [])
       files += (await rest.collect(() => remove(storage, folder))) ?? 0;
@@ -122,7 +122,7 @@ export async function eraseSession(
         if (isChild && parts.tenantId === tenantId && parts.userId === userId) found.push(each);
       }
     } catch (error) {
-      // Another session is unreadable, and this one may be erased for that very reason.
+      // Another session is unreadable. Ignore that, because an unreadable session must not prevent erasing this one.
       if (!isUnreadable(error)) rest.add(error);
     }
     for (const each of found) sessions += Number((await rest.collect(() => records.delete(each))) ?? 0);
@@ -134,7 +134,7 @@ export async function eraseSession(
   return { sessions, files };
 }
 
-/** Deletes what a storage holds of a session and its subagents, and returns how many files that were. */
+/** Deletes the files of a session and its subagents from a storage. Returns the number of files. */
 async function eraseFiles(
   storage: Workspace,
   key: SessionKey,
@@ -147,7 +147,7 @@ async function eraseFiles(
   for (const folder of agent ? await foldersOf(storage, agents) : [agents]) {
     if (folder.startsWith(`${TREES}/`) || folder.startsWith(`${COLLECTIONS}/`)) continue;
     for (const [home, place] of agent ? await entriesOf(storage, folder) : [['', agents] as const]) {
-      // Only where nothing but sessions can have the name.
+      // Only folders in which nothing but sessions can have this name.
       const within = folder === agents ? [`${place}/sessions`, `${place}/tasks`] : [place];
       for (const [file, path, type] of (
         await Promise.all(within.map((each) => entriesOf(storage, each)))
@@ -163,7 +163,7 @@ async function eraseFiles(
   return files;
 }
 
-/** What went wrong with some, while all others were done. */
+/** Collects errors so that the remaining work continues. */
 class Failures {
   readonly #errors: unknown[] = [];
 
@@ -171,7 +171,7 @@ class Failures {
     this.#errors.push(error);
   }
 
-  /** Answers what a task does; `undefined` where it fails. */
+  /** Returns the result of a task, or `undefined` if it fails. */
   async collect<T>(task: () => Promise<T>): Promise<T | undefined> {
     try {
       return await task();
@@ -181,7 +181,7 @@ class Failures {
     }
   }
 
-  /** Throws what was collected: a failure as it is, several, or those with a heading, as one error with all messages. */
+  /** Throws the collected errors. A single one is thrown as it is; several, or any with a heading, as one error with all messages. */
   report(heading?: string): void {
     const [first, ...others] = this.#errors;
     if (first === undefined) return;
@@ -196,9 +196,10 @@ class Failures {
 }
 
 /**
- * Reads all that a store and a storage hold of a user: sessions, records of collections, then files. Files whose names are no UTF-8 are left out.
+ * Reads all data of a user from a store and a storage: sessions, records of collections, then files. Skips files whose names are
+ * not valid UTF-8.
  *
- * @throws {InvalidInputError} for a scope without user.
+ * @throws {InvalidInputError} for a scope without a user.
  * @throws {SessionStoreError} when the store cannot be reached, or a session cannot be read.
  * @throws {WorkspaceError} for files that cannot be read, after all others.
  */
@@ -218,7 +219,7 @@ export async function* exportUser(
   const unread = new Failures();
   for (const storage of storagesOf(places)) {
     const open = [...(await foldersOf(storage, placeOf(user)))];
-    // Folder by folder: one that cannot be listed hides no other.
+    // One folder at a time, so that an unreadable folder does not hide others.
     for (const folder of open) {
       for (const [, path, type] of (await unread.collect(() => entriesOf(storage, folder))) ?? []) {
         if (type === 'directory') open.push(path);
@@ -230,13 +231,13 @@ export async function* exportUser(
   unread.report('These files or folders could not be exported, all others were:');
 }
 
-/** What the agents keep, and the storage in which the users' own files are. */
+/** Returns the storage of the agents, and the storage of the users' own files. */
 function storagesOf({ storage, workspace }: UserPlaces): ReadonlySet<Workspace> {
   return new Set(workspace === undefined ? [storage] : [storage, storageOf(workspace)]);
 }
 
 async function* keysOf(store: SessionStore, { tenantId, userId }: UserScope, options?: ListOptions) {
-  // A scope without a tenant lists those of all tenants.
+  // A scope without a tenant also lists the sessions of all tenants.
   for await (const { key } of store.list({ tenantId, userId }, options))
     if (key.parts.tenantId === tenantId) yield key;
 }
@@ -245,7 +246,7 @@ function placeOf(owner: Omit<SessionKeyParts, 'sessionId'>): string {
   return sessionPrefix(SessionKey.of({ ...owner, sessionId: 'any' })).slice(0, -1);
 }
 
-/** A place, and its counterpart in every folder that may come before it: evicted results, plans, files. */
+/** Returns a folder, and its counterparts below every top folder, such as those of evicted results and plans. */
 async function foldersOf(storage: Workspace, place: string, above = ''): Promise<readonly string[]> {
   const folder = `${above}${place}`;
   const folders = (await storage.stat(folder)) === undefined ? [] : [folder];
@@ -266,13 +267,13 @@ async function entriesOf(
   return entries;
 }
 
-/** Returns how many files there were. */
+/** Deletes a file or folder. Returns the number of files. */
 async function remove(storage: Workspace, path: string): Promise<number> {
   let files = 0;
   try {
     for await (const { type } of storage.list(path, { recursive: true })) if (type === 'file') files++;
   } catch (error) {
-    // What cannot be listed, such as folders below a path that is too long, can be deleted.
+    // A folder that cannot be listed, such as one with too long paths, can still be deleted.
     if (!WorkspaceError.isInstance(error)) throw error;
   }
   return files + Number((await storage.delete(path)) && files === 0);

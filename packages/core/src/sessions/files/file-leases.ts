@@ -17,26 +17,26 @@ import { ifFound } from './session-files.js';
 const recordSchema = z.object({ fence: z.number(), claim: z.string() });
 const beatSchema = z.object({ beats: z.number(), host: z.string(), pid: z.number(), started: z.string() });
 
-/** The largest fence of this process: a clock alone is too coarse. */
+/** The largest fence of this process. Needed because the clock alone is too coarse for unique fences. */
 let lastFence = 0;
 
-/** How a store keeps the leases of its sessions. */
+/** File access for the leases of a store. */
 export interface LeaseFiles {
   readonly workspace: Workspace;
   readonly processes: SessionProcesses;
-  /** Where the lease of a session is. */
+  /** Returns the path of a session's lease. */
   pathOf(key: SessionKey): string;
   /** Runs a task under the lock of the session's commits. */
   locked<T>(key: SessionKey, task: (lock: HeldLock) => Promise<T>): Promise<T>;
-  /** Does something without that lock, and gives what goes wrong its meaning. */
+  /** Runs a task without that lock, and converts its errors. */
   unlocked<T>(key: SessionKey, task: () => Promise<T>): Promise<T>;
-  /** Removes the directory around the file when nothing else is in it. */
+  /** Deletes the lease's directory if it contains no session. */
   tidy(key: SessionKey): Promise<void>;
 }
 
 /**
- * Leases as files, each of which is removed when it is released. The fence is the time in microseconds, or one more than the last: it
- * grows also where no record was left.
+ * Stores leases as files, each deleted on release. The fence is the time in microseconds, or the last fence plus one. It
+ * therefore grows even if no record of the last lease is left.
  */
 export function fileLeases(files: LeaseFiles): SessionLeases {
   const { workspace, processes, pathOf, locked, unlocked, tidy } = files;
@@ -69,14 +69,14 @@ export function fileLeases(files: LeaseFiles): SessionLeases {
   };
 }
 
-/** What cannot be read grants nothing: whoever wrote it is refused at the next commit. */
+/** Reads a lease; `undefined` if there is none or it is invalid. The holder of an invalid lease is rejected at its next commit. */
 export async function readLease(workspace: Workspace, path: string): Promise<HeldLease | undefined> {
   const text = await ifFound(readText(workspace, path));
   const { data } = recordSchema.safeParse(parsedJson(text ?? ''));
   return data && heldLease(data.claim, data.fence);
 }
 
-/** The fence of the lease on file, which a change under a lease has to have. */
+/** Returns the fence of the stored lease, which a change with a fence must have. */
 export async function newestFence(
   workspace: Workspace,
   path: string,
@@ -85,14 +85,14 @@ export async function newestFence(
   return fence === undefined ? undefined : (await readLease(workspace, path))?.fence;
 }
 
-/** The folder of processes, in that of a store: one folder for each, with its beat and the notes to it. */
+/** Folder of all processes, in the folder of a store. Each process has a folder with its heartbeat and its notes. */
 const PROCESSES = 'processes';
-/** Age at which the folder of a process is garbage that no other process can tell is dead. */
+/** Age in milliseconds (one day) after which the folder of a process is deleted, even if nobody can tell whether it is dead. */
 const GARBAGE_MS = 86_400_000;
-/** When this process sent its last note, in milliseconds since 1970, or later. */
+/** Timestamp of the last note that this process sent: milliseconds since 1970, increased to stay unique. */
 let lastNoteAt = 0;
 
-/** Processes as folders of a workspace. Files have no clock that all agree on: whoever asks watches the beats. */
+/** Stores processes as folders of a workspace. Files have no common clock, so others must watch the beat counter. */
 export class FileProcesses implements SessionProcesses {
   readonly #workspace: Workspace;
   #beats = 0;
@@ -124,7 +124,7 @@ export class FileProcesses implements SessionProcesses {
 
   async send(id: string, note: ProcessNote): Promise<boolean> {
     if ((await this.look(id)) === undefined) return false;
-    // Notes are heard in the order of their names: those of one sender as they were sent, also within a millisecond.
+    // Notes are read in the order of their names. Unique timestamps keep one sender's notes in order, even within a millisecond.
     lastNoteAt = Math.max(lastNoteAt + 1, Date.now());
     await this.#workspace.write(`${folderOf(id)}/note-${lastNoteAt}-${note.id}`, note.text);
     return true;
@@ -139,7 +139,7 @@ export class FileProcesses implements SessionProcesses {
     return beatSchema.safeParse(parsedJson(text ?? '')).data;
   }
 
-  /** Removes the folders of processes that have ended without removing them. */
+  /** Deletes the folders of processes that ended without deleting them. */
   async #sweep(): Promise<void> {
     for await (const { path } of this.#workspace.list(PROCESSES)) {
       const file = `${path}/beat.json`;

@@ -6,8 +6,8 @@ import { WorkspaceSession } from './workspace-session.js';
 const optionsSchema = z.strictObject({ directory: z.string().min(1), lockTimeoutMs: z.number().optional() });
 
 /**
- * Stores sessions as JSON files in a directory of its own, which only the user of this process can read (files 0600, folders
- * 0700). The files and their guarantees are those of {@link WorkspaceSession}.
+ * Stores sessions as JSON files in a separate directory, which only the user of this process can read (files 0600, folders 0700).
+ * The files and their guarantees are those of {@link WorkspaceSession}.
  *
  * @example
  * ```ts
@@ -16,8 +16,8 @@ const optionsSchema = z.strictObject({ directory: z.string().min(1), lockTimeout
  */
 export class JsonSession extends WorkspaceSession {
   /**
-   * @param options `directory`: created at the first write. `lockTimeoutMs`: how long a commit waits for another one to the same
-   * session; default 10 000.
+   * @param options `directory`: created at the first write. `lockTimeoutMs`: milliseconds that a commit waits for another commit to
+   * the same session; default 10 000.
    * @throws {InvalidInputError} for unknown or bad options.
    */
   constructor(options: Readonly<z.input<typeof optionsSchema>>) {

@@ -12,7 +12,7 @@ const count = z.number().int().nonnegative();
 const segmentSchema = z.strictObject({
   /** A name in the session's directory. */
   file: z.string().regex(/^[0-9a-z-]+\.jsonl$/),
-  /** What counts of the file. Bytes behind it belong to a commit that never happened, or was cut off again. */
+  /** Number of valid bytes. Bytes after them belong to a commit that never completed, or to messages that a later commit cut. */
   bytes: count,
   messages: count,
 });
@@ -20,9 +20,9 @@ const FORMAT = 1;
 const manifestSchema = z.object({
   format: z.literal(FORMAT),
   key: z.unknown(),
-  /** Drawn when the session is begun: a session of the same key that was deleted had another. */
+  /** Random id of one life of the session. A deleted session with the same key had another one. */
   incarnation: z.string(),
-  /** The latest commits, newest last. */
+  /** Operations of the latest commits, newest last. */
   operations: z.array(z.string()).min(1).readonly(),
   version: count,
   head: jsonObjectSchema,
@@ -31,10 +31,10 @@ const manifestSchema = z.object({
   updatedAt: z.string(),
 });
 
-/** A part of the message list: a file, and how much of it counts. */
+/** A part of the message list: a file, and how much of it is valid. */
 export type Segment = z.infer<typeof segmentSchema>;
 
-/** The file that says what a session is at one version. */
+/** The file that describes one version of a session. */
 export type Manifest = Readonly<z.infer<typeof manifestSchema>> & { readonly key: SessionKey };
 
 export function formatManifest({ key, ...rest }: Omit<Manifest, 'format'>): string {
@@ -47,11 +47,11 @@ export function parseManifest(path: string, text: string, owner?: SessionKey): M
   return parseStored(path, text, form, owner);
 }
 
-/** Above this many, segments are merged into one with the next commit. */
+/** Most segments of a session. Beyond it, the next commit merges all segments into one, so that a load reads few files. */
 const MAX_SEGMENTS = 32;
 const NEWLINE = 10;
 
-/** The messages of a session: all, or the last so many. */
+/** Reads all messages of a session, or the last `last`. */
 export async function readSegments(
   workspace: Workspace,
   directory: string,
@@ -73,9 +73,7 @@ export async function readSegments(
   return lastOf(messages, Math.min(last, messages.length));
 }
 
-/**
- * Writes what a change adds, and answers the segments that hold the new list. What the current segments hold stays as it is.
- */
+/** Writes the messages that a change adds, and returns the segments of the new list. Valid bytes of existing segments never change. */
 export async function writeSegments(
   workspace: Workspace,
   directory: string,
@@ -100,17 +98,17 @@ export async function writeSegments(
   return [...kept, await create(workspace, directory, added, messages)];
 }
 
-/** Appends to a file that ends where it should; not behind bytes that do not count. */
+/** Appends to a file unless it has bytes after its valid end. Returns whether the append directly follows that end. */
 async function extend(workspace: Workspace, path: string, end: number, added: Uint8Array): Promise<boolean> {
   const size = (await workspace.stat(path))?.size ?? 0;
   if (size < end) throw new DamagedFileError(path, `has ${size} bytes, not ${end}`);
   if (size > end) return false;
   await workspace.append(path, added);
-  // A writer that lost the lock without knowing may have come in between.
+  // Another writer that lost the lock without noticing may have appended in between.
   return (await workspace.stat(path))?.size === end + added.length;
 }
 
-/** The segments that hold the first `keep` messages: whole ones, and the beginning of one more. */
+/** Returns the segments of the first `keep` messages: whole segments, and possibly the beginning of one more. */
 async function keepMessages(
   workspace: Workspace,
   directory: string,
@@ -152,7 +150,7 @@ async function readSegment(workspace: Workspace, directory: string, segment: Seg
   throw new DamagedFileError(path, `has ${bytes.length} bytes, not ${segment.bytes}`);
 }
 
-/** Where the first `lines` lines end. */
+/** Returns the offset after the first `lines` lines. */
 function endOfLines(path: string, bytes: Uint8Array, lines: number): number {
   let end = 0;
   for (let line = 0; line < lines; line++) {

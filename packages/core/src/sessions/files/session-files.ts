@@ -10,27 +10,27 @@ import { checkScope, SessionKey, type SessionKeyParts, type SessionScope } from 
 import type { ListOptions, SessionInfo, SessionStore } from '../session-store.js';
 import { checkFormat } from '../store-rules.js';
 
-/** A file of a session does not hold what it must. Reaches users as a `SessionStoreError`. */
+/** Error for a session file with invalid content. Reaches users as a `SessionStoreError`. */
 export class DamagedFileError extends Error {
   constructor(path: string, reason: string, cause?: unknown) {
     super(`${path} ${reason}`, { cause });
   }
 }
 
-/** The form of a file that says what a session is. */
+/** Schema and format of a file that describes a session. */
 interface StoredForm<Stored> {
   /** Names the file in errors: `session manifest`. */
   readonly name: string;
   readonly schema: z.ZodType<Stored>;
-  /** The one that this release reads. */
+  /** The format that this release reads. */
   readonly format: number;
 }
 
 /**
- * Reads a file that says what a session is.
+ * Parses a file that describes a session.
  *
- * @param owner the session that the file must belong to; any, when left out.
- * @throws {DamagedFileError} when the text has not that form, or is another session's.
+ * @param owner The session that the file must belong to. Default: any session.
+ * @throws {DamagedFileError} when the text is invalid, or belongs to another session.
  * @throws {SessionStoreError} `session_older` or `session_newer` when it has another format.
  */
 export function parseStored<Stored extends { readonly key: unknown }>(
@@ -56,12 +56,12 @@ export function parseStored<Stored extends { readonly key: unknown }>(
   throw new DamagedFileError(path, `belongs to session ${stored.key}`);
 }
 
-/** How far a commit has come: nothing of it counts before its last file is made. */
+/** Progress of a commit. It has no effect before its last file is created. */
 export interface CommitProgress {
   outcome: 'none' | 'unknown';
 }
 
-/** Runs an operation of a store that keeps sessions in files, and gives what goes wrong its meaning. */
+/** Runs an operation of a file-based store and converts its errors to `SessionStoreError`. */
 export async function asSessionStoreError<T>(
   key: SessionKey | undefined,
   operation: () => Promise<T>,
@@ -74,12 +74,12 @@ export async function asSessionStoreError<T>(
   }
 }
 
-/** Whether no room was left for a file. */
+/** Tests if a write failed because the disk or the quota is full. */
 function isFull({ cause }: WorkspaceError): boolean {
   return ['ENOSPC', 'EDQUOT'].includes((cause as { readonly code?: string } | undefined)?.code ?? '');
 }
 
-/** Deletes a session under its lock; on a full disk without: a lock is a file, too, and this makes room for one. */
+/** Deletes a session under its lock. If the disk is full, deletes it without the lock, because a lock file needs space, too. */
 export function deleteLocked(
   key: SessionKey,
   remove: () => Promise<boolean>,
@@ -93,7 +93,7 @@ export function deleteLocked(
   );
 }
 
-/** What a read answers, or `undefined` when there is no such file. */
+/** Returns the result of a read, or `undefined` if the file does not exist. */
 export async function ifFound<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading;
@@ -103,7 +103,7 @@ export async function ifFound<T>(reading: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Lists the sessions of a scope among the files at `paths`, as {@link listAll} does. */
+/** Lists the sessions of a scope from the files at `paths`, like {@link listAll}. */
 export async function* listSessions(
   paths: AsyncIterable<string>,
   scope: SessionScope,
@@ -146,7 +146,7 @@ function toSessionStoreError(
     return new SessionStoreError(
       'session_unavailable',
       `${subject} could not be read or written: ${error.message}`,
-      // What only failed, as a connection does, is worth another attempt.
+      // An I/O error, such as a lost connection, may be transient, so its outcome is unknown and callers retry.
       { ...details, outcome: error.code === 'workspace_io' && !isFull(error) ? 'unknown' : outcome },
     );
   }
@@ -160,9 +160,8 @@ const LEVELS = [
 ] as const;
 
 /**
- * Where, in a workspace, lies what belongs to the tenant, user and agent of a session:
- * `[tenants/<tenant>/][users/<user>/][agents/<agent>/]`, each only when the key has that part. Ends with `/` unless
- * empty.
+ * Returns the directory prefix for the tenant, user and agent of a session:
+ * `[tenants/<tenant>/][users/<user>/][agents/<agent>/]`, each only if the key has that part. Ends with `/` unless it is empty.
  */
 export function sessionPrefix(key: SessionKey): string {
   const path = key.path;
@@ -171,15 +170,15 @@ export function sessionPrefix(key: SessionKey): string {
   );
 }
 
-/** The folder of collections, in that of a store. */
+/** The folder of all collections, inside the folder of a store. */
 export const COLLECTIONS = 'collections';
 
-/** Where the records of a collection are, in the folder of a store. */
+/** Returns the folder of a collection, inside the folder of a store. */
 export function collectionFolder(name: string): string {
   return `${COLLECTIONS}/${collectionName(name)}`;
 }
 
-/** Names the collections in the folder of a store that hold something. */
+/** Lists the names of non-empty collections in the folder of a store. */
 export function collectionsIn(
   workspace: Workspace,
   open: (name: string) => SessionStore,
@@ -214,7 +213,7 @@ export async function* listBelowPrefixes(
     if (only !== undefined) {
       const below = `${prefix}${parent}/${fileSegment(only)}/`;
       yield* listBelowPrefixes(workspace, folder, scope, below, index + 1);
-      // A key without this part is not in the scope.
+      // The scope requires this part, so keys without it do not match.
       return;
     }
     for await (const { path, type } of workspace.list(`${prefix}${parent}`)) {

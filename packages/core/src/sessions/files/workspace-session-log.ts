@@ -18,13 +18,13 @@ interface Place {
   readonly length: number;
 }
 
-/** Where messages and notes lie, by id. */
+/** Positions of messages and notes, by id. */
 interface Places {
   readonly messages: Map<string, Place>;
   readonly notes: Map<string, Place>;
 }
 
-/** Something that the log keeps beside its messages, and that is found by each of its ids. */
+/** Data that the log keeps in addition to its messages. Each of its ids finds it. */
 export interface LogNote {
   readonly ids: readonly string[];
   readonly data: JsonObject;
@@ -38,8 +38,8 @@ const noPlaces = (): Places => ({ messages: new Map(), notes: new Map() });
  * A session's log as a file of a workspace, one message a line:
  * `[tenants/<tenant>/][users/<user>/][agents/<agent>/]sessions/<session>.log.jsonl`.
  *
- * Several logs, also of several processes, may append to one file: each reads what the others added first. Should two
- * add the same message at the same moment, readers see it once.
+ * Several logs, even in several processes, may append to one file: each first reads what the others added. If two logs add the same
+ * message at the same moment, readers return it once.
  */
 export class WorkspaceSessionLog implements SessionLog {
   readonly location: string;
@@ -47,7 +47,7 @@ export class WorkspaceSessionLog implements SessionLog {
   #index = noPlaces();
   /** The end of the last line that was indexed. */
   #indexed = 0;
-  /** The last append of this log. It is the file's last as long as the file ends at `end`. */
+  /** The last append of this log. If the file still ends at `end`, nobody has appended since. */
   #own: { readonly places: Places; readonly end: number } | undefined;
   #queue: Promise<unknown> = Promise.resolve();
 
@@ -57,14 +57,14 @@ export class WorkspaceSessionLog implements SessionLog {
   }
 
   /**
-   * Appends those messages that the log does not hold yet, by id, and notes. Of two notes with one id the later counts. Durable
-   * when it returns.
+   * Appends notes, and the messages that the log does not have yet, by id. If two notes share an id, the later one wins. Both are
+   * durable when it returns.
    */
   append(messages: readonly Message[], notes: readonly LogNote[] = []): Promise<void> {
     return this.#inTurn(async () => {
       checkMessages(messages, 'SessionLog.append');
       const size = await this.#catchUp();
-      // Behind a line that a crash left without an end, begin a new one.
+      // If a crash left a torn last line, start a new line.
       const parts = size > this.#indexed ? [Buffer.from('\n')] : [];
       const torn = parts.length;
       let end = size + torn;
@@ -112,11 +112,11 @@ export class WorkspaceSessionLog implements SessionLog {
     });
   }
 
-  /** Indexes what was added since the last time, and answers the file's size. */
+  /** Indexes the lines added since the last call, and returns the file's size. */
   async #catchUp(): Promise<number> {
     const size = (await this.#workspace.stat(this.location))?.size ?? 0;
     if (size < this.#indexed) {
-      // Deleted, and perhaps begun again.
+      // The file was deleted, and perhaps started again.
       this.#index = noPlaces();
       this.#indexed = 0;
     }
@@ -148,7 +148,7 @@ export class WorkspaceSessionLog implements SessionLog {
   }
 }
 
-/** Reads the messages of a log, oldest first, each once. A line that a crash cut is left out. */
+/** Reads the messages of a log, oldest first, each once. Skips a line that a crash cut. */
 export async function* readLog(
   workspace: Pick<Workspace, 'read'>,
   path: string,
@@ -161,7 +161,7 @@ export async function* readLog(
   }
 }
 
-/** What a line holds: a message, a note, or neither where it is damaged. */
+/** The content of a line: a message, a note, or neither if it is damaged. */
 interface LineContent {
   readonly message?: Message;
   readonly note?: LogNote;
@@ -169,14 +169,14 @@ interface LineContent {
 
 /** A complete line of a session's log. */
 export interface LogLine extends LineContent {
-  /** Where the line begins and the next one does, in bytes. */
+  /** Byte offset of this line; `end` is that of the next line. */
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * Reads the complete lines of a log from the one that begins at `offset`, in parts; none of a log that does not exist. What
- * stands behind the last line break is left out: it is torn, or still being written.
+ * Reads the complete lines of a log in chunks, starting with the line at `offset`. Yields nothing if the log does not exist. Skips
+ * text after the last line break, because it is torn or still being written.
  */
 export async function* readLogLines(
   workspace: Pick<Workspace, 'read'>,
@@ -187,7 +187,7 @@ export async function* readLogLines(
   let lineStart = offset;
   for (let position = offset; ; ) {
     const bytes = await ifFound(workspace.read(path, { offset: position, length: CHUNK_BYTES }));
-    // Nothing was ever logged, or this is the end.
+    // The log does not exist, or this is its end.
     if (bytes === undefined || bytes.length === 0) return;
     const chunk = Buffer.from(bytes);
     let start = 0;

@@ -43,7 +43,7 @@ import {
 } from './session-files.js';
 
 const optionsSchema = z.strictObject({ lockTimeoutMs: z.number().nonnegative().default(10_000) });
-/** The manifest with which a session begins. It stays, and is what a listing looks for. */
+/** The first manifest of a session. It stays for the life of the session, and listings look for it. */
 const FIRST = 'head.json';
 const LEASE = 'lease.json';
 
@@ -92,7 +92,7 @@ class WorkspaceRecords implements SessionStore {
       for (;;) {
         const stored = (await this.#read(directory, key)).manifest;
         if (stored === undefined) return undefined;
-        // Only what fails twice is damaged: a commit may have replaced the segments meanwhile.
+        // Report damage only if the same segments fail twice, because a commit may have replaced them in between.
         const segments = JSON.stringify(stored.segments);
         if (failed?.segments === segments) throw failed.error;
         try {
@@ -134,8 +134,8 @@ class WorkspaceRecords implements SessionStore {
       progress.outcome = 'unknown';
       await this.#create(directory, name, next, change);
 
-      // Committed: whatever cannot be removed now is removed by a later commit. What was there before is removed and no
-      // longer counts; what came since may belong to a commit that continues from here.
+      // Committed. If a file cannot be deleted now, a later commit deletes it. Only files that were listed before this commit are
+      // deleted: newer files may belong to a commit that continues from here.
       const counting = new Set([FIRST, LEASE, name, ...segments.map(({ file }) => file)]);
       const useless = names.filter((each) => !counting.has(each));
       await Promise.all(useless.map((each) => this.workspace.delete(`${directory}/${each}`))).catch(() => {});
@@ -152,11 +152,11 @@ class WorkspaceRecords implements SessionStore {
         ? await readLease(this.workspace, `${directory}/${LEASE}`)
         : undefined;
       if (isKept(lease, options)) return false;
-      // Without a token, one that cannot be read is deleted, too.
+      // Without a token, an unreadable session is deleted, too.
       if (token !== undefined && isAnother((await this.#read(directory, key)).manifest, token)) return false;
       const names = await this.#names(directory);
-      // The beginning goes first: without it, whatever a crash leaves is no session. Only what was there before goes
-      // then, so that a session which is begun meanwhile loses nothing.
+      // Delete the first manifest first: without it, the files that a crash leaves are not a session. Only files listed before are
+      // deleted, so that a session that is started in the meantime loses nothing.
       const existed = await this.workspace.delete(`${directory}/${FIRST}`);
       for (const name of names) if (name !== FIRST) await this.workspace.delete(`${directory}/${name}`);
       if ((await this.#names(directory)).length === 0) await this.workspace.delete(directory);
@@ -166,7 +166,7 @@ class WorkspaceRecords implements SessionStore {
     return deleteLocked(key, remove, () => this.#lock(directory, remove, { timeoutMs }));
   }
 
-  /** Newest first. Sessions that cannot be read are reported by an error after all others have been listed. */
+  /** Lists sessions, newest first. Unreadable sessions are reported by an error after all others have been listed. */
   async *list(scope: SessionScope = {}, options?: ListOptions): AsyncGenerator<SessionInfo, void, undefined> {
     const paths = listBelowPrefixes(this.workspace, 'context', scope);
     yield* listSessions(paths, scope, options, async (path) => {
@@ -200,7 +200,7 @@ class WorkspaceRecords implements SessionStore {
     return asSessionStoreError(key, () => this.#lock(directory, task, options), progress);
   }
 
-  /** The newest manifest in a directory, `undefined` when there is no session, and the names of all files there. */
+  /** Returns the newest manifest in a directory (`undefined` if there is no session) and the names of all its files. */
   async #read(
     directory: string,
     key?: SessionKey,
@@ -213,7 +213,7 @@ class WorkspaceRecords implements SessionStore {
       if (first === undefined) return { manifest: undefined, names };
       const newest = newestOf(names, first.incarnation);
       const manifest = newest === undefined ? first : await this.#manifest(directory, newest, key);
-      // Gone: a newer one has taken its place.
+      // The manifest is gone because a newer one replaced it.
       if (manifest !== undefined) return { manifest, names };
     }
   }
@@ -230,7 +230,7 @@ class WorkspaceRecords implements SessionStore {
     return names;
   }
 
-  /** @throws {SessionConflictError} when someone else made the version, or a later one. */
+  /** @throws {SessionConflictError} when another writer created this version or a later one. */
   async #create(
     directory: string,
     name: string,
@@ -245,8 +245,8 @@ class WorkspaceRecords implements SessionStore {
     } catch (error) {
       if (!WorkspaceError.isInstance(error) || error.code !== 'already_exists') throw error;
     }
-    // A lost reply may have made this the second attempt; or the name was free again, since later versions had taken its
-    // place. The newest version knows which commits led to it.
+    // A retry after a lost reply finds its own manifest. If later versions have replaced this one, its name was free again. The
+    // newest manifest lists the operations that led to it.
     const newest = (await this.#read(directory, next.key)).manifest;
     if (newest?.operations.some((known) => change.operation.startsWith(known))) return;
     const own = await ifFound(readText(this.workspace, path));
@@ -256,13 +256,13 @@ class WorkspaceRecords implements SessionStore {
 }
 
 /**
- * Stores sessions as files of a workspace: the default of an agent. A session is the directory
- * `[tenants/<tenant>/][users/<user>/][agents/<agent>/]context/<session>/` with segments of one message a line, and a
- * manifest for each version that says what counts: `head.json` for the first, `head-<incarnation>-<version>.json` then.
+ * Stores sessions as files of a workspace. This is the default store of an agent. A session is the directory
+ * `[tenants/<tenant>/][users/<user>/][agents/<agent>/]context/<session>/`. It has segments with one message per line, and one
+ * manifest per version that lists the valid segments: `head.json` for the first, `head-<incarnation>-<version>.json` for others.
  *
- * A commit appends to the last segment and creates the next manifest, which only one writer can: that is the
- * compare-and-set, on every file system and for writers that were stopped for any time. The lock only spares the others
- * the work. A commit costs what it adds, and a crash leaves bytes that no manifest counts.
+ * A commit appends to the last segment and creates the next manifest. Only one writer can create a given manifest, so this is a
+ * compare-and-set on every file system, even if a writer was suspended. The lock only saves other writers useless work. The cost
+ * of a commit depends on what it adds. After a crash, bytes that no manifest lists are ignored.
  *
  * @example
  * ```ts

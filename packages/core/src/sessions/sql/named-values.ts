@@ -1,20 +1,20 @@
 /** Values of a statement by their names. */
 export type SqlValues = Readonly<Record<string, unknown>>;
 
-/** A statement and its values as a driver takes them. */
+/** A statement with its values in the form that a driver accepts. */
 export interface BoundStatement {
   readonly text: string;
   readonly values: readonly unknown[];
 }
 
-/** A name in a statement; `::` before a type is not one. */
+/** Matches `:name` in a statement, but not the type in a `::type` cast. */
 const NAME = /(?<!:):([a-z]\w*)/gi;
 
 /**
- * Makes what puts the placeholders of a driver in the place of `:name` in statements.
+ * Returns a function that replaces `:name` in statements with the placeholders of a driver.
  *
- * @param placeholder The n-th value, counted from 1: `$1`. Without it every name becomes `?`, and a name that occurs twice is
- * two values.
+ * @param placeholder Returns the placeholder of the n-th value, counted from 1, such as `$1`. By default every name becomes `?`, and
+ * a name that occurs twice adds two values.
  */
 export function namedValues(
   placeholder?: (position: number) => string,

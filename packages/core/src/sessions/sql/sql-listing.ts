@@ -12,24 +12,24 @@ export const SQL_PARTS = [
   ['sessionId', 'session'],
 ] as const;
 
-/** How a database lists sessions. */
+/** The SQL fragments with which a database lists sessions. */
 export interface SqlListing {
   /** Selects the columns of a `ListedRow`, up to the conditions. */
   readonly select: string;
-  /** What follows the names of {@link SQL_PARTS} in the names of columns. */
+  /** Suffix of the column names after the names of {@link SQL_PARTS}. */
   readonly suffix: string;
-  /** What such a column holds. */
+  /** Converts an encoded part to the value of its column. */
   part(encoded: string): unknown;
-  /** The condition that a session has not expired, at the time `:now`. */
+  /** The condition that a session has not expired at `:now`. */
   readonly lives: string;
-  /** The condition that a session comes behind that of the time `:time` and the id `:id`. */
+  /** The condition that a session comes after the position `:time` and `:id`. */
   readonly behind: string;
-  /** A time as the database compares it. */
+  /** Converts a time to a value that the database can compare. */
   time(milliseconds: number): unknown;
 }
 
 /**
- * Lists the sessions of a database within a scope, newest first; those that are committed to meanwhile again at the end.
+ * Lists the sessions of a database within a scope, newest first. Sessions that get a commit during the listing appear again at the end.
  *
  * @param collection Empty for sessions.
  * @param read Runs a statement with named values.

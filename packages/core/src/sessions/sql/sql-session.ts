@@ -30,7 +30,7 @@ const encoder = new TextEncoder();
 
 export type SqlRow = Readonly<Record<string, unknown>>;
 
-/** What a statement answers. */
+/** The result of a statement. */
 export interface SqlResult {
   readonly rows: readonly SqlRow[];
   /** Number of rows that were changed. */
@@ -40,14 +40,14 @@ export interface SqlResult {
 /** Runs a statement with named values on a connection. */
 export type RunSql = (statement: string, values: SqlValues) => Promise<SqlResult>;
 
-/** A session as a database server answers it; `count` is that of all its messages, however many were asked for. */
+/** A session as a database server returns it. `count` counts all stored messages, even if only the last ones were loaded. */
 export interface LoadedRows extends Omit<EncodedSession, 'messages'> {
   readonly messages: readonly { readonly seq: number; readonly text: string }[];
 }
 
-/** A change as it is written. */
+/** A change in the form in which it is written. */
 export interface SqlWrite<Text> {
-  /** What the record is found by. */
+  /** The primary key of the record. */
   readonly id: Uint8Array;
   readonly key: SessionKey;
   readonly change: SessionChange;
@@ -59,25 +59,25 @@ export interface SqlWrite<Text> {
 }
 
 /**
- * The statements that a dialect words. A session is found by `:id`, its messages by `:row`.
+ * The SQL statements of a dialect. `:id` finds a session, `:row` finds its messages.
  *
- * - `format`: the format of the tables, as `format`.
- * - `exists`: finds a session without a lock, where an insert that meets one would lock it.
- * - `lockFence`: the fence of the newest lease, so that no other is granted before the transaction ends.
- * - `lock`: locks a session and answers its `id`, which is the `:row`, `version`, `count`, `bytes`, operations, and `expired`.
- * - `forget`: deletes an expired session, and keeps its lease.
- * - `replace`: writes the head of a session that is there, with all values of a write.
- * - `bytesOf`, `cut`: the size of the messages before `:keep` as `bytes`; deletes those from `:keep` on.
- * - `nextCollection`: the first collection behind `:after`, as `collection`.
- * - `take`: takes a lease for `:claim` of `:process` that is free, that the claim has already, or whose fence is `:over`, and answers
- *   its `fence`; so does `fenceOf`, if `take` cannot.
- * - `confirm`: writes a lease with `:fence` for `:claim` unless a larger fence is there.
- * - `find`: returns `fence` and `claim` of a lease that is held.
- * - `lockLease`: returns `fence` and `claim`, so that nobody takes the lease before the transaction ends.
- * - `beat`: renews the record of `:process` for `:ttlMs`, and takes the text `:acknowledged` from the beginning of its notes; answers
- *   `notes`, and so does `notesOf`, if `beat` cannot.
- * - `look`: returns `beats` of a process that is alive. `send`: adds the line `:note` to its notes.
- * - `retire`: deletes the record, and those that have been dead for an hour.
+ * - `format`: returns the format of the tables as `format`.
+ * - `exists`: finds a session without locking it. Needed if an insert that meets an existing row would lock that row.
+ * - `lockFence`: returns the fence of the newest lease, and blocks new leases until the transaction ends.
+ * - `lock`: locks a session and returns its `id` (the `:row`), `version`, `count`, `bytes`, operations, and `expired`.
+ * - `forget`: deletes an expired session but keeps its lease.
+ * - `replace`: updates the head of an existing session, with all values of a write.
+ * - `bytesOf`, `cut`: returns the size of the messages before `:keep` as `bytes`; deletes the messages from `:keep` on.
+ * - `nextCollection`: returns the first collection after `:after` as `collection`.
+ * - `take`: takes the lease for `:claim` of `:process` if it is free, already held by this claim, or has the fence `:over`. Returns
+ * its `fence`; if `take` cannot return rows, `fenceOf` does.
+ * - `confirm`: writes a lease with `:fence` for `:claim` unless a larger fence exists.
+ * - `find`: returns `fence` and `claim` of a held lease.
+ * - `lockLease`: returns `fence` and `claim`, and blocks new leases until the transaction ends.
+ * - `beat`: renews the record of `:process` for `:ttlMs`, and removes the text `:acknowledged` from the start of its notes. Returns
+ * `notes`; if `beat` cannot return rows, `notesOf` does.
+ * - `look`: returns `beats` of a live process. `send`: adds the line `:note` to its notes.
+ * - `retire`: deletes the record, and all records that have been dead for an hour.
  */
 export type SqlStatements = Readonly<
   Record<'format' | 'lockFence' | 'lock' | 'replace' | 'bytesOf' | 'cut' | 'nextCollection', string> &
@@ -86,44 +86,44 @@ export type SqlStatements = Readonly<
     Partial<Record<'exists' | 'forget' | 'fenceOf' | 'notesOf', string>>
 >;
 
-/** What one kind of database server does in its own way. `Text` is what its driver sends a text as. */
+/** The part of a SQL store that differs between database servers. `Text` is the type in which the driver sends text. */
 export interface SqlDialect<Text> {
-  /** For errors: `PostgreSQL`. */
+  /** Name of the database for errors, such as `PostgreSQL`. */
   readonly database: string;
-  /** The package that reads the tables. */
+  /** The package that reads the tables; named in errors. */
   readonly owner: string;
   readonly table: string;
   readonly statements: SqlStatements;
   readonly listing: SqlListing;
-  /** Milliseconds after its last commit at which a session is gone; 0: never. */
+  /** Lifetime of a session in milliseconds after its last commit. 0: sessions never expire. */
   readonly lifetime: number;
   judge(error: Error): DriverFailure;
-  /** Hashes a key, of which an index could not hold all. */
+  /** Hashes a key, because an index could not hold a long key. */
   hash(text: string): Uint8Array;
-  /** A token as the database holds it. */
+  /** Converts a token to the type of its column. */
   token(token: string): unknown;
   textOf(json: string): Text;
   /** Runs a statement on a connection of the pool. */
   readonly run: RunSql;
-  /** Does a task in a transaction, of which nothing remains if it throws. */
+  /** Runs a task in a transaction, which is rolled back if the task throws. */
   transaction<T>(task: (run: RunSql) => Promise<T>): Promise<T>;
-  /** Creates the tables unless they are there; processes that do so at the same time wait for each other. */
+  /** Creates missing tables. Processes that call this at the same time wait for each other. */
   createTables(): Promise<void>;
-  /** Reads a session and the last so many of its messages as of one moment. */
+  /** Reads a session and its last `last` messages from one snapshot. */
   load(id: Uint8Array, last: number): Promise<LoadedRows | undefined>;
-  /** Makes the common change, which only adds, in one round trip; `undefined` when nothing was done. */
+  /** Applies the common change, which only appends, in one round trip. Returns `undefined` if nothing was written. */
   append(write: SqlWrite<Text>): Promise<number | undefined>;
-  /** Inserts a new session and answers its row; `undefined` when it exists. */
+  /** Inserts a new session and returns its row; `undefined` if the session exists. */
   insert(run: RunSql, values: SqlValues): Promise<unknown>;
-  /** Adds messages behind the first `keep`. */
+  /** Adds messages after the first `keep`. */
   add(run: RunSql, row: unknown, keep: number, messages: readonly Text[]): Promise<unknown>;
-  /** The operations of a locked row, as `remember` of the store rules makes them. */
+  /** Returns the operations of a locked row, as `remember` in store-rules.ts builds them. */
   operationsOf(row: SqlRow): readonly string[];
-  /** Deletes a session, with its lease, and returns whether there was one that had not expired. */
+  /** Deletes a session with its lease. Returns whether an unexpired session existed. */
   delete(run: RunSql, id: Uint8Array, token: string | undefined): Promise<boolean>;
   /**
-   * Deletes a bounded number of sessions, the oldest first, and returns how many; `undefined` when none is old. Sessions that are
-   * leased stay, also where the lease is taken meanwhile.
+   * Deletes a bounded number of sessions, oldest first. Returns the number, or `undefined` if no session is old enough. Skips leased
+   * sessions, even if the lease is taken in the meantime.
    */
   deleteOld(olderThan: Date, limit: number): Promise<number | undefined>;
 }
@@ -132,17 +132,17 @@ function lineOf({ id, text }: ProcessNote): string {
   return `${id} ${text}\n`;
 }
 
-/** The format of the tables that every dialect makes. */
+/** The table format that every dialect creates. */
 export const SQL_FORMAT = 1;
 
-/** A session store on a database server. What differs from server to server is a dialect. */
+/** A session store on a database server. A dialect implements the differences between servers. */
 export class SqlSession<Text> implements SessionStore {
   readonly reach = 'cluster';
   readonly leases: SessionLeases;
   readonly #dialect: SqlDialect<Text>;
   readonly #collection: string;
   readonly #retry: ReturnType<typeof databaseAttempts>;
-  /** Settles when the format of the tables is known. */
+  /** Settles when the format of the tables has been checked. */
   #checked: Promise<void> | undefined;
 
   /** @param collection The name of a collection; empty for sessions. */
@@ -154,7 +154,7 @@ export class SqlSession<Text> implements SessionStore {
   }
 
   /**
-   * Creates the tables unless they exist. Call it at every start if you like, from many processes at the same time.
+   * Creates missing tables. You can call it at every start, even from many processes at the same time.
    *
    * @throws {SessionStoreError} `session_older` or `session_newer` when the tables have another format; `session_unavailable`
    * when they cannot be created.
@@ -172,7 +172,7 @@ export class SqlSession<Text> implements SessionStore {
     if (loaded === undefined) return undefined;
     const { count, messages, ...session } = loaded;
     const first = Math.max(0, count - last);
-    // A gap in the numbers is a message that is missing.
+    // A gap in the sequence numbers means that a message is missing.
     const isWhole = messages.every(({ seq }, index) => seq === first + index);
     return decodeSession(key, this.#dialect.database, {
       ...session,
@@ -197,7 +197,7 @@ export class SqlSession<Text> implements SessionStore {
     return this.#attempt(key, async () => {
       const version = await dialect.append(write);
       if (version !== undefined) return version;
-      // Asked outside of the transaction: many that lock a row for reading and want to write it are deadlocked.
+      // Checked outside the transaction: if many transactions share-lock a row and then write it, they deadlock.
       const { exists } = dialect.statements;
       const isNew =
         change.expected === undefined && !(exists && (await dialect.run(exists, { id: write.id })).rows[0]);
@@ -220,9 +220,9 @@ export class SqlSession<Text> implements SessionStore {
   }
 
   /**
-   * Deletes the sessions whose last commit is older than `olderThan` by the server's clock, or that have expired, the oldest
-   * first, in transactions of bounded size, and returns how many. A session that is committed to meanwhile or that is leased
-   * stays. Records of collections count as sessions.
+   * Deletes sessions whose last commit is older than `olderThan` by the server's clock, and expired sessions, oldest first.
+   * Uses transactions of bounded size and returns the number of deleted sessions. Skips sessions that are leased, or that get a
+   * new commit in the meantime. Records of collections count as sessions.
    *
    * @param options.limit sessions to delete at most; default all.
    * @throws {InvalidInputError} for unknown or impossible options.
@@ -240,14 +240,14 @@ export class SqlSession<Text> implements SessionStore {
     }
   }
 
-  /** The sessions within a scope, newest first; those that are committed to meanwhile again at the end. */
+  /** Lists the sessions within a scope, newest first. Sessions that get a commit during the listing appear again at the end. */
   list(scope: SessionScope = {}, options?: ListOptions): AsyncGenerator<SessionInfo, void, undefined> {
     const read = async (statement: string, values: SqlValues) =>
       (await this.#run(undefined, statement, values)).rows;
     return listRows(this.#dialect.listing, this.#collection, scope, options, read);
   }
 
-  /** Does nothing: the pool is the caller's. */
+  /** Does nothing, because the caller owns the pool. */
   async close(): Promise<void> {}
 
   collection(name: string): SessionStore {
@@ -315,7 +315,7 @@ export class SqlSession<Text> implements SessionStore {
     };
   }
 
-  /** A commit of any kind, with the row locked. */
+  /** Applies a commit of any kind while the row is locked. */
   async #apply(run: RunSql, write: SqlWrite<Text>, isNew: boolean): Promise<number> {
     const { id, key, change, head, description, messages, bytes } = write;
     const { keep, fence } = change;
@@ -328,12 +328,12 @@ export class SqlSession<Text> implements SessionStore {
       operation: dialect.token(change.operation),
     };
     const insert = () => dialect.insert(run, { ...values, ...this.#columnsOf(key) });
-    // A row that is not there is inserted unlooked for: to look with a lock would lock its neighbors, too.
+    // A new row is inserted without a locking read first, because that read would also lock neighboring keys.
     let row = isNew && keep === 0 && fence === newest ? await insert() : undefined;
     let version = 1;
     if (row === undefined) {
       const [found] = (await run(lock, { id })).rows;
-      // Its lease stays, under which this is written.
+      // The lease stays, because this commit is written under it.
       if (found?.expired && forget) await run(forget, { id });
       const stored =
         found === undefined || found.expired
@@ -347,7 +347,7 @@ export class SqlSession<Text> implements SessionStore {
       if (applied !== undefined) return applied;
       if (found === undefined || stored === undefined) {
         row = await insert();
-        // Another writer was faster; now there is a row to lock.
+        // Another writer inserted the row first, so now there is a row to lock.
         if (row === undefined) return this.#apply(run, write, false);
       } else {
         row = found.id;
@@ -362,7 +362,7 @@ export class SqlSession<Text> implements SessionStore {
     return version;
   }
 
-  /** What sessions are listed by. */
+  /** Returns the columns that listings filter by. */
   #columnsOf(key: SessionKey): SqlValues {
     const { listing } = this.#dialect;
     const columns: Record<string, unknown> = { collection: this.#collection, key: `${key}` };
@@ -373,7 +373,7 @@ export class SqlSession<Text> implements SessionStore {
     return columns;
   }
 
-  /** What a record is found by. */
+  /** Returns the primary key of a record. */
   #idOf(key: SessionKey): Uint8Array {
     const prefix = this.#collection === '' ? '' : `${this.#collection}:`;
     return this.#dialect.hash(`${prefix}${checkKey(key)}`);
@@ -383,7 +383,7 @@ export class SqlSession<Text> implements SessionStore {
     return this.#attempt(key, () => this.#dialect.run(statement, values));
   }
 
-  /** Does something with tables whose format was looked at once, again when it failed for a passing reason. */
+  /** Runs a task after checking the table format once. Retries transient failures. */
   #attempt<T>(key: SessionKey | undefined, task: () => Promise<T>): Promise<T> {
     return this.#retry(key, async () => {
       this.#checked ??= this.#checkFormat();

@@ -11,11 +11,11 @@ import type { SessionKey, SessionScope } from '../session-key.js';
 import type { ListOptions, SessionInfo, SessionStore, StoredSession } from '../session-store.js';
 import { wrapStore } from './wrap-store.js';
 
-/** Turns texts into what a store may see, and back. */
+/** Encodes texts before they are stored, and decodes them. */
 export interface SessionCodec {
-  /** @param place What the text is: the session, and its head or a message. An encryption binds the text to it. */
+  /** @param place Identifies the text: its session, and `head` or the message. Encryption binds the text to it. */
   encode(text: string, place: string): string | Promise<string>;
-  /** @throws when the text is not of that place, or cannot be read. */
+  /** @throws when the text belongs to another place, or cannot be decoded. */
   decode(text: string, place: string): string | Promise<string>;
 }
 
@@ -28,11 +28,11 @@ const PLAIN =
   'It is not encoded, so someone else may have written it. Encode older sessions with copyStore from the bare store.';
 
 /**
- * Puts a codec between sessions and their store: heads, titles, metadata and messages are encoded before the store sees them. Keys,
- * ids, roles, times and sizes stay as they are.
+ * Adds a codec to a store. Heads, titles, metadata and messages are encoded before the store receives them. Keys, ids, roles, times
+ * and sizes are stored as they are.
  *
- * A head or message that is not encoded is refused: who can write to the store could put one instead of yours. To encode sessions
- * that were stored before, copy them from the bare store into another one with {@link copyStore}.
+ * Reads reject heads and messages that are not encoded, because anyone who can write to the store could have planted them. To
+ * encode existing sessions, copy them from the bare store into another store with {@link copyStore}.
  *
  * @example
  * ```ts
@@ -92,7 +92,7 @@ export function encodeSessions(store: SessionStore, codec: SessionCodec): Sessio
 
 type Description = Pick<SessionInfo, 'title' | 'metadata'>;
 
-/** Lists sessions with their descriptions decoded, and filters by these: the store cannot read what it filters by. */
+/** Lists sessions with decoded descriptions. Filters by metadata here, because the store sees only encoded metadata. */
 async function* listDecoded(
   store: SessionStore,
   describe: (info: SessionInfo) => Promise<Description>,
@@ -107,7 +107,7 @@ async function* listDecoded(
   let asked: number | undefined;
   let count: number;
   do {
-    // What is filtered out or refused takes no place of the limit.
+    // Sessions that are filtered out or cannot be decoded do not count toward the limit.
     asked = isFiltered || options.limit === undefined ? undefined : left;
     count = 0;
     for await (const info of store.list(scope, { ...rest, after, limit: asked })) {
@@ -126,7 +126,7 @@ async function* listDecoded(
       yield { ...info, title, metadata };
     }
   } while (left > 0 && count === asked);
-  // As stores do: after all others.
+  // Throw after all others, like a store does.
   if (left > 0 && damages.length > 0) throw damages[0];
 }
 
@@ -158,10 +158,10 @@ const IV_BYTES = 12;
 const AES = 'AES-GCM';
 
 /**
- * Encrypts with AES-256-GCM. To rotate, add a key and name it as current: what is written from then on is of that key, and the
- * earlier ones go on reading. A text that is moved to another session or message is refused.
+ * Encrypts with AES-256-GCM. To rotate keys, add a key and make it `current`: new texts use it, and the older keys still decrypt
+ * old texts. A text that was moved to another session or message is rejected.
  *
- * @throws {InvalidInputError} for a key that is no 32 bytes, or a current one that is not among them.
+ * @throws {InvalidInputError} if a key does not have 32 bytes, or `current` does not name one of the keys.
  */
 export function encryption(options: {
   readonly keys: Readonly<Record<string, Uint8Array>>;
@@ -192,7 +192,7 @@ export function encryption(options: {
         await newest,
         new TextEncoder().encode(text),
       );
-      // Twelve bytes are whole digits of base64.
+      // Twelve bytes encode to base64 without padding, so the IV and the ciphertext can be concatenated.
       return `${current}.${base64(iv)}${base64(new Uint8Array(sealed))}`;
     },
     async decode(text, place) {
@@ -208,7 +208,7 @@ export function encryption(options: {
   };
 }
 
-/** The place of a message: never that of the head or the description, whatever its id. */
+/** Returns the place of a message, which never equals that of a head or a description, whatever the message's id. */
 function placeOf(record: string, { id }: Message): string {
   return /^(?:message )*(?:head|description)$/.test(id) ? `${record} message ${id}` : `${record} ${id}`;
 }

@@ -11,13 +11,13 @@ export interface StoreOperation {
   /** The name of the collection; `undefined` for sessions. */
   readonly collection: string | undefined;
   readonly durationMs: number;
-  /** `ok`; `held` for a lease that another claim has; else the code of the error, as `session_conflict`. */
+  /** `ok`; `held` if another claim has the lease; else the code of the error, such as `session_conflict`. */
   readonly outcome: string;
 }
 
 /**
- * Tells of every operation of a store when it ends: for metrics of latency, conflicts and waits for leases. An observer that fails
- * costs a warning, never the operation.
+ * Calls an observer after every operation of a store, for metrics of latency, conflicts and lease waits. If the observer throws, a
+ * warning is logged and the operation continues.
  *
  * @example
  * ```ts

@@ -2,14 +2,14 @@ import type { SessionKey } from '../session-key.js';
 import type { SessionLeases } from '../session-leases.js';
 import type { SessionStore } from '../session-store.js';
 
-/** Makes the functions of a wrapper around a store, or around one of its collections, which then has a name. */
+/** Returns the functions that replace those of a store. `collection` is the name if `inner` is a collection. */
 export type StoreWrapper = (inner: SessionStore, collection: string | undefined) => Partial<SessionStore>;
 
 /**
- * Makes a store that is another one but for some functions. What the other one left out stays left out.
+ * Wraps a store and replaces some of its functions. Optional functions that the store lacks stay absent.
  *
- * @param own A function is called again for every collection that is opened, and wraps it likewise. Functions that are given as
- * they are replace those of the sessions alone.
+ * @param own The replacements, or a function that makes them. The function is called again for every opened collection and wraps it,
+ * too. Replacements given as an object apply to sessions only.
  * @example
  * ```ts
  * const slow = wrapStore(store, (inner) => ({
@@ -47,10 +47,10 @@ function bound(store: SessionStore): SessionStore {
   };
 }
 
-/** What leases do with one session. */
+/** The operations of leases on one session. */
 export type LeaseOperation = Exclude<keyof SessionLeases, 'processes'>;
 
-/** Makes leases of which every operation is done by a function. The processes stay the same. */
+/** Wraps leases so that `run` runs every operation. The processes stay the same. */
 export function wrapLeases(
   leases: SessionLeases,
   run: <T>(operation: LeaseOperation, key: SessionKey, task: () => Promise<T>) => Promise<T>,
