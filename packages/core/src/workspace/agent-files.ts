@@ -6,43 +6,43 @@ import { confineWorkspace } from './confine-workspace.js';
 import { pathSegments, STORAGE, type Workspace } from './workspace.js';
 import { subtreeOf } from './workspace-tree.js';
 
-/** Those who have their files in common; see {@link agentFiles}. */
+/** Values of `isolation`: the scope within which sessions share files; see {@link agentFiles}. */
 export const ISOLATIONS = ['user', 'session', 'agent', 'shared'] as const;
 export type Isolation = (typeof ISOLATIONS)[number];
 
-/** What of an agent's place in the storage its own session may read. */
+/** Entries of an agent's folder in the storage that its own session may read. */
 const READABLE: ReadonlySet<string> = new Set(['MEMORY.md', 'memory', 'sessions', 'tasks']);
-/** The trees of {@link treeOf}, in the storage: each is reached as itself alone. */
+/** Folder of the storage with the trees of {@link treeOf}. Each tree is reachable only as the root of its own workspace. */
 export const TREES = 'files';
-/** Folders of the storage of which nothing is read: the trees, and the collections of its session store. */
+/** Folders of the storage that no session may read: the trees, and the collections of the session store. */
 const UNREADABLE: ReadonlySet<string> = new Set([TREES, COLLECTIONS]);
-/** What stands between the id of an agent or a session and that of its subagent, in a file's name. */
+/** Separates the id of an agent or session from that of its subagent in a file name. */
 const NESTED = encodeSegment('/');
 
 interface AgentFilesOptions {
-  /** The files of all. */
+  /** The workspace with the files of all sessions. */
   readonly workspace: Workspace;
-  /** What the harness keeps: see {@link storageOf}. */
+  /** The harness's own files: see {@link storageOf}. */
   readonly storage: Workspace;
   /**
-   * - `user`: each user of a tenant has a tree, `.x/files/[tenants/<tenant>/]users/<user>/`; who has no user works at the root.
-   * - `session`: each session has one, `agent`: each agent of a tenant.
-   * - `shared`: all work at the root.
+   * - `user`: each user of a tenant has a tree, `.x/files/[tenants/<tenant>/]users/<user>/`. Sessions without a user work at the root.
+   * - `session`: each session has a tree. `agent`: each agent of a tenant has a tree.
+   * - `shared`: all sessions work at the root.
    */
   readonly isolation: Isolation;
 }
 
 /**
- * Opens the files of a session as its tools see them: a tree of the workspace, and in it, for reading, what the harness
- * keeps for the session's user, or for the session alone where it has no user: evicted results, plans, memory, logs, results
- * of tasks. Those are at the paths by which the harness names them, and in no listing of the root.
+ * Opens the files of a session as its tools see them: a tree of the workspace. The tree also contains, read-only, what the harness
+ * stores for the session's user (without a user: for the session): evicted results, plans, memory, logs, results of tasks. Those
+ * files have the paths by which the harness names them, but listings of the root do not show them.
  */
 export function agentFiles(key: SessionKey, { workspace, storage, isolation }: AgentFilesOptions): Workspace {
   return filesOf(subtreeOf(workspace, treeOf(key, isolation)), storage, ownershipOf(key));
 }
 
 function filesOf(tree: Workspace, storage: Workspace, isOwn: (path: string) => boolean): Workspace {
-  /** Runs an operation where the path belongs. */
+  /** Runs an operation in the workspace that has the path. */
   const route = async <T>(path: string, operation: (of: Workspace) => Promise<T>): Promise<T> => {
     const at = pathSegments(path).join('/');
     const isKept = isOwn(at) && (await storage.stat(at)) !== undefined;
@@ -81,7 +81,7 @@ function filesOf(tree: Workspace, storage: Workspace, isOwn: (path: string) => b
   };
 }
 
-/** The directory of the workspace in which a session works. */
+/** Returns the directory of the workspace in which a session works. */
 function treeOf(key: SessionKey, isolation: Isolation): string {
   const { tenantId, userId, agentId, sessionId } = key.parts;
   const below = (parts: SessionKey['parts'], rest = '') =>
@@ -99,8 +99,8 @@ function treeOf(key: SessionKey, isolation: Isolation): string {
 }
 
 /**
- * Tells the paths of the storage that are a session's own. With a user, all of that user's; without one, those of this
- * session and of the sessions that its agent gave to subagents.
+ * Returns a test for the storage paths that a session owns. With a user, these are all paths of that user. Without a user, they are
+ * those of this session and of its subagents' sessions.
  */
 function ownershipOf(key: SessionKey): (path: string) => boolean {
   const { tenantId, userId } = key.parts;
@@ -108,7 +108,7 @@ function ownershipOf(key: SessionKey): (path: string) => boolean {
   const { agentId: ownAgent = '', sessionId: ownSession } = key.path;
   return (path) => {
     if (UNREADABLE.has(path.split('/', 1)[0]?.toLowerCase() ?? '')) return false;
-    // Evicted results and plans have a folder before the place of their user and agent; the rest is in that place.
+    // Evicted results and plans have a top folder before the path of their user and agent. Everything else is directly in that path.
     const at = /(?:^|\/)(?=(?:tenants|users|agents)\/)/.exec(path);
     const start = at === null ? -1 : at.index + at[0].length;
     if (start < 0 || !path.startsWith(home, start) || /(?:^|\/)\./.test(path)) return false;
@@ -116,7 +116,7 @@ function ownershipOf(key: SessionKey): (path: string) => boolean {
     if (start === 0 && !READABLE.has(first)) return false;
     if (userId !== undefined) return true;
     const session = start > 0 ? [first, ...rest] : first === 'sessions' || first === 'tasks' ? rest : [];
-    // Plans and logs are files, named by the session with an ending; elsewhere an ending is part of the session's own name.
+    // Plans and logs are files named `<session><ending>`. Elsewhere an ending is part of the session's name.
     const ending = path.startsWith('plans/')
       ? '.md'
       : first === 'sessions' && start === 0
@@ -130,7 +130,7 @@ function ownershipOf(key: SessionKey): (path: string) => boolean {
 
 type Ids = readonly [agent: string, session: string];
 
-/** Returns whether a session is another, or was given by it to a subagent: behind its ids stand as many agents as tasks. */
+/** Tests if ids are those of `of`, or of one of its subagents: both ids extend the ids of `of` by the same number of parts. */
 export function isWithin(ids: Ids, of: Ids, separator = NESTED): boolean {
   const [agents, tasks] = ids.map((id, at) =>
     id.startsWith(`${of[at]}${separator}`) || id === of[at]

@@ -1,13 +1,13 @@
 import { WorkspaceError } from '../errors/workspace-error.js';
 import type { FileUse, Workspace, WorkspaceConfine } from './workspace.js';
 
-/** What methods do with which of their parameters. */
+/** The use of each path parameter, by method: index of the parameter and use. */
 const USES: Readonly<Partial<Record<PropertyKey, readonly (readonly [number, FileUse])[]>>> = {
   read: [[0, 'read']],
   write: [[0, 'write']],
   append: [[0, 'write']],
   delete: [[0, 'write']],
-  // What may be read where it is kept has been read.
+  // The old file is readable at its new path, so it needs read permission, too.
   replace: [
     [0, 'read'],
     [0, 'write'],
@@ -15,7 +15,7 @@ const USES: Readonly<Partial<Record<PropertyKey, readonly (readonly [number, Fil
   ],
 };
 
-/** Every file that one of them refuses is refused. */
+/** Combines rules: a file is denied if any of them denies it. */
 export function allOf(confines: readonly (WorkspaceConfine | undefined)[]): WorkspaceConfine | undefined {
   const all = confines.filter((confine) => confine !== undefined);
   if (all.length < 2) return all[0];
@@ -29,8 +29,8 @@ export function allOf(confines: readonly (WorkspaceConfine | undefined)[]): Work
 }
 
 /**
- * Opens the same files, but for symbolic links to a file with another ending: `AGENTS.md` may lead to `CLAUDE.md`, and not to `.env`.
- * For files that go to a model by their names, before any rule is asked.
+ * Returns a view of a workspace that rejects symbolic links to a file with another extension: `AGENTS.md` may lead to `CLAUDE.md`, but
+ * not to `.env`. Use it for files that go to a model by name, before any other rule is checked.
  */
 export function keepingKinds(workspace: Workspace): Workspace {
   return confineWorkspace(workspace, (path, _, file) =>
@@ -44,7 +44,7 @@ function kindOf(path: string): string {
   return /\.[^./]+$/.exec(path)?.[0].toLowerCase() ?? path;
 }
 
-/** A workspace that refuses some of its files: its methods fail for these with a `WorkspaceError` `refused`. */
+/** Returns a view of a workspace whose methods fail with a `WorkspaceError` `refused` for files that `confine` denies. */
 export function confineWorkspace(workspace: Workspace, confine: WorkspaceConfine | undefined): Workspace {
   if (confine === undefined) return workspace;
   const confined = workspace.confined?.(confine);

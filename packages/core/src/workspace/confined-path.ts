@@ -6,22 +6,22 @@ import { ABSENT, errorCode, undefinedOn } from './io-error.js';
 import { openPlace, type Place } from './place.js';
 import { STORAGE } from './workspace.js';
 
-/** What a path leads to or, if that does not exist, the deepest directory on the way that does. */
+/** The target of a path or, if it does not exist, the deepest existing directory on the way to it. */
 export interface Found {
   readonly place: Place;
   /** The names that do not exist below the place. */
   readonly missing: readonly string[];
-  /** The error of the system for what is missing. */
+  /** The system error for the missing part. */
   readonly absence?: unknown;
 }
 
 /**
- * Opens what a path below `root` leads to, following symbolic links. From a directory `.x` on, no link is followed: what a harness
- * keeps would lie among the files of tools, or what is one user's among those of another. Close the place that is found.
+ * Opens the target of a path below `root`, following symbolic links. From a directory `.x` on, links are rejected: a link could place a
+ * harness's files among those of tools, or one user's files among those of another. Callers must close the returned place.
  *
- * @param root A path that was real when the workspace was opened.
- * @param path As it was given, for errors.
- * @throws {WorkspaceError} `outside_workspace` if the place is not in `root`, or for such a link.
+ * @param root The real path of the root when the workspace was opened.
+ * @param path The path as the caller gave it, for errors.
+ * @throws {WorkspaceError} `outside_workspace` if the target is not in `root`, or for a link from a directory `.x` on.
  */
 export async function openInside(root: string, path: string, segments: readonly string[]): Promise<Found> {
   const kept = storageAt(segments);
@@ -30,14 +30,14 @@ export async function openInside(root: string, path: string, segments: readonly 
     const found = await openDeepest(root, path, segments);
     place = found.place;
     const depth = segments.length - found.missing.length;
-    // A negative depth is that of a directory above a root that is gone.
+    // A negative depth means that the root is gone, and a directory above it was opened.
     if (depth >= 0 && !isInside(root, place.real)) throw leadsOut(path);
     const isLinked = kept >= 0 && kept < depth && place.real !== join(root, ...segments.slice(0, depth));
     if (isLinked) throw leadsOut(path);
     return found;
   } catch (error) {
     place?.close();
-    // Names the link.
+    // Throws a more precise error that names the link.
     if (kept >= 0) assertUnlinked(path, join(root, ...segments));
     throw error;
   }
@@ -52,7 +52,7 @@ async function openDeepest(root: string, path: string, segments: readonly string
     });
   let place = await open(segments.length);
   if (place !== undefined) return { place, missing: [] };
-  // What is below a missing directory is missing: the deepest that exists is found by halves.
+  // Everything below a missing directory is missing, so a binary search finds the deepest existing one.
   let [found, missing] = [-1, segments.length];
   for (let depth = missing - 1; found + 1 < missing; depth = Math.floor((found + missing) / 2)) {
     const next = await open(depth);
@@ -64,7 +64,7 @@ async function openDeepest(root: string, path: string, segments: readonly string
   }
   if (place === undefined) return { ...(await openAbove(root, path, segments)), absence };
   try {
-    // A link that leads nowhere yet is one through which a file could be made anywhere.
+    // Reject a dangling link, because creating a file through it could create the file anywhere.
     const next = lstat(place.at(segments[found] ?? ''));
     if ((await undefinedOn([...ABSENT, 'EACCES', 'ENAMETOOLONG'], next))?.isSymbolicLink())
       throw leadsOut(path);
@@ -76,7 +76,7 @@ async function openDeepest(root: string, path: string, segments: readonly string
   }
 }
 
-/** The root is gone: a link may be on the way to it now. */
+/** Opens the deepest existing directory above a root that is gone. Rejects links on the way to the root. */
 async function openAbove(root: string, path: string, segments: readonly string[]): Promise<Found> {
   const { root: top } = parse(root);
   const names = segmentsBelow(top, root);
@@ -91,7 +91,7 @@ async function openAbove(root: string, path: string, segments: readonly string[]
 /**
  * Checks that no part of an absolute path, from its first directory `.x` on, is a symbolic link.
  *
- * @param path as it was given, for errors.
+ * @param path The path as the caller gave it, for errors.
  * @throws {WorkspaceError} `outside_workspace` naming the link.
  */
 export function assertUnlinked(path: string, place: string): void {
@@ -109,17 +109,17 @@ export function assertUnlinked(path: string, place: string): void {
   }
 }
 
-/** Returns whether a workspace path is a directory `.x` or in one. */
+/** Tests if a workspace path is a directory `.x` or inside one. */
 export function isInStorage(path: string): boolean {
   return storageAt(path.split('/')) >= 0;
 }
 
-/** In upper or lower case: some file systems do not tell them apart. */
+/** Returns the index of the first directory `.x`, or -1. Ignores case, because some file systems do. */
 function storageAt(segments: readonly string[]): number {
   return segments.findIndex((segment) => segment.toLowerCase() === STORAGE);
 }
 
-/** The names from a directory down to what is in it. */
+/** Returns the names on the way from a directory to a path inside it. */
 export function segmentsBelow(root: string, real: string): readonly string[] {
   return relative(root, real)
     .split(sep)

@@ -8,27 +8,27 @@ import { moved, openPlace, type Place } from './place.js';
 const { O_APPEND, O_CREAT, O_EXCL, O_RDONLY, O_WRONLY } = constants;
 const { O_DIRECTORY = 0, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
 
-/** The mode of new files that are for this user alone; new directories on the way to one are 0700. */
+/** Mode of new files that only this user may access. New directories on the way to one are 0700. */
 export const PRIVATE = 0o600;
 
-/** Bounds retries while others remove the directory over and over. */
+/** Most attempts to create a directory while others remove its parents. */
 const ATTEMPTS = 20;
 
-/** Tests for the name of a file that {@link replaceFile} was still writing. */
+/** Tests if a file name is that of a temporary file of {@link replaceFile}. */
 export function isTemporaryName(name: string): boolean {
   return /^\.x-[0-9a-f]{24}\.tmp$/.test(name);
 }
 
 interface ReplaceOptions {
-  /** Leaves an existing file alone: the call fails with EEXIST. */
+  /** Keeps an existing file: the call fails with EEXIST. */
   readonly ifAbsent?: boolean;
-  /** Another directory and a name in it that the file that is replaced keeps. */
+  /** Directory and name under which the replaced file is kept. */
   readonly kept?: { readonly directory: Place; readonly name: string };
-  /** The permissions of the new file. Default: those that new files have. */
+  /** Permissions of the new file. Default: those of any new file. */
   readonly mode?: number | undefined;
 }
 
-/** Replaces or creates a file so that readers, and a machine that loses power, see the old bytes or the new ones. */
+/** Creates or replaces a file atomically. Readers see the old bytes or the new ones, even after a power loss. */
 export async function replaceFile(
   directory: Place,
   name: string,
@@ -43,7 +43,7 @@ export async function replaceFile(
   try {
     try {
       await directory.verify();
-      // Bits that the umask may have taken away; those of an ordinary file it does not.
+      // Restore bits that the umask may have cleared. It usually keeps those of 0644.
       if (options.mode !== undefined && (mode & ~0o644) !== 0) await handle.chmod(mode);
       await writeFully(handle, data);
       await handle.sync();
@@ -54,7 +54,7 @@ export async function replaceFile(
       await link(temporary, file);
       await unlink(temporary);
     } else if (kept !== undefined) {
-      // Nothing in between: a file that someone put in its place by then would be lost.
+      // Synchronous, so that no other file can take this name between the two calls and be lost.
       linkSync(file, kept.directory.at(kept.name));
       renameSync(temporary, file);
       await syncDirectory(kept.directory);
@@ -66,9 +66,9 @@ export async function replaceFile(
   await syncDirectory(directory);
 }
 
-/** Adds to the end of a file, and returns once the bytes are on the disk. */
+/** Appends to a file, and returns when the bytes are on disk. */
 export async function appendToFile(file: Place, data: string | Uint8Array): Promise<void> {
-  // Non-blocking, or a named pipe would wait for a reader.
+  // Non-blocking, because opening a named pipe would otherwise wait for a reader.
   const handle = await file.open(O_WRONLY | O_APPEND | O_NONBLOCK);
   try {
     await writeFully(handle, data);
@@ -78,7 +78,7 @@ export async function appendToFile(file: Place, data: string | Uint8Array): Prom
   }
 }
 
-/** Creates a file with `mode`. If there is one, the call fails with EEXIST. */
+/** Creates a file with `mode`. If the file exists, the call fails with EEXIST. */
 export async function createFile(
   directory: Place,
   name: string,
@@ -98,14 +98,14 @@ export async function createFile(
   await syncDirectory(directory);
 }
 
-/** Makes the names in a directory durable. Platforms that cannot open directories do it by themselves. */
+/** Makes the names in a directory durable. Does nothing on Windows, which cannot open directories. */
 export async function syncDirectory(directory: Place): Promise<void> {
   if (process.platform === 'win32') return;
   const handle = await directory.open(O_RDONLY);
   try {
     await handle.sync();
   } catch (error) {
-    // Some network file systems do not know how.
+    // Some network file systems do not support it.
     if (!['EINVAL', 'ENOTSUP'].includes(errorCode(error) ?? '')) throw error;
   } finally {
     await handle.close();
@@ -113,9 +113,9 @@ export async function syncDirectory(directory: Place): Promise<void> {
 }
 
 /**
- * Opens a directory below another one, and makes those on the way that are missing, durably. Close it.
+ * Opens a directory below another one, and durably creates missing directories on the way. Callers must close it.
  *
- * @param mode The mode of the files that are to be in it: {@link PRIVATE} makes it private, too.
+ * @param mode The mode of files that will be created in it. {@link PRIVATE} makes the directory private, too.
  */
 export async function makeWithin(place: Place, names: readonly string[], mode?: number): Promise<Place> {
   let directory = await openExpected(place.self, place.real);
@@ -138,7 +138,7 @@ export async function makeWithin(place: Place, names: readonly string[], mode?: 
   return directory;
 }
 
-/** Opens a directory that has to be at a place. */
+/** Opens a directory and checks that its real path is `real`. */
 export async function openExpected(path: string, real: string): Promise<Place> {
   const directory = await openPlace(path, O_DIRECTORY);
   if (directory.real === real) return directory;
@@ -150,7 +150,7 @@ function modeOfDirectory(mode: number | undefined): number {
   return mode === PRIVATE ? 0o700 : 0o777;
 }
 
-// One system call as a rule, so that lines from two processes that append do not mix.
+// Usually one system call, so that lines that two processes append do not mix.
 async function writeFully(handle: FileHandle, data: string | Uint8Array): Promise<void> {
   const bytes = typeof data === 'string' ? Buffer.from(data) : data;
   for (let offset = 0; offset < bytes.length; ) {
@@ -159,20 +159,20 @@ async function writeFully(handle: FileHandle, data: string | Uint8Array): Promis
 }
 
 /**
- * Makes a directory with those above it, while others may be removing them because they are empty. Returns the topmost
- * one that it made, if any.
+ * Creates a directory and its parents, while other processes may remove them because they are empty. Returns the topmost directory
+ * that was created, if any.
  *
- * One level at a time: Node's own `recursive` never returns where the file system answers ENOENT for a directory that
- * exists, as /proc does (seen in Node 20).
+ * Creates one level at a time, because Node's `recursive` option never returns if the file system reports ENOENT for an existing
+ * directory, as /proc does (seen in Node 20).
  *
- * @param mode The mode of the files that are to be in it: {@link PRIVATE} makes it private, too.
+ * @param mode The mode of files that will be created in it. {@link PRIVATE} makes the directory private, too.
  */
 export async function makeDirectory(directory: string, mode?: number): Promise<string | undefined> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await makeLevel(directory, modeOfDirectory(mode));
     } catch (error) {
-      // A directory above that was removed between two steps.
+      // A parent directory was removed between two steps.
       if (attempt === ATTEMPTS || !ABSENT.includes(errorCode(error) ?? '')) throw error;
     }
   }
@@ -192,7 +192,7 @@ async function makeLevel(directory: string, mode: number): Promise<string | unde
   }
 }
 
-/** {@link makeDirectory}, synchronously and for directories that are never removed. */
+/** Synchronous {@link makeDirectory}, for directories that no other process removes. */
 export function makeDirectorySync(directory: string): void {
   try {
     mkdirSync(directory);

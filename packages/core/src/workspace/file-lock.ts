@@ -12,36 +12,36 @@ import type { HeldLock } from './workspace.js';
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 const HEARTBEAT_MS = 5_000;
-/** A holder elsewhere that has been silent for this long is taken for dead. */
+/** Milliseconds without a heartbeat after which a holder on another machine counts as dead. */
 const SILENCE_MS = 30_000;
 const LONGEST_POLL_MS = 50;
-/** Codes of the system for a rename onto something that exists. */
+/** System error codes of a rename onto an existing directory. */
 const OCCUPIED =
   process.platform === 'win32' ? ['EEXIST', 'ENOTEMPTY', 'EPERM', 'EACCES'] : ['EEXIST', 'ENOTEMPTY'];
 
-/** The tasks of this process by lock: first come, first served. */
+/** Queues the tasks of this process per lock, in order of arrival. */
 const turns = new KeyedMutex();
-/** Directories in which this process has cleaned up already. */
+/** Directories that this process has already cleaned up. */
 const swept = new Set<string>();
 
 interface LockOptions {
   readonly timeoutMs?: number | undefined;
-  /** A path of the lock for calls of the system. Default: `path`, which is what the lock is called. */
+  /** Path of the lock for system calls. Default: `path`, which names the lock in errors. */
   readonly at?: string;
 }
 
 /**
  * Runs `task` while no other task, of this or another process, holds the lock `path`.
  *
- * A lock is a directory with one entry, named after its holder. It is prepared elsewhere and renamed into place, which
- * the system refuses while there is a directory that is not empty: so it appears complete or not at all. To release a
- * lock, or to take over a dead holder's, is to remove that holder's entry by name: nobody can remove another's by
- * mistake, however late they act on what they saw. (Plain lock files need a second lock for that.)
+ * A lock is a directory with one entry, named after its holder. It is prepared elsewhere and renamed into place. The system rejects
+ * the rename while a non-empty directory exists, so the lock appears completely or not at all. To release a lock, or to take over
+ * that of a dead holder, a process removes the holder's entry by name. Therefore nobody can remove another holder's lock by mistake,
+ * however late it acts. (Plain lock files need a second lock for that.)
  *
- * A holder counts as dead when its process has ended; where that cannot be seen, on another machine or in another
- * container, when it has not touched its entry for 30 seconds.
+ * A holder counts as dead when its process has ended. If that cannot be checked (another machine or container), it counts as dead
+ * when it has not touched its entry for 30 seconds.
  *
- * @throws {WorkspaceError} `locked` when the lock could not be had within `timeoutMs` (default 10 000).
+ * @throws {WorkspaceError} `locked` when the lock was not acquired within `timeoutMs` (default 10 000).
  */
 export async function withFileLock<T>(
   path: string,
@@ -51,7 +51,7 @@ export async function withFileLock<T>(
   const { at = path } = options;
   const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
   const deadline = performance.now() + timeoutMs;
-  // To a limit, 0 is none.
+  // At least 1, because withinLimit treats 0 as no limit.
   const wait = ['The lock', 'timeoutMs', Math.max(1, timeoutMs)] as const;
   const inTurn = (before: Promise<unknown>) =>
     withinLimit(wait, () => before).catch(() => {
@@ -61,7 +61,7 @@ export async function withFileLock<T>(
     const entry = await acquire(path, at, deadline, timeoutMs).catch((error: unknown) => {
       throw toWorkspaceError(path, error);
     });
-    // A failed beat has no consequence here: `check` finds out whether the lock was lost.
+    // A failed heartbeat needs no handling, because `check` finds out whether the lock was lost.
     const beat = setInterval(
       () => utimes(entry, new Date(), new Date()).catch(() => {}),
       HEARTBEAT_MS,
@@ -76,7 +76,7 @@ export async function withFileLock<T>(
   return turns.run(path, run, inTurn);
 }
 
-/** Waits for the lock and answers the entry that stands for holding it. */
+/** Waits for the lock and returns the path of its holder's entry. */
 async function acquire(path: string, at: string, deadline: number, timeoutMs: number): Promise<string> {
   const holder: LockHolder = { ...thisProcess(), token: randomUUID() };
   await sweepOnce(dirname(path), dirname(at));
@@ -91,7 +91,7 @@ async function acquire(path: string, at: string, deadline: number, timeoutMs: nu
   return join(at, formatHolder(holder));
 }
 
-/** Removes the entries of holders that are dead, and answers one that is not. */
+/** Removes the entries of dead holders, and returns the entry of a live one, if any. */
 async function removeDead(path: string): Promise<string | undefined> {
   let living: string | undefined;
   for (const name of await holdersOf(path)) {
@@ -103,7 +103,7 @@ async function removeDead(path: string): Promise<string | undefined> {
 }
 
 async function claim(path: string, holder: LockHolder): Promise<boolean> {
-  // Looking first keeps those who wait from making and removing directories.
+  // Check first, so that waiting processes do not create and remove directories all the time.
   if ((await holdersOf(path)).length > 0) return false;
   const candidate = `${path}.${holder.token}`;
   const entry = join(candidate, formatHolder(holder));
@@ -118,7 +118,7 @@ async function claim(path: string, holder: LockHolder): Promise<boolean> {
       return false;
     }
     if (!OCCUPIED.includes(errorCode(error) ?? '')) throw error;
-    // Windows does not rename onto a directory, not even an empty one.
+    // Windows cannot rename onto a directory, not even an empty one.
     await rmdir(path).catch(() => {});
     return false;
   }
@@ -130,16 +130,16 @@ async function isDead(entry: string, name: string): Promise<boolean> {
   if (ended !== undefined) return ended;
   const found = await undefinedOn(ABSENT, lstat(entry));
   if (found === undefined) return false;
-  // A holder is a directory: anything else was put there by someone else, such as a repository that brings it.
+  // A holder's entry is a directory. Anything else is not from this code, for example committed to a repository.
   return !found.isDirectory() || Date.now() - found.mtimeMs > SILENCE_MS;
 }
 
-/** Removes what processes left that were killed between preparing a lock and renaming it into place. */
+/** Removes lock directories left by processes that were killed between preparing a lock and renaming it into place. */
 async function sweepOnce(name: string, directory: string): Promise<void> {
   if (swept.has(name)) return;
   swept.add(name);
   for (const entry of (await undefinedOn(ABSENT, readdir(directory, { withFileTypes: true }))) ?? []) {
-    // What a link leads to is nobody's lock.
+    // Skip symbolic links, because their targets are not locks.
     if (!entry.isDirectory()) continue;
     const candidate = join(directory, entry.name);
     await removeDead(candidate);
@@ -161,7 +161,7 @@ async function holdersOf(path: string): Promise<string[]> {
   return (await undefinedOn(ABSENT, readdir(path))) ?? [];
 }
 
-// Another process may have done both already, and a new holder may own the directory: then it is not empty.
+// Errors are ignored: another process may have removed both, or a new holder may own the directory, which then is not empty.
 async function removeEntry(path: string, entry: string): Promise<void> {
   await rm(entry, { recursive: true, force: true }).catch(() => {});
   await rmdir(path).catch(() => {});

@@ -14,7 +14,7 @@ const MEANINGS: Readonly<Record<string, readonly [code: WorkspaceErrorCode, text
   EDQUOT: ['workspace_io', 'cannot be written: the disk quota is used up; free some space'],
 };
 
-/** Turns an error of the operating system into a `WorkspaceError`; errors of this package pass unchanged. */
+/** Converts an error of the operating system to a `WorkspaceError`. Returns other errors unchanged. */
 export function toWorkspaceError(path: string, error: unknown): unknown {
   const code = errorCode(error);
   if (WorkspaceError.isInstance(error) || code === undefined) return error;
@@ -22,13 +22,13 @@ export function toWorkspaceError(path: string, error: unknown): unknown {
   return new WorkspaceError(meaning, path, `${JSON.stringify(path)} ${text}.`, { cause: error });
 }
 
-/** The system's name for an I/O error, for example `ENOENT`; `undefined` for any other error. */
+/** Returns the system's code of an I/O error, such as `ENOENT`; `undefined` for any other error. */
 export function errorCode(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('syscall' in error || 'errno' in error)) return undefined;
   return (error as NodeJS.ErrnoException).code;
 }
 
-/** The value, or `undefined` when the system answers with one of `codes`. */
+/** Returns the result of an operation, or `undefined` if it fails with one of `codes`. */
 export async function undefinedOn<T>(
   codes: readonly string[],
   operation: Promise<T>,
@@ -41,5 +41,5 @@ export async function undefinedOn<T>(
   }
 }
 
-/** Codes of the system for a path with nothing at it. */
+/** System error codes of a path that does not exist. */
 export const ABSENT = ['ENOENT', 'ENOTDIR'];

@@ -8,17 +8,17 @@ import type { WorkspaceEntry } from './workspace.js';
 
 interface DirectoryListing {
   readonly recursive: boolean;
-  /** Leaves an entry out. */
+  /** Tests if an entry is omitted. */
   isHidden(path: string, name: string, directory: Place): Promise<boolean>;
-  /** Tests the real path that a link leads to. Links to others are left out. */
+  /** Tests if the real path of a link's target may be listed. Links to other targets are omitted. */
   isVisible(real: string): boolean;
 }
 
 /**
- * Lists a directory, sorted by path, under the workspace path `path`. Symbolic links appear as what they lead
- * to; their contents are not listed again. From a directory `.x` on they are left out.
+ * Lists a directory, sorted by path, under the workspace path `path`. Symbolic links are listed as their targets, without the targets'
+ * contents. From a directory `.x` on, links are omitted.
  *
- * @param real The path of the directory, without links. If it leads elsewhere by now, there is nothing to list.
+ * @param real The path of the directory, without links. If it leads elsewhere by now, nothing is listed.
  */
 export async function* listDirectory(
   real: string,
@@ -27,7 +27,7 @@ export async function* listDirectory(
 ): AsyncGenerator<WorkspaceEntry, void, undefined> {
   const found = await entriesOf(real, path, options);
   const names = [...found.keys()];
-  // Whole paths sort `a.txt` before `a/b`: the contents of a directory have a place of their own.
+  // Whole paths sort `a.txt` before `a/b`, so the contents of a directory get their own sort key.
   const places = options.recursive ? names.flatMap((name) => [name, `${name}/`]) : names;
   for (const place of places.sort()) {
     const name = place.endsWith('/') ? place.slice(0, -1) : place;
@@ -41,7 +41,7 @@ export async function* listDirectory(
 
 interface Listed {
   readonly entry: WorkspaceEntry | undefined;
-  /** It is in this directory, and not what a link leads to. */
+  /** Whether the entry itself is in this directory, and is not the target of a link. */
   readonly isOwn: boolean;
 }
 
@@ -81,12 +81,12 @@ async function targetOf(link: string, { isVisible }: DirectoryListing): Promise<
   }
 }
 
-/** How often a directory is looked at again whose names go while they are looked up. */
+/** Most attempts to read a directory whose entries disappear during the read. */
 const MAX_LOOKS = 10;
 
 /**
- * What a directory holds, as one moment shows it: a name that takes another's place while they are looked up is there, or
- * the other one. Who replaces a file by one of another name, such as a version by the next, relies on it.
+ * Returns a consistent snapshot of a directory. If one file replaces another during the read, at least one of them is included. Code
+ * that replaces a version by the next one under another name relies on this.
  */
 async function statsIn(directory: Place): Promise<ReadonlyMap<string, Stats>> {
   for (let look = 1; ; look++) {
@@ -101,7 +101,7 @@ async function statsIn(directory: Place): Promise<ReadonlyMap<string, Stats>> {
   }
 }
 
-/** A file or directory as an entry; `undefined` for anything else, such as a socket. */
+/** Converts the stats of a file or directory to an entry; `undefined` for anything else, such as a socket. */
 export function entryOf(path: string, found: Stats | undefined): WorkspaceEntry | undefined {
   if (found === undefined || !(found.isFile() || found.isDirectory())) return undefined;
   const isFile = found.isFile();

@@ -53,24 +53,23 @@ const rootSchema = z.string().min(1, 'must name a directory');
 const { O_RDONLY, O_NONBLOCK = 0, R_OK, W_OK, X_OK } = constants;
 /** The directory below the root that holds the locks. Callers cannot list, read or write it. */
 const LOCKS = '.locks';
-/** Bytes that are read at once: Node ends the process where it is asked for 2 GiB. */
+/** Most bytes per read. Above it callers must read in parts, because Node crashes when asked for 2 GiB. */
 const MOST_BYTES = 2 ** 30;
-/** A temporary file this old was left by a process that died. */
+/** Age in milliseconds (one hour) after which a temporary file counts as left by a dead process, and is deleted. */
 const ABANDONED_MS = 3_600_000;
-/** Bounds retries while others remove or replace directories over and over. */
+/** Most attempts of an operation while others remove or replace directories. */
 const ATTEMPTS = 20;
 
 /**
- * A directory on this machine. It is made when it is first used; nothing outside of it is read or written.
+ * A directory on this machine. It is created on first use. Nothing outside of it is read or written.
  *
- * Names in `hidden`, at any depth and in upper or lower case, are neither listed nor reached, by links either; a name may
- * end in `*`.
+ * Names in `hidden` are neither listed nor reachable, at any depth, in any case, and not through links either. A name may end in `*`.
  *
- * With `private`, and always below a directory `.x`, what it makes is for this user alone (files 0600, directories 0700).
+ * With `private`, and always below a directory `.x`, new files have mode 0600 and new directories 0700.
  *
- * Symbolic links that stay inside are followed, others are refused, as is every one from a directory `.x` on. On Linux this holds
- * while other programs swap files, folders and links: each file is opened once, and what was opened is checked and used.
- * Elsewhere device and inode are compared right before a file is read or written.
+ * Symbolic links are followed if they stay inside the workspace, and rejected otherwise. From a directory `.x` on, all links are
+ * rejected. On Linux this holds even while other programs swap files, folders and links: each file is opened once, then checked and
+ * used through that handle. On other platforms, device and inode are compared directly before a file is read or written.
  *
  * @example
  * ```ts
@@ -80,19 +79,19 @@ const ATTEMPTS = 20;
  */
 export class LocalWorkspace implements Workspace {
   readonly reach = 'host';
-  /** Absolute. */
+  /** Absolute path of the directory. */
   readonly root: string;
   readonly #options: z.output<typeof optionsSchema>;
   #opening: Promise<string> | undefined;
-  /** Finds the directory, where this is a part of another workspace. */
+  /** Returns the directory, if this is a subtree of another workspace. */
   #placeWithin: (() => Promise<string>) | undefined;
-  /** Refuses files that are open, before they are used. */
+  /** Rule that checks open files before they are used. */
   #confine: WorkspaceConfine | undefined;
-  /** Opens the directory, where this is the same as another workspace. */
+  /** The workspace that opens the directory, if this is a confined view of it. */
   #same: LocalWorkspace | undefined;
 
   /**
-   * @param root a directory, absolute or relative to the working directory.
+   * @param root A directory, absolute or relative to the working directory.
    * @throws {InvalidInputError} for an empty root, unknown options, or a path or another pattern in `hidden`.
    */
   constructor(root: string, options: z.input<typeof optionsSchema> = {}) {
@@ -113,7 +112,7 @@ export class LocalWorkspace implements Workspace {
   }
 
   confined(confine: WorkspaceConfine): LocalWorkspace | undefined {
-    // Another class may read and write in its own way.
+    // A subclass may read and write differently.
     if (this.constructor !== LocalWorkspace) return undefined;
     const same = new LocalWorkspace(this.root, this.#options);
     same.#confine = allOf([this.#confine, confine]);
@@ -122,11 +121,11 @@ export class LocalWorkspace implements Workspace {
   }
 
   /**
-   * Finds out at once, and synchronously, what every method finds out on first use: whether the directory is there or
-   * can be made, and can be read and written.
+   * Checks synchronously that the directory exists or can be created, and can be read and written. Every other method checks this
+   * on first use.
    *
-   * @throws {WorkspaceError} `workspace_io` naming the directory and what to do; `outside_workspace` for a directory in an
-   * `.x` that is a symbolic link.
+   * @throws {WorkspaceError} `workspace_io` naming the directory and what to do; `outside_workspace` if the path has a symbolic link
+   * from a directory `.x` on.
    */
   check(): void {
     assertUnlinked(this.root, this.root);
@@ -196,7 +195,7 @@ export class LocalWorkspace implements Workspace {
         : this.#inDirectoryOf(path, found, (directory, name, mode) =>
             createFile(directory, name, data, mode),
           );
-    // Another writer may have created it meanwhile.
+    // Another writer may have created the file in the meantime.
     await this.#use(path, ['write'], add, { again: ['ENOENT', 'EEXIST'] });
   }
 
@@ -241,7 +240,7 @@ export class LocalWorkspace implements Workspace {
       throw new WorkspaceError('invalid_path', path, 'The root of the workspace cannot be deleted.');
     }
     this.#assertVisible(path, segments);
-    // The directory is opened, not what is deleted: of a symbolic link, the link is deleted.
+    // Open the parent directory, so that deleting a symbolic link deletes the link and not its target.
     const inParent = async ({ place, absence }: Found, root: string) => {
       const own = absence === undefined && (await undefinedOn(ABSENT, lstat(place.at(name))));
       if (!own) return false;
@@ -293,16 +292,16 @@ export class LocalWorkspace implements Workspace {
     return makeWithin(place, [...missing, LOCKS], this.#modeOf(root)).finally(() => place.close());
   }
 
-  /** Chooses the mode of what is made at a place; that of ordinary files where it is `undefined`. */
+  /** Returns the mode for a new file; `undefined` means the default mode. */
   #modeOf(file: string): number | undefined {
     return this.#options.private || file.split(sep).includes(STORAGE) ? PRIVATE : undefined;
   }
 
   /**
-   * Runs an operation on what a path leads to, while it is open, and gives what goes wrong its meaning.
+   * Opens the target of a path, runs an operation on it, and converts errors.
    *
-   * @param options.at What is opened instead of the path.
-   * @param options.again Codes of the system after which the path is opened again, because others removed or made something on it.
+   * @param options.at Path to open instead of `path`.
+   * @param options.again System error codes after which the path is opened again, because others removed or created something on it.
    */
   async #use<T>(
     path: string,
@@ -318,7 +317,7 @@ export class LocalWorkspace implements Workspace {
       for (let attempt = 1; ; attempt++) {
         const found = await openInside(root, path, segments);
         try {
-          // A link, or a file system that folds names, may lead to what the path does not say.
+          // A link, or a case-insensitive file system, may lead to a file with another name.
           const real = join(found.place.real, ...found.missing);
           this.#assertVisible(path, segmentsBelow(root, real));
           if (this.#confine !== undefined && uses.length > 0)
@@ -359,14 +358,14 @@ export class LocalWorkspace implements Workspace {
             ? openExpected(dirname(file), dirname(file))
             : makeWithin(place, missing.slice(0, -1), mode));
     try {
-      // A script stays executable.
+      // Keep the mode of an existing file, so that a script stays executable.
       await operation(directory, basename(file), old === undefined ? mode : old.mode & 0o777);
     } finally {
       if (directory !== place) directory.close();
     }
   }
 
-  /** The real path of the root. */
+  /** Returns the real path of the root. */
   #open(): Promise<string> {
     if (this.#same) return this.#same.#open();
     this.#opening ??= this.#prepare().catch((error: unknown) => {
@@ -383,7 +382,7 @@ export class LocalWorkspace implements Workspace {
     return realpath(this.root);
   }
 
-  /** Opens the directory of a tree, and makes it where it is missing. */
+  /** Returns the real path of a subtree's directory, and creates the directory if it is missing. */
   async #makeTree(path: string, segments: readonly string[]): Promise<string> {
     const { place, missing, absence } = await openInside(await this.#open(), path, segments);
     try {
@@ -438,7 +437,7 @@ export class LocalWorkspace implements Workspace {
     );
   }
 
-  /** Hides locks and temporary files. Removes a temporary file whose writer cannot be at work any more. */
+  /** Hides locks and temporary files. Deletes temporary files that are old enough to be abandoned. */
   async #isHidden(path: string, name: string, directory: Place): Promise<boolean> {
     if (path === LOCKS || this.#isKeptBack(name)) return true;
     if (!isTemporaryName(name)) return false;
@@ -464,7 +463,7 @@ function identityOf(real: string, root: string, found: Stats | undefined): FileI
   };
 }
 
-/** Fewer bytes than asked for where the file ends earlier. */
+/** Reads up to `length` bytes; fewer if the file ends earlier. */
 async function readFully(handle: FileHandle, offset: number, length: number): Promise<Uint8Array> {
   const bytes = new Uint8Array(length);
   let filled = 0;

@@ -13,9 +13,9 @@ import { subtreeOf } from './workspace-tree.js';
 const REACHES: readonly Reach[] = ['process', 'host', 'cluster'];
 
 /**
- * A workspace with others in it: `mountWorkspace(base, { repo })` reads and writes what is below `repo/` in the
- * workspace `repo`, and everything else, locks included, in `base`. A directory of that name in `base` is hidden. Users
- * whose files lie apart have the mounts in common.
+ * Mounts workspaces in another one. `mountWorkspace(base, { repo })` reads and writes paths below `repo/` in the workspace `repo`, and
+ * everything else, including locks, in `base`. A directory of that name in `base` is hidden. Users with separate files share the
+ * mounts.
  *
  * @example
  * ```ts
@@ -99,7 +99,7 @@ export function mountWorkspace(base: Workspace, mounts: Readonly<Record<string, 
       ),
     ...(base.lock && { lock: base.lock.bind(base) }),
   };
-  // Nothing of what is mounted is moved.
+  // The storage stays in `base`.
   shareStorage(whole, base);
   return whole;
 
@@ -134,7 +134,7 @@ async function* only(entry: WorkspaceEntry): AsyncIterable<WorkspaceEntry> {
   yield entry;
 }
 
-/** Entries of sources that are sorted by path, sorted by path. */
+/** Merges sources that are each sorted by path. */
 async function* mergeSorted(
   sources: readonly AsyncIterable<WorkspaceEntry>[],
 ): AsyncIterable<WorkspaceEntry> {

@@ -7,31 +7,31 @@ import { WorkspaceError } from '../errors/workspace-error.js';
 import { errorCode } from './io-error.js';
 
 const { O_NOFOLLOW = 0, O_DIRECTORY = 0 } = constants;
-/** Finds a file without opening it for any use: no device notices, no pipe waits. Linux only; Node does not name it. */
+/** Open flag that locates a file without opening it for use, so devices and pipes do not react. Linux only; Node has no constant for it. */
 const O_PATH = 0o10000000;
-/** Where Linux shows the open files of a process: a path through a handle leads to that very file, wherever it was moved. */
+/** Directory of this process's open files on Linux. A path through a handle leads to that very file, even after a move. */
 const HANDLES = '/proc/self/fd';
 const DELETED = ' (deleted)';
 
-/** Returns whether this platform opens files by the handles of the directories that hold them. */
+/** Whether this platform can open files relative to the handles of their directories. */
 const HAS_HANDLES = process.platform === 'linux' && existsSync(HANDLES);
 
 /** Flags of {@link openPlace} for a directory that is not a link. */
 export const REAL_DIRECTORY = O_NOFOLLOW | O_DIRECTORY;
 
-/** A file or a directory that was found once. What is done through it is done to this very file, whatever its path leads to by now. */
+/** A file or directory that was located once. Operations on it affect this very file, even if its path leads elsewhere by now. */
 export interface Place {
-  /** Where it was when it was opened: an absolute path without links. */
+  /** Absolute path without links at the time of opening. */
   readonly real: string;
-  /** A path of it for calls of the system, as long as it is open. */
+  /** Path of this file for system calls while it is open. */
   readonly self: string;
-  /** A path of a name in this directory for calls of the system, as long as it is open. */
+  /** Path of a name in this directory for system calls while it is open. */
   at(name: string): string;
   stat(): Promise<Stats>;
-  /** Opens the file for a use. */
+  /** Opens the file for use. */
   open(flags: number): Promise<FileHandle>;
   /**
-   * Checks that its path still leads to it, where names in it are reached by that path.
+   * Checks that the path still leads to this file. Does nothing if names in it are reached through a handle.
    *
    * @throws {WorkspaceError} `outside_workspace`.
    */
@@ -39,7 +39,7 @@ export interface Place {
   close(): void;
 }
 
-/** Finds what a path leads to. Follows links, unless `flags` say otherwise. */
+/** Locates the target of a path. Follows links, unless `flags` forbid it. */
 export function openPlace(path: string, flags = 0): Promise<Place> {
   return HAS_HANDLES ? openByHandle(path, flags) : openByPath(path, flags);
 }
@@ -67,7 +67,7 @@ async function openByHandle(path: string, flags: number): Promise<Place> {
 
 const statHandle = promisify(fs.fstat) as (fd: number) => Promise<Stats>;
 
-/** Asks the kernel where an open file is, which takes no look at any disk. A path that is too long for that leads nowhere. */
+/** Asks the kernel for the path of an open file, without disk access. If the path is too long, returns the handle's path. */
 function pathOf(fd: number, self: string): string {
   let path: string;
   try {
@@ -77,12 +77,12 @@ function pathOf(fd: number, self: string): string {
     return self;
   }
   if (!path.endsWith(DELETED)) return path;
-  // A file that was replaced since is the one that was there. A name may end like that, too.
+  // If the file was replaced since, return the path that it had. A real name may also end in " (deleted)".
   const found = lstatSync(path, { throwIfNoEntry: false });
   return found !== undefined && isSame(found, fstatSync(fd)) ? path : path.slice(0, -DELETED.length);
 }
 
-/** Finds a file by its path, and compares device and inode of what was opened before it is used. */
+/** Locates a file by its path. Compares device and inode of the opened file before it is used. */
 async function openByPath(path: string, flags: number): Promise<Place> {
   const real = await realpath(path);
   const found = await lstat(real);
@@ -116,9 +116,9 @@ function isSame(one: Stats, other: Stats): boolean {
   return one.dev === other.dev && one.ino === other.ino;
 }
 
-/** The error for what was moved or replaced while it was used. */
+/** Returns the error for a file that was moved or replaced during use. */
 export function moved(path: string): WorkspaceError {
-  // Where it is on this machine is nothing for a model.
+  // The message omits the path on this machine, because models may read it.
   const message = 'A file, or a folder above it, was moved or replaced while it was used. Try again.';
   return new WorkspaceError('outside_workspace', path, message);
 }

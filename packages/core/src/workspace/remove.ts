@@ -3,13 +3,16 @@ import { lstat, readdir, rename, rmdir, unlink } from 'node:fs/promises';
 import { errorCode, undefinedOn } from './io-error.js';
 import { openPlace, type Place, REAL_DIRECTORY } from './place.js';
 
-/** Levels of directories that are open at once, and characters of a path by which they are reached. What lies deeper is moved up first. */
+/**
+ * Most directory levels that are open at once (`OPEN_LEVELS`), and most characters of a path below the top (`LONGEST`). Deeper directories
+ * are moved to the top first.
+ */
 const OPEN_LEVELS = 32;
 const LONGEST = 1_000;
-/** How often a directory is emptied to which others add files meanwhile. */
+/** Most attempts to remove a directory while others add files to it. */
 const ATTEMPTS = 4;
 
-/** Removes a file, or a directory with all in it, however deep; of a symbolic link, the link. */
+/** Deletes a file, or a directory of any depth with its contents. Deletes a symbolic link itself, not its target. */
 export async function remove(directory: Place, name: string): Promise<true> {
   await directory.verify();
   await removeEntry(directory, name, (await lstat(directory.at(name))).isDirectory());
@@ -47,6 +50,6 @@ async function empty(directory: Place, top: Place, level: number): Promise<void>
   await directory.verify();
   for (const entry of entries)
     await undefinedOn(['ENOENT'], removeEntry(directory, entry.name, entry.isDirectory(), top, level));
-  // What was moved up.
+  // Also remove the directories that were moved to the top.
   if (directory === top && entries.some((entry) => entry.isDirectory())) await empty(directory, top, level);
 }

@@ -4,8 +4,8 @@ import { below } from './workspace-tree.js';
 const trees = new WeakMap<Workspace, Workspace>();
 
 /**
- * Opens what a harness keeps for itself in a workspace, its directory `.x/`: sessions, logs, tasks, memory, evicted results
- * and plans. Neither tools nor models see it; an agent shows each session what is its own.
+ * Opens the harness's own files in a workspace, its directory `.x/`: sessions, logs, tasks, memory, evicted results and plans. Tools
+ * and models cannot see it, except for what an agent shows each session of its own.
  *
  * @example
  * ```ts
@@ -22,7 +22,7 @@ export function storageOf(workspace: Workspace): Workspace {
   return tree;
 }
 
-/** Gives a workspace that is made of others the storage of one of them. */
+/** Makes a workspace that is composed of others use the storage of `base`. */
 export function shareStorage(workspace: Workspace, base: Workspace): void {
   trees.set(workspace, storageOf(base));
 }

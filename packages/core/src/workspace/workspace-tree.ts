@@ -2,24 +2,24 @@ import { WorkspaceError, type WorkspaceErrorCode } from '../errors/workspace-err
 import { confineWorkspace } from './confine-workspace.js';
 import { pathSegments, STORAGE, type Workspace } from './workspace.js';
 
-/** Opens a directory of a workspace, `''` for the root, as {@link Workspace.subtree} does, for any workspace. */
+/** Opens a directory (`''` for the root) of any workspace, like {@link Workspace.subtree}. */
 export function subtreeOf(workspace: Workspace, path: string): Workspace {
   return workspace.subtree?.(path) ?? below(workspace, path, { assertVisible });
 }
 
 interface TreeOptions {
-  /** Refuses paths of the tree. */
+  /** Rejects paths of the tree by throwing. */
   assertVisible?(path: string): void;
 }
 
-/** The directory `root` of a workspace as one of its own, by paths alone. Locks are those of the whole workspace. */
+/** Opens the directory `root` as a workspace by adding a prefix to paths. Locks are shared with the whole workspace. */
 export function below(workspace: Workspace, root: string, options: TreeOptions): Workspace {
   const prefix = pathSegments(root)
     .map((segment) => `${segment}/`)
     .join('');
   const { assertVisible: check } = options;
   const within = async <T>(path: string, operation: (path: string) => Promise<T>): Promise<T> => {
-    // Before the prefix is put ahead of it: `..` would lead out of the tree.
+    // Normalize before adding the prefix, because `..` would lead out of the tree.
     const inner = pathSegments(path).join('/');
     check?.(path);
     try {

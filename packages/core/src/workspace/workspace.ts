@@ -12,21 +12,21 @@ export interface WorkspaceEntry {
   readonly size: number;
   /** ISO 8601, UTC. */
   readonly modifiedAt: string;
-  /** The `id` of a file that has several names, as `identify` answers it. Not for symbolic links. */
+  /** The `id` of a file with several names, as `identify` returns it. Not set for symbolic links. */
   readonly hardLinked?: string;
-  /** It is a symbolic link to a file or directory in the workspace. */
+  /** Whether the entry is a symbolic link to a file or directory in the workspace. */
   readonly isLink?: boolean;
 }
 
-/** A file, whichever of its names led to it. */
+/** Identifies a file regardless of which of its names was used. */
 export interface FileIdentity {
   /** The path with links followed. If nothing is there yet, where it would be. */
   readonly path: string;
   /** All names of the file share it. */
   readonly id: string;
-  /** How many names the file has. */
+  /** Number of names (hard links) of the file. */
   readonly links: number;
-  /** When its content, times or names last changed, in milliseconds since 1970, if that is known. */
+  /** Time of the last change of its content, times or names, in milliseconds since 1970, if known. */
   readonly changedAt?: number;
 }
 
@@ -35,15 +35,15 @@ export type FileUse = 'read' | 'write';
 /** A rule that denies a use of files. */
 export interface FileRule {
   readonly use: FileUse;
-  /** A path from the root of the workspace, in which `*`, `?` and `**` may stand for others. */
+  /** A glob from the root of the workspace, with `*`, `?` and `**`. */
   readonly match: string;
 }
 
 /**
- * Says why a file may not be read or written; nothing if it may.
+ * Returns the reason why a file may not be read or written, or `undefined` if it may.
  *
- * @param path As it was given.
- * @param file What is read or written, if the workspace knows: the path may lead elsewhere by now.
+ * @param path The path as the caller gave it.
+ * @param file The file that is read or written, if the workspace knows it. The path may lead elsewhere by now.
  */
 export type WorkspaceConfine = (
   path: string,
@@ -51,69 +51,69 @@ export type WorkspaceConfine = (
   file?: FileIdentity,
 ) => string | undefined | Promise<string | undefined>;
 
-/** The directory of a workspace in which a harness keeps its own; see {@link storageOf}. */
+/** The directory of a workspace in which a harness keeps its own files; see {@link storageOf}. */
 export const STORAGE = '.x';
 
 /**
- * A tree of files: those of an agent, which its tools read and write, or the harness's own.
+ * A tree of files: an agent's files, which its tools read and write, or the harness's own files.
  *
- * Paths are relative, with `/`; a leading `/` means the root of the workspace. `..`, NUL and symbolic links that lead
- * out are refused with a `WorkspaceError`.
+ * Paths are relative, with `/`; a leading `/` means the root of the workspace. `..`, NUL and symbolic links that lead outside are
+ * rejected with a `WorkspaceError`.
  */
 export interface Workspace {
   readonly reach: Reach;
   /**
-   * Reads the bytes of a file, or of the part from `offset` (bytes, default 0) of at most `length` bytes (default: to the end).
+   * Reads a file, or at most `length` bytes (default: to the end) from `offset` (bytes, default 0).
    *
    * @throws {WorkspaceError} `not_found`, `is_directory`.
    */
   read(path: string, range?: { readonly offset?: number; readonly length?: number }): Promise<Uint8Array>;
   /**
-   * Replaces or creates a file atomically, with the directories above it: a reader sees the old bytes or the new ones.
-   * With `ifAbsent` an existing file is left alone.
+   * Creates or replaces a file atomically: a reader sees the old bytes or the new ones. Creates missing parent directories. With
+   * `ifAbsent`, an existing file is not replaced.
    *
    * @throws {WorkspaceError} `already_exists` with `ifAbsent`; `read_only`.
    */
   write(path: string, data: string | Uint8Array, options?: { readonly ifAbsent?: boolean }): Promise<void>;
-  /** Adds to the end of a file, or creates it, and returns once the bytes are durable. */
+  /** Appends to a file, or creates it. Returns when the bytes are durable. */
   append(path: string, data: string | Uint8Array): Promise<void>;
   /**
-   * Lists a directory, sorted by path. Yields nothing when it does not exist. Of two files of which one takes the place of
-   * the other meanwhile, at least one is there.
+   * Lists a directory, sorted by path. Yields nothing if the directory does not exist. If one file replaces another during the listing,
+   * at least one of them is listed.
    */
   list(path?: string, options?: { readonly recursive?: boolean }): AsyncIterable<WorkspaceEntry>;
   /**
-   * Finds the file that a path means. Left out by workspaces in which a file has one name.
+   * Returns the identity of the file at a path. Left out by workspaces in which a file has only one name.
    *
    * @throws {WorkspaceError} `outside_workspace`.
    */
   identify?(path: string): Promise<FileIdentity>;
   /**
-   * Opens the same files, but for those that `confine` refuses: its methods fail for these with a `WorkspaceError` `refused`. Each
-   * file is judged while it is open, and what was judged is what is read or written. Left out by workspaces in which a path always
-   * means the same file. `undefined` if this one cannot.
+   * Returns a view of the same files that applies `confine`. For files that `confine` denies, methods fail with a `WorkspaceError`
+   * `refused`. Each file is checked while it is open, and exactly that file is then read or written. Left out by workspaces in which a
+   * path always means the same file. Returns `undefined` if this workspace cannot do it.
    */
   confined?(confine: WorkspaceConfine): Workspace | undefined;
-  /** `undefined` when there is nothing at that path. */
+  /** Returns the entry at a path, or `undefined` if nothing exists there. */
   stat(path: string): Promise<WorkspaceEntry | undefined>;
-  /** Deletes a file, or a directory with its contents. Returns whether there was one. */
+  /** Deletes a file, or a directory with its contents. Returns whether it existed. */
   delete(path: string): Promise<boolean>;
   /**
-   * Replaces a file as `write` does, and keeps the old one, the very file, at `kept`: what others wrote to it until then, and
-   * what they still write to what they have open, is found there. Left out by workspaces that cannot.
+   * Replaces a file like `write`, and keeps the old file itself at `kept`. Writes of others to the old file are found there, even later
+   * writes through handles that are still open. Left out by workspaces that cannot do it.
    *
-   * @throws {WorkspaceError} `not_found`; `already_exists` when there is something at `kept`.
+   * @throws {WorkspaceError} `not_found`; `already_exists` when `kept` exists.
    */
   replace?(path: string, kept: string, data: string | Uint8Array): Promise<void>;
   /**
-   * Opens a directory, `''` for the root, as a workspace of its own: no path and no link leads out of it, or to a harness's
-   * own tree. Left out by workspaces without links, where paths alone decide.
+   * Opens a directory (`''` for the root) as a separate workspace. No path and no link leads out of it, or into a harness's storage.
+   * Left out by workspaces without links, for which {@link subtreeOf} checks paths.
    */
   subtree?(path: string): Workspace;
   /**
    * Runs `task` while no other process or task holds `name`. Left out by workspaces that cannot exclude others.
    *
-   * @throws {WorkspaceError} `locked` when it could not be had within `timeoutMs` (default 10 000).
+   * @throws {WorkspaceError} `locked` when the lock was not acquired within `timeoutMs` (default 10 000).
    */
   lock?<T>(
     name: string,
@@ -122,11 +122,11 @@ export interface Workspace {
   ): Promise<T>;
 }
 
-/** A lock, for the task that runs under it. */
+/** A lock, as the task that holds it sees it. */
 export interface HeldLock {
   /**
-   * Checks that the lock is still held: a process that was stopped for long may have been taken for dead. Call it
-   * right before a write that cannot be undone.
+   * Checks that the lock is still held: if this process was suspended for long, others may have treated it as dead. Call it right
+   * before a write that cannot be undone.
    *
    * @throws {WorkspaceError} `locked` when it was lost.
    */
@@ -138,8 +138,8 @@ const decoder = new TextDecoder();
 /**
  * Reads a file as UTF-8 text.
  *
- * @param maxBytes What it may have; no more is read. Default: no limit.
- * @throws {WorkspaceError} `refused` for a file that has more; what reading throws.
+ * @param maxBytes Most bytes of the file. Default: no limit.
+ * @throws {WorkspaceError} `refused` for a larger file, and any error of `read`.
  */
 export async function readText(
   workspace: Pick<Workspace, 'read'>,
@@ -153,11 +153,10 @@ export async function readText(
 }
 
 /**
- * Splits a workspace path into its names; none for the root. A leading `/` means the root, `.` and empty names
- * are left out.
+ * Splits a workspace path into its names; the root has none. A leading `/` means the root. `.` and empty names are dropped.
  *
- * @throws {WorkspaceError} `outside_workspace` for `..`; `invalid_path` for what one platform or another reads
- * differently: NUL, backslashes, drive letters.
+ * @throws {WorkspaceError} `outside_workspace` for `..`; `invalid_path` for NUL, backslashes and drive letters, which platforms
+ * interpret differently.
  */
 export function pathSegments(path: string): readonly string[] {
   if (typeof path !== 'string') throw invalid(String(path), 'a path is a string');
