@@ -1,7 +1,7 @@
-/** Bytes that one call of `String.fromCharCode` takes. */
+/** Bytes per call of `String.fromCharCode`, whose number of arguments is limited. */
 const CHUNK = 8192;
 
-/** Writes bytes as base64, in every runtime. */
+/** Encodes bytes as base64, in every runtime. */
 export function base64(bytes: Uint8Array): string {
   let text = '';
   for (let at = 0; at < bytes.length; at += CHUNK) {
@@ -10,22 +10,22 @@ export function base64(bytes: Uint8Array): string {
   return btoa(text);
 }
 
-/** The bytes that a buffer or a view of one holds; `undefined` for any other value. */
+/** Returns the bytes of a buffer or of a view; `undefined` for any other value. */
 export function bytesIn(value: unknown): Uint8Array | undefined {
   if (value instanceof ArrayBuffer) return new Uint8Array(value);
   if (!ArrayBuffer.isView(value)) return undefined;
   return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
 }
 
-/** Writes bytes as base64url, without padding. */
+/** Encodes bytes as base64url, without padding. */
 export function base64url(bytes: Uint8Array): string {
   return base64(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 }
 
 /**
- * Reads base64 or base64url.
+ * Decodes base64 or base64url.
  *
- * @throws {DOMException} for any other text.
+ * @throws {DOMException} for invalid text.
  */
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
   const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'));

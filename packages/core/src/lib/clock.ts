@@ -1,9 +1,9 @@
-/** Time, so that tests can make it pass. */
+/** A source of time, which tests can replace. */
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
   /**
-   * Resolves after `ms`; rejects with the signal's reason when it is aborted before.
+   * Resolves after `ms`. Rejects with the signal's reason if it is aborted before.
    *
    * @param options `background`: the process may end while this waits.
    */
@@ -13,7 +13,7 @@ export interface Clock {
   ): Promise<void>;
 }
 
-/** Lets the process end while a timer runs, where there are processes: a browser's timer is a number. */
+/** Lets the process end while a timer runs. Does nothing in browsers, where a timer is a number. */
 export function letEnd(timer: { unref?(): unknown } | number): void {
   if (typeof timer === 'object') timer.unref?.();
 }
@@ -37,5 +37,5 @@ export const systemClock: Clock = {
     }),
 };
 
-/** Measures how long something takes: nobody sets it. */
+/** A monotonic clock for measuring durations. */
 export const steadyClock: Clock = { now: () => performance.now(), sleep: systemClock.sleep };

@@ -1,21 +1,21 @@
 import { XError } from '../errors/x-error.js';
 import { turnTaker } from './turn-taker.js';
 
-/** The longest delay that `setTimeout` holds: beyond it, it fires at once. */
+/** The longest delay in milliseconds that `setTimeout` accepts; longer delays fire at once. */
 const LONGEST_MS = 2 ** 31 - 1;
 
 /**
- * A wait was longer than its limit allows.
+ * Error for a wait that exceeded its limit.
  *
  * @code timed_out The limit in `limit` ran out. Do: Raise it, or set it to 0 for no limit.
  */
 export class TimeLimitError extends XError {
   static override readonly brand = 'TimeLimitError';
-  /** The setting, for example `limits.modelIdleMs`. */
+  /** Name of the limit's setting, such as `limits.modelIdleMs`. */
   readonly limit: string;
   readonly ms: number;
 
-  /** @param subject The one that was waited for, as the beginning of a sentence. */
+  /** @param subject What was waited for, as the beginning of a sentence. */
   constructor(subject: string, limit: string, ms: number) {
     super('timed_out', `${subject} timed out after ${ms} ms (${limit}; 0 for no limit).`, {
       clientMessage: 'This took too long. Try again.',
@@ -25,10 +25,10 @@ export class TimeLimitError extends XError {
   }
 }
 
-/** Callbacks by the signal that calls them. Each signal has one listener of ours: to listen costs more than a short wait. */
+/** Callbacks by signal. Each signal gets only one listener, because adding a listener costs more than a short wait. */
 const followers = new WeakMap<AbortSignal, Set<() => void>>();
 
-/** Calls back when the signal fires, and answers a function that stops that. */
+/** Calls back when the signal fires. Returns a function that removes the callback. */
 function follow(signal: AbortSignal, onAbort: () => void): () => void {
   const known = followers.get(signal);
   const all = known ?? new Set();
@@ -44,15 +44,14 @@ function follow(signal: AbortSignal, onAbort: () => void): () => void {
 }
 
 /**
- * Awaits some work until the signal fires, also where the work itself ignores the signal, as some clients do. A later
- * result is ignored.
+ * Awaits some work until the signal fires, even if the work ignores the signal, as some clients do. A later result is ignored.
  *
  * @example
  * ```ts
  * const answer = await unlessAborted(client.send(request), AbortSignal.timeout(10_000));
  * ```
  *
- * @param graceMs Milliseconds that the work has to end by itself once the signal has fired; `Infinity` for as long as it takes. Default 0.
+ * @param graceMs Milliseconds that the work may continue after the signal has fired; `Infinity` for no limit. Default 0.
  * @throws the signal's reason.
  */
 export async function unlessAborted<Value>(
@@ -70,9 +69,9 @@ export async function unlessAborted<Value>(
 }
 
 /**
- * Calls back after any time that a number can say: 0 and `Infinity` are never, and weeks are weeks.
+ * Calls back after `ms` milliseconds, which may exceed the limit of `setTimeout`. 0 and `Infinity` never fire.
  *
- * @returns a function that stops the timer.
+ * @returns A function that stops the timer.
  */
 export function startTimer(ms: number, expire: () => void): () => void {
   if (ms <= 0 || ms === Number.POSITIVE_INFINITY) return () => {};
@@ -90,13 +89,13 @@ export function startTimer(ms: number, expire: () => void): () => void {
 interface Wait {
   readonly reject: (reason: unknown) => void;
   readonly graceMs: number;
-  /** Ends the grace. */
+  /** Stops the timer of the grace period. */
   stop?: () => void;
 }
 
 /**
- * A signal that follows a parent's and fires when a limit runs out. Several limits may run at once, each by its name. Call
- * {@link Deadline.stop} in the end.
+ * A signal that follows a parent signal, and also fires when a limit runs out. Several named limits may run at once. Call
+ * {@link Deadline.stop} at the end.
  *
  * @example
  * ```ts
@@ -121,15 +120,15 @@ export class Deadline {
     else this.#leave = parent && follow(parent, () => this.abort(parent.reason));
   }
 
-  /** Fires with the parent's, when a limit runs out, or with {@link Deadline.abort}. */
+  /** Fires with the parent signal, when a limit runs out, or by {@link Deadline.abort}. */
   get signal(): AbortSignal {
-    // Made for who asks: it costs more than all the rest of a short wait.
+    // Created on demand, because it costs more than the rest of a short wait.
     this.#abort ??= new AbortController();
     if (this.#over) this.#abort.abort(this.#over.reason);
     return this.#abort.signal;
   }
 
-  /** Ends the wait for this reason, unless it has ended. */
+  /** Ends all waits with this reason, unless the deadline is over already. */
   abort(reason: unknown): void {
     if (this.#over) return;
     this.#over = { reason };
@@ -137,12 +136,12 @@ export class Deadline {
     for (const wait of this.#waiting) this.#end(wait);
   }
 
-  /** For loops over what answers at once, which never wait: throws the signal's reason once it has fired. */
+  /** Throws the signal's reason if it has fired. Use it in loops over synchronous results, which never wait. */
   check(): void {
     if (this.#over) throw this.#over.reason;
   }
 
-  /** Starts a limit, or starts it again. The signal's reason is a {@link TimeLimitError} when it runs out. */
+  /** Starts or restarts a limit. If it runs out, the signal's reason is a {@link TimeLimitError}. */
   start(subject: string, limit: string, ms: number): void {
     this.pause(limit);
     this.#timers.set(
@@ -162,7 +161,7 @@ export class Deadline {
     return new Promise((resolve, reject) => {
       const wait: Wait = { reject, graceMs };
       this.#waiting.add(wait);
-      // Whatever comes second is ignored.
+      // The second result is ignored.
       void Promise.resolve(work)
         .then(resolve, reject)
         .then(() => {
@@ -174,19 +173,22 @@ export class Deadline {
   }
 
   #end(wait: Wait): void {
-    // Without a grace, work that is done by now counts.
+    // Without a grace period, work that is already done still counts.
     if (wait.graceMs === 0) queueMicrotask(() => wait.reject(this.#over?.reason));
     else wait.stop = startTimer(wait.graceMs, () => wait.reject(this.#over?.reason));
   }
 
-  /** Stops all limits, and follows the parent no more. */
+  /** Stops all limits, and stops following the parent. */
   stop(): void {
     for (const limit of [...this.#timers.keys()]) this.pause(limit);
     this.#leave?.();
   }
 }
 
-/** Yields what an iterable yields, each step awaited by `wait`. One that hangs is left alone: it does not end at its return either. */
+/**
+ * Yields the items of an iterable; `wait` awaits each step. Does not await the iterator's `return`, because a hanging iterator would hang
+ * there, too.
+ */
 export async function* stepwise<Item>(
   items: AsyncIterable<Item>,
   wait: (step: () => Promise<IteratorResult<Item>>) => Promise<IteratorResult<Item>>,
@@ -207,7 +209,7 @@ export async function* stepwise<Item>(
 }
 
 /**
- * Runs some work until it ends, its limit runs out or the parent's signal fires; the deadline's signal tells the work.
+ * Runs some work until it ends, its limit runs out or the parent's signal fires. The work can watch the deadline's signal.
  *
  * @throws {TimeLimitError} when the limit runs out, and the reason of the parent's signal.
  */

@@ -5,9 +5,9 @@ export function digest(text: string): string {
   return atOnce(digestWork(text));
 }
 
-/** The same as work that may be done in pieces. */
+/** Computes {@link digest} as work that may be done in pieces. */
 export function* digestWork(text: string): Work<string> {
-  // To encode 20 MB takes as long as a hundred pieces of the rest, and cannot be interrupted.
+  // Encoding 20 MB takes as long as a hundred other pieces, and cannot be interrupted.
   yield;
   const bytes = new TextEncoder().encode(text);
   yield;
@@ -15,19 +15,19 @@ export function* digestWork(text: string): Work<string> {
   return Array.from(state, (word) => word.toString(16).padStart(8, '0')).join('');
 }
 
-/** Makes random hexadecimal digits, two for each byte: for names that must not meet. */
+/** Returns random hexadecimal digits, two per byte, for unique names. */
 export function randomHex(bytes: number): string {
   const random = crypto.getRandomValues(new Uint8Array(bytes));
   return Array.from(random, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 const BLOCK_BYTES = 64;
-/** Bytes between two moments at which the work may rest. */
+/** Bytes to hash between two points at which the work may pause. */
 const PIECE_BYTES = 1 << 18;
 const ROUNDS = 64;
 const { roots: ROUND_CONSTANTS, state: FIRST_STATE } = constants();
 
-/** FIPS 180-4, section 6.2: the web's own SHA-256 answers in a promise, and what is written at once cannot wait. */
+/** Implements FIPS 180-4, section 6.2, because the web's own SHA-256 is asynchronous and some callers are synchronous. */
 function* sha256(bytes: Uint8Array): Work<Uint32Array> {
   const padded = new DataView(new ArrayBuffer(Math.ceil((bytes.length + 9) / BLOCK_BYTES) * BLOCK_BYTES));
   new Uint8Array(padded.buffer).set(bytes);
@@ -43,7 +43,7 @@ function* sha256(bytes: Uint8Array): Work<Uint32Array> {
   return state;
 }
 
-/** Takes a block, in the first 16 words, into the state. */
+/** Adds a block (the first 16 words) to the state. */
 function compress(state: Uint32Array, words: Uint32Array): void {
   for (let round = 16; round < ROUNDS; round++) {
     const [early, late] = [words[round - 15] as number, words[round - 2] as number];
@@ -73,7 +73,7 @@ function rotated(word: number, by: number): number {
   return (word >>> by) | (word << (32 - by));
 }
 
-/** The first bits of the fractional parts of the cube roots, and of the square roots, of the first primes. */
+/** Computes the constants of SHA-256: the first fractional bits of the cube roots and square roots of the first primes. */
 function constants(): { readonly roots: Uint32Array; readonly state: Uint32Array } {
   const primes: number[] = [];
   for (let number = 2; primes.length < ROUNDS; number++) {

@@ -1,16 +1,16 @@
 import { digest } from './digest.js';
 
-/** Bytes that one encoded segment may take: under the 255 of common file systems, with room for a suffix. */
+/** Most bytes of one encoded segment: below the limit of 255 in common file systems, with room for a suffix. */
 const MAX_SEGMENT = 200;
-/** Two characters of mark and 64 of hash. */
+/** Length of the hash suffix: two characters of mark and 64 of hash. */
 const HASH_LENGTH = 66;
 /** Names that Windows reserves with any extension. */
 const RESERVED = /^(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:$|\.)/;
 
 /**
- * Encodes any string injectively into `[a-z0-9_.%-]`, so that two ids never meet: upper case is escaped (file systems
- * that fold case), so is everything beyond ASCII by UTF-16 unit (file systems that normalize, lone surrogates), and a
- * leading dot (`.` and `..`). Decode with {@link decodeSegment}.
+ * Encodes any string injectively into `[a-z0-9_.%-]`, so that two ids never collide. Escapes upper case (some file systems ignore
+ * case), characters beyond ASCII by UTF-16 unit (file systems may normalize, and surrogates may be unpaired), and leading and
+ * trailing dots (`.` and `..`). Decode with {@link decodeSegment}.
  */
 export function encodeSegment(text: string): string {
   let encoded = '';
@@ -26,12 +26,12 @@ export function encodeSegment(text: string): string {
     else if (unit < 128) encoded += `%${unit.toString(16).padStart(2, '0')}`;
     else encoded += `%u${unit.toString(16).padStart(4, '0')}`;
   }
-  // A reserved device name keeps its meaning in its first letter alone.
+  // Escaping the first letter is enough to make a reserved device name harmless.
   if (RESERVED.test(encoded)) encoded = `%${encoded.charCodeAt(0).toString(16)}${encoded.slice(1)}`;
   return encoded;
 }
 
-/** The inverse of {@link encodeSegment}. */
+/** Decodes a text of {@link encodeSegment}. */
 export function decodeSegment(encoded: string): string {
   return encoded.replace(
     /%u([0-9a-f]{4})|%([0-9a-f]{2})/g,
@@ -41,12 +41,12 @@ export function decodeSegment(encoded: string): string {
 }
 
 /**
- * {@link encodeSegment} for one name in a file system: what would be longer than a file name may be is cut and ended
- * with a SHA-256 of the whole, and an empty text has a name too, so keep the original where you need it back.
+ * Encodes a string as a file name, like {@link encodeSegment}. A name that would be too long is cut and ends with a SHA-256 of the
+ * whole. An empty text gets a name, too. A cut name cannot be decoded, so store the original if you need it.
  */
 export function fileSegment(text: string): string {
   const encoded = encodeSegment(text);
   if (encoded.length <= MAX_SEGMENT) return encoded || '%_';
-  // `%_` appears in no plain encoding, so a cut name never meets a whole one. Hex: case must not matter.
+  // `%_` appears in no plain encoding, so a cut name never equals a whole one. The hash is hexadecimal, so case does not matter.
   return `${encoded.slice(0, MAX_SEGMENT - HASH_LENGTH)}%_${digest(encoded)}`;
 }

@@ -2,12 +2,12 @@ import { base64, bytesIn } from './base64.js';
 import { randomHex } from './digest.js';
 import { isPlain } from './json.js';
 
-/** Names for what can only be told by being the same object, or the same call: no other process gives them. */
+/** Random names of objects and functions that are only equal to themselves. No other process produces the same names. */
 const names = new WeakMap<object, string>();
 
 /**
- * Writes a value as a text that no different value has: the JSON of what is plain, and for what JSON has no word for (bytes of
- * every kind, maps, sets, dates, `-0`) one that no JSON is. What does not show what it holds is equal to itself alone.
+ * Serializes a value so that different values have different texts. Plain values become JSON. Values that JSON cannot represent (bytes
+ * of every kind, maps, sets, dates, `-0`) become text that is not JSON. A value with hidden content equals only itself.
  */
 export function exactText(value: unknown): string {
   if (typeof value === 'number') return Object.is(value, -0) ? '-0' : String(value);

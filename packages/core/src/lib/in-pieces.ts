@@ -1,17 +1,17 @@
-/** Work that may rest wherever it yields. */
+/** Work that may pause at each `yield`. */
 export type Work<Value> = Generator<void, Value, void>;
 
-/** Milliseconds of work after which others have the thread. */
+/** Milliseconds of work after which the event loop gets a turn. */
 const PIECE_MS = 8;
 
 let steps = 0;
 
-/** Tests for every 16th of many small steps: to rest after each of them would take longer than the steps. */
+/** Returns true for every 16th of many small steps, because pausing after each one would take longer than the steps. */
 export function isTimeToRest(): boolean {
   return (++steps & 15) === 0;
 }
 
-/** Does work at once. */
+/** Runs work to its end without pauses. */
 export function atOnce<Value>(work: Work<Value>): Value {
   for (;;) {
     const { done, value } = work.next();
@@ -20,9 +20,9 @@ export function atOnce<Value>(work: Work<Value>): Value {
 }
 
 /**
- * Does work in pieces of about 8 ms, between which everything else that waits for the thread has its turn.
+ * Runs work in pieces of about 8 ms. Between the pieces, other tasks of the event loop run.
  *
- * @throws the signal's reason when it is aborted between two pieces.
+ * @throws the signal's reason if it is aborted between two pieces.
  */
 export async function inPieces<Value>(work: Work<Value>, signal?: AbortSignal): Promise<Value> {
   for (;;) {
@@ -36,7 +36,7 @@ export async function inPieces<Value>(work: Work<Value>, signal?: AbortSignal): 
   }
 }
 
-/** Lets everything else that waits for the thread have its turn. */
+/** Resolves after other waiting tasks of the event loop have had a turn. */
 export function othersTurn(): Promise<void> {
   return new Promise((resolve) => {
     if (typeof setImmediate === 'function') setImmediate(resolve);

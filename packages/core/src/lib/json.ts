@@ -12,22 +12,22 @@ export type JsonValue =
 /** A JSON object; immutable. */
 export type JsonObject = { readonly [key: string]: JsonValue };
 
-/** Tests for an object that is no array. */
+/** Tests if a value is an object and not an array. */
 export function isObject(value: JsonValue | undefined): value is JsonObject;
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>>;
 export function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Tests for an object that is its properties and nothing else, unlike a `Map`, a date or an instance of a class. */
+/** Tests if an object is plain, unlike a `Map`, a date or a class instance. */
 export function isPlain(value: object): boolean {
   const prototype = Object.getPrototypeOf(value) as unknown;
   if (prototype === null || prototype === Object.prototype) return true;
-  // A plain object of another realm has another prototype, but it, too, stands at the top.
+  // A plain object of another realm has another prototype, which is also the root of its prototype chain.
   return Object.getPrototypeOf(prototype) === null;
 }
 
-/** Reads a text as JSON; `undefined` for one that is none. */
+/** Parses JSON; `undefined` for invalid JSON. */
 export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -37,8 +37,8 @@ export function parsedJson(text: string): unknown {
 }
 
 /**
- * Writes a value as JSON, however deep it is nested: `JSON.stringify` throws from some thousands of levels on. Without
- * `toJSON`: the value is plain.
+ * Serializes a plain value as JSON at any depth. `JSON.stringify` throws at some thousands of levels. In deeper values, `toJSON` is
+ * not called.
  */
 export function jsonText(value: JsonValue): string {
   try {
@@ -49,10 +49,10 @@ export function jsonText(value: JsonValue): string {
   }
 }
 
-/** Levels whose keys are sorted. What is nested deeper keeps the order of its keys. */
+/** Levels whose keys are sorted. Deeper objects keep the order of their keys. */
 const SORTED_DEPTH = 100;
 
-/** Writes a JSON value with sorted keys: the same text for equal values, in whatever order a database or a model gave the keys. */
+/** Serializes a JSON value with sorted keys: equal values have the same text, in whatever order a database or a model gave the keys. */
 export function sortedJson(value: unknown): string {
   return jsonText(sorted(value as JsonValue, 0));
 }
@@ -86,7 +86,7 @@ function deepJsonText(value: JsonValue): string {
   return parts.join('');
 }
 
-/** A path that is told to someone; where it continues matters to nobody. */
+/** Most keys of a path in an error message. The rest would not help a reader. */
 const PATH_KEYS = 20;
 
 interface Visit {
@@ -96,13 +96,13 @@ interface Visit {
   readonly depth: number;
 }
 
-/** Levels that a stored value may have: some thousands overflow the stack of what reads it, a validator or a serializer. */
+/** Most levels of a stored value. Some thousands of levels overflow the stack of validators and serializers. */
 const DEEPEST = 1_000;
 
 /**
- * Finds the first part of a value that JSON cannot hold: a function, a symbol, a bigint, a number that is not finite, an object with
- * `toJSON`, one that is not plain, a gap in a list, a reference to itself, a value nested more than 1 000 levels deep. `undefined` in
- * an object is left out.
+ * Finds the first part of a value that JSON cannot represent: a function, symbol, bigint, non-finite number, object with `toJSON`,
+ * object that is not plain, hole in a list, cycle, or value nested more than 1 000 levels deep. `undefined` properties are allowed,
+ * because JSON omits them.
  */
 export function jsonFault(root: unknown): { readonly path: string; readonly message: string } | undefined {
   if (isSound(root, QUICK_DEPTH)) return undefined;
@@ -134,7 +134,7 @@ export function jsonFault(root: unknown): { readonly path: string; readonly mess
   return undefined;
 }
 
-/** Levels of a quick look: what is deeper, or refers to itself, is looked at again with its path. */
+/** Levels of the fast check. If it fails, as for deeper or cyclic values, a full check finds the path of the fault. */
 const QUICK_DEPTH = 64;
 
 function isSound(value: unknown, depth: number): boolean {

@@ -1,8 +1,10 @@
-/** Runs tasks of one key one after the other, in order of arrival; different keys run side by side. */
+/** Runs tasks with the same key one after the other, in order of arrival. Tasks with different keys run in parallel. */
 export class KeyedMutex {
   readonly #tails = new Map<string, Promise<unknown>>();
 
-  /** @param wait Awaits those before, or gives up: then the task does not run, and those behind go on waiting. */
+  /**
+   * @param wait Awaits earlier tasks, or rejects to give up. Then the task does not run, and later tasks still wait for the earlier ones.
+   */
   async run<T>(
     key: string,
     task: () => Promise<T>,
@@ -19,12 +21,12 @@ export class KeyedMutex {
     }
   }
 
-  /** Returns whether a task of this key runs or waits. */
+  /** Tests if a task with this key is running or waiting. */
   isBusy(key: string): boolean {
     return this.#tails.has(key);
   }
 
-  /** Resolves when no task runs or waits. */
+  /** Resolves when no task is running or waiting. */
   async idle(): Promise<void> {
     while (this.#tails.size > 0) await Promise.all(this.#tails.values());
   }

@@ -1,14 +1,14 @@
 import { TimeLimitError } from './deadline.js';
 
-/** A clock of CPU time may be a little behind the timer of `node:vm`. */
+/** Part of the limit that must be used to count as a timeout, because CPU time may lag a little behind the timer of `node:vm`. */
 const MARGIN = 0.9;
 
 let timed: ((task: () => void, ms: number) => void) | undefined;
 
 /**
- * Runs a synchronous task for at most `ms` milliseconds of CPU time: regular expressions backtrack, and are often a stranger's. Only
- * `node:vm` can end a match that backtracks; if there is none, the runtime limits its programs itself. On a busy machine the task is run
- * again with more time, so it must not have effects.
+ * Runs a synchronous task for at most `ms` milliseconds of CPU time, because untrusted regular expressions may backtrack. Only `node:vm`
+ * can interrupt a match; without it, the task has no limit here. On a busy machine the task is run again with more time, so it must not
+ * have side effects.
  *
  * @throws {TimeLimitError} when the task takes longer.
  */

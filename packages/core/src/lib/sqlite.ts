@@ -6,10 +6,10 @@ export type SqliteValue = string | number | bigint | null | Uint8Array;
 /** Values for `?`, or one object for `@name`. */
 export type SqliteValues = readonly SqliteValue[] | readonly [Readonly<Record<string, SqliteValue>>];
 
-/** Loads a module for the package that depends on it: its `createRequire(import.meta.url)`. */
+/** Loads a module from the package that depends on it: its `createRequire(import.meta.url)`. */
 export type LoadModule = (name: string) => unknown;
 
-/** What both drivers have in common. */
+/** The part of the API that both drivers share. */
 interface NativeDatabase {
   exec(sql: string): unknown;
   prepare(sql: string): NativeStatement;
@@ -41,16 +41,16 @@ export class SqliteMissingError extends XError {
   }
 }
 
-/** Tests whether an error, or its cause, is a {@link SqliteMissingError}. */
+/** Tests if an error, or its cause, is a {@link SqliteMissingError}. */
 export function isSqliteMissing(error: unknown): boolean {
   return [error, (error as { cause?: unknown } | undefined)?.cause].some((it) =>
     SqliteMissingError.isInstance(it),
   );
 }
 
-/** A database of SQLite that is open, through the driver that this process can load. */
+/** An open SQLite database, through the driver that this process can load. */
 export class SqliteDatabase {
-  /** As it was given. */
+  /** The name of the database in errors: the file, or the `name` option. */
   readonly file: string;
   readonly #native: NativeDatabase;
   #isOpen = true;
@@ -64,7 +64,7 @@ export class SqliteDatabase {
     return this.#isOpen;
   }
 
-  /** Runs statements, and ignores the rows that they answer. */
+  /** Runs statements and ignores the rows that they return. */
   exec(sql: string): void {
     this.#native.exec(sql);
   }
@@ -108,7 +108,7 @@ export class SqliteDatabase {
   }
 }
 
-/** A statement, which can be run any number of times. */
+/** A prepared statement, which can be run any number of times. */
 export class SqliteStatement {
   readonly #native: NativeStatement;
 
@@ -116,7 +116,7 @@ export class SqliteStatement {
     this.#native = native;
   }
 
-  /** Runs a statement that answers no rows. */
+  /** Runs a statement that returns no rows. */
   run(...values: SqliteValues): { readonly changes: number; readonly lastInsertRowid: number } {
     const { changes, lastInsertRowid } = this.#native.run(...values);
     return { changes: Number(changes), lastInsertRowid: Number(lastInsertRowid) };
@@ -144,28 +144,27 @@ export class SqliteStatement {
   }
 }
 
-/** Opens a database. Throws what the driver throws when it cannot; see {@link sqliteCode}. */
+/** Opens a database. Throws the driver's error if that fails; see {@link sqliteCode}. */
 export type OpenSqlite = (
   file: string,
   options?: {
     readonly readOnly?: boolean;
     readonly busyTimeoutMs?: number;
-    /** What errors name it by. Default: the file. */
+    /** Name of the database in errors. Default: the file. */
     readonly name?: string;
   },
 ) => SqliteDatabase;
 
 /**
- * Loads better-sqlite3 or, if that fails, `node:sqlite`. The environment variable `X_SQLITE` names one of the two to use no
- * other.
+ * Loads better-sqlite3 or, if that fails, `node:sqlite`. The environment variable `X_SQLITE` can name the only driver to use.
  *
- * @param load Loads better-sqlite3 for the package that depends on it.
+ * @param load Loads better-sqlite3 from the package that depends on it.
  * @throws {SqliteMissingError} when neither can be loaded.
  */
 export function loadSqlite(load: LoadModule): OpenSqlite {
   const open = loadDriver(load);
   return (file, { readOnly = false, busyTimeoutMs = 0, name = file } = {}) => {
-    // A relative path, and not the URI for which node:sqlite would take it.
+    // Make it a relative path, because node:sqlite would parse it as a URI.
     const path = file.startsWith('file:') ? `./${file}` : file;
     const database = new SqliteDatabase(name, open(path, readOnly));
     database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
@@ -173,13 +172,13 @@ export function loadSqlite(load: LoadModule): OpenSqlite {
   };
 }
 
-/** SQLite's primary result codes by their numbers, as its manual lists them. */
+/** SQLite's primary result codes, indexed by their numbers in its manual. */
 const CODES =
   'OK ERROR INTERNAL PERM ABORT BUSY LOCKED NOMEM READONLY INTERRUPT IOERR CORRUPT NOTFOUND FULL CANTOPEN PROTOCOL EMPTY SCHEMA TOOBIG CONSTRAINT MISMATCH MISUSE NOLFS AUTH FORMAT RANGE NOTADB'.split(
     ' ',
   );
 
-/** Names the result of SQLite that an error of either driver reports, such as `SQLITE_BUSY`; `undefined` for other errors. */
+/** Returns the SQLite result code of an error of either driver, such as `SQLITE_BUSY`; `undefined` for other errors. */
 export function sqliteCode(error: unknown): string | undefined {
   const { code, errcode } = (error ?? {}) as { readonly code?: unknown; readonly errcode?: unknown };
   // better-sqlite3 reports extended codes: SQLITE_BUSY_SNAPSHOT. The low byte is the primary one.
@@ -202,7 +201,7 @@ function loadDriver(load: LoadModule): Open {
   throw new SqliteMissingError(reasons);
 }
 
-/** @throws {Error} when it is not installed, needs a newer Node, or has no binary for this one. */
+/** @throws {Error} when better-sqlite3 is not installed, needs a newer Node, or has no binary for this one. */
 function loadBetterSqlite(load: LoadModule): Open {
   let manifest: { readonly version: string; readonly engines?: { readonly node?: string } };
   try {
@@ -218,7 +217,7 @@ function loadBetterSqlite(load: LoadModule): Open {
   type Class = new (file: string, options?: { readonly readonly: boolean }) => NativeDatabase;
   try {
     const Sqlite = load('better-sqlite3') as Class;
-    // Its binary is loaded here.
+    // Opening a database loads the binary.
     new Sqlite(':memory:').close();
     return (file, readOnly) => new Sqlite(file, { readonly: readOnly });
   } catch {
@@ -236,7 +235,7 @@ function loadNodeSqlite(): Open {
   if (!sqlite || !hasFullText(new sqlite.DatabaseSync(':memory:'))) {
     throw new Error(`Node ${process.versions.node} has no node:sqlite with full-text search`);
   }
-  // As better-sqlite3 does, where this Node can: SQL cannot damage the file.
+  // Like better-sqlite3, defensive mode prevents SQL from corrupting the file, if this Node supports it.
   return (file, readOnly) => new sqlite.DatabaseSync(file, { readOnly, defensive: true });
 }
 
@@ -247,7 +246,7 @@ function hasFullText(native: NativeDatabase): boolean {
   return isCompiled === 1;
 }
 
-/** Node 22 warns, once a process, that the module is experimental. The users of a store did not choose the module. */
+/** Suppresses Node's warning that `node:sqlite` is experimental, because users of a store did not choose that module. */
 function withoutWarning<T>(load: () => T): T {
   const { emitWarning } = process;
   process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {

@@ -2,10 +2,10 @@ import { errorText } from './text.js';
 import { warn } from './warn.js';
 
 /**
- * Tells a listener, such as `onCompaction`. One that throws or rejects costs a warning, never what it is told of.
+ * Calls a listener, such as `onCompaction`. If it throws or rejects, a warning is logged and the caller continues.
  *
- * @param name What the warning calls it.
- * @param failed Takes the warning. Default {@link warn}.
+ * @param name The listener's name in the warning.
+ * @param failed Receives the warning. Default {@link warn}.
  */
 export function tell<Event>(
   name: string,
@@ -16,7 +16,7 @@ export function tell<Event>(
   const report = (error: unknown) => failed(`${name} threw: ${errorText(error)}`);
   try {
     const told = listener?.(event) as PromiseLike<unknown> | undefined;
-    // A promise for each event would cost more than most listeners do.
+    // Only wrap actual promises, because a promise per event would cost more than most listeners.
     if (typeof told?.then === 'function') Promise.resolve(told).catch(report);
   } catch (error) {
     report(error);

@@ -13,8 +13,8 @@ export function tailOf(text: string, length: number): string {
 }
 
 /**
- * Makes text of others fit to stand between tags: nothing in it begins or ends one of these, in whatever spelling, characters that
- * nobody sees left out. `<` of such a tag becomes `‹`.
+ * Escapes text for use between tags, so that nothing in it opens or closes one of these tags, in any spelling. Ignores invisible
+ * characters. The `<` of such a tag becomes `‹`.
  */
 export function escapeTags(text: string, ...tags: readonly string[]): string {
   return text.replaceAll(TAG, (sign, name: string) => {
@@ -23,9 +23,9 @@ export function escapeTags(text: string, ...tags: readonly string[]): string {
   });
 }
 
-/** Joiners, marks of direction, accents and what else has no place of its own. */
+/** Matches characters without visible width of their own, such as joiners, direction marks and accents. */
 const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}\p{M}]/gu;
-/** What may be read as `<`, and the name behind it. */
+/** Matches characters that may be read as `<`, and the tag name after them. */
 const TAG =
   /[<＜﹤](?=[\s/／⁄∕\\\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}\p{M}]*([\w\p{L}\p{N}\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}\p{M}]*))/gu;
 
@@ -53,13 +53,13 @@ export function errorText(error: unknown): string {
 }
 
 /**
- * The names that `name` may have been meant for, the nearest first. Upper and lower case count alike.
+ * Returns the known names that `name` may be a typo of, nearest first. Ignores case.
  *
- * @param beginning Compares with how the names begin. Default false.
+ * @param beginning Compares with the beginnings of the names. Default false.
  */
 export function nearNames(name: string, known: Iterable<string>, beginning = false): readonly string[] {
   const wanted = name.toLowerCase();
-  // One slip from three characters on, two from seven: beyond that names are different on purpose.
+  // One typo from three characters on, two from seven. Names that differ more are different on purpose.
   const most = Math.min(2, Math.floor((wanted.length + 1) / 4));
   return [...known]
     .map((candidate) => {
@@ -75,8 +75,8 @@ export function nearNames(name: string, known: Iterable<string>, beginning = fal
 }
 
 /**
- * Counts the characters to leave out, put in, exchange or swap with a neighbor until one text becomes the other: the optimal
- * string alignment distance.
+ * Counts the characters to delete, insert, replace or swap with a neighbor to turn one text into the other (optimal string alignment
+ * distance).
  */
 function editDistance(left: string, right: string): number {
   let beforeLast: readonly number[] = [];

@@ -1,10 +1,11 @@
-/** Milliseconds for which a loop over what others yield may hold the process. */
+/** Milliseconds for which a loop may block the event loop. */
 const TURN_MS = 50;
 
 /**
- * For loops over what others yield: a generator that never waits would keep timers, signals and all other work from ever running.
+ * Makes a function that keeps a loop over others' items from blocking the event loop. A generator that never waits would block timers,
+ * signals and all other work.
  *
- * @returns what to call at each item and to await where it gives a promise: others have their turn meanwhile.
+ * @returns A function to call at each item. If it returns a promise, await it, so that other work can run.
  */
 export function turnTaker(): () => Promise<void> | undefined {
   let since = performance.now();

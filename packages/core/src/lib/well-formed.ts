@@ -1,8 +1,8 @@
 import { isObject, isPlain } from './json.js';
 
 /**
- * Replaces each half of a surrogate pair by U+FFFD, in a text, or in all texts and keys of a plain value: providers refuse every request
- * that has one. Returns the same value when there is none.
+ * Replaces unpaired surrogates by U+FFFD, in a text, or in all texts and keys of a plain value, because providers reject requests
+ * that contain one. Returns the same value if nothing changes.
  */
 export function wellFormed<Value>(value: Value): Value {
   if (typeof value === 'string') return (value.isWellFormed() ? value : value.toWellFormed()) as Value;
@@ -16,7 +16,7 @@ export function wellFormed<Value>(value: Value): Value {
   return isSame ? value : (Object.fromEntries(mended) as Value);
 }
 
-/** The list itself where the other one has the same items. */
+/** Returns `list` itself if `other` has the same items, else `other`. */
 export function same<Item>(list: readonly Item[], other: readonly Item[]): readonly Item[] {
   return other.length === list.length && other.every((item, index) => item === list[index]) ? list : other;
 }
