@@ -6,8 +6,8 @@ import { namesSecret, SECRET_PATTERNS, type SecretPattern } from './secret-patte
 export type Redact = (text: string) => string;
 
 /**
- * Replaces common secrets in a text by `[redacted:kind]`, and secrets of the environment of this process, by their names, in whatever form
- * they stand.
+ * Replaces common secrets in a text by `[redacted:kind]`. Also replaces the values of environment variables with secret names, in any
+ * encoding.
  *
  * @example
  * ```ts
@@ -16,7 +16,7 @@ export type Redact = (text: string) => string;
  */
 export const redactSecrets: Redact = secretRedactor();
 
-/** Makes a {@link Redact} for common secrets. It looks for matches of `patterns` first. */
+/** Makes a {@link Redact} for common secrets. It replaces matches of `patterns` first. */
 export function secretRedactor(patterns: readonly SecretPattern[] = []): Redact {
   const own = patterns.map(searchedEverywhere);
   return (text) => {
@@ -24,7 +24,7 @@ export function secretRedactor(patterns: readonly SecretPattern[] = []): Redact 
     const rest = own.reduce(replaceAll, known);
     const hinted = hintedPatterns(rest);
     if (hinted === 0) return rest;
-    // No later pattern matches a placeholder: its bracket ends every match.
+    // No later pattern matches a placeholder, because its bracket ends every match.
     return SECRET_PATTERNS.reduce(
       (result, pattern, index) => (hinted & (1 << index) ? replaceAll(result, pattern) : result),
       rest,
@@ -39,7 +39,7 @@ function withoutKnown(text: string): string {
   return rest;
 }
 
-/** Redacts every string of a value, and all that is in fields that are named like secrets. */
+/** Redacts every string of a value, and all values in fields with secret names. */
 export function redactJson(value: JsonValue, redact: Redact = redactSecrets): JsonValue {
   if (typeof value === 'string') return redact(value);
   if (Array.isArray(value)) {
@@ -75,18 +75,18 @@ function replaceAll(text: string, { kind, pattern }: SecretPattern): string {
     const groups = rest.at(-1) as Readonly<Record<string, string | undefined>> | string;
     const secret = typeof groups === 'string' ? undefined : groups.secret;
     if (secret === undefined) return mark;
-    // It is the last part of what matched, but for a closing character.
+    // The secret is the last part of the match, except for a closing character.
     const start = match.lastIndexOf(secret);
     return match.slice(0, start) + mark + match.slice(start + secret.length);
   });
 }
 
-/** Five bits of a UTF-16 unit: the same for a letter and its capital. Others may share them: a hint is no proof. */
+/** Bits kept of a UTF-16 unit: five are the same for both cases of a letter. Other characters may share them, so a hint is not a proof. */
 const UNIT_BITS = 5;
 const UNIT = (1 << UNIT_BITS) - 1;
 const WINDOW = (1 << (3 * UNIT_BITS)) - 1;
 
-/** For every three units, the patterns, as bits, that may match where they stand. */
+/** For each window of three units, the patterns (as bits) that may match there. */
 const patternsAt = new Uint32Array(WINDOW + 1);
 SECRET_PATTERNS.forEach(({ hints }, index) => {
   for (const hint of hints) {
@@ -96,8 +96,8 @@ SECRET_PATTERNS.forEach(({ hints }, index) => {
 });
 
 /**
- * Finds the {@link SECRET_PATTERNS} that a text may match, as bits. Few texts hold a secret, and reading one once costs a
- * tenth of searching it for every pattern.
+ * Returns the {@link SECRET_PATTERNS} that may match a text, as bits. Few texts contain a secret, and this scan costs a tenth of
+ * searching for every pattern.
  */
 export function hintedPatterns(text: string): number {
   let window = 0;

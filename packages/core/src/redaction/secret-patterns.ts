@@ -1,41 +1,41 @@
-/** A kind of secret and how it looks. */
+/** A kind of secret and the pattern that matches it. */
 export interface SecretPattern {
   /** Names the replacement: `[redacted:kind]`. */
   readonly kind: string;
   /**
-   * Matches the secret; where it has a group named `secret`, only that group is replaced. Quantifiers are bounded and
-   * neighbors do not overlap, so that a search takes time in proportion to the text.
+   * Matches the secret. If it has a group named `secret`, only that group is replaced. Quantifiers are bounded and adjacent parts do
+   * not overlap, so that the search time is linear in the length of the text.
    */
   readonly pattern: RegExp;
 }
 
-/** A pattern that is looked for only where a text hints at it. */
+/** A pattern that is only searched for if the text contains one of its hints. */
 interface HintedPattern extends SecretPattern {
-  /** Three characters each, in either case: every match of the pattern holds one of them. */
+  /** Three characters each, in either case. Every match of the pattern contains at least one of them. */
   readonly hints: readonly string[];
 }
 
 /** Names of settings whose value is a password, which may look like any word. */
 const PASSWORDS = 'pass(?:word|wd|phrase)|pwd';
 const PASSWORD_HINTS = ['ssw', 'ssp', 'pwd'];
-/** Names of settings whose value is another secret, which has a digit in it. */
+/** Names of settings whose value is another secret, which always contains a digit. */
 const KEYS =
   'secret(?:[_-]?(?:access[_-]?)?key)?|(?:api|access|private|account)[_-]?key|' +
-  // The place in a listing at which to go on is no secret, and lost without its value.
+  // A pagination token is not a secret, and is useless without its value.
   '(?<!(?:page|next|sync|continue|continuation|cursor|start|starting|resume|delta|skip|iterator)[_-]?)token|credentials?';
 const KEY_HINTS = ['ecr', 'key', 'tok', 'ede'];
 const NAMED = new RegExp(`(?:${PASSWORDS}|${KEYS})$`, 'i');
-/** Names that only variables have: `tests_pass` counts tests. */
+/** Names that count only in upper case with underscores, because `tests_pass` counts tests. */
 const VARIABLE = /^[A-Z][A-Z0-9_]*_(?:PASS|AUTH)$/;
 
-/** Values behind such a name that are no secret: a type, a placeholder, a reference. */
+/** Values after such a name that are not secrets: types, placeholders, references. */
 const HARMLESS =
   '(?!string\\b|number\\b|boolean\\b|unknown\\b|null\\b|undefined\\b|none\\b|true\\b|false\\b|\\[redacted:|\\*{3}|process\\.|os\\.|[$<{])';
 const ASSIGNS = '\\\\?["\']?\\s{0,3}(?:=>|[:=])\\s{0,3}';
-/** A word up to where a word ends: not an expression that continues with a bracket. */
+/** Matches a whole word, but not an expression that continues with a bracket. */
 const WORD = '[^\\s"\'\\\\,;(){}[\\]]{4,500}(?=[\\s"\'\\\\,;)}\\]]|$)';
 
-/** Common secrets, the most telling first: what one has replaced the next ones do not see. */
+/** Patterns of common secrets, most specific first, because later patterns do not match replaced text. */
 export const SECRET_PATTERNS: readonly HintedPattern[] = [
   {
     kind: 'private-key',
@@ -51,7 +51,7 @@ export const SECRET_PATTERNS: readonly HintedPattern[] = [
   {
     kind: 'credentials',
     hints: ['://'],
-    // Up to the last @ before the path; a password that holds a / ends at the first one.
+    // Up to the last @ before the path. A password with a / ends at the first @.
     pattern: /:\/\/[^\s:/@"'<>]{0,100}:(?<secret>[^\s/"'<>]{1,200}|[^\s@"'<>]{1,200})@/g,
   },
   {
@@ -75,7 +75,7 @@ export const SECRET_PATTERNS: readonly HintedPattern[] = [
     hints: ['s.s'],
     pattern: /hooks\.slack\.com\/services\/(?<secret>[\w/]{20,200})/g,
   },
-  // A digit tells a key from a name such as `sk-learn-pipelines-and-more`.
+  // A digit distinguishes a key from a name such as `sk-learn-pipelines-and-more`.
   {
     kind: 'api-key',
     hints: ['sk-'],
@@ -113,7 +113,7 @@ export const SECRET_PATTERNS: readonly HintedPattern[] = [
     pattern: /(?<![A-Za-z0-9_])[A-Z][A-Z0-9_]{0,60}_(?:PASS|AUTH)=["']?(?<secret>[^\s"'[$]{3,500})/g,
   },
   {
-    // Options of any program.
+    // Long options of any program.
     kind: 'secret',
     hints: [...PASSWORD_HINTS, ...KEY_HINTS, '-pa', '-au'],
     pattern: new RegExp(
@@ -122,14 +122,14 @@ export const SECRET_PATTERNS: readonly HintedPattern[] = [
     ),
   },
   {
-    // Options of programs that have short ones for it.
+    // Programs with short options for credentials.
     kind: 'secret',
     hints: ['url', 'sql', 'iad', 'dis', 'hpa'],
     pattern:
       /\b(?:curl\b[^\n|;&]{0,300}?\s(?:-u|--(?:proxy-)?user)[ =]{0,2}["']?[^\s:"']{1,100}:|(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n|;&]{0,300}?\s-p|redis-cli\b[^\n|;&]{0,300}?\s-a[ \t]{1,3}|sshpass\b[^\n|;&]{0,40}?\s-p[ \t]{0,3})["']?(?<secret>[^\s"'[;|&][^\s"'[]{0,200})/g,
   },
   {
-    // Queries of addresses.
+    // Query parameters of URLs.
     kind: 'secret',
     hints: ['key', 'sig', 'tok', 'ssw', 'ecr', 'ure'],
     pattern:
@@ -180,7 +180,7 @@ export const SECRET_PATTERNS: readonly HintedPattern[] = [
   },
 ];
 
-/** Tests whether a field of this name holds a secret. */
+/** Tests if a field with this name contains a secret. */
 export function namesSecret(name: string): boolean {
   return NAMED.test(name) || VARIABLE.test(name);
 }
