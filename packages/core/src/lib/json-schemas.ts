@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { isObject, type JsonObject, type JsonValue } from './json.js';
 
-// Carried, not inspected: validating every leaf of provider metadata and tool input would cost more than all else.
+// Checked superficially, because validating every leaf of provider metadata and tool input would cost too much.
 /** Any JSON value. */
 export const jsonValueSchema: z.ZodType<JsonValue> = z.custom<JsonValue>(
   (value) => value !== undefined,

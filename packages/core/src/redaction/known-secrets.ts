@@ -1,22 +1,22 @@
 import { base64 } from '../lib/base64.js';
 import { namesSecret } from './secret-patterns.js';
 
-/** Shorter values are words. */
+/** Minimum length of a known secret. Shorter values may be ordinary words. */
 const MIN_LENGTH = 8;
-/** Milliseconds for which the environment is taken to be as it was. */
+/** Milliseconds for which the values of the environment are cached. */
 const FRESH_MS = 1_000;
 
-/** The values that a program said are secret. */
+/** Values that {@link rememberSecrets} has marked as secret, in all forms. */
 const remembered = new Set<string>();
 let environment: readonly string[] = [];
 let readAt = Number.NEGATIVE_INFINITY;
 
-/** Has values redacted from now on, whatever their form: those that a configuration refers to, for example. */
+/** Redacts these values from now on, in all forms. Call it for the values that a configuration refers to, for example. */
 export function rememberSecrets(values: Iterable<string>): void {
   for (const value of values) for (const form of formsOf(value)) remembered.add(form);
 }
 
-/** Lists secrets that are known by their values: those of this process's environment, by their names, and remembered ones. */
+/** Lists the values of all known secrets: environment variables with secret names, and remembered values. */
 export function knownSecrets(): Iterable<string> {
   const now = performance.now();
   if (now - readAt > FRESH_MS) {
@@ -27,12 +27,12 @@ export function knownSecrets(): Iterable<string> {
   return [...environment, ...remembered];
 }
 
-/** The working directory of a shell is no password. */
+/** Tests if an environment variable is secret by its name. `PWD` is a shell's working directory, not a password. */
 function isSecret(name: string): boolean {
   return namesSecret(name) && !/^(?:OLD)?PWD$/.test(name);
 }
 
-/** A value as it is, and as URLs, JSON and headers have it. */
+/** Returns a value as it is, and as it appears in URLs, JSON and headers. */
 function formsOf(value: string): readonly string[] {
   if (value.length < MIN_LENGTH) return [];
   const bytes = new TextEncoder().encode(value);
