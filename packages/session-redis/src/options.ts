@@ -2,11 +2,11 @@ import { having } from '@x/core/internal';
 import * as z from 'zod';
 import type { RedisClient } from './redis-client.js';
 
-/** Options that everything on one Redis shares. */
+/** Options shared by the session store and the workspace. */
 export const backendSchema = z.strictObject({
-  /** A `Redis` or a `Cluster` of ioredis, or `fromNodeRedis(client)`. It stays the caller's: it is never closed here. */
+  /** A `Redis` or `Cluster` of ioredis, or `fromNodeRedis(client)`. The caller owns the client: it is never closed here. */
   client: having<RedisClient>('evalsha', 'a Redis or Cluster client of ioredis, or fromNodeRedis(client)'),
-  /** Before every key; what has another prefix is another store, and another workspace. Default `x:`. */
+  /** Prefix of every key. Stores and workspaces with different prefixes are separate. Default `x:`. */
   keyPrefix: z
     .string()
     .regex(/^[^{}]*$/, 'must not contain braces: they are Redis Cluster hash tags')

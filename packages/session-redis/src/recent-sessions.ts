@@ -3,20 +3,20 @@ import type { RedisClient } from './redis-client.js';
 import { runScript } from './scripts/run-script.js';
 import { recentScript } from './scripts/sessions.js';
 
-/** Entries that one request reads of an index: few where many indexes are read side by side. */
+/** Entries that one request reads per index: many from a single index (`ALONE`), few from each of several (`TOGETHER`). */
 const ALONE = 200;
 const TOGETHER = 8;
 
 interface Index {
   readonly name: string;
-  /** What was read and not taken yet, newest last. */
+  /** Entries that were read but not returned yet, newest last. */
   readonly ahead: ListPosition[];
-  /** Where reading continues. */
+  /** Position after which reading continues. */
   behind: ListPosition | undefined;
   isRead: boolean;
 }
 
-/** Merges indexes: their entries behind a place, the newest first. The id of an entry is its member. */
+/** Merges indexes. Yields their entries after a position, newest first. The id of an entry is its member. */
 export async function* recentSessions(
   client: RedisClient,
   names: readonly string[],
@@ -26,7 +26,7 @@ export async function* recentSessions(
   const indexes = names.map((name): Index => ({ name, ahead: [], behind, isRead: false }));
   for (;;) {
     const empty = indexes.filter(({ ahead, isRead }) => ahead.length === 0 && !isRead);
-    // The slots of a Cluster are on several machines, anything else answers in one round trip.
+    // The slots of a Cluster are on several machines. A single server answers for all indexes in one round trip.
     const together = client.isCluster === false ? [empty] : empty.map((index) => [index]);
     await Promise.all(together.map((group) => readOn(client, group, size)));
     let newest: Index | undefined;
@@ -42,7 +42,7 @@ export async function* recentSessions(
 
 async function readOn(client: RedisClient, indexes: readonly Index[], size: number): Promise<void> {
   let left = indexes;
-  // Those of the same millisecond are read again, and left out.
+  // Entries of the same millisecond are read again and skipped.
   for (let offset = 0; left.length > 0; offset += size) {
     const names = left.map(({ name }) => name);
     const from = left.map(({ behind }) => (behind === undefined ? '+inf' : String(behind.time)));
@@ -60,7 +60,7 @@ async function readOn(client: RedisClient, indexes: readonly Index[], size: numb
   for (const index of indexes) index.behind = index.ahead[0];
 }
 
-/** Tests whether an entry comes after another one; nothing comes after all. */
+/** Tests if an entry comes after another one in the listing. `undefined` comes after every entry. */
 function isBehind(entry: ListPosition | undefined, other: ListPosition): boolean {
   if (entry === undefined) return true;
   return entry.time < other.time || (entry.time === other.time && entry.id < other.id);

@@ -9,9 +9,9 @@ import { withLogs } from './workspace/with-logs.js';
 /** Options of `redisBackend`. */
 export interface RedisBackendOptions extends RedisWorkspaceOptions {
   /**
-   * Keeps the logs of sessions elsewhere, which are more than half of the memory: in a workspace, such as a `LocalWorkspace` on a volume
-   * that all machines mount or a `RedisWorkspace` of another Redis, or in the collection `logs` of a session store, such as a
-   * `PostgresSession`. Default: in Redis. The agent never closes it.
+   * Stores the logs of sessions elsewhere, because they take more than half of the memory. Use a workspace, such as a `LocalWorkspace` on a
+   * shared volume or a `RedisWorkspace` on another Redis, or a session store with collections, such as a `PostgresSession`. Default: in
+   * Redis. The agent never closes it.
    */
   readonly logs?: Workspace | SessionStore | undefined;
 }
@@ -26,9 +26,9 @@ const optionsSchema = backendSchema.extend({
 });
 
 /**
- * Opens sessions, the leases of their turns, and files on one Redis.
+ * Creates a session store with leases, and a workspace, on one Redis.
  *
- * @param options `keyPrefix`: before every key; default `x:`. `logs`: another place for the logs of sessions.
+ * @param options `keyPrefix`: prefix of every key; default `x:`. `logs`: another place for the logs of sessions.
  * @example
  * ```ts
  * const builder = HarnessAgent.builder().distributed(redisBackend({ client }));

@@ -1,19 +1,19 @@
-/** What Redis takes: text is sent as UTF-8. */
+/** A value that Redis accepts. Text is sent as UTF-8. */
 export type RedisValue = string | Buffer;
 
 /**
- * What this package asks of a client. `Redis` and `Cluster` of ioredis 5 and 6 have it, behind Sentinel as well, and
- * with a `keyPrefix` of their own; {@link fromNodeRedis} gives it to a client of node-redis.
+ * The client functions that this package needs. `Redis` and `Cluster` of ioredis 5 and 6 have them, also with Sentinel or a `keyPrefix`.
+ * {@link fromNodeRedis} adds them to a client of node-redis.
  */
 export interface RedisClient {
   eval(script: string, keyCount: number, keysAndArguments: RedisValue[]): Promise<unknown>;
   evalsha(sha1: string, keyCount: number, keysAndArguments: RedisValue[]): Promise<unknown>;
-  /** The first two with replies as bytes; the values begin with script or hash, and number of keys. */
+  /** Runs `eval` or `evalsha` and returns replies as bytes. The values begin with the script or its hash, and the number of keys. */
   callBuffer(command: 'eval' | 'evalsha', values: RedisValue[]): Promise<unknown>;
   hmget(key: string, ...fields: string[]): Promise<unknown[]>;
   lrange(key: string, first: number, last: number): Promise<unknown[]>;
-  /** `false` where commands are done in the order in which they are sent; not so where a slot moves, or of a pool. */
+  /** `false` if commands run in the order in which they are sent. That is not the case with a Cluster or a pool. */
   readonly isCluster?: boolean;
-  /** Asked once, for the eviction policy. */
+  /** Called once, to read the eviction policy. */
   info?(section: string): Promise<unknown>;
 }

@@ -6,27 +6,27 @@ import { checkKey } from '@x/core/store';
 const BUCKETS = Array.from({ length: 256 }, (_, index) => index.toString(16).padStart(2, '0'));
 
 /**
- * The keys of a session. Sessions are in 256 buckets: those of a user in one, those without a user spread by their id. The
- * braces are a Redis Cluster hash tag: what is in one bucket shares a slot, and changes in one script.
+ * The Redis keys of a session. Sessions are in 256 buckets: all sessions of a user in one bucket, sessions without a user spread by id.
+ * The braces are a Redis Cluster hash tag: all keys of a bucket share a slot, so one script can change them.
  */
 export interface SessionKeys {
-  /** Its name in indexes: the encoded key. */
+  /** The session's name in indexes: its encoded key. */
   readonly member: string;
-  /** Hash: what every commit changes as one field, head, description, time of the first commit, format. */
+  /** Hash: `state` (all values that every commit changes), head, description, time of the first commit, format. */
   readonly session: string;
-  /** List: one message an element, as JSON. */
+  /** List: one message per element, as JSON. */
   readonly messages: string;
-  /** String: who has the lease of the session now. It ends with the lease. */
+  /** String: the claim that holds the session's lease. It is deleted with the lease. */
   readonly lease: string;
-  /** String: the fence of the newest lease that was granted. */
+  /** String: the fence of the newest lease. */
   readonly fence: string;
   /** String: the longest lifetime of a session in the bucket, in milliseconds, or `no`. */
   readonly lifetime: string;
-  /** String: the time of its last change, and the bytes of the session's log. */
+  /** String: the session's log, preceded by the time of its last change. */
   readonly log: string;
   /** Sorted set: the latest changes of logs in the bucket, by time. */
   readonly operations: string;
-  /** Sorted sets by the time of the last commit: of the bucket, of its tenant in the bucket, of its user. */
+  /** Sorted sets by the time of the last commit: of the bucket, of the tenant in the bucket, and of the user. */
   readonly indexes: readonly string[];
 }
 
@@ -34,9 +34,9 @@ export function keysOf(keyPrefix: string, key: SessionKey): SessionKeys {
   return keysOfMember(keyPrefix, checkKey(key).toString());
 }
 
-/** {@link keysOf} of an encoded key. */
+/** Returns the keys for an encoded session key; see {@link keysOf}. */
 export function keysOfMember(keyPrefix: string, member: string): SessionKeys {
-  // Its text is its parts, encoded: to encode them again would be a good part of what a commit costs here.
+  // The parts are already encoded. Encoding them again would be a large part of a commit's cost here.
   const [tenant, user, , session = ''] = member.split('/');
   const base = `${keyPrefix}{${bucketOf(user || session)}}`;
   const recent = `${base}:recent`;
@@ -57,7 +57,7 @@ export function keysOfMember(keyPrefix: string, member: string): SessionKeys {
   };
 }
 
-/** The indexes in which the sessions of a scope are, among others. */
+/** Returns the indexes that contain the sessions of a scope, among others. */
 export function indexesOf(keyPrefix: string, { tenantId, userId }: SessionScope): readonly string[] {
   if (userId !== undefined) {
     const user = encodeSegment(userId);

@@ -4,7 +4,7 @@ import { beatScript, lookScript, retireScript, sendScript } from './scripts/leas
 import { runScript, type Script } from './scripts/run-script.js';
 import { asStoreError } from './store-error.js';
 
-/** The processes that use a Redis. A record ends by the server's clock, and the notes to a process with it. */
+/** Keeps the records of processes in Redis. A record and its notes expire by the server's clock. */
 export function redisProcesses(client: RedisClient, keyPrefix: string): SessionProcesses {
   const run = (script: Script, id: string, ...values: readonly unknown[]) => {
     // The braces are a Redis Cluster hash tag.

@@ -54,20 +54,20 @@ import { addNameScript, deleteScript, loadScript, namesScript, outdatedScript } 
 import { asStoreError } from './store-error.js';
 
 const optionsSchema = backendSchema.extend({
-  /** Seconds after its last commit at which a session is gone. Default 0: never. */
+  /** Seconds after its last commit at which a session expires. Default 0: never. */
   ttlSeconds: z.int().min(0).default(0),
 });
 
 /** Options of a `RedisSession`. */
 export type RedisSessionOptions = Readonly<z.input<typeof optionsSchema>>;
 
-/** What a load reads of a session beside its messages. */
+/** Fields of a session that a load reads, in addition to its messages. */
 const FIELDS = ['state', 'head', 'format'];
-/** What a listing reads. */
+/** Fields of a session that a listing reads. */
 const LISTED = ['format', 'state', 'createdAt', 'description'];
 
 /**
- * Sessions in Redis: standalone, Sentinel or Cluster. A commit is one round trip and sends only what it adds.
+ * Stores sessions in Redis: standalone, Sentinel or Cluster. A commit is one round trip and sends only what it adds.
  *
  * @example
  * ```ts
@@ -78,16 +78,16 @@ const LISTED = ['format', 'state', 'createdAt', 'description'];
 export class RedisSession implements SessionStore {
   readonly reach = 'cluster';
   /**
-   * The leases of sessions. A fence grows with every lease of the session, over deletions too. It is kept beside the session and ends
-   * with it: with `delete`, and at the end of `ttlSeconds`.
+   * The leases of sessions. The fence grows with every lease of the session, even after a deletion. The fence is stored in a separate
+   * key, which is removed with the session by `delete`, or expires after `ttlSeconds`.
    */
   readonly leases: SessionLeases;
   readonly #client: RedisClient;
   readonly #keyPrefix: string;
   readonly #lifetime: number;
-  /** Set: the names of collections. */
+  /** Name of the Redis set with the names of collections. */
   readonly #names: string;
-  /** What is made of the key of a session that is in use. */
+  /** Caches the Redis keys of each session key in use. */
   readonly #keys = new WeakMap<SessionKey, SessionKeys>();
 
   constructor(options: RedisSessionOptions, processes?: SessionProcesses) {
@@ -104,7 +104,7 @@ export class RedisSession implements SessionStore {
     return asStoreError(key, async () => {
       const [fields, messages] = await this.#read(this.#keysOf(key), last);
       if (fields.every((field) => field == null) && messages.length === 0) {
-        // Messages without a session are damage, also where none was asked for.
+        // Messages without a session are damage, even if no messages were requested.
         const isNothing = last !== 0 || (await this.load(key, { last: 1 })) === undefined;
         return isNothing ? undefined : this.load(key, options);
       }
@@ -140,7 +140,7 @@ export class RedisSession implements SessionStore {
     for (const message of append) values.push(JSON.stringify(message));
     const names = [keys.session, keys.messages, keys.fence, keys.lifetime, keys.log, ...keys.indexes];
     const reply = await asStoreError(key, () => this.#run(commitScript, names, values));
-    // Clients can be told to answer numbers as text, or text as bytes.
+    // Clients can be configured to return numbers as text, or text as bytes.
     const [outcome, number] = (reply as unknown[]).map(String);
     if (outcome === 'format') checkStored(key, number);
     if (outcome !== 'done') throw refusal(key, change, outcome, Number(number));
@@ -155,7 +155,7 @@ export class RedisSession implements SessionStore {
     return asStoreError(key, async () => Number(await this.#run(deleteScript, names, values)) !== 0);
   }
 
-  /** The sessions within a scope, newest first; those that are committed to meanwhile again at the end. */
+  /** Lists the sessions within a scope, newest first. Sessions that get a commit during the listing appear again at the end. */
   async *list(scope: SessionScope = {}, options?: ListOptions): AsyncGenerator<SessionInfo, void, undefined> {
     checkScope(scope);
     const indexes = indexesOf(this.#keyPrefix, scope);
@@ -183,7 +183,7 @@ export class RedisSession implements SessionStore {
     );
   }
 
-  /** Does nothing: the client is the caller's. */
+  /** Does nothing, because the caller owns the client. */
   async close(): Promise<void> {}
 
   collection(name: string): SessionStore {
@@ -222,20 +222,20 @@ export class RedisSession implements SessionStore {
     };
   }
 
-  /** Reads fields and messages as of one moment. */
+  /** Reads fields and messages as one consistent snapshot. */
   async #read(
     { session, messages }: SessionKeys,
     last: number | undefined,
   ): Promise<[fields: unknown[], messages: unknown[]]> {
-    // Nothing is a range that ends before it begins.
+    // To read no messages, use an empty range.
     const [from, to] = last === 0 ? [1, 0] : [last === undefined ? 0 : -last, -1];
-    // While a slot moves, any command may be sent on its own way and be done after those that follow it.
+    // While a slot moves, commands may be redirected separately, so that they run out of order.
     if (this.#client.isCluster !== false) {
       const reply = await this.#run(loadScript, [session, messages], [String(from), String(to), ...FIELDS]);
       return reply as [unknown[], unknown[]];
     }
-    // No script: Redis would copy every message into Lua and out again, which takes longer than everything else that a
-    // load does. And no transaction: a Redis that is full refuses those. What is sent together is done in this order.
+    // No script, because Redis would copy every message into Lua and back, which takes longer than the rest of a load. No transaction,
+    // because a full Redis rejects transactions. Pipelined commands run in this order.
     for (;;) {
       const [fields, found, [state]] = await Promise.all([
         this.#client.hmget(session, ...FIELDS),
@@ -246,7 +246,7 @@ export class RedisSession implements SessionStore {
     }
   }
 
-  /** What a listing shows of a session; `undefined` when it has expired, or moved to the front meanwhile. */
+  /** Returns the listing's entry of a session; `undefined` if the session has expired, or moved to the front in the meantime. */
   async #describe(entry: ListPosition): Promise<ListedSession | UnreadableSession | undefined> {
     const { id, time } = entry;
     const key = parsedKey(id);
@@ -286,24 +286,24 @@ export class RedisSession implements SessionStore {
   }
 }
 
-/** The records of a collection, which lie as sessions do, below a prefix of their own. */
+/** The records of a collection. They are stored like sessions, with another key prefix. */
 class RedisCollection extends RedisSession {
   readonly #register: () => Promise<unknown>;
 
-  /** @param register Notes that the collection exists. */
+  /** @param register Stores the name of the collection. */
   constructor(options: RedisSessionOptions, processes: SessionProcesses, register: () => Promise<unknown>) {
     super(options, processes);
     this.#register = register;
   }
 
-  /** Before its first commit a record is in no collection that anybody could find. */
+  /** Registers the collection before the first commit of a record, so that the record can be found. */
   override async commit(key: SessionKey, change: SessionChange): Promise<number> {
     if (change.expected === undefined) await this.#register();
     return super.commit(key, change);
   }
 }
 
-/** Refuses a session that another release wrote; `null` is the format of one without a mark. */
+/** Rejects a session with another format. `null` is the format of a session without that field. */
 function checkStored(key: SessionKey, format: unknown): void {
   const number = Number(format);
   if (!Number.isInteger(number))
@@ -312,9 +312,9 @@ function checkStored(key: SessionKey, format: unknown): void {
 }
 
 /**
- * What every commit changes, as the script of a commit writes it.
+ * Parses the fields that every commit changes, as the commit script writes them.
  *
- * @throws {SessionStoreError} `session_corrupt` when it is anything else.
+ * @throws {SessionStoreError} `session_corrupt` when the value has another form.
  */
 function partsOf(key: SessionKey, state: unknown): readonly string[] {
   const [, ...parts] = /^(\d+) (\d+) (\d+) (\d+) (\S*) (\S*)$/.exec(String(state ?? '')) ?? [];
@@ -322,7 +322,7 @@ function partsOf(key: SessionKey, state: unknown): readonly string[] {
   throw sessionDamaged(key, 'Redis', 'what its last commit has noted is missing or is something else');
 }
 
-/** The key that an entry of an index names; `undefined` when it names none. */
+/** Parses the session key of an index entry; `undefined` if it is invalid. */
 function parsedKey(id: string): SessionKey | undefined {
   try {
     return SessionKey.parse(id);
@@ -331,7 +331,7 @@ function parsedKey(id: string): SessionKey | undefined {
   }
 }
 
-/** Takes the next so many entries of a scope. */
+/** Takes the next `count` entries of a scope. */
 async function take(
   entries: AsyncGenerator<ListPosition, void, undefined>,
   count: number,
@@ -341,13 +341,13 @@ async function take(
   while (taken.length < count) {
     const { value, done } = await entries.next();
     if (done) break;
-    // One that names no key is for the listing to report.
+    // Keep an entry with an invalid key, so that the listing reports it.
     if (parsedKey(value.id)?.isWithin(scope) !== false) taken.push(value);
   }
   return taken;
 }
 
-/** Why a commit wrote nothing. */
+/** Returns the error for a commit that wrote nothing. */
 function refusal(key: SessionKey, change: SessionChange, outcome: string | undefined, number: number): Error {
   switch (outcome) {
     case 'conflict':

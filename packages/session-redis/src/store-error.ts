@@ -1,16 +1,16 @@
 import { type SessionKey, XError } from '@x/core';
 import { errorText, sessionDamaged, storeUnavailable } from '@x/core/internal';
 
-/** How Redis begins when it refuses a command before it does anything. */
+/** Error prefixes with which Redis rejects a command before it does anything. */
 const REFUSED =
   /^(\w+Error: )?(OOM|READONLY|NOPERM|NOAUTH|WRONGPASS|LOADING|MASTERDOWN|NOREPLICAS|MISCONF|EXECABORT|TRYAGAIN|CLUSTERDOWN|MOVED|ASK)\b/;
 
-/** Tests whether Redis refused a command before it did anything. */
+/** Tests if Redis rejected a command before it did anything. */
 export function isRefused(error: unknown): boolean {
   return REFUSED.test(errorText(error));
 }
 
-/** Does something with Redis; whatever the client throws becomes a `SessionStoreError`. */
+/** Runs a task on Redis and converts the client's errors to `SessionStoreError`. */
 export async function asStoreError<T>(key: SessionKey | undefined, task: () => Promise<T>): Promise<T> {
   try {
     return await task();

@@ -1,18 +1,18 @@
 import { script } from './run-script.js';
 
-/** The format that this release writes, and the only one that it reads. */
+/** The format of stored sessions. This release writes and reads no other. */
 export const FORMAT = 1;
 
 /**
- * Applies one change. Nothing is written before every check has passed, and Redis runs a script whole or not at all.
- * Returns a word and a number: `done` with the version that the change made, or why nothing was done.
+ * Applies one change. Nothing is written before every check has passed, and Redis runs scripts atomically. Returns a word and a
+ * number: `done` with the version of the change, or the reason why nothing was written.
  *
- * The operation's id makes a commit idempotent: clients send a command again when the connection broke before the
- * reply, and the first one may have been applied. Of the seven before the last, eight characters are kept.
+ * The operation's id makes a commit idempotent: if the connection breaks before the reply, a client sends the command again, and
+ * the first one may have been applied. The last operation is stored in full, and the seven before it as eight characters each.
  *
- * What every commit changes is one field, `state`: `<version> <number of messages> <bytes> <time> <operation> <those before>`.
+ * All values that every commit changes are in one field, `state`: `<version> <messages> <bytes> <time> <operation> <earlier operations>`.
  *
- * Keys: session, messages, fence, lifetime, log, indexes. Values: `token <token>` or nothing, operation, keep, lifetime, fence or nothing,
+ * Keys: session, messages, fence, lifetime, log, indexes. Values: `token <token>` or empty, operation, keep, lifetime, fence or empty,
  * member, head, description, messages.
  */
 export const commitScript = script(`

@@ -1,18 +1,17 @@
 import { script } from './run-script.js';
 
-/** Milliseconds that remain of the lease of a process that died, and of a session that was never stored. */
+/** Milliseconds (30 days) for which Redis keeps the lease of a process that died, and the fence of a session that was never stored. */
 const KEPT_MS = 30 * 86_400_000;
 
 /**
- * Takes a lease that nobody has, that this claim has already, or whose fence is the given one, and answers its fence.
+ * Takes a lease that is free, already held by this claim, or has the given fence. Returns the new fence.
  *
- * The fence is one more than the last, and no less than the microseconds of the server's clock: where the record of the
- * last one is gone with a deleted session, the next is larger all the same. It fits a double until the year 2255.
- * The record stays as long as the session does.
+ * The fence is one more than the last one, and at least the server's time in microseconds. Therefore it grows even if the last
+ * fence was deleted with its session. It fits a double until the year 2255. The fence is kept as long as the session.
  *
- * The lifetime is noted for the bucket: the log of a session is written to before the session is, and ends without it.
+ * The lifetime is also stored for the bucket, because a session's log is written before the session, and expires by itself.
  *
- * Keys: lease, fence, session, lifetime. Values: claim, lifetime of the session, fence to take over or nothing.
+ * Keys: lease, fence, session, lifetime. Values: claim, lifetime of the session, fence to take over or empty.
  */
 export const takeScript = script(`
 local claim, lifetime = redis.call('GET', KEYS[1]), tonumber(ARGV[2])
@@ -36,7 +35,7 @@ return fence
 `);
 
 /**
- * Returns whether no larger fence is known, and writes the lease down again where a failover has forgotten it.
+ * Returns whether no larger fence is stored. If a failover lost the lease, writes it again.
  *
  * Keys: lease, fence. Values: claim, fence.
  */
@@ -50,10 +49,13 @@ end
 return 1
 `);
 
-/** Answers claim and fence of a lease that is held. Keys: lease, fence. */
+/** Returns claim and fence of a held lease. Keys: lease, fence. */
 export const findScript = script(`return redis.call('MGET', KEYS[1], KEYS[2])`);
 
-/** Releases the lease of a claim. Its fence continues for as long as the session may. A lock has none. Keys: lease, fence. Values: claim, lifetime. */
+/**
+ * Releases the lease of a claim. Keeps its fence for the session's lifetime. A lock has no fence. Keys: lease, fence. Values: claim,
+ * lifetime.
+ */
 export const releaseScript = script(`
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 if KEYS[2] and tonumber(ARGV[2]) > 0 then redis.call('PEXPIRE', KEYS[2], ARGV[2]) end
@@ -61,8 +63,8 @@ return redis.call('DEL', KEYS[1])
 `);
 
 /**
- * Renews the record of a process, and answers the notes to it. A record that is there is renewed without a command that Redis refuses
- * when it is full. Keys: process, notes. Values: milliseconds, notes that are acknowledged.
+ * Renews the record of a process, and returns its notes. An existing record is renewed by a command that Redis accepts even when its
+ * memory is full. Keys: process, notes. Values: milliseconds, acknowledged notes.
  */
 export const beatScript = script(`
 if redis.call('PEXPIRE', KEYS[1], ARGV[1]) == 0 then redis.call('SET', KEYS[1], 1, 'PX', ARGV[1]) end
@@ -73,13 +75,13 @@ redis.call('PEXPIRE', KEYS[2], ARGV[1])
 return redis.call('LRANGE', KEYS[2], 0, -1)
 `);
 
-/** Answers when the record of a process ends, which changes with every beat; nothing if there is none. Keys: process. */
+/** Returns the time at which the record of a process expires, which changes with every beat; nothing if there is none. Keys: process. */
 export const lookScript = script(`
 local rest, time = redis.call('PTTL', KEYS[1]), redis.call('TIME')
 return rest > 0 and string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000) + rest)
 `);
 
-/** Leaves a note for a process, if there is one. Keys: process, notes. Values: note. */
+/** Stores a note for a process if its record exists. Keys: process, notes. Values: note. */
 export const sendScript = script(`
 local rest = redis.call('PTTL', KEYS[1])
 if rest <= 0 then return 0 end
@@ -87,10 +89,10 @@ redis.call('RPUSH', KEYS[2], ARGV[1])
 return redis.call('PEXPIRE', KEYS[2], rest)
 `);
 
-/** Removes the record of a process. Keys: process, notes. */
+/** Deletes the record of a process and its notes. Keys: process, notes. */
 export const retireScript = script(`return redis.call('UNLINK', KEYS[1], KEYS[2])`);
 
-/** Takes a lock that is free. Keys: lock. Values: holder, milliseconds. Returns whether it did. */
+/** Takes a lock if it is free or has the same holder. Returns whether it succeeded. Keys: lock. Values: holder, milliseconds. */
 export const takeLockScript = script(`
 local holder = redis.call('GET', KEYS[1])
 if holder and holder ~= ARGV[1] then return 0 end
@@ -98,7 +100,7 @@ redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1
 `);
 
-/** Begins a lock's time again. Keys: lock. Values: holder, milliseconds. Returns whether it was held still. */
+/** Extends a lock. Returns whether it was still held. Keys: lock. Values: holder, milliseconds. */
 export const keepLockScript = script(`
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 return redis.call('PEXPIRE', KEYS[1], ARGV[2])

@@ -1,10 +1,9 @@
 import { script } from './run-script.js';
 
-// A log is a string: the 13 digits of the milliseconds at which it changed last, then its bytes. So both change at once, and
-// end at once. A lifetime is kept, whatever is written; a log that begins has that of its session, and before there is a
-// session, the one of its bucket.
+// A log is one string: 13 digits with the time of its last change in milliseconds, then its bytes. So both change and expire together.
+// Writes keep the log's lifetime. A new log gets the lifetime of its session or, if there is no session yet, that of its bucket.
 
-/** Keys: log. Values: offset, length (or nothing for the rest). Returns the bytes in a list, or nothing. */
+/** Reads a log. Returns its bytes in a list, or nothing. Keys: log. Values: offset, length (or empty for the rest). */
 export const readLogScript = script(`
 if redis.call('EXISTS', KEYS[1]) == 0 then return false end
 if ARGV[2] == '0' then return {''} end
@@ -13,8 +12,9 @@ return {redis.call('GETRANGE', KEYS[1], offset, ARGV[2] == '' and -1 or offset +
 `);
 
 /**
- * Changes a log, once an operation. Keys: latest operations, log, session, lifetime. Values: mode (`write`, `new` or `append`), operation, bytes,
- * and `first` where the log may begin. Answers why it did not: \`not_found\` where the log would begin.
+ * Changes a log, once per operation. Returns an error code if it changed nothing: \`not_found\` if the log does not exist and may not
+ * be created. Keys: latest operations, log, session, lifetime. Values: mode (`write`, `new` or `append`), operation, bytes, and `first`
+ * if the log may be created.
  */
 export const writeLogScript = script(`
 local operations, log, mode = KEYS[1], KEYS[2], ARGV[1]
@@ -39,7 +39,7 @@ redis.call('PEXPIRE', operations, 120000)
 return false
 `);
 
-/** Keys: logs. Returns the time and the size of each, or two empty texts. */
+/** Returns the time and the size of each log, or two empty texts. Keys: logs. */
 export const statLogsScript = script(`
 local found = {}
 for number, log in ipairs(KEYS) do
@@ -50,5 +50,5 @@ end
 return found
 `);
 
-/** Keys: logs. */
+/** Deletes logs. Keys: logs. */
 export const deleteLogsScript = script(`return redis.call('UNLINK', unpack(KEYS))`);

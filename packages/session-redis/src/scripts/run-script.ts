@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RedisClient, RedisValue } from '../redis-client.js';
 
-/** Lua that Redis runs whole or not at all, and by whose hash it is called. */
+/** A Lua script, which Redis runs atomically and calls by its hash. */
 export interface Script {
   readonly source: string;
   readonly sha1: string;
@@ -12,13 +12,13 @@ export function script(source: string): Script {
   return { source, sha1: createHash('sha1').update(source).digest('hex') };
 }
 
-/** How long an operation waits for its slot to have moved, in all; a slot is rarely on its way for longer. */
+/** Milliseconds that an operation waits in total while its slot moves. Moves rarely take longer. */
 const MOVE_MS = 30_000;
 const MOVE_POLL_MS = 50;
 const MOVING =
   /\b(TRYAGAIN|ASK|MOVED|CLUSTERDOWN)\b|Too many Cluster redirections|attempted to access a non local key/;
 
-/** Runs a script by its hash, and by its text where the server does not know it yet: one round trip but the first. */
+/** Runs a script by its hash, or by its text if the server does not know it yet. All runs but the first take one round trip. */
 export function runScript(
   client: RedisClient,
   { source, sha1 }: Script,
@@ -32,7 +32,7 @@ export function runScript(
   );
 }
 
-/** {@link runScript} for replies that are bytes. */
+/** Runs a script whose reply is bytes; see {@link runScript}. */
 export function runScriptForBytes(
   client: RedisClient,
   { source, sha1 }: Script,
@@ -56,8 +56,8 @@ async function run(byHash: () => Promise<unknown>, byText: () => Promise<unknown
 }
 
 /**
- * Does something, again while a Cluster moves the slot that it needs, for half a minute at most: some of the keys are here
- * then, some there, and nothing was done. Clients give up earlier, with words of their own around those of the server.
+ * Retries a task while a Cluster moves its slot, for at most 30 seconds. During a move the keys may be split between nodes, and the
+ * server rejects the command without effects. Clients give up earlier, and wrap the server's error in their own.
  */
 export async function whileSlotMoves<T>(task: () => Promise<T>): Promise<T> {
   const deadline = performance.now() + MOVE_MS;

@@ -1,16 +1,16 @@
 import { script } from './run-script.js';
 
-/** Reads a session as of one moment. Keys: session, messages. Values: first and last message, fields. */
+/** Reads a session as one snapshot. Keys: session, messages. Values: first and last message, fields. */
 export const loadScript = script(`
 return {redis.call('HMGET', KEYS[1], unpack(ARGV, 3)), redis.call('LRANGE', KEYS[2], ARGV[1], ARGV[2])}
 `);
 
 /**
- * Removes a session with its lease. Its log stays, as a file does: who moves a session to another store needs it. Returns how
- * much there was of the session.
+ * Deletes a session with its lease, and returns the number of deleted keys of the session. Its log stays, because a session that
+ * moves to another store still needs it.
  *
- * Keys: session, messages, lease, fence, lifetime, log, indexes. Values: member, \`token\` and the token that it must have, or
- * nothing, and \`any\`, or the one fence whose lease does not keep it.
+ * Keys: session, messages, lease, fence, lifetime, log, indexes. Values: member; \`token <token>\` or empty; \`any\`, or the only
+ * fence whose lease does not prevent the deletion.
  */
 export const deleteScript = script(`
 if ARGV[3] ~= 'any' and redis.call('EXISTS', KEYS[3]) == 1 and redis.call('GET', KEYS[4]) ~= ARGV[3] then return 0 end
@@ -27,7 +27,7 @@ if redis.call('EXISTS', KEYS[7]) == 0 then redis.call('UNLINK', KEYS[5]) end
 return removed
 `);
 
-/** Reads indexes, the newest first. Keys: indexes. Values: how many to leave out of each, and to read; the latest time of each. */
+/** Reads indexes, newest first. Keys: indexes. Values: number of entries to skip and to read per index; the latest time per index. */
 export const recentScript = script(`
 local found = {}
 for number, index in ipairs(KEYS) do
@@ -38,9 +38,9 @@ return found
 `);
 
 /**
- * Explains an entry of an index that does not fit what was read of its session. Returns `outdated` where the session has expired
- * or was committed to meanwhile, `sound` where it was begun again at that very time, and else `damaged`. One that has expired is
- * taken out of the indexes. A commit writes session and indexes together, so the times of a sound session are one.
+ * Explains an index entry that does not match its session. Returns `outdated` if the session has expired or was committed to in the
+ * meantime, `sound` if it was started again at that very time, and `damaged` otherwise. Removes expired sessions from the indexes. A
+ * commit writes session and indexes together, so a sound session has the same time everywhere.
  *
  * Keys: session, messages, indexes. Values: member, time of the entry.
  */
@@ -58,8 +58,8 @@ end
 return time == tonumber(ARGV[2]) and 'sound' or 'outdated'
 `);
 
-/** Notes the name of a collection. Keys: names. Values: name. */
+/** Stores the name of a collection. Keys: names. Values: name. */
 export const addNameScript = script(`return redis.call('SADD', KEYS[1], ARGV[1])`);
 
-/** Keys: names. */
+/** Returns the names of collections. Keys: names. */
 export const namesScript = script(`return redis.call('SMEMBERS', KEYS[1])`);

@@ -7,7 +7,7 @@ import { runScript, type Script } from '../scripts/run-script.js';
 import { asWorkspaceError } from './workspace-failure.js';
 
 const DEFAULT_TIMEOUT_MS = 10_000;
-/** A holder that has been silent for this long is taken for dead. */
+/** Milliseconds without a heartbeat after which a holder counts as dead. */
 const SILENCE_MS = 30_000;
 const HEARTBEAT_MS = 5_000;
 const LONGEST_POLL_MS = 50;
@@ -15,10 +15,10 @@ const LONGEST_POLL_MS = 50;
 /**
  * Runs `task` while nobody else holds the lock at `key`.
  *
- * The lock ends by itself when its holder has been silent for 30 seconds, so a crash locks nobody out for longer. A
- * holder that was stopped for so long and continues learns it from `check`.
+ * The lock expires when its holder has sent no heartbeat for 30 seconds, so a crash blocks others for no longer than that. If a holder
+ * was suspended for so long, `check` throws when it continues.
  *
- * @throws {WorkspaceError} `locked` when the lock could not be had within `timeoutMs` (default 10 000).
+ * @throws {WorkspaceError} `locked` when the lock was not acquired within `timeoutMs` (default 10 000).
  */
 export async function withRedisLock<T>(
   client: RedisClient,
@@ -39,7 +39,7 @@ export async function withRedisLock<T>(
     await sleep(Math.min(rest, pause * (0.5 + Math.random())));
   }
   const keep = () => run(keepLockScript, silence);
-  // A failed beat is nothing to act on: `check` finds out whether the lock was lost.
+  // A failed heartbeat needs no handling, because `check` finds out whether the lock was lost.
   const beat = setInterval(() => void keep().catch(() => {}), HEARTBEAT_MS).unref();
   const check = async () => {
     if (Number(await keep()) !== 1) throw lost(name);
@@ -48,7 +48,7 @@ export async function withRedisLock<T>(
     return await task({ check });
   } finally {
     clearInterval(beat);
-    // What cannot be released now ends by itself.
+    // If the release fails, the lock expires.
     await run(releaseScript).catch(() => {});
   }
 }

@@ -6,10 +6,10 @@ import { runScript, runScriptForBytes } from '../scripts/run-script.js';
 import { isLog, memberOf } from './log-path.js';
 import type { Refusal } from './workspace-failure.js';
 
-/** Log keys that one script takes. */
+/** Most log keys per script call. */
 const PAGE = 1_000;
 
-/** The change that a workspace makes to a file. */
+/** Kind of a write: replace, create only, or append. */
 export type Mode = 'write' | 'new' | 'append';
 
 /** Time and size of a log. */
@@ -20,7 +20,7 @@ export interface LogInfo {
   readonly size: number;
 }
 
-/** The logs of sessions: each is with its session in the slot of the user, and ends with it. */
+/** Stores the logs of sessions. Each log is in the slot of its session, and expires with it. */
 export class RedisLogs {
   readonly #client: RedisClient;
   readonly #keyPrefix: string;
@@ -30,7 +30,7 @@ export class RedisLogs {
     this.#keyPrefix = keyPrefix;
   }
 
-  /** Reads a part; returns `undefined` if there is no log. */
+  /** Reads a part of a log; `undefined` if the log does not exist. */
   async read(
     path: string,
     values: readonly [offset: string, length: string],
@@ -42,8 +42,8 @@ export class RedisLogs {
   /**
    * Changes a log.
    *
-   * @param begin Gives the log its name in a directory, before it begins and again afterwards: a deletion in between took it.
-   * Returns a refusal: nothing is changed then.
+   * @param begin Adds the log's name to its directory. It runs before the log is created, and again afterwards, because a deletion in
+   * between may have removed the name. If it returns a refusal, nothing is changed.
    */
   async write(
     path: string,
@@ -63,7 +63,7 @@ export class RedisLogs {
     return (await begin()) ?? (await change('first')) ?? (await begin());
   }
 
-  /** Finds those of the paths that are logs. */
+  /** Returns time and size of the paths that are existing logs. */
   async stat(paths: readonly string[]): Promise<ReadonlyMap<string, LogInfo>> {
     const found = new Map<string, LogInfo>();
     await this.#bySlot(paths, async (group, logs) => {
@@ -84,7 +84,7 @@ export class RedisLogs {
     return keysOfMember(this.#keyPrefix, memberOf(path));
   }
 
-  /** Does something with the logs among the paths, those of a slot together. */
+  /** Runs a task on the logs among the paths, grouped by slot. */
   async #bySlot(
     paths: readonly string[],
     task: (group: readonly string[], logs: readonly string[]) => Promise<unknown>,

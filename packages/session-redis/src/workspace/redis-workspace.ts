@@ -19,20 +19,20 @@ import { type Mode, RedisLogs } from './redis-logs.js';
 import { asWorkspaceError, type Refusal, refused } from './workspace-failure.js';
 import { WorkspaceKeys } from './workspace-keys.js';
 
-/** What common file systems allow for a name, so that files can move to one. */
+/** Most bytes of a name. It is the limit of common file systems, so that files can be moved to one. */
 const MAX_NAME_BYTES = 255;
 
 /** Options of a `RedisWorkspace`. */
 export type RedisWorkspaceOptions = Readonly<z.input<typeof backendSchema>>;
 
 /**
- * Files in Redis, for what the replicas of an agent share: memory, logs, evicted results, sessions by
- * `WorkspaceSession`. Every operation but `list` is one round trip as a rule, and happens whole or not at all.
+ * Stores files in Redis that the replicas of an agent share: memory, logs, evicted results, and sessions of `WorkspaceSession`. Every
+ * operation except `list` is atomic, and usually one round trip.
  *
- * A workspace is on one master of a Cluster, since a file and the directories above it change together; give tenants
- * prefixes of their own to spread them. A session's log is with the session of a `RedisSession` of the same prefix, and
- * ends when that does. A file may have 512 MB. Writes last as long as Redis is configured to keep them
- * (`appendfsync always` where nothing may be lost with the machine).
+ * A workspace is on one master of a Cluster, because a file and its parent directories change together. To spread tenants, use one
+ * prefix per tenant. The log of a session is stored with the session of a `RedisSession` that has the same prefix, and expires with
+ * it. A file may have up to 512 MB. Writes are as durable as Redis is configured to keep them; set `appendfsync always` if no write
+ * may be lost.
  *
  * @throws {InvalidInputError} for unknown or impossible options.
  */
@@ -64,7 +64,7 @@ export class RedisWorkspace implements Workspace {
       const values = [offset, length, ...segments];
       const reply = await runScriptForBytes(this.#client, readScript, this.#keys.along(segments), values);
       if (Array.isArray(reply)) return reply[0] as Uint8Array;
-      // A log that has ended leaves its name for a while.
+      // After a log has expired, its name remains in the directory for a while.
       const isEnded = isLog(name) && String(reply) === 'workspace_io';
       throw refused(path, isEnded ? 'not_found' : (String(reply) as Refusal));
     });
@@ -82,14 +82,14 @@ export class RedisWorkspace implements Workspace {
     await this.#store(path, 'append', data);
   }
 
-  /** Every directory as of one moment. */
+  /** Lists entries, sorted by path. Each directory is read as one snapshot. */
   async *list(
     path = '',
     options: { readonly recursive?: boolean } = {},
   ): AsyncGenerator<WorkspaceEntry, void, undefined> {
     const segments = segmentsOf(path);
     const entries = await asWorkspaceError(path, () => this.#entries(segments));
-    // In the order of whole paths, what is in `a` comes behind `a.txt`: the contents have a place of their own.
+    // Whole paths sort `a.txt` before `a/b`, so the contents of a directory get their own sort key.
     const places = new Map(entries.map((entry) => [entry.path, entry]));
     const directories = entries.filter(({ type }) => options.recursive && type === 'directory');
     const below = new Set(directories.map((entry) => `${entry.path}/`));
@@ -122,7 +122,7 @@ export class RedisWorkspace implements Workspace {
     const keys = [...this.#keys.along(segments), this.#keys.directory(segments)];
     const name = segments.join('/');
     return asWorkspaceError(path, async () => {
-      // Logs go first, so that a crash leaves names without logs, and no log without a name.
+      // Delete logs first: after a crash there may be names without logs, but no logs without names.
       const logs: string[] = [];
       if (segments[0] === STORAGE) {
         for await (const entry of this.list(name, { recursive: true })) logs.push(entry.path);
@@ -164,7 +164,7 @@ export class RedisWorkspace implements Workspace {
   }
 
   async #entries(segments: readonly string[]): Promise<WorkspaceEntry[]> {
-    // The key of a file with an empty name: what follows is the name.
+    // With an empty file name, this is the prefix of the keys of all files in the directory.
     const files = this.#keys.file([...segments, '']);
     const reply = await runScript(this.#client, listScript, [this.#keys.directory(segments), files], []);
     const [found = [], sizes = []] = reply as unknown[][];
@@ -187,7 +187,7 @@ export class RedisWorkspace implements Workspace {
     });
   }
 
-  /** Returns whether an entry is the mere name of a log. */
+  /** Tests if an entry is only the name of a log that is stored elsewhere or has expired. */
   #isEnded({ path, type, size }: WorkspaceEntry): boolean {
     return type === 'file' && size === 0 && isLog(path);
   }

@@ -13,19 +13,19 @@ import { operationId, pathSegments, sessionPrefix, type WorkspaceEntry } from '@
 import { isLog, keyOfLog, type LogFiles } from './log-path.js';
 
 const PROVIDER = 'log';
-/** How often an append is tried again when others append at the same time. */
+/** Most attempts of one append when others append at the same time. */
 const MAX_ATTEMPTS = 20;
-/** Ends that are remembered between the look at a log and the append that follows. */
+/** Most log ends cached between a `stat` and the append that follows it. */
 const MAX_ENDS = 1_000;
-/** Pieces that are loaded first for the end of a log. */
+/** Number of pieces that the first read at an offset loads. Further reads load eight times as many. */
 const LAST_PIECES = 8;
 const SCOPE = { tenants: 'tenantId', users: 'userId', agents: 'agentId' } as const;
 
-/** One append: a message of the record. */
+/** One append, stored as a message of the record. */
 interface Piece {
-  /** Counts the pieces from 0. */
+  /** Number of the piece, counted from 0. */
   readonly number: number;
-  /** Where it begins in the log, in bytes. */
+  /** Byte offset of the piece in the log. */
   readonly offset: number;
   readonly bytes: Buffer;
 }
@@ -38,7 +38,7 @@ interface End {
   readonly updatedAt: string;
 }
 
-/** Logs in a collection of a session store: a record for each log, by the key of its session, and a message for each append. */
+/** Stores logs in a collection of a session store: one record per log, under the key of its session, and one message per append. */
 export class StoreLogs implements LogFiles {
   readonly #records: SessionStore;
   readonly #ends = new Map<string, End>();
@@ -129,7 +129,7 @@ export class StoreLogs implements LogFiles {
     }
   }
 
-  /** The logs below a directory, and those of no other user where it is a user's. */
+  /** Lists the logs below a directory. If the directory belongs to a user, reads only that user's records. */
   async *#below(name: string) {
     const levels = name.split('/');
     const scope: Record<string, string> = {};
@@ -146,7 +146,7 @@ export class StoreLogs implements LogFiles {
     }
   }
 
-  /** Loads the pieces from the one that holds a byte on; all where none does. */
+  /** Loads the pieces from the one that contains a byte, and possibly earlier ones. */
   async #piecesFrom(key: SessionKey, offset: number): Promise<readonly Piece[] | undefined> {
     for (let last = offset === 0 ? Number.POSITIVE_INFINITY : LAST_PIECES; ; last *= 8) {
       const isWhole = last === Number.POSITIVE_INFINITY;
@@ -166,7 +166,7 @@ export class StoreLogs implements LogFiles {
     return { token, pieces: last.number + 1, size: last.offset + last.bytes.length, updatedAt };
   }
 
-  /** @param keep Returns how many of the pieces stay. */
+  /** @param keep Returns the number of pieces to keep. */
   async #change(
     path: string,
     data: string | Uint8Array,
@@ -181,7 +181,7 @@ export class StoreLogs implements LogFiles {
       const offset = number === 0 ? 0 : (end?.size ?? 0);
       const append = [messageOf({ number, offset, bytes: Buffer.from(data as Uint8Array) })];
       const { sessionId, userId, tenantId } = key.parts;
-      // The head of an agent's state, so that whatever lists or inspects sessions can read this one, too.
+      // Store a valid agent state as the head, so that programs that list or inspect sessions can read this one, too.
       const head = AgentState.create({ sessionId, userId, tenantId }).head();
       const change = { operation: operationId(), expected: end?.token, head, keep: number, append };
       try {
@@ -196,7 +196,7 @@ export class StoreLogs implements LogFiles {
 
 function messageOf({ number, offset, bytes }: Piece): Message {
   const text = bytes.toString('utf8');
-  // What is no UTF-8 would not come back.
+  // Bytes that are not valid UTF-8 would not survive as text, so they are stored as base64.
   const content = Buffer.from(text).equals(bytes) ? { text } : { base64: bytes.toString('base64') };
   return assistantMessage([{ type: 'opaque', provider: PROVIDER, data: { number, offset, ...content } }]);
 }

@@ -4,8 +4,8 @@ import { isLog, type LogFiles } from './log-path.js';
 import { StoreLogs } from './store-logs.js';
 
 /**
- * A workspace whose logs of sessions lie elsewhere: in another workspace at the same paths, or in the collection `logs` of a session
- * store. Logs whose names were cut, as those of very long ids, stay in the workspace.
+ * Wraps a workspace and stores the logs of sessions elsewhere: in another workspace at the same paths, or in the collection `logs` of a
+ * session store. Logs whose names were cut, such as those of very long ids, stay in the workspace.
  */
 export function withLogs(base: Workspace, elsewhere: Workspace | SessionStore): Workspace {
   const logs: LogFiles = 'commit' in elsewhere ? new StoreLogs(elsewhere) : elsewhere;
@@ -19,7 +19,7 @@ export function withLogs(base: Workspace, elsewhere: Workspace | SessionStore): 
     read: (path, range) => within(path, (place, at) => place.read(at, range)),
     write: (path, data, options) => within(path, (place, at) => place.write(at, data, options)),
     append: (path, data) => within(path, (place, at) => place.append(at, data)),
-    // A folder may hold logs alone.
+    // A directory may exist only because of the logs in it.
     stat: (path) =>
       within(
         path,

@@ -2,7 +2,7 @@ import { WorkspaceError, XError } from '@x/core';
 import { errorText } from '@x/core/internal';
 import { isRefused } from '../store-error.js';
 
-/** Why a script refused a path, in the words of a `WorkspaceError`. */
+/** Error texts for the reasons why a script rejects a path. */
 const MEANINGS = {
   not_found: 'does not exist',
   already_exists: 'exists already',
@@ -18,7 +18,7 @@ export function refused(path: string, reason: Refusal): WorkspaceError {
   return new WorkspaceError(reason, path, `${JSON.stringify(path)} ${MEANINGS[reason]}.`);
 }
 
-/** Does something with Redis; whatever the client throws becomes a `WorkspaceError`. */
+/** Runs a task on Redis and converts the client's errors to `WorkspaceError`. */
 export async function asWorkspaceError<T>(path: string, task: () => Promise<T>): Promise<T> {
   try {
     return await task();

@@ -1,6 +1,6 @@
 /**
- * The keys of a workspace. They share a hash tag and so a Cluster slot: a file, the directories above it and their
- * indexes change in one script.
+ * The Redis keys of a workspace. They share a hash tag and therefore a Cluster slot, so that one script can change a file, its parent
+ * directories and their indexes.
  */
 export class WorkspaceKeys {
   readonly #base: string;
@@ -9,7 +9,7 @@ export class WorkspaceKeys {
     this.#base = `${keyPrefix}{${keyPrefix}files}`;
   }
 
-  /** Sorted set: the operations of the last minutes, by the milliseconds at which they were done. */
+  /** Sorted set: the operations of the last minutes, by their time in milliseconds. */
   get operation(): string {
     return `${this.#base}:operations`;
   }
@@ -19,17 +19,17 @@ export class WorkspaceKeys {
     return `${this.#base}:file:${segments.join('/')}`;
   }
 
-  /** Hash: the names in a directory, each with a letter, `f` or `d`, and the milliseconds of its last change. */
+  /** Hash: the names in a directory. Each value is `f` or `d`, followed by the time of its last change in milliseconds. */
   directory(segments: readonly string[]): string {
     return `${this.#base}:directory:${segments.join('/')}`;
   }
 
-  /** String: who holds the lock. It ends when its holder is silent. */
+  /** String: the holder of the lock. It expires if the holder sends no heartbeat. */
   lock(name: string): string {
     return `${this.#base}:lock:${name}`;
   }
 
-  /** What a script needs for one path: the file, then the directories from the root down to the one it is in. */
+  /** Returns the keys that a script needs for one path: the file, then its parent directories from the root down. */
   along(segments: readonly string[]): string[] {
     const above = segments.map((_, depth) => this.directory(segments.slice(0, depth)));
     return [this.file(segments), ...above];
