@@ -27,22 +27,22 @@ import {
 } from '@x/core/internal';
 import { prepare } from './schema.js';
 
-/** Codes of an error for a file or a disk that this process may read alone. */
+/** System error codes for a file or disk that this process may only read. */
 const READ_ONLY: ReadonlySet<string> = new Set(['EROFS', 'EACCES', 'EPERM']);
 const load = createRequire(import.meta.url);
-/** How long one attempt blocks this process; then others are let in before the next. */
+/** Milliseconds for which one attempt blocks this process. Then other tasks run before the next attempt. */
 const BUSY_MS = 20;
 const PAUSE_MS = 10;
-/** The pages of the log of writes at which they go to their places; a quarter of what SQLite takes, at no cost that shows. */
+/** WAL pages after which SQLite runs a checkpoint. A quarter of SQLite's default keeps the WAL small, at no measurable cost. */
 const LOG_PAGES = 256;
-/** What is beside a database for the day on which the disk is full: the log of writes, twice. */
+/** Size of the reserve file next to the database, which is deleted when the disk is full: room for twice the WAL. */
 const RESERVE_BYTES = 2 * LOG_PAGES * 4096;
 const RESERVE_MARK = Buffer.from('room that @x/session-sqlite keeps for a full disk\n');
-/** What is written again in a fraction of a second. */
+/** Largest database in bytes that is rewritten on close. Rewriting 64 MB takes a fraction of a second. */
 const WRITTEN_ANEW_BYTES = 64 * 1024 ** 2;
 
 /**
- * Opens the database of sessions, and makes its tables in an empty file.
+ * Opens the database of sessions, and creates its tables in an empty file.
  *
  * @throws {SessionStoreError} when it cannot be opened, is not a database, or has another format.
  */
@@ -59,12 +59,12 @@ export function openDatabase(
 }
 
 function open(file: string, synchronous: 'full' | 'normal', lockTimeoutMs: number): SqliteDatabase {
-  // Before a file is made that nothing would fill.
+  // Load the driver first, so that a missing driver leaves no empty file.
   const openSqlite = loadSqlite(load);
   if (file !== ':memory:') {
     try {
       mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-      // The files that SQLite makes beside it have its mode.
+      // SQLite gives its companion files the same mode.
       closeSync(openSync(file, 'a', 0o600));
     } catch (error) {
       if (!existsSync(file) || !READ_ONLY.has(String((error as NodeJS.ErrnoException).code))) throw error;
@@ -73,15 +73,15 @@ function open(file: string, synchronous: 'full' | 'normal', lockTimeoutMs: numbe
   }
   const database = openSqlite(file, { busyTimeoutMs: lockTimeoutMs });
   try {
-    // First: a file of another format is left as it is.
+    // Check the format first, so that a file of another format is not changed.
     prepare(database);
     database.exec('PRAGMA journal_mode = WAL');
     database.exec(`PRAGMA synchronous = ${synchronous}`);
     database.exec(`PRAGMA wal_autocheckpoint = ${LOG_PAGES}`);
-    // What is deleted must not stay readable in free pages.
+    // Overwrite deleted data, so that it does not stay readable in free pages.
     database.exec('PRAGMA secure_delete = ON');
     if (file !== ':memory:') reserve(file, RESERVE_BYTES);
-    // From here on someone else's transaction is waited for without standing still.
+    // From here on, waiting for another transaction must not block the event loop.
     database.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
     return database;
   } catch (error) {
@@ -90,7 +90,7 @@ function open(file: string, synchronous: 'full' | 'normal', lockTimeoutMs: numbe
   }
 }
 
-/** Opens a copy of a database that cannot be written to, for reading: SQLite reads by files that it makes beside the database. */
+/** Opens a copy of a read-only database, because even a reader of SQLite needs to create files next to the database. */
 function openCopy(file: string, openSqlite: OpenSqlite): SqliteDatabase {
   const directory = mkdtempSync(join(tmpdir(), 'x-sessions-'));
   try {
@@ -98,7 +98,7 @@ function openCopy(file: string, openSqlite: OpenSqlite): SqliteDatabase {
     for (const suffix of ['', '-wal'])
       if (existsSync(file + suffix)) copyFileSync(file + suffix, copy + suffix);
     const database = openSqlite(copy, { name: file });
-    // From here on SQLite has its files open.
+    // SQLite now has the files open, so their directory can be deleted.
     prepare(database);
     database.exec('PRAGMA query_only = ON');
     return database;
@@ -107,7 +107,7 @@ function openCopy(file: string, openSqlite: OpenSqlite): SqliteDatabase {
   }
 }
 
-/** Takes so much room on the disk, unless there is none, it is taken, or what has the name was not made here. */
+/** Reserves space on the disk. Does nothing if the disk is full, the space is already reserved, or another program made the file. */
 function reserve(file: string, bytes: number): void {
   const path = reserveOf(file);
   const size = ownSize(path);
@@ -122,7 +122,7 @@ function reserve(file: string, bytes: number): void {
   }
 }
 
-/** The size of a reserve, 0 if there is none; `undefined` for a file of someone else, which is left alone. */
+/** Returns the size of the reserve file, 0 if there is none, or `undefined` if another program made the file. */
 function ownSize(path: string): number | undefined {
   try {
     if (!existsSync(path)) return 0;
@@ -130,7 +130,7 @@ function ownSize(path: string): number | undefined {
     const handle = openSync(path, 'r');
     try {
       const read = readSync(handle, start);
-      // Empty: its process ended before it wrote.
+      // Empty: the process ended before it wrote the mark.
       return read === 0 || start.equals(RESERVE_MARK) ? fstatSync(handle).size : undefined;
     } finally {
       closeSync(handle);
@@ -144,7 +144,7 @@ function reserveOf(file: string): string {
   return `${file}-reserve`;
 }
 
-/** Runs a deletion; where the disk is full, again in the room that is kept for it, which is taken again at once. */
+/** Runs a deletion. If the disk is full, frees the reserve, runs the deletion again, and reserves half of the space again. */
 async function withReserve<T>(database: SqliteDatabase, task: () => Promise<T>): Promise<T> {
   try {
     return await task();
@@ -154,31 +154,31 @@ async function withReserve<T>(database: SqliteDatabase, task: () => Promise<T>):
   }
   const path = reserveOf(database.file);
   if (ownSize(path)) rmSync(path, { force: true });
-  // To overwrite what is deleted takes as much room again.
+  // Overwriting deleted data would need the same space again.
   database.exec('PRAGMA secure_delete = FAST');
   try {
     return await task();
   } finally {
     database.exec('PRAGMA secure_delete = ON');
     emptyLog(database);
-    // The other half is for the log of what sessions continue with.
+    // The other half is for the WAL of the sessions' next commits.
     reserve(database.file, RESERVE_BYTES / 2);
   }
 }
 
-/** Empties the log of writes, which holds pages from before a deletion. */
+/** Empties the WAL, which may contain pages from before a deletion. */
 export function emptyLog(database: SqliteDatabase): void {
   try {
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   } catch {
-    // A reader needs them still. A later deletion empties it, or the close.
+    // Another connection still reads the WAL. A later deletion or the close empties it.
   }
 }
 
-/** Whether a transaction reads, writes, or frees room. */
+/** Whether a transaction reads, writes, or deletes. */
 export type TransactionMode = 'deferred' | 'immediate' | 'deletion';
 
-/** Runs a task in a transaction; again, with others let in between, while another process has the file. */
+/** Runs a task in a transaction. While another process has locked the file, waits without blocking and tries again. */
 export async function inTransaction<T>(
   database: SqliteDatabase,
   lockTimeoutMs: number,
@@ -201,8 +201,8 @@ export async function inTransaction<T>(
 }
 
 /**
- * Writes a file again unless it is large. Deleted rows are overwritten, but not the copies that stayed behind where SQLite once
- * moved rows to another page.
+ * Rewrites the file unless it is large. Deleted rows are overwritten anyway, but not the copies that SQLite left behind when it moved
+ * rows to another page.
  */
 export function writeAnew(database: SqliteDatabase): void {
   try {
@@ -211,17 +211,17 @@ export function writeAnew(database: SqliteDatabase): void {
     database.exec('VACUUM');
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   } catch {
-    // Another process has the file: the next deletion will do.
+    // Another process uses the file. A later deletion or close tries again.
   }
 }
 
-/** Whether another process has the file. */
+/** Tests if another process has locked the file. */
 function isBusy(error: unknown): boolean {
   const code = sqliteCode(error);
   return code === 'SQLITE_BUSY' || code === 'SQLITE_LOCKED';
 }
 
-/** A transaction of SQLite happens or does not, and says which. */
+/** Converts an error to a `SessionStoreError`. SQLite's transactions either commit or report a failure, so nothing was written. */
 function toStoreError(file: string, key: SessionKey | undefined, error: unknown): unknown {
   if (XError.isInstance(error) && !isSqliteMissing(error)) return error;
   const code = sqliteCode(error);

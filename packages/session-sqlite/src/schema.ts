@@ -1,12 +1,13 @@
 import { SessionStoreError } from '@x/core';
 import { checkFormat, type SqliteDatabase } from '@x/core/internal';
 
-/** The format of a file, which it holds as `PRAGMA user_version`; 0 in an empty file. */
+/** The format of a file, stored as `PRAGMA user_version`; 0 in an empty file. */
 const FORMAT = 1;
 
 /**
- * Keys are ASCII text, with the collection and a colon in front of those of its records, and so are the parts by which
- * sessions are listed. Times are milliseconds since 1970. Messages have row ids: in a table without, SQLite puts what exceeds a quarter of a page on pages of its own, and 1.5 KB take 4.5.
+ * Keys and the parts by which sessions are listed are ASCII text. The key of a record in a collection is `<collection>:<key>`. Times
+ * are milliseconds since 1970. Messages have row ids, because without them SQLite moves rows of more than a quarter of a page to
+ * overflow pages, and 1.5 KB take 4.5 KB.
  */
 const SCHEMA = `CREATE TABLE sessions (
     id INTEGER PRIMARY KEY,
@@ -58,9 +59,9 @@ const SCHEMA = `CREATE TABLE sessions (
   PRAGMA user_version = ${FORMAT};`;
 
 /**
- * Makes the tables of an empty file; two processes that open one wait for each other.
+ * Creates the tables in an empty file. If two processes do so at once, one waits for the other.
  *
- * @throws {SessionStoreError} `session_older` or `session_newer` for a file of another format, `session_corrupt` for one of another program.
+ * @throws {SessionStoreError} `session_older` or `session_newer` for another format, `session_corrupt` for a file of another program.
  */
 export function prepare(database: SqliteDatabase): void {
   if (isEmpty(database)) {

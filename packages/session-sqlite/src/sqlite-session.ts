@@ -41,32 +41,32 @@ import * as z from 'zod';
 import { emptyLog, inTransaction, openDatabase, type TransactionMode, writeAnew } from './database.js';
 
 const optionsSchema = z.strictObject({
-  /** The database; it is made, for this user alone (0600), with the directories above it. `:memory:` for tests. */
+  /** Path of the database. A new file is readable by this user only (0600). Creates missing directories. `:memory:` for tests. */
   file: z.string().min(1),
   /**
-   * What a commit waits for. `full` (default): the disk, so that it survives the loss of power. `normal`: the operating
-   * system, so that it survives the end of the process; several times faster on slow disks.
+   * Durability of a commit. `full` (default): waits for the disk, so commits survive a power loss. `normal`: waits for the operating
+   * system only, so commits survive a process crash; several times faster on slow disks.
    */
   synchronous: z.enum(['full', 'normal']).default('full'),
-  /** Seconds after its last commit at which a session is gone. Default 0: never. */
+  /** Seconds after its last commit at which a session expires. Default 0: never. */
   ttlSeconds: z.int().min(0).default(0),
-  /** Milliseconds that an operation waits for another process to end its own. Default 10 000. */
+  /** Milliseconds that an operation waits for another process's transaction. Default 10 000. */
   lockTimeoutMs: z.number().nonnegative().default(10_000),
-  /** What times are told by. Default: the system's. */
+  /** Source of time. Default: the system clock. */
   clock: z.custom<Clock>().default(systemClock),
 });
 
 /** Options of a `SqliteSession`. */
 export type SqliteSessionOptions = Readonly<z.input<typeof optionsSchema>>;
 
-/** A database that is open, and how it is used: what the sessions and the collections of a store share. */
+/** An open database with its options, shared by a store and its collections. */
 interface OpenFile {
   readonly database: SqliteDatabase;
   readonly lifetime: number;
   readonly lockTimeoutMs: number;
   readonly clock: Clock;
   readonly processes: SessionProcesses;
-  /** Rows were deleted, of which copies may be left in the file. */
+  /** Whether rows were deleted, so that the file may still contain copies of them. */
   hasDeleted: boolean;
 }
 
@@ -85,9 +85,9 @@ interface LeaseRow {
   readonly claim: string;
 }
 
-/** Sessions that one transaction of a retention deletes. */
+/** Most sessions that one transaction of `deleteOlderThan` deletes. */
 const PAGE = 200;
-/** A record is found by its key, with its collection and a colon in front where it has one. */
+/** Selects the columns of a listing. The stored key of a record in a collection is `<collection>:<key>`. */
 const LISTED = `
   SELECT id, substr(key, instr(key, ':') + 1) AS key, version, message_count AS messages, bytes, description,
     created_at AS createdAt, updated_at AS updatedAt
@@ -100,7 +100,7 @@ class SqliteRecords implements SessionStore {
   readonly #file: OpenFile;
   readonly #database: SqliteDatabase;
   readonly #clock: Clock;
-  /** The name of a collection; empty for sessions. */
+  /** The name of the collection; empty for sessions. */
   readonly #collection: string;
 
   constructor(file: OpenFile, collection = '') {
@@ -176,10 +176,10 @@ class SqliteRecords implements SessionStore {
   }
 
   /**
-   * Deletes the sessions whose last commit is older than `olderThan`, or that have expired, and returns how many. A session
-   * that is leased stays. Records of collections count as sessions.
+   * Deletes sessions whose last commit is older than `olderThan`, and expired sessions. Returns the number of deleted sessions. Skips
+   * leased sessions. Records of collections count as sessions.
    *
-   * @param options.limit sessions to delete at most; default all.
+   * @param options.limit Most sessions to delete; default all.
    * @throws {InvalidInputError} for unknown or impossible options.
    */
   async deleteOlderThan(options: {
@@ -209,7 +209,7 @@ class SqliteRecords implements SessionStore {
     }
   }
 
-  /** The sessions within a scope, newest first; those that are committed to meanwhile again at the end. */
+  /** Lists the sessions within a scope, newest first. Sessions that get a commit during the listing appear again at the end. */
   list(scope: SessionScope = {}, options?: ListOptions): AsyncGenerator<SessionInfo, void, undefined> {
     const listing: SqlListing = {
       select: LISTED,
@@ -226,10 +226,10 @@ class SqliteRecords implements SessionStore {
     );
   }
 
-  /** Closes the file. One of up to 64 MB from which sessions were deleted is written again first, without a trace of them. */
+  /** Closes the file. A file of up to 64 MB from which sessions were deleted is first rewritten, so that no copies of them remain. */
   async close(): Promise<void> {
     if (this.#database.isOpen) {
-      // What another process keeps it from, a later deletion or close does.
+      // If another process prevents the cleanup, a later deletion or close does it.
       if (this.#ended().length > 0)
         await this.#transaction(undefined, 'deletion', () => this.#sweepLeases()).catch(() => {});
       if (this.#file.hasDeleted) writeAnew(this.#database);
@@ -265,14 +265,14 @@ class SqliteRecords implements SessionStore {
         this.#transaction(key, 'immediate', () => {
           const last = held(key);
           if (last !== undefined && last.token !== claim.token && last.fence !== over) return undefined;
-          // Larger than that of any earlier lease, also where its record went with the session.
+          // Larger than the fence of any earlier lease, even if that lease was deleted with its session.
           const largest = this.#database.prepare('SELECT MAX(fence) FROM leases').cell();
           const fence = Math.max(Math.ceil(this.#clock.now() * 1000), Number(largest) + 1);
           const write = this.#database.prepare(
             'INSERT OR REPLACE INTO leases (key, fence, claim) VALUES (?, ?, ?)',
           );
           write.run(this.#idOf(key), fence, claimText(claim));
-          // Of all sessions, so that it grows also when a session is deleted with its lease.
+          // The empty key stores the largest fence of all sessions, so that fences grow even after a deletion.
           write.run('', fence, '');
           return fence;
         }),
@@ -284,20 +284,20 @@ class SqliteRecords implements SessionStore {
         this.#transaction(key, 'immediate', () => {
           if (held(key)?.token !== token) return;
           this.#database.prepare('DELETE FROM leases WHERE key = ?').run(this.#idOf(key));
-          // Of a session that was never stored, nothing stays, not even its key.
+          // Mark the deletion, so that close removes all traces of a session that was never stored.
           if (this.#row(key) === undefined) this.#file.hasDeleted = true;
         }),
       find,
     };
   }
 
-  /** What a record is found by. */
+  /** Returns the stored key of a record. */
   #idOf(key: SessionKey): string {
     const prefix = this.#collection === '' ? '' : `${this.#collection}:`;
     return `${prefix}${checkKey(key)}`;
   }
 
-  /** The size of the messages that a change keeps. */
+  /** Returns the size of the messages that a change keeps. */
   #bytesOf(row: SessionRow | undefined, keep: number): number {
     if (row === undefined || keep === 0) return 0;
     if (keep === row.message_count) return row.bytes;
@@ -305,7 +305,7 @@ class SqliteRecords implements SessionStore {
     return Number(this.#database.prepare(statement).cell(row.id, keep));
   }
 
-  /** The session, unless it has expired. */
+  /** Returns the row of a session, unless it is missing or has expired. */
   #row(key: SessionKey): SessionRow | undefined {
     const row = this.#database
       .prepare('SELECT * FROM sessions WHERE key = ?')
@@ -317,7 +317,7 @@ class SqliteRecords implements SessionStore {
     return this.#database.prepare('SELECT * FROM leases WHERE key = ?').get<LeaseRow>(this.#idOf(key));
   }
 
-  /** Writes the row of a session, and answers its id. */
+  /** Writes the row of a session, and returns its id. */
   #put(key: SessionKey, row: SessionRow | undefined, values: Record<string, string | number | null>): number {
     const names = Object.keys(values);
     if (row !== undefined) {
