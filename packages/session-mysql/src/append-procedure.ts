@@ -4,27 +4,27 @@ import { execute } from './execute.js';
 import { MAX_BYTES, MAX_ROWS, sizeOf } from './packets.js';
 import { fromToken, REMEMBER } from './statements.js';
 
-/** Servers without procedures say so in different ways: a syntax error, an unknown one, not supported. */
+/** Error codes of servers without procedures: a syntax error, an unknown error, not supported. */
 const NO_PROCEDURES = [1064, 1105, 1235];
-/** It exists; or the user may not make it: no right to the database or to routines, or none with a binary log. */
+/** Error codes of creating the procedure that are ignored: it exists, or the user has no right to create it. */
 const UNNEEDED = new Set([1304, 1044, 1142, 1227, 1370, 1419, ...NO_PROCEDURES]);
-/** There is none, or the user may not call it. */
+/** Error codes of calling the procedure: it does not exist, or the user has no right to call it. */
 const NOT_CALLABLE = new Set([1305, 1370, ...NO_PROCEDURES]);
 
-/** Digits of a length. */
+/** Digits of a message's length in `p_lengths`. */
 const WIDTH = 8;
 
 interface OutcomeRow extends RowDataPacket {
-  /** The version that was made; nothing when none was. */
+  /** The new version; null if nothing was written. */
   readonly version: number | string | null;
 }
 
 /**
- * The common commit, to which someone only adds, as a stored procedure: one round trip instead of four, and the row is
- * locked for no longer than the server works. Where the user may not make or call it, everything works without.
+ * The common commit, which only appends, as a stored procedure. It takes one round trip instead of four, and locks the row only while
+ * the server works. If the user may not create or call the procedure, commits work without it.
  *
- * The number in its name belongs to what it does: a release that changes it makes another, and the old one continues serving
- * what still runs.
+ * The number in its name is its version. A release with another procedure uses another number, so that processes of older releases
+ * keep using theirs.
  */
 export class AppendProcedure {
   readonly #pool: Pool;
@@ -37,8 +37,8 @@ export class AppendProcedure {
   }
 
   /**
-   * Makes the change if it only adds to the expected version, and answers the new one. `undefined` when nothing was done:
-   * then the frame finds out what else there is to do, or what is wrong.
+   * Applies the change if it only appends to the expected version, and returns the new version. Returns `undefined` if nothing was
+   * written; then the caller runs the general commit, which also finds conflicts.
    */
   async append({
     id,
@@ -48,7 +48,7 @@ export class AppendProcedure {
     messages: rows,
   }: SqlWrite<Buffer>): Promise<number | undefined> {
     const { expected, keep, fence, operation } = change;
-    // More goes in several inserts, where a few round trips are nothing.
+    // Larger changes use several inserts, which make the extra round trips negligible.
     const bytes = sizeOf([head, description, ...rows]);
     if (
       !this.#isCallable ||
@@ -84,10 +84,10 @@ export class AppendProcedure {
 }
 
 /**
- * Makes the procedure, unless it is there or this user may not. It runs with the rights of who calls it. Messages come as one value with
- * their lengths beside it, since the number of parameters is fixed. The update notes the row's id and version as it goes,
- * which costs less than to ask for them; a server that takes no assignment there makes no procedure. Whatever fails is rolled
- * back before the caller is told: a statement that waited too long for a lock would leave the transaction open.
+ * Creates the procedure, unless it exists or this user may not create it. It runs with the rights of its caller. All messages are one
+ * value with a list of their lengths, because the number of parameters is fixed. The update stores the row's id and version in
+ * variables, which is cheaper than a query; servers that reject such assignments create no procedure. Errors roll back before they
+ * reach the caller, because a lock wait timeout would otherwise leave the transaction open.
  */
 export async function createAppendProcedure(connection: PoolConnection, table: string): Promise<void> {
   try {

@@ -5,10 +5,10 @@ import { createAppendProcedure } from './append-procedure.js';
 import { checkPool, execute } from './execute.js';
 
 /**
- * DDL commits by itself, so every statement must be harmless when it runs again after a crash; the format comes last.
+ * DDL statements commit implicitly, so every statement must be safe to repeat after a crash. The format is written last.
  *
- * Ids of any length are found by their hash; InnoDB could not index them whole. Messages are in the order of their
- * sessions, so that loading one is one range of the primary key.
+ * Sessions are found by the hash of their key, because InnoDB cannot index keys of any length. Messages are stored in the order of
+ * their sessions, so that a load reads one range of the primary key.
  */
 const schemaOf = (table: string): readonly string[] => [
   `CREATE TABLE IF NOT EXISTS \`${table}\` (
@@ -59,12 +59,12 @@ const schemaOf = (table: string): readonly string[] => [
   `REPLACE INTO \`${table}_format\` (id, format) VALUES (1, ${SQL_FORMAT})`,
 ];
 
-/** How long one call waits for another one to end. */
+/** Seconds that one `createTables` call waits for another one to end. */
 const LOCK_SECONDS = 60;
 
 /**
- * Creates the tables unless they are there. Processes that do so at the same time wait: the lock belongs to the connection
- * and ends with it.
+ * Creates missing tables. Processes that call this at the same time wait for each other. The lock belongs to the connection and ends
+ * with it.
  *
  * @param format The statement that reads the format of the tables.
  */
@@ -92,7 +92,7 @@ async function create(connection: PoolConnection, table: string, format: string)
      (id TINYINT NOT NULL PRIMARY KEY, format INT UNSIGNED NOT NULL) ENGINE = InnoDB`,
   );
   const [found] = await execute<RowDataPacket[]>(connection, format, []);
-  // Before the procedure is made.
+  // The tables exist. Reject another format before the procedure is created.
   if (found) return checkFormat(`The table ${table}`, Number(found.format), SQL_FORMAT, '@x/session-mysql');
   for (const statement of schemaOf(table)) await connection.query(statement);
 }

@@ -8,10 +8,10 @@ const SHAPE = { nestTables: false, namedPlaceholders: false, typeCast: true } as
 type Values = readonly (string | number | Buffer | null)[];
 
 /**
- * Runs a prepared statement: values never become part of its text, whatever the server's SQL mode. What a pool may
- * change in the shape of rows is put back to the default.
+ * Runs a prepared statement. Values never become part of its text, whatever the server's SQL mode. Resets the options of a pool that
+ * change the shape of rows.
  *
- * @param rowsAsArray Less work where there are thousands of rows.
+ * @param rowsAsArray Returns rows as arrays, which is faster for thousands of rows.
  */
 export async function execute<Result extends QueryResult>(
   runner: Pool | PoolConnection,
@@ -27,7 +27,7 @@ export async function execute<Result extends QueryResult>(
 
 const bind = namedValues();
 
-/** Runs statements with named values, each on a connection of its own where it is given a pool. */
+/** Returns a function that runs statements with named values. For a pool, each statement gets its own connection. */
 export function runOn(runner: Pool | PoolConnection): RunSql {
   return async (statement, named) => {
     const { text, values } = bind(statement, named);
@@ -37,7 +37,7 @@ export function runOn(runner: Pool | PoolConnection): RunSql {
   };
 }
 
-/** Does something on a connection of its own, which others use afterwards if it is good for that. */
+/** Runs a task on a connection of the pool, and returns the connection to the pool if it is still usable. */
 async function withConnection<T>(pool: Pool, task: (connection: PoolConnection) => Promise<T>): Promise<T> {
   await checkPool(pool);
   const connection = await pool.getConnection();
@@ -45,7 +45,7 @@ async function withConnection<T>(pool: Pool, task: (connection: PoolConnection) 
   try {
     return await task(connection);
   } catch (error) {
-    // After a failover a connection may lead to what is a replica now: the next one leads to the new master.
+    // After a failover the connection may lead to a replica. A new one leads to the new master.
     isGood = !isReadOnly(error);
     throw error;
   } finally {
@@ -54,7 +54,7 @@ async function withConnection<T>(pool: Pool, task: (connection: PoolConnection) 
   }
 }
 
-/** Runs `task` in a new transaction. If it throws, nothing of it remains. */
+/** Runs `task` in a new transaction, which is rolled back if `task` throws. */
 export function inTransaction<T>(pool: Pool, task: (run: RunSql) => Promise<T>): Promise<T> {
   return withConnection(pool, async (connection) => {
     try {
@@ -73,17 +73,16 @@ export function inTransaction<T>(pool: Pool, task: (run: RunSql) => Promise<T>):
 const pools = new WeakMap<Pool, Promise<void>>();
 
 /**
- * Looks once whether the connections of a pool are set as the statements need it.
+ * Checks once if the settings of a pool's connections are suitable.
  *
- * @throws {InvalidInputError} without autocommit, where a deletion would be taken back, or where a load reads what others
- * have not committed.
+ * @throws {InvalidInputError} if autocommit is off, because deletions would be rolled back, or if loads would read uncommitted data.
  */
 export function checkPool(pool: Pool): Promise<void> {
   const known = pools.get(pool);
   if (known !== undefined) return known;
   const looking = look(pool);
   pools.set(pool, looking);
-  // A server that could not be asked is asked again.
+  // If the check failed because of the server, the next call checks again.
   looking.catch((error) => InvalidInputError.isInstance(error) || pools.delete(pool));
   return looking;
 }

@@ -9,17 +9,17 @@ import { fromToken, statementsFor, toToken } from './statements.js';
 import { judge } from './store-error.js';
 
 const DUPLICATE_ENTRY = 1062;
-/** Bounds of one transaction of a retention. A session is never divided, so that one with more messages goes alone. */
+/** Most sessions (`PAGE`) and messages per transaction of `deleteOlderThan`. A session with more messages gets its own transaction. */
 const PAGE = 100;
 const PAGE_MESSAGES = 10_000;
 
 /**
- * A row that the load statement answers. The session's own has seq -1, its head as body, and in one text what else there
- * is: `<version> <number of messages> <time> <operation>`. The others are messages.
+ * A row of the load statement. The row of the session has seq -1, its head as the body, and one text with the other values:
+ * `<version> <number of messages> <time> <operation>`. All other rows are messages.
  */
 type LoadedRow = readonly [seq: number | string, body: Buffer, info: string | null];
 
-/** MySQL and MariaDB: texts are sent as bytes, so that no character set of a connection can change them. */
+/** The dialect of MySQL and MariaDB. Text is sent as bytes, so that a connection's character set cannot change it. */
 export function mysqlDialect(pool: Pool, table: string): SqlDialect<Buffer> {
   // Long because it is the list of what this server does in its own way.
   const statements = statementsFor(table);
@@ -49,7 +49,7 @@ export function mysqlDialect(pool: Pool, table: string): SqlDialect<Buffer> {
     async load(id, last) {
       const values = [id as Buffer, id as Buffer, String(last)];
       const answer = await execute<RowDataPacket[][]>(pool, statements.load, values, true);
-      // They come in the order of the primary key, as a rule; nobody promises it.
+      // Rows usually come in the order of the primary key, but the server does not guarantee it.
       const rows = [...(answer as unknown as readonly LoadedRow[])];
       const [session, ...messages] = rows.sort(([left], [right]) => Number(left) - Number(right));
       if (session === undefined) return undefined;
@@ -90,7 +90,7 @@ export function mysqlDialect(pool: Pool, table: string): SqlDialect<Buffer> {
       return [...prefixes.map((prefix) => toToken(Buffer.from(prefix, 'hex'))), toToken(operation as Buffer)];
     },
     async delete(run, id, token) {
-      // First, so that its holder does not write in between; where the session may be another, only once it is gone.
+      // Delete the lease first, so that its holder cannot write in between. With a token, delete it only if the session was deleted.
       if (token === undefined) await run(statements.forgetLease, { id });
       const operation = token === undefined ? null : fromToken(token);
       const { changed } = await run(statements.delete, { id, operation });
@@ -102,7 +102,7 @@ export function mysqlDialect(pool: Pool, table: string): SqlDialect<Buffer> {
       const time = sqlTime(olderThan);
       const { rows: found } = await run(old(Math.min(PAGE, limit)), { time });
       if (found.length === 0) {
-        // Leases of that time; the next one of a session begins with a larger fence all the same.
+        // Also delete old free leases. The next fence of their sessions is larger anyway.
         while ((await run(forgetLeases, { time })).changed > 0);
         return undefined;
       }
@@ -112,7 +112,7 @@ export function mysqlDialect(pool: Pool, table: string): SqlDialect<Buffer> {
         return index === 0 || messages <= PAGE_MESSAGES;
       });
       return inTransaction(pool, async (run) => {
-        // Looks again under a lock: who has been changed meanwhile stays.
+        // Check again under a lock, to skip sessions that were changed in the meantime.
         const { rows } = await run(lockOld(few.length), { time, ...numbered(few) });
         if (rows.length === 0) return 0;
         await run(deleteMessages(rows.length), numbered(rows));
@@ -127,12 +127,12 @@ function hash(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
-/** The ids of rows as `:id0`, `:id1` and so on. */
+/** Returns the ids of rows as `:id0`, `:id1` and so on. */
 function numbered(rows: readonly SqlRow[]): SqlValues {
   return Object.fromEntries(rows.map(({ id }, index) => [`id${index}`, String(id)]));
 }
 
-/** The last moment that a DATETIME holds. */
+/** The latest time that a DATETIME column can store. */
 const LAST_TIME = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 function sqlTime(time: Date): string {

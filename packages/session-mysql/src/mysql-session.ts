@@ -4,12 +4,12 @@ import * as z from 'zod';
 import { mysqlDialect } from './mysql-dialect.js';
 
 const optionsSchema = z.strictObject({
-  /** A pool of `mysql2/promise`, with autocommit on. It stays the caller's: the store never ends it. */
+  /** A pool of `mysql2/promise`, with autocommit on. The caller owns the pool: the store never closes it. */
   pool: z.custom<Pool>(
     (pool) => typeof (pool as Pool | undefined)?.getConnection === 'function' && !isCallbackPool(pool),
     'must be a pool made by createPool of mysql2/promise',
   ),
-  /** Name of the sessions' table; the names of the other tables begin with it. Default `agent_sessions`. */
+  /** Name of the table of sessions, and prefix of the other tables' names. Default `agent_sessions`. */
   table: z
     .string()
     .regex(/^[A-Za-z_][A-Za-z0-9_]{0,47}$/, 'must be letters, digits and _, 48 at most')
@@ -36,7 +36,7 @@ export class MysqlSession extends SqlSession<Buffer> {
   }
 }
 
-// mysql2 has two faces; the one with callbacks has `promise()`.
+// mysql2 has two APIs. Pools of the one with callbacks have `promise()`.
 function isCallbackPool(pool: unknown): boolean {
   return typeof (pool as { promise?: unknown }).promise === 'function';
 }

@@ -3,11 +3,11 @@ import type { SqlWrite } from '@x/core/internal';
 import type { Pool, RowDataPacket } from 'mysql2/promise';
 import { execute } from './execute.js';
 
-/** Rows that one packet takes. */
+/** Most rows per packet. */
 export const MAX_ROWS = 64;
-/** What goes with the values in a packet. */
+/** Bytes (64 KB) allowed for everything in a packet besides its values. */
 const OVERHEAD = 64 << 10;
-/** Bytes of values that one packet takes: no server is set up for less than 1 MB. A single row that is larger goes alone. */
+/** Most bytes of values per packet, as servers accept packets of at least 1 MB. A larger single row gets its own packet. */
 export const MAX_BYTES = (1 << 20) - OVERHEAD;
 
 export function sizeOf(rows: readonly Buffer[]): number {
@@ -15,8 +15,8 @@ export function sizeOf(rows: readonly Buffer[]): number {
 }
 
 /**
- * Cuts rows into inserts of bounded size. The numbers of rows are few, powers of two: a prepared statement stays in the server
- * for each of them.
+ * Splits rows into inserts of bounded size. The numbers of rows are powers of two, because the server keeps one prepared statement for
+ * each number.
  */
 export function* chunkRows(rows: readonly Buffer[]): Iterable<readonly Buffer[]> {
   for (let start = 0; start < rows.length; ) {
@@ -29,7 +29,7 @@ export function* chunkRows(rows: readonly Buffer[]): Iterable<readonly Buffer[]>
 }
 
 /**
- * Refuses what the server would refuse by closing the connection, without a word of the reason in most cases.
+ * Rejects values that are too large for the server, which would usually close the connection without a reason.
  *
  * @throws {SessionStoreError} `session_unavailable` with the remedy.
  */

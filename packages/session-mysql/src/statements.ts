@@ -1,21 +1,21 @@
 const iso = (column: string) => `DATE_FORMAT(${column}, '%Y-%m-%dT%H:%i:%s.%fZ')`;
 
 /**
- * Microseconds since 1970 by the server's clock. A lease row that was removed with its session leaves no number behind to
- * go on from, and yet the next fence is larger.
+ * Microseconds since 1970 by the server's clock. Therefore the next fence is larger than the last one even if the lease's row was
+ * deleted with its session.
  */
 const FIRST_FENCE = `TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))`;
 const BEAT_END = 'UTC_TIMESTAMP(3) + INTERVAL CAST(:ttlMs AS SIGNED) * 1000 MICROSECOND';
 
-/** Bytes by which an operation before the last is known. */
+/** Number of bytes kept of each remembered operation except the last. */
 const EARLIER_BYTES = 6;
-/** Assignments are made from left to right: the operation that was the last joins the earlier ones first. */
+/** SQL evaluates assignments from left to right, so the old operation is added to `earlier` before it is replaced. */
 export const REMEMBER = (operation: string) =>
   `earlier = RIGHT(CONCAT(earlier, LEFT(operation, ${EARLIER_BYTES})), ${7 * EARLIER_BYTES}), operation = ${operation}`;
 
 /**
- * Every statement that runs on the tables, but for their creation. Text is read as bytes, so that no character set of
- * a connection can change it.
+ * Returns all statements on the tables, except those that create them. Text is read as bytes, so that a connection's character set
+ * cannot change it.
  */
 export function statementsFor(table: string) {
   // Long because it is a list of statements.
@@ -23,12 +23,12 @@ export function statementsFor(table: string) {
   const messages = `\`${table}_messages\``;
   const leases = `\`${table}_leases\``;
   const processes = `\`${table}_processes\``;
-  /** Holds for the row of a lease whose process is alive. */
+  /** Condition: the process of the lease is alive. */
   const isHeld = (lease: string) =>
     `EXISTS (SELECT 1 FROM ${processes} AS p WHERE p.id = ${lease}.process AND p.expires_at > UTC_TIMESTAMP(3))`;
   return {
     format: `SELECT format FROM \`${table}_format\``,
-    /** Few columns, as all of them are sent for every message. */
+    /** Returns few columns, because all of them are sent for every message. */
     load: `
       SELECT -1, CAST(head AS BINARY), CONCAT_WS(' ', version, message_count, ${iso('updated_at')}, HEX(operation)) FROM ${sessions} WHERE key_hash = ?
       UNION ALL
@@ -61,7 +61,7 @@ export function statementsFor(table: string) {
         ${iso('created_at')} AS createdAt, ${iso('updated_at')} AS updatedAt
       FROM ${sessions}`,
     nextCollection: `SELECT collection FROM ${sessions} WHERE collection > :after ORDER BY collection LIMIT 1`,
-    /** Assignments are made from left to right: the fence grows where the claim has the lease by now. */
+    /** SQL evaluates assignments from left to right: `fence` changes only if the claim has just got the lease or already had it. */
     take: `
       INSERT INTO ${leases} (key_hash, fence, process, claim, taken_at)
       VALUES (:id, ${FIRST_FENCE}, :process, :claim, UTC_TIMESTAMP(3))
@@ -82,7 +82,7 @@ export function statementsFor(table: string) {
     find: `SELECT fence, claim FROM ${leases} WHERE key_hash = :id AND claim IS NOT NULL`,
     lockLease: `SELECT fence, claim FROM ${leases} WHERE key_hash = :id FOR UPDATE`,
     lockFence: `SELECT fence FROM ${leases} WHERE key_hash = :id LOCK IN SHARE MODE`,
-    /** A process that was dead for a moment gets no notes of that time: their senders have been told that it is dead. */
+    /** Discards the notes of a process whose record had expired, because their senders treat it as dead. */
     beat: `
       INSERT INTO ${processes} (id, beats, notes, expires_at) VALUES (:process, 1, '', ${BEAT_END})
       ON DUPLICATE KEY UPDATE beats = beats + 1, notes = CASE
@@ -96,13 +96,13 @@ export function statementsFor(table: string) {
     retire: `DELETE FROM ${processes} WHERE id = :process OR expires_at < UTC_TIMESTAMP(3) - INTERVAL 1 HOUR`,
     forgetLease: `DELETE FROM ${leases} WHERE key_hash = :id`,
     forgetLeases: `DELETE FROM ${leases} WHERE taken_at < :time AND NOT ${isHeld(leases)} LIMIT 1000`,
-    /** A session whose turn is running is not old. */
+    /** Selects old sessions without an active lease. */
     old: (limit: number) => `
       SELECT id, message_count AS count FROM ${sessions} AS s
       WHERE updated_at < :time AND NOT EXISTS
         (SELECT 1 FROM ${leases} AS l WHERE l.key_hash = s.key_hash AND ${isHeld('l')})
       ORDER BY updated_at LIMIT ${limit}`,
-    /** Locks the leases too, and the gaps if there are none: whoever takes one meanwhile waits, and finds no session. */
+    /** Locks the leases too, or the gaps if there are none. A process that takes such a lease waits, and then finds no session. */
     lockOld: (count: number) =>
       `SELECT s.id AS id FROM ${sessions} AS s LEFT JOIN ${leases} AS l ON l.key_hash = s.key_hash
        WHERE s.id IN (${ids(count)}) AND s.updated_at < :time
@@ -112,12 +112,12 @@ export function statementsFor(table: string) {
   };
 }
 
-/** The token of a row's operation. */
+/** Returns the token of a row's operation. */
 export function toToken(operation: Buffer): string {
   return operation.toString('base64url');
 }
 
-/** The inverse of {@link toToken}; for what is no token, bytes that no row has. */
+/** Returns the operation of a token; for an invalid token, bytes that no row has. */
 export function fromToken(token: string): Buffer {
   const operation = Buffer.from(token, 'base64url');
   return toToken(operation) === token ? operation : Buffer.alloc(0);
