@@ -2,17 +2,20 @@ import { XError } from '@x/core';
 import { type DriverFailure, namedValues, type RunSql } from '@x/core/internal';
 import type { Pool, PoolClient } from 'pg';
 
-/** What the driver's errors say of themselves. */
+/** The fields of a driver's error that this package reads. */
 interface DriverError extends Error {
-  /** Five characters from the server, or the name of a failed system call's error. */
+  /** Five characters from the server, or the name of a system error. */
   readonly code?: string;
 }
 
-/** Another transaction was in the way, or the server ends, starts, or is a replica since a failover. */
+/**
+ * Transient error codes: serialization failures, deadlocks, lock timeouts, a server that stops or starts or is now a replica, lost
+ * connections.
+ */
 const TRANSIENT = /^(40001|40P01|55P03|57P0[123]|25006|08\w{3}|ECONNRESET|EPIPE)$/;
 const MISSING = /^(42P01|42703)$/;
 
-/** Says what an error of the driver means. */
+/** Classifies an error of the driver. */
 export function judge({ code = '', message }: DriverError): DriverFailure {
   return {
     isTransient: TRANSIENT.test(code) || /^Connection terminated/.test(message),
@@ -33,18 +36,18 @@ export function runOn(connection: PoolClient): RunSql {
 }
 
 const watched = new WeakSet<Pool>();
-/** What ends a connection fails the statement that runs on it, too. */
+/** Handles the error event of a connection. The statement that runs on the connection fails, too, and reports the error. */
 const ignore = () => {};
 
 /**
- * Listens before the pool hands a connection out: an error that comes in one packet with the end of the handshake, or of
- * another's statement, would find no listener, and end the process.
+ * Adds an error listener before the pool hands out a connection. Without it, an error that arrives together with the end of the
+ * handshake, or of another statement, would have no listener and would end the process.
  */
 function watch(connection: PoolClient): void {
   if (!connection.listeners('error').includes(ignore)) connection.on('error', ignore);
 }
 
-/** Runs something on a separate connection, which others use afterwards if it is still good. */
+/** Runs a task on a connection of the pool, and returns the connection to the pool if it is still usable. */
 export async function withConnection<T>(
   pool: Pool,
   task: (connection: PoolClient) => Promise<T>,
@@ -57,7 +60,7 @@ export async function withConnection<T>(
     return await task(connection);
   } catch (error) {
     const { code = '' } = error as DriverError;
-    // A refusal of the server is none of the connection's, unless a failover made the server a replica.
+    // If the server rejected the statement, the connection is still good, unless a failover made the server a replica.
     isGood = XError.isInstance(error) || (/^[0-9A-Z]{5}$/.test(code) && !/^(25006|57P..|EPIPE)$/.test(code));
     throw error;
   } finally {
@@ -65,7 +68,7 @@ export async function withConnection<T>(
   }
 }
 
-/** Runs a task in a new transaction. If it throws, nothing of it remains. */
+/** Runs a task in a new transaction, which is rolled back if the task throws. */
 export function inTransaction<T>(pool: Pool, task: (run: RunSql) => Promise<T>): Promise<T> {
   return withConnection(pool, async (connection) => {
     await connection.query('BEGIN ISOLATION LEVEL READ COMMITTED');
@@ -74,7 +77,7 @@ export function inTransaction<T>(pool: Pool, task: (run: RunSql) => Promise<T>):
       await connection.query('COMMIT');
       return result;
     } catch (error) {
-      // Where this fails, too, the connection is closed, which rolls back as well.
+      // If the rollback fails, the connection is closed, which rolls back as well.
       await connection.query('ROLLBACK').catch(() => {});
       throw error;
     }

@@ -5,10 +5,10 @@ import { inTransaction, judge, runOn, withConnection } from './connection.js';
 import { schemaOf } from './schema.js';
 import { LIVES, statementsFor } from './statements.js';
 
-/** Sessions that one transaction of a retention deletes. */
+/** Most sessions that one transaction of `deleteOlderThan` deletes. */
 const PAGE = 500;
 
-/** PostgreSQL: texts are sent as strings, and sessions may expire. */
+/** The dialect of PostgreSQL. Text is sent as strings, and sessions may expire. */
 export function postgresDialect(pool: Pool, table: string, lifetime: number): SqlDialect<string> {
   // Long because it is the list of what this server does in its own way.
   const statements = statementsFor(table);
@@ -23,7 +23,7 @@ export function postgresDialect(pool: Pool, table: string, lifetime: number): Sq
     listing: {
       select: statements.list,
       suffix: '_hash',
-      // Short, as every commit writes it to the indexes again.
+      // Half of the hash, because every commit writes it to the indexes again.
       part: (encoded) => hash(encoded).subarray(0, 16),
       lives: LIVES,
       behind: '(updated_at, id) < (:time, :id)',

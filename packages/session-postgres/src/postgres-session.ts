@@ -4,17 +4,17 @@ import * as z from 'zod';
 import { postgresDialect } from './postgres-dialect.js';
 
 const optionsSchema = z.strictObject({
-  /** A `Pool` of `pg`. It stays the caller's: the store never ends it. */
+  /** A `Pool` of `pg`. The caller owns the pool: the store never closes it. */
   pool: z.custom<Pool>(
     (pool) => typeof (pool as Pool | undefined)?.connect === 'function' && 'totalCount' in (pool as Pool),
     'must be a Pool of pg',
   ),
-  /** Name of the sessions' table; the names of the other tables begin with it. Default `agent_sessions`. */
+  /** Name of the table of sessions, and prefix of the other tables' names. Default `agent_sessions`. */
   table: z
     .string()
     .regex(/^[a-z_][a-z0-9_]{0,47}$/, 'must be lower-case letters, digits and _, 48 at most')
     .default('agent_sessions'),
-  /** Seconds after its last commit at which a session is gone. Default 0: never. */
+  /** Seconds after its last commit at which a session expires. Default 0: never. */
   ttlSeconds: z.int().min(0).default(0),
 });
 
@@ -22,7 +22,7 @@ const optionsSchema = z.strictObject({
 export type PostgresSessionOptions = Readonly<z.input<typeof optionsSchema>>;
 
 /**
- * Stores sessions on PostgreSQL, 12 or later. A commit is one statement as a rule, and writes only what it adds.
+ * Stores sessions in PostgreSQL 12 or later. A commit is usually one statement, and writes only what it adds.
  *
  * @example
  * ```ts

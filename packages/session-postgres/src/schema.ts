@@ -1,7 +1,7 @@
 /**
- * Ids of any length are found by their hash: an entry of an index has 2 704 bytes at most. Heads and messages are JSON as
- * text, since a column of JSON would change them. What every commit changes stands last: PostgreSQL logs a row from there,
- * and an entry of each index, so there is none that nothing is found by.
+ * Sessions are found by the hash of their key, because an index entry has at most 2 704 bytes. Heads and messages are JSON as text,
+ * because a JSON column would change them. The columns that every commit changes come last, because PostgreSQL logs a row from its
+ * first change. A commit also writes an entry to each index, so there are only indexes that queries use.
  */
 export const schemaOf = (table: string, format: number) => `
     CREATE TABLE ${table} (

@@ -1,24 +1,24 @@
-/** Holds for a session that has not expired. */
+/** Condition: the session has not expired. */
 export const LIVES = '(expires_at IS NULL OR expires_at > clock_timestamp())';
-/** Microseconds since 1970: where the record of the last fence is gone, the next is larger all the same. */
+/** Microseconds since 1970. Therefore the next fence is larger than the last one even if the lease's row was deleted. */
 const FIRST_FENCE = '(extract(epoch FROM clock_timestamp()) * 1000000)::bigint';
 const BEAT_END = "clock_timestamp() + :ttlMs::bigint * interval '1 millisecond'";
-/** The end of a session's life, from its lifetime in milliseconds; none for 0. */
+/** Expiry of a session from its lifetime in milliseconds; NULL for 0. */
 const EXPIRES = "clock_timestamp() + NULLIF(:lifetime::bigint, 0) * interval '1 millisecond'";
-/** The token joins the earlier ones, of which eight characters and the last seven are kept. */
+/** Adds the first eight characters of the old token to `earlier`, which keeps those of the last seven, and sets the new token. */
 const REMEMBER = 'earlier = right(earlier || left(token, 8), 56), token = :operation::text';
 
-/** Every statement that runs on the tables, but for their creation. Times are the server's. */
+/** Returns all statements on the tables, except those that create them. Times are the server's. */
 export function statementsFor(table: string) {
   // Long because it is a list of statements.
   const messages = `${table}_messages`;
   const leases = `${table}_leases`;
   const processes = `${table}_processes`;
-  /** Holds for the row `l` of a lease whose process is alive. */
+  /** Condition: the process of the lease `l` is alive. */
   const isHeld = `EXISTS (SELECT FROM ${processes} AS p WHERE p.id = l.process AND p.expires_at > clock_timestamp())`;
   return {
     format: `SELECT format FROM ${table}_format`,
-    /** Reads all as of one moment: the session's own row first, then its messages. */
+    /** Reads a session as one snapshot: its own row first, then its messages. */
     load: `
       WITH session AS (SELECT * FROM ${table} WHERE key_hash = :id AND ${LIVES})
       SELECT -1 AS seq, head AS body, token, version, message_count AS count, updated_at AS time FROM session
@@ -27,8 +27,8 @@ export function statementsFor(table: string) {
       WHERE m.seq >= session.message_count - :last::bigint
       ORDER BY seq`,
     /**
-     * The common commit, to which only something is added: the row is changed if it is the expected one, and what is added
-     * goes with it. The lease is locked, so that no newer one is granted meanwhile.
+     * The common commit, which only appends: changes the row if it has the expected token, and inserts the messages. Locks the lease, so
+     * that no newer one is granted in the meantime.
      */
     append: `
       WITH lease AS (
@@ -66,7 +66,7 @@ export function statementsFor(table: string) {
       INSERT INTO ${messages} (session_id, seq, message)
       SELECT :row::bigint, :keep::integer + place - 1, message
       FROM unnest(:messages::text[]) WITH ORDINALITY AS given (message, place)`,
-    /** The lease goes too: whoever has it writes no more. The next one's fence is larger all the same. */
+    /** Deletes the lease, too, so that its holder can no longer write. The next fence is larger anyway. */
     delete: `
       WITH gone AS (DELETE FROM ${table} WHERE key_hash = :id AND (:token::text IS NULL OR token = :token)
           RETURNING id, ${LIVES} AS lived),
@@ -90,11 +90,11 @@ export function statementsFor(table: string) {
       WHERE l.fence < :fence::bigint`,
     release: `UPDATE ${leases} SET process = NULL, claim = NULL WHERE key_hash = :id AND claim = :claim`,
     find: `SELECT fence, claim FROM ${leases} WHERE key_hash = :id AND claim IS NOT NULL`,
-    /** Makes sure that there is a row to lock. */
+    /** Inserts a row if there is none, so that there is a row to lock. */
     lockLease: `
       INSERT INTO ${leases} AS l (key_hash, fence) VALUES (:id, ${FIRST_FENCE})
       ON CONFLICT (key_hash) DO UPDATE SET fence = l.fence RETURNING fence, claim`,
-    /** A process that was dead for a moment gets no notes of that time: their senders have been told that it is dead. */
+    /** Discards the notes of a process whose record had expired, because their senders treat it as dead. */
     beat: `
       INSERT INTO ${processes} AS p (id, beats, notes, expires_at) VALUES (:process, 1, '', ${BEAT_END})
       ON CONFLICT (id) DO UPDATE SET beats = p.beats + 1, expires_at = ${BEAT_END}, notes = CASE
@@ -108,13 +108,13 @@ export function statementsFor(table: string) {
     forget: `
       WITH gone AS (DELETE FROM ${table} WHERE key_hash = :id RETURNING id)
       DELETE FROM ${messages} USING gone WHERE session_id = gone.id`,
-    /** Finds what may go: no more than `:limit`. */
+    /** Selects up to `:limit` old or expired sessions without an active lease. */
     old: `
       SELECT key_hash FROM ${table}
       WHERE (updated_at < :olderThan OR expires_at <= clock_timestamp()) AND NOT EXISTS
         (SELECT FROM ${leases} AS l WHERE l.key_hash = ${table}.key_hash AND ${isHeld})
       ORDER BY updated_at LIMIT :limit`,
-    /** Makes sure that each has a lease's row, and locks it: who takes a lease meanwhile waits, and finds no session. */
+    /** Locks a lease row for each session, inserting missing ones. A process that takes such a lease waits, and then finds no session. */
     holdLeases: `
       INSERT INTO ${leases} AS l (key_hash, fence)
       SELECT key_hash, ${FIRST_FENCE} FROM unnest(:ids::bytea[]) AS old (key_hash)
