@@ -23,7 +23,7 @@ export function escapeTags(text: string, ...tags: readonly string[]): string {
   });
 }
 
-/** Matches characters without visible width of their own, such as joiners, direction marks and accents. */
+/** Matches invisible and combining characters, such as joiners, direction marks and accents. */
 const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}\p{M}]/gu;
 /** Matches characters that may be read as `<`, and the tag name after them. */
 const TAG =

@@ -18,10 +18,10 @@ interface HintedPattern extends SecretPattern {
 /** Names of settings whose value is a password, which may look like any word. */
 const PASSWORDS = 'pass(?:word|wd|phrase)|pwd';
 const PASSWORD_HINTS = ['ssw', 'ssp', 'pwd'];
-/** Names of settings whose value is another secret, which always contains a digit. */
+/** Names of settings whose value is another secret. In assignments without quotes, the value must contain a digit. */
 const KEYS =
   'secret(?:[_-]?(?:access[_-]?)?key)?|(?:api|access|private|account)[_-]?key|' +
-  // A pagination token is not a secret, and is useless without its value.
+  // A pagination token is not a secret, and pagination fails if it is redacted.
   '(?<!(?:page|next|sync|continue|continuation|cursor|start|starting|resume|delta|skip|iterator)[_-]?)token|credentials?';
 const KEY_HINTS = ['ecr', 'key', 'tok', 'ede'];
 const NAMED = new RegExp(`(?:${PASSWORDS}|${KEYS})$`, 'i');

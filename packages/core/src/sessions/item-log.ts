@@ -98,7 +98,7 @@ export class ItemLog {
   }
 
   /**
-   * Appends messages. Does not read the log unless another writer has changed it.
+   * Appends messages. Reads the log only at first, and after a failed commit, such as a conflict with another writer.
    *
    * @param make Makes the messages. `loaded` is the log, if it had to be read since the last call.
    */

@@ -67,9 +67,9 @@ type Page = (
 ) => Promise<readonly (ListedSession | UnreadableSession)[]>;
 
 /**
- * Lists sessions page by page, newest first, for `list` of a store. Without a limit or a start, sessions that get a commit during
- * the listing move to the front, so they are listed at the end. Unreadable sessions do not stop the listing: an error reports them
- * at the end, unless the listing reaches its limit first.
+ * Lists sessions page by page, newest first, for `list` of a store. In a listing of all, a session that gets a commit before its
+ * turn moves to the front, so it is listed at the end. Unreadable sessions do not stop the listing: an error reports them at the
+ * end, unless the listing reaches its limit first.
  *
  * @param page Reads up to `count` sessions after a position, by time and then id, both descending.
  * @param unreadable Errors of sessions that the store knows to be unreadable before the first page.

@@ -31,7 +31,7 @@ interface Watch {
   readonly seen: number | undefined;
   /** Time of the last look that saw a new heartbeat; `-Infinity` if none was seen. */
   readonly beatAt: number;
-  /** When the last look was answered. */
+  /** Time of the last response. */
   at: number;
   /** Milliseconds for which the number of heartbeats has not changed. */
   quietMs: number;

@@ -55,7 +55,7 @@ export interface SessionInfo {
   readonly metadata: JsonObject;
   /** What compactions of the session cost and saved; left out if there were none. */
   readonly compaction?: CompactionCost | undefined;
-  /** Continues the listing behind this session: see {@link ListOptions}. */
+  /** Continues the listing after this session: see {@link ListOptions}. */
   readonly cursor: string;
 }
 
@@ -63,7 +63,7 @@ export interface SessionInfo {
 export interface ListOptions {
   /** Most sessions to list. Default: all. A listing that reaches this number does not report unreadable sessions. */
   readonly limit?: number | undefined;
-  /** The `cursor` of a session: only those behind it. */
+  /** The `cursor` of a session. Lists only sessions after it. */
   readonly after?: string | undefined;
   /** Only sessions whose last commit is older. */
   readonly updatedBefore?: Date | undefined;
@@ -83,7 +83,7 @@ export interface LoadOptions {
 export interface DeleteOptions {
   /** Deletes only if this token is current, so that a newer commit stays. Default: deletes in any case. */
   readonly token?: string | undefined;
-  /** Deletes only if nobody has the session's lease. Default false. */
+  /** Deletes only if the session is not leased. Default false. */
   readonly unlessLeased?: boolean | undefined;
   /** The fence of a lease to ignore, because its holder is dead. */
   readonly over?: number | undefined;

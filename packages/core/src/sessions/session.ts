@@ -45,7 +45,7 @@ export interface OpenSessionOptions {
    * merges, so that the turns of both writers are kept.
    */
   readonly onConflict?: 'fail' | 'merge' | undefined;
-  /** The fence of the lease under which this session is written; see {@link SessionStore.lease}. */
+  /** The fence of the lease under which this session is written; see {@link SessionStore.leases}. */
   readonly fence?: number | undefined;
   /**
    * Returns the messages added since the last commit. Set it when merging if a compaction may remove a message before it is

@@ -341,7 +341,7 @@ export class LocalWorkspace implements Workspace {
     }
   }
 
-  /** Opens the directory of a file that is to be written, and makes it where it is missing. */
+  /** Runs an operation in the directory of a file to write. Creates the directory if it is missing. */
   async #inDirectoryOf(
     path: string,
     { place, missing }: Found,

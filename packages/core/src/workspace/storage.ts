@@ -5,7 +5,7 @@ const trees = new WeakMap<Workspace, Workspace>();
 
 /**
  * Opens the harness's own files in a workspace, its directory `.x/`: sessions, logs, tasks, memory, evicted results and plans. Tools
- * and models cannot see it, except for what an agent shows each session of its own.
+ * and models cannot see it, except for the parts that an agent shows to the session that owns them.
  *
  * @example
  * ```ts

@@ -20,7 +20,7 @@ export interface WorkspaceEntry {
 
 /** Identifies a file regardless of which of its names was used. */
 export interface FileIdentity {
-  /** The path with links followed. If nothing is there yet, where it would be. */
+  /** The path with links followed. For a missing file, the path at which it would be created. */
   readonly path: string;
   /** All names of the file share it. */
   readonly id: string;
@@ -107,7 +107,7 @@ export interface Workspace {
   replace?(path: string, kept: string, data: string | Uint8Array): Promise<void>;
   /**
    * Opens a directory (`''` for the root) as a separate workspace. No path and no link leads out of it, or into a harness's storage.
-   * Left out by workspaces without links, for which {@link subtreeOf} checks paths.
+   * Left out by workspaces without links, in which checking paths is enough.
    */
   subtree?(path: string): Workspace;
   /**

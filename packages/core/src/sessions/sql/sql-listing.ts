@@ -20,7 +20,7 @@ export interface SqlListing {
   readonly suffix: string;
   /** Converts an encoded part to the value of its column. */
   part(encoded: string): unknown;
-  /** The condition that a session has not expired at `:now`. */
+  /** The condition that a session has not expired. */
   readonly lives: string;
   /** The condition that a session comes after the position `:time` and `:id`. */
   readonly behind: string;
@@ -29,7 +29,7 @@ export interface SqlListing {
 }
 
 /**
- * Lists the sessions of a database within a scope, newest first. Sessions that get a commit during the listing appear again at the end.
+ * Lists the sessions of a database within a scope, newest first, like `listPages`.
  *
  * @param collection Empty for sessions.
  * @param read Runs a statement with named values.

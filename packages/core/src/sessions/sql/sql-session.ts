@@ -47,7 +47,7 @@ export interface LoadedRows extends Omit<EncodedSession, 'messages'> {
 
 /** A change in the form in which it is written. */
 export interface SqlWrite<Text> {
-  /** The primary key of the record. */
+  /** Hash of the record's key, which finds its row. */
   readonly id: Uint8Array;
   readonly key: SessionKey;
   readonly change: SessionChange;
@@ -70,12 +70,12 @@ export interface SqlWrite<Text> {
  * - `bytesOf`, `cut`: returns the size of the messages before `:keep` as `bytes`; deletes the messages from `:keep` on.
  * - `nextCollection`: returns the first collection after `:after` as `collection`.
  * - `take`: takes the lease for `:claim` of `:process` if it is free, already held by this claim, or has the fence `:over`. Returns
- * its `fence`; if `take` cannot return rows, `fenceOf` does.
+ *   its `fence`; if `take` cannot return rows, `fenceOf` does.
  * - `confirm`: writes a lease with `:fence` for `:claim` unless a larger fence exists.
  * - `find`: returns `fence` and `claim` of a held lease.
  * - `lockLease`: returns `fence` and `claim`, and blocks new leases until the transaction ends.
  * - `beat`: renews the record of `:process` for `:ttlMs`, and removes the text `:acknowledged` from the start of its notes. Returns
- * `notes`; if `beat` cannot return rows, `notesOf` does.
+ *   `notes`; if `beat` cannot return rows, `notesOf` does.
  * - `look`: returns `beats` of a live process. `send`: adds the line `:note` to its notes.
  * - `retire`: deletes the record, and all records that have been dead for an hour.
  */
@@ -240,7 +240,10 @@ export class SqlSession<Text> implements SessionStore {
     }
   }
 
-  /** Lists the sessions within a scope, newest first. Sessions that get a commit during the listing appear again at the end. */
+  /**
+   * Lists the sessions within a scope, newest first. In a listing of all, a session that gets a commit before its turn comes at the
+   * end.
+   */
   list(scope: SessionScope = {}, options?: ListOptions): AsyncGenerator<SessionInfo, void, undefined> {
     const read = async (statement: string, values: SqlValues) =>
       (await this.#run(undefined, statement, values)).rows;
@@ -373,7 +376,7 @@ export class SqlSession<Text> implements SessionStore {
     return columns;
   }
 
-  /** Returns the primary key of a record. */
+  /** Returns the hash that finds the row of a record. */
   #idOf(key: SessionKey): Uint8Array {
     const prefix = this.#collection === '' ? '' : `${this.#collection}:`;
     return this.#dialect.hash(`${prefix}${checkKey(key)}`);
