@@ -3,13 +3,13 @@ import type { RedisClient } from './redis-client.js';
 const asked = new WeakSet<RedisClient>();
 
 /**
- * Warns, once for each client, if Redis may evict keys: it would drop sessions, or parts of them. Nobody waits for the answer. If
- * the user may not read the setting, there is no warning.
+ * Warns once per client if Redis may evict keys, because it would drop sessions or parts of them. Runs in the background. If the user
+ * may not read the setting, there is no warning.
  */
 export function warnOfEviction(client: RedisClient): void {
   if (asked.has(client)) return;
   asked.add(client);
-  // Later, so that what is wanted of Redis goes first. A client that is closed meanwhile rejects.
+  // Deferred, so that the caller's command is sent first. If the client is closed in the meantime, the call rejects.
   Promise.resolve()
     .then(() => client.info?.('memory'))
     .then((info) => {

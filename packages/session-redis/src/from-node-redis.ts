@@ -2,7 +2,7 @@ import { parseWith } from '@x/core/internal';
 import * as z from 'zod';
 import type { RedisClient, RedisValue } from './redis-client.js';
 
-/** By node-redis' number for bulk strings: what replies of that type become. */
+/** Type mapping of node-redis that returns bulk strings (type 36) as buffers. */
 const AS_BYTES = { 36: Buffer } as const;
 
 interface Evaluation {
@@ -20,10 +20,10 @@ interface NodeRedisCommands extends NodeRedisScripts {
   lRange(key: string, first: number, last: number): Promise<unknown>;
 }
 
-/** What {@link fromNodeRedis} asks of a client: `createClient`, `createCluster` and `createSentinel` of redis 5 and 6. */
+/** The functions of a client that {@link fromNodeRedis} needs: `createClient`, `createCluster` and `createSentinel` of redis 5 and 6. */
 export interface NodeRedisClient {
   withTypeMapping(mapping: typeof AS_BYTES | Record<never, never>): NodeRedisCommands;
-  /** A cluster has no such command: there nobody is asked. */
+  /** Missing in clusters, for which there is no eviction warning. */
   info?(section: string): Promise<unknown>;
 }
 
@@ -33,15 +33,15 @@ const nodeRedisSchema = z.custom<NodeRedisClient>(
 );
 
 /**
- * A client of node-redis (the package `redis`, 5 or 6) for {@link RedisSession} and {@link RedisWorkspace}. Connecting
- * and closing it, and listening to its `error` events, stays with the caller.
+ * Adapts a client of node-redis (the package `redis`, 5 or 6) for {@link RedisSession} and {@link RedisWorkspace}. The caller connects and
+ * closes the client, and handles its `error` events.
  *
  * @throws {InvalidInputError} for anything else, such as a client of an earlier version or one of ioredis.
  */
 export function fromNodeRedis(client: NodeRedisClient): RedisClient {
   parseWith(nodeRedisSchema, client, 'fromNodeRedis client');
   const bytes = client.withTypeMapping(AS_BYTES);
-  // Whatever types the caller wants replies in.
+  // Undo the caller's own type mapping.
   const plain = client.withTypeMapping({});
   return {
     eval: (source, keyCount, values) => plain.eval(source, evaluation(keyCount, values)),

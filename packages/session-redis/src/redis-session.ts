@@ -155,7 +155,10 @@ export class RedisSession implements SessionStore {
     return asStoreError(key, async () => Number(await this.#run(deleteScript, names, values)) !== 0);
   }
 
-  /** Lists the sessions within a scope, newest first. Sessions that get a commit during the listing appear again at the end. */
+  /**
+   * Lists the sessions within a scope, newest first. In a listing of all, a session that gets a commit before its turn comes at the
+   * end.
+   */
   async *list(scope: SessionScope = {}, options?: ListOptions): AsyncGenerator<SessionInfo, void, undefined> {
     checkScope(scope);
     const indexes = indexesOf(this.#keyPrefix, scope);

@@ -1,9 +1,9 @@
 import { script } from './run-script.js';
 
-// All of these take the keys that `WorkspaceKeys.along` makes, first of all the file's, and after it the directories
-// from the root to that in which the file lies; and, last of their values, the names along the path, one a directory.
+// The keys of these scripts come from `WorkspaceKeys.along`: the file, then its parent directories from the root down. Their last
+// values are the names along the path, one per directory.
 
-/** What goes before scripts that need to know what is at the path, and why there may be nothing. */
+/** Lua functions that look up the entry at the path, or return why there is none. Included in other scripts. */
 const lookup = `
 local depth = #KEYS - 1
 local firstName = #ARGV - depth
@@ -18,7 +18,7 @@ local function blocked()
 end
 `;
 
-/** Values: offset, length (or nothing for the rest), names. Returns the bytes in a list, or why there are none. */
+/** Reads a file. Returns its bytes in a list, or an error code. Values: offset, length (or empty for the rest), names. */
 export const readScript = script(`${lookup}
 if redis.call('EXISTS', KEYS[1]) == 1 then
   local offset = tonumber(ARGV[1])
@@ -32,11 +32,12 @@ return string.sub(entry, 1, 1) == 'd' and 'is_directory' or 'workspace_io'
 `);
 
 /**
- * Writes a file and makes the directories above it. Keys: that of the latest operations, then those of the path. Values:
- * mode (`write`, `new` or `append`; `name` for the name of what lies elsewhere), operation, bytes, names. Answers why it did not.
+ * Writes a file and creates its parent directories. Returns an error code if it wrote nothing. Keys: latest operations, then those
+ * of the path. Values: mode (`write`, `new`, `append`, or `name` to add only the name of a file that is stored elsewhere), operation,
+ * bytes, names.
  *
- * Clients send a command again when the connection broke before its reply, within seconds: what was done in the last
- * minutes is not done again.
+ * If a connection breaks before the reply, clients send the command again within seconds. Therefore an operation of the last two
+ * minutes is not repeated.
  */
 export const writeScript = script(`
 local operations = table.remove(KEYS, 1)
@@ -60,17 +61,18 @@ redis.call('PEXPIRE', operations, 120000)
 return false
 `);
 
-/** Values: names. Answers entry and size, or nothing. */
+/** Returns entry and size of a path, or nothing. Values: names. */
 export const statScript = script(`${lookup}
 local entry = at(depth)
 return entry and {entry, redis.call('STRLEN', KEYS[1])}
 `);
 
 /**
- * Removes a file, or a directory with all that is in it. Keys: those of the path, and the directory of the same
- * path. Names of other keys are made of these two, so all are in the same slot; where that moves, Redis ends the script at the
- * first one that is elsewhere, and the name that is still there lets the script be run again. Answers nothing where there was
- * none, else what the paths of removed logs add to the path.
+ * Deletes a file, or a directory with its contents. Returns nothing if the path does not exist, else the suffixes of removed logs'
+ * paths. Keys: those of the path, and the directory at the path.
+ *
+ * The script derives further keys from these, which are in the same slot. While that slot moves, Redis stops the script at the first
+ * key on another node. The path's name is removed last, so the script can be run again.
  */
 export const deleteScript = script(`
 local depth = #KEYS - 2
@@ -90,8 +92,7 @@ return removed
 `);
 
 /**
- * The names in a directory, their entries and sizes. Keys: the directory, and a file key to which a name makes that of
- * a file.
+ * Returns the names in a directory with their entries and sizes. Keys: the directory, and the key prefix of its files.
  */
 export const listScript = script(`
 local found = redis.call('HGETALL', KEYS[1])
@@ -102,7 +103,7 @@ end
 return {found, sizes}
 `);
 
-/** Takes names out of a directory that have been there for an hour. Keys: directory. Values: names. */
+/** Removes names from a directory that are older than an hour. Keys: directory. Values: names. */
 export const forgetNamesScript = script(`
 local now = redis.call('TIME')[1] * 1000
 for _, name in ipairs(ARGV) do

@@ -13,7 +13,7 @@ const HEARTBEAT_MS = 5_000;
 const LONGEST_POLL_MS = 50;
 
 /**
- * Runs `task` while nobody else holds the lock at `key`.
+ * Runs `task` while no other holder has the lock at `key`.
  *
  * The lock expires when its holder has sent no heartbeat for 30 seconds, so a crash blocks others for no longer than that. If a holder
  * was suspended for so long, `check` throws when it continues.
