@@ -209,7 +209,10 @@ class SqliteRecords implements SessionStore {
     }
   }
 
-  /** Lists the sessions within a scope, newest first. Sessions that get a commit during the listing appear again at the end. */
+  /**
+   * Lists the sessions within a scope, newest first. In a listing of all, a session that gets a commit before its turn comes at the
+   * end.
+   */
   list(scope: SessionScope = {}, options?: ListOptions): AsyncGenerator<SessionInfo, void, undefined> {
     const listing: SqlListing = {
       select: LISTED,
@@ -347,7 +350,7 @@ class SqliteRecords implements SessionStore {
       .run(all).lastInsertRowid;
   }
 
-  /** Removes a session, also one that has expired. */
+  /** Deletes a session, even if it has expired. Returns whether there was a row. */
   #removeKey(key: SessionKey): boolean {
     const id = this.#database.prepare('SELECT id FROM sessions WHERE key = ?').cell(this.#idOf(key));
     if (id !== undefined) this.#remove(Number(id));
@@ -360,13 +363,13 @@ class SqliteRecords implements SessionStore {
     this.#database.prepare('DELETE FROM sessions WHERE id = ?').run(id);
   }
 
-  /** The leases of processes that have ended. */
+  /** Returns the keys of leases whose processes have ended. */
   #ended(): readonly string[] {
     const rows = this.#database.prepare(`SELECT * FROM leases WHERE key <> ''`).all() as readonly LeaseRow[];
     return rows.filter(({ claim, fence }) => hasEnded(heldLease(claim, fence))).map(({ key }) => key);
   }
 
-  /** Removes the leases of processes that have ended, as they hold the keys of sessions, and returns how many. */
+  /** Deletes the leases of processes that have ended, because they contain keys of sessions. Returns their number. */
   #sweepLeases(): number {
     const ended = this.#ended();
     const remove = this.#database.prepare('DELETE FROM leases WHERE key = ?');
@@ -380,7 +383,7 @@ class SqliteRecords implements SessionStore {
   }
 }
 
-/** The processes that use a database. It has no clock that all agree on: whoever asks watches the beats. */
+/** Keeps the records of processes in a database. Processes have no common clock, so others must watch the beat counter. */
 function processesOf(database: SqliteDatabase, lockTimeoutMs: number): SessionProcesses {
   const write = <T>(task: () => T) => inTransaction(database, lockTimeoutMs, undefined, 'immediate', task);
   const beatsOf = (id: string) =>
@@ -428,8 +431,8 @@ function committed(row: SessionRow): Committed {
 }
 
 /**
- * Stores sessions in one file of SQLite: for programs on one machine, in any number of processes. A commit is a
- * transaction that writes what it adds.
+ * Stores sessions in one SQLite file, for any number of processes on one machine. A commit is a transaction that writes only what it
+ * adds.
  *
  * @example
  * ```ts
