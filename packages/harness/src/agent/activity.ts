@@ -1,12 +1,12 @@
 import type { AgentActivity, Capability } from '@x/core';
 import { type AgentActivityBody, tell } from '@x/core/internal';
 
-/** Tells the capabilities of what happens around one call. */
+/** Reports an activity of one call to the capabilities. */
 export type Report = (activity: AgentActivityBody) => void;
 
 type CallName = Pick<AgentActivity, 'agentId' | 'sessionId' | 'callId' | 'kind'>;
 
-/** Makes the report of one call; `undefined` where nobody wants it, so that nothing need be measured. */
+/** Returns the report function of one call, or `undefined` if no capability has a `monitor`, so that nothing is measured. */
 export function reportOf(capabilities: readonly Capability[], call: CallName): Report | undefined {
   const monitors = capabilities.filter((capability) => capability.monitor !== undefined);
   if (monitors.length === 0) return undefined;

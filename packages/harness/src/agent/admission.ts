@@ -4,11 +4,11 @@ import type { ParsedSettings } from './agent-parts.js';
 
 const SHORTEST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 60_000;
-/** The mean duration of calls, before there was one, and the share that the last call has in it. */
+/** Assumed mean duration of a call before the first call has ended, and the weight of the latest call in the moving mean. */
 const FIRST_MEAN_MS = 2_000;
 const WEIGHT = 0.1;
 
-/** A tenant or a user, and the numbers of its calls. */
+/** A tenant or a user, with its numbers of running and waiting calls. */
 interface Owner {
   readonly name: string;
   running: number;
@@ -17,25 +17,25 @@ interface Owner {
 
 type Stage = 'running' | 'waiting';
 
-/** A call that wants a place, or has one. */
+/** A call that waits for a place, or has one. */
 export interface Ticket {
   /** Resolves once the call has its place, and rejects when it is refused. */
   readonly placed: Promise<void>;
-  /** Says that the call could run now: its session is free. */
+  /** Marks the call as ready: its session is free. */
   ready(): void;
-  /** Gives the place to others, until the call is ready again. Then {@link Ticket.placed} is another promise. */
+  /** Releases the place until the call is ready again. {@link Ticket.placed} is then a new promise. */
   stepBack(): void;
-  /** Gives up the place, or the wait for it. */
+  /** Leaves the place or the line. */
   leave(): void;
-  /** Makes the error of a call that waited for too long: for its place, and not for its session. */
+  /** Returns the error of a call that timed out in the line; `undefined` if it was waiting for its session. */
   tooLong(): HarnessError | undefined;
 }
 
-/** A call in the line. */
+/** A call that waits in line. */
 interface Entry {
   readonly tenant: Owner;
   readonly user: Owner;
-  /** Places that the user may have. */
+  /** Maximum number of running calls of the user. */
   readonly most: number;
   admit: () => void;
   refuse: (error: unknown) => void;
@@ -45,14 +45,15 @@ interface Entry {
 export type AdmissionSettings = Pick<ParsedSettings, 'maxRunningCalls' | 'maxWaitingCalls' | 'perUser'>;
 
 /**
- * The places of an agent's calls, and the line before them. A free place is given to those who run least: by tenant, then by user, then
- * by arrival. When the line is full, the last of those who wait most is refused, be it the newcomer. So nobody takes all places.
+ * Assigns an agent's places to calls, and queues the others. A free place goes to the tenant, then the user, with the fewest running calls,
+ * then by arrival. If the line is full, the newest call of the one with the most waiting calls is refused, even the newcomer. So no tenant
+ * can take all places.
  */
 export class Admission {
   readonly #settings: AdmissionSettings;
-  /** By arrival. */
+  /** Waiting calls in order of arrival. */
   readonly #line = new Set<Entry>();
-  /** Those who have calls. */
+  /** Tenants and users that have calls. */
   readonly #owners = new Map<string, Owner>();
   #running = 0;
   #meanMs = FIRST_MEAN_MS;
@@ -69,7 +70,7 @@ export class Admission {
     return this.#line.size;
   }
 
-  /** Returns whether a call that had to wait would be refused, unless others wait more. */
+  /** Returns whether a new call that had to wait would be refused, unless another tenant or user has more waiting calls. */
   get isFull(): boolean {
     return this.waiting >= this.#settings.maxWaitingCalls && this.#running >= this.#places;
   }
@@ -85,7 +86,7 @@ export class Admission {
    * @throws {HarnessError} `overloaded` when the line is full.
    */
   enter({ parts: { tenantId, userId } }: SessionKey, isReady: boolean): Ticket {
-    // Calls without a user are not one user's.
+    // `perUser` does not apply to calls without a user.
     const most = (userId !== undefined && this.#settings.perUser) || Number.POSITIVE_INFINITY;
     let startedAt: number | undefined;
     let placed = Promise.resolve();
@@ -100,7 +101,7 @@ export class Admission {
         };
         entry.refuse = refuse;
       });
-      // A call that has given up is not there to hear of it.
+      // A call that has left the line no longer awaits this promise: ignore its rejection.
       placed.catch(() => {});
       this.#line.add(entry);
       this.#count(entry, 'waiting', 1);
@@ -139,12 +140,12 @@ export class Admission {
     };
   }
 
-  /** Refuses those who wait. */
+  /** Refuses all waiting calls. */
   refuseAll(error: unknown): void {
     for (const entry of this.#line) this.#refuse(entry, error);
   }
 
-  /** Gives free places to those who are ready and run least. */
+  /** Assigns free places to ready calls, those with the fewest running calls first. */
   #fill(): void {
     while (this.#running < this.#places) {
       let next: Entry | undefined;
@@ -170,7 +171,7 @@ export class Admission {
     this.#count(newcomer, 'waiting', 1);
     for (const entry of this.#line) {
       const order = compare(entry, last, 'waiting');
-      // Where the newcomer waits as much as others, the others were there first.
+      // On a tie, the newcomer is refused: the others were there first.
       if (order > 0 || (order === 0 && last !== newcomer)) last = entry;
     }
     this.#count(newcomer, 'waiting', -1);
@@ -192,7 +193,7 @@ export class Admission {
     const { maxRunningCalls, maxWaitingCalls } = this.#settings;
     const expected = ((this.waiting + 1) / this.#places) * this.#meanMs;
     const bounded = Math.min(LONGEST_RETRY_MS, Math.max(SHORTEST_RETRY_MS, expected));
-    // Spread, so that those who were refused together do not come back together.
+    // Adds jitter, so that calls that were refused together do not retry together.
     const retryAfterMs = Math.round(bounded * (1 + Math.random() / 2));
     return new HarnessError(
       'overloaded',
@@ -215,7 +216,7 @@ export class Admission {
   }
 }
 
-/** Compares the numbers of calls: those of the tenants, then those of the users. */
+/** Compares numbers of calls: first those of the tenants, then those of the users. */
 function compare(left: Entry, right: Entry, stage: Stage): number {
   return left.tenant[stage] - right.tenant[stage] || left.user[stage] - right.user[stage];
 }

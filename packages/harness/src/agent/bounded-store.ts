@@ -3,16 +3,16 @@ import { exactText, headOf, isObject, stepwise, withinLimit } from '@x/core/inte
 import { type HeldLease, type StoredSession, wrapLeases, wrapStore } from '@x/core/store';
 import { errorOf } from '../errors/harness-error.js';
 
-/** The share of the limit that a request waits once another has had no answer: time for one that is there to give it. */
+/** Share of the limit that a request waits while the store is unresponsive: enough for a store that has recovered to answer. */
 const SHARE_IN_SILENCE = 1 / 30;
 
 /**
- * Bounds requests to a store and a log. When one has had no answer, those that follow wait for a moment only, until what was
- * silent answers: so a turn whose store stands still ends after one limit, not after one for each of its last requests.
+ * Limits the time of requests to a store and a log. After a request has timed out, later requests wait only briefly until one is answered.
+ * So a turn with an unresponsive store ends after one limit, not after one limit per request.
  */
 export class StoreLimit {
   readonly #ms: number;
-  /** Who has not answered since, and the error of the request. */
+  /** The side that has not answered since its last timeout, and the error of that request. */
   #silence: { readonly of: string; readonly error: TimeLimitError } | undefined;
 
   /** @param ms Milliseconds; 0 for no limit. */
@@ -49,11 +49,11 @@ export class StoreLimit {
 interface Method {
   readonly answers: string;
   readonly isAnswer: (answer: never) => boolean;
-  /** What is known of a request without an answer. */
+  /** What is known of a request that got no answer: it had no effect, or it may have had one. */
   readonly outcome: 'none' | 'unknown';
 }
 
-/** What the methods of a store answer. A program that brings a store of its own may get any of them wrong. */
+/** Describes and validates the answers of a store's methods, because a custom store may return anything. */
 const METHODS = {
   load: {
     answers: 'undefined, or a session: { token, version, head, messages }',
@@ -99,10 +99,10 @@ function isBoolean(answer: unknown): boolean {
 }
 
 /**
- * Bounds every request of an agent to its store, and refuses answers that are none. A commit whose answer did not come may have been
- * applied: it is sent again as it is.
+ * Bounds every request of an agent to its store, and rejects invalid answers. If a commit gets no answer, it may have been applied: the
+ * same commit is sent again.
  *
- * @param limit Returns the limit of a request: one for all requests of a turn.
+ * @param limit Returns the limit of a request: all requests of a turn share one.
  */
 export function boundedStore(store: SessionStore, limit: () => StoreLimit): SessionStore {
   async function within<Value>(name: keyof typeof METHODS, work: () => Promise<Value>): Promise<Value> {

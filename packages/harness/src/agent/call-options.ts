@@ -21,14 +21,14 @@ const decisionSchema = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('approve'),
     /**
-     * Keeps a rule in the session, so that later calls are allowed: `true` for the rule that the pending call suggests, or
-     * another, such as `execute(npm test*)`.
+     * Stores a rule in the session that allows later calls: `true` for the suggested rule of the pending call, or a rule such as
+     * `execute(npm test*)`.
      */
     always: z.union([z.boolean(), z.string().min(1)]).optional(),
   }),
-  /** Runs the call with this input, which the model reads. */
+  /** Runs the call with this input. The model sees the new input. */
   z.strictObject({ type: z.literal('edit'), input: jsonValueSchema }),
-  /** The model reads the reason. */
+  /** Denies the call. The model reads the reason. */
   z.strictObject({ type: z.literal('deny'), reason: z.string().optional() }),
 ]);
 
@@ -48,7 +48,7 @@ export function parseDecisions(decisions: unknown): Decisions {
 /** The input of a call: text, a message, or several messages. */
 export type CallInput = string | Message | readonly Message[];
 
-/** Options of one call, beside the agent's settings. */
+/** Options of one call, in addition to the agent's settings. */
 export interface CallOptions extends CallControl {
   /**
    * Names the call, so that any process can repeat it safely: it runs at most once. If it has ended, the repetition returns its
@@ -64,11 +64,11 @@ export interface CallOptions extends CallControl {
    */
   readonly decisions?: Decisions;
   /**
-   * The form of the answer, an object: zod, another Standard Schema that gives JSON Schema, or JSON Schema. A model with
+   * The form of the answer, an object: zod, another Standard Schema that provides JSON Schema, or JSON Schema. A model with
    * `structuredOutput` gets it as response format, any other as the tool `final_answer`.
    */
   readonly output?: StandardSchema | JsonObject;
-  /** Attempts that the model has to correct an invalid answer. Default 2. */
+  /** Maximum number of attempts to correct an invalid answer. Default 2. */
   readonly outputRepairs?: number;
 }
 
@@ -83,16 +83,16 @@ const SUBJECT = 'input of the call';
 const repairsSchema = z.int().min(0).default(2);
 
 /**
- * Makes messages of the input of a call: copies, which the caller cannot change any more.
+ * Converts the input of a call to messages. They are copies, so the caller cannot change them later.
  *
- * @throws {InvalidInputError} with the path of a bad field; for empty messages: providers would refuse them in every later call
- * too.
+ * @throws {InvalidInputError} with the path of an invalid field. Empty messages are invalid, because providers would reject them in every
+ * later call.
  */
 export function toMessages(input: CallInput, id?: string): readonly Message[] {
   const given =
     typeof input === 'string' ? [userMessage(input, id === undefined ? {} : { id })] : asList(input);
   const admitted = fromClient(() => admitMessages(given, SUBJECT));
-  // A getter may answer otherwise when it is copied.
+  // A getter may return another value when it is copied, so the copy is validated too.
   const messages =
     typeof input === 'string'
       ? admitted
@@ -121,7 +121,7 @@ function invalidInput(path: string, message: string): InvalidInputError {
   return new InvalidInputError(SUBJECT, [{ path, message }], { isFromClient: true });
 }
 
-/** Reads what a call is given: its messages, and its options with its id, where it has one. The last message is what is new, and names the call. */
+/** Parses the input and options of a call. If no `id` is given, the id of the last message becomes the call id. */
 export function givenTo(input: CallInput, options: CallOptions = {}) {
   checkOptions(options);
   const messages = toMessages(input, options.id);
@@ -129,13 +129,13 @@ export function givenTo(input: CallInput, options: CallOptions = {}) {
   return { messages, options: id === undefined ? options : { ...options, id } };
 }
 
-/** @throws {InvalidInputError} when it is something else, such as a session id. */
+/** @throws {InvalidInputError} if the options are not an object, such as a session id. */
 export function checkOptions(options: CallOptions): void {
   if (isObject(options)) return;
   throw new InvalidInputError('call options', [{ path: '', message: `must be an object, not ${options}` }]);
 }
 
-/** @throws {InvalidInputError} when it is something else, such as a session id. */
+/** @throws {InvalidInputError} if the context is not a RuntimeContext, such as a session id. */
 export function checkContext(context: RuntimeContext): void {
   if (typeof context === 'object' && context !== null && 'extra' in context) return;
   throw new InvalidInputError('context of the call', [
@@ -144,9 +144,9 @@ export function checkContext(context: RuntimeContext): void {
 }
 
 /**
- * Prepares the form that the options ask of the answer, if any.
+ * Prepares the output form that the options request, if any.
  *
- * @throws {InvalidInputError} when the form cannot be described to a model.
+ * @throws {InvalidInputError} if the form cannot be described to a model.
  */
 export function requestedOutput(
   { output, outputRepairs }: CallOptions,
@@ -156,7 +156,7 @@ export function requestedOutput(
   return output === undefined ? undefined : new RequestedOutput(output, toolNames, repairs);
 }
 
-/** A signal that fires with the first of two. */
+/** Returns a signal that aborts when either signal aborts. */
 export function firstOf(left: AbortSignal | undefined, right: AbortSignal | undefined) {
   return left && right ? AbortSignal.any([left, right]) : (left ?? right);
 }
@@ -164,17 +164,17 @@ export function firstOf(left: AbortSignal | undefined, right: AbortSignal | unde
 /** The outcome of a call. */
 export interface Reply {
   readonly sessionId: string;
-  /** Text of the last answer, all of it if it was cut off and continued. Empty if the model answered nothing. */
+  /** Text of the last answer, including all parts if it was cut off and continued. Empty if the model returned no text. */
   readonly text: string;
-  /** The last answer; `undefined` if it was empty, or the call stopped before one. */
+  /** The last answer; `undefined` if it was empty or the call stopped before one. */
   readonly message: Message | undefined;
   /** The messages that this call added, including the user's and tool results; none for a repeated call. */
   readonly messages: readonly Message[];
   /** Why the model stopped in the last step. */
   readonly finishReason?: FinishReason | undefined;
-  /** The provider's ids of this call's answers, where it gives any. */
+  /** The provider's ids of this call's answers, if it provides any. */
   readonly responseIds: readonly string[];
-  /** Tokens of all model calls of this call, retries left out. */
+  /** Tokens of all model calls of this call, without retries. */
   readonly usage: Usage;
   /** What compactions cost and saved in this call; left out if there were none. `usage` does not include it. */
   readonly compaction?: CompactionCost | undefined;
@@ -183,11 +183,11 @@ export interface Reply {
   readonly pendingCalls: readonly PendingCall[];
   /** Reasoning steps taken. */
   readonly steps: number;
-  /** The validated answer, when the call asked for one with `output` and was completed. */
+  /** The validated answer, if the call requested `output` and completed. */
   readonly output?: unknown;
 }
 
-/** Makes a reply of what is known of a call; without more, that of one that was interrupted before its turn. */
+/** Completes a reply. The defaults are those of a call that was interrupted before its turn. */
 export function replyOf(known: Partial<Reply> & Pick<Reply, 'sessionId'>): Reply {
   return {
     text: '',
@@ -202,7 +202,7 @@ export function replyOf(known: Partial<Reply> & Pick<Reply, 'sessionId'>): Reply
   };
 }
 
-/** The outcome of a call with `output`. It has a validated answer if, and only if, the call was completed. */
+/** The outcome of a call with `output`. It has a validated answer if and only if the call completed. */
 export type OutputReply<Output> = Reply &
   (
     | { readonly stopReason: 'completed'; readonly output: Output }

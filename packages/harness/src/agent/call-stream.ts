@@ -2,13 +2,13 @@ import type { AgentEvent } from '@x/core';
 import { EventJournal } from '../lib/event-journal.js';
 import type { Reply } from './call-options.js';
 
-/** The events of a call as they come, and its reply: the value that the generator returns. */
+/** The events of a call as they occur. The generator returns the reply. */
 export interface CallStream extends AsyncGenerator<AgentEvent, Reply> {
-  /** The reply. Begins the call where no loop has: `await agent.stream('Hi').reply` needs none. */
+  /** The reply. Starts the call if no loop has: `await agent.stream('Hi').reply` works without a loop. */
   readonly reply: Promise<Reply>;
 }
 
-/** Makes the stream of a call that `run` begins, with the journal to write to, and to end, and a signal for when its reader left. */
+/** Returns the stream of a call. `run` starts the call: it writes to the journal and ends it; its signal fires when the reader leaves. */
 export function callStream(
   run: (events: EventJournal<Reply>, abandoned: AbortSignal) => Promise<Reply>,
 ): CallStream {
@@ -29,7 +29,7 @@ export function callStream(
       return yield* reading;
     } finally {
       abandoned.abort();
-      // Its error is thrown where the events end.
+      // The reader gets this error at the end of the events.
       await running?.catch(() => {});
     }
   }
@@ -37,7 +37,7 @@ export function callStream(
   const leave = stream.return.bind(stream);
   return Object.defineProperties(stream, {
     reply: { get: begin },
-    // A generator returns only when what it waits for has come: a reader who leaves meanwhile ends the call at once.
+    // A generator's `return` waits for a pending `next`. Aborting first ends the call as soon as the reader leaves.
     return: {
       value(reply: Reply | PromiseLike<Reply>) {
         if (isRead) abandoned.abort();

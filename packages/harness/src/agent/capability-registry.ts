@@ -2,38 +2,38 @@ import { type Capability, InvalidInputError } from '@x/core';
 import { errorText } from '@x/core/internal';
 import { HarnessConfigError } from '../errors/harness-config-error.js';
 
-/** A capability by name, with its configuration where it takes one: what a configuration file holds. */
+/** The name of a capability, with its configuration if it has one, as in a configuration file. */
 export type CapabilityReference = string | { readonly ref: string; readonly config?: unknown };
 
-/** The paths of a capability in a file, for messages of errors. */
+/** The paths of a capability in a configuration file, for error messages. */
 export interface CapabilityPlace {
   readonly path: string;
   /** The path of its configuration. */
   readonly config: string;
-  /** The part of the configuration's own paths that the file leaves out. */
+  /** The prefix of the configuration's own paths that the file omits. */
   readonly omitted?: string | undefined;
 }
 
-/** Makes a capability from its configuration, which the factory validates; perhaps after connecting to something. */
+/** Creates a capability. The factory validates the configuration, and may connect to a service first. */
 export type CapabilityFactory = (config: unknown) => Capability | Promise<Capability>;
 
 /** Resolves capabilities by name, so that an agent can be configured without code. */
 export class CapabilityRegistry {
   readonly #factories = new Map<string, CapabilityFactory>();
 
-  /** Makes a capability known under a name, replacing what had it. */
+  /** Registers a capability under a name. Replaces an earlier one of that name. */
   register(name: string, factory: CapabilityFactory): this {
     this.#factories.set(name, factory);
     return this;
   }
 
-  /** The names that are known, sorted. */
+  /** The registered names, sorted. */
   get names(): readonly string[] {
     return [...this.#factories.keys()].sort();
   }
 
   /**
-   * Makes a capability; `place` tells where the reference stands.
+   * Creates a capability; `place` is the path of the reference, for errors.
    *
    * @throws {HarnessConfigError} when the name is unknown or the factory fails.
    */
@@ -58,7 +58,7 @@ export class CapabilityRegistry {
   }
 }
 
-/** Lists bad fields by their paths where the factory names them, else the message of its error. */
+/** Lists invalid fields by path if the factory reports them, otherwise the message of its error. */
 function refused(error: unknown, { path, config, omitted }: CapabilityPlace): HarnessConfigError {
   const isListed = InvalidInputError.isInstance(error) || HarnessConfigError.isInstance(error);
   const pathOf = (own: string) => {

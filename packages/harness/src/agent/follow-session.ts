@@ -2,12 +2,12 @@ import type { AgentEvent } from '@x/core';
 import type { EventJournal } from '../lib/event-journal.js';
 import type { Reply } from './call-options.js';
 
-/** Calls `begin` with the events of each call that begins. Returns a function that ends it. */
+/** Calls `begin` with the events of each call that starts. Returns a function that unsubscribes. */
 export type Subscribe = (begin: (events: EventJournal<Reply>) => void) => () => void;
 
 /**
- * Reads the events of a session's running call, and then those of every later one, until the reader leaves. No call is missed, also
- * none that begins and ends while the reader is busy. A failed call ends with its event `call.failed`.
+ * Yields the events of a session's running call, then those of every later one, until the reader leaves. No call is missed, even if it
+ * starts and ends while the reader is busy. The events of a failed call end with `call.failed`.
  */
 export function followSession(
   running: EventJournal<Reply> | undefined,
@@ -21,7 +21,7 @@ export function followSession(
     calls.push(events);
     wake();
   });
-  // A generator returns only when what it waits for has come: a reader who leaves waits for no call.
+  // A generator's `return` waits for a pending `next`. Waking the loop lets a reader leave at once.
   const leave = () => {
     left.abort();
     unsubscribe();

@@ -24,14 +24,11 @@ import { partsSchema } from './part-schemas.js';
 
 const UNSHARED = 'Machines share the sessions, but not the workspace: share it too, as RedisWorkspace does.';
 
-/**
- * Collects the parts of an agent. Nothing is checked before {@link HarnessAgentBuilder.build}, which checks all of it.
- * `HarnessAgent.builder()` makes one.
- */
+/** Collects the parts of an agent. Only {@link HarnessAgentBuilder.build} validates them. `HarnessAgent.builder()` returns a builder. */
 export class HarnessAgentBuilder<Agent> {
   readonly #create: (parts: AgentParts) => Agent;
   readonly #settings: Record<string, unknown> = {};
-  /** The parts as they were given, by the names of their methods. */
+  /** The parts as passed, by the names of their methods. */
   readonly #given = {
     model: undefined as Model | undefined,
     fallback: [] as readonly Model[],
@@ -51,27 +48,27 @@ export class HarnessAgentBuilder<Agent> {
     this.#create = create;
   }
 
-  /** Names the agent. The name is part of every session's key, so another name has other sessions. Default `agent`. */
+  /** Names the agent. The name is part of every session's key, so an agent with another name has other sessions. Default `agent`. */
   name(name: string): this {
     return this.settings({ name });
   }
 
-  /** Sets the beginning of the system prompt. Capabilities add sections behind it. Default empty. */
+  /** Sets the beginning of the system prompt. Capabilities append sections. Default empty. */
   systemPrompt(systemPrompt: string): this {
     return this.settings({ systemPrompt });
   }
 
   /**
-   * Sets the model, and the models that take over, in order, for the rest of a call. A model is given up when it failed
-   * after its retries and `fallbackWhen` says so. An agent that compacts first makes the history fit the next window.
+   * Sets the model, and the models that take over, in order, for the rest of a call. A fallback takes over if the model failed after its
+   * retries and `fallbackWhen` returns true. An agent that compacts first makes the history fit the next window.
    */
   model(
     model: Model,
     options: {
       readonly fallback?: readonly Model[] | undefined;
       /**
-       * Default: outages, rate limits, exhausted quotas and refused keys; a request that is too large, when the next
-       * model has a larger window.
+       * Default: outages, rate limits, exhausted quotas, rejected keys, and requests that are too large if the next model has a larger
+       * window.
        */
       readonly fallbackWhen?: ((failure: ModelFailure) => boolean | Promise<boolean>) | undefined;
     } = {},
@@ -82,8 +79,8 @@ export class HarnessAgentBuilder<Agent> {
   }
 
   /**
-   * Adds tools. They stand before those of the capabilities, in the order in which they are given; repeated calls add more.
-   * {@link HarnessAgentBuilder.build} refuses two tools of one name, and one that is both `readOnly` and `destructive`.
+   * Adds tools, in order, before those of the capabilities. Repeated calls add more. {@link HarnessAgentBuilder.build} rejects duplicate
+   * tool names and tools that are both `readOnly` and `destructive`.
    *
    * @example
    * ```ts
@@ -106,30 +103,30 @@ export class HarnessAgentBuilder<Agent> {
     return this;
   }
 
-  /** Sets the place of the files that the agent works on: a path, or any workspace. Default `./workspace`. */
+  /** Sets the files that the agent works on: a path, or any workspace. Default `./workspace`. */
   workspace(workspace: string | Workspace): this {
     this.#given.workspace = workspace;
     return this;
   }
 
   /**
-   * Sets the place of what the agent keeps for itself, in a directory `.x/` that its tools do not see: logs, memory, tasks,
-   * evicted results, plans and, by default, sessions. Default: the workspace.
+   * Sets the storage of the agent's own files, in a directory `.x/` that its tools cannot see: logs, memory, tasks, evicted results, plans
+   * and, by default, sessions. Default: the workspace.
    */
   storage(storage: Workspace): this {
     this.#given.storage = storage;
     return this;
   }
 
-  /** Shares sessions, turns and files with other machines by one backend, as `redisBackend` of `@x/session-redis` opens it. */
+  /** Shares sessions, turns and files with other machines through one backend, such as `redisBackend` of `@x/session-redis`. */
   distributed(backend: Pick<AgentParts, 'session' | 'workspace'>): this {
     const { session, workspace } = optionsOf(backend, 'distributed');
     return this.session(session).workspace(workspace);
   }
 
   /**
-   * Says who have their files in common: the sessions of a `user` (default; calls without one work at the root), one
-   * `session`, all of an `agent` in a tenant, or all (`shared`): a coding agent on one checkout.
+   * Sets which sessions share files: those of a `user` (default; calls without a user work at the root), one `session`, all of an `agent`
+   * in a tenant, or all (`shared`), as for a coding agent on one checkout.
    */
   isolation(isolation: Isolation): this {
     return this.settings({ isolation });
@@ -142,8 +139,8 @@ export class HarnessAgentBuilder<Agent> {
   }
 
   /**
-   * Adds capabilities, the first outermost unless their `before` and `behind` say otherwise. Their names are in snake_case, and
-   * no two are the same. A `CapabilityRegistry` loads capabilities by name.
+   * Adds capabilities, outermost first unless their `before` and `behind` change the order. Names must be unique and in snake_case. A
+   * `CapabilityRegistry` loads capabilities by name.
    */
   use(...capabilities: readonly Capability[]): this {
     this.#given.capabilities.push(...capabilities);
@@ -151,8 +148,8 @@ export class HarnessAgentBuilder<Agent> {
   }
 
   /**
-   * Takes tools away: all but those that `tools` names (a name may end in `*`), and calls that a rule of `deny` is about, whatever
-   * `permissions` allow. What is taken from an agent its subagents do not have either. The last call counts.
+   * Restricts the tools: keeps only those that `tools` names (a name may end in `*`), and denies calls that match a rule of `deny`, even if
+   * `permissions` allow them. The restrictions also apply to subagents. The last call of `narrow` wins.
    */
   narrow(narrowing: Narrowing): this {
     this.#given.narrow = narrowing;
@@ -165,24 +162,24 @@ export class HarnessAgentBuilder<Agent> {
   }
 
   /**
-   * Says when sessions are written, beside the beginning of a new one: `effect` (default) before and after every tool that changes something, so that a
-   * process that dies leaves no doubt what it may have done; `step` after every step, too; `call` at a call's end alone.
+   * Sets when sessions are stored after they begin. `effect` (default): before and after every tool that changes something, so that a crash
+   * leaves no doubt about what may have run. `step`: after every step too. `call`: only at the end of a call.
    */
   checkpoint(checkpoint: 'effect' | 'step' | 'call'): this {
     return this.settings({ checkpoint });
   }
 
   /**
-   * Decides between two writers of one session. With `fail` (default) the later call fails with a `SessionConflictError`;
-   * with `merge` the turns of both are kept.
+   * Sets what happens if two writers store one session. With `fail` (default) the later call fails with a `SessionConflictError`; with
+   * `merge` the turns of both are kept.
    */
   onConflict(onConflict: 'fail' | 'merge'): this {
     return this.settings({ onConflict });
   }
 
   /**
-   * Decides about a call to a session that another call is using, here or in a process that shares a store with leases.
-   * With `queue` (default) it waits at most `limits.queueMs` (600 000); with `reject` it fails with a `SessionLeaseError`.
+   * Sets what a call does if another call uses the session, here or in a process that shares a store with leases. With `queue` (default) it
+   * waits at most `limits.queueMs` (600 000); with `reject` it fails with a `SessionLeaseError`.
    */
   turns(turns: 'queue' | 'reject'): this {
     return this.settings({ turns });
@@ -195,16 +192,16 @@ export class HarnessAgentBuilder<Agent> {
   }
 
   /**
-   * Adds a listener for every event of every call. The first time that it throws, or rejects, in a call is an event `warning` for the
-   * others. Such an event becomes a process warning where neither a sound listener nor a reader of the call's events is there. Of the
-   * warnings of one source, listeners and the process get ten a minute, and then how many were left out.
+   * Adds a listener for every event of every call. Its first failure in a call is emitted as a `warning` event to the others. If no working
+   * listener and no reader receives a warning, it becomes a process warning. Warnings of one source are limited to ten a minute, then
+   * summarized by a count.
    */
   onEvent(listener: (event: AgentEvent) => void): this {
     this.#given.onEvent.push(listener);
     return this;
   }
 
-  /** Sets several plain settings at once; those given before stay. */
+  /** Sets several plain settings at once. Settings that are not passed keep their values. */
   settings(given: AgentSettings): this {
     const { limits, ...settings } = optionsOf(given, 'settings');
     Object.assign(this.#settings, settings);
@@ -212,8 +209,8 @@ export class HarnessAgentBuilder<Agent> {
   }
 
   /**
-   * Sets milliseconds that waits may take, such as `{ modelIdleMs: 30_000, callMs: 600_000 }`; 0 or `Infinity` for no limit. Those
-   * that are not given stay.
+   * Sets time limits in milliseconds, such as `{ modelIdleMs: 30_000, callMs: 600_000 }`; 0 or `Infinity` for no limit. Limits that are not
+   * passed keep their values.
    */
   limits(limits: Limits): this {
     this.#settings.limits = {
@@ -226,7 +223,7 @@ export class HarnessAgentBuilder<Agent> {
   /**
    * Builds the agent.
    *
-   * @throws {HarnessConfigError} with one issue for every part that is missing, malformed or does not fit another.
+   * @throws {HarnessConfigError} with one issue for every part that is missing, invalid or does not fit another.
    */
   build(): Agent {
     const issues: Issue[] = [];
@@ -271,7 +268,7 @@ export class HarnessAgentBuilder<Agent> {
     });
   }
 
-  /** Opens what the agent keeps files and sessions in. */
+  /** Opens the workspace, the storage and the session store. */
   #openPlaces(issues: Issue[]) {
     const workspace = collect(issues, 'workspace', () => this.#openWorkspace());
     const storage =
@@ -306,7 +303,7 @@ export class HarnessAgentBuilder<Agent> {
   }
 }
 
-/** Keeps the given order, but for capabilities that ask to stand before or behind others. */
+/** Keeps the given order, except for capabilities that must precede or follow others. */
 function inOrder(capabilities: readonly Capability[], issues: Issue[]): readonly Capability[] {
   const rest = [...capabilities];
   const ordered: Capability[] = [];
@@ -326,13 +323,13 @@ function mustPrecede(one: Capability, other: Capability): boolean {
   return Boolean(one.before?.includes(other.name) || other.behind?.includes(one.name));
 }
 
-/** @throws {HarnessConfigError} for what is no object: callers without types need to know which method got it. */
+/** @throws {HarnessConfigError} if the options are not an object. The path names the method for callers without types. */
 function optionsOf<Options extends object>(options: Options, path: string): Options {
   if (isObject(options)) return options;
   throw new HarnessConfigError([{ path, message: `must be an object, not ${String(options)}` }]);
 }
 
-/** Runs `make`, and files what it throws as issues with the part at a path instead. */
+/** Runs `make`. If it throws, adds the error to the issues under `path` instead. */
 function collect<T>(issues: Issue[], path: string, make: () => T): T | undefined {
   try {
     return make();

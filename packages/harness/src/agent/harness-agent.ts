@@ -64,16 +64,16 @@ import { HarnessAgentBuilder } from './harness-agent-builder.js';
 import { type Readiness, SessionTurns } from './session-turns.js';
 import { ToolList } from './tool-list.js';
 
-/** Milliseconds that running steps have when the agent closes: an orchestrator kills after 30 s. */
+/** Milliseconds that running steps may take when the agent closes. Orchestrators kill a process after 30 s. */
 const DRAIN_MS = 25_000;
 const drainSchema = z.number().min(0).or(z.literal(Number.POSITIVE_INFINITY));
 
-/** Commands about a session's context, which a capability carries out. */
+/** Commands on a session's context that a capability carries out. */
 type Command = 'compact' | 'undo' | 'pin' | 'unpin' | 'explain';
 
-/** How an agent closes. */
+/** Options of {@link HarnessAgent.close}. */
 export interface CloseOptions {
-  /** Milliseconds that running steps have before they are stopped. Default 25 000; 0 stops them at once. */
+  /** Milliseconds that running steps may take before they are stopped. Default 25 000; 0 stops them at once. */
   readonly drainMs?: number | undefined;
 }
 
@@ -101,7 +101,7 @@ export class HarnessAgent {
   readonly workspace: Workspace;
   /** The agent's own files of all users: sessions, logs, tasks, memory, evicted results, plans. */
   readonly storage: Workspace;
-  /** Where its sessions are stored; each request is within `limits.storeMs`. */
+  /** The session store. Each request is limited by `limits.storeMs`. */
   readonly session: SessionStore;
   /** The names of its capabilities, the outermost first. */
   readonly capabilities: readonly string[];
@@ -124,7 +124,7 @@ export class HarnessAgent {
     for (const capability of parts.capabilities) capability.install?.(composition);
   }
 
-  /** Returns a builder, which collects the parts of an agent. */
+  /** Returns a builder for an agent. */
   static builder(): HarnessAgentBuilder<HarnessAgent> {
     return new HarnessAgentBuilder((parts) => new HarnessAgent(parts));
   }
@@ -169,7 +169,7 @@ export class HarnessAgent {
    * ```
    */
   stream(input: CallInput, context?: RuntimeContext, options?: CallOptions): CallStream {
-    // Read now, since the caller may change it; refused in the stream, where a server has its reader.
+    // Copied now, because the caller may change the input. Errors are thrown in the stream, so that the reader of a server receives them.
     const given = attempt(() => givenTo(input, options));
     return callStream((events, abandoned) => {
       if ('cause' in given) return events.endWith(Promise.reject(given.cause));
@@ -179,8 +179,8 @@ export class HarnessAgent {
   }
 
   /**
-   * Continues a call that stopped after a crash, a shutdown, an error or a limit, or carries out a human's `decisions` on tool
-   * calls. Calls without a result get an error result, which the model reads.
+   * Continues a call that stopped after a crash, a shutdown, an error or a limit, or applies `decisions` to pending tool calls.
+   * Calls without a result get an error result, which the model reads.
    *
    * @example
    * ```ts
@@ -209,9 +209,9 @@ export class HarnessAgent {
   }
 
   /**
-   * Compacts the session now. It does not create a session.
+   * Compacts the session now. Does not create a session.
    *
-   * @throws {CapabilityError} without a capability that can.
+   * @throws {CapabilityError} if no capability can compact.
    */
   async compact(
     context: RuntimeContext,
@@ -223,36 +223,34 @@ export class HarnessAgent {
   }
 
   /**
-   * Keeps the text of a message, or a text of your own, word for word through every compaction. The model reads it from its next
-   * step on.
+   * Keeps a message's text, or your own text, verbatim through every compaction. The model reads it from its next step.
    *
-   * @throws {InvalidInputError} if the session has no such message, or if all pins would be too large for the window.
-   * @throws {CapabilityError} without a capability that can.
+   * @throws {InvalidInputError} if the session has no such message, or if all pins together would be too large for the window.
+   * @throws {CapabilityError} if no capability can pin.
    */
   async pin(context: RuntimeContext, what: PinRequest): Promise<Pin> {
     return this.#command('pin', context, undefined, (capability, scope) => capability.pin?.(scope, what));
   }
 
-  /** Removes a pin by its id. Returns whether there was one. */
+  /** Removes a pin by its id. Returns whether it existed. */
   async unpin(context: RuntimeContext, id: string): Promise<boolean> {
     return this.#command('unpin', context, undefined, (capability, scope) => capability.unpin?.(scope, id));
   }
 
   /**
-   * Restores the conversation from before the last compaction, followed by later messages. Returns whether there was a compaction
-   * to undo.
+   * Restores the conversation from before the last compaction, followed by later messages. Returns whether there was a compaction to undo.
    *
-   * @throws {CapabilityError} without a capability that can.
+   * @throws {CapabilityError} if no capability can undo.
    */
   async undo(context: RuntimeContext, options: CallOptions = {}): Promise<boolean> {
     return this.#command('undo', context, options.signal, (capability, scope) => capability.undo?.(scope));
   }
 
   /**
-   * Returns what the model no longer sees of a session, most important first, and what compactions saved and cost; `undefined` if
-   * there is no session.
+   * Returns what the model no longer sees of a session, most important first, and what compactions saved and cost; `undefined` if there is
+   * no session.
    *
-   * @throws {CapabilityError} without a capability that can.
+   * @throws {CapabilityError} if no capability can explain.
    */
   async explain(context: RuntimeContext): Promise<Receipt | undefined> {
     const capability = this.#capable('explain');
@@ -276,17 +274,17 @@ export class HarnessAgent {
     return this.#turns.take(context, { signal }, async (call, isNew) => {
       const scope = await reasonScope(call);
       const result = await call.waitFor(`${name} of "${capability.name}"`, () => run(capability, scope));
-      // A pin begins a session; nothing else has an effect on one that does not exist.
+      // A pin creates a session. Other commands do not store a session that does not exist.
       if (!isNew || name === 'pin') await call.save();
       return result as Result;
     });
   }
 
   /**
-   * Replaces a message by a line that says what it was: one that a provider refuses, or that the model should not see. The log
-   * keeps it. The agent does this itself if a request is refused.
+   * Replaces a message with a line that describes it, for example one that a provider rejects or that the model should not see. The log
+   * keeps the message. The agent does this automatically if a request is refused.
    *
-   * @throws {InvalidInputError} when the session has no such message, or the message says nothing.
+   * @throws {InvalidInputError} if the session has no such message, or the message is empty.
    */
   async setAside(context: RuntimeContext, messageId: string): Promise<void> {
     await this.#replace(context, messageId, async (message, call) => {
@@ -298,9 +296,9 @@ export class HarnessAgent {
   }
 
   /**
-   * Brings back a message that was set aside, as the log has it.
+   * Restores a message that was set aside from the log.
    *
-   * @throws {InvalidInputError} when the session or its log has no such message.
+   * @throws {InvalidInputError} if the session or its log has no such message.
    */
   async restoreMessage(context: RuntimeContext, messageId: string): Promise<void> {
     await this.#replace(context, messageId, async (_, call) => {
@@ -334,7 +332,7 @@ export class HarnessAgent {
     return this.#turns.keyOf(context);
   }
 
-  /** Returns the session's state: live while a call runs, else the stored one. `undefined` when there is no session. */
+  /** Returns the session's state: the live state while a call runs, otherwise the stored one. `undefined` if there is no session. */
   async state(context: RuntimeContext): Promise<AgentState | undefined> {
     const { call } = this.#turns.running(context) ?? {};
     if (call) return call.scope.state;
@@ -345,9 +343,9 @@ export class HarnessAgent {
   /**
    * Changes a session's state between its calls, for example its permission mode, its todos or plan mode:
    * `agent.updateState(context, (state) => { state.permissionContext = { ...state.permissionContext, mode: 'explore' }; })`.
-   * Begins the session when there is none.
+   * Creates the session if there is none.
    *
-   * @throws {InvalidInputError} naming the path of what is not a valid state; nothing is stored then.
+   * @throws {InvalidInputError} with the path of an invalid value. Nothing is stored then.
    */
   updateState(context: RuntimeContext, change: (state: AgentState) => void): Promise<AgentState> {
     return this.#turns.take(context, {}, async (call) => {
@@ -361,12 +359,12 @@ export class HarnessAgent {
   }
 
   /**
-   * Reads the events of the session's running call in this process: all that are kept (about the last 1 000), or those
-   * behind the event whose `seq` a reader had last, who lost the connection. Leaving the loop leaves the call alone.
-   * Returns `undefined` when no call runs: then {@link HarnessAgent.state} has all there is.
+   * Reads the events of the session's running call in this process: all that are kept (about the last 1 000), or those after the event with
+   * the `seq` in `after`, for a reader that lost the connection. Leaving the loop does not stop the call. Returns `undefined` if no call
+   * runs: use {@link HarnessAgent.state} then.
    *
-   * With `live` it continues with the events of every later call, and of commands such as {@link HarnessAgent.compact}, in this
-   * process, until the reader leaves or `signal` fires: for a page that stays open. It misses nothing from the moment of this call on.
+   * With `live`, also yields the events of every later call and command, such as {@link HarnessAgent.compact}, in this process until the
+   * reader leaves or `signal` fires. No event after this call is missed.
    *
    * @example
    * ```ts
@@ -376,8 +374,8 @@ export class HarnessAgent {
    * export const events = (agent: HarnessAgent, session: RuntimeContext): Response =>
    *   serverSentEvents(agent.follow(session, { live: true }));
    * ```
-   * @throws {InvalidInputError} for an `after` that is no `seq`.
-   * @throws {HarnessError} `events_gone` while reading, when events behind it are no longer kept, or it is of another call.
+   * @throws {InvalidInputError} if `after` is not a valid `seq`.
+   * @throws {HarnessError} `events_gone` while reading, if later events are no longer kept or `after` belongs to another call.
    */
   follow(
     context: RuntimeContext,
@@ -405,9 +403,9 @@ export class HarnessAgent {
   }
 
   /**
-   * Sets the session's permission mode, and stores it: in this process also while a call runs, for the tool calls that are
-   * judged from now on. {@link HarnessAgent.updateState} waits for the end of the call.
-   * @throws {InvalidInputError} when there is no such mode.
+   * Sets and stores the session's permission mode. If a call runs in this process, the mode applies at once to tool calls that are not yet
+   * judged. {@link HarnessAgent.updateState} waits for the end of the call instead.
+   * @throws {InvalidInputError} if there is no such mode.
    */
   async setPermissionMode(context: RuntimeContext, mode: PermissionContext['mode']): Promise<void> {
     callControl({ permissionMode: mode }, new Set());
@@ -421,23 +419,23 @@ export class HarnessAgent {
     call.emit({ type: 'state.changed' });
   }
 
-  /** Opens the files that the tools of a session see. */
+  /** Opens the files that the tools of a session can use. */
   files(context: RuntimeContext): Workspace {
     return this.#turns.files(context);
   }
 
-  /** Opens the session's log: every message that ever was. */
+  /** Opens the session's log, which keeps every message. */
   log(context: RuntimeContext): SessionLog {
     return this.#turns.log(context);
   }
 
   /**
-   * Deletes all that is kept of a user: sessions and logs of all agents on this store and workspace, evicted results, plans,
-   * tasks, memory with its index, and the files of the user's own tree. It cannot be undone.
+   * Deletes all data of a user: sessions and logs of all agents on this store and workspace, evicted results, plans, tasks, memory with its
+   * index, and the user's own files. This cannot be undone.
    *
-   * @throws {InvalidInputError} for a scope without user.
-   * @throws {SessionLeaseError} `lease_unavailable` while a call of the user runs in this process. Sessions that run in another
-   * process, and tasks of subagents in the background, are left, and reported as `busy`: erase again once they have ended.
+   * @throws {InvalidInputError} if the scope names no user.
+   * @throws {SessionLeaseError} `lease_unavailable` while a call of the user runs in this process. Sessions that run in another process,
+   * and background tasks of subagents, are kept and reported as `busy`: erase again once they have ended.
    */
   async eraseUser(user: UserScope): Promise<ErasedUser> {
     await this.#turns.settle(user);
@@ -445,7 +443,7 @@ export class HarnessAgent {
     try {
       return await eraseUser(this.#parts, user);
     } finally {
-      // Also where something could not be deleted.
+      // Runs even if a deletion failed.
       await forEach(this.#parts.capabilities, (one) =>
         withinLimit([`The erase of ${one.name}`, 'limits.hookMs', hookMs], async () => one.erase?.(user)),
       );
@@ -453,10 +451,10 @@ export class HarnessAgent {
   }
 
   /**
-   * Reads all that {@link HarnessAgent.eraseUser} would delete, apart from the index, which repeats the files. Like it, waits for work in the
-   * background.
+   * Yields everything that {@link HarnessAgent.eraseUser} would delete, except the index, which duplicates the files. Waits for background
+   * work first.
    *
-   * @throws {InvalidInputError} for a scope without user.
+   * @throws {InvalidInputError} if the scope names no user.
    * @throws {SessionLeaseError} `lease_unavailable` while a call of the user runs in this process.
    */
   async *exportUser(user: UserScope): AsyncGenerator<UserRecord, void, undefined> {
@@ -464,7 +462,7 @@ export class HarnessAgent {
     yield* exportUser(this.#parts, user);
   }
 
-  /** Stops the session's running call; its reply has `interrupted`. Returns whether a call was running. */
+  /** Stops the session's running call, whose reply then has the stop reason `interrupted`. Returns whether a call was running. */
   interrupt(context: RuntimeContext): boolean {
     const running = this.#turns.running(context);
     running?.abort.abort(new Interruption('interrupted'));
@@ -472,8 +470,8 @@ export class HarnessAgent {
   }
 
   /**
-   * Does what {@link HarnessAgent.interrupt} does, in any process: within about a second, on a store with leases. It also stops
-   * calls that wait here. Resolves with whether a call was stopped.
+   * Does what {@link HarnessAgent.interrupt} does, in any process: within about a second, on a store with leases. It also stops calls that
+   * wait here. Resolves with whether a call was stopped.
    */
   async interruptAnywhere(context: RuntimeContext): Promise<boolean> {
     const hasTurn = this.#turns.running(context)?.call !== undefined;
@@ -483,22 +481,22 @@ export class HarnessAgent {
   }
 
   /**
-   * Adds a message to the session's running call, in any process. The model reads it at its next step, behind the results of the
-   * tools that run now, and answers it before the call ends. Resolves with `true` once the message is in the conversation.
-   * Resolves with `false`, and changes nothing, if no call runs or the call ended first: then use {@link HarnessAgent.call}.
+   * Adds a message to the session's running call, in any process. The model reads it at its next step, after the results of the tools that
+   * run now, and answers it before the call ends. Resolves with `true` once the message is in the conversation. Resolves with `false`, and
+   * changes nothing, if no call runs or the call ended first: then use {@link HarnessAgent.call}.
    */
   async steer(context: RuntimeContext, input: CallInput): Promise<boolean> {
     const messages = toMessages(input);
     const running = this.#turns.running(context);
     if (running?.call !== undefined) return running.steering.send(messages);
-    // A call that waits here waits for the one that runs elsewhere.
+    // If the call only waits here, the running call is in another process.
     const order = { type: 'steer', messages } as const;
     if (await this.#turns.control.send(this.#turns.keyOf(context), order)) return true;
     return running?.steering.send(messages) ?? false;
   }
 
   /**
-   * Says whether the agent takes calls, and how many it has: for a load balancer that asks `/ready`.
+   * Returns whether the agent accepts calls, and how many it has, for the readiness check of a load balancer.
    *
    * @example
    * ```ts
@@ -515,13 +513,14 @@ export class HarnessAgent {
   }
 
   /**
-   * Refuses new calls, and those in line, with `agent_closed`. A running call ends its present step, model call and tools, and stops where it
-   * can be resumed (`shutdown`). After `drainMs` it is stopped in the middle of the step; the results of the tools that were cut say
-   * whether they may have taken effect. Then it waits for background work and closes the capabilities, each for as long as
-   * `limits.closeMs` says. What does not end is left alone with a process warning; what fails is thrown once all others are closed. The
-   * session store and its client stay open: they are the user's. Called again, it may shorten the wait.
+   * Closes the agent. Refuses new and queued calls with `agent_closed`. A running call stops after its current step (model call and tools),
+   * from where it can be resumed (`shutdown`). After `drainMs`, the step itself is stopped, and the results of stopped tools say whether
+   * they may have taken effect.
    *
-   * @param options `drainMs`: milliseconds that running steps have. Default 25 000; 0 stops them at once.
+   * Then waits for background work and closes the capabilities, each for at most `limits.closeMs`. Whatever does not end is abandoned with
+   * a process warning; an error is thrown once all others are closed. The session store stays open. A second call can shorten the wait.
+   *
+   * @param options `drainMs`: milliseconds that running steps may take. Default 25 000; 0 stops them at once.
    */
   close({ drainMs = DRAIN_MS }: CloseOptions = {}): Promise<void> {
     this.#turns.drain(parseWith(drainSchema, drainMs, 'drainMs'));
@@ -561,7 +560,7 @@ export class HarnessAgent {
       begun = true;
       const { earlier, unsaid } = await repeatOf(call, id, input);
       if (earlier !== undefined) return earlier;
-      // Said first: a call that was decided already is no reason to send a message.
+      // Checked first, so that a decision on a settled call does not add a message.
       refuseUnknown(call.scope.state, decisions);
       if (unsaid.length === 0) refuseNothingToResume(call.scope.state, isNew, input[0] && id);
       return runCall(call, {

@@ -5,7 +5,10 @@ import { narrowingShape } from '../capabilities/permissions/permissions.js';
 
 const SNAKE_CASE = /^[a-z][a-z0-9]*(?:_[a-z0-9]+)*$/;
 
-/** Recognizes a part of an agent by the types of its members, and says what stands there instead. JavaScript callers have no type checker. */
+/**
+ * Returns a schema that recognizes a part of an agent by the types of its members. Errors describe the value found, because JavaScript
+ * callers have no type checker.
+ */
 function part<Part>(
   kind: string,
   members: { readonly [Member in keyof Part]?: 'string' | 'function' | 'object' },
@@ -29,7 +32,7 @@ function part<Part>(
   const known = z.custom<Part>((value) => faultOf(value) === undefined, {
     error: ({ input }) => faultOf(input),
   });
-  // Checked alone: nobody uses the copy that an object's schema makes.
+  // Validates without parsing, because an object schema's copy would not be used.
   return orText ? known : known.pipe(z.object(shape) as unknown as z.ZodType<Part, Part>);
 }
 
@@ -87,7 +90,7 @@ const WORKSPACE = part<Workspace>(
   { orText: true },
 );
 
-/** The parts of an agent, each as it was given to its builder. */
+/** The parts of an agent as passed to its builder. */
 export const partsSchema = z.object({
   model: MODEL.optional(),
   fallback: z.array(MODEL),

@@ -2,12 +2,12 @@ import { type PendingCall, type RuntimeContext, readText, WorkspaceError } from 
 import { type RenderedCall, renderCall } from '../view/render-call.js';
 import type { HarnessAgent } from './harness-agent.js';
 
-/** Bytes of a file that a preview compares with what would replace it. */
+/** Maximum size in bytes of a file that a preview diffs. */
 const MOST_BYTES = 1_000_000;
 
 /**
- * Renders a call that waits for a decision, with what a person has to see for it: the difference from the file that it would replace,
- * or the plan that it asks to approve.
+ * Renders a pending call with what a person needs for the decision: the diff to the file that it would replace, or the plan to
+ * approve.
  *
  * @example
  * ```ts
@@ -33,7 +33,7 @@ export async function previewCall(
   });
 }
 
-/** Reads a file that would be replaced: `null` when there is none, `undefined` when it cannot be compared. */
+/** Reads a file that would be replaced. Returns `null` if there is none, and `undefined` if it cannot be compared. */
 async function fileOf(
   agent: HarnessAgent,
   context: RuntimeContext,

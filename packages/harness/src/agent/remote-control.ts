@@ -8,23 +8,23 @@ const orderSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('steer'), messages: z.array(messageSchema).readonly() }),
 ]);
 
-/** What a process asks of a call that runs in another. */
+/** A request to a call that runs in another process. */
 export type RemoteOrder = z.output<typeof orderSchema>;
 
 const noteSchema = z.discriminatedUnion('is', [
-  /** For the holder of a lease, by the token of its claim. */
+  /** For the lease holder, addressed by the token of its claim. */
   z.object({ is: z.literal('order'), from: z.string(), to: z.string(), order: orderSchema }),
   z.object({ is: z.literal('answer'), re: z.string(), isDone: z.boolean() }),
 ]);
 type Note = z.output<typeof noteSchema>;
 
-/** Milliseconds between two looks of a sender at whether the call still runs. */
+/** Milliseconds between two checks of a sender whether the call still runs. */
 const LOOK_MS = 1_000;
 
 /**
- * Orders to a session's running call from other processes. An order is a note to the process that holds the session's lease, and comes
- * with the answer to its next beat, within a second; so does the word whether it was carried out. It is for the call that holds the
- * lease: no other call hears it. If the store has no leases, `send` resolves with false, and `watch` does nothing.
+ * Sends orders to a session's running call in another process. An order is a note to the process that holds the session's lease. The note
+ * and its answer arrive with heartbeats, within a second. Only the call that holds the lease receives the order. If the store has no
+ * leases, `send` resolves with false, and `watch` does nothing.
  */
 export class RemoteControl {
   readonly #store: SessionStore;
@@ -33,7 +33,7 @@ export class RemoteControl {
     this.#store = store;
   }
 
-  /** Gives an order. Resolves with true once the call has carried it out, with false when none runs or it ended first. */
+  /** Sends an order. Resolves with true once the call has carried it out, with false if no call runs or it ended first. */
   async send(key: SessionKey, order: RemoteOrder): Promise<boolean> {
     const { leases } = this.#store;
     const holder = await leases?.find(key);
@@ -59,7 +59,7 @@ export class RemoteControl {
         const current = await leases.find(key);
         if (answer !== undefined || (current?.token === holder.token && !(await heart.isGone(holder))))
           continue;
-        // The call has ended. Its answer came before that, if it gave one.
+        // The call has ended. If it answered, it did so before it ended.
         await heart.look();
         return answer ?? false;
       }
@@ -70,9 +70,9 @@ export class RemoteControl {
   }
 
   /**
-   * Carries out orders to a call until the returned function is called, which waits for those that are being carried out.
+   * Carries out orders to a call until the returned function is called, which waits for orders in progress.
    *
-   * @param token Names the claim under which the call runs.
+   * @param token Identifies the claim under which the call runs.
    * @param carryOut Resolves with whether the order was carried out.
    */
   async watch(
@@ -89,8 +89,8 @@ export class RemoteControl {
       const settle = async (isDone: boolean) => {
         await send(heart, note.from, operationId(), { is: 'answer', re: id, isDone });
       };
-      // A sender that cannot be reached learns that the call has ended.
-      // Whoever gave up on a silent process may have said it in another way since; to stop twice does no harm.
+      // If the sender cannot be reached, it notices that the call has ended. A late `steer` is dropped, because the sender may have given
+      // up and sent the message in another way. A late interrupt does no harm.
       const isMoot = isLate && note.order.type === 'steer';
       const done = (isMoot ? Promise.resolve(false) : carryOut(note.order))
         .then(settle, () => settle(false))
@@ -106,7 +106,7 @@ export class RemoteControl {
 }
 
 function send(heart: ProcessHeart, process: string, id: string, note: Note): Promise<boolean> {
-  // Stores take one line of ASCII.
+  // Stores accept one line of ASCII.
   const text = JSON.stringify(note).replace(
     /[^ -~]/g,
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
@@ -114,7 +114,7 @@ function send(heart: ProcessHeart, process: string, id: string, note: Note): Pro
   return heart.send(process, { id, text });
 }
 
-/** Reads a note; `undefined` for one of another release. */
+/** Parses a note. Returns `undefined` for a note of another release. */
 function noteOf(text: string): Note | undefined {
   try {
     return noteSchema.safeParse(JSON.parse(text)).data;

@@ -48,9 +48,9 @@ interface Running {
   readonly abort: AbortController;
   readonly steering: Steering;
   readonly events: EventJournal<Reply>;
-  /** Its requests to the store and the log. */
+  /** Limits the call's requests to the store and the log. */
   readonly storeLimit: StoreLimit;
-  /** The store within that limit. */
+  /** The session store within `storeLimit`. */
   readonly store: SessionStore;
   readonly call?: RunningCall | undefined;
 }
@@ -64,38 +64,38 @@ interface TurnOptions {
 
 type Task<Result> = (call: RunningCall, isNew: boolean) => Promise<Result>;
 
-/** A call on its way to its turn. */
+/** A call that waits for its turn. */
 interface Waiting {
   readonly key: SessionKey;
   readonly runtime: RuntimeContext;
   readonly callId: string;
   readonly report: Report | undefined;
   readonly options: TurnOptions;
-  /** Its place, or its place in line; none for what a placed call calls. */
+  /** Its place, or its position in line; none for a call made by a call that has a place. */
   ticket?: Ticket | undefined;
   stage: Extract<AgentActivityBody, { readonly type: 'call.ended' }>['stage'];
 }
 
-/** Marks the work of a call that has a place: what its tools call in turn needs no other, or all would wait for each other. */
+/** Marks the work of a call that has a place. Calls made by its tools need no place of their own, which prevents a deadlock. */
 class Placed {}
 
-/** Whether an agent takes calls, and how many it has. */
+/** Whether an agent accepts calls, and how many it has. */
 export interface Readiness {
-  /** Takes calls: neither draining nor overloaded. For a load balancer. */
+  /** Accepts calls: neither draining nor overloaded. For a load balancer. */
   readonly isReady: boolean;
   /** Calls that have a place. */
   readonly running: number;
-  /** Calls in line for a place, or for their session. */
+  /** Calls that wait for a place or for their session. */
   readonly waiting: number;
-  /** Closing: refuses calls, and waits for running ones. */
+  /** Closing: refuses new calls, and waits for running ones. */
   readonly isDraining: boolean;
-  /** The places are taken and the line is full. */
+  /** All places are taken and the line is full. */
   readonly isOverloaded: boolean;
 }
 
-/** The turns of an agent's sessions: one call to a session at a time, side by side with calls to others. */
+/** Manages the turns of an agent's sessions: one call per session at a time, concurrently with calls to other sessions. */
 export class SessionTurns {
-  /** Orders to calls that run in other processes. */
+  /** Sends and receives orders to calls that run in other processes. */
   readonly control: RemoteControl;
   readonly #parts: AgentParts;
   readonly #tools: ToolList;
@@ -104,10 +104,10 @@ export class SessionTurns {
   readonly #background: BackgroundQueue;
   readonly #lateCosts = new LateCosts();
   readonly #running = new Map<string, Running>();
-  /** By session, those who follow its calls. */
+  /** Followers of calls, by session. */
   readonly #followers = new Map<string, Set<Parameters<Subscribe>[0]>>();
   readonly #admission: Admission;
-  /** Fires when running calls are to stop at once. */
+  /** Aborts when running calls must stop at once. */
   readonly #stopped = new AbortController();
   #isClosed = false;
 
@@ -121,9 +121,9 @@ export class SessionTurns {
   }
 
   /**
-   * Returns the key of the context's session: that of a new one where the context names none.
+   * Returns the key of the context's session, or the key of a new session if the context names none.
    *
-   * @throws {InvalidInputError} when the context is no RuntimeContext.
+   * @throws {InvalidInputError} if the context is not a RuntimeContext.
    */
   keyOf(context: RuntimeContext): SessionKey {
     checkContext(context);
@@ -131,12 +131,12 @@ export class SessionTurns {
     return SessionKey.of({ tenantId, userId, agentId: this.#parts.settings.name, sessionId });
   }
 
-  /** Finds the call of this process that runs in the session, or waits for its turn. */
+  /** Finds this process's call that runs in the session, or waits for its turn. */
   running(context: RuntimeContext): Running | undefined {
     return this.#running.get(this.keyOf(context).toString());
   }
 
-  /** Follows the session's running call and every later one, until the reader leaves. */
+  /** Yields the events of the session's running call and of every later one, until the reader leaves. */
   follow(
     context: RuntimeContext,
     options: Parameters<typeof followSession>[1],
@@ -151,7 +151,7 @@ export class SessionTurns {
     });
   }
 
-  /** Opens the files that the tools of a session see. */
+  /** Opens the files that the tools of a session can use. */
   files(context: RuntimeContext): Workspace {
     const { workspace, storage, settings } = this.#parts;
     const key = context.get(FilesOwner)?.key ?? this.keyOf(context);
@@ -159,7 +159,7 @@ export class SessionTurns {
   }
 
   /**
-   * Waits for work in the background, and forgets what it knows of logs.
+   * Waits for background work, and clears cached logs.
    *
    * @throws {SessionLeaseError} `lease_unavailable` while a call of the user runs here.
    */
@@ -178,10 +178,10 @@ export class SessionTurns {
   }
 
   /**
-   * Takes the session's turn, opens the session and runs `task`. A context without a session id begins a session.
+   * Takes the session's turn, opens the session and runs `task`. A context without a session id starts a new session.
    *
    * @throws {HarnessError} `agent_closed`, `overloaded`.
-   * @throws {SessionLeaseError} `lease_unavailable` when the turn could not be had.
+   * @throws {SessionLeaseError} `lease_unavailable` if the turn is not available.
    */
   async take<Result>(context: RuntimeContext, options: TurnOptions, task: Task<Result>): Promise<Result> {
     checkContext(context);
@@ -227,7 +227,7 @@ export class SessionTurns {
     }
   }
 
-  /** Waits for a place, which the call may have once its session is free. */
+  /** Waits for a place. The call can get one only once its session is free. */
   async #place(waiting: Waiting, isFree: Promise<unknown>): Promise<void> {
     const { key, options, report, ticket } = waiting;
     const { queueMs } = { ...this.#parts.settings.limits, ...options.control?.limits };
@@ -251,7 +251,7 @@ export class SessionTurns {
     return { isReady: !isDraining && !isOverloaded, running, waiting, isDraining, isOverloaded };
   }
 
-  /** Runs a task in the turn of a session, which it waits for and gives back. */
+  /** Waits for the session's turn, runs a task in it and releases it. */
   async #runTurn<Result>(waiting: Waiting, task: Task<Result>): Promise<Result> {
     const { key, options, report } = waiting;
     const limits = { ...this.#parts.settings.limits, ...options.control?.limits };
@@ -298,7 +298,7 @@ export class SessionTurns {
       stopTimer();
       this.#running.get(id)?.call?.account.end();
       this.#running.delete(id);
-      // Of a command, whose result is no reply, a reader learns that it has ended.
+      // A command has no reply, so its readers get an empty one as the end.
       if (options.events === undefined)
         events.end({ result: replyOf({ sessionId: key.parts.sessionId, stopReason: 'completed' }) });
       running.steering.close();
@@ -309,13 +309,13 @@ export class SessionTurns {
   }
 
   /**
-   * Refuses calls, those in line too. Running calls stop behind their present step, or in the middle of it once `drainMs` are over: where they
-   * can be resumed.
+   * Refuses new and queued calls. Running calls stop after their current step, or during it once `drainMs` have passed. They can be
+   * resumed.
    */
   drain(drainMs: number): void {
     this.#isClosed = true;
     this.#admission.refuseAll(this.#closed());
-    // A call that waits for its turn elsewhere has not begun.
+    // A call that waits for its turn in another process has not begun, so it can be stopped at once.
     for (const { call, abort } of this.#running.values()) {
       if (call === undefined) abort.abort(new Interruption('shutdown'));
     }
@@ -331,7 +331,7 @@ export class SessionTurns {
     }
   }
 
-  /** Waits for the calls that {@link SessionTurns.drain} lets end, and for work in the background. */
+  /** Waits for calls that {@link SessionTurns.drain} lets finish, and for background work. */
   async close(): Promise<void> {
     const { closeMs } = this.#parts.settings.limits;
     const grace = closeMs || Number.POSITIVE_INFINITY;
@@ -340,7 +340,7 @@ export class SessionTurns {
     await this.#background.drain(closeMs);
   }
 
-  /** Takes the turn of a session among all processes. While another process has it, others have the call's place. */
+  /** Takes the session's turn across all processes. While another process has the turn, the call releases its place to other calls. */
   async #wait(waiting: Waiting, { store, abort }: Running): Promise<SessionTurn> {
     const { key, options, report, ticket } = waiting;
     const { signal } = abort;
@@ -364,7 +364,7 @@ export class SessionTurns {
         this.#running.get(key.toString())?.call?.emit({ type: 'turn.uncertain', isOver }),
     };
     try {
-      // An interruption before the turn begins waits for nothing, but the input is still stored.
+      // If the call is already interrupted, the turn is taken without the signal, so that the input is still stored.
       return await takeTurn(store, key, signal.aborted ? how : { ...how, signal });
     } catch (error) {
       if (error === signal.reason) this.#refuseClosed();
@@ -422,7 +422,7 @@ export class SessionTurns {
 
 const MAX_OPEN_LOGS = 64;
 
-/** Session logs that are kept ready, the last used: each remembers the ids it holds. */
+/** Caches the most recently used session logs. Each log remembers the ids that it holds. */
 class OpenLogs {
   readonly #workspace: Workspace;
   readonly #logs = new Map<string, WorkspaceSessionLog>();

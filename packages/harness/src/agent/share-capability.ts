@@ -1,8 +1,8 @@
 import type { Capability, Tool } from '@x/core';
 
 /**
- * Makes a capability of one agent part of another: the same hooks, on the same object, less those of `hidden`, and of its tools
- * those that the other agent may use.
+ * Shares a capability with another agent: the same hooks on the same object, without those in `hidden`, and only the tools that the
+ * other agent may use.
  */
 export function share(
   capability: Capability,
@@ -16,7 +16,7 @@ export function share(
       if (hidden.includes(property)) return undefined;
       const value: unknown = Reflect.get(target, property, target);
       if (property !== 'tools') return typeof value === 'function' ? value.bind(target) : value;
-      // Another list tells an agent that its tools have changed.
+      // A new array tells the agent that its tools have changed.
       if (value !== listed) {
         listed = value as typeof listed;
         tools = listed?.filter(mayUse);

@@ -1,10 +1,10 @@
 import { constants } from 'node:os';
 import { withinLimit } from '@x/core/internal';
 
-/** Milliseconds to store what was stopped. */
+/** Milliseconds to store stopped calls. */
 const STORE_MS = 4_000;
 
-/** The signals that ask a process to end. Named here, so that a program needs no types of Node.js to read ours. */
+/** Signals that ask a process to end. Defined here, so that users of our types do not need the Node.js types. */
 type EndSignal = 'SIGTERM' | 'SIGINT' | 'SIGHUP' | 'SIGQUIT' | 'SIGBREAK' | 'SIGUSR1' | 'SIGUSR2';
 
 /** The part of an agent that a shutdown uses. */
@@ -23,11 +23,11 @@ export interface SignalSource {
 export interface ShutdownOptions {
   /** Default `SIGTERM` and `SIGINT`. */
   readonly signals?: readonly EndSignal[] | undefined;
-  /** Milliseconds that running steps, with their tools, have to end by themselves. Default 25 000; 0 stops them at once. */
+  /** Milliseconds that running steps, with their tools, may take to finish. Default 25 000; 0 stops them at once. */
   readonly drainMs?: number | undefined;
   /**
-   * Milliseconds after which the process ends, whatever is left; 0 for no limit. Default: 4 000 more than `drainMs`, to store what was
-   * stopped. Keep it below the time after which the process is killed: on Kubernetes 30 s, `terminationGracePeriodSeconds`.
+   * Milliseconds after which the process ends in any case; 0 for no limit. Default: `drainMs` plus 4 000, to store stopped calls. Keep it
+   * below the time after which the process is killed: on Kubernetes 30 s, `terminationGracePeriodSeconds`.
    */
   readonly timeoutMs?: number | undefined;
   /** Default: this process. */
@@ -35,9 +35,9 @@ export interface ShutdownOptions {
 }
 
 /**
- * Ends the process in an orderly way at a signal. Running calls end their present step and are stored, so that any other
- * process can resume them; new calls are refused with `agent_closed`. The process then exits with 128 plus the signal's
- * number, as shells expect, or 1 when an agent could not be closed in time. A second signal exits at once.
+ * Shuts down gracefully at a signal. Running calls finish their current step and are stored, so that any other process can resume them; new
+ * calls are refused with `agent_closed`. The process then exits with 128 plus the signal's number, as shells expect, or with 1 if an agent
+ * could not be closed in time. A second signal exits at once.
  *
  * A library must not install signal handlers by itself: call this in your program, once, for all its agents.
  *
@@ -47,10 +47,10 @@ export interface ShutdownOptions {
  *
  * const agent = HarnessAgent.builder().model(model).build();
  * const release = shutdownOnSignals(agent);
- * // In a test, take the handlers away again:
+ * // In a test, remove the handlers:
  * release();
  * ```
- * @returns a function that takes the handlers away again.
+ * @returns a function that removes the handlers.
  */
 export function shutdownOnSignals(
   agents: Closable | readonly Closable[],

@@ -1,13 +1,13 @@
 import type { Capability, Tool } from '@x/core';
 import type { ToolDefinition } from '@x/core/messages';
 
-/** The tools of an agent as one call sees them. */
+/** The tools of an agent in one call. */
 export interface CurrentTools {
   readonly byName: ReadonlyMap<string, Tool>;
   readonly definitions: readonly ToolDefinition[];
 }
 
-/** The tools of an agent, kept up with capabilities whose own list changes between calls. */
+/** The tools of an agent. Picks up tools that capabilities add or remove between calls. */
 export class ToolList {
   readonly #own: readonly Tool[];
   readonly #capabilities: readonly Capability[];
@@ -16,8 +16,8 @@ export class ToolList {
   #current: CurrentTools;
 
   /**
-   * @param tools All that the agent was built with, those of its capabilities included.
-   * @param keeps Returns whether the agent has a tool that a capability brings later.
+   * @param tools All tools that the agent was built with, including those of its capabilities.
+   * @param keeps Returns whether the agent keeps a tool that a capability adds later.
    */
   constructor(
     tools: readonly Tool[],
@@ -32,7 +32,7 @@ export class ToolList {
     this.#current = listOf(tools);
   }
 
-  /** The same object as long as no capability has another list. */
+  /** Returns the current tools: the same object until a capability returns another list. */
   current(): CurrentTools {
     const lists = this.#capabilities.map((capability) => capability.tools);
     if (lists.some((list, index) => list !== this.#seen[index])) {
@@ -46,14 +46,14 @@ export class ToolList {
   }
 }
 
-/** Indexes tools by name. The first tool wins; only a list that grew after the build has duplicates. */
+/** Indexes tools by name. The first tool wins; only a list that grew after the build can have duplicates. */
 function listOf(tools: readonly Tool[]): CurrentTools {
   const byName = new Map<string, Tool>();
   for (const tool of tools) if (!byName.has(tool.definition.name)) byName.set(tool.definition.name, tool);
   return { byName, definitions: [...byName.values()].map(annotated) };
 }
 
-/** The tool's definition, with what the tool says of itself: stages see definitions alone. */
+/** Returns the tool's definition with its `readOnly` and `destructive` flags as annotations, because stages see only definitions. */
 function annotated({ definition, readOnly, destructive = false }: Tool): ToolDefinition {
   if (!readOnly && !destructive) return definition;
   return { ...definition, annotations: { readOnly, destructive, ...definition.annotations } };

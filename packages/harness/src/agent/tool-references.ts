@@ -3,10 +3,10 @@ import { type Issue, nearNames } from '@x/core/internal';
 import { HarnessConfigError } from '../errors/harness-config-error.js';
 import { matchWildcard } from '../lib/wildcard.js';
 
-/** A place in a configuration that speaks of tools. */
+/** A mention of a tool in a configuration. */
 export interface ToolReference {
   readonly path: string;
-  /** A name, in which `*` and `?` may stand for characters. */
+  /** A tool name, or a pattern with `*` and `?`. */
   readonly tool: string;
   /** Ignores upper and lower case. Default false. */
   readonly anyCase?: boolean | undefined;
@@ -17,21 +17,20 @@ interface Unknown extends ToolReference {
 }
 
 /**
- * Finds tool names in a capability's configuration that no part of the agent brings. A rule for such a name would do nothing,
- * unnoticed. A name close to that of a tool is taken for a typing error, and refuses the build. Any other name is a warning
- * in the agent's first call: MCP servers and subagents may still bring the tool. A pattern is only warned of when a tool's
- * name comes close to it.
+ * Finds tool names in a capability's configuration that no part of the agent provides, because such a rule would silently do nothing. If a
+ * name is close to a tool's name, it is treated as a typo, and the build fails. Any other name is a warning in the agent's first call: MCP
+ * servers and subagents may still provide the tool. A pattern only causes a warning if a tool's name is close to it.
  */
 export class ToolReferences {
   readonly #source: string;
   readonly #references: readonly ToolReference[];
   readonly #at: string;
-  /** Agents whose first call is still to come, by name: one capability may be part of several. */
+  /** Agents whose first call is still to come, by name. Several agents can share a capability. */
   readonly #unused = new Map<string, AgentComposition>();
 
   /**
    * @param source The capability's name.
-   * @param at The beginning of the paths in errors.
+   * @param at The prefix of the paths in errors.
    */
   constructor(source: string, references: readonly ToolReference[], at = `${source}.`) {
     this.#source = source;
@@ -39,7 +38,7 @@ export class ToolReferences {
     this.#at = at;
   }
 
-  /** What a capability with such names does: it refuses slips when it is installed, and warns of unknown names in the first call. */
+  /** The hooks of a capability that mentions tools: rejects typos at installation, and warns about unknown names in the first call. */
   get hooks(): Pick<Required<Capability>, 'install' | 'aroundCall'> {
     return {
       install: (agent) => this.#install(agent),
@@ -50,7 +49,7 @@ export class ToolReferences {
     };
   }
 
-  /** @throws {HarnessConfigError} for every name that is close to that of a tool. */
+  /** @throws {HarnessConfigError} for every name that is close to a tool's name. */
   #install(agent: AgentComposition): void {
     if (!agent.capabilities.some(mayBringMore)) {
       const slips = this.#unknown(agent).filter(({ tool, near }) => !isPattern(tool) && near.length > 0);
@@ -84,7 +83,7 @@ export class ToolReferences {
   }
 }
 
-/** Lists the names of an agent's tools by now: those of capabilities may have grown since it was built. */
+/** Lists the names of an agent's current tools. Capabilities may have added some since the build. */
 function toolNamesOf({
   tools,
   capabilities,
@@ -93,7 +92,7 @@ function toolNamesOf({
   return [...new Set(all.map(({ definition }) => definition.name))];
 }
 
-/** Words, for each of these names that no tool of an agent has, what is wrong with it. Patterns and foreign notations may fit later. */
+/** Returns a message for each name that no tool of an agent has. Skips patterns and names in other notations, which may match later. */
 export function unknownTools(
   names: readonly string[],
   agent: Pick<AgentComposition, 'tools' | 'capabilities'>,
@@ -111,13 +110,13 @@ function isPattern(tool: string): boolean {
   return /[*?]/.test(tool);
 }
 
-/** Words the message for a name that no tool has, with the names that come close. */
+/** Returns the message for an unknown tool name, with similar names. */
 function describeUnknown(tool: string, near: readonly string[]): string {
   const what = isPattern(tool) ? `no tool's name fits "${tool}"` : `no tool is named "${tool}"`;
   return `${what}; ${near.length === 0 ? 'none is similar.' : `did you mean ${near.join(' or ')}?`}`;
 }
 
-/** A list that a getter gives may grow. */
+/** Returns whether a capability's tools may change: a list behind a getter may grow. */
 function mayBringMore(capability: Capability): boolean {
   for (let owner: object | null = capability; owner !== null; owner = Object.getPrototypeOf(owner)) {
     const property = Object.getOwnPropertyDescriptor(owner, 'tools');
@@ -129,8 +128,8 @@ function mayBringMore(capability: Capability): boolean {
 const WILDCARD = /[*?\\]/;
 
 /**
- * The names of tools that `name` may have been meant for: at most 3, the nearest first. Of a pattern only what stands before
- * its first wildcard is compared, with how names begin.
+ * Returns at most 3 similar tool names, the nearest first. For a pattern, only the part before its first wildcard is compared with the
+ * beginnings of names.
  */
 function nearTools(name: string, known: Iterable<string>): readonly string[] {
   const end = name.search(WILDCARD);
