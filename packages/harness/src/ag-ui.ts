@@ -8,22 +8,22 @@ import {
 } from '@x/core';
 import { type DraftReference, type WordError, withoutOpenCalls } from '@x/core/internal';
 
-/** An event of the AG-UI protocol, as its schemas take it. */
+/** An event of the AG-UI protocol. */
 export type AgUiEvent = { readonly type: string; readonly [field: string]: unknown };
 
 export interface ToAgUiOptions {
-  /** The page's name of the conversation. Default: the session's id. */
+  /** The id of the conversation in the page. Default: the session's id. */
   readonly threadId?: string | undefined;
-  /** The page's name of the run. Default: the call's id. */
+  /** The id of the run in the page. Default: the call's id. */
   readonly runId?: string | undefined;
-  /** Words an error for the user. Default: the error's `clientMessage`, or "An error occurred.". */
+  /** Returns the error message for the user. Default: the error's `clientMessage`, or "An error occurred.". */
   readonly onError?: WordError | undefined;
 }
 
 /**
- * An agent's events as those of the AG-UI protocol, which CopilotKit and other pages read. Texts, thoughts and inputs of tools
- * are chunks. Events without a word in the protocol (compactions, approvals, progress, retries, discarded drafts) are `CUSTOM`
- * under their own names. A discarded draft's messages have ids that no later draft has.
+ * Converts an agent's events to events of the AG-UI protocol, which CopilotKit and other pages read. Texts, thoughts and tool inputs become
+ * chunks. Events without an AG-UI equivalent (compactions, approvals, progress, retries, discarded drafts) become `CUSTOM` events under
+ * their own names. Each new draft has a new message id.
  *
  * @example
  * ```ts
@@ -41,7 +41,7 @@ export function toAgUi(
   const source = events[Symbol.asyncIterator]();
   const run = runOf({ [Symbol.asyncIterator]: () => source }, options);
   const leave = run.return.bind(run);
-  // A reader who leaves ends the agent's call at once: the generator would wait for the next event.
+  // Ends the agent's call as soon as the reader leaves. The generator alone would wait for the next event.
   run.return = async (value) => {
     await source.return?.();
     return leave(value);
@@ -70,13 +70,13 @@ async function* runOf(
   }
 }
 
-/** What the page was told of. */
+/** What was sent to the page so far. */
 interface Told {
-  /** Ids of messages and calls that were told in pieces. */
+  /** Ids of messages and calls that were sent in chunks. */
   readonly pieces: Set<string>;
-  /** Ids of the calls that the present draft mentions. */
+  /** Ids of the tool calls in the current draft. */
   readonly inputs: Set<string>;
-  /** The last discarded draft of a message. */
+  /** The last discarded draft of each message. */
   readonly discarded: Map<string, number>;
 }
 
@@ -150,7 +150,7 @@ function toolResult(toolCallId: string, content: string, isError: boolean): AgUi
   };
 }
 
-/** A message's id on the page: a later draft is a message of its own, since what was streamed cannot be taken back. */
+/** Returns a message's id for the page. A later draft gets a new id, because streamed text cannot be withdrawn. */
 function idOf({ messageId, draft }: DraftReference): string {
   return draft === 1 ? messageId : `${messageId}-${draft}`;
 }
@@ -162,7 +162,7 @@ function piece(type: 'text' | 'thinking', draft: DraftReference, delta: string):
     : { type: 'REASONING_MESSAGE_CHUNK', messageId: `${messageId}-thought`, delta };
 }
 
-/** A block of an answer that was not streamed. */
+/** Yields the events of a block that was not streamed. */
 function* whole(block: ContentBlock, draft: DraftReference): Generator<AgUiEvent> {
   if (block.type === 'text' && block.text !== '') yield piece('text', draft, block.text);
   if (block.type === 'thinking' && block.thinking !== '') yield piece('thinking', draft, block.thinking);

@@ -1,4 +1,4 @@
-// What only the packages of this repository use. It is unsupported: any release may change or remove it.
+// Exports for the packages of this repository. They are unsupported: any release may change or remove them.
 export { hooksConfigSchema } from './capabilities/hooks.js';
 export { parseModelReference } from './config/agent-file.js';
 export { subagentFileProblems } from './config/subagents-in-files.js';

@@ -9,7 +9,7 @@ import {
 } from '@x/core';
 import { type WordError, withoutOpenCalls } from '@x/core/internal';
 
-/** One event as it is sent. Without a name, an `EventSource` receives it as `message`. */
+/** One server-sent event. Without a name, an `EventSource` receives it as `message`. */
 export interface SentEvent {
   readonly event?: string;
   readonly id?: string | number;
@@ -18,32 +18,32 @@ export interface SentEvent {
 }
 
 interface ServerSentEventsOptions {
-  /** Milliseconds between events `ping`, the first at once. Default 15 000; 0 sends none. */
+  /** Milliseconds between `ping` events. The first is sent at once. Default 15 000; 0 sends none. */
   readonly heartbeatMs?: number | undefined;
-  /** Words an error for the user. Default: the error's `clientMessage`, or "An error occurred.". */
+  /** Returns the error message for the user. Default: the error's `clientMessage`, or "An error occurred.". */
   readonly onError?: WordError | undefined;
 }
 
-/** Milliseconds in which the stream may fail before the status is sent. */
+/** Milliseconds to wait for an early failure of the stream, so that it can set the HTTP status. */
 const STATUS_MS = 250;
 
-/** A part of the answer. */
+/** A part of the HTTP response. */
 interface Part {
   readonly text: string;
-  /** Of a failure. */
+  /** HTTP status; set for a failure. */
   readonly status?: number;
-  /** Milliseconds, where the failure names them. */
+  /** Milliseconds after which to retry, if the failure has them. */
   readonly retryAfterMs?: number | undefined;
   readonly isLast: boolean;
 }
 
 /**
- * Makes an HTTP answer of an agent's events, as server-sent events: `event` is the type of each, `id` its `seq`, `data` the event as JSON. An
- * `EventSource` hears them by their types. An event `ping` keeps a quiet connection open, and shows that it is. Each message is sent
- * whole once, in `message.added`.
+ * Returns an HTTP response that streams an agent's events as server-sent events: `event` is the type, `id` the `seq`, `data` the event as
+ * JSON. An `EventSource` receives them by type. `ping` events keep an idle connection open. Each whole message is sent only once, in
+ * `message.added`.
  *
- * If the stream fails, the last event is `error`, with `{ code, message }`. If it fails at once, that event is the whole answer, and the
- * answer has the status of the error. When the reader goes away, the stream of events is closed, and the agent's call with it.
+ * If the stream fails, the last event is `error`, with `{ code, message }`. If it fails at once, the response contains only that event, and
+ * has the HTTP status of the error. If the reader disconnects, the event stream is closed and the agent's call stops.
  *
  * @example
  * ```ts
@@ -54,8 +54,8 @@ interface Part {
  *   return serverSentEvents(agent.stream(text, context));
  * }
  * ```
- * @param events An agent's events, or what is to be sent as it is.
- * @throws {InvalidInputError} for `events` that is not a stream.
+ * @param events An agent's events, or events to send unchanged.
+ * @throws {InvalidInputError} if `events` is not a stream.
  */
 export async function serverSentEvents(
   events: AsyncIterable<AgentEvent | SentEvent>,
@@ -87,7 +87,7 @@ export async function serverSentEvents(
   let timer: NodeJS.Timeout | undefined;
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
-      // A timer takes what is no number, or too large a one, for a millisecond.
+      // `setInterval` would treat an invalid or too large delay as 1 ms.
       if (status !== undefined || !(heartbeatMs > 0 && heartbeatMs < 2 ** 31)) return;
       const ping = (retry = '') => controller.enqueue(encoder.encode(`${retry}event: ping\ndata:\n\n`));
       ping('retry: 1000\n');
@@ -101,7 +101,7 @@ export async function serverSentEvents(
       if (!isLast) return;
       clearInterval(timer);
       controller.close();
-      // What has failed otherwise would wait for its reader.
+      // Closes a source that has failed in another way: it may still wait for its reader.
       await source.return?.();
     },
     async cancel() {
@@ -124,7 +124,7 @@ function sentOf(item: AgentEvent | SentEvent, onError: WordError | undefined): S
   return { event: type, id: seq, data: onceWhole(toClientEvent(item, onError)) };
 }
 
-/** Leaves out of an event the message that `message.added` sends whole. */
+/** Removes the message from an event, because `message.added` sends the message whole. */
 function onceWhole(event: ClientEvent): object {
   if (event.type === 'model.completed') {
     const { message, ...rest } = event;
@@ -139,12 +139,12 @@ function textOf({ event, id, data }: SentEvent): string {
   return `${field('id', id)}${field('event', event)}data: ${jsonOf(data)}\n\n`;
 }
 
-/** A line break would begin another field, and a NUL makes readers ignore an id. */
+/** Formats one field. Removes line breaks, which would begin another field, and NULs, which make readers ignore an id. */
 function field(name: string, value: string | number | undefined): string {
   return value === undefined ? '' : `${name}: ${String(value).replaceAll(/[\r\n\0]+/g, ' ')}\n`;
 }
 
-/** What a capability tells may hold what no JSON can. */
+/** Serializes an event. Events of capabilities may contain values that JSON cannot represent. */
 function jsonOf(data: unknown): string {
   try {
     return JSON.stringify(data) ?? 'null';

@@ -5,41 +5,40 @@ import * as z from 'zod';
 import type { ExecuteTask, TaskOrder, TaskRunner } from '../capabilities/subagents/tasks.js';
 
 const optionsSchema = z.strictObject({
-  /** Options or a client for Redis, as BullMQ takes them. A client that is given stays the caller's. */
+  /** Options or a client for Redis, as BullMQ accepts them. The caller owns the client and closes it. */
   connection: z.custom<ConnectionOptions>(
     (value) => typeof value === 'object' && value !== null,
     'must be given',
   ),
-  /** Prefix of the names of queues. Default `x-tasks`. */
+  /** Prefix of queue names. Default `x-tasks`. */
   queueName: z.string().min(1).default('x-tasks'),
-  /** Prefix of every key. Default BullMQ's own, `bull`. */
+  /** Prefix of every key. Default: `bull`, the default of BullMQ. */
   prefix: z.string().min(1).optional(),
-  /** Tasks that this process carries out at a time; 0: it gives tasks to others and carries out none. */
+  /** Maximum number of tasks that this process runs concurrently; 0: it only enqueues tasks. */
   concurrency: z.int().min(0).default(8),
-  /** Times that a task is begun, at most: processes that die or shut down pass it on. */
+  /** Maximum number of attempts per task. A process that dies or shuts down uses up one attempt. */
   maxAttempts: z.int().min(1).default(5),
-  /** Milliseconds after which the task of a process that died goes to another. */
+  /** Milliseconds after which a task of a dead process is retried by another process. */
   stalledMs: z.int().min(100).default(30_000),
 });
 
 export type BullmqTaskRunnerOptions = z.input<typeof optionsSchema>;
 
-/** Milliseconds before a job that was given back is begun again; doubles each time. */
+/** Milliseconds before a returned job is retried; doubles each time. */
 const RETRY_DELAY_MS = 200;
-/** The reason for which a job is given back: not a failure of the task. */
+/** Error message of a job that a shutdown returns to the queue. The task itself did not fail. */
 const PASSED_ON = 'The process shut down; another one continues.';
 
 /**
- * Runs subagents in any free process that has the same agent. If a process dies, another one continues from the last checkpoint.
- * All processes need the same subagents, session store and workspace. Of the runtime context, only the ids of tenant and user
- * travel along.
+ * Runs subagents in any free process that has the same agent. If a process dies, another one continues from the last checkpoint. All
+ * processes need the same subagents, session store and workspace. Of the runtime context, only the tenant and user ids are transferred.
  *
  * @example
  * ```ts
  * const runner = bullmqTaskRunner({ connection: { host: '127.0.0.1', port: 6379 }, concurrency: 4 });
  * const builder = HarnessAgent.builder().use(subagents([], { runner }));
  * ```
- * @throws {InvalidInputError} for unknown or impossible options.
+ * @throws {InvalidInputError} for unknown or invalid options.
  */
 export function bullmqTaskRunner(options: BullmqTaskRunnerOptions): TaskRunner {
   return new BullmqTaskRunner(parseWith(optionsSchema, options, 'bullmqTaskRunner options'));
@@ -62,7 +61,7 @@ class BullmqTaskRunner implements TaskRunner {
     }
     const { connection, queueName, prefix, concurrency, stalledMs, maxAttempts } = this.#options;
     const shared = { connection, ...(prefix === undefined ? {} : { prefix }) };
-    // BullMQ refuses colons, which separate its keys.
+    // BullMQ rejects names with colons, which separate its keys.
     const name = `${queueName}-${encodeURIComponent(agentName)}`;
     this.#queue = new Queue<TaskOrder>(name, shared);
     this.#queue.on('error', report);
@@ -79,7 +78,7 @@ class BullmqTaskRunner implements TaskRunner {
 
   async submit(order: TaskOrder): Promise<void> {
     if (this.#queue === undefined) throw new Error('The runner is not part of an agent yet.');
-    // The subagent's session says how it ended; Redis need not.
+    // The subagent's session records how the task ended, so Redis need not keep it.
     await this.#queue.add('task', order, {
       jobId: order.callId,
       attempts: this.#options.maxAttempts,
@@ -102,7 +101,7 @@ class BullmqTaskRunner implements TaskRunner {
 
 async function carryOut(job: Job<TaskOrder>, execute: ExecuteTask): Promise<void> {
   const end = await execute(job.data);
-  // A job that throws is tried again, by any free worker.
+  // BullMQ retries a job that throws, on any free worker.
   if (end === 'again') throw new Error(PASSED_ON);
 }
 

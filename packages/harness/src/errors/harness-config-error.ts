@@ -2,9 +2,9 @@ import { InvalidInputError, XError } from '@x/core';
 import { errorText, type Issue } from '@x/core/internal';
 
 /**
- * The parts of an agent do not fit together, or one of them is missing or malformed.
+ * The agent cannot be built: a part is missing or invalid, or parts do not fit together.
  *
- * @code invalid_config The agent cannot be built. Do: Correct what `issues` name, each with its method or key.
+ * @code invalid_config The agent cannot be built. Do: Correct the problems in `issues`. Each names its method or key.
  */
 export class HarnessConfigError extends XError {
   static override readonly brand = 'HarnessConfigError';
@@ -20,7 +20,7 @@ export class HarnessConfigError extends XError {
   }
 }
 
-/** Lists what is wrong with the part at a path. */
+/** Lists the problems of the part at a path. */
 export function issuesOf(error: unknown, path: string): readonly Issue[] {
   if (HarnessConfigError.isInstance(error)) return error.issues;
   if (InvalidInputError.isInstance(error)) {

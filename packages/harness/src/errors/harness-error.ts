@@ -13,7 +13,7 @@ export type HarnessErrorCode =
   | 'no_error'
   | 'events_gone';
 
-/** What clients read. */
+/** Error messages for clients. */
 const CLIENT_TEXTS: { readonly [Code in HarnessErrorCode]?: string } = {
   agent_closed: 'The server is shutting down. Try again in a moment.',
   overloaded: 'The server is busy. Try again in a moment.',
@@ -24,21 +24,23 @@ const CLIENT_TEXTS: { readonly [Code in HarnessErrorCode]?: string } = {
 };
 
 /**
- * A refusal of the agent, or of a tool of the harness, in the present state.
+ * The agent, or a tool of the harness, refused a request in its current state.
  *
  * @code agent_closed The agent was closed, or is shutting down. Do: Send the call to another process. Keep one agent for the life of a process.
- * @code overloaded `maxRunningCalls` calls run, and `maxWaitingCalls` wait. Do: Call again after `retryAfterMs`; add processes, or raise the settings.
+ * @code overloaded `maxRunningCalls` calls run, and `maxWaitingCalls` wait. Do: Call again after `retryAfterMs`; add processes, or raise
+ * the settings.
  * @code nothing_to_resume The last call of the session has ended. Do: Send a message.
- * @code call_forgotten A message of this id is in the session, but no call is known that sent it. Do: Reload the conversation.
- * @code not_pending No pending approval has this `approvalId`: it was decided before, or never asked. Do: Reload with `pendingCalls(state)`.
+ * @code call_forgotten A message with this id is in the session, but no known call sent it. Do: Reload the conversation.
+ * @code not_pending No pending approval has this `approvalId`: it was already decided, or never requested. Do: Reload with
+ * `pendingCalls(state)`.
  * @code no_plan There is no plan to approve. Do: Write one with `plan_write` first.
- * @code hook_invalid A hook returned a value that it must not return. Do: Return what `next()` gives, or what the message says.
+ * @code hook_invalid A hook returned an invalid value. Do: Return the result of `next()`, or what the message requests.
  * @code no_error Something threw a value that is not an Error. Do: Throw an `Error`; the value is in `cause`.
- * @code events_gone The events that were asked for are no longer kept. Do: Reload the conversation, and follow it without a cursor.
+ * @code events_gone The requested events are no longer kept. Do: Reload the conversation, and follow it without a cursor.
  */
 export class HarnessError extends XError {
   static override readonly brand = 'HarnessError';
-  /** Milliseconds after which it may be worth another try; of `overloaded` alone. */
+  /** Milliseconds after which to retry. Only set for `overloaded`. */
   readonly retryAfterMs: number | undefined;
 
   constructor(
@@ -51,7 +53,7 @@ export class HarnessError extends XError {
   }
 }
 
-/** Makes the error of a hook that returned what it may not. */
+/** Returns the error for a hook that returned an invalid value. */
 export function hookInvalid(name: string, returned: unknown, wanted: string): HarnessError {
   const text = `The hook ${name} returned ${headOf(exactText(returned), 200)}. It must ${wanted}.`;
   return new HarnessError('hook_invalid', text);
@@ -72,7 +74,7 @@ function isError(thrown: unknown): boolean {
   }
 }
 
-/** Makes the error of a call while another call of its session runs in this process. */
+/** Returns the error of a call that is rejected because another call of its session runs in this process. */
 export function sessionBusy(key: SessionKey, cause?: unknown): SessionLeaseError {
   return new SessionLeaseError(
     'lease_unavailable',

@@ -6,7 +6,7 @@ const TEXTS: Readonly<Record<Kind, string>> = {
   timed_out: 'The call took longer than limits.callMs or limits.readerMs allows.',
 };
 
-/** The reason for stopping a running call: its user, its time, or that the agent closes. The abort reason of its signal. */
+/** The reason why a running call stops: its user, a time limit, or a closing agent. Its signal aborts with this reason. */
 export class Interruption extends Error {
   readonly kind: Kind;
 

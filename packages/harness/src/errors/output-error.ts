@@ -10,7 +10,7 @@ export class OutputError extends XError {
   static override readonly brand = 'OutputError';
   /** The last answer. */
   readonly text: string;
-  /** Answers that were refused. */
+  /** Number of rejected answers. */
   readonly attempts: number;
   /** The problems of the last answer. */
   readonly issues: readonly Issue[];

@@ -18,7 +18,7 @@ import {
  */
 export const CONVENTIONS_VERSION = 'gen-ai/0.1.0+1.45.0';
 
-/** Kinds of tokens in usage: the end of their names in the conventions, and the description of their counter. */
+/** Kinds of tokens in usage: the suffix of their name in the conventions, and the description of their counter. */
 export const TOKENS = {
   inputTokens: ['input_tokens', 'Input tokens used, cached ones included.'],
   outputTokens: ['output_tokens', 'Output tokens used, reasoning included.'],
@@ -29,14 +29,14 @@ export const TOKENS = {
 
 export type TokenKind = keyof typeof TOKENS;
 
-/** Attributes of usage. A kind that the provider did not report is no attribute. */
+/** Returns the attributes of usage. Kinds that the provider did not report get no attribute. */
 export function usageAttributes(usage: Usage | undefined): Attributes {
   return Object.fromEntries(
     Object.entries(TOKENS).map(([kind, [name]]) => [`gen_ai.usage.${name}`, usage?.[kind as TokenKind]]),
   );
 }
 
-/** The conventions' names of providers that adapters call otherwise. */
+/** Maps provider names of adapters to those of the conventions. */
 const PROVIDERS: Readonly<Record<string, string>> = {
   azure: 'azure.ai.openai',
   'azure-openai': 'azure.ai.openai',
@@ -52,10 +52,10 @@ const PROVIDERS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Attributes that every span and every measurement of a model has. An id such as `openai.responses:gpt-5` names provider and
- * model; without a prefix the provider is `_OTHER`.
+ * Returns the attributes of every span and measurement of a model. An id such as `openai.responses:gpt-5` contains provider and model;
+ * without a prefix the provider is `_OTHER`.
  *
- * @param provider The provider's name, instead of the one in the id.
+ * @param provider The provider's name, which overrides the one in the id.
  */
 export function modelAttributes(
   operation: string,
@@ -71,12 +71,12 @@ export function modelAttributes(
   };
 }
 
-/** Attributes that name agent and session on every span of a call. */
+/** Returns the attributes that name agent and session on every span of a call. */
 export function callAttributes(scope: CallScope): Attributes {
   return { 'gen_ai.agent.name': scope.agentId, 'gen_ai.conversation.id': scope.state.sessionId };
 }
 
-/** @param compacted Whether a summary stands in the conversation. */
+/** @param compacted Whether the conversation contains a summary. */
 export function requestAttributes(request: ModelRequest, compacted: boolean): Attributes {
   const { maxOutputTokens, temperature, responseFormat, reasoningEffort, stopSequences } = request;
   return {
@@ -85,12 +85,12 @@ export function requestAttributes(request: ModelRequest, compacted: boolean): At
     'gen_ai.request.reasoning.level': reasoningEffort,
     'gen_ai.request.stop_sequences': stopSequences && [...stopSequences],
     'gen_ai.output.type': responseFormat && 'json',
-    // The conventions know no `false`.
+    // The conventions do not define `false` for this attribute.
     'gen_ai.conversation.compacted': compacted || undefined,
   };
 }
 
-/** Our finish reasons in the conventions' words, where those differ. */
+/** Maps our finish reasons to those of the conventions that differ. */
 const FINISH: Readonly<Record<string, string>> = {
   'tool-calls': 'tool_call',
   'content-filter': 'content_filter',
@@ -105,13 +105,13 @@ export function responseAttributes({ id, model, finishReason, usage }: ModelResp
   };
 }
 
-/** The class of an error: its stable code, or its name. Never its message, which may quote content. */
+/** Returns the class of an error: its stable code, or its name. Never its message, which may quote content. */
 export function errorAttributes(error: unknown): Attributes {
   const name = error instanceof Error ? error.name : '_OTHER';
   return { 'error.type': XError.isInstance(error) ? error.code : name };
 }
 
-/** What a request says, for traces that may hold content. */
+/** Returns the content of a request, for traces that may contain content. */
 export function requestContent({ system, messages, tools }: ModelRequest): Attributes {
   const definitions = tools.map(({ inputSchema: parameters, name, description }) => {
     return { type: 'function', name, description, parameters };
@@ -124,12 +124,12 @@ export function requestContent({ system, messages, tools }: ModelRequest): Attri
   };
 }
 
-/** What an answer says, for traces that may hold content. */
+/** Returns the content of an answer, for traces that may contain content. */
 export function responseContent({ content }: ModelResponse): Attributes {
   return { 'gen_ai.output.messages': messagesJson([{ role: 'assistant', content }]) };
 }
 
-/** Messages in the form of the conventions' JSON schemas, as the text of an attribute. */
+/** Serializes messages in the form of the conventions' JSON schemas. */
 function messagesJson(messages: readonly Pick<Message, 'role' | 'content'>[]): string {
   return JSON.stringify(messages.map(({ role, content }) => ({ role, parts: content.map(partOf) })));
 }
@@ -153,7 +153,7 @@ function partOf(block: ContentBlock): object {
 
 const MODALITIES = ['image', 'video', 'audio'];
 
-/** A file as a part: its address, or only that there was one. A trace holds no bytes. */
+/** Converts a file to a part with its address. The bytes are omitted. */
 function filePart({ mediaType, source }: FileBlock): object {
   const kind = mediaType.split('/', 1)[0] ?? '';
   const common = { mime_type: mediaType, modality: MODALITIES.includes(kind) ? kind : 'document' };

@@ -4,7 +4,7 @@ import { TOKENS, type TokenKind } from './conventions.js';
 
 const INFERENCE = 'gen_ai.client.inference';
 
-/** Bucket boundaries that the conventions ask for. */
+/** Bucket boundaries that the conventions recommend. */
 const SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
 const AGENT_SECONDS = [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 51.2, 102.4, 204.8, 409.6];
 const STORE_SECONDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30];
@@ -44,7 +44,7 @@ const INSTRUMENTS = {
   fallbacks: ['x.agent.model.fallbacks', '{fallback}', 'Models that another one took over from.'],
 } as const;
 
-/** Numbers that go up and down: names, units and descriptions. */
+/** Up-down counters: names, units and descriptions. */
 const GAUGES = {
   running: ['x.agent.calls.running', '{call}', 'Calls that have a place.'],
   waiting: ['x.agent.calls.waiting', '{call}', 'Calls in line for a place, or for their session.'],
@@ -53,7 +53,7 @@ const GAUGES = {
 type Row = readonly [name: string, unit: string, description: string, buckets?: readonly number[]];
 type Table = typeof INSTRUMENTS;
 
-/** Everything that is measured. */
+/** All instruments. */
 export type Instruments = {
   readonly [Key in keyof Table]: Table[Key]['length'] extends 4 ? Histogram : Counter;
 } & Readonly<Record<keyof typeof GAUGES, UpDownCounter>> & {
@@ -87,7 +87,7 @@ export function recordUsage(instruments: Instruments, usage: Usage, attributes: 
   const { inputTokens, outputTokens, cachedInputTokens } = usage;
   for (const [kind, counter] of Object.entries(instruments.tokens)) {
     const count = usage[kind as TokenKind];
-    // Providers hardly ever say how many of these were text or images.
+    // The modality is unknown, because providers rarely report it.
     if (count !== undefined) counter.add(count, { ...attributes, 'gen_ai.token.modality': 'unknown' });
   }
   if (cachedInputTokens !== undefined && inputTokens > 0) {

@@ -44,13 +44,13 @@ import {
 import { createInstruments, type Instruments, recordUsage } from './instruments.js';
 
 const telemetryConfigSchema = z.strictObject({
-  /** Default: that of the globally registered provider, if one ever is. */
+  /** Default: the tracer of the globally registered provider, even if it is registered later. */
   tracer: z.optional(having<Tracer>('startSpan', 'a tracer of @opentelemetry/api')),
-  /** Default: that of the globally registered provider, if one ever is. */
+  /** Default: the meter of the globally registered provider, even if it is registered later. */
   meter: z.optional(having<Meter>('createHistogram', 'a meter of @opentelemetry/api')),
-  /** Also records messages, inputs and results of tools, and the messages of errors. Default false. */
+  /** Also records messages, tool inputs, tool results and error messages. Default false. */
   captureContent: z.boolean().default(false),
-  /** The provider's name, where the models' ids do not begin with it (`openai.responses:gpt-5`). */
+  /** The provider's name, for models whose ids do not begin with it (as in `openai.responses:gpt-5`). */
   provider: z.string().min(1).optional(),
 });
 
@@ -59,12 +59,12 @@ export type TelemetryConfig = z.input<typeof telemetryConfigSchema>;
 const SCOPE = '@x/harness';
 
 /**
- * Traces and measures an agent with the OpenTelemetry API, by the semantic conventions for generative AI: a span for each
- * call, model call, tool call, compaction and work on the memory; metrics for tokens, the cache's share, durations,
- * compactions and conflicts, for calls that run, wait or are refused, and for the store. Without an SDK nothing is recorded. By default only names, counts, ids and classes of errors are
- * recorded; `captureContent` adds the conversation.
+ * Traces and measures an agent with the OpenTelemetry API, following the semantic conventions for generative AI. Spans: each call, model
+ * call, tool call, compaction and memory update. Metrics: tokens, cache share, durations, compactions, conflicts, the store, and calls that
+ * run, wait or are refused. Without an SDK nothing is recorded. By default only names, counts, ids and error classes are recorded;
+ * `captureContent` adds the conversation.
  *
- * Install it first: its times leave out capabilities installed before it.
+ * Install it first: it does not measure capabilities that are installed before it.
  *
  * @example
  * ```ts
@@ -80,29 +80,29 @@ export function telemetry(config: TelemetryConfig = {}): Capability {
   return new Telemetry(parseWith(telemetryConfigSchema, config, 'telemetry configuration'));
 }
 
-/** A call from the moment when it came in. */
+/** A call from its arrival. */
 interface Arrival {
-  /** Milliseconds since 1970, and of the steady clock. */
+  /** Arrival time in milliseconds since 1970, and by the monotonic clock. */
   readonly at: number;
   readonly steadyAt: number;
-  /** What happened before the call had a span. */
+  /** Span events from before the call had a span. */
   readonly notes: Parameters<Span['addEvent']>[];
   span?: Span;
 }
 
-/** Spans and measurements under way in one call. */
+/** Spans and measurements in progress in one call. */
 interface CallTrace {
-  /** The parent of everything that belongs to the call. */
+  /** The parent context of all spans of the call. */
   readonly context: Context;
-  /** Absent outside of calls, as when a session is compacted by hand. */
+  /** Undefined outside of calls, as when a session is compacted manually. */
   readonly span: Span | undefined;
   readonly startedAt: number;
-  /** What the session had cost before. */
+  /** The session's cost before the call. */
   readonly costBefore: number;
   compaction?: Span | undefined;
-  /** The model call under way. */
+  /** The model call in progress. */
   chat?: { readonly span: Span; readonly startedAt: number; lastChunkAt?: number } | undefined;
-  /** A summary stands in the conversation. */
+  /** Whether the conversation contains a summary. */
   compacted: boolean;
   steps: number;
   toolCalls: number;
@@ -113,7 +113,7 @@ interface Work {
   readonly kind?: SpanKind;
   readonly attributes: Attributes;
   readonly duration: Histogram;
-  /** Attributes of the duration. The work may add some. */
+  /** Attributes of the duration. The work may add more. */
   readonly measured: Attributes;
 }
 
@@ -138,9 +138,9 @@ class Telemetry implements Capability {
   readonly #instruments: Instruments;
   readonly #capturesContent: boolean;
   readonly #provider: string | undefined;
-  /** By the state that each call has for itself. */
+  /** Traces by state: each call has its own state object. */
   readonly #traces = new WeakMap<AgentState, CallTrace>();
-  /** By the call's id. */
+  /** Arrivals by call id. */
   readonly #arrivals = new Map<string, Arrival>();
 
   constructor({ tracer, meter, captureContent, provider }: z.output<typeof telemetryConfigSchema>) {
@@ -203,7 +203,7 @@ class Telemetry implements Capability {
     scope: ToolScope,
     next: (call: ToolUseBlock) => Promise<ToolResultBlock>,
   ): Promise<ToolResultBlock> {
-    // A name that the model made up would be a series of its own.
+    // Each name that a model invents would create another time series.
     const name = scope.tool?.definition.name ?? '_OTHER';
     const measured = { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': name };
     const attributes = {
@@ -228,7 +228,7 @@ class Telemetry implements Capability {
     );
   }
 
-  /** What events of a call tell. */
+  /** Handlers of the events of a call. */
   readonly #events: Events = {
     'call.started': (_, __, scope) => {
       const arrival = this.#arrivals.get(scope.callId);
@@ -272,13 +272,13 @@ class Telemetry implements Capability {
       call.span?.addEvent('fallback', fallback);
     },
     'usage.reported': ({ taskId, modelId: id, usage, source }) => {
-      // A subagent's calls are measured where they are made.
+      // A subagent's calls are measured by the subagent itself.
       if (taskId !== undefined) return;
       const attributes = { ...this.#modelAttributes({ id }), 'x.agent.usage.source': source };
       recordUsage(this.#instruments, usage, attributes);
     },
     'context.compacting': ({ reason, messagesBefore, tokensBefore }, call, scope) => {
-      // The conventions leave compaction by frameworks open: the name is ours.
+      // The conventions define no operation for compaction by frameworks, so this name is ours.
       call.compaction = this.#start('compact', scope, {
         'x.compaction.reason': reason,
         'x.compaction.messages_before': messagesBefore,
@@ -305,7 +305,7 @@ class Telemetry implements Capability {
       this.#instruments.compactions.add(1, attributes);
       this.#instruments.compactionDuration.record(durationMs / 1_000, attributes);
     },
-    // Work on the memory continues in the background, and reports at its end: its spans are made after the fact.
+    // Memory work runs in the background and reports when it ends, so its spans are created afterwards.
     'memory.flushed': ({ durationMs, bullets }, _, scope) => {
       const attributes = { 'gen_ai.memory.record.count': bullets };
       this.#start('create_memory', scope, attributes, Date.now() - durationMs).end();
@@ -320,7 +320,7 @@ class Telemetry implements Capability {
     },
   };
 
-  /** What happens around a call. */
+  /** Handlers of the activities around a call. */
   readonly #activities: Activities = {
     'call.queued': ({ callId }, agent) => {
       this.#arrivals.set(callId, { at: Date.now(), steadyAt: performance.now(), notes: [] });
@@ -348,7 +348,7 @@ class Telemetry implements Capability {
       (stage === 'queued' ? waiting : running).add(-1, agent);
       const arrival = this.#arrivals.get(callId);
       this.#arrivals.delete(callId);
-      // Whoever gave up the wait was not refused.
+      // A call whose caller gave up waiting was not refused.
       if (error === undefined || stage === 'begun' || (error as Error).name === 'AbortError') return;
       refused.add(1, { ...agent, ...errorAttributes(error) });
       if (kind === 'command' || arrival === undefined) return;
@@ -363,7 +363,7 @@ class Telemetry implements Capability {
     return this.#traces.get(scope.state) ?? this.#begin(scope);
   }
 
-  /** Begins the trace of a call with its span; without a span, that of work outside of calls. */
+  /** Begins the trace of a call with its span, or without a span for work outside of calls. */
   #begin({ state }: CallScope, span?: Span, startedAt = performance.now()): CallTrace {
     const parent = context.active();
     const created: CallTrace = {
@@ -379,7 +379,7 @@ class Telemetry implements Capability {
     return created;
   }
 
-  /** Begins the span of a call, at the time when the call came in, with what happened since. */
+  /** Starts the span of a call, backdated to its arrival, with the events since then. */
   #startCall(agentId: string, attributes: Attributes, arrival: Arrival | undefined): Span {
     const startTime = arrival === undefined ? {} : { startTime: arrival.at };
     const options: SpanOptions = { kind: SpanKind.INTERNAL, attributes, ...startTime };
@@ -402,7 +402,7 @@ class Telemetry implements Capability {
     this.#instruments.toolCalls.record(toolCalls, attributes);
   }
 
-  /** Begins a span of a call, a child of the call's. */
+  /** Starts a child span of a call's span. */
   #start(operation: string, scope: CallScope, own: Attributes, startTime?: number): Span {
     const attributes = { 'gen_ai.operation.name': operation, ...callAttributes(scope), ...own };
     const began = startTime === undefined ? {} : { startTime };
@@ -410,7 +410,7 @@ class Telemetry implements Capability {
     return this.#tracer.startSpan(operation, options, this.#of(scope).context);
   }
 
-  /** Works within a span, which is the parent of what the work starts, and measures how long it takes. */
+  /** Runs work within a span, which is the parent of spans that the work starts, and measures its duration. */
   #within<Result>(
     scope: CallScope,
     { name, kind = SpanKind.INTERNAL, attributes, duration, measured }: Work,
@@ -432,7 +432,7 @@ class Telemetry implements Capability {
     });
   }
 
-  /** Marks a span as failed. An interruption is an end like others. */
+  /** Marks a span as failed. An interruption does not count as a failure. */
   #markFailed(span: Span, error: unknown): void {
     span.setAttributes(errorAttributes(error));
     if (error instanceof Error && error.name === 'AbortError') return;
@@ -440,7 +440,7 @@ class Telemetry implements Capability {
     span.setStatus({ code: SpanStatusCode.ERROR, ...message });
   }
 
-  /** Adds an event to the span of a call, once there is one. */
+  /** Adds an event to the span of a call, or keeps it until the span exists. */
   #note(callId: string, name: string, attributes: Attributes): void {
     const arrival = this.#arrivals.get(callId);
     if (arrival?.span === undefined) arrival?.notes.push([name, attributes, Date.now()]);
@@ -453,7 +453,7 @@ class Telemetry implements Capability {
     this.#note(callId, 'wait', { 'x.agent.wait': wait, 'x.agent.wait.seconds': seconds });
   }
 
-  /** Measures a piece of a streamed answer: the first one from the beginning of the model call, others from the one before. */
+  /** Measures a chunk of a streamed answer: the first from the start of the model call, others from the previous chunk. */
   #recordChunk({ chat }: CallTrace, scope: CallScope): void {
     if (chat === undefined) return;
     const { timeToFirstChunk, timePerOutputChunk } = this.#instruments;
@@ -474,7 +474,7 @@ class Telemetry implements Capability {
     return modelAttributes('chat', model, this.#provider);
   }
 
-  /** Attributes that every measurement of an agent call has. */
+  /** Returns the attributes of every measurement of an agent call. */
   #agentAttributes({ model, agentId }: CallScope): Attributes {
     return { ...modelAttributes('invoke_agent', model, this.#provider), 'gen_ai.agent.name': agentId };
   }
@@ -485,8 +485,8 @@ function secondsSince(startedAt: number): number {
 }
 
 /**
- * The trace context of the running tool call in the form of W3C, for the servers that it asks: as `requestMeta` of `mcp()`
- * it lets a server's spans join the trace, and marks the tool's span as a call by MCP.
+ * Returns the trace context of the running tool call in W3C format, for MCP servers. As `requestMeta` of `mcp()` it lets a server's spans
+ * join the trace, and marks the tool's span as an MCP call.
  *
  * @example
  * ```ts
