@@ -32,17 +32,17 @@ import { approvalsOf, errorResultsFor, openCalls, waitingCalls } from './open-ca
 import type { RunningCall } from './running-call.js';
 
 /**
- * Runs the open tool calls of the last step and appends their results in the order of the calls. Read-only tools, and tools with
- * `parallel`, that stand side by side run together, all others alone and in order. A call that a human must decide on holds up those
- * behind it, which may build on it. An interruption closes what has not finished and keeps what has.
+ * Runs the open tool calls of the last step and appends their results in the order of the calls. Adjacent read-only tools run concurrently,
+ * as do adjacent tools with `parallel`; all others run alone and in order. A call that waits for approval holds up later calls, which may
+ * depend on it. An interruption closes unfinished calls and keeps finished results.
  *
- * @returns whether every call has its result now: not while one waits for a human.
+ * @returns whether every call has its result: false while one waits for approval.
  */
 export async function act(call: RunningCall, tools: ReadonlyMap<string, Tool>): Promise<boolean> {
   const { state } = call.scope;
   const uses = openCalls(state.context);
   const results = new Map<ToolUseBlock, Message>();
-  /** Adds the results that there are, in the order of the calls. */
+  /** Adds the available results, in the order of the calls. */
   const settle = (those: readonly ToolUseBlock[]) => {
     call.add(those.flatMap((use) => results.get(use) ?? []));
     for (const use of those) if (results.has(use)) unsettled.delete(use);
@@ -57,18 +57,18 @@ export async function act(call: RunningCall, tools: ReadonlyMap<string, Tool>): 
       const batch = nextBatch(rest, call.settings.maxParallelTools);
       const effects = batch.filter(hasEffect).map(({ use }) => use.id);
       if (effects.length > 0) await call.protect(effects);
-      // One that only reads may store the session itself, as a tool does that gives work to a subagent.
+      // A read-only tool may store the session itself, as a tool does that starts a subagent. So note which calls begin.
       else call.mark(batch.map(({ use }) => use.id));
-      // Whoever interrupted while that was stored is told that nothing of it began.
+      // If an interruption came during the save, none of these calls has begun.
       call.scope.signal.throwIfAborted();
       begun = batch.map(({ use }) => use.id);
       waits = batch.length === 0 || (await runBatch(call, batch, { uses, results, tools }));
       settle(batch.map(({ use }) => use));
       if (effects.length > 0) await call.protect([]);
       rest = rest.slice(batch.length);
-      // Hundreds of quick calls must not keep timers and other sessions waiting.
+      // Yields to timers and other sessions, even with hundreds of quick calls.
       if (rest.length > 0) await giveWay();
-      // The calls that ran may have changed what is allowed: plan mode, a tool group.
+      // The finished calls may have changed what is allowed: plan mode, a tool group.
       if (!waits && rest.length > 0 && batch.some(changesSomething)) {
         rest = await authorizeCalls(
           call,
@@ -85,7 +85,7 @@ export async function act(call: RunningCall, tools: ReadonlyMap<string, Tool>): 
         : SessionLeaseError.isInstance(signal.reason)
           ? 'lost'
           : 'failed';
-    // An interruption gives up the whole step; a shutdown or an error keeps the calls that wait for a human.
+    // An interruption gives up the whole step. A shutdown or an error keeps the calls that wait for approval.
     const kept = new Set(signal.aborted && reason === 'interrupted' ? [] : waitingCalls(state));
     call.add(
       [...unsettled].flatMap((use): readonly Message[] => {
@@ -101,7 +101,7 @@ export async function act(call: RunningCall, tools: ReadonlyMap<string, Tool>): 
   return !waits;
 }
 
-/** The calls of a step, and the results that there are. */
+/** The calls of a step, and their results so far. */
 interface Step {
   readonly uses: readonly ToolUseBlock[];
   readonly results: Map<ToolUseBlock, Message>;
@@ -109,9 +109,9 @@ interface Step {
 }
 
 /**
- * Runs calls side by side and keeps their results. One that fails ends the others.
+ * Runs calls concurrently and keeps their results. If one fails, the others are aborted.
  *
- * @returns whether one of them waits for a human.
+ * @returns whether one of them waits for approval.
  */
 async function runBatch(
   call: RunningCall,
@@ -125,14 +125,14 @@ async function runBatch(
     uses.filter((use) => !results.has(use)),
   );
   const siblings = new Deadline(call.scope.signal);
-  // What runs alone has nobody to end.
+  // A single call has no siblings to abort.
   const signal = batch.length === 1 ? call.scope.signal : siblings.signal;
-  // Each tool, hook and limit of the batch listens: how many at a time is no sign of a leak.
+  // Every tool, hook and limit of the batch adds a listener. Many listeners are no sign of a leak.
   if (batch.length > 1) setMaxListeners(0, signal);
   const outcomes = await Promise.allSettled(
     batch.map(async (verdict) => {
       const result = await runOne(call, verdict, tools, signal).catch((error: unknown) => {
-        // What fails beside others ends them too.
+        // A failed call aborts its siblings.
         siblings.abort(error);
         throw error;
       });
@@ -155,7 +155,7 @@ async function runBatch(
   return waits;
 }
 
-/** Takes away approvals of a call that ran: another call may be like it, id and all. */
+/** Removes the approvals of a call that ran, so that a later identical call cannot reuse them. */
 function spend(state: AgentState, approvals: readonly PendingApproval[]): void {
   const { pending = [] } = state.permissionContext;
   if (approvals.length > 0)
@@ -182,7 +182,7 @@ async function runOne(
     return resultMessage(denied);
   }
   const { tool, edited, decisions, confine } = verdict;
-  // Hooks are confined as the tool is: what one of them adds to a result is no way round a rule.
+  // Hooks are confined like the tool, so that a hook cannot bypass a rule on files.
   const workspace = confine ? confineWorkspace(call.scope.workspace, confine) : call.scope.workspace;
   const scope: ToolScope = { ...call.scope, signal, tool, workspace };
   call.emit({ type: 'tool.call', call: edited ?? use });
@@ -215,7 +215,7 @@ async function runOne(
     settings.limits,
   );
   try {
-    // A tool may change what it is given; the conversation keeps what the model wrote.
+    // Copied, because a tool may mutate its input. The conversation keeps what the model wrote.
     const asked = { ...use, input: structuredClone((edited ?? use).input) };
     const message = checkedResult(use, verdict, await run(asked).finally(progress.stop));
     const [result] = message.content;
@@ -227,7 +227,7 @@ async function runOne(
   }
 }
 
-/** Hashes where a call stands in its session: ids of calls alone may repeat. */
+/** Returns a hash of a call's position in its session, because call ids alone may repeat. */
 function idempotencyKeyOf({ scope, options }: RunningCall, use: ToolUseBlock): string {
   const step = scope.state.context.findLast(({ role }) => role === 'assistant');
   const place = step && [step.id, toolUsesOf(step).indexOf(use)];
@@ -235,11 +235,11 @@ function idempotencyKeyOf({ scope, options }: RunningCall, use: ToolUseBlock): s
   return hash('sha256', text);
 }
 
-/** What a tool, or a hook around it, answers instead of a result is told to the model, and never stored. */
+/** Validates the result of a tool, or of a hook around it. If it is invalid, the model gets an error result instead. */
 function checkedResult(use: ToolUseBlock, { edited, tool }: Allowed, answer: ToolResultBlock): ResultMessage {
   const noted = (result: ToolResultBlock) => resultMessage(edited ? withNote(result, edited) : result);
   try {
-    // Copies: the tool may still hold its blocks.
+    // Copied, because the tool may still mutate its blocks.
     const output = answer.output.map((block) => ({ ...block }));
     const message = noted({ ...answer, output, toolUseId: use.id, toolName: use.name });
     return admitMessages([message], 'result')[0] as ResultMessage;
@@ -249,7 +249,7 @@ function checkedResult(use: ToolUseBlock, { edited, tool }: Allowed, answer: Too
   }
 }
 
-/** Tells of a tool's progress until it is stopped: the latest update, while the reader is too far behind for all. */
+/** Reports a tool's progress until it is stopped. If the reader is too far behind, only the latest update is sent. */
 function progressOf(call: RunningCall, { id: toolUseId, name }: ToolUseBlock) {
   let latest: readonly ToolOutputBlock[] | undefined;
   let isOver = false;
@@ -271,13 +271,13 @@ function progressOf(call: RunningCall, { id: toolUseId, name }: ToolUseBlock) {
   };
 }
 
-/** The call stays in the conversation as the model made it, which providers sign and cache: the result tells the change. */
+/** Adds a note about an edited input to the result. The call itself stays as the model made it, because providers sign and cache it. */
 function withNote(result: ToolResultBlock, edited: ToolUseBlock): ToolResultBlock {
   const text = `[The user changed the input of this call before it ran, to ${JSON.stringify(edited.input)}]`;
   return { ...result, output: [{ type: 'text', text }, ...result.output] };
 }
 
-/** Picks the next batch: one call, or several that may run side by side; none when the first must wait. */
+/** Returns the next batch: one call, or several that may run concurrently; empty if the first call must wait. */
 function nextBatch(rest: readonly CallVerdict[], size: number): readonly (Allowed | Denied)[] {
   const [first] = rest;
   if (first === undefined || first.type === 'wait') return [];
@@ -292,14 +292,14 @@ function originOf({ origin, sessionOnly, paths }: Tool): Pick<ToolResultBlock, '
   return known === undefined ? {} : { origin: known };
 }
 
-/** The calls beside which one may run: those that read only, or those of tools with `parallel`. */
+/** Returns the kind of calls that a call may run with concurrently: read-only calls, or calls of tools with `parallel`. */
 function companyOf(verdict: CallVerdict): 'readOnly' | 'parallel' | undefined {
   const tool = verdict.type === 'run' ? verdict.tool : undefined;
   if (tool?.readOnly) return 'readOnly';
   return tool?.parallel ? 'parallel' : undefined;
 }
 
-/** Returns whether a call changes more than the session's own notes. */
+/** Returns whether a call changes more than the session's own state. */
 function hasEffect(verdict: CallVerdict): boolean {
   return verdict.type === 'run' && changesTheWorld(verdict.tool);
 }
@@ -308,13 +308,13 @@ function changesTheWorld(tool: Tool | undefined): boolean {
   return tool !== undefined && !tool.readOnly && !tool.sessionOnly;
 }
 
-/** Tells the model of a call that ran, and of which nobody knows what came of it. */
+/** Warns the model that a call ran, but its effect is unknown. */
 function unsure(tool: Tool | undefined, reason: string): string {
   if (!changesTheWorld(tool)) return reason;
   return `${reason} The call ran and may have taken effect: do not repeat it before you have looked.`;
 }
 
-/** Returns whether an error leaves open what was done: its time was up, an answer was lost, or was none. */
+/** Returns whether an error leaves the effect unknown: a timeout, or a lost or invalid answer. */
 function leavesOpen(error: unknown): boolean {
   return (
     TimeLimitError.isInstance(error) ||
@@ -335,8 +335,8 @@ function resultMessage(result: ToolResultBlock): ResultMessage {
 }
 
 /**
- * Runs one tool, and turns every outcome into a result that the model can act on: invalid input, time-outs and thrown errors
- * become error results. Rejects only when the call as a whole is interrupted.
+ * Runs one tool, and turns every outcome into a result that the model can act on: invalid input, timeouts and thrown errors become error
+ * results. Rejects only if the whole call is interrupted.
  */
 async function runTool(
   tool: Tool,
@@ -348,13 +348,13 @@ async function runTool(
   const { signal } = deadline;
   deadline.start(call.name, limit, timeoutMs);
   try {
-    // A tool that ignores its signal must not hold up the call.
+    // A tool that ignores its signal must not block the call.
     const output = await deadline.race(tool.run(call.input, { ...context, signal }));
     return { ...toolResultBlock(call, output), ...originOf(tool) };
   } catch (error) {
     parent.throwIfAborted();
     if (ApprovalRequiredError.isInstance(error)) throw error;
-    // What is told to stop words that in its own way.
+    // Tools report an abort in different ways, so the reason of the signal is used.
     const thrown: unknown = signal.aborted ? signal.reason : error;
     const text = leavesOpen(thrown) ? unsure(tool, errorText(thrown)) : wrongInput(thrown);
     return toolResultBlock(call, text, true);

@@ -1,18 +1,18 @@
 import type { AgentState, ContentBlock } from '@x/core';
 import { distinctId } from '@x/core/internal';
 
-/** The key of the note that the session's models have used an id again. */
+/** The key of the note that models of this session have repeated a call id. */
 const EXTENSION = 'callIds';
 
 /**
- * The ids of the tool calls of one answer, distinct from those of the whole session: a model that counts its calls again in each answer
- * would be refused by providers, and its results could not be told apart. Ids that no other call has stay as they are.
+ * Makes the ids of tool calls unique within the session. Some models number their calls anew in each answer, and providers would reject
+ * duplicate ids. Unique ids stay unchanged.
  */
 export class AnswerIds {
   readonly #state: AgentState;
   readonly #messageId: string;
   readonly #taken: Set<string>;
-  /** What the first call of an id became: pieces of a stream come before the whole. */
+  /** New id of the first call with each id. Chunks of a stream arrive before the whole call. */
   readonly #first = new Map<string, string>();
 
   constructor(state: AgentState, messageId: string) {
@@ -25,19 +25,19 @@ export class AnswerIds {
     );
   }
 
-  /** The id of the first call that the model gave this id. */
+  /** Returns the id for the first call that the model gave this id. */
   of(id: string): string {
     const known = this.#first.get(id);
     if (known !== undefined) return known;
     if (this.#taken.has(id)) this.#state.extensions[EXTENSION] = { repeat: true };
-    // Who did it once does it again, also after a compaction took the first of them away.
+    // A model that repeated an id once will do so again, even after a compaction has removed the first call.
     if (this.#state.extensions[EXTENSION] !== undefined) this.#taken.add(id);
     const own = distinctId(id, this.#messageId, this.#taken);
     this.#first.set(id, own);
     return own;
   }
 
-  /** The answer with ids of its own. */
+  /** Returns the answer with unique call ids. */
   distinct(content: readonly ContentBlock[]): readonly ContentBlock[] {
     const seen = new Set<string>();
     return content.map((block) => {

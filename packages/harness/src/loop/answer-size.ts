@@ -1,10 +1,10 @@
 import type { ContentBlock, ModelResponse } from '@x/core';
 import { headOf, jsonText } from '@x/core/internal';
 
-/** Blanks in a row from which a model is taken to repeat them forever. */
+/** Length of a run of blanks after which a model is assumed to be stuck in a loop. */
 const MOST_BLANKS = 4_000;
 
-/** The size of an answer that is being streamed. */
+/** Measures an answer while it is streamed. */
 export class AnswerSize {
   readonly #mostBytes: number;
   #bytes = 0;
@@ -15,7 +15,7 @@ export class AnswerSize {
     this.#mostBytes = mostBytes || Number.POSITIVE_INFINITY;
   }
 
-  /** Adds a piece. Returns whether the answer is too long with it, or blank for too long. */
+  /** Adds a chunk. Returns whether the answer is now too long, or ends in too many blanks. */
   isReached(piece: string): boolean {
     this.#bytes += Buffer.byteLength(piece);
     const written = piece.trimEnd().length;
@@ -24,7 +24,7 @@ export class AnswerSize {
   }
 }
 
-/** An answer that came whole, cut where it is too long. None of its calls is run then. Returns the same answer when it fits. */
+/** Cuts an answer that was not streamed if it is too long. None of its calls runs then. Returns the same answer if it fits. */
 export function cutAnswer(response: ModelResponse, mostBytes: number): ModelResponse {
   let room = mostBytes || Number.POSITIVE_INFINITY;
   let isCut = false;

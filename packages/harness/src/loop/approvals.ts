@@ -14,14 +14,14 @@ import { HarnessError } from '../errors/harness-error.js';
 import { parseRule, sameRule } from '../lib/permission-rule.js';
 import { approvalsOf, openCalls } from './open-calls.js';
 
-/** Keeps pending approvals in the state. */
+/** Stores pending approvals in the state. */
 export function setPending(state: AgentState, approvals: readonly PendingApproval[]): void {
   const { pending, ...rest } = state.permissionContext;
   if (approvals.length === 0 && pending === undefined) return;
   state.permissionContext = approvals.length === 0 ? rest : { ...rest, pending: [...approvals] };
 }
 
-/** Removes approvals of calls that have their result, or are gone. */
+/** Removes approvals of calls that have a result or no longer exist. */
 export function prunePending(state: AgentState): void {
   const { pending } = state.permissionContext;
   if (pending === undefined) return;
@@ -34,8 +34,7 @@ export function prunePending(state: AgentState): void {
 }
 
 /**
- * The tool calls of a session that wait for a human's decision, in the order in which the model made them; none if there is no
- * session yet.
+ * Returns a session's tool calls that wait for approval, in the order in which the model made them; none if there is no session yet.
  *
  * @example
  * ```ts
@@ -63,7 +62,7 @@ type Outcome = Extract<AgentEventBody, { type: 'permission.decided' }>['decision
 
 const OUTCOMES = { approve: 'approved', edit: 'edited', deny: 'denied' } as const;
 
-/** Texts that the model reads instead of the result of a call that was not approved. */
+/** Results that the model reads for calls that were not approved. */
 const DENIED = {
   denied: 'The user denied this call. Do not try the same in another form: ask, or go on without it.',
   expired: 'Not run: nobody decided on this call in time. Ask again only if it is still needed.',
@@ -73,18 +72,18 @@ const DENIED = {
 
 interface RecordOptions {
   readonly decisions: Decisions;
-  /** Denies what is still undecided: the user has gone on. */
+  /** Denies undecided calls, because the user sent a new message instead. */
   readonly superseding: boolean;
-  /** Milliseconds after which an approval that was asked for counts as denied; 0 for never. */
+  /** Milliseconds after which a pending approval counts as denied; 0 for never. */
   readonly timeoutMs: number;
 }
 
 /**
- * Writes decisions into the state, where they wait for the turn of their calls: those given, and those that time or a new
- * message has made. Returns the events to announce.
+ * Records decisions in the state until their calls run: the given ones, and denials due to a timeout or a new message. Returns the events
+ * to emit.
  *
  * @throws {HarnessError} `not_pending` for a decision on a call that does not wait for one.
- * @throws {InvalidInputError} for an `always` or an input that cannot be kept.
+ * @throws {InvalidInputError} for an `always` or an input that cannot be stored.
  */
 export function recordDecisions(
   state: AgentState,
@@ -114,7 +113,7 @@ export function recordDecisions(
   });
   setPending(state, recorded);
   keepRules(state, rules);
-  // Before anything is done about them: a decision that cannot be stored leaves its call waiting.
+  // Checks that the state can be stored before anything runs: a decision that cannot be stored leaves its call waiting.
   if (announcements.length > 0) state.head();
   return announcements;
 }
@@ -161,7 +160,7 @@ function ruleOf(
 ): PermissionRule | undefined {
   if (given?.type !== 'approve' || !given.always) return undefined;
   const path = `${approval.id}.always`;
-  // Without a suggestion, a rule asks for every call and outranks any rule that could be kept here.
+  // Without a suggestion, a rule asks for every call and overrides any rule that could be stored here.
   if (approval.suggestion === undefined) {
     throw new InvalidInputError('decisions', [
       { path, message: `a call of ${call.name} can only be approved once at a time: leave it out` },
@@ -187,7 +186,7 @@ const ABANDONED =
   'Its subagent waited for approval of a call, and the user has said something else instead. Read their message first; ' +
   'agent_spawn with its id lets the subagent go on another way.';
 
-/** Results for all open calls of a step that the user has left behind: none of them is run. */
+/** Returns results for all open calls of a step that the user did not decide on. None of them runs. */
 export function closeWaiting(state: AgentState): readonly Message[] {
   const open = openCalls(state.context);
   const approvals = approvalsOf(state, open);

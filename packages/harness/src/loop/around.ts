@@ -18,10 +18,10 @@ type Layer = (...values: unknown[]) => Promise<unknown>;
 
 /**
  * Composes one hook of all capabilities around `core`, the first capability outermost. A hook may call `next` more than
- * once: a retry runs everything within it again. Its own time, without what it encloses, is limited.
+ * once: a retry runs everything within it again. Only the hook's own time counts against its limit.
  *
- * @throws {HarnessError} `hook_invalid` when a hook around a call does not call `next`, or one around a request returns no answer.
- * @throws {TimeLimitError} when a hook takes too long; the signal's reason when it does not end soon after the signal.
+ * @throws {HarnessError} `hook_invalid` if a hook around a call does not call `next`, or one around a request returns an invalid answer.
+ * @throws {TimeLimitError} if a hook takes too long; the signal's reason if it does not end soon after the signal.
  */
 export function around<Name extends AroundHook>(
   capabilities: readonly Capability[],
@@ -41,13 +41,13 @@ export function around<Name extends AroundHook>(
       let hasFailed = false;
       const answer = await withinHookLimit(waiting, (pause) => {
         const inner: Layer = (changed) => {
-          // What a call has done is done: only one that failed is run again.
+          // A call that succeeded is not run twice. Only a failed call is retried.
           if (hook === 'aroundCall' && inside !== undefined && !hasFailed) return inside;
           inside = pause(async () => {
             given = await next(changed);
             return given;
           });
-          // A hook that does not wait for it, as after a time of its own, must not end the process.
+          // If the hook no longer awaits `inside`, for example after its own timeout, a rejection must not crash the process.
           inside.catch(() => {
             hasFailed = true;
           });
@@ -58,17 +58,17 @@ export function around<Name extends AroundHook>(
       if (hook === 'aroundCall') {
         if (inside === undefined)
           throw hookInvalid(waiting.name, answer, 'call next(), or throw a StopCallError');
-        // The call is over when what it does is, and failed when that has, whatever a hook makes of it.
+        // The call itself decides on success or failure, whatever a hook returns or catches.
         return inside;
       }
-      // The same object may have been emptied.
+      // The hook may have emptied the same object.
       const isGiven = given !== undefined && answer === given && answerFault(answer) === undefined;
       return hook === 'aroundTool' || isGiven ? answer : admittedAnswer(waiting.name, answer);
     };
   }, core as Layer) as NextOf<Name>;
 }
 
-/** Takes in the answer of a hook's own: those of models have been taken in. */
+/** Validates an answer that a hook made itself. Answers of models are already validated. */
 function admittedAnswer(name: string, answer: unknown): ModelResponse {
   if (answerFault(answer) !== undefined) {
     const wanted = "return what next() gives, or { content: [{ type: 'text', text }], finishReason: 'stop' }";
@@ -88,7 +88,7 @@ interface Waiting {
   readonly limits: Pick<ParsedLimits, 'hookMs' | 'interruptMs'>;
 }
 
-/** Returns what a hook gives synchronously as it is: only a promise needs a limit, and a step has many hooks. */
+/** Runs a hook. Returns a synchronous result directly: only a promise needs a limit, and a step has many hooks. */
 export function hookResult<Value>(
   waiting: Waiting,
   run: () => Value | PromiseLike<Value>,
@@ -104,9 +104,9 @@ export function hookResult<Value>(
 }
 
 /**
- * Awaits a hook within its limit. After the signal it has a moment to put things in order.
+ * Awaits a hook within its limit. After an abort, the hook has a short time to clean up.
  *
- * @param run Runs the hook; `pause` stops the clock while something runs that has limits of its own.
+ * @param run Runs the hook; `pause` stops the clock while something runs that has its own limits.
  */
 async function withinHookLimit<Value>(
   { name, signal, limits }: Waiting,

@@ -11,10 +11,10 @@ export class Audience {
   readonly #warnings: AgentParts['warnings'];
   readonly #events: EventJournal<Reply>;
   readonly #emit: (event: AgentEventBody) => void;
-  /** Those who have failed. */
+  /** Receivers that have failed in this call. */
   readonly #failing = new Set<object>();
 
-  /** @param emit Begins the telling of another event. */
+  /** @param emit Emits another event, such as a warning. */
   constructor(
     { capabilities, listeners, warnings }: AgentParts,
     events: EventJournal<Reply>,
@@ -35,7 +35,7 @@ export class Audience {
 
   hear(event: AgentEvent): void {
     this.#events.push(event);
-    // Those who read this call have all of its warnings; those who hear of all calls have some of each kind.
+    // Readers of this call receive all of its warnings. Listeners of all calls receive a limited number per source.
     const told = event.type === 'warning' ? this.#warnings.pass(event) : event;
     if (told === undefined) return;
     const isUnheard = !this.#events.hasReaders && this.#listeners.every((each) => this.#failing.has(each));
@@ -45,7 +45,7 @@ export class Audience {
     for (const listener of this.#listeners) this.#tell('onEvent', listener, listener, told);
   }
 
-  /** Calls one receiver. If it fails, the first failure in a call is a warning, which it receives too. */
+  /** Calls one receiver. Its first failure in a call is emitted as a warning, which it receives too. */
   #tell<Event>(source: string, who: object, listener: (event: Event) => unknown, event: Event): void {
     tell(`The listener "${source}"`, listener, event, (message) => {
       if (this.#failing.has(who)) return;

@@ -17,8 +17,8 @@ import { AnswerSize, cutAnswer } from './answer-size.js';
 import type { RunningCall } from './running-call.js';
 
 /**
- * Calls the model, again after a pause when it failed for a passing reason (`ModelError.retryable`): exponential
- * backoff with jitter, or what the provider asked for.
+ * Calls the model. Retries after a transient failure (`ModelError.retryable`), with exponential backoff and jitter, or after the delay that
+ * the provider requested.
  */
 export async function callModel(
   request: ModelRequest,
@@ -50,7 +50,7 @@ export async function callModel(
   );
 }
 
-/** Asks once. A model that ignores its signal is left alone; one that stalls may answer when it is asked again. */
+/** Calls the model once, within its limits. A model that ignores its signal is abandoned. A model that stalls can be retried. */
 async function withinLimits(
   request: ModelRequest,
   call: RunningCall,
@@ -101,7 +101,7 @@ async function streamed(
   const size = new AnswerSize(call.settings.limits.answerBytes);
   for await (const part of paced(stream, deadline, call)) {
     if (part.type === 'response') return part.response;
-    // What may never end is left where it is.
+    // Stops reading an answer that is too long and may never end.
     if (size.isReached(part.type === 'tool-call-delta' ? part.inputDelta : part.text)) {
       warnOfCut(call);
       return {
@@ -131,18 +131,18 @@ function warnOfCut(call: RunningCall): void {
   call.emit({ type: 'warning', source: 'limits', message });
 }
 
-/** Some servers give calls no id, by which their results could be told apart. */
+/** Adds an id to a call without one. Some servers omit ids, which are needed to match results. */
 function withId(block: ContentBlock): ContentBlock {
   return block?.type === 'tool_use' && block.id === '' ? { ...block, id: `call_${randomUUID()}` } : block;
 }
 
-/** Zeros are what servers report that do not count: nothing is asked without tokens. */
+/** Returns the reported usage. Zeros mean that the server does not count, because every request has tokens. */
 function usageOf({ usage }: ModelResponse): Usage | undefined {
   const sound = soundUsage(usage);
   return sound?.inputTokens === 0 && sound.outputTokens === 0 ? undefined : sound;
 }
 
-/** What is no answer never reaches the conversation. The model may answer well when it is asked again. */
+/** Validates an answer before it reaches the conversation. An invalid answer is retried. */
 function admitted(model: Model, response: ModelResponse): readonly ContentBlock[] {
   if (response.finishReason === 'error') {
     const message = `Model ${model.id} ended its answer with an error.`;

@@ -27,11 +27,11 @@ export interface Allowed {
   readonly type: 'run';
   readonly use: ToolUseBlock;
   readonly tool: Tool | undefined;
-  /** The call as a human has changed it. */
+  /** The call with the input that a human has changed. */
   readonly edited?: ToolUseBlock | undefined;
-  /** Decisions on what the tool asked for when it ran before, by approval id. */
+  /** Decisions on approvals that the tool requested in an earlier run, by approval id. */
   readonly decisions?: Readonly<Record<string, ApprovalDecision>> | undefined;
-  /** What the tool may not do to files. */
+  /** Restricts the tool's access to files. */
   readonly confine?: WorkspaceConfine | undefined;
 }
 
@@ -42,15 +42,15 @@ export interface Denied {
   readonly message: string;
 }
 
-/** The verdict on one tool call; `wait` for a human. */
+/** The verdict on one tool call; `wait` means that it needs approval. */
 export type CallVerdict = Allowed | Denied | { readonly type: 'wait'; readonly use: ToolUseBlock };
 
-/** The message for the model when its input is wrong. */
+/** Returns the error message that the model reads if its input is invalid. */
 export function wrongInput(error: unknown): string {
   return `${errorText(error)}${InvalidInputError.isInstance(error) ? ' Correct the input and call the tool again.' : ''}`;
 }
 
-/** Makes the approvals that a tool asks for instead of an answer: of calls of others, as of its subagent. */
+/** Creates the approvals that a tool requests for other calls, such as those of its subagent. */
 export function approvalsFor(use: ToolUseBlock, calls: readonly PendingCall[]): readonly PendingApproval[] {
   return calls.map(({ approvalId, agentId = '', id, name, input, askedAt, reason, suggestion }) => ({
     id: approvalId,
@@ -63,7 +63,7 @@ export function approvalsFor(use: ToolUseBlock, calls: readonly PendingCall[]): 
   }));
 }
 
-/** Finds out which of these calls may run, and keeps in the state which of them a human must decide on. */
+/** Determines which of these calls may run, and stores pending approvals in the state for the others. */
 export async function authorizeCalls(
   call: RunningCall,
   uses: readonly ToolUseBlock[],
@@ -77,7 +77,7 @@ export async function authorizeCalls(
     const tool = tools.get(use.name);
     const all = known.get(use) ?? [];
     const nested = all.filter((entry) => entry.call !== undefined);
-    // A tool that has become another one since is asked about again.
+    // If the tool has changed since, the approval is requested again.
     const approval = all.find((entry) => entry.call === undefined && entry.fingerprint === tool?.fingerprint);
     const decision = approval?.decision;
     if (approval && decision) approvals.push(approval);
@@ -95,7 +95,7 @@ export async function authorizeCalls(
     const asked = edited ?? use;
     let objection: Objection | undefined;
     try {
-      // Rules judge what the tool will work with: its schema may trim, replace or add something.
+      // Rules judge the parsed input that the tool will get, because its schema may trim, replace or add values.
       const parsed = await call.waitFor(`parse of "${use.name}"`, () => tool?.parse?.(asked.input));
       const input = tool?.parse === undefined ? asked.input : (parsed as typeof asked.input);
       const scope = { ...call.scope, tool };
@@ -129,9 +129,9 @@ export async function authorizeCalls(
 }
 
 /**
- * Finds the strictest objection of all capabilities: a denial, else a question; limits on files add up.
+ * Returns the strictest objection of all capabilities: a denial, otherwise a question. Restrictions on files are combined.
  *
- * @param limits Those of hooks; none where this is part of a hook.
+ * @param limits Limits of hooks; none if this runs within a hook.
  */
 export async function authorize(
   capabilities: readonly Capability[],
@@ -164,7 +164,7 @@ export async function authorize(
     return { type: 'deny', reason: ['Denied: nobody can be asked.', ...reasons].join(' ') };
   }
   if (others.length === 0) return { ...first, confine };
-  // A rule would silence one of them alone, so none is suggested.
+  // A rule would silence only one of the questions, so none is suggested.
   return { type: 'ask', reason: reasons.join(' ') || undefined, confine };
 }
 
@@ -176,7 +176,7 @@ function isSame(left: Question, right: Question): boolean {
 
 const OBJECTIONS: ReadonlySet<unknown> = new Set<Objection['type']>(['deny', 'confine', 'ask']);
 
-/** Denies calls whose judgment fails: an error never allows. */
+/** Runs a judgment. If it fails, the call is denied: an error never allows. */
 async function ask(
   scope: ToolScope,
   source: string,

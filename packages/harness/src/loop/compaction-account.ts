@@ -7,10 +7,10 @@ import {
   sumOfCounters,
 } from '@x/core/internal';
 
-/** Sessions for which is remembered what was reported after their calls. */
+/** Maximum number of sessions with unclaimed late costs. Beyond it, the oldest are dropped. */
 const MAX_SESSIONS = 1_000;
 
-/** What was reported of sessions when their calls had ended: it is added when they are called next. */
+/** Costs that were reported after a session's call had ended. They are added at its next call. */
 export class LateCosts {
   readonly #late = new Map<string, CompactionCounters>();
 
@@ -27,7 +27,7 @@ export class LateCosts {
   }
 }
 
-/** Keeps account of what compactions cost and save, in one call and in the state of its session. */
+/** Tracks what compactions cost and save, in one call and in the state of its session. */
 export class CompactionAccount {
   readonly #capabilities: readonly Capability[];
   readonly #late: LateCosts;
@@ -42,7 +42,7 @@ export class CompactionAccount {
     this.#session = session;
   }
 
-  /** Counts what an event tells. Answers it with the price of what it was told of. */
+  /** Counts an event. Returns the event, with its price if it reports usage of a compaction. */
   observe(event: AgentEventBody, { state }: CallScope): AgentEventBody {
     switch (event.type) {
       case 'usage.reported': {
@@ -72,12 +72,12 @@ export class CompactionAccount {
     }
   }
 
-  /** The call is over: its state is stored, and the next call has another one. */
+  /** Marks the call as ended: its state is stored, and the next call has another state. */
   end(): void {
     this.#isOver = true;
   }
 
-  /** What compactions cost and saved in this call; `undefined` where they did neither. */
+  /** What compactions cost and saved in this call; `undefined` if there were none. */
   get cost(): CompactionCost | undefined {
     const { modelCalls, savedTokens } = this.#ofCall;
     return modelCalls > 0 || savedTokens > 0 ? costOf(this.#ofCall) : undefined;

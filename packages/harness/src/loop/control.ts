@@ -10,20 +10,20 @@ import { PERMISSION_MODES, type PermissionContext, parseWith } from '@x/core/int
 import * as z from 'zod';
 import { type CallLimits, callLimitsSchema } from '../agent/limits.js';
 
-/** What a model is asked with. What is left out is as the agent has it. */
+/** Settings of one step. Omitted settings are those of the agent. */
 export interface StepControl
   extends Pick<
     ModelRequest,
     'toolChoice' | 'reasoningEffort' | 'stopSequences' | 'providerOptions' | 'maxOutputTokens' | 'temperature'
   > {
   readonly model?: Model | undefined;
-  /** Names of the tools that the model is offered and may call, of those that the agent has. Default: all. Others are not run. */
+  /** Names of the agent's tools that the model may call in this step. Default: all. Calls of other tools are not run. */
   readonly tools?: readonly string[] | undefined;
 }
 
-/** A call between two steps. */
+/** The progress of a call between two steps. */
 export interface CallProgress {
-  /** The step that comes next, for `prepareStep`; the one that was taken, for `stopWhen`. From 1. */
+  /** Number of the step, from 1: the next one for `prepareStep`, the last one for `stopWhen`. */
   readonly step: number;
   /** Tokens of the call so far. */
   readonly usage: Usage;
@@ -32,22 +32,22 @@ export interface CallProgress {
   readonly message: Message | undefined;
 }
 
-/** What one call does differently from the agent's other calls. */
+/** Settings that differ for one call. */
 export interface CallControl extends StepControl {
-  /** Reasoning steps that the call may take. */
+  /** Maximum number of reasoning steps of the call. */
   readonly maxIterations?: number | undefined;
   /**
-   * Milliseconds that waits of this call may take, instead of the agent's: those for the model, tools, hooks, the session's turn and
-   * the call as a whole. 0 or `Infinity` for no limit.
+   * Milliseconds that waits of this call may take, overriding the agent's limits: waits for the model, tools, hooks, the session's turn and
+   * the whole call. 0 or `Infinity` for no limit.
    */
   readonly limits?: CallLimits | undefined;
-  /** Sets the session's permission mode as the call begins. */
+  /** Sets the session's permission mode when the call begins. */
   readonly permissionMode?: PermissionContext['mode'];
-  /** Called when the call has to wait for another one of its session. */
+  /** Called if the call must wait for another call of its session. */
   readonly onWait?: (() => void) | undefined;
-  /** Ends the call with `stop_condition` after a step that called tools, when it answers true. */
+  /** Ends the call with `stop_condition` if it returns true after a step that called tools. */
   readonly stopWhen?: ((progress: CallProgress) => boolean | Promise<boolean>) | undefined;
-  /** Chooses for one step what comes before the choices of the call. */
+  /** Returns settings of one step that override those of the call. */
   readonly prepareStep?:
     | ((progress: CallProgress) => StepControl | undefined | Promise<StepControl | undefined>)
     | undefined;
@@ -82,7 +82,7 @@ const callSchema = z.strictObject({
   prepareStep: functionSchema.optional(),
 });
 
-/** Keys that others use, and check beyond this. */
+/** Keys that other code uses and validates further. */
 const elsewhere = {
   id: z.string().min(1),
   signal: z.custom<AbortSignal>((value) => value instanceof AbortSignal, 'must be an AbortSignal'),
@@ -107,7 +107,7 @@ export function callControl(options: CallControl, known: ReadonlySet<string>): C
   return control as CallControl;
 }
 
-/** @throws {InvalidInputError} for tools that the agent has not, and for a choice that the list of tools leaves out. */
+/** @throws {InvalidInputError} for unknown tools, and for a `toolChoice` that is not in `tools`. */
 function refuseUnknownTools(
   { tools, toolChoice }: StepControl,
   known: ReadonlySet<string>,
@@ -126,10 +126,10 @@ function refuseUnknownTools(
 }
 
 /**
- * Chooses what the next step is asked with: what `prepareStep` answered, else what the call says.
+ * Returns the settings of the next step: those that `prepareStep` returned, which override those of the call.
  *
  * @param known Names of the tools that the agent has.
- * @throws {InvalidInputError} naming the path of every bad field of the answer.
+ * @throws {InvalidInputError} naming the path of every invalid field.
  */
 export function stepControl(
   { prepareStep: _, ...call }: CallControl,

@@ -12,10 +12,7 @@ type Delta =
       readonly inputDelta: string;
     };
 
-/**
- * The answer that the model is writing, as it is streamed: the texts of all drafts, less those that were discarded, are
- * the texts of the messages.
- */
+/** The answer that the model is streaming. The texts of all drafts that were not discarded are the texts of the messages. */
 export class Draft {
   readonly #emit: (event: AgentEventBody) => void;
   #reference: DraftReference = { messageId: '', draft: 0 };
@@ -26,7 +23,7 @@ export class Draft {
     this.#emit = emit;
   }
 
-  /** The id that the message will have. */
+  /** The id of the message. */
   get messageId(): string {
     return this.#reference.messageId;
   }
@@ -36,7 +33,7 @@ export class Draft {
     return this.#text;
   }
 
-  /** Begins a message. */
+  /** Begins a new message. */
   begin(): void {
     this.discard();
     this.#reference = { messageId: randomUUID(), draft: 1 };
@@ -48,7 +45,7 @@ export class Draft {
     this.#emit({ ...delta, ...this.#reference });
   }
 
-  /** Takes back what was streamed, if anything was; what follows is the next draft. */
+  /** Discards the streamed text, if any. The next text belongs to a new draft. */
   discard(): void {
     const { messageId, draft } = this.#reference;
     if (!this.#isTold) return;
@@ -58,21 +55,21 @@ export class Draft {
     this.#reference = { messageId, draft: draft + 1 };
   }
 
-  /** Streams what is missing of the answer's `text`, or all of it instead of a draft that said something else. */
+  /** Streams the missing rest of the answer's `text`. If the draft differs, it is discarded and the whole text is streamed. */
   complete(text: string): void {
     if (!text.startsWith(this.#text) && !isSameJson(text, this.#text)) this.discard();
     const rest = text.slice(this.#text.length);
     if (rest !== '' && text.startsWith(this.#text)) this.add({ type: 'text.delta', text: rest });
   }
 
-  /** Ends the message: nothing of it can be discarded any more. */
+  /** Ends the message. It can no longer be discarded. */
   end(): void {
     this.#text = '';
     this.#isTold = false;
   }
 }
 
-/** Returns whether two answers of a form are the same: a model writes JSON with other spaces. */
+/** Returns whether two answers are the same JSON, ignoring whitespace. */
 function isSameJson(left: string, right: string): boolean {
   try {
     return isDeepStrictEqual(JSON.parse(left), JSON.parse(right));

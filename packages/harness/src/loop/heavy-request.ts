@@ -2,12 +2,12 @@ import { ContextOverflowError, type Message, ModelError } from '@x/core';
 import { errorText } from '@x/core/internal';
 import { blockBytes, classifyModelError, type ModelErrorKind, messageBytes } from '@x/core/messages';
 
-/** From so many bytes on the weight of a request may be why it failed. */
+/** Request size in bytes from which the size may be why the request failed. */
 const HEAVY_BYTES = 4_000_000;
-/** Failures that have nothing to do with the weight of a request. */
+/** Failures that are unrelated to the size of a request. */
 const OTHER_CAUSES: ReadonlySet<ModelErrorKind> = new Set(['rate_limit', 'quota', 'auth', 'unreadable']);
 
-/** Says what the request weighs: `33.2 MB, 32.9 MB of it in 53 files`; nothing for one that is light. */
+/** Describes the size of a request: `33.2 MB, 32.9 MB of it in 53 files`. Returns `undefined` for a small one. */
 export function weightOf(messages: readonly Message[]): string | undefined {
   const bytes = messageBytes(messages);
   if (bytes < HEAVY_BYTES) return undefined;
@@ -20,7 +20,7 @@ export function weightOf(messages: readonly Message[]): string | undefined {
   return `${megabytes(bytes)}, ${megabytes(inFiles)} of it in ${files.length} files`;
 }
 
-/** The error of a heavy request with what the request weighs, where that may be why it failed; else the error itself. */
+/** Adds the size of a heavy request to its error if the size may be the cause. Otherwise returns the error unchanged. */
 export function withWeight(error: unknown, modelId: string, messages: readonly Message[]): unknown {
   const weight = weightOf(messages);
   if (weight === undefined || OTHER_CAUSES.has(classifyModelError(error))) return error;

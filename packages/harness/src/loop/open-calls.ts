@@ -3,21 +3,21 @@ import { type AgentState, type Message, type ToolUseBlock, toolResultMessage } f
 import { type PendingApproval, sortedJson } from '@x/core/internal';
 import { pairingOf } from '@x/core/messages';
 
-/** Finds the tool calls at the end of a conversation that have no result yet. Looks at the last step alone: it runs every step. */
+/** Finds the tool calls at the end of a conversation that have no result yet. Checks only the last step, because it runs in every step. */
 export function openCalls(context: readonly Message[]): readonly ToolUseBlock[] {
   const last = context.findLastIndex(({ role }) => role !== 'tool');
   if (context[last]?.role !== 'assistant') return [];
   return pairingOf(context.slice(last)).open.get(0) ?? [];
 }
 
-/** Hashes what a human is shown of a call. Stores may change the order of keys, so it does not count. */
+/** Returns a hash of what a human sees of a call. Key order is ignored, because stores may change it. */
 export function digestOf({ name, input }: Pick<ToolUseBlock, 'name' | 'input'>): string {
   return createHash('sha256')
     .update(sortedJson([name, input]))
     .digest('base64url');
 }
 
-/** Assigns the approvals of a state to open calls. Calls that are alike, id and all, take theirs in order. */
+/** Assigns the approvals of a state to open calls. Identical calls get theirs in order. */
 export function approvalsOf(
   { permissionContext: { pending = [] } }: AgentState,
   calls: readonly ToolUseBlock[],
@@ -38,7 +38,7 @@ export function approvalsOf(
   return assigned;
 }
 
-/** Finds the open calls from the first that waits for a decision. None of them has begun, but in a subagent. */
+/** Finds the open calls from the first one that waits for approval. None of them has begun, except in a subagent. */
 export function waitingCalls(state: AgentState): readonly ToolUseBlock[] {
   const undecided = state.permissionContext.pending?.some(({ decision }) => decision === undefined) ?? false;
   const open = undecided ? openCalls(state.context) : [];
@@ -47,13 +47,13 @@ export function waitingCalls(state: AgentState): readonly ToolUseBlock[] {
   return first === -1 ? [] : open.slice(first);
 }
 
-/** Finds the open calls that nobody will finish: they may have begun when the process stopped. */
+/** Finds the open calls that will not finish. They may have begun when the process stopped. */
 export function abandonedCalls(state: AgentState): readonly ToolUseBlock[] {
   const waiting = new Set(waitingCalls(state));
   return openCalls(state.context).filter((call) => !waiting.has(call));
 }
 
-/** Texts that the model reads instead of a result that never came. */
+/** Results that the model reads for calls that never finished. */
 const INTERRUPTED = {
   crash:
     'No result: the process that ran this call stopped, or lost its turn to another one. It may or may not have taken effect; check before you repeat it.',
@@ -70,9 +70,9 @@ const INTERRUPTED = {
 const NOT_BEGUN = 'No result: the step ended before this call could take effect.';
 
 /**
- * Makes error results for calls that will not finish.
+ * Creates error results for calls that will not finish.
  *
- * @param began Ids of those that may have taken effect. Default: all of them.
+ * @param began Ids of calls that may have taken effect. Default: all of them.
  */
 export function errorResultsFor(
   calls: readonly ToolUseBlock[],
@@ -86,9 +86,8 @@ export function errorResultsFor(
 }
 
 /**
- * Makes calls and results a bijection again, each result right behind its call: leaves out results that stand alone or
- * apart, and gives every call without a result an error result. With `waiting`, calls at the very end stay open. Returns
- * the same list when nothing was wrong.
+ * Restores the pairing of calls and results, each result right after its call. Removes stray results, and adds an error result for every
+ * call without one. With `waiting`, calls at the very end stay open. Returns the same list if nothing was wrong.
  */
 export function repairPairing(context: readonly Message[], waiting: boolean): readonly Message[] {
   const kept = withoutStrayResults(context);

@@ -4,7 +4,7 @@ import type { ToolDefinition } from '@x/core/messages';
 import { hookInvalid } from '../errors/harness-error.js';
 import { DROPPED, type RunningCall } from './running-call.js';
 
-/** Makes the scope that the hooks of one reasoning step see. */
+/** Creates the scope that the hooks of one reasoning step get. */
 export async function reasonScope(call: RunningCall): Promise<ReasonScope> {
   const sections = [call.settings.systemPrompt];
   const reminders: Message[] = [];
@@ -37,7 +37,7 @@ export async function reasonScope(call: RunningCall): Promise<ReasonScope> {
   return scope;
 }
 
-/** The tools of this step, with `final_answer` where the answer is asked for by it. */
+/** Returns the tools of this step, including `final_answer` if the answer is requested through it. */
 function toolsWith(call: RunningCall, answer: ToolDefinition | undefined): readonly ToolDefinition[] {
   const names = call.control.tools;
   let offered = call.tools.definitions;

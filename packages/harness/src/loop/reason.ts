@@ -23,14 +23,14 @@ import { RefusedContent } from './refused-content.js';
 import { AUTHOR, DROPPED, type RunningCall } from './running-call.js';
 import { unfitRequest } from './unfit-request.js';
 
-/** One reasoning step: assembles the view, calls the model, appends what it answered. */
+/** Runs one reasoning step: assembles the view, calls the model, appends the answer. */
 export async function reason(call: RunningCall, streaming: boolean): Promise<Message | undefined> {
   const startedAt = performance.now();
   call.draft.begin();
   const ids = new AnswerIds(call.scope.state, call.draft.messageId);
   call.answerIds = ids;
   const response = await respond(call, streaming);
-  // A hook may have answered instead of a model.
+  // The answer may come from a hook, so its usage is validated.
   const usage = soundUsage(response.usage);
   call.addUsage(usage);
 
@@ -42,7 +42,7 @@ export async function reason(call: RunningCall, streaming: boolean): Promise<Mes
   });
   if (streaming) call.draft.complete(textOf(message));
   call.draft.end();
-  // An empty answer is none: providers refuse empty messages in the next request.
+  // An empty answer is not stored: providers reject empty messages in the next request.
   if (content.length > 0) call.add([message]);
   else call.lastAssistant = undefined;
   call.finishReason = knownReason(call, response);
@@ -58,7 +58,7 @@ export async function reason(call: RunningCall, streaming: boolean): Promise<Mes
   return content.length > 0 ? message : undefined;
 }
 
-/** The reason for which the model stopped. A word that nobody knows is no reason to lose the answer. */
+/** Returns why the model stopped. An unknown reason becomes `other`, so that the answer is not lost. */
 function knownReason(call: RunningCall, { finishReason: given, content }: ModelResponse): FinishReason {
   const reason = FINISH_REASONS.find((known) => known === given) ?? 'other';
   if (reason === 'other' && !content.some(({ type }) => type === 'tool_use')) {
@@ -69,7 +69,7 @@ function knownReason(call: RunningCall, { finishReason: given, content }: ModelR
   return reason;
 }
 
-/** Leaves out the calls beyond the limit of an answer. The model reads about them in the next step. */
+/** Removes calls beyond the limit of an answer. The model is informed in the next step. */
 function withoutSurplus(
   call: RunningCall,
   content: readonly ContentBlock[],
@@ -83,7 +83,7 @@ function withoutSurplus(
   return { content: kept, [DROPPED]: calls - most };
 }
 
-/** Asks the model, or the next one when it failed for good, with a view that fits the new window. */
+/** Calls the model. If it fails permanently, calls the next one with a view that fits its window. */
 async function respond(call: RunningCall, streaming: boolean): Promise<ModelResponse> {
   let leavesOut = false;
   let refused = new RefusedContent(call);
@@ -116,7 +116,7 @@ async function respond(call: RunningCall, streaming: boolean): Promise<ModelResp
   }
 }
 
-/** Tests whether the model may have refused thoughts or a compaction that its provider had given, as after a change of its key or behind another address. */
+/** Tests whether the model may have rejected thoughts or compactions that its provider issued, as after a change of key or address. */
 function isOfItems(call: RunningCall, error: unknown): boolean {
   if (error !== call.modelFailure || !mayRefuseItems(error)) return false;
   const isSaid = classifyModelError(error) === 'unreadable';
@@ -125,7 +125,7 @@ function isOfItems(call: RunningCall, error: unknown): boolean {
   );
 }
 
-/** Takes out of the conversation for good what was refused, once a request without it has succeeded. */
+/** Permanently removes rejected items from the conversation, once a request without them has succeeded. */
 function leaveOutRefused({ scope }: RunningCall): void {
   const context = scope.state.contextMutable();
   context.splice(0, context.length, ...context.flatMap(withoutThoughts));
@@ -143,7 +143,7 @@ function isUnrescued(call: RunningCall, error: unknown): boolean {
   return isContextOverflow(error);
 }
 
-/** Sends the present view through the hooks around the request to the model. The innermost layer. */
+/** Sends the current view through the hooks around the model request. The innermost layer. */
 async function ask(
   call: RunningCall,
   scope: ReasonScope,
@@ -160,10 +160,10 @@ async function ask(
     ? messages.flatMap(withoutThoughts)
     : readableBy(scope.model, messages, call.authors);
   const given = [...readable, ...scope.reminders];
-  // Hooks may have put anything into either.
+  // Hooks may have added invalid values to both lists.
   checkMessages(given, 'request to the model', 'messages');
   const replaced = (line: string, { id }: Message) => {
-    // Once, and not again in each later call.
+    // Warns only in the call that added the message, not in every later call.
     if (!call.messages.some((added) => added.id === id)) return;
     call.emit({ type: 'warning', source: scope.model.id, message: line });
   };
@@ -183,7 +183,7 @@ async function ask(
     signal: scope.signal,
   };
   call.emit({ type: 'model.started', step: call.step, context });
-  // A hook may ask more than once.
+  // A hook may send more than one request.
   call.draft.discard();
   const send = around(
     capabilities,
@@ -209,17 +209,17 @@ function definedOf<Values extends object>(values: Values): Partial<Values> {
   ) as Partial<Values>;
 }
 
-/** Names the author of an answer that holds what only its author can read: thoughts, signatures, opaque items. */
+/** Returns metadata with the model's id if only this model can read parts of the answer: thoughts, signatures, opaque items. */
 function authorship(content: readonly ContentBlock[], model: Model): JsonObject {
   return content.some(isPrivate) ? { [AUTHOR]: model.id } : {};
 }
 
 /**
- * Returns the conversation as `model` may read it. Answers of other models lose their thoughts and opaque items (whole, never
- * just a signature) and the metadata of their provider. A message with nothing else is left out. Returns the same list when
- * there is nothing to leave out.
+ * Returns the conversation in the form that `model` may read. Answers of other models lose their thoughts and opaque items (whole, never
+ * just a signature) and the metadata of their provider. Messages that are then empty are removed. Returns the same list if nothing must be
+ * removed.
  *
- * @param authors The models that may have written some of them.
+ * @param authors The models that may have written parts of the conversation.
  */
 function readableBy(
   { id }: Model,

@@ -4,39 +4,39 @@ import { isObject, type LogNote } from '@x/core/internal';
 import type { Reply } from '../agent/call-options.js';
 
 const EXTENSION = 'calls';
-/** How many receipts a session carries: a client repeats the call whose reply it did not get. The log has those before. */
+/** Number of receipts in a session's head, for clients that repeat a call whose reply they did not get. Older receipts are in the log. */
 const CARRIED = 8;
-/** Calls without a receipt that a session carries, where none of many calls comes to an end. */
+/** Maximum number of unfinished calls in a session's head, for sessions whose calls never end. */
 const MAX_OPEN = 32;
-/** Calls that stopped for these reasons are gone on with. */
+/** Stop reasons of calls that can be continued. */
 const UNFINISHED: readonly StopReason[] = ['interrupted', 'shutdown', 'timed_out', 'permission_required'];
 
-/** Ids of one call: those of the messages that it said, in order, and its own. */
+/** Ids of one call: those of its messages, in order, and its own. */
 export type CallIds = readonly string[];
 
-/** The outcome of a call, for its repetition. */
+/** The outcome of a call, for a repetition of the call. */
 export interface Receipt extends Pick<Reply, 'stopReason' | 'finishReason' | 'usage' | 'steps'> {
   readonly ids: CallIds;
-  /** Of the last assistant message. */
+  /** Id of the last assistant message. */
   readonly messageId?: string | undefined;
 }
 
-/** The calls of a session that its head knows. What is known of a call is committed with what the call said and did. */
+/** The calls recorded in a session's head. The record is committed together with the messages of the calls. */
 interface Calls {
-  /** Those that have been said and have no receipt, the last one last. */
+  /** Calls without a receipt, the latest last. */
   readonly open: readonly CallIds[];
   readonly finished: readonly Receipt[];
   /**
-   * Marks the receipts of this session in its log; none before one is there. A session that was deleted and begun again has another, though
-   * its log may still be there.
+   * Identifies the receipts of this session in its log; `undefined` before the first receipt. If a session is deleted and created again, it
+   * has another mark, although the old log may still exist.
    */
   readonly mark?: string | undefined;
 }
 
 /**
- * Remembers under which ids something is said, and answers all ids of the call: of a call that runs, more may be said.
+ * Records the ids of new messages of a call. Returns all ids of the call, because a running call may get more messages.
  *
- * @param own The ids that the call has so far.
+ * @param own The ids of the call so far.
  */
 export function openReceipt(state: AgentState, own: CallIds, said: CallIds): CallIds {
   const ids = [...own, ...said];
@@ -49,13 +49,13 @@ export function openReceipt(state: AgentState, own: CallIds, said: CallIds): Cal
   return all;
 }
 
-/** Continues a call, the one of this id or the last one without a receipt, and returns its ids. */
+/** Continues the call with this id, or the last one without a receipt. Returns its ids. */
 export function resumeReceipt(state: AgentState, id: string | undefined): CallIds {
   const own = id === undefined ? callsOf(state).open.at(-1) : [id];
   return openReceipt(state, own ?? [], []);
 }
 
-/** Remembers how the call of these ids ended. Others that have been said and not answered have its reply, too: it came after them. */
+/** Records how a call ended. Earlier unanswered calls are settled too: the reply came after their messages. */
 export function settleReceipts(state: AgentState, own: CallIds, reply: Reply): void {
   if (UNFINISHED.includes(reply.stopReason)) return;
   const { open, finished, mark } = callsOf(state);
@@ -68,7 +68,7 @@ export function settleReceipts(state: AgentState, own: CallIds, reply: Reply): v
   keep(state, { open: [], finished: [...finished, ...receipts], mark });
 }
 
-/** The outcome of a call that another one answered: the reply of that one has the tokens. */
+/** The outcome of a call whose message was answered by another call. The other call's reply has the usage. */
 export const SUPERSEDED = {
   stopReason: 'superseded',
   usage: { inputTokens: 0, outputTokens: 0 },
@@ -76,8 +76,8 @@ export const SUPERSEDED = {
 } as const;
 
 /**
- * Takes out of the head what is too much for it, for the log. Call `done` when the log has it: what a commit leaves out must
- * be found there.
+ * Moves surplus receipts from the head to the log. Call `done` once the log is written, because receipts that a commit omits must be in the
+ * log.
  */
 export function spareReceipts(state: AgentState): { readonly notes: readonly LogNote[]; done(): void } {
   const { open, finished, mark = randomUUID() } = callsOf(state);
@@ -95,7 +95,7 @@ export function spareReceipts(state: AgentState): { readonly notes: readonly Log
   };
 }
 
-/** Returns whether a call of this id has begun and has no receipt. */
+/** Returns whether a call with this id has begun and has no receipt. */
 export function isOpenCall(state: AgentState, id: string): boolean {
   return callsOf(state).open.some((ids) => ids.includes(id));
 }
@@ -106,11 +106,11 @@ function sharesId(left: CallIds, right: CallIds): boolean {
 
 function keep(state: AgentState, { open, finished, mark }: Calls): void {
   if (open.length + finished.length === 0) delete state.extensions[EXTENSION];
-  // What is undefined has no place in JSON.
+  // Removes undefined values, which JSON cannot represent.
   else state.extensions[EXTENSION] = JSON.parse(JSON.stringify({ open, finished, mark }));
 }
 
-/** Programs may write what they like into a state. */
+/** Reads the recorded calls. Validates them, because programs can write anything into a state. */
 export function callsOf(state: AgentState): Calls {
   const { open, finished, mark } = state.extensions[EXTENSION] ?? {};
   return {

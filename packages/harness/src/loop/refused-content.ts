@@ -3,34 +3,34 @@ import { describeContent, errorText, isRefused } from '@x/core/internal';
 import { modelErrorFacts, type SetAsideExtent, setAside } from '@x/core/messages';
 import type { RunningCall } from './running-call.js';
 
-/** Contents that a warning names. */
+/** Maximum number of contents that a warning names. */
 const MOST_NAMED = 5;
 
-/** The place of a message in the conversation. */
+/** The position of a message in the conversation. */
 interface Place {
-  /** No answer stands behind it, so that nobody knows whether a provider takes it. The last answer is one itself. */
+  /** Whether no answer follows it, so that it is unknown if a provider accepts it. The last answer itself counts as new. */
   readonly isNew: boolean;
   readonly isLastAnswer: boolean;
-  /** A call that failed has left it behind. */
+  /** Whether a failed call left it behind. */
   readonly isLeft: boolean;
-  /** Messages of earlier calls behind it; negative for one of this call. */
+  /** Number of messages of earlier calls after it; negative for a message of this call. */
   readonly age: number;
 }
 
-/** How much of a message at a place is set aside. */
+/** Returns how much of a message is set aside, depending on its position. */
 type Level = (place: Place) => SetAsideExtent | undefined;
 
 const partsOfNew: Level = ({ isNew }) => (isNew ? 'large' : undefined);
 const left: Level = ({ isLeft, isLastAnswer }) => (isLeft && !isLastAnswer ? 'all' : undefined);
 const leftAndAnswer: Level = ({ isLeft }) => (isLeft ? 'all' : undefined);
 
-/** The newest messages of earlier calls, so many of them: what was imported may never have been taken. */
+/** Sets aside the newest `count` messages of earlier calls, because no provider may ever have accepted an imported message. */
 const newest =
   (count: number): Level =>
   ({ age }) =>
     age >= 0 && age < count ? 'all' : 'large';
 
-/** From the least to the most. Each is asked for once, and only where it changes something. */
+/** Levels in ascending order. Each is tried once, and only if it changes something. */
 const LEVELS: readonly Level[] = [
   partsOfNew,
   (place) => left(place) ?? partsOfNew(place),
@@ -42,15 +42,18 @@ const LEVELS: readonly Level[] = [
   ),
 ];
 
-/** For a request that is too large, which is the business of compaction, and for a server that fails: what a failed call has left. */
+/**
+ * Levels for a request that is too large (compaction handles the rest) and for server failures: only messages that a failed call left
+ * behind.
+ */
 const LEVELS_OF_LEFT: readonly Level[] = [left, leftAndAnswer];
-/** For a request with too many bytes, which are in files as a rule. */
+/** Levels for a request with too many bytes, most of which are usually in files. */
 const LEVELS_OF_WEIGHT: readonly Level[] = [...LEVELS_OF_LEFT, partsOfNew, newest(0)];
 
-/** Statuses with which servers refuse content that they fail at, or that a gateway forbids: also those of an outage and a wrong key. */
+/** HTTP statuses of servers that fail on content or gateways that forbid it. They may also mean an outage or an invalid key. */
 const UNCLEAR_STATUSES: readonly number[] = [403, 500];
 
-/** What may be set aside after an error. Without a model that could take over, an unclear refusal counts as well. */
+/** Returns what may be set aside after an error. An unclear refusal counts only if no other model can take over. */
 function levelsFor(error: unknown, isLastModel: boolean): readonly Level[] {
   const { statuses } = modelErrorFacts(error);
   if (isContextOverflow(error)) return statuses.includes(413) ? LEVELS_OF_WEIGHT : LEVELS_OF_LEFT;
@@ -59,8 +62,8 @@ function levelsFor(error: unknown, isLastModel: boolean): readonly Level[] {
 }
 
 /**
- * Sets aside what may be the reason for a refused request: first what is new since the last answer, then what a failed call left
- * behind. A message costs its turn at most, never the next one. The log has every message whole.
+ * Sets aside content that may be the reason for a rejected request: first what is new since the last answer, then what a failed call left
+ * behind. So a bad message costs at most its own turn. The log keeps every message whole.
  */
 export class RefusedContent {
   readonly #call: RunningCall;
@@ -72,7 +75,7 @@ export class RefusedContent {
     this.#call = call;
   }
 
-  /** Changes the conversation for another attempt. Returns whether there is one. */
+  /** Changes the conversation for another attempt. Returns whether an attempt is left. */
   setAside(error: unknown): boolean {
     const { modelFailure, scope, isLastModel } = this.#call;
     if (error !== modelFailure || scope.signal.aborted) return false;
@@ -88,7 +91,7 @@ export class RefusedContent {
     const context = this.#call.scope.state.contextMutable();
     const own = new Set(this.#call.messages.map(({ id }) => id));
     const answered = context.findLastIndex(({ role }) => role === 'assistant');
-    // A call that continues with an earlier one has nothing else to say.
+    // A call that continues an earlier one has no user message.
     const speaks = this.#call.messages.some(({ role, kind }) => role === 'user' && kind === undefined);
     const hasFailed = speaks && context.slice(answered + 1).some(({ id }) => !own.has(id));
     let older = context.filter(({ id }) => !own.has(id)).length;
@@ -114,13 +117,13 @@ export class RefusedContent {
     return isChanged;
   }
 
-  /** Puts everything back, as no attempt has succeeded. */
+  /** Restores everything, because no attempt has succeeded. */
   restore(): void {
     this.#replace((message) => this.#changed.get(message.id)?.before ?? message);
     this.#changed.clear();
   }
 
-  /** Leaves out for good what was set aside when a request succeeded. */
+  /** Keeps the changes permanently after a request has succeeded. */
   keep(): void {
     const contents: string[] = [];
     for (const [messageId, { before, after }] of this.#changed) {
@@ -144,7 +147,7 @@ export class RefusedContent {
   }
 }
 
-/** The blocks that a message has lost. */
+/** Returns the blocks that were removed from a message. */
 export function setAsideOf(before: Message, after: Message): Message['content'] {
   return before.content.filter((block) => !after.content.includes(block));
 }

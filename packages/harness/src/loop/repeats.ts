@@ -5,7 +5,7 @@ import { openCalls } from './open-calls.js';
 import { type CallIds, callsOf, isOpenCall, isReceipt, type Receipt, SUPERSEDED } from './receipts.js';
 import type { RunningCall } from './running-call.js';
 
-/** Returns what a call of this id repeats: the reply of an ended call, or the messages that are new. */
+/** Checks whether a call repeats an earlier one. Returns the reply of an ended call, or the messages that are new. */
 export async function repeatOf(
   call: RunningCall,
   id: string | undefined,
@@ -23,12 +23,12 @@ export async function repeatOf(
   const unsaid = await refuseOther(call, input, open);
   const answer = unsaid.length === 0 ? answerIn(state) : undefined;
   if (answer === undefined) return { unsaid };
-  // It failed behind its answer, as a hook may.
+  // The call failed after its answer, for example in a hook.
   const known = { ids: open, stopReason: 'completed', finishReason: 'stop', messageId: answer.id } as const;
   return { earlier: await replyOfReceipt(call, { ...SUPERSEDED, ...known }), unsaid };
 }
 
-/** Finds the whole answer that a conversation ends with. */
+/** Returns the complete answer that a conversation ends with, if any. */
 function answerIn(state: AgentState): Message | undefined {
   const last = state.context.at(-1);
   const isWhole = last?.role === 'assistant' && last.metadata?.interrupted === undefined;
@@ -37,7 +37,7 @@ function answerIn(state: AgentState): Message | undefined {
     : undefined;
 }
 
-/** What a session carries of its last calls comes before what its log says: that may be ahead of the session. */
+/** Finds the receipt of a call. The session's head takes precedence over the log, which may be ahead of the session. */
 async function findReceipt(call: RunningCall, id: string): Promise<Receipt | undefined> {
   const { open, finished, mark } = callsOf(call.scope.state);
   const carried = finished.findLast(({ ids }) => ids.includes(id));
@@ -49,13 +49,13 @@ async function findReceipt(call: RunningCall, id: string): Promise<Receipt | und
   return isReceipt(receipt) ? receipt : undefined;
 }
 
-/** Makes the reply of a receipt. Its message may be in the log alone. */
+/** Rebuilds the reply of a receipt. Its message may be only in the log. */
 async function replyOfReceipt(call: RunningCall, receipt: Receipt): Promise<Reply> {
   const { state } = call.scope;
   const { ids: _, messageId, ...known } = receipt;
   const message = messageId === undefined ? undefined : await said(call, messageId);
   const { output } = call.options;
-  // Read again, as not all that a schema makes of an answer has a place in JSON.
+  // Parsed again, because JSON cannot represent every value that a schema produces.
   if (known.stopReason === 'completed') await call.waitFor('output', () => output?.read(message));
   return replyOf({
     ...known,
@@ -67,7 +67,7 @@ async function replyOfReceipt(call: RunningCall, receipt: Receipt): Promise<Repl
 }
 
 /**
- * Leaves out what was said already, by whichever call.
+ * Removes messages that are already in the session, whichever call added them.
  *
  * @param fresh An id that is known to be new.
  */
@@ -90,8 +90,8 @@ export async function unsaidOf(
 }
 
 /**
- * Compares an input with what a call said, by id or else by place, and answers what of it is new. An id stands for what was said under
- * it: whoever says something else would take the answer to that for their own.
+ * Compares an input with the messages of a call, by id or by position, and returns the new ones. Throws if a message differs from the one
+ * sent under the same id, because the stored reply answers the other message.
  */
 async function refuseOther(
   call: RunningCall,
@@ -112,7 +112,7 @@ async function refuseOther(
   return unsaid;
 }
 
-/** Finds a message as it was said: a compaction may have altered it in the conversation. */
+/** Finds a message in its original form. A compaction may have changed it in the conversation. */
 async function said(call: RunningCall, id: string | undefined): Promise<Message | undefined> {
   if (id === undefined) return undefined;
   return (await call.logged(id)) ?? call.scope.state.context.find((message) => message.id === id);

@@ -30,9 +30,9 @@ import { unsaidOf } from './repeats.js';
 import type { RunningCall } from './running-call.js';
 
 interface RunCallOptions {
-  /** Names the call, so that it can be repeated. */
+  /** Identifies the call, so that it can be repeated. */
   readonly id: string | undefined;
-  /** The user's messages; none to go on where an earlier call stopped. */
+  /** The user's messages; empty to continue an earlier call. */
   readonly input: readonly Message[];
   /** Decisions on tool calls that wait for approval. */
   readonly decisions: Decisions;
@@ -40,8 +40,8 @@ interface RunCallOptions {
 }
 
 /**
- * The agent loop: reason, act, repeat, until the model asks for no more tools. Whatever ends it, also an error, the
- * conversation up to then is stored.
+ * Runs the agent loop: reason, act, repeat, until the model requests no more tools. However it ends, even with an error, the conversation
+ * so far is stored.
  */
 export async function runCall(call: RunningCall, options: RunCallOptions): Promise<Reply> {
   // Long because it is the order of a call, from its first event to its last.
@@ -59,7 +59,7 @@ export async function runCall(call: RunningCall, options: RunCallOptions): Promi
   if (mode !== undefined) state.permissionContext = { ...state.permissionContext, mode };
   call.emit({ type: 'call.started', callId, resumed });
   for (const announcement of decided) call.emit(announcement);
-  // Without decisions a new message ends what waited; with some, what they allow is done before it.
+  // Without decisions, a new message supersedes pending calls. With decisions, approved calls run before the message is read.
   if (!resumed && Object.keys(options.decisions).length === 0) call.add(closeWaiting(state));
   prunePending(state);
   let unsaid = options.input;
@@ -69,14 +69,14 @@ export async function runCall(call: RunningCall, options: RunCallOptions): Promi
       call.ids = openReceipt(state, call.ids, [...userIds(unsaid), options.id]);
     unsaid = [];
   };
-  // Calls that were approved in the step before run before the new messages are read.
+  // Approved calls of the previous step run before the new messages are added.
   if (openCalls(state.context).length === 0) say();
 
   let stopReason: StopReason = 'completed';
   try {
-    // An approved call runs once at most: a second process with the same decision fails at this save, before the call.
+    // An approved call runs at most once: a second process with the same decision fails at this save, before the call.
     if (decided.length > 0) await call.save({ onConflict: 'fail' });
-    // Whoever erases the user elsewhere finds a session by what is stored of it, and a lease alone is nothing.
+    // `eraseUser` in another process finds only stored sessions, not leases. So a new session is stored at once.
     else
       await call.scope.checkpoint(
         call.options.turn.fence !== undefined && call.options.session.version === 0,
@@ -96,7 +96,7 @@ export async function runCall(call: RunningCall, options: RunCallOptions): Promi
   } catch (thrown) {
     stopReason = await settleFailure(call, errorOf('The call', thrown), say);
   }
-  // A call that a shutdown cut short stays open, so that the next process can resume it.
+  // A call that a shutdown stopped stays active, so that the next process can resume it.
   if (stopReason !== 'shutdown') state.activeCall = undefined;
   const output = stopReason === 'completed' ? call.options.output?.value : undefined;
   call.account.end();
@@ -154,7 +154,7 @@ async function loop(call: RunningCall, { streaming }: RunCallOptions): Promise<S
     } else {
       warnUncalled(call);
       const isSettled = await settleAnswer(call, message);
-      // Messages that came meanwhile are answered too, if steps are left.
+      // Messages that arrived in the meantime are answered too, if steps are left.
       if (isSettled && (steering.isEmpty || call.step >= maxIterations)) return 'completed';
     }
     await scope.checkpoint();
@@ -162,7 +162,7 @@ async function loop(call: RunningCall, { streaming }: RunCallOptions): Promise<S
   return 'max_iterations';
 }
 
-/** Adds what was said meanwhile, unless the conversation has it: whoever did not hear that it arrived says it again. */
+/** Adds new messages to the conversation. Skips messages that it has already, because a sender without confirmation repeats them. */
 async function steer(call: RunningCall, messages: readonly Message[]): Promise<void> {
   const unsaid = await unsaidOf(call, messages);
   call.add(unsaid);
@@ -173,14 +173,14 @@ function userIds(messages: readonly Message[]): readonly string[] {
   return messages.filter(({ role }) => role === 'user').map(({ id }) => id);
 }
 
-/** The ends of answers that are not whole. */
+/** Finish reasons of incomplete answers. */
 const CUT: Readonly<Partial<Record<FinishReason, 'truncated' | 'filtered' | 'refused'>>> = {
   length: 'truncated',
   'content-filter': 'filtered',
   refusal: 'refused',
 };
 
-/** Answers whose calls were cut off, one after the other, behind which the model is asked again. */
+/** Maximum number of consecutive answers with cut-off calls, before the call ends. */
 const MAX_CUT_IN_ROW = 3;
 
 const NOT_RUN = {
@@ -193,7 +193,7 @@ const NOT_RUN = {
 const CONTINUE =
   'Your answer was cut off at the limit of output tokens. Go on exactly where it stopped, without repeating anything.';
 
-/** Settles an answer that is not whole: none of its calls runs. Returns the reason to stop, or none to go on. */
+/** Settles an incomplete answer: none of its calls runs. Returns the reason to stop, or `undefined` to continue. */
 async function settleCut(
   call: RunningCall,
   message: Message | undefined,
@@ -202,7 +202,7 @@ async function settleCut(
   const uses = message ? toolUsesOf(message) : [];
   call.add(uses.map((use) => toolResultMessage(use, NOT_RUN[cut], { isError: true })));
   if (cut !== 'truncated') return cut;
-  // A model that writes calls too long for its limit is told so; one that continues doing it would cost all steps.
+  // The model is informed that its calls are too long. If it repeats this, the call ends, because it would use up all steps.
   if (uses.length > 0) return ++call.cutInRow > MAX_CUT_IN_ROW ? cut : undefined;
   if (call.options.output) return (await settleAnswer(call, message)) ? 'completed' : undefined;
   const isAsked =
@@ -214,7 +214,7 @@ async function settleCut(
   return undefined;
 }
 
-/** Runs no call that the tool choice of the step rules out: not every model keeps to it. */
+/** Rejects calls that contradict the tool choice of the step, because not every model obeys it. */
 function refuseUnchosen(call: RunningCall, uses: readonly ToolUseBlock[]): void {
   const { toolChoice } = call.control;
   const chosen = typeof toolChoice === 'object' ? toolChoice.tool : undefined;
@@ -227,7 +227,7 @@ function refuseUnchosen(call: RunningCall, uses: readonly ToolUseBlock[]): void 
   call.add(refused.map((use) => toolResultMessage(use, text, { isError: true })));
 }
 
-/** Tells that a model has ended without the tool call that it was asked for. */
+/** Warns if a model ended its answer without the tool call that `toolChoice` requires. */
 function warnUncalled(call: RunningCall): void {
   const { toolChoice = 'auto' } = call.control;
   if (toolChoice === 'auto' || toolChoice === 'none' || call.options.output !== undefined) return;
@@ -236,13 +236,13 @@ function warnUncalled(call: RunningCall): void {
   call.emit({ type: 'warning', source: 'toolChoice', message });
 }
 
-/** Runs the calls that a human has decided on. Returns a reason to stop when more decisions are needed. */
+/** Runs the calls that a human has decided on. Returns a reason to stop if more decisions are needed. */
 async function finishStep(call: RunningCall, { input }: RunCallOptions): Promise<StopReason | undefined> {
   const { state } = call.scope;
   if (openCalls(state.context).length === 0) return undefined;
   while (!(await act(call, call.tools.byName))) {
     if (input.length === 0) return askHuman(call);
-    // The user has gone on, so new questions are denied at once.
+    // The user has sent a new message, so new approval requests are denied at once.
     const denied = recordDecisions(state, { decisions: {}, superseding: true, timeoutMs: 0 });
     for (const announcement of denied) call.emit(announcement);
   }
@@ -265,12 +265,12 @@ function settleEarlierCall(call: RunningCall): void {
   call.change((state) => void state.contextMutable().splice(0, context.length, ...repaired));
 }
 
-/** Ends an interrupted call in an orderly way. Stores the conversation, then throws any other error. */
+/** Ends an interrupted call gracefully. Stores the conversation, then rethrows any other error. */
 async function settleFailure(call: RunningCall, error: unknown, say: () => void): Promise<StopReason> {
   const { signal, state, callId } = call.scope;
   const lost = [signal.reason, error].find((reason) => isOwnLoss(reason, call));
   if (lost !== undefined) {
-    // Another process holds the session now, or it is gone: nothing more is written, neither to it nor to its log.
+    // Another process holds the session now, or it is deleted: write nothing more to the session or its log.
     call.emit({ type: 'call.failed', callId, error: lost });
     throw lost;
   }
@@ -300,7 +300,7 @@ async function settleFailure(call: RunningCall, error: unknown, say: () => void)
   try {
     await call.save();
   } catch (saveError) {
-    // The first error is what the caller must see; that the rest could not be stored is worth a warning.
+    // The caller gets the first error. The failed save is only a warning.
     if (saveError !== error) {
       const message = errorText(saveError);
       call.emit({
@@ -314,14 +314,14 @@ async function settleFailure(call: RunningCall, error: unknown, say: () => void)
   throw error;
 }
 
-/** Tests whether this call's lease is lost, or its session deleted. What hooks and models call may have sessions of its own. */
+/** Tests whether this call's lease is lost, or its session deleted. The error may concern another session, used by a hook or a model. */
 function isOwnLoss(error: unknown, { options }: RunningCall): boolean {
   const isLost = SessionLeaseError.isInstance(error) && error.code === 'lease_lost';
   const isDeleted = SessionStoreError.isInstance(error) && error.code === 'session_deleted';
   return (isLost || isDeleted) && error.sessionKey === options.session.key.toString();
 }
 
-/** Returns whether a wait was too long: that of a hook, or of a model after its retries. */
+/** Returns whether an error is a timeout of a hook, or of a model after its retries. */
 function isTimeLimit(error: unknown): boolean {
   return (
     TimeLimitError.isInstance(error) ||
@@ -330,9 +330,9 @@ function isTimeLimit(error: unknown): boolean {
 }
 
 /**
- * @param repeated The id of the call, where its messages are in the session already.
- * @throws {HarnessError} `nothing_to_resume` when the session is new, holds nothing to be sent, or ended in an orderly way;
- * `call_forgotten` instead of the last where the messages are in the session and no call said them.
+ * @param repeated The id of the call, if its messages are already in the session.
+ * @throws {HarnessError} `nothing_to_resume` if the session is new, has nothing to send, or ended normally; `call_forgotten` if its
+ * messages are in the session but no call sent them.
  */
 export function refuseNothingToResume(state: AgentState, isNew: boolean, repeated?: string): void {
   const last = state.context.at(-1);
@@ -341,7 +341,7 @@ export function refuseNothingToResume(state: AgentState, isNew: boolean, repeate
     last?.role === 'tool' ||
     last?.role === 'user' ||
     openCalls(state.context).length > 0;
-  // A context of results without their calls is empty once it is repaired: no model could be asked.
+  // A context that contains only stray results is empty after the repair, so nothing could be sent.
   const isEmpty = repairPairing(state.context, true).length === 0;
   const isOpenRepeat = repeated !== undefined && isOpenCall(state, repeated);
   if (!isNew && (isOpen || isOpenRepeat) && !isEmpty) return;

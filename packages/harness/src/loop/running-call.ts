@@ -53,7 +53,7 @@ import { Draft } from './draft.js';
 import { spareReceipts } from './receipts.js';
 import type { Steering } from './steering.js';
 
-/** The key in a message's metadata that names the model which wrote it. */
+/** The key in a message's metadata that names the model that wrote it. */
 export const AUTHOR = 'modelId';
 
 const CHANGES_OF_THE_WINDOW: readonly AgentEventBody['type'][] = [
@@ -62,7 +62,7 @@ const CHANGES_OF_THE_WINDOW: readonly AgentEventBody['type'][] = [
   'context.restored',
 ];
 
-/** The key in an answer's metadata that counts its calls that were left out. */
+/** The key in an answer's metadata that counts its removed surplus calls. */
 export const DROPPED = 'droppedCalls';
 
 const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0 };
@@ -72,83 +72,83 @@ export interface RunningCallOptions {
   readonly tools: ToolList;
   readonly session: Session;
   readonly turn: SessionTurn;
-  /** Messages since the session was last stored. The call keeps the list up to date; the session reads it to merge. */
+  /** Messages since the last save. The call adds to the list; the session reads it to merge. */
   readonly unstored: Message[];
   readonly log: WorkspaceSessionLog;
-  /** Bounds requests to the store and the log. */
+  /** Limits the time of requests to the store and the log. */
   readonly storeLimit: StoreLimit;
-  /** The files that its tools see. */
+  /** The files that the call's tools can use. */
   readonly files: Workspace;
   readonly runtime: RuntimeContext;
   readonly callId: string;
-  /** Tells of its requests to the log. */
+  /** Reports the call's requests to the log. */
   readonly report: Report | undefined;
-  /** Ends the call, with an `Interruption` for a reason. */
+  /** Ends the call. The reason is usually an `Interruption`. */
   readonly abort: AbortController;
   readonly background: BackgroundQueue;
-  /** Whether the agent closes: the call stops behind its present step. */
+  /** Whether the agent is closing: the call then stops after its current step. */
   readonly isDraining: () => boolean;
-  /** What is reported of compactions when their calls have ended. */
+  /** Costs of compactions that are reported after their call has ended. */
   readonly lateCosts: LateCosts;
-  /** Messages that come in while the call runs. */
+  /** Messages that arrive while the call runs. */
   readonly steering: Steering;
-  /** The form that the answer must have, where one was asked for. */
+  /** The form that the answer must have, if one was requested. */
   readonly output?: RequestedOutput | undefined;
-  /** What this call does differently. */
+  /** Settings that differ for this call. */
   readonly control: CallControl;
   readonly events: EventJournal<Reply>;
 }
 
 /**
- * One call while it runs: what its hooks see, and what it has gathered so far. Messages enter the context through
- * {@link RunningCall.add} alone, so that every one of them reaches the log.
+ * One running call: the scope of its hooks, and its results so far. Messages must enter the context through {@link RunningCall.add}, so
+ * that all of them are logged.
  */
 export class RunningCall {
   readonly options: RunningCallOptions;
   readonly settings: ParsedSettings;
   readonly capabilities: readonly Capability[];
-  /** Its model is the one in use: another one after a fallback. */
+  /** Its model is the one in use, which changes after a fallback. */
   readonly scope: CallScope & { model: Model };
-  /** What compactions cost and save. */
+  /** Tracks what compactions cost and save. */
   readonly account: CompactionAccount;
   usage: Usage = NO_USAGE;
   step = 0;
-  /** Answers whose calls were cut off, since the last whole one. */
+  /** Number of answers with cut-off calls since the last complete answer. */
   cutInRow = 0;
   lastAssistant: Message | undefined;
   finishReason: FinishReason | undefined;
-  /** Text of the answers that were cut off, which the last one continues. */
+  /** Text of earlier cut-off answers, which the last answer continues. */
   textBefore = '';
   readonly messages: Message[] = [];
-  /** The ids by which it can be repeated; none for a call without one. */
+  /** The ids by which the call can be repeated; empty for a call without an id. */
   ids: readonly string[] = [];
   readonly responseIds: string[] = [];
-  /** The models that wrote what only they can read, in the conversation as it was measured. */
+  /** The models that wrote parts of the conversation that only they can read. */
   readonly authors = new Set<unknown>();
-  /** The tools of the present step. Those of capabilities may change between two. */
+  /** The tools of the current step. Capabilities may change theirs between steps. */
   tools: CurrentTools;
-  /** What the present step is asked with. */
+  /** The settings of the current step. */
   control: StepControl;
-  /** What the hooks of the present step see; `undefined` before the first step. */
+  /** The scope of the current step's hooks; `undefined` before the first step. */
   reason: ReasonScope | undefined;
-  /** The answer that the model is writing. */
+  /** The answer that the model is streaming. */
   readonly draft = new Draft((event) => this.emit(event));
-  /** The ids of the calls that the model is writing. */
+  /** The ids of the tool calls that the model is streaming. */
   answerIds: AnswerIds | undefined;
-  /** The last error of the model itself, as opposed to errors of hooks. */
+  /** The last error of the model itself, not of a hook. */
   modelFailure: unknown;
-  /** The outcome of the last compaction that a too large request caused. */
+  /** The outcome of the last compaction that a too large request triggered. */
   lastRescue: { readonly status: CompactionStatus; readonly message: string } | undefined;
-  /** What a step is asked of that chooses no model. It never goes back within the call. */
+  /** The model of steps that choose none. After a fallback it does not change back within the call. */
   #model: Model;
-  /** The models that are left to take over. */
+  /** The fallback models that are left. */
   readonly #others: Model[];
   readonly #answerNames: readonly string[];
   readonly #audience: Audience;
   readonly #openCalls = new OpenToolCalls();
   readonly #meter: ContextMeter;
   #unlogged: Message[] = [];
-  /** Settles when the last save that was asked for is done. */
+  /** Settles when the last requested save is done. */
   #saving: Promise<unknown> = Promise.resolve();
   #events = 0;
 
@@ -167,7 +167,7 @@ export class RunningCall {
     this.account = new CompactionAccount(this.capabilities, options.lateCosts, id);
     options.lateCosts.settle(id, session.state);
     this.#meter = new ContextMeter(parts.counter, (message) => {
-      // Whatever is sent is measured first: what was loaded, and what took the place of messages.
+      // Every sent message is measured first, including loaded and replaced ones, so this freezes all of them.
       freezeMessage(message);
       const author = message.metadata?.[AUTHOR];
       if (author !== undefined) this.authors.add(author);
@@ -207,7 +207,7 @@ export class RunningCall {
     };
   }
 
-  /** Asks all capabilities whether they refuse a file. */
+  /** Combines the file restrictions of all capabilities. */
   #confine(): WorkspaceConfine | undefined {
     const confining = this.capabilities.filter((capability) => capability.confine !== undefined);
     return allOf(
@@ -220,9 +220,9 @@ export class RunningCall {
   }
 
   /**
-   * Runs a hook, or another function of the user's, within the limit of hooks.
+   * Runs a hook, or another user function, within the limit of hooks.
    *
-   * @throws {TimeLimitError} when it takes too long; the signal's reason when it does not end soon after the signal.
+   * @throws {TimeLimitError} if it takes too long; the signal's reason if it does not end soon after the signal.
    */
   waitFor<Value>(name: string, run: () => Value | PromiseLike<Value>): Value | PromiseLike<Value> {
     return hookResult({ name, signal: this.scope.signal, limits: this.settings.limits }, run);
@@ -244,13 +244,13 @@ export class RunningCall {
       at: new Date().toISOString(),
     };
     if (event.type === 'context.compacted' && event.reason === 'request_too_large') this.lastRescue = event;
-    // An observer may emit an event about this one, which then has the next number.
+    // An observer may emit another event, which then gets the next number.
     this.#audience.hear(event);
     this.#audience.observe(event, this.scope);
     return this.room();
   }
 
-  /** Waits while the reader of the events is too far behind; `undefined` when it is not. */
+  /** Waits while the reader of the events is too far behind. Returns `undefined` if it is not. */
   room(): Promise<void> | undefined {
     const { events, abort } = this.options;
     const room = events.room(abort.signal);
@@ -264,7 +264,7 @@ export class RunningCall {
     return room.finally(stop);
   }
 
-  /** No other model is left to take over. */
+  /** Whether no fallback model is left. */
   get isLastModel(): boolean {
     return this.#others.length === 0;
   }
@@ -287,7 +287,7 @@ export class RunningCall {
     return false;
   }
 
-  /** Begins the next step: chooses what it is asked with. */
+  /** Begins the next step and determines its settings. */
   async nextStep(): Promise<void> {
     this.step++;
     const { control } = this.options;
@@ -309,7 +309,7 @@ export class RunningCall {
     return names === undefined ? byName : new Map([...byName].filter(([name]) => names.includes(name)));
   }
 
-  /** Forces the answer's tool where nothing else is left to call, or the model has ended without a good answer. */
+  /** Returns the tool choice. Forces the answer tool in the last step, if it is the only tool, or after a rejected answer. */
   toolChoice(tools: readonly ToolDefinition[]): ToolChoice | undefined {
     const tool = this.answerTool?.name;
     const isLast = this.step >= this.settings.maxIterations;
@@ -317,7 +317,7 @@ export class RunningCall {
     return tool !== undefined && isForced ? { tool } : this.control.toolChoice;
   }
 
-  /** The tool that takes the answer, for models that have no response format. */
+  /** The tool that receives the answer, for models without a response format. */
   get answerTool(): ToolDefinition | undefined {
     return this.scope.model.structuredOutput ? undefined : this.options.output?.tool;
   }
@@ -337,9 +337,9 @@ export class RunningCall {
   }
 
   /**
-   * Changes the state. New messages of the conversation reach the log too.
+   * Changes the state. New messages of the conversation are logged too.
    *
-   * @throws {InvalidInputError} for a change that is made later.
+   * @throws {InvalidInputError} if the change is asynchronous.
    */
   change(change: (state: AgentState) => unknown): void {
     const { state } = this.scope;
@@ -352,10 +352,10 @@ export class RunningCall {
   }
 
   /**
-   * Stores the session before and after calls that change something, and waits before them until it is certain that no other process
-   * has taken the turn. What may have begun is stored with it: a process that finds the session open knows what may have happened.
+   * Stores the session before and after calls that change something. Before such calls, also verifies that no other process has taken the
+   * turn. The calls that may have begun are stored too, for a process that takes over.
    *
-   * @param began Ids of the calls that are about to run; none when they have their results.
+   * @param began Ids of the calls that are about to run; empty once they have their results.
    */
   async protect(began: readonly string[]): Promise<void> {
     if (this.settings.checkpoint !== 'call') {
@@ -365,28 +365,28 @@ export class RunningCall {
     if (began.length > 0) await this.options.turn.certain(this.scope.signal);
   }
 
-  /** Notes which calls are about to run, for the next save, whoever makes it. */
+  /** Records which calls are about to run. The next save stores the record. */
   mark(began: readonly string[]): void {
-    // Where no save comes before a call that changes something, the note would be out of date.
+    // Without a save before each changing call, the record would be out of date.
     if (this.settings.checkpoint === 'call') return;
     const { state } = this.scope;
     if (state.activeCall) state.activeCall = { ...state.activeCall, began: [...began] };
   }
 
   /**
-   * Stores the session as a checkpoint. A store that ends with its process survives no crash, so the log can wait there for
-   * the end of the call, or for a reduction.
+   * Stores the session as a checkpoint. A store in process memory does not survive a crash, so the log can be written later: at the end of
+   * the call, or before a reduction.
    */
   #checkpoint(): Promise<void> {
     return this.#save({ log: this.options.parts.session.reach !== 'process' });
   }
 
-  /** Writes the log, then the session: what a store holds can always be read in full from the log. */
+  /** Writes the log, then the session, so that the log always contains everything in the store. */
   save(options?: Parameters<Session['commit']>[0]): Promise<void> {
     return this.#save({ ...options, log: true });
   }
 
-  /** Saves one after the other: what one save is writing to the log, another would store before it is there. */
+  /** Saves sequentially. Otherwise one save could store messages that another is still writing to the log. */
   #save({ log, ...options }: { readonly log: boolean } & Parameters<Session['commit']>[0]): Promise<void> {
     const { session, unstored } = this.options;
     const save = this.#saving.then(async () => {
@@ -419,7 +419,7 @@ export class RunningCall {
     return this.#logRequest('get', (log) => log.get(id));
   }
 
-  /** Finds what the log keeps beside its messages. */
+  /** Finds a note that the log keeps in addition to its messages. */
   noted(id: string): Promise<LogNote | undefined> {
     return this.#logRequest('get', (log) => log.note(id));
   }

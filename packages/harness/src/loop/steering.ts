@@ -5,17 +5,17 @@ interface Waiting {
   readonly settle: (seen: boolean) => void;
 }
 
-/** Messages that come in while a call runs, until its next step. */
+/** Queues messages that arrive while a call runs, until its next step. */
 export class Steering {
   #waiting: Waiting[] = [];
   #closed = false;
 
-  /** True when no message waits. */
+  /** Whether no message waits. */
   get isEmpty(): boolean {
     return this.#waiting.length === 0;
   }
 
-  /** Adds messages. Resolves to true when they enter the conversation, to false when the call ends without them. */
+  /** Queues messages. Resolves to true when they enter the conversation, to false if the call ends without them. */
   send(messages: readonly Message[]): Promise<boolean> {
     if (this.#closed) return Promise.resolve(false);
     return new Promise((settle) => {
@@ -23,7 +23,7 @@ export class Steering {
     });
   }
 
-  /** Returns all waiting messages in order. Returns false when there was none. */
+  /** Adds all waiting messages in order. Returns false if there were none. */
   async deliver(add: (messages: readonly Message[]) => Promise<void>): Promise<boolean> {
     let delivered = false;
     for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
@@ -35,7 +35,7 @@ export class Steering {
     return delivered;
   }
 
-  /** Refuses further messages. */
+  /** Rejects waiting and further messages. */
   close(): void {
     this.#closed = true;
     for (const { settle } of this.#waiting.splice(0)) settle(false);

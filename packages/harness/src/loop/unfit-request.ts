@@ -9,7 +9,7 @@ import { countMessage } from '@x/core/messages';
 import { weightOf } from './heavy-request.js';
 import type { RunningCall } from './running-call.js';
 
-/** Makes the error for a request that compaction could not make fit. It says what fills the window, and what would help. */
+/** Creates the error for a request that compaction could not make fit. It names what fills the window and suggests a remedy. */
 export function unfitRequest(call: RunningCall, scope: ReasonScope, cause: unknown): ContextOverflowError {
   const { lastRescue } = call;
   const { model, state } = scope;
@@ -47,7 +47,7 @@ function contents({ system, tools, reminders, total }: ContextUsage, largest: La
   return `By estimate it has ${total} tokens: system prompt ${system}, tool schemas ${tools}, messages ${messages}${most}${others}.`;
 }
 
-/** Advises on the part that fills the most: nothing else would help as much. */
+/** Suggests a remedy for the largest part of the request. */
 function remedy({ system, tools, reminders, total }: ContextUsage, largest: Largest | undefined): string {
   const messages = total - system - tools - reminders;
   const alternative = 'or use a model with a larger window.';

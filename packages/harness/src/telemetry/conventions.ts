@@ -14,7 +14,7 @@ import {
 
 /**
  * The OpenTelemetry semantic conventions for generative AI that this folder follows: open-telemetry/semantic-conventions-genai
- * 0.1.0 (status "Development", on top of core conventions 1.45). Names that they lack begin with `x.`.
+ * 0.1.0 (status "Development", on top of core conventions 1.45). Names that the conventions lack begin with `x.`.
  */
 export const CONVENTIONS_VERSION = 'gen-ai/0.1.0+1.45.0';
 
