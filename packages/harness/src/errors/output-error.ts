@@ -4,7 +4,8 @@ import type { Issue } from '@x/core/internal';
 /**
  * The model gave no valid answer of the requested form, even after all repairs.
  *
- * @code output_invalid The model gave no valid answer, even after repairs. The conversation is stored. Do: Raise `outputRepairs`, describe the fields in the schema, or use a stronger model.
+ * @code output_invalid The model gave no valid answer, even after repairs. The conversation is stored. Do: Raise `outputRepairs`,
+ * describe the fields in the schema, or use a stronger model.
  */
 export class OutputError extends XError {
   static override readonly brand = 'OutputError';
